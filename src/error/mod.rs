@@ -1,0 +1,14 @@
+//! Every failure as data: what was found, what was expected, where, and what to do about it.
+//!
+//! Foundation room: imports nothing of the crate. Texts are rendered in one place ([`Diagnostic`]'s `Display`), exit
+//! codes are chosen in one `match` ([`Error::exit_code`]).
+
+mod diagnostic;
+mod exit;
+mod failure;
+mod suggest;
+
+pub use diagnostic::{Diagnostic, Place, Sources, Span};
+pub use exit::ExitCode;
+pub use failure::Error;
+pub use suggest::closest;

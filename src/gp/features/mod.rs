@@ -1,0 +1,1 @@
+//! Feature maps, one file each.

@@ -1,0 +1,11 @@
+//! Gaussian-process mathematics: points, kernels, Gram sources, feature maps, posteriors.
+//!
+//! **Invariant:** knows no privacy, no trial, no file. Whatever enters recorded numbers is f64, uses `libm` and one fixed order of summation.
+
+pub mod features;
+pub mod kernel;
+mod gram;
+mod points;
+
+pub use gram::{KernelGram, TableGram};
+pub use points::Points;

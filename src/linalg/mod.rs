@@ -1,0 +1,1 @@
+//! Dense f64 routines in one fixed order of operations.

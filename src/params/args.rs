@@ -1,0 +1,395 @@
+//! The reader of one table: typed getters that check, record and report.
+
+use super::{Count, Node, Number, Table, Value};
+use crate::error::{Diagnostic, Error, Sources, Span, closest};
+use std::cell::RefCell;
+
+/// Collects mistakes while a spec is read, so that all of them come back in one go.
+#[derive(Debug)]
+pub struct Sink {
+    sources: Sources,
+    diagnostics: RefCell<Vec<Diagnostic>>,
+}
+
+impl Sink {
+    /// An empty sink over the texts that spans point into.
+    #[must_use]
+    pub fn new(sources: Sources) -> Self {
+        Self { sources, diagnostics: RefCell::new(Vec::new()) }
+    }
+
+    /// The texts.
+    #[must_use]
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// Adds a mistake; the same mistake at the same place is kept once.
+    pub fn push(&self, diagnostic: Diagnostic) {
+        let mut all = self.diagnostics.borrow_mut();
+        if !all.contains(&diagnostic) {
+            all.push(diagnostic);
+        }
+    }
+
+    /// Adds a mistake that stands at `span`.
+    pub fn push_at(&self, span: Option<&Span>, mut diagnostic: Diagnostic) {
+        if let Some(span) = span {
+            diagnostic.place = Some(self.sources.place(span));
+        }
+        self.push(diagnostic);
+    }
+
+    /// True while nothing is wrong.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.diagnostics.borrow().is_empty()
+    }
+
+    /// All mistakes as one error, in the order of the text, or nothing. Leaves the sink empty.
+    ///
+    /// # Errors
+    /// [`Error::Input`] with every mistake, if there was one.
+    pub fn into_result(&self) -> Result<(), Error> {
+        let mut all = std::mem::take(&mut *self.diagnostics.borrow_mut());
+        if all.is_empty() {
+            return Ok(());
+        }
+        all.sort_by_key(|d| d.place.as_ref().map_or((String::new(), usize::MAX, 0), |p| (p.file.clone(), p.line, p.column)));
+        Err(Error::Input(all))
+    }
+}
+
+/// One documented key of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyDoc {
+    /// Key, with its parents.
+    pub path: String,
+    /// What it accepts.
+    pub accepts: String,
+    /// Value when absent; `None` if it must be given or has no effect when absent.
+    pub default: Option<String>,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// A reader over one table. Getters return a stand-in (NaN, 0, the first word) after a mistake: callers only collect
+/// values, and nothing is computed from them before [`Sink::into_result`] said that all are valid.
+#[derive(Debug)]
+pub struct Args<'a> {
+    table: &'a Table,
+    path: String,
+    sink: &'a Sink,
+    seen: RefCell<Vec<KeyDoc>>,
+}
+
+/// A table that says by `kind` what it is, or a bare word that stands for `{ kind = word }`.
+#[derive(Debug)]
+pub struct Variant<'a> {
+    /// The kind, one of the known ones.
+    pub kind: String,
+    /// The other keys.
+    pub args: Args<'a>,
+}
+
+static EMPTY: Table = Table { entries: Vec::new(), span: None };
+
+impl<'a> Args<'a> {
+    /// Reads `table`, found at `path` (empty for the top).
+    #[must_use]
+    pub fn new(table: &'a Table, path: impl Into<String>, sink: &'a Sink) -> Self {
+        Self { table, path: path.into(), sink, seen: RefCell::new(Vec::new()) }
+    }
+
+    /// A reader of an empty table, which records the keys that a parser would read.
+    #[must_use]
+    pub fn dry(sink: &'a Sink) -> Self {
+        Self::new(&EMPTY, "", sink)
+    }
+
+    /// Where mistakes go.
+    #[must_use]
+    pub fn sink(&self) -> &'a Sink {
+        self.sink
+    }
+
+    /// The keys read so far, nested tables' keys included.
+    #[must_use]
+    pub fn documented(&self) -> Vec<KeyDoc> {
+        self.seen.borrow().clone()
+    }
+
+    /// True if the user wrote this key.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.table.get(key).is_some()
+    }
+
+    /// A number with a fraction.
+    pub fn number(&self, key: &'static str, doc: &'static str) -> Number<'_, 'a> {
+        Number::new(self, key, doc)
+    }
+
+    /// A whole number of things.
+    pub fn count(&self, key: &'static str, doc: &'static str) -> Count<'_, 'a> {
+        Count::new(self, key, doc)
+    }
+
+    /// One of the given words, or `default` when absent.
+    pub fn word(&self, key: &'static str, doc: &'static str, options: &[&'static str], default: Option<&'static str>) -> &'static str {
+        self.note(key, one_of(options.iter().copied()), default.map(str::to_owned), doc);
+        let fallback = default.or(options.first().copied()).unwrap_or("");
+        let Some(node) = self.table.get(key) else {
+            if default.is_none() {
+                self.missing(key, &one_of(options.iter().copied()));
+            }
+            return fallback;
+        };
+        let Value::Text(found) = &node.value else {
+            self.wrong_type(key, node, &one_of(options.iter().copied()));
+            return fallback;
+        };
+        match options.iter().find(|option| *option == found) {
+            Some(option) => option,
+            None => {
+                self.unknown_word(key, found, node.span.as_ref(), options.iter().copied());
+                fallback
+            }
+        }
+    }
+
+    /// A free text.
+    pub fn text(&self, key: &'static str, doc: &'static str) -> Option<String> {
+        self.note(key, "a text".to_owned(), None, doc);
+        let node = self.table.get(key)?;
+        match &node.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => {
+                self.wrong_type(key, node, "a text");
+                None
+            }
+        }
+    }
+
+    /// A free text that must be given.
+    pub fn required_text(&self, key: &'static str, doc: &'static str) -> String {
+        if !self.has(key) {
+            self.missing(key, "a text");
+        }
+        self.text(key, doc).unwrap_or_default()
+    }
+
+    /// `true` or `false`.
+    pub fn flag(&self, key: &'static str, doc: &'static str, default: bool) -> bool {
+        self.note(key, "true or false".to_owned(), Some(default.to_string()), doc);
+        match self.table.get(key) {
+            None => default,
+            Some(Node { value: Value::Bool(flag), .. }) => *flag,
+            Some(node) => {
+                self.wrong_type(key, node, "true or false");
+                default
+            }
+        }
+    }
+
+    /// An array of finite numbers.
+    pub fn numbers(&self, key: &'static str, doc: &'static str) -> Option<Vec<f64>> {
+        self.note(key, "an array of numbers".to_owned(), None, doc);
+        let node = self.table.get(key)?;
+        let Value::Array(items) = &node.value else {
+            self.wrong_type(key, node, "an array of numbers");
+            return None;
+        };
+        let mut numbers = Vec::with_capacity(items.len());
+        for item in items {
+            match item.value.as_f64() {
+                Some(x) if x.is_finite() => numbers.push(x),
+                _ => self.wrong_type(key, item, "a finite number"),
+            }
+        }
+        Some(numbers)
+    }
+
+    /// An array of texts.
+    pub fn texts(&self, key: &'static str, doc: &'static str) -> Option<Vec<String>> {
+        self.note(key, "an array of texts".to_owned(), None, doc);
+        let node = self.table.get(key)?;
+        let Value::Array(items) = &node.value else {
+            self.wrong_type(key, node, "an array of texts");
+            return None;
+        };
+        let mut texts = Vec::with_capacity(items.len());
+        for item in items {
+            match &item.value {
+                Value::Text(text) => texts.push(text.clone()),
+                _ => self.wrong_type(key, item, "a text"),
+            }
+        }
+        Some(texts)
+    }
+
+    /// A nested table, read as empty when absent.
+    pub fn table(&self, key: &'static str) -> Args<'a> {
+        self.note(key, "a table".to_owned(), None, "");
+        match self.table.get(key) {
+            Some(Node { value: Value::Table(table), .. }) => Args::new(table, self.join(key), self.sink),
+            Some(node) => {
+                self.wrong_type(key, node, "a table");
+                Args::new(&EMPTY, self.join(key), self.sink)
+            }
+            None => Args::new(&EMPTY, self.join(key), self.sink),
+        }
+    }
+
+    /// A nested `{ kind = … }` or bare word. `default` is the kind when absent; without one, absence is `None`.
+    pub fn variant(&self, key: &'static str, doc: &'static str, kinds: &[&'static str], default: Option<&'static str>) -> Option<Variant<'a>> {
+        self.note(key, one_of(kinds.iter().copied()), default.map(str::to_owned), doc);
+        let Some(node) = self.table.get(key) else {
+            return default.map(|kind| Variant { kind: kind.to_owned(), args: Args::new(&EMPTY, self.join(key), self.sink) });
+        };
+        match &node.value {
+            Value::Text(word) => {
+                if !kinds.contains(&word.as_str()) {
+                    self.unknown_word(key, word, node.span.as_ref(), kinds.iter().copied());
+                    return None;
+                }
+                Some(Variant { kind: word.clone(), args: Args::new(&EMPTY, self.join(key), self.sink) })
+            }
+            Value::Table(table) => {
+                let args = Args::new(table, self.join(key), self.sink);
+                let kind = args.kind(key, kinds)?;
+                Some(Variant { kind, args })
+            }
+            _ => {
+                self.wrong_type(key, node, &format!("a table with `kind`, or {}", one_of(kinds.iter().copied())));
+                None
+            }
+        }
+    }
+
+    /// As [`Args::variant`], but absence is a mistake.
+    pub fn required_variant(&self, key: &'static str, doc: &'static str, kinds: &[&'static str]) -> Option<Variant<'a>> {
+        if !self.has(key) {
+            self.note(key, one_of(kinds.iter().copied()), None, doc);
+            self.missing(key, &format!("a table with `kind` = {}", one_of(kinds.iter().copied())));
+            return None;
+        }
+        self.variant(key, doc, kinds, None)
+    }
+
+    /// The `kind` of this very table; `noun` names what it is a kind of.
+    pub fn kind(&self, noun: &str, kinds: &[&'static str]) -> Option<String> {
+        self.note("kind", one_of(kinds.iter().copied()), None, "");
+        match self.table.get("kind") {
+            Some(Node { value: Value::Text(kind), span }) => {
+                if kinds.contains(&kind.as_str()) {
+                    return Some(kind.clone());
+                }
+                self.unknown_word(noun, kind, span.as_ref(), kinds.iter().copied());
+                None
+            }
+            Some(node) => {
+                self.wrong_type("kind", node, &one_of(kinds.iter().copied()));
+                None
+            }
+            None => {
+                self.missing("kind", &one_of(kinds.iter().copied()));
+                None
+            }
+        }
+    }
+
+    /// Takes over the keys that a nested reader documented.
+    pub fn absorb(&self, nested: &Args<'_>) {
+        let prefix = nested.path.strip_prefix(&self.path).unwrap_or(&nested.path).trim_start_matches('.').to_owned();
+        let mut seen = self.seen.borrow_mut();
+        for mut doc in nested.documented() {
+            if !prefix.is_empty() {
+                doc.path = format!("{prefix}.{}", doc.path);
+            }
+            seen.push(doc);
+        }
+    }
+
+    /// Every key that nobody read is a mistake. Call once, after the last getter.
+    pub fn finish(&self) {
+        let seen = self.seen.borrow();
+        let known: Vec<&str> = seen.iter().map(|doc| doc.path.as_str()).filter(|path| !path.contains('.')).collect();
+        for entry in &self.table.entries {
+            if known.contains(&entry.key.as_str()) {
+                continue;
+            }
+            let place = if self.path.is_empty() { "at the top".to_owned() } else { format!("in `{}`", self.path) };
+            let mut diagnostic = Diagnostic::new(format!("unknown key `{}` {place}", entry.key)).expected(one_of(known.iter().copied()));
+            if let Some(near) = closest(&entry.key, known.iter().copied()) {
+                diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+            }
+            self.sink.push_at(entry.key_span.as_ref().or(entry.node.span.as_ref()), diagnostic);
+        }
+    }
+
+    /// Reports a mistake about a key (at its value if the user wrote it, else at the table).
+    pub fn reject(&self, key: &str, message: impl Into<String>, expected: impl Into<String>) {
+        self.reject_with_hint(key, message, expected, None);
+    }
+
+    /// As [`Args::reject`], with advice.
+    pub fn reject_with_hint(&self, key: &str, message: impl Into<String>, expected: impl Into<String>, hint: Option<String>) {
+        let mut diagnostic = Diagnostic::new(message).expected(expected);
+        diagnostic.hint = hint;
+        self.sink.push_at(self.span_of(key), diagnostic);
+    }
+
+    /// Reports that a key must be given.
+    pub fn missing(&self, key: &str, expected: &str) {
+        let place = if self.path.is_empty() { "at the top".to_owned() } else { format!("in `{}`", self.path) };
+        self.sink.push_at(
+            self.table.span.as_ref(),
+            Diagnostic::new(format!("missing key `{key}` {place}")).hint(format!("add `{key} = …`: {expected}")),
+        );
+    }
+
+    pub(super) fn note(&self, key: &str, accepts: String, default: Option<String>, doc: &'static str) {
+        let mut seen = self.seen.borrow_mut();
+        if !seen.iter().any(|known| known.path == key) {
+            seen.push(KeyDoc { path: key.to_owned(), accepts, default, doc });
+        }
+    }
+
+    pub(super) fn node(&self, key: &str) -> Option<&'a Node> {
+        self.table.get(key)
+    }
+
+    pub(super) fn wrong_type(&self, key: &str, node: &Node, expected: &str) {
+        self.sink.push_at(
+            node.span.as_ref(),
+            Diagnostic::new(format!("`{}` is {}, `{}`", self.join(key), node.value.type_name(), node.value.shown())).expected(expected),
+        );
+    }
+
+    pub(super) fn join(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    fn span_of(&self, key: &str) -> Option<&'a Span> {
+        self.table.get(key).and_then(|node| node.span.as_ref()).or(self.table.span.as_ref())
+    }
+
+    fn unknown_word(&self, noun: &str, found: &str, span: Option<&Span>, options: impl Iterator<Item = &'static str> + Clone) {
+        let mut diagnostic = Diagnostic::new(format!("unknown {noun} `{found}`")).expected(one_of(options.clone()));
+        if let Some(near) = closest(found, options) {
+            diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+        }
+        self.sink.push_at(span, diagnostic);
+    }
+}
+
+/// "one of `a`, `b`", or "`a`" alone.
+pub(super) fn one_of<'w>(words: impl Iterator<Item = &'w str>) -> String {
+    let quoted: Vec<String> = words.map(|word| format!("`{word}`")).collect();
+    match quoted.as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => only.clone(),
+        many => format!("one of {}", many.join(", ")),
+    }
+}

@@ -1,0 +1,182 @@
+//! Checked numbers: each getter states its range where it is read.
+
+use super::{Args, Node, Value};
+
+/// A number being read: `.above(0.0).or(1.0)`.
+#[derive(Debug)]
+#[must_use]
+pub struct Number<'r, 'a> {
+    args: &'r Args<'a>,
+    key: &'static str,
+    doc: &'static str,
+    above: Option<f64>,
+    at_least: Option<f64>,
+    below: Option<f64>,
+    at_most: Option<f64>,
+}
+
+impl<'r, 'a> Number<'r, 'a> {
+    pub(super) fn new(args: &'r Args<'a>, key: &'static str, doc: &'static str) -> Self {
+        Self { args, key, doc, above: None, at_least: None, below: None, at_most: None }
+    }
+
+    /// Strictly greater than.
+    pub fn above(mut self, bound: f64) -> Self {
+        self.above = Some(bound);
+        self
+    }
+
+    /// Greater than or equal to.
+    pub fn at_least(mut self, bound: f64) -> Self {
+        self.at_least = Some(bound);
+        self
+    }
+
+    /// Strictly less than.
+    pub fn below(mut self, bound: f64) -> Self {
+        self.below = Some(bound);
+        self
+    }
+
+    /// Less than or equal to.
+    pub fn at_most(mut self, bound: f64) -> Self {
+        self.at_most = Some(bound);
+        self
+    }
+
+    /// The number, or `default` when absent.
+    pub fn or(self, default: f64) -> f64 {
+        self.note(Some(format!("{default}")));
+        self.read().unwrap_or(default)
+    }
+
+    /// The number, if given. `meaning` says what absence means, for the listing.
+    pub fn optional(self, meaning: &str) -> Option<f64> {
+        self.note(Some(meaning.to_owned()));
+        self.read()
+    }
+
+    /// The number; absence is a mistake.
+    pub fn required(self) -> f64 {
+        self.note(None);
+        if self.args.node(self.key).is_none() {
+            self.args.missing(self.key, &self.range());
+        }
+        self.read().unwrap_or(f64::NAN)
+    }
+
+    fn note(&self, default: Option<String>) {
+        self.args.note(self.key, self.range(), default, self.doc);
+    }
+
+    fn range(&self) -> String {
+        let lower = self.above.map(|b| format!("> {b}")).or(self.at_least.map(|b| format!(">= {b}")));
+        let upper = self.below.map(|b| format!("< {b}")).or(self.at_most.map(|b| format!("<= {b}")));
+        match (lower, upper) {
+            (None, None) => "a finite number".to_owned(),
+            (Some(l), None) => format!("a finite number {l}"),
+            (None, Some(u)) => format!("a finite number {u}"),
+            (Some(l), Some(u)) => format!("a number {l} and {u}"),
+        }
+    }
+
+    fn read(&self) -> Option<f64> {
+        let node = self.args.node(self.key)?;
+        let Some(x) = node.value.as_f64() else {
+            self.args.wrong_type(self.key, node, &self.range());
+            return None;
+        };
+        let inside = x.is_finite()
+            && self.above.is_none_or(|b| b < x)
+            && self.at_least.is_none_or(|b| b <= x)
+            && self.below.is_none_or(|b| x < b)
+            && self.at_most.is_none_or(|b| x <= b);
+        if !inside {
+            out_of_range(self.args, self.key, node, &self.range());
+            return None;
+        }
+        Some(x)
+    }
+}
+
+/// A whole number being read: `.between(1, 100).or(10)`.
+#[derive(Debug)]
+#[must_use]
+pub struct Count<'r, 'a> {
+    args: &'r Args<'a>,
+    key: &'static str,
+    doc: &'static str,
+    lowest: u64,
+    highest: u64,
+}
+
+impl<'r, 'a> Count<'r, 'a> {
+    pub(super) fn new(args: &'r Args<'a>, key: &'static str, doc: &'static str) -> Self {
+        Self { args, key, doc, lowest: 0, highest: i64::MAX as u64 }
+    }
+
+    /// The least allowed value.
+    pub fn at_least(mut self, lowest: u64) -> Self {
+        self.lowest = lowest;
+        self
+    }
+
+    /// The least and the greatest allowed value.
+    pub fn between(mut self, lowest: u64, highest: u64) -> Self {
+        self.lowest = lowest;
+        self.highest = highest;
+        self
+    }
+
+    /// The count, or `default` when absent.
+    pub fn or(self, default: u64) -> u64 {
+        self.note(Some(default.to_string()));
+        self.read().unwrap_or(default)
+    }
+
+    /// The count, if given. `meaning` says what absence means, for the listing.
+    pub fn optional(self, meaning: &str) -> Option<u64> {
+        self.note(Some(meaning.to_owned()));
+        self.read()
+    }
+
+    /// The count; absence is a mistake.
+    pub fn required(self) -> u64 {
+        self.note(None);
+        if self.args.node(self.key).is_none() {
+            self.args.missing(self.key, &self.range());
+        }
+        self.read().unwrap_or(self.lowest)
+    }
+
+    fn note(&self, default: Option<String>) {
+        self.args.note(self.key, self.range(), default, self.doc);
+    }
+
+    fn range(&self) -> String {
+        if self.highest == i64::MAX as u64 {
+            format!("a whole number >= {}", self.lowest)
+        } else {
+            format!("a whole number from {} to {}", self.lowest, self.highest)
+        }
+    }
+
+    fn read(&self) -> Option<u64> {
+        let node = self.args.node(self.key)?;
+        let Value::Integer(i) = node.value else {
+            self.args.wrong_type(self.key, node, &self.range());
+            return None;
+        };
+        match u64::try_from(i) {
+            Ok(count) if self.lowest <= count && count <= self.highest => Some(count),
+            _ => {
+                out_of_range(self.args, self.key, node, &self.range());
+                None
+            }
+        }
+    }
+}
+
+fn out_of_range(args: &Args<'_>, key: &str, node: &Node, expected: &str) {
+    args.reject(key, format!("`{}` is {}, out of range", args.join(key), node.value.shown()), expected);
+}

@@ -1,0 +1,40 @@
+//! The seal: a raw value can be made by anyone and opened by this room alone.
+
+/// A value that must not be seen: an observation before its privacy mechanism.
+#[derive(Debug)]
+pub struct Raw<T>(T);
+
+impl<T> Raw<T> {
+    /// Seals a value.
+    pub fn seal(value: T) -> Self {
+        Self(value)
+    }
+
+    /// Opens the seal; only mechanisms can.
+    pub(in crate::privacy) fn open(self) -> T {
+        self.0
+    }
+}
+
+/// A value that has passed a mechanism (possibly `none`, which the ledger then says). Policies hold nothing else.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Released<T>(T);
+
+impl<T> Released<T> {
+    /// Marks a value as released; only mechanisms can.
+    pub(in crate::privacy) fn mark(value: T) -> Self {
+        Self(value)
+    }
+
+    /// The released value.
+    pub fn value(&self) -> &T {
+        &self.0
+    }
+}
+
+/// What a privatizer sends to a policy after one round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Signal {
+    /// One reward, unbiased for the clipped reward.
+    Reward(f64),
+}

@@ -1,0 +1,13 @@
+//! Named random streams: the only maker of generators for simulation.
+//!
+//! One Pcg64 stream per (sweep seed, environment label, trial, purpose). Mechanism and policy streams also carry the
+//! policy's label, never epsilon, so that policies and budgets are compared on the same luck. A draw for one purpose
+//! moves no other. Every sampler is ours over `libm`, so that the bits do not depend on the platform.
+//!
+//! **Invariant:** no clock, no entropy of the operating system; nothing else in the crate constructs a simulation generator.
+
+mod sample;
+mod streams;
+
+pub use sample::normal_quantile;
+pub use streams::{Purpose, Stream, Streams};
