@@ -1,7 +1,30 @@
 //! Where epsilon becomes noise: sealed values, readings, reward mechanisms, ledgers.
 //!
-//! **Invariant:** only this room opens a [`Raw`] and makes a [`Released`]. Knows no policy.
+//! In reading order: what a spec asks for ([`Request`]), how an epsilon becomes a scale ([`analytic_gaussian_sigma`] and
+//! the files of `mechanism`), what was done ([`Event`]), what it costs ([`price`]) and what a result says about both
+//! ([`Ledger`]).
+//!
+//! **Invariant:** only this room opens a [`Raw`] and makes a [`Released`]. Knows no policy. Every path here is a
+//! simulation over reproducible streams: nothing it releases is a private release of real data.
 
+mod accountant;
+mod budget;
+mod calibration;
+mod event;
+mod guarantee;
+mod ledger;
+pub mod mechanism;
+mod reading;
+mod request;
 mod seal;
 
+pub use accountant::{Delivered, price};
+pub use budget::{BadDelta, BadEpsilon, Delta, Epsilon};
+pub use calibration::{analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};
+pub use event::Event;
+pub use guarantee::Guarantee;
+pub use ledger::{Ledger, Statement};
+pub use mechanism::{MechanismEntry, Privatizer, RewardMechanism, resolve_auto};
+pub use reading::{Reading, UnknownReading};
+pub use request::{Refusal, Request, RewardFacts};
 pub use seal::{Raw, Released, Signal};

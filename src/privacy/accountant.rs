@@ -1,0 +1,84 @@
+//! What an event costs. Prices from the event's own numbers, never from what a mechanism claims, so that the two can be
+//! compared.
+
+use super::{Delta, Event, gdp_epsilon};
+
+/// The price of an event.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Delivered {
+    /// No loss is bounded: some pair of inputs can be told apart for certain, or as surely as one likes.
+    Unbounded,
+    /// Pure: the loss is at most this, whatever delta.
+    Pure {
+        /// The privacy loss.
+        epsilon: f64,
+    },
+    /// As private as Gaussian noise of standard deviation 1/mu at sensitivity 1.
+    Gaussian {
+        /// Sensitivity over standard deviation.
+        mu: f64,
+    },
+}
+
+impl Delivered {
+    /// The privacy loss at this failure probability (`None`: pure claims only). `None` if infinite.
+    #[must_use]
+    pub fn epsilon(self, delta: Option<Delta>) -> Option<f64> {
+        match (self, delta) {
+            (Self::Unbounded, _) | (Self::Gaussian { .. }, None) => None,
+            (Self::Pure { epsilon }, _) => Some(epsilon),
+            (Self::Gaussian { mu }, Some(delta)) => Some(gdp_epsilon(mu, delta)),
+        }
+    }
+}
+
+/// Prices one event.
+#[must_use]
+pub fn price(event: &Event) -> Delivered {
+    match *event {
+        Event::NonPrivate | Event::Laplace { sensitivity: None, .. } => Delivered::Unbounded,
+        // Two densities exp(-|z - y|/scale) differ by at most |y - y'|/scale in the logarithm.
+        Event::Laplace { scale, sensitivity: Some(sensitivity) } => pure(sensitivity / scale),
+        Event::TwoPoint { rare } => pure(odds(rare)),
+        Event::TwoLevel { high, low } => pure(levels(high, low)),
+        // The branch is visible in the output (two atoms against a density), so the worse branch counts.
+        Event::Mixture { rare, high, low, .. } => pure(odds(rare).max(levels(high, low))),
+        Event::Gaussian { sigma, sensitivity } => {
+            let mu = sensitivity / sigma;
+            if mu.is_finite() { Delivered::Gaussian { mu } } else { Delivered::Unbounded }
+        }
+    }
+}
+
+fn odds(rare: f64) -> f64 {
+    // ln((1 - rare)/rare), with 1 - rare not rounded.
+    libm::log1p(-rare) - libm::log(rare)
+}
+
+fn levels(high: f64, low: f64) -> f64 {
+    // Accurate near ratio 1; a quotient that overflows is an unbounded loss and comes out as infinity.
+    libm::log1p((high - low) / low)
+}
+
+fn pure(epsilon: f64) -> Delivered {
+    if epsilon.is_finite() { Delivered::Pure { epsilon } } else { Delivered::Unbounded }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_by_hand() {
+        assert_eq!(price(&Event::NonPrivate), Delivered::Unbounded);
+        assert_eq!(price(&Event::Laplace { scale: 2.0, sensitivity: Some(4.0) }), Delivered::Pure { epsilon: 2.0 });
+        assert_eq!(price(&Event::Laplace { scale: 2.0, sensitivity: None }), Delivered::Unbounded);
+        assert_eq!(price(&Event::Laplace { scale: 0.0, sensitivity: Some(1.0) }), Delivered::Unbounded);
+        assert_eq!(price(&Event::TwoPoint { rare: 0.0 }), Delivered::Unbounded);
+        let three = Event::Mixture { rare: 0.25, high: 3.0, low: 1.5, two_level_share: 0.5 };
+        assert!(price(&three).epsilon(None).is_some_and(|e| (e - libm::log(3.0)).abs() < 1e-15));
+        let gaussian = price(&Event::Gaussian { sigma: 2.0, sensitivity: 1.0 });
+        assert_eq!(gaussian, Delivered::Gaussian { mu: 0.5 });
+        assert_eq!(gaussian.epsilon(None), None);
+    }
+}

@@ -1,0 +1,84 @@
+//! Checked privacy parameters: the one door between a number in a spec and a budget. No arithmetic on budgets here.
+
+use std::fmt;
+
+/// A privacy loss: finite and above zero.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Epsilon(f64);
+
+impl Epsilon {
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Epsilon {
+    type Error = BadEpsilon;
+
+    fn try_from(value: f64) -> Result<Self, BadEpsilon> {
+        if value.is_finite() && 0.0 < value { Ok(Self(value)) } else { Err(BadEpsilon(value)) }
+    }
+}
+
+/// A number that is no privacy loss.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BadEpsilon(pub f64);
+
+impl fmt::Display for BadEpsilon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "epsilon is {}, expected a finite number > 0", self.0)
+    }
+}
+
+impl std::error::Error for BadEpsilon {}
+
+/// A failure probability of a privacy claim: strictly between 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Delta(f64);
+
+impl Delta {
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Delta {
+    type Error = BadDelta;
+
+    fn try_from(value: f64) -> Result<Self, BadDelta> {
+        if 0.0 < value && value < 1.0 { Ok(Self(value)) } else { Err(BadDelta(value)) }
+    }
+}
+
+/// A number that is no failure probability.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BadDelta(pub f64);
+
+impl fmt::Display for BadDelta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "delta is {}, expected a number > 0 and < 1", self.0)
+    }
+}
+
+impl std::error::Error for BadDelta {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_budgets_pass() {
+        assert!(Epsilon::try_from(1.0).is_ok_and(|e| e.get() == 1.0));
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Epsilon::try_from(bad).is_err(), "{bad}");
+        }
+        assert!(Delta::try_from(1e-9).is_ok_and(|d| d.get() == 1e-9));
+        for bad in [0.0, 1.0, -0.1, f64::NAN] {
+            assert!(Delta::try_from(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Whether a claim holds, as a text that a ledger carries.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Whether a result's privacy claim is true. Stored as the text that [`std::fmt::Display`] gives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Guarantee {
+    /// What is delivered is at most what is claimed.
+    Holds,
+    /// The claim is false.
+    NoGuarantee {
+        /// Why.
+        reason: String,
+        /// The erratum that says more, such as `E3`.
+        erratum: String,
+    },
+    /// Nothing is claimed.
+    NotPrivate,
+}
+
+const NO_GUARANTEE: &str = "no guarantee: ";
+
+impl fmt::Display for Guarantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Holds => f.write_str("holds"),
+            Self::NoGuarantee { reason, erratum } => write!(f, "{NO_GUARANTEE}{reason} ({erratum})"),
+            Self::NotPrivate => f.write_str("not private"),
+        }
+    }
+}
+
+impl From<Guarantee> for String {
+    fn from(guarantee: Guarantee) -> Self {
+        guarantee.to_string()
+    }
+}
+
+impl TryFrom<String> for Guarantee {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            "holds" => Ok(Self::Holds),
+            "not private" => Ok(Self::NotPrivate),
+            other => other
+                .strip_prefix(NO_GUARANTEE)
+                .and_then(|rest| rest.strip_suffix(')'))
+                .and_then(|rest| rest.rsplit_once(" ("))
+                .map(|(reason, erratum)| Self::NoGuarantee { reason: reason.to_owned(), erratum: erratum.to_owned() })
+                .ok_or_else(|| {
+                    format!(
+                        "`{other}` is no guarantee: expected `holds`, `not private` or `no guarantee: reason (erratum)`"
+                    )
+                }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_round_trip() {
+        let doubt = Guarantee::NoGuarantee { reason: "not clipped (at all)".to_owned(), erratum: "E3".to_owned() };
+        assert_eq!(doubt.to_string(), "no guarantee: not clipped (at all) (E3)");
+        for guarantee in [Guarantee::Holds, Guarantee::NotPrivate, doubt] {
+            let text = serde_json::to_string(&guarantee).expect("a text");
+            assert_eq!(serde_json::from_str::<Guarantee>(&text).expect("the same"), guarantee);
+        }
+        assert!(Guarantee::try_from("perhaps".to_owned()).is_err());
+    }
+}

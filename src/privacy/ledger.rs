@@ -1,0 +1,171 @@
+//! What a result says about its privacy: what is protected, what was done, what was claimed and what was delivered.
+//! The delivered loss is priced from the event here, never copied from the claim.
+
+use super::{Delta, Epsilon, Event, Guarantee, Reading, price};
+use serde::{Deserialize, Serialize};
+
+/// The privacy statement that every result carries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// Name of the mechanism.
+    pub mechanism: String,
+    /// Which reading of the paper.
+    pub reading: Reading,
+    /// Whose data, and what is not protected.
+    pub protects: String,
+    /// Which pairs of inputs must look alike.
+    pub neighbours: String,
+    /// What was done to each reward.
+    pub event: Event,
+    /// Claimed privacy loss per user; `None` if nothing is claimed.
+    pub epsilon: Option<f64>,
+    /// Claimed failure probability; 0 for a pure claim.
+    pub delta: f64,
+    /// The claim in words.
+    pub claimed: String,
+    /// What the event delivers, in words.
+    pub delivered: String,
+    /// Privacy loss that the event delivers at `delta`; `None` if infinite.
+    pub delivered_epsilon: Option<f64>,
+    /// Whether the claim is true.
+    pub guarantee: Guarantee,
+    /// Range to which rewards were clipped; `None` if they were not.
+    pub clip: Option<[f64; 2]>,
+    /// On which path the values were released.
+    pub provenance: String,
+    /// The formula that set the noise.
+    pub calibration: String,
+    /// What else a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// What a mechanism states about itself; [`Ledger::of`] adds the price.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    /// Name of the mechanism.
+    pub mechanism: &'static str,
+    /// Which reading.
+    pub reading: Reading,
+    /// What is done to each reward.
+    pub event: Event,
+    /// Claimed privacy loss; `None` if nothing is claimed.
+    pub epsilon: Option<Epsilon>,
+    /// Claimed failure probability; `None` for a pure claim.
+    pub delta: Option<Delta>,
+    /// Range to which rewards are clipped.
+    pub clip: Option<(f64, f64)>,
+    /// The formula that sets the noise.
+    pub calibration: String,
+    /// Why the claim is false and which erratum says so, where the price shows that it is.
+    pub doubt: Option<(&'static str, &'static str)>,
+    /// Further notes.
+    pub notes: Vec<String>,
+}
+
+impl Ledger {
+    /// Prices the event and sets the claim beside it.
+    #[must_use]
+    pub fn of(statement: Statement) -> Self {
+        let Statement { mechanism, reading, event, epsilon, delta, clip, calibration, doubt, mut notes } = statement;
+        let delivered_epsilon = price(&event).epsilon(delta);
+        let guarantee = match (epsilon, delivered_epsilon) {
+            (None, _) => Guarantee::NotPrivate,
+            // Slack for the rounding of scale and price: sixteen digits of numbers of order one, fewer of a small epsilon.
+            (Some(claimed), Some(delivered)) if delivered <= claimed.get() * (1.0 + 1e-9) + 1e-14 => Guarantee::Holds,
+            (Some(_), _) => {
+                let (reason, erratum) = doubt.unwrap_or(("the noise is too small for the range of the rewards", "E2"));
+                Guarantee::NoGuarantee { reason: reason.to_owned(), erratum: erratum.to_owned() }
+            }
+        };
+        if epsilon.is_some() {
+            notes.push(match delta {
+                None => "a user who answers k times spends k times epsilon (E5); a fresh user per round is assumed"
+                    .to_owned(),
+                Some(_) => "a user who answers k times spends sqrt(k) times mu (E5); a fresh user per round is assumed"
+                    .to_owned(),
+            });
+            notes.push("noise is drawn on doubles from a reproducible stream: low bits and the seed give the input away, so no real data may pass this path".to_owned());
+        }
+        let claimed_number = epsilon.map(Epsilon::get);
+        Self {
+            mechanism: mechanism.to_owned(),
+            reading,
+            protects: "one user's reward y_t; the point x_t chosen by the learner is not protected".to_owned(),
+            neighbours: "any two rewards of one user (local model)".to_owned(),
+            event,
+            epsilon: claimed_number,
+            delta: delta.map_or(0.0, Delta::get),
+            claimed: claimed_number.map_or("nothing".to_owned(), |e| worded(e, delta)),
+            delivered: match (claimed_number, delivered_epsilon) {
+                (None, _) => "not private".to_owned(),
+                (Some(_), None) => "epsilon = infinity".to_owned(),
+                (Some(claimed), Some(e)) => {
+                    worded(if (e - claimed).abs() <= 1e-6 * claimed { claimed } else { e }, delta)
+                }
+            },
+            delivered_epsilon,
+            guarantee,
+            clip: clip.map(|(lo, hi)| [lo, hi]),
+            provenance: "simulated: not a private release".to_owned(),
+            calibration,
+            notes,
+        }
+    }
+}
+
+fn worded(epsilon: f64, delta: Option<Delta>) -> String {
+    match delta {
+        None => format!("epsilon = {} per user, pure", short(epsilon)),
+        Some(delta) => format!("(epsilon, delta) = ({}, {}) per user", short(epsilon), short(delta.get())),
+    }
+}
+
+/// Six significant digits, plain where that is readable.
+fn short(x: f64) -> String {
+    let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
+    if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statement(event: Event) -> Statement {
+        Statement {
+            mechanism: "test",
+            reading: Reading::Tight,
+            event,
+            epsilon: Epsilon::try_from(1.0).ok(),
+            delta: None,
+            clip: Some((-1.0, 1.0)),
+            calibration: "by hand".to_owned(),
+            doubt: None,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_claim_below_its_price_is_no_guarantee() {
+        let fine = Ledger::of(statement(Event::Laplace { scale: 2.0, sensitivity: Some(2.0) }));
+        assert_eq!((fine.guarantee, fine.delivered.as_str()), (Guarantee::Holds, "epsilon = 1 per user, pure"));
+        let short_of_noise = Ledger::of(statement(Event::Laplace { scale: 1.0, sensitivity: Some(2.0) }));
+        assert!(matches!(short_of_noise.guarantee, Guarantee::NoGuarantee { .. }));
+        assert_eq!(short_of_noise.delivered, "epsilon = 2 per user, pure");
+        // A Gaussian has no pure price.
+        let no_delta = Ledger::of(statement(Event::Gaussian { sigma: 9.0, sensitivity: 2.0 }));
+        assert_eq!((no_delta.delivered_epsilon, no_delta.delivered.as_str()), (None, "epsilon = infinity"));
+    }
+
+    #[test]
+    fn ledgers_survive_json() {
+        let ledger = Ledger::of(statement(Event::Mixture { rare: 0.2, high: 0.9, low: 0.3, two_level_share: 0.4 }));
+        let text = serde_json::to_string(&ledger).expect("json");
+        assert_eq!(serde_json::from_str::<Ledger>(&text).expect("a ledger"), ledger);
+        assert!(text.contains(r#""event":{"kind":"mixture""#), "{text}");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!([short(0.1 + 0.2), short(1e-5), short(123_456_789.0)], ["0.3", "1e-5", "1.23457e8"]);
+    }
+}

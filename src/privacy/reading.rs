@@ -1,0 +1,77 @@
+//! The three readings of a paper's privacy claim, by name. What each does to a mechanism is in `mechanism`, not here.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// How a paper's formulas are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reading {
+    /// To the letter, misprints included, for reproducing figures; the ledger says where there is no guarantee.
+    Printed,
+    /// The least change that makes the printed claim true.
+    Corrected,
+    /// The same guarantee with the least noise that can be proved.
+    #[default]
+    Tight,
+}
+
+impl Reading {
+    /// All readings, in the order in which they are shown side by side.
+    pub const ALL: [Self; 3] = [Self::Printed, Self::Corrected, Self::Tight];
+
+    /// Their names, in the same order.
+    pub const NAMES: [&'static str; 3] = ["printed", "corrected", "tight"];
+
+    /// The name that a spec uses.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Printed => "printed",
+            Self::Corrected => "corrected",
+            Self::Tight => "tight",
+        }
+    }
+}
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A word that names no reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownReading(pub String);
+
+impl fmt::Display for UnknownReading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown reading `{}`, expected one of `printed`, `corrected`, `tight`", self.0)
+    }
+}
+
+impl std::error::Error for UnknownReading {}
+
+impl FromStr for Reading {
+    type Err = UnknownReading;
+
+    fn from_str(word: &str) -> Result<Self, UnknownReading> {
+        Self::ALL.into_iter().find(|reading| reading.name() == word).ok_or_else(|| UnknownReading(word.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for (reading, name) in Reading::ALL.into_iter().zip(Reading::NAMES) {
+            assert_eq!(reading.to_string(), name);
+            assert_eq!(name.parse(), Ok(reading));
+        }
+        let refused = "tigth".parse::<Reading>().map_err(|e| e.to_string());
+        assert_eq!(refused, Err("unknown reading `tigth`, expected one of `printed`, `corrected`, `tight`".to_owned()));
+    }
+}

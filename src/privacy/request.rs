@@ -1,0 +1,115 @@
+//! What a spec asks of a reward mechanism, what is publicly known about the reward, and how a request is refused.
+//! No noise here: a request becomes a mechanism in `mechanism`.
+
+use super::{Delta, Epsilon, Reading};
+use std::fmt;
+
+/// What is publicly known about one reward `y = f(x) + noise` of the problem, in units of the reward.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RewardFacts {
+    /// `B`: `|f| <= B`.
+    pub bound: f64,
+    /// `R`: `|noise| <= R`; `None` if the noise is unbounded.
+    pub noise_bound: Option<f64>,
+    /// Hard range of the reward itself, such as (0, 1) for Bernoulli rewards.
+    pub range: Option<(f64, f64)>,
+    /// Variance of the noise; `None` if infinite or unknown.
+    pub noise_variance: Option<f64>,
+    /// Rounds of the run, one fresh user each.
+    pub rounds: u64,
+}
+
+/// What a spec asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// Name of the mechanism, or `auto`, which [`super::resolve_auto`] turns into a name.
+    pub mechanism: String,
+    /// Which reading of the paper.
+    pub reading: Reading,
+    /// Privacy loss per user.
+    pub epsilon: Option<f64>,
+    /// Failure probability of the claim; read by mechanisms that are not pure.
+    pub delta: Option<f64>,
+    /// Range to which rewards are clipped before anything else; in units of the reward.
+    pub clip: Option<(f64, f64)>,
+    /// What is known about the reward.
+    pub facts: RewardFacts,
+}
+
+impl Request {
+    /// The checked privacy loss.
+    ///
+    /// # Errors
+    /// A refusal on `epsilon` where it is missing or not a finite number > 0.
+    pub fn epsilon(&self) -> Result<Epsilon, Refusal> {
+        let expected = "a finite number > 0";
+        let Some(value) = self.epsilon else {
+            return Err(Refusal::new(
+                "epsilon",
+                format!("mechanism `{}` needs a privacy loss", self.mechanism),
+                expected,
+            )
+            .hint("state `epsilon`, or `mechanism = \"none\"` for a run without privacy"));
+        };
+        Epsilon::try_from(value).map_err(|bad| Refusal::new("epsilon", format!("`epsilon` is {}", bad.0), expected))
+    }
+
+    /// The checked failure probability.
+    ///
+    /// # Errors
+    /// A refusal on `delta` where it is missing or not strictly between 0 and 1.
+    pub fn delta(&self) -> Result<Delta, Refusal> {
+        let expected = "a number > 0 and < 1";
+        let Some(value) = self.delta else {
+            return Err(Refusal::new(
+                "delta",
+                format!("mechanism `{}` needs a failure probability", self.mechanism),
+                expected,
+            )
+            .hint(format!(
+                "state `delta`, at most one over the number of users: {:e} here",
+                1.0 / self.facts.rounds.max(1) as f64
+            )));
+        };
+        Delta::try_from(value).map_err(|bad| Refusal::new("delta", format!("`delta` is {}", bad.0), expected))
+    }
+}
+
+/// Why a request cannot be met: a mistake at one key of the spec.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The key at fault: `epsilon`, `delta`, `clip` or `mechanism`.
+    pub key: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What was expected there.
+    pub expected: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl Refusal {
+    /// A refusal without advice.
+    pub fn new(key: &'static str, message: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { key, message: message.into(), expected: expected.into(), hint: None }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}; expected {}", self.key, self.message, self.expected)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "; {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refusal {}
