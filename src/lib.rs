@@ -11,3 +11,5 @@ pub mod linalg;
 pub mod gp;
 pub mod privacy;
 pub mod env;
+pub mod record;
+pub mod report;

@@ -1,0 +1,176 @@
+//! The manifest: what was run, by which program, on which machine.
+
+use super::aside::write_whole;
+use super::part_read::hex;
+use super::{CellInfo, PartId, SCHEMA_VERSION};
+use crate::error::Error;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(super) const FILE_NAME: &str = "manifest.json";
+const HINT: &str = "restore the file, or delete the folder and run the sweep again";
+
+/// Everything about a run that is not in its parts.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+pub struct Manifest {
+    /// Layout version of folder and parts.
+    pub schema_version: u32,
+    /// Version of the program that wrote this file.
+    pub program_version: String,
+    /// Hash of the resolved spec ([`hash_text`]).
+    pub spec_hash: String,
+    /// The spec's name, as a title.
+    pub spec_name: String,
+    /// The seed, as text: a JSON number could lose digits.
+    pub seed: String,
+    /// The environment in a few words.
+    pub environment_summary: String,
+    /// Trials of each cell.
+    pub trials: u32,
+    /// Rounds of each trial.
+    pub rounds: u32,
+    /// Trials of each part (the last one may have fewer).
+    pub block: u32,
+    /// Parts of each cell.
+    pub n_blocks: u32,
+    /// Which rounds are recorded, in words.
+    pub recorded: String,
+    /// Name of the backend.
+    pub backend: String,
+    /// The graphics adapter, where one was used.
+    pub adapter: Option<String>,
+    /// Features of the processor that the backend used.
+    pub cpu_features: Vec<String>,
+    /// Worker threads.
+    pub threads: usize,
+    /// The shard, as in `1/4`; `None` for a whole run.
+    pub shard: Option<String>,
+    /// The resolved spec, as TOML.
+    pub spec_text: String,
+    /// The cells, in canonical order.
+    pub cells: Vec<CellInfo>,
+    /// Events worth knowing (repairs, fallbacks), by name.
+    pub counters: serde_json::Value,
+}
+
+impl Manifest {
+    /// Writes `manifest.json` whole.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the disk refuses.
+    pub fn save(&self, out: &Path) -> Result<(), Error> {
+        let path = Self::path(out);
+        let mut text = serde_json::to_string_pretty(self).map_err(|source| Error::Corrupt {
+            path: path.clone(),
+            problem: format!("cannot be written as JSON ({source})"),
+            hint: "this is a fault of the program; please report it with the spec".to_owned(),
+        })?;
+        text.push('\n');
+        write_whole(&path, text.as_bytes(), "write the manifest")
+    }
+
+    /// Reads `manifest.json`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is not a manifest or of a newer layout.
+    pub fn load(out: &Path) -> Result<Self, Error> {
+        let path = Self::path(out);
+        let text = fs::read_to_string(&path).map_err(|source| Error::io("read the manifest", &path, source))?;
+        let corrupt =
+            |problem: String| Error::Corrupt { path: path.clone(), problem, hint: HINT.to_owned() };
+        // The version first: a newer layout may lack or rename any other field.
+        let value: serde_json::Value =
+            serde_json::from_str(&text).map_err(|source| corrupt(format!("is not valid JSON ({source})")))?;
+        let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
+        match version {
+            None => return Err(corrupt("has no `schema_version`".to_owned())),
+            Some(version) if u64::from(SCHEMA_VERSION) < version => {
+                return Err(Error::Corrupt {
+                    path,
+                    problem: format!("has schema version {version}; this program reads up to {SCHEMA_VERSION}"),
+                    hint: "use the program that wrote it, or a newer one".to_owned(),
+                });
+            }
+            Some(_) => {}
+        }
+        serde_json::from_value(value).map_err(|source| corrupt(format!("is not a manifest ({source})")))
+    }
+
+    /// Where the manifest lies in an output folder.
+    #[must_use]
+    pub fn path(out: &Path) -> PathBuf {
+        out.join(FILE_NAME)
+    }
+
+    /// All parts of the sweep, in canonical order.
+    pub fn parts(&self) -> impl Iterator<Item = PartId> + '_ {
+        self.cells.iter().flat_map(|cell| (0..self.n_blocks).map(|block| PartId { cell: cell.cell, block }))
+    }
+}
+
+/// SHA-256 of a text, in hexadecimal: the hash of a resolved spec.
+#[must_use]
+pub fn hash_text(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::super::cell::tests::cell;
+    use super::*;
+
+    /// A manifest of `cells`, 4 trials in 2 blocks of 2, 50 rounds.
+    pub(crate) fn manifest(cells: Vec<CellInfo>) -> Manifest {
+        Manifest {
+            schema_version: SCHEMA_VERSION,
+            program_version: "0.1.0".to_owned(),
+            spec_hash: hash_text("spec"),
+            spec_name: "invented".to_owned(),
+            seed: "18446744073709551615".to_owned(),
+            environment_summary: "rkhs".to_owned(),
+            trials: 4,
+            rounds: 50,
+            block: 2,
+            n_blocks: 2,
+            recorded: "every round".to_owned(),
+            backend: "cpu".to_owned(),
+            adapter: None,
+            cpu_features: vec!["avx2".to_owned()],
+            threads: 2,
+            shard: None,
+            spec_text: "seed = 7\n".to_owned(),
+            cells,
+            counters: serde_json::json!({}),
+        }
+    }
+
+    #[test]
+    fn a_manifest_comes_back_as_it_was_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let written = manifest(vec![cell(0, "a", 0.1), cell(1, "b", 2.0)]);
+        written.save(folder.path()).expect("saved");
+        assert_eq!(Manifest::load(folder.path()).expect("loaded"), written);
+    }
+
+    #[test]
+    fn newer_and_broken_manifests_say_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (text, part) in [
+            ("{\"schema_version\": 7}", "schema version 7"),
+            ("{\"schema_version\": 1}", "is not a manifest"),
+            ("{}", "no `schema_version`"),
+            ("{", "is not valid JSON"),
+        ] {
+            fs::write(Manifest::path(folder.path()), text).expect("written");
+            let error = Manifest::load(folder.path()).expect_err(text).to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn hashes_are_sha256() {
+        assert_eq!(hash_text("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

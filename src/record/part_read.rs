@@ -1,0 +1,205 @@
+//! Reading a part, and refusing what is not one.
+
+use super::columns::FIXED;
+use super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
+use super::{PartHeader, PartRows, SCHEMA_VERSION};
+use crate::error::Error;
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// Reads a part and checks it against the digest that it carries.
+///
+/// # Errors
+/// [`Error::Io`] where the file cannot be opened, [`Error::Corrupt`] where it is cut short, altered, not a part, or of a
+/// newer layout.
+pub fn read_part(path: &Path) -> Result<(PartHeader, PartRows), Error> {
+    let file = File::open(path).map_err(|source| Error::io("read the part", path, source))?;
+    guarded(path, || {
+        let (reader, header, digest) = open(file)?;
+        let rows = rows(&reader)?;
+        if rows_hash(&rows) != digest {
+            return Err("is altered: its rows do not match the digest written with them".to_owned());
+        }
+        Ok((header, rows))
+    })
+}
+
+/// Reads only what a part says about itself; enough to tell a whole part from one cut short.
+///
+/// # Errors
+/// As [`read_part`], but altered rows go unnoticed.
+pub fn check_part(path: &Path) -> Result<PartHeader, Error> {
+    let file = File::open(path).map_err(|source| Error::io("read the part", path, source))?;
+    guarded(path, || open(file).map(|(_, header, _)| header))
+}
+
+/// The decoder is third-party code fed with a file of unknown origin: whatever it does ends as one readable error.
+fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
+    let outcome = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("cannot be decoded".to_owned()));
+    outcome.map_err(|problem| Error::Corrupt {
+        path: path.to_owned(),
+        problem,
+        hint: "delete the file and run the same command again: only this part is computed anew".to_owned(),
+    })
+}
+
+fn open(file: File) -> Result<(SerializedFileReader<File>, PartHeader, String), String> {
+    let reader = SerializedFileReader::new(file)
+        .map_err(|source| format!("is not a whole Parquet file ({source})"))?;
+    let metadata = reader.metadata().file_metadata();
+    let entries = metadata.key_value_metadata();
+    let value = |key: &str| {
+        entries
+            .and_then(|entries| entries.iter().find(|entry| entry.key == key))
+            .and_then(|entry| entry.value.clone())
+            .ok_or_else(|| format!("was not written by privateer (no `{key}` in its metadata)"))
+    };
+    let number = |key: &str| {
+        let text = value(key)?;
+        text.parse::<u32>().map_err(|_| format!("has `{text}` for `{key}`, not a whole number"))
+    };
+    let schema_version = number(KEY_SCHEMA)?;
+    if SCHEMA_VERSION < schema_version {
+        return Err(format!(
+            "has schema version {schema_version}; this program reads up to {SCHEMA_VERSION}: use a newer program"
+        ));
+    }
+    let header =
+        PartHeader { schema_version, spec_hash: value(KEY_SPEC)?, cell: number(KEY_CELL)?, block: number(KEY_BLOCK)? };
+    let columns = metadata.schema_descr().columns();
+    if !FIXED.iter().enumerate().all(|(at, name)| columns.get(at).is_some_and(|column| column.name() == *name)) {
+        return Err("does not have the columns of a part".to_owned());
+    }
+    let digest = value(KEY_ROWS)?;
+    Ok((reader, header, digest))
+}
+
+fn rows(reader: &SerializedFileReader<File>) -> Result<PartRows, String> {
+    let mut rows = PartRows::default();
+    for group_idx in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group_idx).map_err(|source| format!("cannot be decoded ({source})"))?;
+        let group = group.as_ref();
+        rows.trial.extend(column::<Int32Type>(group, 1)?.0.into_iter().map(i32::cast_unsigned));
+        rows.round.extend(column::<Int32Type>(group, 2)?.0.into_iter().map(i32::cast_unsigned));
+        let (points, levels) = column::<Int64Type>(group, 3)?;
+        let mut points = points.into_iter();
+        rows.point.extend(levels.into_iter().map(|level| if level == 1 { points.next() } else { None }));
+        rows.regret.extend(column::<DoubleType>(group, 4)?.0);
+        rows.cumulative_regret.extend(column::<DoubleType>(group, 5)?.0);
+        rows.simple_regret.extend(column::<DoubleType>(group, 6)?.0);
+        rows.recommended_regret.extend(column::<DoubleType>(group, 7)?.0);
+    }
+    if rows.is_rectangular() { Ok(rows) } else { Err("has columns of unequal length".to_owned()) }
+}
+
+/// Values and definition levels of one column of a row group.
+fn column<T: DataType>(group: &dyn RowGroupReader, column_idx: usize) -> Result<(Vec<T::T>, Vec<i16>), String> {
+    let name = FIXED[column_idx];
+    if group.metadata().column(column_idx).column_descr().physical_type() != T::get_physical_type() {
+        return Err(format!("has a column `{name}` of another type"));
+    }
+    let failed = |source| format!("cannot be decoded at column `{name}` ({source})");
+    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column_idx).map_err(failed)?);
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    // In steps, so that a false row count cannot ask for absurd memory.
+    while let (1.., ..) = reader.read_records(1 << 16, Some(&mut levels), None, &mut values).map_err(failed)? {}
+    Ok((values, levels))
+}
+
+/// SHA-256 over the rows, column by column, little-endian; an absent point differs from every present one.
+pub(super) fn rows_hash(rows: &PartRows) -> String {
+    let mut hasher = Sha256::new();
+    let mut feed = |bytes: &mut dyn Iterator<Item = [u8; 8]>| {
+        let mut buffer = Vec::with_capacity(1 << 14);
+        for word in bytes {
+            buffer.extend_from_slice(&word);
+            if buffer.len() == 1 << 14 {
+                hasher.update(&buffer);
+                buffer.clear();
+            }
+        }
+        hasher.update(&buffer);
+    };
+    feed(&mut [rows.len() as u64].into_iter().map(u64::to_le_bytes));
+    feed(&mut rows.trial.iter().map(|trial| u64::from(*trial).to_le_bytes()));
+    feed(&mut rows.round.iter().map(|round| u64::from(*round).to_le_bytes()));
+    feed(&mut rows.point.iter().map(|point| u64::from(point.is_some()).to_le_bytes()));
+    feed(&mut rows.point.iter().map(|point| point.unwrap_or(0).to_le_bytes()));
+    for values in [&rows.regret, &rows.cumulative_regret, &rows.simple_regret, &rows.recommended_regret] {
+        feed(&mut values.iter().map(|value| value.to_le_bytes()));
+    }
+    hex(&hasher.finalize())
+}
+
+/// Lower-case hexadecimal.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cell::tests::cell;
+    use super::super::part::tests::rows as some_rows;
+    use super::super::{PartId, write_part};
+    use super::*;
+    use std::fs;
+
+    fn part(folder: &Path) -> std::path::PathBuf {
+        let id = PartId { cell: 0, block: 0 };
+        let rows = some_rows(0..2, 30, |trial, round| f64::from(trial + round));
+        write_part(folder, "spec", id, &cell(0, "a", 1.0), &rows).expect("written");
+        id.path(folder)
+    }
+
+    #[test]
+    fn every_cut_is_noticed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = part(folder.path());
+        let whole = fs::read(&path).expect("bytes");
+        for kept in [0, 1, 4, 100, whole.len() / 2, whole.len() - 1] {
+            fs::write(&path, &whole[..kept]).expect("cut");
+            for error in [read_part(&path).map(|_| ()), check_part(&path).map(|_| ())] {
+                assert!(matches!(error, Err(Error::Corrupt { .. })), "{kept} bytes: {error:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn altered_bytes_never_pass_as_other_rows() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = part(folder.path());
+        let whole = fs::read(&path).expect("bytes");
+        let (_, rows) = read_part(&path).expect("whole");
+        for at in (0..whole.len()).step_by(7) {
+            let mut altered = whole.clone();
+            altered[at] ^= 0x15;
+            fs::write(&path, &altered).expect("altered");
+            if let Ok((_, read)) = read_part(&path) {
+                assert_eq!(read, rows, "byte {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn junk_and_newer_layouts_say_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = part(folder.path());
+        let whole = fs::read(&path).expect("bytes");
+        let key = KEY_SCHEMA.as_bytes();
+        let at = whole.windows(key.len()).position(|window| window == key).expect("the key") + key.len();
+        let digit = at + whole[at..].iter().position(|byte| *byte == b'1').expect("the version");
+        let mut newer = whole;
+        newer[digit] = b'9';
+        fs::write(&path, newer).expect("newer");
+        let error = check_part(&path).expect_err("newer").to_string();
+        assert!(error.contains("schema version 9"), "{error}");
+        fs::write(&path, "not parquet at all").expect("junk");
+        let error = check_part(&path).expect_err("junk").to_string();
+        assert!(error.contains("is not a whole Parquet file"), "{error}");
+    }
+}

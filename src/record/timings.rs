@@ -1,0 +1,43 @@
+//! How long parts took: `timings.csv`, apart from the parts because it differs from run to run.
+
+use super::PartId;
+use crate::error::Error;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+pub(super) const FILE_NAME: &str = "timings.csv";
+pub(super) const HEADER: &str = "cell,block,seconds,trial_rounds_per_s\n";
+
+/// Adds a line about one finished part. A part computed twice has two lines.
+///
+/// # Errors
+/// [`Error::Io`] where the file cannot be written.
+pub fn append_timing(out: &Path, id: PartId, seconds: f64, n_trials: u32, n_rounds: u32) -> Result<(), Error> {
+    let rate = f64::from(n_trials) * f64::from(n_rounds) / seconds.max(1e-9);
+    append(out, &format!("{},{},{seconds:.6},{rate:.1}\n", id.cell, id.block))
+}
+
+/// Adds lines, below the header.
+pub(super) fn append(out: &Path, lines: &str) -> Result<(), Error> {
+    let path = out.join(FILE_NAME);
+    let io = |source| Error::io("write the timings", &path, source);
+    let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(io)?;
+    let header = if file.metadata().map_err(io)?.len() == 0 { HEADER } else { "" };
+    file.write_all(format!("{header}{lines}").as_bytes()).map_err(io)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_follow_one_header() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for block in 0..2 {
+            append_timing(folder.path(), PartId { cell: 3, block }, 0.5, 10, 100).expect("written");
+        }
+        let text = std::fs::read_to_string(folder.path().join(FILE_NAME)).expect("text");
+        assert_eq!(text, "cell,block,seconds,trial_rounds_per_s\n3,0,0.500000,2000.0\n3,1,0.500000,2000.0\n");
+    }
+}
