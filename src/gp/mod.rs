@@ -4,6 +4,7 @@
 
 pub mod features;
 pub mod kernel;
+pub mod special;
 mod gram;
 mod points;
 
