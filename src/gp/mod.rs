@@ -4,8 +4,10 @@
 
 pub mod features;
 pub mod kernel;
+pub mod sample;
+pub mod special;
 mod gram;
 mod points;
 
 pub use gram::{KernelGram, TableGram};
-pub use points::Points;
+pub use points::{Points, grid_axis};

@@ -1,1 +1,13 @@
-//! Dense f64 routines in one fixed order of operations.
+//! Dense f64 routines in one fixed order of operations, on row-major slices.
+//!
+//! **Invariant:** starts no thread, calls no BLAS, contracts no product: the bits depend on the input alone.
+
+mod cholesky;
+mod dot;
+mod triangular;
+mod update;
+
+pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
+pub use dot::{add_scaled, dot};
+pub use triangular::{inverse_spd, solve_lower, solve_lower_transposed, solve_spd};
+pub use update::rank_one_update;

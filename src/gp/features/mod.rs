@@ -1,1 +1,4 @@
-//! Feature maps, one file each.
+//! Feature maps, one file each: `phi(x)·phi(x')` is, or approximates, `k(x, x')`.
+
+pub mod exact;
+pub mod random_fourier;

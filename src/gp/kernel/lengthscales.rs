@@ -1,0 +1,61 @@
+//! Length-scales: one for all coordinates, or one each.
+
+use crate::params::Args;
+
+/// In what units distances are measured; every length-scale is positive and finite.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lengthscales {
+    /// One for every coordinate, of points of any dimension.
+    Isotropic(f64),
+    /// One per coordinate.
+    PerDimension(Vec<f64>),
+}
+
+impl Lengthscales {
+    /// Reads `lengthscale` or `lengthscales`, one of which must be given.
+    #[must_use]
+    pub fn parse(args: &Args<'_>) -> Self {
+        const ONE: &str = "length-scale of every coordinate, in the domain's units";
+        let many = args.numbers("lengthscales", "length-scale of each coordinate (in place of `lengthscale`)");
+        let lengthscale = args.number("lengthscale", ONE).above(0.0);
+        if !args.has("lengthscales") {
+            return Self::Isotropic(lengthscale.required());
+        }
+        if lengthscale.optional("`lengthscales`").is_some() {
+            args.reject("lengthscale", "`lengthscale` and `lengthscales` are both given", "one of the two");
+        }
+        let scales = many.unwrap_or_default();
+        if scales.is_empty() || scales.iter().any(|&l| l <= 0.0) {
+            args.reject("lengthscales", "`lengthscales` must all be positive", "one number > 0 per coordinate");
+        }
+        Self::PerDimension(scales)
+    }
+
+    /// The number of coordinates they are made for; `None` if any.
+    #[must_use]
+    pub fn dimension(&self) -> Option<usize> {
+        match self {
+            Self::Isotropic(_) => None,
+            Self::PerDimension(scales) => Some(scales.len()),
+        }
+    }
+
+    /// The length-scale of one coordinate (1 beyond the coordinates they are made for).
+    #[must_use]
+    pub fn of(&self, coordinate: usize) -> f64 {
+        match self {
+            Self::Isotropic(l) => *l,
+            Self::PerDimension(scales) => scales.get(coordinate).copied().unwrap_or(1.0),
+        }
+    }
+
+    /// `Σ_i ((a_i - b_i) / l_i)²`, the same bits in either order; coordinates ascending.
+    #[must_use]
+    pub fn squared_distance(&self, a: &[f64], b: &[f64]) -> f64 {
+        let pairs = a.iter().zip(b);
+        match self {
+            Self::Isotropic(l) => pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f64>() / (l * l),
+            Self::PerDimension(scales) => pairs.zip(scales).map(|((x, y), l)| (x - y) * (x - y) / (l * l)).sum(),
+        }
+    }
+}

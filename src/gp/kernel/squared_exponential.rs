@@ -1,0 +1,58 @@
+//! The squared exponential kernel.
+
+use super::{Kernel, Lengthscales};
+use crate::params::Args;
+use crate::rng::Stream;
+use std::sync::Arc;
+
+/// `k(a, b) = variance · exp(-r²/2)`, `r² = Σ_i ((a_i - b_i) / l_i)²`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SquaredExponential {
+    lengthscales: Lengthscales,
+    variance: f64,
+}
+
+impl SquaredExponential {
+    /// With these length-scales and `k(x, x) = variance` > 0.
+    #[must_use]
+    pub fn new(lengthscales: Lengthscales, variance: f64) -> Self {
+        Self { lengthscales, variance }
+    }
+}
+
+/// Reads `lengthscale` or `lengthscales`, and `variance`.
+#[must_use]
+pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
+    let lengthscales = Lengthscales::parse(args);
+    let variance = args.number("variance", "prior variance k(x, x) of the function").above(0.0).or(1.0);
+    args.finish();
+    Arc::new(SquaredExponential::new(lengthscales, variance))
+}
+
+impl Kernel for SquaredExponential {
+    fn value(&self, a: &[f64], b: &[f64]) -> f64 {
+        self.variance * libm::exp(-0.5 * self.lengthscales.squared_distance(a, b))
+    }
+
+    fn dimension(&self) -> Option<usize> {
+        self.lengthscales.dimension()
+    }
+
+    fn variance(&self) -> Option<f64> {
+        Some(self.variance)
+    }
+
+    /// Normal with standard deviation `1/l_i`. One word a coordinate.
+    fn sample_frequency(&self, dimension: usize, stream: &mut Stream) -> Option<Vec<f64>> {
+        Some((0..dimension).map(|i| stream.normal() / self.lengthscales.of(i)).collect())
+    }
+
+    /// The variance goes to the first coordinate.
+    fn axis_factors(&self, dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
+        let factor = |i: usize| -> Arc<dyn Kernel> {
+            let variance = if i == 0 { self.variance } else { 1.0 };
+            Arc::new(Self::new(Lengthscales::Isotropic(self.lengthscales.of(i)), variance))
+        };
+        Some((0..dimension).map(factor).collect())
+    }
+}

@@ -1,0 +1,110 @@
+//! `K_nu` of any order, and the Matern correlation, from one pair of low orders by upward recurrences.
+
+use super::pair::{Pair, pair, reciprocal_gamma};
+
+/// The modified Bessel function of the second kind of one order, `K_nu(z)` for real `z > 0`.
+///
+/// The order is split as `nu = n + mu` with `|mu| <= 1/2`; `K_mu` and `K_{mu+1}` come from Temme's series for small `z`
+/// [Temme 1975, Journal of Computational Physics 19, 324] and from the trapezoidal rule on the integral DLMF 10.32.9
+/// for the rest [Trefethen & Weideman 2014, SIAM Review 56, 385]; the recurrence DLMF 10.29.1 then goes up, which is
+/// stable for K (all terms are positive). Measured relative error: below 1e-13 for `nu <= 100`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BesselK {
+    steps: usize,
+    mu: f64,
+    /// 1/Gamma(1 + mu)
+    reciprocal_gamma: f64,
+}
+
+impl BesselK {
+    /// Highest order for which the accuracy was measured; work grows in proportion to the order.
+    pub const HIGHEST_ORDER: f64 = 1000.0;
+
+    /// The function of order `|order|` (`K_{-nu} = K_nu`), at most [`BesselK::HIGHEST_ORDER`]; a NaN gives NaNs.
+    #[must_use]
+    pub fn new(order: f64) -> Self {
+        let order = order.abs();
+        let nearest = libm::round(order.min(Self::HIGHEST_ORDER));
+        let mu = order - nearest;
+        Self { steps: nearest as usize, mu, reciprocal_gamma: reciprocal_gamma(mu) }
+    }
+
+    /// `e^z K_nu(z)` for `z > 0`: never underflows; infinite where it exceeds the largest double (tiny `z`).
+    #[must_use]
+    pub fn scaled(&self, z: f64) -> f64 {
+        if z == 0.0 {
+            return f64::INFINITY;
+        }
+        let Pair { first, next_times_z, decay } = pair(self.mu, z);
+        let lift = if decay == 0.0 { libm::exp(z) } else { 1.0 };
+        let (mut lower, mut upper) = (first * lift, next_times_z * lift / z);
+        if self.steps == 0 {
+            return lower;
+        }
+        for step in 1..self.steps {
+            // K_{a+1} = K_{a-1} + (2a/z) K_a, here with a = mu + step   [DLMF 10.29.1]
+            let above = lower + 2.0 * (self.mu + step as f64) / z * upper;
+            (lower, upper) = (upper, above);
+        }
+        upper
+    }
+
+    /// `K_nu(z)` for `z > 0`: infinite or zero where it leaves the range of doubles.
+    #[must_use]
+    pub fn value(&self, z: f64) -> f64 {
+        // Two halves, so that a large scaled value meets the decay before either leaves the range.
+        let half_decay = libm::exp(-0.5 * z);
+        self.scaled(z) * half_decay * half_decay
+    }
+
+    /// The Matern correlation `M_nu(z) = 2^(1-nu)/Gamma(nu) z^nu K_nu(z)` for `nu > 0`, `z >= 0`: 1 at 0, falling to 0.
+    ///
+    /// From the recurrence of K, `M_{a+1} = M_a + z²/(4 a (a-1)) M_{a-1}`: nothing in it overflows for small `z` and
+    /// nothing cancels.
+    #[must_use]
+    pub fn matern(&self, z: f64) -> f64 {
+        if z == 0.0 {
+            return 1.0;
+        }
+        // Beyond this every order up to the highest one is below the least double:
+        // ln M < -z + nu ln(z/2) - ln Gamma(nu) + O(ln z) < -90000.
+        if 1e5 < z {
+            return 0.0;
+        }
+        let Pair { first, next_times_z, decay } = pair(self.mu, z);
+        let half = 0.5 * z;
+        let power = libm::pow(half, self.mu) * self.reciprocal_gamma;
+        // What is followed is M e^decay; `exponent` collects the decay and the rescalings.
+        let mut exponent = -decay;
+        let value = if self.steps == 0 {
+            // 2 (z/2)^mu / Gamma(mu) K_mu, with 1/Gamma(mu) = mu/Gamma(1+mu)
+            2.0 * self.mu * power * first
+        } else {
+            // M_{mu+1} = 2^(-mu) z^(mu+1) K_{mu+1} / Gamma(1+mu) = (z/2)^mu (z K_{mu+1}) / Gamma(1+mu)
+            let mut lower = power * next_times_z;
+            let mut upper = lower;
+            if 2 <= self.steps {
+                // M_{mu+2} = M_{mu+1} + 2 (z/2)^(mu+2) K_mu / Gamma(mu+2); M_mu itself may not exist (mu <= 0).
+                upper = lower + 2.0 * power * half * half / (1.0 + self.mu) * first;
+            }
+            for step in 2..self.steps {
+                let a = self.mu + step as f64;
+                let above = upper + half * half / (a * (a - 1.0)) * lower;
+                (lower, upper) = (upper, above);
+                if 1e200 < upper {
+                    lower *= 1e-200;
+                    upper *= 1e-200;
+                    exponent += 200.0 * std::f64::consts::LN_10;
+                }
+            }
+            upper
+        };
+        let half_factor = libm::exp(0.5 * exponent);
+        // Rounding may leave it an ulp above 1, and a correlation is not.
+        (value * half_factor * half_factor).clamp(0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

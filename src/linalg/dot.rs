@@ -1,0 +1,60 @@
+//! Products of vectors.
+
+/// Lanes of [`dot`]: enough independent sums to hide the latency of an addition.
+const LANES: usize = 8;
+
+/// `Σ a_i b_i` over equally long slices, in one fixed order: entry `i` is added to partial sum `i mod 8`, entries in
+/// ascending order, and the partial sums `s` are added as `((s0+s4)+(s2+s6)) + ((s1+s5)+(s3+s7))`. Zeros at the end
+/// change nothing.
+#[must_use]
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    debug_assert_eq!(a.len(), b.len());
+    let mut s = [0.0; LANES];
+    let (a_blocks, b_blocks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let (a_rest, b_rest) = (a_blocks.remainder(), b_blocks.remainder());
+    for (x, y) in a_blocks.zip(b_blocks) {
+        for lane in 0..LANES {
+            s[lane] += x[lane] * y[lane];
+        }
+    }
+    for (lane, (x, y)) in a_rest.iter().zip(b_rest).enumerate() {
+        s[lane] += x * y;
+    }
+    ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+}
+
+/// `y += factor * x`, entry by entry, over equally long slices.
+pub fn add_scaled(y: &mut [f64], factor: f64, x: &[f64]) {
+    debug_assert_eq!(x.len(), y.len());
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += factor * x;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_sums_every_entry_once() {
+        for n in 0..40 {
+            let a: Vec<f64> = (0..n).map(|i| f64::from(i) + 1.0).collect();
+            let b: Vec<f64> = (0..n).map(|i| f64::from(i) - 3.0).collect();
+            let exact: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
+            // Whole numbers far below 2^53: every order gives the same sum.
+            assert_eq!(dot(&a, &b), exact, "length {n}");
+        }
+    }
+
+    #[test]
+    fn zeros_at_the_end_change_no_bit() {
+        for n in 1..30 {
+            let a: Vec<f64> = (0..n).map(|i| (f64::from(i) * 0.7).sin()).collect();
+            let b: Vec<f64> = (0..n).map(|i| (f64::from(i) * 1.3).cos()).collect();
+            let (mut longer_a, mut longer_b) = (a.clone(), b.clone());
+            longer_a.resize(37, 0.0);
+            longer_b.resize(37, 0.0);
+            assert_eq!(dot(&a, &b).to_bits(), dot(&longer_a, &longer_b).to_bits());
+        }
+    }
+}
