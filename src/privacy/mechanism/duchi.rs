@@ -71,7 +71,7 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
 impl Privatizer for Duchi {
     fn release(&mut self, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
         let value = self.coin.respond(self.window.to_unit(reward.open()), stream.uniform());
-        Released::mark(Signal::Reward(self.window.from_unit(value)))
+        Released::mark(Signal::Reward(self.window.off_unit(value)))
     }
 }
 

@@ -92,7 +92,7 @@ impl Privatizer for Hybrid {
         // Three words whatever the branch, so that draws stay aligned between budgets.
         let (branch, level, place) = (stream.uniform(), stream.uniform(), stream.uniform());
         let value = self.mixture.respond(self.window.to_unit(reward.open()), branch, level, place);
-        Released::mark(Signal::Reward(self.window.from_unit(value)))
+        Released::mark(Signal::Reward(self.window.off_unit(value)))
     }
 }
 

@@ -89,7 +89,7 @@ impl Privatizer for Piecewise {
     fn release(&mut self, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
         let (level, place) = (stream.uniform(), stream.uniform());
         let value = self.density.respond(self.window.to_unit(reward.open()), level, place);
-        Released::mark(Signal::Reward(self.window.from_unit(value)))
+        Released::mark(Signal::Reward(self.window.off_unit(value)))
     }
 }
 

@@ -75,7 +75,7 @@ impl Window {
     }
 
     /// Back from units in which the range is [-1, 1].
-    pub(super) fn from_unit(self, value: f64) -> f64 {
+    pub(super) fn off_unit(self, value: f64) -> f64 {
         self.centre + self.half * value
     }
 

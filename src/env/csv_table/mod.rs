@@ -1,0 +1,9 @@
+//! Tables of numbers from CSV files, plain or gzip, with errors that say where and what. No meaning of columns here: that
+//! is the environments'.
+
+mod read;
+mod table;
+mod text;
+
+pub use read::{CsvOptions, read_table};
+pub use table::CsvTable;

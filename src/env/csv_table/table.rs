@@ -1,0 +1,58 @@
+//! The table itself.
+
+/// Finite numbers in rows and columns; at least one of each when it was read from a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CsvTable {
+    /// `columns`: names of the columns, in the order of the values; `None` without a header.
+    pub header: Option<Vec<String>>,
+    /// Number of rows, header not counted.
+    pub rows: usize,
+    /// Number of columns.
+    pub columns: usize,
+    /// `rows x columns`, row-major.
+    pub values: Vec<f64>,
+}
+
+impl CsvTable {
+    /// One row; `row` must be below `rows`.
+    #[must_use]
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.columns..(row + 1) * self.columns]
+    }
+
+    /// Rows for columns; the header, which named the columns, is dropped.
+    #[must_use]
+    pub fn transposed(&self) -> Self {
+        let value = |column: usize, row: usize| self.values[row * self.columns + column];
+        let values = (0..self.columns).flat_map(|column| (0..self.rows).map(move |row| value(column, row))).collect();
+        Self { header: None, rows: self.columns, columns: self.rows, values }
+    }
+
+    /// `columns`: the mean of each column, summed from the first row to the last.
+    #[must_use]
+    pub fn column_means(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.columns];
+        for row in self.values.chunks_exact(self.columns.max(1)) {
+            for (sum, value) in sums.iter_mut().zip(row) {
+                *sum += value;
+            }
+        }
+        sums.into_iter().map(|sum| sum / self.rows as f64).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_columns() {
+        let table = CsvTable { header: None, rows: 2, columns: 3, values: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0] };
+        assert_eq!(table.row(1), [4.0, 5.0, 6.0]);
+        assert_eq!(table.column_means(), [2.5, 3.5, 4.5]);
+        let turned = table.transposed();
+        assert_eq!((turned.rows, turned.columns), (3, 2));
+        assert_eq!(turned.values, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        assert_eq!(turned.transposed(), table);
+    }
+}

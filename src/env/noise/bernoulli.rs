@@ -1,0 +1,35 @@
+//! Rewards 0 and 1, the mean being the probability of 1. That means lie in [0, 1] is checked where the means are made.
+
+use super::Noise;
+use crate::params::Args;
+use crate::rng::Stream;
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Bernoulli;
+
+/// Reads no keys.
+pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
+    args.finish();
+    Arc::new(Bernoulli)
+}
+
+impl Noise for Bernoulli {
+    fn reward(&self, mean: f64, _point: usize, stream: &mut Stream) -> f64 {
+        if stream.bernoulli(mean) { 1.0 } else { 0.0 }
+    }
+
+    fn bound(&self) -> Option<f64> {
+        // max(mean, 1 - mean) over means in [0, 1]
+        Some(1.0)
+    }
+
+    fn variance(&self) -> Option<f64> {
+        // mean (1 - mean) at one half
+        Some(0.25)
+    }
+
+    fn range(&self) -> Option<(f64, f64)> {
+        Some((0.0, 1.0))
+    }
+}

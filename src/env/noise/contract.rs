@@ -1,0 +1,147 @@
+//! What every noise can do, and the list of those that a spec can name.
+
+use super::{bernoulli, gaussian, silent, student_t, uniform};
+use crate::params::{Args, Variant};
+use crate::rng::Stream;
+use std::fmt;
+use std::sync::Arc;
+
+/// Observation noise. Quantities are in units of the reward.
+pub trait Noise: Send + Sync + fmt::Debug {
+    /// One reward at `point` (an index into the domain), whose mean reward is `mean`. Consumes a fixed number of words.
+    fn reward(&self, mean: f64, point: usize, stream: &mut Stream) -> f64;
+
+    /// `R`: |reward - mean| never exceeds it; `None` if unbounded.
+    fn bound(&self) -> Option<f64>;
+
+    /// Variance of the reward at the worst mean; `None` if infinite.
+    fn variance(&self) -> Option<f64>;
+
+    /// Hard range of the reward whatever the mean; `None` if the mean moves it.
+    fn range(&self) -> Option<(f64, f64)>;
+}
+
+/// A noise that a spec can name.
+#[derive(Debug, Clone, Copy)]
+pub struct NoiseEntry {
+    /// Its `kind`.
+    pub name: &'static str,
+    /// One line for listings.
+    pub summary: &'static str,
+    /// Reads its keys and reports unknown ones.
+    pub parse: fn(&Args<'_>) -> Arc<dyn Noise>,
+}
+
+/// All noises that a spec can name. Resampled readings come with their table and have no line here.
+pub const NOISES: [NoiseEntry; 5] = [
+    NoiseEntry { name: "uniform", summary: "uniform on [-bound, bound] around the mean", parse: uniform::parse },
+    NoiseEntry { name: "gaussian", summary: "normal around the mean", parse: gaussian::parse },
+    NoiseEntry { name: "student-t", summary: "Student's t around the mean: heavy tails", parse: student_t::parse },
+    NoiseEntry { name: "bernoulli", summary: "1 with probability the mean, else 0", parse: bernoulli::parse },
+    NoiseEntry { name: "none", summary: "the mean itself", parse: silent::parse },
+];
+
+/// The names in [`NOISES`], for [`Args::variant`].
+#[must_use]
+pub fn noise_kinds() -> [&'static str; NOISES.len()] {
+    NOISES.map(|entry| entry.name)
+}
+
+/// The noise of a `{ kind = … }` that was read with [`noise_kinds`]; the mean itself for a kind that is not in [`NOISES`].
+pub fn parse_noise(variant: &Variant<'_>) -> Arc<dyn Noise> {
+    let entry = NOISES.iter().find(|entry| entry.name == variant.kind);
+    entry.map_or(silent::parse as fn(&Args<'_>) -> Arc<dyn Noise>, |entry| entry.parse)(&variant.args)
+}
+
+/// Above this, sums and squares of rewards could leave the doubles.
+pub(super) const LARGEST: f64 = 1e100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Sources;
+    use crate::params::{Entry, Node, Sink, Table, Value};
+    use crate::rng::{Purpose, Streams};
+
+    fn table(keys: &[(&str, f64)]) -> Table {
+        let entry = |&(key, value): &(&str, f64)| Entry {
+            key: key.to_owned(),
+            key_span: None,
+            node: Node::bare(Value::Float(value)),
+        };
+        Table { entries: keys.iter().map(entry).collect(), span: None }
+    }
+
+    fn noise(kind: &str, keys: &[(&str, f64)]) -> Arc<dyn Noise> {
+        let (table, sink) = (table(keys), Sink::new(Sources::default()));
+        let noise = parse_noise(&Variant { kind: kind.to_owned(), args: Args::new(&table, "noise", &sink) });
+        sink.into_result().expect("valid keys");
+        noise
+    }
+
+    fn complaint(kind: &str, keys: &[(&str, f64)]) -> String {
+        let (table, sink) = (table(keys), Sink::new(Sources::default()));
+        parse_noise(&Variant { kind: kind.to_owned(), args: Args::new(&table, "noise", &sink) });
+        sink.into_result().expect_err("a mistake").to_string()
+    }
+
+    /// Means and variances within five standard errors (false alarm below 1e-6 a figure, fixed seed), and the stated bounds.
+    #[test]
+    fn moments() {
+        let n = 100_000;
+        // Kind, keys, mean, fourth central moment over the squared variance, words a draw.
+        let cases: [(&str, &[(&str, f64)], f64, f64, usize); 5] = [
+            ("uniform", &[("bound", 2.0)], 0.3, 1.8, 1),
+            ("gaussian", &[("sd", 0.5)], -1.0, 3.0, 1),
+            ("student-t", &[("dof", 9.0), ("scale", 2.0)], 0.0, 4.2, 2),
+            ("bernoulli", &[], 0.5, 1.0, 1),
+            ("none", &[], 7.0, 1.0, 0),
+        ];
+        for (kind, keys, mean, kurtosis, words) in cases {
+            let noise = noise(kind, keys);
+            let mut stream = Streams::new(3, "noise").of(0, Purpose::Noise);
+            let mut counted = stream.clone();
+            noise.reward(mean, 0, &mut stream);
+            for _ in 0..words {
+                counted.word();
+            }
+            assert_eq!(stream.clone().word(), counted.word(), "{kind} words");
+            let errors: Vec<f64> = (0..n).map(|_| noise.reward(mean, 0, &mut stream) - mean).collect();
+            let variance = noise.variance().expect("a finite variance");
+            let first = errors.iter().sum::<f64>() / f64::from(n);
+            let second = errors.iter().map(|e| e * e).sum::<f64>() / f64::from(n);
+            assert!(first.abs() <= 5.0 * libm::sqrt(variance / f64::from(n)), "{kind} mean {first}");
+            let error = variance * libm::sqrt((kurtosis - 1.0) / f64::from(n));
+            assert!((second - variance).abs() <= 5.0 * error + 1e-12, "{kind} variance {second} for {variance}");
+            for e in errors {
+                assert!(noise.bound().is_none_or(|bound| e.abs() <= bound), "{kind} {e}");
+                assert!(noise.range().is_none_or(|(lo, hi)| (lo..=hi).contains(&(mean + e))), "{kind} {e}");
+            }
+        }
+    }
+
+    #[test]
+    fn heavy_tails_have_no_variance() {
+        assert_eq!(noise("student-t", &[("dof", 2.0)]).variance(), None);
+        assert_eq!(noise("student-t", &[("dof", 4.0)]).variance(), Some(2.0));
+        assert_eq!(noise("student-t", &[("dof", 4.0)]).bound(), None);
+        // The heaviest tails allowed still draw finite rewards.
+        let heavy = noise("student-t", &[("dof", 0.5), ("scale", LARGEST)]);
+        let mut stream = Streams::new(3, "noise").of(0, Purpose::Noise);
+        assert!((0..10_000).all(|_| heavy.reward(0.0, 0, &mut stream).is_finite()));
+    }
+
+    #[test]
+    fn mistakes_are_reported() {
+        assert!(complaint("uniform", &[]).contains("missing key `bound` in `noise`"));
+        assert!(complaint("gaussian", &[("sd", 0.0)]).contains("`noise.sd` is 0.0, out of range"));
+        assert!(complaint("gaussian", &[("sd", 1.0), ("dof", 3.0)]).contains("unknown key `dof` in `noise`"));
+        assert!(complaint("student-t", &[("dof", 0.1)]).contains("`noise.dof` is 0.1, out of range"));
+        assert!(complaint("none", &[("bound", 1.0)]).contains("unknown key `bound`"));
+    }
+
+    #[test]
+    fn kinds_are_the_names() {
+        assert_eq!(noise_kinds(), ["uniform", "gaussian", "student-t", "bernoulli", "none"]);
+    }
+}

@@ -1,0 +1,37 @@
+//! Normal noise around the mean.
+
+use super::Noise;
+use super::contract::LARGEST;
+use crate::params::Args;
+use crate::rng::Stream;
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Gaussian {
+    sd: f64,
+}
+
+/// Reads `sd`.
+pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
+    let sd = args.number("sd", "standard deviation of a reward around its mean").above(0.0).at_most(LARGEST).required();
+    args.finish();
+    Arc::new(Gaussian { sd })
+}
+
+impl Noise for Gaussian {
+    fn reward(&self, mean: f64, _point: usize, stream: &mut Stream) -> f64 {
+        mean + self.sd * stream.normal()
+    }
+
+    fn bound(&self) -> Option<f64> {
+        None
+    }
+
+    fn variance(&self) -> Option<f64> {
+        Some(self.sd * self.sd)
+    }
+
+    fn range(&self) -> Option<(f64, f64)> {
+        None
+    }
+}

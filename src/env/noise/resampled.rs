@@ -1,0 +1,74 @@
+//! Rewards drawn again from recorded readings, as on sensor and stock tables [Chowdhury2019]: the reading of the played
+//! column in a random row.
+
+use super::Noise;
+use crate::env::csv_table::CsvTable;
+use crate::rng::Stream;
+
+/// A table of readings, one row per occasion and one column per point. `bound` and `variance` are the table's own, as in
+/// the papers: facts about the data, and not public ones.
+#[derive(Debug)]
+pub struct Resampled {
+    table: CsvTable,
+    bound: f64,
+    variance: f64,
+}
+
+impl Resampled {
+    /// Readings `rows x points`; a table that was read has at least one row and one column, all finite.
+    #[must_use]
+    pub fn new(table: CsvTable) -> Self {
+        let means = table.column_means();
+        let (mut bound, mut squares) = (0.0_f64, vec![0.0; means.len()]);
+        for row in table.values.chunks_exact(table.columns.max(1)) {
+            for ((reading, mean), square) in row.iter().zip(&means).zip(&mut squares) {
+                let error = reading - mean;
+                bound = bound.max(error.abs());
+                *square += error * error;
+            }
+        }
+        // The largest column variance: mean of (reading - column mean)² over the rows.
+        let variance = squares.into_iter().fold(0.0, f64::max) / table.rows as f64;
+        Self { table, bound, variance }
+    }
+}
+
+impl Noise for Resampled {
+    /// The reading of `point` in a random row; `mean` has no say. NaN for a point that is not in the table. One word.
+    fn reward(&self, _mean: f64, point: usize, stream: &mut Stream) -> f64 {
+        let row = stream.index(self.table.rows.max(1));
+        if point < self.table.columns { self.table.row(row)[point] } else { f64::NAN }
+    }
+
+    fn bound(&self) -> Option<f64> {
+        Some(self.bound)
+    }
+
+    fn variance(&self) -> Option<f64> {
+        Some(self.variance)
+    }
+
+    fn range(&self) -> Option<(f64, f64)> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Streams};
+
+    #[test]
+    fn readings_of_the_played_column() {
+        let table = CsvTable { header: None, rows: 3, columns: 2, values: vec![1.0, 10.0, 2.0, 20.0, 6.0, 30.0] };
+        let noise = Resampled::new(table);
+        assert_eq!((noise.bound(), noise.range()), (Some(10.0), None));
+        assert!(noise.variance().is_some_and(|v| (v - 200.0 / 3.0).abs() < 1e-12));
+        let mut stream = Streams::new(5, "table").of(0, Purpose::Noise);
+        let mut drawn: Vec<f64> = (0..100).map(|_| noise.reward(f64::NAN, 1, &mut stream)).collect();
+        drawn.sort_by(f64::total_cmp);
+        drawn.dedup();
+        assert_eq!(drawn, [10.0, 20.0, 30.0]);
+        assert!(noise.reward(0.0, 2, &mut stream).is_nan());
+    }
+}

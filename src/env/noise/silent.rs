@@ -1,0 +1,33 @@
+//! No noise: the mean itself, without a draw.
+
+use super::Noise;
+use crate::params::Args;
+use crate::rng::Stream;
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Silent;
+
+/// Reads no keys.
+pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
+    args.finish();
+    Arc::new(Silent)
+}
+
+impl Noise for Silent {
+    fn reward(&self, mean: f64, _point: usize, _stream: &mut Stream) -> f64 {
+        mean
+    }
+
+    fn bound(&self) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn variance(&self) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn range(&self) -> Option<(f64, f64)> {
+        None
+    }
+}

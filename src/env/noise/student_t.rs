@@ -1,0 +1,45 @@
+//! Student's t noise around the mean: the heavy-tailed payoffs of [Chowdhury2019].
+
+use super::Noise;
+use super::contract::LARGEST;
+use crate::params::Args;
+use crate::rng::Stream;
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct StudentT {
+    dof: f64,
+    scale: f64,
+}
+
+/// Reads `dof` and `scale`.
+pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
+    // From half a degree of freedom on, the largest draw, about 2^(53/dof), is a double with room to spare.
+    let dof = args
+        .number("dof", "degrees of freedom; moments below this order are finite")
+        .at_least(0.5)
+        .at_most(1e6)
+        .required();
+    let scale = args.number("scale", "factor of the standard draw").above(0.0).at_most(LARGEST).or(1.0);
+    args.finish();
+    Arc::new(StudentT { dof, scale })
+}
+
+impl Noise for StudentT {
+    fn reward(&self, mean: f64, _point: usize, stream: &mut Stream) -> f64 {
+        mean + self.scale * stream.student_t(self.dof)
+    }
+
+    fn bound(&self) -> Option<f64> {
+        None
+    }
+
+    fn variance(&self) -> Option<f64> {
+        // scale² dof/(dof - 2), infinite up to two degrees of freedom
+        (2.0 < self.dof).then(|| self.scale * self.scale * self.dof / (self.dof - 2.0))
+    }
+
+    fn range(&self) -> Option<(f64, f64)> {
+        None
+    }
+}

@@ -1,0 +1,39 @@
+//! Uniform noise around the mean: the bounded noise of [Zhou2021].
+
+use super::Noise;
+use super::contract::LARGEST;
+use crate::params::Args;
+use crate::rng::Stream;
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Uniform {
+    bound: f64,
+}
+
+/// Reads `bound`.
+pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
+    let bound =
+        args.number("bound", "largest distance of a reward from its mean").above(0.0).at_most(LARGEST).required();
+    args.finish();
+    Arc::new(Uniform { bound })
+}
+
+impl Noise for Uniform {
+    fn reward(&self, mean: f64, _point: usize, stream: &mut Stream) -> f64 {
+        mean + self.bound * (2.0 * stream.open_uniform() - 1.0)
+    }
+
+    fn bound(&self) -> Option<f64> {
+        Some(self.bound)
+    }
+
+    fn variance(&self) -> Option<f64> {
+        // (2 bound)²/12
+        Some(self.bound * self.bound / 3.0)
+    }
+
+    fn range(&self) -> Option<(f64, f64)> {
+        None
+    }
+}
