@@ -1,6 +1,17 @@
-//! Problems: domain, mean reward, observation draw (sealed as `Raw`), optimum.
+//! Problems: domain, mean reward, observation draw (sealed as [`crate::privacy::Raw`]), optimum; one file each.
 //!
-//! **Invariant:** sees no policy.
+//! **Invariant:** sees no policy, and hands out observations only sealed.
 
+pub mod arms_table;
+mod contract;
 pub mod csv_table;
+mod domain;
+mod function;
+pub mod gp_sample;
 pub mod noise;
+pub mod points_table;
+pub mod rkhs;
+mod stand_in;
+
+pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
+pub use domain::DomainPlan;

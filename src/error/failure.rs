@@ -65,6 +65,13 @@ pub enum Error {
         /// How to go on.
         hint: String,
     },
+    /// The run cannot go on: numbers left the range of f64, or a part of the program broke its contract.
+    Failed {
+        /// What happened.
+        problem: String,
+        /// What to do.
+        hint: String,
+    },
     /// A check ran and said no.
     CheckSaidNo(String),
 }
@@ -86,7 +93,7 @@ impl Error {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Input(_) | Self::TooLarge { .. } | Self::Folder { .. } | Self::Corrupt { .. } => ExitCode::BadInput,
-            Self::Io { .. } | Self::Incomplete { .. } => ExitCode::Incomplete,
+            Self::Io { .. } | Self::Incomplete { .. } | Self::Failed { .. } => ExitCode::Incomplete,
             Self::Device { .. } => ExitCode::NoDevice,
             Self::CheckSaidNo(_) => ExitCode::CheckSaidNo,
         }
@@ -116,7 +123,7 @@ impl fmt::Display for Error {
                 write!(f, "error: cannot {action} `{}`: {source}\nhint: {}", path.display(), io_hint(source))
             }
             Self::Corrupt { path, problem, hint } => write!(f, "error: `{}` {problem}\nhint: {hint}", path.display()),
-            Self::Device { problem, hint } => write!(f, "error: {problem}\nhint: {hint}"),
+            Self::Device { problem, hint } | Self::Failed { problem, hint } => write!(f, "error: {problem}\nhint: {hint}"),
             Self::Incomplete { done, total, reason, hint } => {
                 write!(f, "incomplete: {done} of {total} blocks are done; {reason}\nhint: {hint}")
             }

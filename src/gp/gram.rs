@@ -38,12 +38,36 @@ pub struct TableGram {
 }
 
 impl TableGram {
-    /// Takes a symmetric matrix; only its lower triangle is read, so that both orders give the same bits.
+    /// Takes a symmetric matrix; its lower triangle is copied to the upper one, so that both orders give the same bits.
     #[must_use]
-    pub fn new(n_points: usize, values: Vec<f64>) -> Self {
+    pub fn new(n_points: usize, mut values: Vec<f64>) -> Self {
         assert_eq!(values.len(), n_points * n_points, "the covariance must be square");
+        for row in 0..n_points {
+            for column in row + 1..n_points {
+                values[row * n_points + column] = values[column * n_points + row];
+            }
+        }
         Self { n_points, values }
     }
+}
+
+/// Domains up to this size get their whole Gram matrix as a table (32 MiB at most).
+const MOST_TABULATED: usize = 2048;
+
+/// The covariance of these points: as a table where the domain is small, else evaluated on demand. The bits are the same.
+#[must_use]
+pub fn tabulated(gram: KernelGram) -> Arc<dyn GramSource> {
+    let n = gram.n_points();
+    if MOST_TABULATED < n {
+        return Arc::new(gram);
+    }
+    let mut values = vec![0.0; n * n];
+    for row in 0..n {
+        for column in 0..=row {
+            values[row * n + column] = gram.entry(row, column);
+        }
+    }
+    Arc::new(TableGram::new(n, values))
 }
 
 impl GramSource for TableGram {
@@ -52,7 +76,10 @@ impl GramSource for TableGram {
     }
 
     fn entry(&self, a: usize, b: usize) -> f64 {
-        let (row, column) = if a < b { (b, a) } else { (a, b) };
-        self.values[row * self.n_points + column]
+        self.values[a * self.n_points + b]
+    }
+
+    fn dense_column(&self, point: usize) -> Option<&[f64]> {
+        Some(&self.values[point * self.n_points..(point + 1) * self.n_points])
     }
 }

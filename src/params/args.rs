@@ -299,6 +299,11 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// Documents a key whose value somebody else reads.
+    pub fn documents(&self, key: &str, accepts: &str) {
+        self.note(key, accepts.to_owned(), None, "");
+    }
+
     /// Takes over the keys that a nested reader documented.
     pub fn absorb(&self, nested: &Args<'_>) {
         let prefix = nested.path.strip_prefix(&self.path).unwrap_or(&nested.path).trim_start_matches('.').to_owned();

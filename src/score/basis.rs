@@ -18,6 +18,11 @@ pub trait GramSource: Send + Sync + fmt::Debug {
         self.entry(point, point)
     }
 
+    /// All of `k(x_point, ·)`, where the source holds it as a table.
+    fn dense_column(&self, _point: usize) -> Option<&[f64]> {
+        None
+    }
+
     /// Writes `k(x_point, x_i)` for `i` in `first .. first + out.len()`.
     fn column(&self, point: usize, first: usize, out: &mut [f64]) {
         for (offset, value) in out.iter_mut().enumerate() {

@@ -10,6 +10,8 @@
 
 mod basis;
 mod request;
+mod tie;
 
 pub use basis::{Basis, FeatureTable, GramSource};
-pub use request::{Candidates, Change, TrialScore};
+pub use request::{Candidates, Change, Moments, ScoreModel, TrialScore};
+pub use tie::{TIE_TOLERANCE, lowest_within_tie};

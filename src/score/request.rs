@@ -1,28 +1,67 @@
 //! One trial's request and one backend's answer.
 
-/// What changed in a trial's model since the last round it was screened.
+/// A trial's model in f64: what a backend may pull when the change since the last round is not enough for it.
+///
+/// `exact` is the one named f64 score function; whoever decides among candidates uses it, on every road.
+pub trait ScoreModel: Send + Sync {
+    /// Posterior mean and spread² (at least 0) of one point, in one fixed order of summation.
+    fn exact(&self, point: usize) -> Moments;
+
+    /// A bound on `k(x, x)` over the domain: the scale of spread².
+    fn prior_variance_bound(&self) -> f64;
+
+    /// Bounds on how far mean and spread² may have drifted from exact arithmetic since the f64 state was made.
+    fn state_error(&self) -> Moments;
+
+    /// The points whose Gram columns are the basis, in order; empty for a table basis.
+    fn basis_points(&self) -> &[u32];
+}
+
+/// Posterior mean and spread² of a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moments {
+    /// Mean.
+    pub mean: f64,
+    /// Squared spread, at least 0.
+    pub variance: f64,
+}
+
+impl Moments {
+    /// `mean + width * sqrt(variance)`.
+    #[must_use]
+    pub fn upper(self, width: f64) -> f64 {
+        self.mean + width * self.variance.sqrt()
+    }
+}
+
+/// What changed in a trial's model since the last round in which it was screened.
 #[derive(Debug, Clone, Copy)]
 pub enum Change<'a> {
-    /// Nothing: a new trial, or a round without an observation.
+    /// Nothing.
     None,
-    /// One observation: for every point, with `p(x) = row · h(x)`, spread²(x) falls by `p(x)²` and the mean rises by `mean_step * p(x)`.
+    /// One observation: at every point, with `p(x) = row · h(x)`, spread²(x) falls by `p(x)²` and the mean rises by
+    /// `mean_step * p(x)`.
     Row {
         /// Coefficients over the basis, as long as the basis now is.
         row: &'a [f64],
         /// What multiplies `p` in the mean.
         mean_step: f64,
-        /// The basis point that joined a Gram basis with this observation, if one did.
-        joined: Option<usize>,
     },
+    /// More than a row says: take everything from the model.
+    Rebuild,
 }
 
-/// One trial's model as a backend needs it. Slices are over the basis (`n_features`, or the trial's basis points so far).
-#[derive(Debug, Clone, Copy)]
+/// One trial's part of a round.
+#[derive(Clone, Copy)]
 pub struct TrialScore<'a> {
+    /// Which of the opened trials, `0 .. n_trials`.
+    pub trial: usize,
     /// What changed.
     pub change: Change<'a>,
-    /// What multiplies the spread.
+    /// What multiplies the spread, finite and at least 0.
     pub width: f64,
+    /// The model behind it.
+    pub model: &'a dyn ScoreModel,
 }
 
 /// The answer for one trial: every point that could be the best, ascending, at least one.

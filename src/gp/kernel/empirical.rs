@@ -1,6 +1,7 @@
 //! Empirical covariance: a table over points, estimated from samples of the function.
 
 use crate::error::{Diagnostic, Error};
+use crate::params::Args;
 
 /// What the table is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +10,18 @@ pub enum Normalise {
     Standardised,
     /// The whole covariance by its largest diagonal entry.
     CovarianceOverMax,
+}
+
+/// Reads the key `normalise`.
+pub fn parse(args: &Args<'_>) -> Normalise {
+    let word = args.word(
+        "normalise",
+        "`correlation`: every arm has variance 1; `covariance`: divided by the largest variance",
+        &["correlation", "covariance"],
+        Some("correlation"),
+    );
+    args.finish();
+    if word == "covariance" { Normalise::CovarianceOverMax } else { Normalise::Standardised }
 }
 
 /// Most bytes that a table may take.

@@ -1,0 +1,77 @@
+//! The backend traits.
+
+use crate::error::Error;
+use crate::score::{Basis, Candidates, TrialScore};
+use std::fmt;
+use std::sync::Arc;
+
+/// A device or road that screens scores.
+pub trait Backend: Send + Sync + fmt::Debug {
+    /// Name for the manifest.
+    fn name(&self) -> &'static str;
+
+    /// Makes what all trials over one basis share (tables, resident on the device).
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] or [`Error::Device`] if the tables do not fit.
+    fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error>;
+}
+
+/// A basis made ready: shared by all trials and threads.
+pub trait Domain: Send + Sync {
+    /// How many trials of up to `rounds` rounds this backend wants in lockstep.
+    fn batch(&self, rounds: u64) -> usize;
+
+    /// Opens screens for `n_trials` trials in lockstep.
+    fn open(&self, n_trials: usize) -> Box<dyn Screen>;
+}
+
+/// The screens of some trials in lockstep.
+pub trait Screen: Send {
+    /// Takes each trial's change and writes, for each, every point that could be its best: ascending, at least one.
+    /// `out[i]` answers `trials[i]`.
+    ///
+    /// # Errors
+    /// A device failure; the trials' states are then unchanged and can be given to another backend.
+    fn round(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error>;
+
+    /// What happened so far.
+    fn counters(&self) -> Counters;
+}
+
+/// Counts of one or several screens; they go to the manifest, never into parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Trial-rounds screened.
+    pub rounds: u64,
+    /// Candidates handed back.
+    pub candidates: u64,
+    /// Trial-rounds with more than one candidate.
+    pub ambiguous: u64,
+    /// Screens rebuilt from the f64 state.
+    pub rebuilds: u64,
+    /// Points found outside their band at a rebuild: must stay 0.
+    pub violations: u64,
+}
+
+impl Counters {
+    /// Adds another's counts.
+    pub fn add(&mut self, other: &Self) {
+        self.rounds += other.rounds;
+        self.candidates += other.candidates;
+        self.ambiguous += other.ambiguous;
+        self.rebuilds += other.rebuilds;
+        self.violations += other.violations;
+    }
+}
+
+/// How wide the band around a screened score is taken. Anything but `Proved` is for tests of the contract itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Band {
+    /// The error bound.
+    Proved,
+    /// No band and no tie tolerance: hands back the screen's own argmax. Breaks the contract.
+    Zero,
+    /// Every point is a candidate. Slow, and must change no byte.
+    Infinite,
+}

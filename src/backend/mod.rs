@@ -1,0 +1,11 @@
+//! Who does the N-sized work: from each trial's change to every point that could be its best.
+//!
+//! A backend never decides. Its contract is to hand back, by whatever road, every point whose f64 score
+//! ([`crate::score::ScoreModel::exact`]) could tie with the largest; the engine decides among them. So results are the
+//! same bits on every backend. **Invariant:** knows no policy and no randomness; sees `score`, `linalg`, `error` only.
+
+mod contract;
+mod cpu;
+
+pub use contract::{Backend, Band, Counters, Domain, Screen};
+pub use cpu::Cpu;

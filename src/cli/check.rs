@@ -1,0 +1,57 @@
+//! `privateer check`: everything short of running.
+
+use super::commands::say;
+use super::progress::count;
+use super::source::SpecArgs;
+use crate::backend::Cpu;
+use crate::engine::{Preparation, units};
+use crate::error::Error;
+use crate::privacy::Guarantee;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `privateer check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Spec files (TOML)
+    #[arg(required = true, value_name = "SPEC")]
+    specs: Vec<PathBuf>,
+    #[command(flatten)]
+    spec: SpecArgs,
+}
+
+/// Reads every spec and its data, makes the first trial of each cell, and says what a run would do.
+///
+/// # Errors
+/// Whatever a run would refuse.
+pub fn check(args: &CheckArgs) -> Result<(), Error> {
+    let data = args.spec.data();
+    for path in &args.specs {
+        let sweep = args.spec.read(path)?;
+        let backend = Cpu::default();
+        let preparation = Preparation::new(&sweep, &data, &backend);
+        let mut without = Vec::new();
+        for plan in &sweep.cells {
+            let facts = preparation.facts(plan)?;
+            if let Guarantee::NoGuarantee { .. } = facts.ledger.guarantee {
+                without.push(format!("  {}: {}", plan.label(), facts.ledger.guarantee));
+            }
+        }
+        let trial_rounds: f64 = sweep.cells.iter().map(|cell| cell.rounds as f64 * sweep.trials as f64).sum();
+        let rows: f64 = sweep.cells.iter().map(|cell| sweep.recorded.rounds(cell.rounds).len() as f64 * sweep.trials as f64).sum();
+        say(&format!(
+            "{}: ok\n  {} cells x {} trials in {} parts, {} trial-rounds, {} recorded rows\n  spec hash {}",
+            path.display(),
+            sweep.cells.len(),
+            sweep.trials,
+            units(&sweep, None).len(),
+            count(trial_rounds),
+            count(rows),
+            sweep.hash
+        ));
+        if !without.is_empty() {
+            say(&format!("  without a privacy guarantee:\n{}", without.join("\n")));
+        }
+    }
+    Ok(())
+}

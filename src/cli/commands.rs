@@ -1,0 +1,124 @@
+//! The command line and its one `match` from outcome to exit code.
+
+use super::{check, list, run};
+use crate::engine::Shard;
+use crate::error::{Error, ExitCode};
+use crate::{record, report};
+use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What does privacy cost this optimizer?
+#[derive(Debug, Parser)]
+#[command(name = "privateer", version, about, long_about = LONG_ABOUT, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const LONG_ABOUT: &str = "What does privacy cost this optimizer?
+
+Simulates differentially private Gaussian-process bandits over grids of epsilon, kernel, mechanism and policy, and writes \
+tables, plots and a report.
+
+Exit codes: 0 done; 1 a check said no; 2 bad spec, data, folder or arguments; 3 no such device; 4 incomplete or failed run \
+(what was finished is kept; the same command resumes).";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run specs: simulate, record, summarise, report
+    Run(run::RunArgs),
+    /// Join the folders of shards into one, with the bytes of a single run
+    Merge {
+        /// The folders of all shards
+        #[arg(required = true, value_name = "DIR")]
+        folders: Vec<PathBuf>,
+        /// Where the joined results go
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+        /// Print nothing but errors
+        #[arg(long)]
+        quiet: bool,
+    },
+    /// Read a spec and its data, and say what would be run
+    Check(check::CheckArgs),
+    /// List what specs can name: environments, kernels, noises, mechanisms, policies, features
+    List {
+        /// One kind, or one name, with all its keys
+        #[arg(value_name = "KIND|NAME")]
+        what: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write summary, plots and page again from the recorded parts
+    Report {
+        /// A results folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Runs the program on these arguments (the first is its name) and returns its exit code.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are not mistakes; clap prints to the right stream and knows the code.
+            drop(error.print());
+            return u8::try_from(error.exit_code()).unwrap_or(ExitCode::BadInput as u8);
+        }
+    };
+    match dispatch(cli.command) {
+        Ok(()) => ExitCode::Done as u8,
+        Err(error) => {
+            eprintln!("{error}");
+            error.exit_code() as u8
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<(), Error> {
+    match command {
+        Command::Run(args) => run::run(&args),
+        Command::Merge { folders, out, quiet } => {
+            record::merge(&folders, &out)?;
+            let outcome = report::write_report(&out)?;
+            if !quiet {
+                say(&outcome.table);
+                say(&format!("report: {}", outcome.report_path.display()));
+            }
+            Ok(())
+        }
+        Command::Check(args) => check::check(&args),
+        Command::List { what, json } => list::list(what.as_deref(), json),
+        Command::Report { folder } => {
+            let outcome = report::write_report(&folder)?;
+            say(&outcome.table);
+            say(&format!("report: {}", outcome.report_path.display()));
+            Ok(())
+        }
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "privateer", &mut text);
+            say(&String::from_utf8_lossy(&text));
+            Ok(())
+        }
+    }
+}
+
+/// Prints to stdout; a closed pipe (`| head`) is not an error.
+pub(super) fn say(text: &str) {
+    use std::io::Write;
+    drop(writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n')));
+}
+
+/// Reads `I/N`.
+pub(super) fn shard(text: &str) -> Result<Shard, String> {
+    text.parse::<Shard>().map_err(|diagnostic| diagnostic.to_string().replace("error: ", "").replace('\n', "; "))
+}

@@ -1,0 +1,79 @@
+//! `privateer list`: the registry with the keys that each entry reads.
+
+use super::commands::say;
+use crate::error::{Diagnostic, Error, closest};
+use crate::registry::{Kind, documentation, kinds};
+
+/// Lists all kinds, one kind, or one name.
+///
+/// # Errors
+/// An unknown kind or name.
+pub fn list(what: Option<&str>, json: bool) -> Result<(), Error> {
+    let chosen: Vec<(&str, Vec<Kind>)> = kinds()
+        .into_iter()
+        .filter_map(|kind| {
+            let mut entries = documentation(kind);
+            if let Some(what) = what
+                && what != kind
+            {
+                entries.retain(|entry| entry.name == what);
+            }
+            (!entries.is_empty()).then_some((kind, entries))
+        })
+        .collect();
+    if chosen.is_empty() {
+        let what = what.unwrap_or_default();
+        let all: Vec<&str> = kinds().into_iter().chain(kinds().into_iter().flat_map(|kind| documentation(kind).into_iter().map(|entry| entry.name))).collect();
+        let mut diagnostic = Diagnostic::new(format!("nothing is called `{what}`")).expected(format!("one of {}, or a name that `privateer list` shows", kinds().join(", ")));
+        if let Some(near) = closest(what, all.iter().copied()) {
+            diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+        }
+        return Err(Error::input(diagnostic));
+    }
+    if json {
+        say(&as_json(&chosen));
+        return Ok(());
+    }
+    for (kind, entries) in &chosen {
+        say(kind);
+        let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+        for entry in entries {
+            let paper = if entry.paper.is_empty() { String::new() } else { format!(" [{}]", entry.paper) };
+            say(&format!("  {:width$}  {}{paper}", entry.name, entry.summary));
+            if what.is_some() {
+                for key in &entry.keys {
+                    let default = key.default.as_deref().map(|default| format!("; default {default}")).unwrap_or_default();
+                    say(&format!("      {} = {}{default}", key.path, key.accepts));
+                    if !key.doc.is_empty() {
+                        say(&format!("          {}", key.doc));
+                    }
+                }
+            }
+        }
+    }
+    if what.is_none() {
+        say("\n`privateer list NAME` shows the keys of one entry.");
+    }
+    Ok(())
+}
+
+fn as_json(chosen: &[(&str, Vec<Kind>)]) -> String {
+    let value: serde_json::Map<String, serde_json::Value> = chosen
+        .iter()
+        .map(|(kind, entries)| {
+            let entries: Vec<serde_json::Value> = entries
+                .iter()
+                .map(|entry| {
+                    let keys: Vec<serde_json::Value> = entry
+                        .keys
+                        .iter()
+                        .map(|key| serde_json::json!({ "key": key.path, "accepts": key.accepts, "default": key.default, "doc": key.doc }))
+                        .collect();
+                    serde_json::json!({ "name": entry.name, "summary": entry.summary, "paper": entry.paper, "keys": keys })
+                })
+                .collect();
+            ((*kind).to_owned(), entries.into())
+        })
+        .collect();
+    serde_json::Value::Object(value).to_string()
+}

@@ -1,0 +1,12 @@
+//! Commands, progress, messages, exit codes. Nothing depends on this room.
+//!
+//! Data goes to stdout, everything else to stderr.
+
+mod check;
+mod commands;
+mod list;
+mod progress;
+mod run;
+mod source;
+
+pub use commands::main;

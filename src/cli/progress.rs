@@ -1,0 +1,102 @@
+//! Progress: a bar on a terminal, a plain line now and then elsewhere, nothing with `--quiet`.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Time between two plain lines.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// How a run shows that it lives.
+pub struct Progress {
+    mode: Mode,
+    total: u64,
+    done: AtomicU64,
+    started: Instant,
+}
+
+enum Mode {
+    Quiet,
+    Bar(ProgressBar),
+    Lines(Mutex<Instant>),
+}
+
+impl Progress {
+    /// Progress over `total` trial-rounds.
+    pub fn new(total: u64, quiet: bool) -> Self {
+        let mode = if quiet {
+            Mode::Quiet
+        } else if std::io::stderr().is_terminal() {
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
+            let template = "{bar:32} {percent:>3} % of {human_len} trial-rounds, {per_sec}, {eta} left";
+            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            Mode::Bar(bar)
+        } else {
+            Mode::Lines(Mutex::new(Instant::now()))
+        };
+        Self { mode, total, done: AtomicU64::new(0), started: Instant::now() }
+    }
+
+    /// Some trial-rounds are done.
+    pub fn add(&self, trial_rounds: u64) {
+        let done = self.done.fetch_add(trial_rounds, Ordering::Relaxed) + trial_rounds;
+        match &self.mode {
+            Mode::Quiet => {}
+            Mode::Bar(bar) => bar.set_position(done),
+            Mode::Lines(last) => {
+                // Whoever does not get the lock at once leaves the line to the one who has it.
+                if let Ok(mut last) = last.try_lock()
+                    && EVERY <= last.elapsed()
+                {
+                    *last = Instant::now();
+                    eprintln!("{}", self.line(done));
+                }
+            }
+        }
+    }
+
+    /// Prints a line above the bar.
+    pub fn note(&self, text: &str) {
+        match &self.mode {
+            Mode::Quiet => {}
+            Mode::Bar(bar) => bar.suspend(|| eprintln!("{text}")),
+            Mode::Lines(_) => eprintln!("{text}"),
+        }
+    }
+
+    /// Clears the bar and says how fast it went.
+    pub fn finish(&self) {
+        if let Mode::Bar(bar) = &self.mode {
+            bar.finish_and_clear();
+        }
+        let done = self.done.load(Ordering::Relaxed);
+        if 0 < done && !matches!(self.mode, Mode::Quiet) {
+            let seconds = self.started.elapsed().as_secs_f64();
+            eprintln!("{} trial-rounds in {seconds:.1} s ({} a second)", count(done as f64), count(done as f64 / seconds.max(1e-9)));
+        }
+    }
+
+    fn line(&self, done: u64) -> String {
+        let rate = done as f64 / self.started.elapsed().as_secs_f64().max(1e-9);
+        let left = (self.total.saturating_sub(done)) as f64 / rate.max(1e-9);
+        format!(
+            "{:.0} % of {} trial-rounds, {} a second, about {:.0} s left",
+            100.0 * done as f64 / self.total.max(1) as f64,
+            count(self.total as f64),
+            count(rate),
+            left
+        )
+    }
+}
+
+/// A count with three digits and a unit.
+pub fn count(value: f64) -> String {
+    for (unit, size) in [("G", 1e9), ("M", 1e6), ("k", 1e3)] {
+        if size <= value {
+            return format!("{:.3} {unit}", value / size).replacen(".000", "", 1);
+        }
+    }
+    format!("{value:.0}")
+}

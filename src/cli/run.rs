@@ -1,0 +1,253 @@
+//! `privateer run`: read, open the folder, simulate, record, report.
+
+use super::commands::{say, shard};
+use super::progress::Progress;
+use super::source::SpecArgs;
+use crate::backend::{Backend, Counters, Cpu};
+use crate::engine::{self, Observer, Options, Preparation, Rows, Shard, Stop, Unit};
+use crate::env::DataFolder;
+use crate::error::{Diagnostic, Error};
+use crate::record::{self, CellInfo, Folder, Manifest, PartId, PartRows};
+use crate::report;
+use crate::spec::{Recorded, Sweep};
+use clap::Args;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+/// Arguments of `privateer run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Spec files (TOML)
+    #[arg(required = true, value_name = "SPEC")]
+    specs: Vec<PathBuf>,
+    /// Results folder; a folder with parts of the same spec resumes [default: out/SPEC-NAME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    spec: SpecArgs,
+    /// Who scores: `auto` takes a real GPU where there is one
+    #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = ["auto", "cpu", "gpu"])]
+    backend: String,
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Trials in lockstep [default: the backend's choice]
+    #[arg(long, value_name = "N")]
+    batch: Option<usize>,
+    /// Run the I-th of N shares of the work; join them with `merge`
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    shard: Option<Shard>,
+    /// Print nothing but errors
+    #[arg(long)]
+    quiet: bool,
+}
+
+static STOP: Stop = Stop::new();
+static HANDLER: Once = Once::new();
+
+/// Runs every spec, in order.
+///
+/// # Errors
+/// The first failure.
+pub fn run(args: &RunArgs) -> Result<(), Error> {
+    for (name, value) in [("threads", args.threads), ("batch", args.batch)] {
+        if value == Some(0) {
+            return Err(Error::input(Diagnostic::new(format!("`--{name} 0` runs nothing")).expected("a whole number >= 1")));
+        }
+    }
+    HANDLER.call_once(|| {
+        let installed = ctrlc::set_handler(|| {
+            if STOP.asked() {
+                // Asked twice: leave at once; whole parts are safe, the rest is lost.
+                std::process::exit(crate::error::ExitCode::Incomplete as i32);
+            }
+            STOP.ask();
+            eprintln!("stopping: finished blocks are kept (once more to leave at once)");
+        });
+        if let Err(problem) = installed {
+            eprintln!("warning: Ctrl-C will not stop cleanly: {problem}");
+        }
+    });
+    // All specs are read before any is run: a mistake in the last costs no time.
+    let sweeps = args.specs.iter().map(|path| args.spec.read(path)).collect::<Result<Vec<Sweep>, Error>>()?;
+    for (path, sweep) in args.specs.iter().zip(&sweeps) {
+        one(args, path, sweep)?;
+    }
+    Ok(())
+}
+
+fn backend(name: &str) -> Result<Box<dyn Backend>, Error> {
+    match name {
+        "gpu" => Err(Error::Device {
+            problem: "this build has no GPU backend".to_owned(),
+            hint: "use `--backend cpu`: the answers are the same".to_owned(),
+        }),
+        _ => Ok(Box::new(Cpu::default())),
+    }
+}
+
+fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
+    let backend = backend(&args.backend)?;
+    let data = args.spec.data();
+    let stem = path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
+    let out = match (&args.out, args.specs.len()) {
+        (Some(out), 1) => out.clone(),
+        (Some(out), _) => out.join(&stem),
+        (None, _) => Path::new("out").join(&stem),
+    };
+    let mut pool = rayon::ThreadPoolBuilder::new();
+    if let Some(threads) = args.threads {
+        pool = pool.num_threads(threads);
+    }
+    let pool = pool.build().map_err(|problem| Error::input(Diagnostic::new(format!("cannot start threads: {problem}")).hint("lower `--threads`")))?;
+    let cells = pool.install(|| cell_infos(sweep, &data, backend.as_ref()))?;
+    let mut manifest = manifest(sweep, cells, backend.as_ref(), pool.current_num_threads(), args.shard);
+    let opened = Folder::open(&out, &manifest)?;
+    let units = engine::units(sweep, args.shard);
+    let done: BTreeSet<Unit> = opened.done.iter().map(|id| Unit { cell: id.cell, block: id.block }).collect();
+    let before = units.iter().filter(|unit| done.contains(unit)).count();
+    if !args.quiet {
+        for warning in &opened.warnings {
+            eprintln!("warning: {warning}");
+        }
+        if 0 < before {
+            eprintln!("resuming: {before} of {} blocks are done", units.len());
+        }
+    }
+    let rounds_of = |unit: &&Unit| {
+        let first = u64::from(unit.block) * sweep.block;
+        sweep.cells[unit.cell as usize].rounds * (sweep.block.min(sweep.trials - first))
+    };
+    let total = units.iter().filter(|unit| !done.contains(unit)).map(|unit| rounds_of(&unit)).sum();
+    let progress = Progress::new(total, args.quiet);
+    let recorder = Recorder { out: &out, manifest: &manifest, sweep, progress: &progress };
+    let options = Options { batch: args.batch, shard: args.shard };
+    let tally = pool.install(|| engine::run(sweep, &data, backend.as_ref(), options, &done, &STOP, &recorder));
+    progress.finish();
+    let tally = tally?;
+    if 0 < tally.counters.violations {
+        eprintln!(
+            "warning: {} points left their error band; the results may differ from other backends' in ties. Please report this with the spec",
+            tally.counters.violations
+        );
+    }
+    if 0 < tally.finished {
+        manifest.counters = counters_json(&tally.counters);
+        manifest.save(&out)?;
+    }
+    if tally.stopped {
+        return Err(Error::Incomplete {
+            done: tally.finished + tally.skipped,
+            total: units.len(),
+            reason: "the run was stopped".to_owned(),
+            hint: format!("the same command resumes; finished parts are in `{}`", out.display()),
+        });
+    }
+    if let Some(shard) = args.shard {
+        if !args.quiet {
+            say(&format!("shard {}/{} is done: {}", shard.index + 1, shard.count, out.display()));
+            eprintln!("when all shards are done: privateer merge DIR… --out DIR");
+        }
+        return Ok(());
+    }
+    let outcome = report::write_report(&out)?;
+    if !args.quiet {
+        say(&outcome.table);
+        say(&format!("report: {}", outcome.report_path.display()));
+    }
+    Ok(())
+}
+
+fn cell_infos(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend) -> Result<Vec<CellInfo>, Error> {
+    let preparation = Preparation::new(sweep, data, backend);
+    let mut cells = sweep
+        .cells
+        .iter()
+        .map(|plan| {
+            let facts = preparation.facts(plan)?;
+            Ok(CellInfo {
+                cell: plan.index,
+                label: plan.label(),
+                policy: plan.policy.clone(),
+                environment: plan.environment.clone(),
+                swept: plan.swept.clone(),
+                resolved: plan.resolved.clone(),
+                ledger: serde_json::json!(facts.ledger),
+                facts: facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into(),
+            })
+        })
+        .collect::<Result<Vec<CellInfo>, Error>>()?;
+    record::unify_swept(&mut cells);
+    Ok(cells)
+}
+
+fn manifest(sweep: &Sweep, cells: Vec<CellInfo>, backend: &dyn Backend, threads: usize, shard: Option<Shard>) -> Manifest {
+    let environments: BTreeSet<&str> = cells.iter().map(|cell| cell.environment.as_str()).collect();
+    Manifest {
+        schema_version: record::SCHEMA_VERSION,
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        spec_hash: sweep.hash.clone(),
+        spec_name: sweep.name.clone(),
+        seed: sweep.seed.to_string(),
+        environment_summary: environments.into_iter().collect::<Vec<_>>().join(", "),
+        trials: sweep.trials as u32,
+        rounds: sweep.cells.iter().map(|cell| cell.rounds).max().unwrap_or(0) as u32,
+        block: sweep.block as u32,
+        n_blocks: sweep.trials.div_ceil(sweep.block) as u32,
+        recorded: match sweep.recorded {
+            Recorded::All => "every round".to_owned(),
+            Recorded::Log { per_decade } => format!("about {per_decade} rounds for each factor of ten"),
+        },
+        backend: backend.name().to_owned(),
+        adapter: None,
+        cpu_features: Vec::new(),
+        threads,
+        shard: shard.map(|shard| format!("{}/{}", shard.index + 1, shard.count)),
+        spec_text: sweep.resolved.clone(),
+        cells,
+        counters: serde_json::json!({}),
+    }
+}
+
+fn counters_json(counters: &Counters) -> serde_json::Value {
+    serde_json::json!({
+        "rounds_screened": counters.rounds,
+        "candidates": counters.candidates,
+        "rounds_with_several_candidates": counters.ambiguous,
+        "screens_rebuilt": counters.rebuilds,
+        "band_violations": counters.violations,
+    })
+}
+
+/// Stores what the engine finishes.
+struct Recorder<'a> {
+    out: &'a Path,
+    manifest: &'a Manifest,
+    sweep: &'a Sweep,
+    progress: &'a Progress,
+}
+
+impl Observer for Recorder<'_> {
+    fn progressed(&self, trial_rounds: u64) {
+        self.progress.add(trial_rounds);
+    }
+
+    fn finished(&self, unit: Unit, rows: Rows, seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        let id = PartId { cell: unit.cell, block: unit.block };
+        let cell = &self.manifest.cells[unit.cell as usize];
+        let rows = PartRows {
+            trial: rows.trial,
+            round: rows.round,
+            point: rows.point,
+            regret: rows.regret,
+            cumulative_regret: rows.cumulative_regret,
+            simple_regret: rows.simple_regret,
+            recommended_regret: rows.recommended_regret,
+        };
+        record::write_part(self.out, &self.sweep.hash, id, cell, &rows)?;
+        let first = u64::from(unit.block) * self.sweep.block;
+        let trials = self.sweep.block.min(self.sweep.trials - first);
+        record::append_timing(self.out, id, seconds, trials as u32, self.sweep.cells[unit.cell as usize].rounds as u32)
+    }
+}

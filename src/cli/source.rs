@@ -1,0 +1,71 @@
+//! Where a spec and its data come from, and what the command line changes in it.
+
+use crate::env::DataFolder;
+use crate::error::{Diagnostic, Error};
+use crate::spec::Sweep;
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Options that change a spec or say where its data is.
+#[derive(Debug, Args)]
+pub struct SpecArgs {
+    /// Folder that the spec's data files are relative to [default: $PRIVATEER_DATA, else the working folder]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Change the spec, as in `--set privacy.epsilon=2` or `--set policy.*.ridge=3`; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    set: Vec<String>,
+    /// Repetitions of every cell
+    #[arg(long, value_name = "N")]
+    trials: Option<u64>,
+    /// Horizon
+    #[arg(long, value_name = "N")]
+    rounds: Option<u64>,
+    /// Seed of all random streams
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+impl SpecArgs {
+    /// Reads and checks a spec file.
+    ///
+    /// # Errors
+    /// An unreadable file, or every mistake in it.
+    pub fn read(&self, path: &Path) -> Result<Sweep, Error> {
+        let bytes = std::fs::read(path).map_err(|source| unreadable(path, &source))?;
+        let Ok(text) = String::from_utf8(bytes) else {
+            return Err(Error::input(Diagnostic::new(format!("`{}` is not a text file", path.display())).expected("a spec in TOML").hint("specs end in `.toml`; see `examples/`")));
+        };
+        Sweep::parse(&path.display().to_string(), &text, &self.overrides()?)
+    }
+
+    /// The folder of data files.
+    #[must_use]
+    pub fn data(&self) -> DataFolder {
+        DataFolder::new(self.data.clone().or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)))
+    }
+
+    fn overrides(&self) -> Result<Vec<(String, String, String)>, Error> {
+        let mut all = Vec::new();
+        for text in &self.set {
+            let Some((path, value)) = text.split_once('=') else {
+                return Err(Error::input(Diagnostic::new(format!("`--set {text}` has no value")).expected("`--set path=value`, as in `--set privacy.epsilon=2`")));
+            };
+            all.push((format!("--set {path}"), path.trim().to_owned(), value.trim().to_owned()));
+        }
+        for (key, value) in [("trials", self.trials), ("rounds", self.rounds), ("seed", self.seed)] {
+            if let Some(value) = value {
+                all.push((format!("--{key}"), key.to_owned(), value.to_string()));
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn unreadable(path: &Path, source: &std::io::Error) -> Error {
+    let diagnostic = Diagnostic::new(format!("cannot read the spec `{}`: {source}", path.display()));
+    Error::input(match source.kind() {
+        std::io::ErrorKind::NotFound => diagnostic.hint("check the path; ready specs are in `examples/`"),
+        _ => diagnostic.hint("a spec is a TOML file that you may read"),
+    })
+}

@@ -1,0 +1,69 @@
+//! One policy outside the loop: a batch of one that somebody else observes for.
+//!
+//! `ask` names the next point, `tell` takes its released signal; the state can be saved between any two calls.
+
+use super::decide::decide;
+use crate::backend::{Domain, Screen};
+use crate::error::Error;
+use crate::policy::{Policy, PolicyStreams, Proposal};
+use crate::privacy::{Released, Signal};
+use crate::score::{Candidates, TrialScore};
+use std::sync::Arc;
+
+/// A policy with its screen.
+pub struct AskTell {
+    policy: Box<dyn Policy>,
+    streams: PolicyStreams,
+    screen: Option<Box<dyn Screen>>,
+    asked: Option<usize>,
+}
+
+impl AskTell {
+    /// A policy before its next round; `domain` is the prepared basis of its maker.
+    #[must_use]
+    pub fn new(policy: Box<dyn Policy>, streams: PolicyStreams, domain: Option<&Arc<dyn Domain>>) -> Self {
+        Self { policy, streams, screen: domain.map(|domain| domain.open(1)), asked: None }
+    }
+
+    /// The next point to observe; the same until it is told.
+    ///
+    /// # Errors
+    /// A failing device or a score that is not finite.
+    pub fn ask(&mut self) -> Result<usize, Error> {
+        if let Some(point) = self.asked {
+            return Ok(point);
+        }
+        let point = match (self.policy.propose(&mut self.streams), &mut self.screen) {
+            (Proposal::Play(point), _) => point,
+            (Proposal::Score { width }, Some(screen)) if self.policy.model().is_some() => {
+                let Some(model) = self.policy.model() else { return Ok(0) };
+                let mut answer = [Candidates::default()];
+                screen.round(&[TrialScore { trial: 0, change: self.policy.change(), width, model }], &mut answer)?;
+                let point = decide(&answer[0], model, width, &mut Vec::new())?;
+                self.policy.screened();
+                point
+            }
+            (Proposal::Score { .. }, _) => {
+                return Err(Error::Failed {
+        problem: "the policy asks for scores but has no screen".to_owned(),
+                    hint: "open it with the prepared basis of its maker".to_owned(),
+                });
+            }
+        };
+        self.asked = Some(point);
+        Ok(point)
+    }
+
+    /// Takes the released signal of the asked point.
+    pub fn tell(&mut self, signal: &Released<Signal>) {
+        if let Some(point) = self.asked.take() {
+            self.policy.update(point, signal);
+        }
+    }
+
+    /// The policy, to recommend or to save.
+    #[must_use]
+    pub fn policy(&self) -> &dyn Policy {
+        self.policy.as_ref()
+    }
+}

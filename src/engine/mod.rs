@@ -1,0 +1,18 @@
+//! The loop: units of work, lockstep batches, the meeting of policy and backend.
+//!
+//! A unit is one cell and one block of trials; it becomes one part. Trials of a unit run in lockstep batches, batches run
+//! in parallel, and nothing that is recorded depends on how. The engine is told which units are already done and hands
+//! finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
+
+mod ask_tell;
+mod decide;
+mod lockstep;
+mod observer;
+mod prepare;
+mod run;
+
+pub use ask_tell::AskTell;
+pub use decide::decide;
+pub use observer::{Observer, Rows, Stop, Unit};
+pub use prepare::{CellFacts, Preparation};
+pub use run::{Options, Shard, Tally, run, units};

@@ -1,0 +1,81 @@
+//! What the engine tells the outside, and how the outside stops it.
+
+use crate::backend::Counters;
+use crate::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// One cell and one block of trials: one part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unit {
+    /// Cell index.
+    pub cell: u32,
+    /// Block index: trials `block * block_size ..`.
+    pub block: u32,
+}
+
+/// Recorded rows of a unit, ordered by trial, then round. All columns are equally long.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rows {
+    /// Trial, 0-based.
+    pub trial: Vec<u32>,
+    /// Round, 1-based.
+    pub round: Vec<u32>,
+    /// Point played.
+    pub point: Vec<Option<i64>>,
+    /// Regret of that round.
+    pub regret: Vec<f64>,
+    /// Sum of the regrets so far.
+    pub cumulative_regret: Vec<f64>,
+    /// Regret of the best point played so far.
+    pub simple_regret: Vec<f64>,
+    /// Regret of the point the policy would recommend.
+    pub recommended_regret: Vec<f64>,
+}
+
+impl Rows {
+    /// Appends another's rows.
+    pub fn extend(&mut self, other: Self) {
+        self.trial.extend(other.trial);
+        self.round.extend(other.round);
+        self.point.extend(other.point);
+        self.regret.extend(other.regret);
+        self.cumulative_regret.extend(other.cumulative_regret);
+        self.simple_regret.extend(other.simple_regret);
+        self.recommended_regret.extend(other.recommended_regret);
+    }
+}
+
+/// Hears of progress and takes finished units.
+pub trait Observer: Sync {
+    /// Some trial-rounds are done.
+    fn progressed(&self, trial_rounds: u64);
+
+    /// A unit is done. Called from worker threads, in no particular order.
+    ///
+    /// # Errors
+    /// What kept the rows from being stored; the run then stops.
+    fn finished(&self, unit: Unit, rows: Rows, seconds: f64, counters: &Counters) -> Result<(), Error>;
+}
+
+/// A request to stop, from a signal handler or a failed unit.
+#[derive(Debug, Default)]
+pub struct Stop(AtomicBool);
+
+impl Stop {
+    /// A stop that nobody has asked for.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Asks.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked.
+    #[must_use]
+    pub fn asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

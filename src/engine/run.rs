@@ -1,0 +1,150 @@
+//! Units in canonical order, shared out over shards and threads.
+
+use super::lockstep::batch;
+use super::observer::{Observer, Rows, Stop, Unit};
+use super::prepare::Preparation;
+use crate::backend::{Backend, Counters};
+use crate::env::DataFolder;
+use crate::error::{Diagnostic, Error};
+use crate::spec::Sweep;
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::str::FromStr;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// One of several runs that share a sweep: takes the units whose index is `index` modulo `count`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// 0-based.
+    pub index: u64,
+    /// How many shards there are.
+    pub count: u64,
+}
+
+impl FromStr for Shard {
+    type Err = Diagnostic;
+
+    /// Reads `I/N` with 1 <= I <= N.
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        let parts = text.split_once('/').and_then(|(i, n)| Some((i.trim().parse::<u64>().ok()?, n.trim().parse::<u64>().ok()?)));
+        match parts {
+            Some((index, count)) if 1 <= index && index <= count => Ok(Self { index: index - 1, count }),
+            _ => Err(Diagnostic::new(format!("`{text}` is not a shard")).expected("I/N with 1 <= I <= N, as in `2/4`")),
+        }
+    }
+}
+
+/// How a sweep is run; nothing here changes a recorded byte.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Trials in lockstep; the backend chooses when absent.
+    pub batch: Option<usize>,
+    /// Which part of the units to run.
+    pub shard: Option<Shard>,
+}
+
+/// What a run did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Units finished now.
+    pub finished: usize,
+    /// Units that had been done before.
+    pub skipped: usize,
+    /// Whether it was stopped before the end.
+    pub stopped: bool,
+    /// What the screens counted.
+    pub counters: Counters,
+}
+
+/// All units of a sweep in canonical order: cells in order, blocks inside.
+#[must_use]
+pub fn units(sweep: &Sweep, shard: Option<Shard>) -> Vec<Unit> {
+    let blocks = sweep.trials.div_ceil(sweep.block) as u32;
+    let all = sweep.cells.iter().flat_map(|cell| (0..blocks).map(|block| Unit { cell: cell.index, block }));
+    match shard {
+        None => all.collect(),
+        Some(shard) => all.enumerate().filter(|(i, _)| *i as u64 % shard.count == shard.index).map(|(_, unit)| unit).collect(),
+    }
+}
+
+/// Runs every unit that is not in `done`, on the current rayon pool.
+///
+/// # Errors
+/// The first failure; units finished before it have been handed to the observer.
+pub fn run(
+    sweep: &Sweep,
+    data: &DataFolder,
+    backend: &dyn Backend,
+    options: Options,
+    done: &BTreeSet<Unit>,
+    stop: &Stop,
+    observer: &dyn Observer,
+) -> Result<Tally, Error> {
+    let all = units(sweep, options.shard);
+    let open: Vec<Unit> = all.iter().copied().filter(|unit| !done.contains(unit)).collect();
+    let tally = Mutex::new(Tally { skipped: all.len() - open.len(), ..Tally::default() });
+    let preparation = Preparation::new(sweep, data, backend);
+    let job = Job { sweep, preparation: &preparation, options, stop, observer };
+    // One unit at a time from the front of the list: what is under way when a run is killed is what is lost.
+    let outcome = open.into_par_iter().with_max_len(1).try_for_each(|unit| {
+        if stop.asked() {
+            return Ok(());
+        }
+        let started = Instant::now();
+        match job.unit(unit) {
+            Ok(Some((rows, counters))) => {
+                observer.finished(unit, rows, started.elapsed().as_secs_f64(), &counters).inspect_err(|_| stop.ask())?;
+                let mut tally = tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                tally.finished += 1;
+                tally.counters.add(&counters);
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(error) => {
+                stop.ask();
+                Err(error)
+            }
+        }
+    });
+    outcome?;
+    let mut tally = tally.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    tally.stopped = tally.finished + tally.skipped < all.len();
+    Ok(tally)
+}
+
+struct Job<'a> {
+    sweep: &'a Sweep,
+    preparation: &'a Preparation<'a>,
+    options: Options,
+    stop: &'a Stop,
+    observer: &'a dyn Observer,
+}
+
+impl Job<'_> {
+    /// Runs one unit; `None` if stopped.
+    fn unit(&self, unit: Unit) -> Result<Option<(Rows, Counters)>, Error> {
+        let plan = &self.sweep.cells[unit.cell as usize];
+        let cell = self.preparation.cell(plan)?;
+        let recorded = self.sweep.recorded.rounds(plan.rounds);
+        let first = u64::from(unit.block) * self.sweep.block;
+        let end = (first + self.sweep.block).min(self.sweep.trials);
+        let chosen = self.options.batch.unwrap_or_else(|| cell.domain.as_ref().map_or(8, |domain| domain.batch(plan.rounds)));
+        // A block too small for full batches on all threads is cut finer.
+        let fair = (end - first).div_ceil(rayon::current_num_threads() as u64).max(1) as usize;
+        let size = if self.options.batch.is_some() { chosen.max(1) } else { chosen.clamp(1, fair) } as u64;
+        let starts: Vec<u64> = (first..end).step_by(size as usize).collect();
+        let results = starts
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|start| batch(&cell, start..(start + size).min(end), &recorded, self.stop, &|rounds| self.observer.progressed(rounds)))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let (mut rows, mut counters) = (Rows::default(), Counters::default());
+        for result in results {
+            let Some(result) = result else { return Ok(None) };
+            rows.extend(result.rows);
+            counters.add(&result.counters);
+        }
+        Ok(Some((rows, counters)))
+    }
+}

@@ -1,0 +1,179 @@
+//! `arms-table`: a table whose columns are arms and whose rows are rounds of readings (sensors, stocks).
+//!
+//! The mean reward of an arm is its column's mean in the test file; an observation is that arm's reading in a uniformly
+//! drawn row; the covariance of the arms comes from a train file. Rewards and B are on the raw scale.
+
+use super::csv_table::{CsvOptions, CsvTable, read_table};
+use super::noise::{Noise, Resampled};
+use super::stand_in::StandIn;
+use super::{BuildContext, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
+use crate::error::{Diagnostic, Error};
+use crate::gp::kernel::Kernel;
+use crate::gp::kernel::empirical::{Normalise, empirical_covariance};
+use crate::gp::{Points, TableGram};
+use crate::params::Args;
+use crate::rng::Purpose;
+use crate::score::GramSource;
+use std::sync::Arc;
+
+/// Reads the environment's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
+    let stand_in = args.flag("stand_in", "use a generated table of the same shape instead of the files", false);
+    let stand_in = StandIn::parse(args, stand_in);
+    let normalise = match args.has("kernel").then(|| parts.kernel(args, "kernel")) {
+        Some(Some(KernelChoice::Empirical(normalise))) => normalise,
+        Some(Some(KernelChoice::Function(_))) => {
+            args.reject("kernel", "the arms of a table have no coordinates", "`empirical-covariance`");
+            Normalise::Standardised
+        }
+        Some(None) => Normalise::Standardised,
+        None => {
+            // Documented, then the default.
+            args.variant("kernel", "covariance of the arms, from the train file", &["empirical-covariance"], Some("empirical-covariance"));
+            Normalise::Standardised
+        }
+    };
+    Box::new(ArmsTable {
+        test: args.text("test", "CSV (plain or .gz): the readings that rewards are drawn from"),
+        train: args.text("train", "CSV: the readings that the covariance comes from"),
+        about: args.text("about", "what the files are and where their publisher has them; shown when they are missing"),
+        arms: args.word("arms", "whether arms are the files' columns or rows", &["columns", "rows"], Some("columns")) == "columns",
+        header: match args.word("header", "whether the files' first row names the columns", &["auto", "yes", "no"], Some("auto")) {
+            "yes" => Some(true),
+            "no" => Some(false),
+            _ => None,
+        },
+        normalise,
+        stand_in,
+        bound: args.number("bound", "B: public bound on the mean reward").above(0.0).optional("the largest |mean| of an arm"),
+        regret: RegretUnit::parse(args, "relative"),
+    })
+}
+
+struct ArmsTable {
+    test: Option<String>,
+    train: Option<String>,
+    about: Option<String>,
+    arms: bool,
+    header: Option<bool>,
+    normalise: Normalise,
+    stand_in: Option<StandIn>,
+    bound: Option<f64>,
+    regret: RegretUnit,
+}
+
+impl ArmsTable {
+    fn read(&self, name: Option<&str>, key: &str, context: &BuildContext<'_>) -> Result<CsvTable, Error> {
+        let Some(name) = name else {
+            return Err(Error::input(
+                Diagnostic::new(format!("`environment.{key}` names no file"))
+                    .hint(format!("add `{key} = \"FILE.csv\"`, or `stand_in = true` for a generated table")),
+            ));
+        };
+        let path = context.data.find(name, self.about.as_deref(), true)?;
+        let options = CsvOptions { header: self.header, ..CsvOptions::default() };
+        let table = read_table(&path, &options)?;
+        Ok(if self.arms { table } else { table.transposed() })
+    }
+}
+
+impl EnvironmentPlan for ArmsTable {
+    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
+        let (train, test) = match &self.stand_in {
+            Some(stand_in) => stand_in.tables(&mut context.streams.shared(Purpose::Domain)),
+            None => (self.read(self.train.as_deref(), "train", context)?, self.read(self.test.as_deref(), "test", context)?),
+        };
+        if train.columns != test.columns {
+            return Err(Error::input(
+                Diagnostic::new(format!("the train file has {} arms and the test file {}", train.columns, test.columns))
+                    .hint("both files must have the same arms in the same order"),
+            ));
+        }
+        let covariance = empirical_covariance(&train.values, train.columns, self.normalise)?;
+        let means = test.column_means();
+        let moments = Moments::of(&test, &means);
+        let rows = test.rows;
+        let noise = Arc::new(Resampled::new(test));
+        Ok(Arc::new(ArmsEnvironment {
+            gram: Arc::new(TableGram::new(train.columns, covariance)),
+            means: Arc::new(means),
+            noise,
+            rows,
+            moments,
+            stand_in: self.stand_in.is_some(),
+            bound: self.bound,
+            regret: self.regret,
+            rounds: context.rounds,
+        }))
+    }
+}
+
+/// Means over all readings of a table: the papers' c and v (second moments).
+#[derive(Debug, Clone, Copy)]
+struct Moments {
+    /// Mean squared distance of a reading from its arm's mean.
+    noise: f64,
+    /// Mean squared reading.
+    reading: f64,
+}
+
+impl Moments {
+    fn of(table: &CsvTable, means: &[f64]) -> Self {
+        let n = table.values.len() as f64;
+        let (mut noise, mut reading) = (0.0, 0.0);
+        for row in table.values.chunks_exact(table.columns) {
+            for (value, mean) in row.iter().zip(means) {
+                noise += (value - mean) * (value - mean);
+                reading += value * value;
+            }
+        }
+        Self { noise: noise / n, reading: reading / n }
+    }
+}
+
+struct ArmsEnvironment {
+    gram: Arc<dyn GramSource>,
+    means: Arc<Vec<f64>>,
+    noise: Arc<Resampled>,
+    rows: usize,
+    moments: Moments,
+    stand_in: bool,
+    bound: Option<f64>,
+    regret: RegretUnit,
+    rounds: u64,
+}
+
+impl Environment for ArmsEnvironment {
+    fn gram(&self) -> &Arc<dyn GramSource> {
+        &self.gram
+    }
+
+    fn points(&self) -> Option<&Points> {
+        None
+    }
+
+    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
+        None
+    }
+
+    fn draw(&self, _trial: u64) -> Result<Instance, Error> {
+        Instance::new(Arc::clone(&self.means), Arc::<Resampled>::clone(&self.noise), self.bound, self.rounds, self.regret)
+    }
+
+    fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        let best = crate::score::lowest_within_tie(&self.means.iter().copied().enumerate().collect::<Vec<_>>()).unwrap_or(0);
+        let mut facts: Vec<(String, serde_json::Value)> = vec![
+            ("arms".into(), self.means.len().into()),
+            ("rows to draw from".into(), self.rows.into()),
+            ("best arm (1-based)".into(), (best + 1).into()),
+            ("largest mean reward".into(), self.means[best].into()),
+            ("R, largest |reading - mean|".into(), self.noise.bound().into()),
+            ("c, mean squared noise".into(), self.moments.noise.into()),
+            ("v, mean squared reading".into(), self.moments.reading.into()),
+        ];
+        if self.stand_in {
+            facts.push(("data".into(), "generated stand-in, not the published data".into()));
+        }
+        facts
+    }
+}

@@ -1,0 +1,235 @@
+//! What an environment is.
+
+use super::noise::Noise;
+use crate::error::{Diagnostic, Error};
+use crate::gp::Points;
+use crate::gp::kernel::Kernel;
+use crate::gp::kernel::empirical::Normalise;
+use crate::params::Args;
+use crate::privacy::{Raw, RewardFacts};
+use crate::rng::{Stream, Streams};
+use crate::score::{GramSource, lowest_within_tie};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An environment as read from a spec.
+pub trait EnvironmentPlan: Send + Sync {
+    /// Builds what all trials share: domain, covariance, tables.
+    ///
+    /// # Errors
+    /// Missing or malformed data, a domain that would be too large, a kernel that does not suit.
+    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error>;
+}
+
+/// What an environment may use while it is built.
+#[derive(Debug)]
+pub struct BuildContext<'a> {
+    /// The environment's streams.
+    pub streams: &'a Streams,
+    /// Where data files are.
+    pub data: &'a DataFolder,
+    /// Horizon.
+    pub rounds: u64,
+    /// Most bytes that one shared table or one trial may take.
+    pub memory_bytes: f64,
+}
+
+impl BuildContext<'_> {
+    /// Refuses what would need more memory than the spec allows.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub fn allow(&self, what: &str, needs_bytes: f64, hint: &str) -> Result<(), Error> {
+        if needs_bytes <= self.memory_bytes {
+            return Ok(());
+        }
+        Err(Error::TooLarge {
+            what: what.to_owned(),
+            needs_bytes,
+            limit_bytes: self.memory_bytes,
+            hint: format!("{hint}, or raise `limits.memory_gib`"),
+        })
+    }
+}
+
+/// A problem: what all trials share.
+pub trait Environment: Send + Sync {
+    /// Prior covariance over the domain.
+    fn gram(&self) -> &Arc<dyn GramSource>;
+
+    /// Coordinates, if the domain has any.
+    fn points(&self) -> Option<&Points>;
+
+    /// The kernel behind the covariance, if there is one.
+    fn kernel(&self) -> Option<&Arc<dyn Kernel>>;
+
+    /// The function of one trial with its noise.
+    ///
+    /// # Errors
+    /// A function that does not suit the noise or the unit of regret.
+    fn draw(&self, trial: u64) -> Result<Instance, Error>;
+
+    /// Facts for the manifest and the report, as (name, value).
+    fn facts(&self) -> Vec<(String, serde_json::Value)>;
+}
+
+/// The function of one trial.
+#[derive(Debug, Clone)]
+pub struct Instance {
+    values: Arc<Vec<f64>>,
+    noise: Arc<dyn Noise>,
+    best: usize,
+    unit: f64,
+    facts: RewardFacts,
+}
+
+/// In which unit regret is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegretUnit {
+    /// The reward's own.
+    Raw,
+    /// Shares of the largest mean reward.
+    Relative,
+}
+
+impl RegretUnit {
+    /// Reads the key `regret`.
+    pub fn parse(args: &Args<'_>, default: &'static str) -> Self {
+        match args.word("regret", "unit of regret: the reward's own, or shares of the largest mean", &["raw", "relative"], Some(default)) {
+            "relative" => Self::Relative,
+            _ => Self::Raw,
+        }
+    }
+}
+
+impl Instance {
+    /// A function given by its values at all points; `bound` on |f| is the largest magnitude unless stated.
+    ///
+    /// # Errors
+    /// Values that are not finite, outside the noise's range, or without a positive maximum under relative regret.
+    pub fn new(values: Arc<Vec<f64>>, noise: Arc<dyn Noise>, bound: Option<f64>, rounds: u64, unit: RegretUnit) -> Result<Self, Error> {
+        let scored: Vec<(usize, f64)> = values.iter().copied().enumerate().collect();
+        let Some(best) = lowest_within_tie(&scored).filter(|_| values.iter().all(|value| value.is_finite())) else {
+            return Err(Error::input(Diagnostic::new("the mean reward is not finite at every point").hint("check the table or the kernel's scale")));
+        };
+        if let Some((lo, hi)) = noise.range()
+            && let Some(outside) = values.iter().find(|&&value| value < lo || hi < value)
+        {
+            return Err(Error::input(
+                Diagnostic::new(format!("the noise needs mean rewards from {lo} to {hi}, and one is {outside}"))
+                    .hint("add `output = \"unit\"` to the environment, or choose another noise"),
+            ));
+        }
+        let unit = match unit {
+            RegretUnit::Raw => 1.0,
+            RegretUnit::Relative if 0.0 < values[best] => values[best],
+            RegretUnit::Relative => {
+                return Err(Error::input(
+                    Diagnostic::new(format!("relative regret divides by the largest mean reward, which is {}", values[best]))
+                        .hint("use `regret = \"raw\"`"),
+                ));
+            }
+        };
+        let largest = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+        let facts = RewardFacts {
+            bound: bound.unwrap_or(largest),
+            noise_bound: noise.bound(),
+            range: noise.range(),
+            noise_variance: noise.variance(),
+            rounds,
+        };
+        Ok(Self { values, noise, best, unit, facts })
+    }
+
+    /// What is publicly known about a reward.
+    #[must_use]
+    pub fn facts(&self) -> &RewardFacts {
+        &self.facts
+    }
+
+    /// The best point (the lowest index among ties).
+    #[must_use]
+    pub fn best(&self) -> usize {
+        self.best
+    }
+
+    /// Mean reward of a point.
+    #[must_use]
+    pub fn mean(&self, point: usize) -> f64 {
+        self.values[point]
+    }
+
+    /// Regret of playing a point once, at least 0, in the instance's unit.
+    #[must_use]
+    pub fn regret(&self, point: usize) -> f64 {
+        ((self.values[self.best] - self.values[point]) / self.unit).max(0.0)
+    }
+
+    /// One observation, sealed.
+    pub fn observe(&self, point: usize, noise: &mut Stream) -> Raw<f64> {
+        Raw::seal(self.noise.reward(self.values[point], point, noise))
+    }
+}
+
+/// What an environment's parser may ask of the registry.
+pub trait Parts {
+    /// Reads a kernel under `key`; `None` if wrong (the sink then knows).
+    fn kernel(&self, args: &Args<'_>, key: &'static str) -> Option<KernelChoice>;
+
+    /// Reads a noise under `key`; `None` if wrong.
+    fn noise(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Noise>>;
+}
+
+/// A kernel as a spec can name it.
+#[derive(Clone)]
+pub enum KernelChoice {
+    /// A function of two points.
+    Function(Arc<dyn Kernel>),
+    /// Made from a table of samples.
+    Empirical(Normalise),
+}
+
+/// The folder that data files are named relative to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DataFolder {
+    root: Option<PathBuf>,
+}
+
+impl DataFolder {
+    /// Files relative to `root`, or to the working folder.
+    #[must_use]
+    pub fn new(root: Option<PathBuf>) -> Self {
+        Self { root }
+    }
+
+    /// The path of a data file that must exist. `about` says what it is and where its publisher has it.
+    ///
+    /// # Errors
+    /// A missing file, with `about` and how to name the folder or use the stand-in.
+    pub fn find(&self, name: &str, about: Option<&str>, stand_in: bool) -> Result<PathBuf, Error> {
+        let path = self.root.as_deref().unwrap_or(Path::new("")).join(name);
+        if path.is_file() {
+            return Ok(path);
+        }
+        let what = about.map(|about| format!(" ({about})")).unwrap_or_default();
+        let place = match &self.root {
+            Some(root) => format!("in `{}`", root.display()),
+            None => "in the working folder".to_owned(),
+        };
+        let instead = if stand_in { ", or run the generated stand-in with `--set environment.stand_in=true`" } else { "" };
+        Err(Error::input(
+            Diagnostic::new(format!("data file `{name}` is not {place}{what}"))
+                .hint(format!("name the folder that holds it with `--data DIR` or PRIVATEER_DATA{instead}")),
+        ))
+    }
+}
+
+impl fmt::Display for DataFolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.root {
+            Some(root) => write!(f, "{}", root.display()),
+            None => write!(f, "the working folder"),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The exact posterior in the span of the points visited.
+//!
+//! Visited points whose feature is not yet (to a tolerance) a combination of earlier ones join the basis: `L L^T` is the
+//! Gram matrix of the basis points, the coordinates of any point are `c(x) = L^{-1} k_basis(x)`, and
+//!
+//! `mean(x) = theta · c(x)`, `spread²(x) = max(0, k(x,x) - |c(x)|²) + ridge c(x)^T V^{-1} c(x)`.
+//!
+//! No N x N matrix, no T x T matrix: the state is K x K for K basis points. A backend needs one row of coefficients over
+//! the basis points' Gram columns an observation, `L^{-T} V^{-1} c`.
+
+use super::{Posterior, Visits, WeightModel};
+use crate::gp::posterior::weights::REBUILD_EVERY;
+use crate::linalg;
+use crate::score::{Basis, Change, GramSource, Moments, ScoreModel};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A visited point joins the basis when more than this share of its prior variance is outside the span. What is left out
+/// changes a score by less than its square root of the prior standard deviation, and only at points that coincide with
+/// the span to 1e-6; without the cut-off the pivots of smooth kernels fall to rounding noise.
+pub const SPAN_TOLERANCE: f64 = 1e-12;
+
+/// The exact posterior of one trial.
+#[derive(Debug, Clone)]
+pub struct ExactPosterior {
+    gram: Arc<dyn GramSource>,
+    prior_bound: f64,
+    state: State,
+    row: Vec<f64>,
+    mean_step: f64,
+    pending: u32,
+}
+
+/// What is saved: everything that cannot be derived from the problem.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct State {
+    version: u32,
+    model: WeightModel,
+    visits: Visits,
+    /// Basis points, in the order in which they joined.
+    basis: Vec<u32>,
+    /// Packed rows of the lower triangular `L`.
+    lower: Vec<f64>,
+    /// Coordinates of the visited points, by slot.
+    coordinates: Vec<Vec<f64>>,
+}
+
+impl ExactPosterior {
+    /// The prior over this domain, with noise variance `ridge > 0`.
+    #[must_use]
+    pub fn new(gram: Arc<dyn GramSource>, ridge: f64) -> Self {
+        let prior_bound = (0..gram.n_points()).map(|point| gram.diagonal(point)).fold(0.0, f64::max);
+        let state = State {
+            version: 1,
+            model: WeightModel::new(ridge, 0),
+            visits: Visits::default(),
+            basis: Vec::new(),
+            lower: Vec::new(),
+            coordinates: Vec::new(),
+        };
+        Self { gram, prior_bound, state, row: Vec::new(), mean_step: 0.0, pending: 0 }
+    }
+
+    /// The posterior whose state was saved, over the same domain.
+    ///
+    /// # Errors
+    /// If the value is not a saved state of this version.
+    pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
+        let state: State = serde_json::from_value(saved)?;
+        if state.version != 1 {
+            return Err(serde::de::Error::custom(format!("exact posterior state has version {}, this program reads 1", state.version)));
+        }
+        let mut posterior = Self::new(gram, state.model.ridge());
+        posterior.state = state;
+        // The row of the last observation is not kept: a backend starts from the model.
+        posterior.pending = 2;
+        Ok(posterior)
+    }
+
+    /// Coordinates of a point in the span: stored for visited points, solved for otherwise.
+    fn coordinates(&self, point: usize, scratch: &mut Vec<f64>) {
+        scratch.clear();
+        scratch.extend(self.state.basis.iter().map(|&basis_point| self.gram.entry(basis_point as usize, point)));
+        linalg::solve_lower_packed(&self.state.lower, scratch);
+    }
+}
+
+impl ScoreModel for ExactPosterior {
+    fn exact(&self, point: usize) -> Moments {
+        let mut scratch = Vec::new();
+        let c: &[f64] = match self.state.visits.slot(point) {
+            Some(slot) => &self.state.coordinates[slot],
+            None => {
+                self.coordinates(point, &mut scratch);
+                &scratch
+            }
+        };
+        let outside = (self.gram.diagonal(point) - linalg::dot(c, c)).max(0.0);
+        Moments { mean: self.state.model.mean(c), variance: outside + self.state.model.variance(c) }
+    }
+
+    fn prior_variance_bound(&self) -> f64 {
+        self.prior_bound
+    }
+
+    fn state_error(&self) -> Moments {
+        self.state.model.state_error(self.prior_bound)
+    }
+
+    fn basis_points(&self) -> &[u32] {
+        &self.state.basis
+    }
+}
+
+impl Posterior for ExactPosterior {
+    fn observe(&mut self, point: usize, reward: f64) {
+        let (slot, new) = self.state.visits.add(point, reward);
+        if new {
+            let mut c = Vec::new();
+            self.coordinates(point, &mut c);
+            let prior = self.gram.diagonal(point);
+            let outside = prior - linalg::dot(&c, &c);
+            if SPAN_TOLERANCE * prior < outside {
+                c.push(outside.sqrt());
+                self.state.lower.extend_from_slice(&c);
+                self.state.basis.push(point as u32);
+                self.state.model.join();
+            }
+            self.state.coordinates.push(c);
+        }
+        let observed = self.state.model.observe(&self.state.coordinates[slot], reward);
+        let shrink = 1.0 / (1.0 + observed.leverage);
+        let scale = (self.state.model.ridge() * shrink).sqrt();
+        self.row.clear();
+        self.row.extend(self.state.model.direction().iter().map(|&u| scale * u));
+        linalg::solve_lower_transposed_packed(&self.state.lower, &mut self.row);
+        // mean rises by (direction · c(x)) surprise / (1 + leverage) = p(x) surprise shrink / scale.
+        self.mean_step = observed.surprise * shrink / scale;
+        self.pending += 1;
+        if REBUILD_EVERY <= self.state.model.since_rebuild() {
+            let visits = &self.state.visits;
+            let coordinates = &self.state.coordinates;
+            let groups =
+                (0..visits.n_distinct()).map(|slot| (coordinates[slot].as_slice(), visits.counts[slot] as f64, visits.sums[slot]));
+            if self.state.model.rebuild(groups) {
+                self.pending = 2;
+            }
+        }
+    }
+
+    fn change(&self) -> Change<'_> {
+        match self.pending {
+            0 => Change::None,
+            1 => Change::Row { row: &self.row, mean_step: self.mean_step },
+            _ => Change::Rebuild,
+        }
+    }
+
+    fn screened(&mut self) {
+        self.pending = 0;
+    }
+
+    fn information_gain(&self) -> f64 {
+        self.state.model.gain()
+    }
+
+    fn visits(&self) -> &Visits {
+        &self.state.visits
+    }
+
+    fn basis(&self) -> Basis {
+        Basis::Gram(Arc::clone(&self.gram))
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::json!(self.state)
+    }
+}

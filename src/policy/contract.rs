@@ -1,0 +1,150 @@
+//! What every policy is, and what it may know.
+
+use crate::error::Error;
+use crate::gp::Points;
+use crate::gp::kernel::Kernel;
+use crate::params::Args;
+use crate::privacy::{Released, RewardFacts, RewardMechanism, Signal};
+use crate::rng::{Stream, Streams};
+use crate::score::{Basis, Change, FeatureTable, GramSource, ScoreModel};
+use std::sync::Arc;
+
+/// What a policy plays next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Proposal {
+    /// This point, without scoring (starting points, uniform play). Bypasses the backend and its counters.
+    Play(usize),
+    /// The point with the largest `mean + width * spread`.
+    Score {
+        /// What multiplies the spread, finite and at least 0.
+        width: f64,
+    },
+}
+
+/// The streams a policy may draw from.
+#[derive(Debug)]
+pub struct PolicyStreams {
+    /// Starting points: the same for all policies of a trial.
+    pub start: Stream,
+    /// The policy's own.
+    pub own: Stream,
+}
+
+/// One algorithm in one trial.
+pub trait Policy: Send {
+    /// What to play in the coming round.
+    fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal;
+
+    /// The model that scores come from; `None` for policies that never score.
+    fn model(&self) -> Option<&dyn ScoreModel>;
+
+    /// What changed since [`Policy::screened`].
+    fn change(&self) -> Change<'_>;
+
+    /// Says that a backend has taken the change.
+    fn screened(&mut self);
+
+    /// Takes the released signal of the round in which `point` was played.
+    fn update(&mut self, point: usize, signal: &Released<Signal>);
+
+    /// The point with the highest posterior mean among those played; `None` before the first.
+    fn recommend(&self) -> Option<usize>;
+
+    /// The state as plain data with a version, for [`PolicyMaker::restore`].
+    fn save(&self) -> serde_json::Value;
+}
+
+/// The problem as all trials of a cell share it.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// Prior covariance over the domain.
+    pub gram: Arc<dyn GramSource>,
+    /// Coordinates of the points, if the domain has any.
+    pub points: Option<Points>,
+    /// The kernel behind the covariance, if there is one.
+    pub kernel: Option<Arc<dyn Kernel>>,
+    /// Horizon.
+    pub rounds: u64,
+    /// Streams of the environment.
+    pub streams: Streams,
+    /// Most bytes that one shared table may take.
+    pub memory_bytes: f64,
+}
+
+/// What a policy may know of a trial: public constants of the problem and of the mechanism.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// Bounds on function and noise.
+    pub facts: RewardFacts,
+    /// What the mechanism lets through.
+    pub released: ReleasedFacts,
+}
+
+/// Public constants of what a mechanism releases.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReleasedFacts {
+    /// Bound on a released reward, if there is one.
+    pub output_bound: Option<f64>,
+    /// Worst-case variance of the mechanism's own noise; 0 without one.
+    pub mechanism_variance: f64,
+    /// Scale of Laplace noise, where the mechanism is Laplace.
+    pub laplace_scale: Option<f64>,
+    /// Bound on the magnitude of a reward before the mechanism's noise, if there is one.
+    pub clipped_bound: Option<f64>,
+}
+
+impl ReleasedFacts {
+    /// The constants of this mechanism on this problem.
+    #[must_use]
+    pub fn of(mechanism: &dyn RewardMechanism, facts: &RewardFacts) -> Self {
+        let clip = mechanism.clip().or(facts.range);
+        Self {
+            output_bound: mechanism.output_bound(),
+            mechanism_variance: mechanism.noise_variance(),
+            laplace_scale: mechanism.laplace_scale(),
+            clipped_bound: clip.map(|(lo, hi)| lo.abs().max(hi.abs())).or(facts.noise_bound.map(|noise| facts.bound + noise)),
+        }
+    }
+}
+
+/// A policy as read from a spec.
+pub trait PolicyPlan: Send + Sync {
+    /// Makes what all trials of a cell share (feature tables).
+    ///
+    /// # Errors
+    /// If the problem does not suit the policy, or tables would be too large.
+    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error>;
+}
+
+/// Makes one trial's policy.
+pub trait PolicyMaker: Send + Sync {
+    /// The basis that scores are linear in; `None` for policies that never score.
+    fn basis(&self) -> Option<Basis>;
+
+    /// A policy before its first round.
+    ///
+    /// # Errors
+    /// If the width or truncation needs a constant that the problem does not have.
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error>;
+
+    /// The policy whose state was saved.
+    ///
+    /// # Errors
+    /// If the state is not one of this policy and version.
+    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error>;
+}
+
+/// What a policy's parser may ask of the registry.
+pub trait Parts {
+    /// Reads a feature map under `key`; `None` if absent or wrong (the sink then knows).
+    fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>>;
+}
+
+/// A feature map as read from a spec.
+pub trait FeaturesPlan: Send + Sync {
+    /// Features of every point of the problem's domain.
+    ///
+    /// # Errors
+    /// If the map does not suit the kernel, or the table would be too large.
+    fn build(&self, problem: &Problem) -> Result<FeatureTable, Error>;
+}

@@ -1,0 +1,54 @@
+//! The registered feature maps, as policies use them.
+
+use super::{FeaturesPlan, Problem};
+use crate::error::{Diagnostic, Error};
+use crate::gp::features::{exact, random_fourier};
+use crate::params::Args;
+use crate::rng::Purpose;
+use crate::score::FeatureTable;
+use std::sync::Arc;
+
+/// Reads exact features.
+pub fn exact(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
+    Arc::new(exact::parse(args))
+}
+
+/// Reads random Fourier features.
+pub fn random_fourier(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
+    Arc::new(random_fourier::parse(args))
+}
+
+impl FeaturesPlan for exact::Exact {
+    fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
+        let bytes_per_feature = 8.0 * problem.gram.n_points() as f64;
+        let most = (problem.memory_bytes / bytes_per_feature).clamp(1.0, self.max_features as f64) as usize;
+        exact::exact(problem.gram.as_ref(), self.tolerance, most)
+    }
+}
+
+impl FeaturesPlan for random_fourier::RandomFourier {
+    fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
+        let refuse = |why: &str| {
+            Error::input(Diagnostic::new(format!("random Fourier features need {why}")).hint("use `features = \"exact\"`, or no features"))
+        };
+        let (Some(points), Some(kernel)) = (&problem.points, &problem.kernel) else {
+            return Err(refuse("points with coordinates and a kernel between them"));
+        };
+        let needs = 16.0 * self.frequencies as f64 * points.n_points() as f64;
+        if problem.memory_bytes < needs {
+            return Err(Error::TooLarge {
+                what: format!("{} features of {} points", 2 * self.frequencies, points.n_points()),
+                needs_bytes: needs,
+                limit_bytes: problem.memory_bytes,
+                hint: "lower `features` or the domain's points, or raise `limits.memory_gib`".to_owned(),
+            });
+        }
+        let mut stream = problem.streams.shared(Purpose::Features);
+        let (Some(variance), Some(frequencies)) =
+            (kernel.variance(), random_fourier::draw_frequencies(kernel.as_ref(), points.dimension(), self.frequencies, &mut stream))
+        else {
+            return Err(refuse("a stationary kernel with a spectral density"));
+        };
+        Ok(random_fourier::random_fourier(points, &frequencies, variance, Some(kernel.as_ref())))
+    }
+}

@@ -1,0 +1,172 @@
+//! The frame that GP-UCB, IGP-UCB and TGP-UCB share: a posterior, starting rounds, and a [`Rule`] that gives the width of
+//! a round and what becomes of a released reward before it enters the posterior.
+
+use super::posterior_plan::PreparedPosterior;
+use super::{Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, Setting};
+use crate::error::{Diagnostic, Error};
+use crate::gp::posterior::Posterior;
+use crate::privacy::{Released, Signal};
+use crate::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use std::sync::Arc;
+
+/// What a rule may use in a round.
+#[derive(Debug, Clone, Copy)]
+pub struct RoundFacts {
+    /// The coming round, 1-based.
+    pub round: u64,
+    /// Realised information gain of the rounds before it.
+    pub gain: f64,
+    /// Points of the domain.
+    pub n_points: usize,
+}
+
+/// What tells one GP-UCB algorithm from another, for one trial.
+pub trait Rule: Send + Sync {
+    /// The width of the coming round.
+    fn width(&self, round: &RoundFacts) -> f64;
+
+    /// What the posterior sees of the reward of round `round` (1-based).
+    fn admit(&self, reward: f64, round: u64) -> f64 {
+        let _ = round;
+        reward
+    }
+}
+
+/// Makes a trial's rule from its public constants.
+pub trait RuleMaker: Send + Sync {
+    /// The policy's registered name.
+    fn name(&self) -> &'static str;
+
+    /// The rule of a trial.
+    ///
+    /// # Errors
+    /// If a constant is missing; the text says which key gives it.
+    fn rule(&self, setting: &Setting, ridge: f64, rounds: u64) -> Result<Box<dyn Rule>, Diagnostic>;
+}
+
+/// A GP-UCB algorithm as read from a spec.
+pub struct GpPlan {
+    /// Which posterior.
+    pub posterior: PosteriorPlan,
+    /// Regularizer, > 0.
+    pub ridge: f64,
+    /// Starting rounds.
+    pub initial: Initial,
+    /// The algorithm.
+    pub rule: Arc<dyn RuleMaker>,
+}
+
+impl PolicyPlan for GpPlan {
+    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
+        Ok(Box::new(GpMaker {
+            posterior: self.posterior.prepare(problem)?,
+            ridge: self.ridge,
+            initial: self.initial,
+            rule: Arc::clone(&self.rule),
+            rounds: problem.rounds,
+        }))
+    }
+}
+
+/// A GP-UCB algorithm made ready for one problem.
+pub struct GpMaker {
+    posterior: PreparedPosterior,
+    ridge: f64,
+    initial: Initial,
+    rule: Arc<dyn RuleMaker>,
+    rounds: u64,
+}
+
+impl GpMaker {
+    fn assemble(&self, setting: &Setting, posterior: Box<dyn Posterior>, round: u64) -> Result<Box<dyn Policy>, Error> {
+        let rule = self.rule.rule(setting, self.ridge, self.rounds).map_err(Error::input)?;
+        let n_points = self.posterior.basis().n_points();
+        Ok(Box::new(GpPolicy { name: self.rule.name(), posterior, initial: self.initial, rule, round, n_points }))
+    }
+}
+
+impl PolicyMaker for GpMaker {
+    fn basis(&self) -> Option<Basis> {
+        Some(self.posterior.basis())
+    }
+
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        self.assemble(setting, self.posterior.prior(self.ridge), 1)
+    }
+
+    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
+        let name = self.rule.name();
+        let (found, version) = (state["policy"].as_str().unwrap_or("none").to_owned(), state["version"].as_u64().unwrap_or(0));
+        if found != name || version != STATE_VERSION {
+            return Err(Error::input(
+                Diagnostic::new(format!("the state is of policy `{found}`, version {version}"))
+                    .expected(format!("policy `{name}`, version {STATE_VERSION}"))
+                    .hint("restore with the spec and the program version that saved it"),
+            ));
+        }
+        let round = state["round"].as_u64().unwrap_or(1);
+        let posterior = self
+            .posterior
+            .restore(state["posterior"].clone())
+            .map_err(|source| Error::input(Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}"))))?;
+        self.assemble(setting, posterior, round)
+    }
+}
+
+/// Version of the saved state.
+const STATE_VERSION: u64 = 1;
+
+struct GpPolicy {
+    name: &'static str,
+    posterior: Box<dyn Posterior>,
+    initial: Initial,
+    rule: Box<dyn Rule>,
+    /// The coming round, 1-based.
+    round: u64,
+    n_points: usize,
+}
+
+impl Policy for GpPolicy {
+    fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
+        if let Some(point) = self.initial.point(self.round, self.n_points, &mut streams.start) {
+            return Proposal::Play(point);
+        }
+        let facts = RoundFacts { round: self.round, gain: self.posterior.information_gain(), n_points: self.n_points };
+        Proposal::Score { width: self.rule.width(&facts) }
+    }
+
+    fn model(&self) -> Option<&dyn ScoreModel> {
+        Some(self.posterior.as_ref())
+    }
+
+    fn change(&self) -> Change<'_> {
+        self.posterior.change()
+    }
+
+    fn screened(&mut self) {
+        self.posterior.screened();
+    }
+
+    fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        let Signal::Reward(reward) = *signal.value();
+        self.posterior.observe(point, self.rule.admit(reward, self.round));
+        self.round += 1;
+    }
+
+    fn recommend(&self) -> Option<usize> {
+        let mut played: Vec<u32> = self.posterior.visits().points.clone();
+        played.sort_unstable();
+        let means: Vec<(usize, f64)> =
+            played.into_iter().map(|point| (point as usize, self.posterior.exact(point as usize).mean)).collect();
+        lowest_within_tie(&means)
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::json!({
+            "policy": self.name,
+            "version": STATE_VERSION,
+            "round": self.round,
+            "posterior": self.posterior.save(),
+        })
+    }
+}

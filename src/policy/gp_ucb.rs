@@ -1,0 +1,57 @@
+//! `gp-ucb` [Srinivas2010, Algorithm 1, Theorem 1]: the Bayesian width for a finite domain.
+
+use super::igp_ucb::noise_scale;
+use super::{GpPlan, Initial, Parts, PolicyPlan, PosteriorPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
+use crate::error::Diagnostic;
+use crate::params::Args;
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+    let maker = GpUcb {
+        width: Width::parse(args),
+        failure_prob: args.number("failure_prob", "probability that the confidence bound fails").above(0.0).below(1.0).or(0.1),
+    };
+    let ridge = args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
+    Box::new(GpPlan { posterior: PosteriorPlan::parse(args, parts), ridge, initial: Initial::parse(args), rule: Arc::new(maker) })
+}
+
+struct GpUcb {
+    width: Width,
+    failure_prob: f64,
+}
+
+impl RuleMaker for GpUcb {
+    fn name(&self) -> &'static str {
+        "gp-ucb"
+    }
+
+    fn rule(&self, setting: &Setting, ridge: f64, _rounds: u64) -> Result<Box<dyn Rule>, Diagnostic> {
+        // The theorem's width knows no noise scale; the order-wise one does.
+        let noise_scale = match self.width {
+            Width::Order { .. } => noise_scale(setting)?,
+            _ => 0.0,
+        };
+        Ok(Box::new(GpUcbRule { width: self.width, failure_prob: self.failure_prob, ridge, bound: setting.facts.bound, noise_scale }))
+    }
+}
+
+struct GpUcbRule {
+    width: Width,
+    failure_prob: f64,
+    ridge: f64,
+    bound: f64,
+    noise_scale: f64,
+}
+
+impl Rule for GpUcbRule {
+    fn width(&self, round: &RoundFacts) -> f64 {
+        let t = round.round as f64;
+        self.width.value(
+            // width² = 2 ln(|D| t² pi² / (6 failure)) [Srinivas2010, Theorem 1]
+            || libm::sqrt(2.0 * libm::log(round.n_points as f64 * t * t * PI * PI / (6.0 * self.failure_prob)).max(0.0)),
+            || (self.bound + self.noise_scale * libm::sqrt(round.gain)) / libm::sqrt(self.ridge),
+        )
+    }
+}

@@ -1,0 +1,75 @@
+//! `igp-ucb` [Chowdhury2017, Algorithm 1, Theorem 2]: the frequentist width with the realised information gain.
+
+use super::{GpPlan, Initial, Parts, PolicyPlan, PosteriorPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
+use crate::error::Diagnostic;
+use crate::params::Args;
+use std::sync::Arc;
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+    let maker = IgpUcb {
+        width: Width::parse(args),
+        failure_prob: args.number("failure_prob", "probability that the confidence bound fails").above(0.0).below(1.0).or(0.1),
+    };
+    let ridge = args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
+    Box::new(GpPlan { posterior: PosteriorPlan::parse(args, parts), ridge, initial: Initial::parse(args), rule: Arc::new(maker) })
+}
+
+/// R of the sub-Gaussian widths: the bound of the released reward where there is one, the bound of the noise without a
+/// mechanism, else the total standard deviation of a reward (a heuristic: such noise need not be sub-Gaussian).
+///
+/// # Errors
+/// If the noise has neither bound nor variance.
+pub fn noise_scale(setting: &Setting) -> Result<f64, Diagnostic> {
+    let released = &setting.released;
+    if let Some(bound) = released.output_bound {
+        return Ok(bound);
+    }
+    let facts = &setting.facts;
+    if let (Some(noise_bound), 0.0) = (facts.noise_bound, released.mechanism_variance) {
+        return Ok(noise_bound);
+    }
+    // The variance of bounded noise is at most its squared bound.
+    match facts.noise_variance.or(facts.noise_bound.map(|bound| bound * bound)) {
+        Some(variance) => Ok(libm::sqrt(variance + released.mechanism_variance)),
+        None => Err(Diagnostic::new("the width needs a noise scale, but the environment's noise has neither a bound nor a variance")
+            .hint("use `tgp-ucb` with `moment`, a `constant` width, or noise with more than 2 degrees of freedom")),
+    }
+}
+
+struct IgpUcb {
+    width: Width,
+    failure_prob: f64,
+}
+
+impl RuleMaker for IgpUcb {
+    fn name(&self) -> &'static str {
+        "igp-ucb"
+    }
+
+    fn rule(&self, setting: &Setting, ridge: f64, _rounds: u64) -> Result<Box<dyn Rule>, Diagnostic> {
+        let noise_scale = match self.width {
+            Width::Constant { .. } => 0.0,
+            _ => noise_scale(setting)?,
+        };
+        Ok(Box::new(IgpUcbRule { width: self.width, failure_prob: self.failure_prob, ridge, bound: setting.facts.bound, noise_scale }))
+    }
+}
+
+struct IgpUcbRule {
+    width: Width,
+    failure_prob: f64,
+    ridge: f64,
+    bound: f64,
+    noise_scale: f64,
+}
+
+impl Rule for IgpUcbRule {
+    fn width(&self, round: &RoundFacts) -> f64 {
+        self.width.value(
+            // B + R sqrt(2 (gain + 1 + ln(1/failure))) [Chowdhury2017, Theorem 2]
+            || self.bound + self.noise_scale * libm::sqrt(2.0 * (round.gain + 1.0 - libm::log(self.failure_prob))),
+            || (self.bound + self.noise_scale * libm::sqrt(round.gain)) / libm::sqrt(self.ridge),
+        )
+    }
+}

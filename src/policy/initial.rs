@@ -1,0 +1,41 @@
+//! How a policy starts.
+
+use crate::params::Args;
+use crate::rng::Stream;
+use serde::{Deserialize, Serialize};
+
+/// The first rounds of a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Initial {
+    /// This many uniformly random points, the same for all policies of a trial.
+    Random(u64),
+    /// Score from round 1: a flat prior is a tie, which the lowest index wins.
+    LowestIndex,
+}
+
+impl Initial {
+    /// Reads the key `initial`.
+    pub fn parse(args: &Args<'_>) -> Self {
+        let kinds = ["uniform", "lowest-index", "random"];
+        let Some(variant) = args.variant("initial", "first rounds: one random point, the prior's argmax, or `points` random points", &kinds, Some("uniform"))
+        else {
+            return Self::Random(1);
+        };
+        let initial = match variant.kind.as_str() {
+            "lowest-index" => Self::LowestIndex,
+            "random" => Self::Random(variant.args.count("points", "random starting points").between(1, 1_000_000).required()),
+            _ => Self::Random(1),
+        };
+        variant.args.finish();
+        initial
+    }
+
+    /// The point to play in round `round` (1-based), if it is one of the starting rounds.
+    pub fn point(self, round: u64, n_points: usize, start: &mut Stream) -> Option<usize> {
+        match self {
+            Self::Random(n) if round <= n => Some(start.index(n_points)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Policies: one file per algorithm.
+//!
+//! A policy is a server: it receives [`crate::privacy::Released`] signals and nothing else, proposes a point or a width
+//! to score with, and can be saved and restored. **Invariant:** never sees a raw reward, the environment, a thread or a
+//! device.
+
+mod contract;
+pub mod features;
+mod gp_policy;
+pub mod gp_ucb;
+pub mod igp_ucb;
+mod initial;
+mod posterior_plan;
+pub mod tgp_ucb;
+pub mod uniform;
+mod width;
+
+pub use contract::{FeaturesPlan, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting};
+pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
+pub use initial::Initial;
+pub use posterior_plan::PosteriorPlan;
+pub use width::Width;

@@ -1,0 +1,128 @@
+//! `tgp-ucb` [Zhou2021, Algorithm 2 (LDP-TGP-UCB); Chowdhury2019, Algorithm 1 (TGP-UCB)]: rewards beyond a slowly growing
+//! level are replaced by zero; the play still counts.
+//!
+//! The level and the width follow from what is public about a released reward:
+//! - Laplace noise of scale L: `b_t = B + R + L ln t`, with the bias term `sqrt(K (ln t + 1))`, `K = B² + R² + 2 L²`.
+//! - A bounded mechanism, or bounded noise without one: `b_t` is the bound, so nothing is truncated and there is no bias term.
+//! - Other unbounded mechanisms: as Laplace, with `L = sqrt(variance / 2)`, the scale of the Laplace noise of that variance.
+//! - Unbounded noise without a mechanism: `b_t = sqrt(v) t^(1/4)`, `v` a bound on the second moment of a reward.
+
+use super::{GpPlan, Initial, Parts, PolicyPlan, PosteriorPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
+use crate::error::Diagnostic;
+use crate::params::Args;
+use std::f64::consts::SQRT_2;
+use std::sync::Arc;
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+    let maker = TgpUcb {
+        width: Width::parse(args),
+        failure_prob: args.number("failure_prob", "probability that the confidence bound fails").above(0.0).below(1.0).or(0.1),
+        moment: args
+            .number("moment", "v: bound on the second moment of a released reward (heavy tails)")
+            .above(0.0)
+            .optional("B² + variance of noise and mechanism"),
+    };
+    let ridge = args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
+    Box::new(GpPlan { posterior: PosteriorPlan::parse(args, parts), ridge, initial: Initial::parse(args), rule: Arc::new(maker) })
+}
+
+struct TgpUcb {
+    width: Width,
+    failure_prob: f64,
+    moment: Option<f64>,
+}
+
+/// How far a released reward may reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Tail {
+    /// Never beyond the bound.
+    Bounded { bound: f64 },
+    /// `reward_bound` before noise like Laplace's with this scale; `moment` is K.
+    Exponential { reward_bound: f64, scale: f64, moment: f64 },
+    /// Second moment `v`.
+    Heavy { moment: f64 },
+}
+
+impl Tail {
+    fn of(setting: &Setting, given: Option<f64>) -> Result<Self, Diagnostic> {
+        let (facts, released) = (&setting.facts, &setting.released);
+        let second_moment = || {
+            given.or_else(|| facts.noise_variance.map(|variance| facts.bound * facts.bound + variance + released.mechanism_variance)).ok_or_else(|| {
+                Diagnostic::new("`tgp-ucb` needs a bound on the second moment of a reward, and the environment's noise has no known variance")
+                    .hint("give `moment = …` in the policy")
+            })
+        };
+        if let Some(bound) = released.output_bound {
+            return Ok(Self::Bounded { bound });
+        }
+        let Some(reward_bound) = released.clipped_bound else { return Ok(Self::Heavy { moment: second_moment()? }) };
+        if released.mechanism_variance == 0.0 {
+            return Ok(Self::Bounded { bound: reward_bound });
+        }
+        let scale = released.laplace_scale.unwrap_or_else(|| libm::sqrt(0.5 * released.mechanism_variance));
+        // K = B² + R² + 2 L²; a clip bound above B stands for B + R.
+        let noise_bound = (reward_bound - facts.bound).max(0.0);
+        let moment = facts.bound * facts.bound + noise_bound * noise_bound + 2.0 * scale * scale;
+        Ok(Self::Exponential { reward_bound, scale, moment })
+    }
+
+    /// The level of round `t`: larger rewards count as zero. `ln` and powers of t read t as at least 1.
+    fn level(self, t: u64) -> f64 {
+        let t = t.max(1) as f64;
+        match self {
+            Self::Bounded { bound } => bound,
+            Self::Exponential { reward_bound, scale, .. } => reward_bound + scale * libm::log(t),
+            // sqrt(v) t^(1/4)
+            Self::Heavy { moment } => libm::sqrt(moment) * libm::sqrt(libm::sqrt(t)),
+        }
+    }
+
+    /// The bias of truncation over rounds 1..=s, as the theorems bound it.
+    fn bias(self, s: u64) -> f64 {
+        let s = s.max(1) as f64;
+        match self {
+            Self::Bounded { .. } => 0.0,
+            Self::Exponential { moment, .. } => libm::sqrt(moment * (libm::log(s) + 1.0)),
+            Self::Heavy { moment } => libm::sqrt(2.0 * moment) * libm::sqrt(libm::sqrt(s)),
+        }
+    }
+}
+
+impl RuleMaker for TgpUcb {
+    fn name(&self) -> &'static str {
+        "tgp-ucb"
+    }
+
+    fn rule(&self, setting: &Setting, ridge: f64, _rounds: u64) -> Result<Box<dyn Rule>, Diagnostic> {
+        let tail = Tail::of(setting, self.moment)?;
+        Ok(Box::new(TgpUcbRule { width: self.width, failure_prob: self.failure_prob, ridge, bound: setting.facts.bound, tail }))
+    }
+}
+
+struct TgpUcbRule {
+    width: Width,
+    failure_prob: f64,
+    ridge: f64,
+    bound: f64,
+    tail: Tail,
+}
+
+impl Rule for TgpUcbRule {
+    fn width(&self, round: &RoundFacts) -> f64 {
+        let s = round.round - 1;
+        let level = self.tail.level(s);
+        self.width.value(
+            // B + [2 sqrt(2) b_{t-1} sqrt(gain + ln(1/failure)) + bias] / sqrt(ridge) [Zhou2021, Algorithm 2, line 5]
+            || {
+                let deviation = 2.0 * SQRT_2 * level * libm::sqrt(round.gain - libm::log(self.failure_prob));
+                self.bound + (deviation + self.tail.bias(s)) / libm::sqrt(self.ridge)
+            },
+            || (self.bound + level * libm::sqrt(round.gain)) / libm::sqrt(self.ridge),
+        )
+    }
+
+    fn admit(&self, reward: f64, round: u64) -> f64 {
+        if self.tail.level(round) < reward.abs() { 0.0 } else { reward }
+    }
+}

@@ -1,0 +1,84 @@
+//! `uniform`: a uniformly random point every round; the yardstick that a private policy must beat.
+
+use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use crate::error::{Diagnostic, Error};
+use crate::gp::posterior::Visits;
+use crate::params::Args;
+use crate::privacy::{Released, Signal};
+use crate::score::{Basis, Change, ScoreModel, lowest_within_tie};
+
+/// Reads the policy's keys: it has none.
+pub fn parse(_args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+    Box::new(Uniform)
+}
+
+struct Uniform;
+
+impl PolicyPlan for Uniform {
+    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
+        Ok(Box::new(UniformMaker { n_points: problem.gram.n_points() }))
+    }
+}
+
+struct UniformMaker {
+    n_points: usize,
+}
+
+impl PolicyMaker for UniformMaker {
+    fn basis(&self) -> Option<Basis> {
+        None
+    }
+
+    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        Ok(Box::new(UniformPolicy { n_points: self.n_points, visits: Visits::default() }))
+    }
+
+    fn restore(&self, _setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
+        if state["policy"] != "uniform" || state["version"] != 1 {
+            return Err(Error::input(Diagnostic::new("the state is not one of policy `uniform`, version 1")));
+        }
+        let visits = serde_json::from_value(state["visits"].clone())
+            .map_err(|source| Error::input(Diagnostic::new(format!("the saved visits of `uniform` cannot be read: {source}"))))?;
+        Ok(Box::new(UniformPolicy { n_points: self.n_points, visits }))
+    }
+}
+
+struct UniformPolicy {
+    n_points: usize,
+    visits: Visits,
+}
+
+impl Policy for UniformPolicy {
+    fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
+        Proposal::Play(streams.own.index(self.n_points))
+    }
+
+    fn model(&self) -> Option<&dyn ScoreModel> {
+        None
+    }
+
+    fn change(&self) -> Change<'_> {
+        Change::None
+    }
+
+    fn screened(&mut self) {}
+
+    fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        let Signal::Reward(reward) = *signal.value();
+        self.visits.add(point, reward);
+    }
+
+    /// The point with the highest average released reward: there is no model to ask.
+    fn recommend(&self) -> Option<usize> {
+        let visits = &self.visits;
+        let mut averages: Vec<(usize, f64)> = (0..visits.n_distinct())
+            .map(|slot| (visits.points[slot] as usize, visits.sums[slot] / visits.counts[slot] as f64))
+            .collect();
+        averages.sort_unstable_by_key(|&(point, _)| point);
+        lowest_within_tie(&averages)
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::json!({ "policy": "uniform", "version": 1, "visits": self.visits })
+    }
+}

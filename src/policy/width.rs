@@ -1,0 +1,53 @@
+//! What multiplies the spread.
+
+use crate::params::Args;
+
+/// Which width a policy uses. Formulas are each policy's own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Width {
+    /// The theorem's, times `factor` (1 unless `scaled`).
+    Theory {
+        /// Multiplier.
+        factor: f64,
+    },
+    /// The theorem's orders without its constants, times `factor`.
+    Order {
+        /// Multiplier.
+        factor: f64,
+    },
+    /// The same number in every round.
+    Constant {
+        /// The width.
+        value: f64,
+    },
+}
+
+impl Width {
+    /// Reads the key `width`.
+    pub fn parse(args: &Args<'_>) -> Self {
+        let kinds = ["theory", "scaled", "order", "constant"];
+        let doc = "what multiplies the spread: the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`";
+        let Some(variant) = args.variant("width", doc, &kinds, Some("theory")) else { return Self::Theory { factor: 1.0 } };
+        let factor = |default: Option<f64>| {
+            let number = variant.args.number("factor", "multiplies the width").at_least(0.0).at_most(1e12);
+            default.map_or_else(|| variant.args.number("factor", "multiplies the width").at_least(0.0).at_most(1e12).required(), |d| number.or(d))
+        };
+        let width = match variant.kind.as_str() {
+            "scaled" => Self::Theory { factor: factor(None) },
+            "order" => Self::Order { factor: factor(Some(1.0)) },
+            "constant" => Self::Constant { value: variant.args.number("value", "the width").at_least(0.0).at_most(1e12).required() },
+            _ => Self::Theory { factor: 1.0 },
+        };
+        variant.args.finish();
+        width
+    }
+
+    /// The width, from the two formulas (called only where needed).
+    pub fn value(self, theory: impl FnOnce() -> f64, order: impl FnOnce() -> f64) -> f64 {
+        match self {
+            Self::Theory { factor } => factor * theory(),
+            Self::Order { factor } => factor * order(),
+            Self::Constant { value } => value,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a line of the registry is, and the listing that walks all of them.
+
+use super::lists::{ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES};
+use super::shelf::Shelf;
+use crate::error::Sources;
+use crate::params::{Args, KeyDoc, Sink};
+
+/// One registered thing.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<B: 'static> {
+    /// Its name in specs.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Key of its paper, or empty.
+    pub paper: &'static str,
+    /// How it is read.
+    pub build: B,
+}
+
+/// One listed thing with the keys it reads.
+#[derive(Debug, Clone)]
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Key of its paper, or empty.
+    pub paper: &'static str,
+    /// Its keys.
+    pub keys: Vec<KeyDoc>,
+}
+
+/// The kinds that can be listed, in the order of a spec.
+#[must_use]
+pub fn kinds() -> [&'static str; 6] {
+    ["environment", "kernel", "noise", "mechanism", "policy", "features"]
+}
+
+/// Everything of one kind, with the keys that each reads; empty for an unknown kind.
+#[must_use]
+pub fn documentation(kind: &str) -> Vec<Kind> {
+    match kind {
+        "environment" => each(ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Shelf))),
+        "kernel" => each(KERNELS, |entry, args| match entry.build {
+            KernelBuild::Function(build) => drop(build(args)),
+            KernelBuild::Empirical(build) => {
+                build(args);
+            }
+        }),
+        "noise" => NOISES
+            .iter()
+            .map(|entry| {
+                let sink = Sink::new(Sources::default());
+                let args = Args::dry(&sink);
+                (entry.parse)(&args);
+                Kind { name: entry.name, summary: entry.summary, paper: "", keys: args.documented() }
+            })
+            .collect(),
+        "policy" => each(POLICIES, |entry, args| drop((entry.build)(args, &Shelf))),
+        "features" => each(FEATURES, |entry, args| drop((entry.build)(args))),
+        "mechanism" => MECHANISMS
+            .iter()
+            .map(|entry| Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: Vec::new() })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Reads an empty table with each parser: the keys it asks for are its documentation.
+fn each<B>(entries: &'static [Entry<B>], parse: impl Fn(&Entry<B>, &Args<'_>)) -> Vec<Kind> {
+    let sink = Sink::new(Sources::default());
+    entries
+        .iter()
+        .map(|entry| {
+            let args = Args::dry(&sink);
+            parse(entry, &args);
+            Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: args.documented() }
+        })
+        .collect()
+}

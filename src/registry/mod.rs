@@ -1,0 +1,11 @@
+//! One line per kernel, noise, feature map, mechanism, environment and policy. Holds no meaning.
+//!
+//! Listing, the spec's "expected one of", and the contract tests all walk these lists.
+
+mod entry;
+mod lists;
+mod shelf;
+
+pub use entry::{Entry, Kind, documentation, kinds};
+pub use lists::{ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES};
+pub use shelf::{Shelf, find, names};

@@ -1,0 +1,53 @@
+//! Looks names up for parsers that need parts of other rooms.
+
+use super::Entry;
+use super::lists::{FEATURES, KERNELS, KernelBuild};
+use crate::env::noise::{Noise, noise_kinds, parse_noise};
+use crate::env::{KernelChoice, Parts as EnvironmentParts};
+use crate::params::Args;
+use crate::policy::{FeaturesPlan, Parts as PolicyParts};
+use std::sync::Arc;
+
+/// The registry as a parts supplier.
+#[derive(Debug, Clone, Copy)]
+pub struct Shelf;
+
+/// The entry of this name.
+#[must_use]
+pub fn find<B>(entries: &'static [Entry<B>], name: &str) -> Option<&'static Entry<B>> {
+    entries.iter().find(|entry| entry.name == name)
+}
+
+/// The names of a list, in its order.
+#[must_use]
+pub fn names<B>(entries: &'static [Entry<B>]) -> Vec<&'static str> {
+    entries.iter().map(|entry| entry.name).collect()
+}
+
+impl EnvironmentParts for Shelf {
+    fn kernel(&self, args: &Args<'_>, key: &'static str) -> Option<KernelChoice> {
+        let variant = args.required_variant(key, "prior covariance", &names(KERNELS))?;
+        let choice = match find(KERNELS, &variant.kind)?.build {
+            KernelBuild::Function(build) => KernelChoice::Function(build(&variant.args)),
+            KernelBuild::Empirical(build) => KernelChoice::Empirical(build(&variant.args)),
+        };
+        args.absorb(&variant.args);
+        Some(choice)
+    }
+
+    fn noise(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Noise>> {
+        let variant = args.required_variant(key, "observation noise", &noise_kinds())?;
+        let noise = parse_noise(&variant);
+        args.absorb(&variant.args);
+        Some(noise)
+    }
+}
+
+impl PolicyParts for Shelf {
+    fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>> {
+        let variant = args.variant(key, "feature map; absent: exact posterior in the span of the points visited", &names(FEATURES), None)?;
+        let features = (find(FEATURES, &variant.kind)?.build)(&variant.args);
+        args.absorb(&variant.args);
+        Some(features)
+    }
+}

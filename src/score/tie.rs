@@ -1,0 +1,32 @@
+//! The tie rule of every argmax that is recorded.
+
+/// Values within `TIE_TOLERANCE * (1 + |best|)` of the best tie, and the lowest index wins: last bits differ between
+/// processors and libraries, and a flat prior is an exact tie.
+pub const TIE_TOLERANCE: f64 = 1e-10;
+
+/// The lowest-placed of the values that tie with the largest. Items come in ascending order of index; `None` if there
+/// are none or one is NaN.
+pub fn lowest_within_tie<I: Copy>(scored: &[(I, f64)]) -> Option<I> {
+    let mut best = f64::NEG_INFINITY;
+    for &(_, value) in scored {
+        if value.is_nan() {
+            return None;
+        }
+        best = best.max(value);
+    }
+    let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
+    scored.iter().find(|&&(_, value)| floor <= value).map(|&(index, _)| index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_ties_go_to_the_lowest_index() {
+        assert_eq!(lowest_within_tie(&[(3, 1.0), (5, 1.0 + 1e-11), (9, 0.5)]), Some(3));
+        assert_eq!(lowest_within_tie(&[(3, 1.0), (5, 1.0 + 1e-9)]), Some(5));
+        assert_eq!(lowest_within_tie::<usize>(&[]), None);
+        assert_eq!(lowest_within_tie(&[(0, f64::NAN)]), None);
+    }
+}

@@ -1,0 +1,14 @@
+//! TOML in, checked sweep out: parsing with places, overrides, expansion over swept keys, canonical order of cells.
+//!
+//! All mistakes of a file come back in one go. **Invariant:** touches no file and no device; what leaves this room is valid.
+
+mod path;
+mod plan;
+mod privacy;
+mod read;
+mod recorded;
+mod sweep;
+
+pub use plan::{CellPlan, Sweep};
+pub use privacy::PrivacyPlan;
+pub use recorded::Recorded;

@@ -1,0 +1,107 @@
+//! Dotted paths into a spec: `privacy.epsilon`, `policy.tgp-ucb.ridge`, `policy.0.width.factor`, `policy.*.ridge`.
+
+use crate::error::Diagnostic;
+use crate::params::{Entry, Node, Table, Value};
+
+/// Sets the value at a path, making tables on the way. A segment after an array of tables is an index, a label or kind,
+/// or `*` for all.
+///
+/// # Errors
+/// A path that leads nowhere; the message names the segment.
+pub fn set(table: &mut Table, path: &str, node: &Node) -> Result<(), Diagnostic> {
+    let segments: Vec<&str> = path.split('.').map(str::trim).collect();
+    if segments.iter().any(|segment| segment.is_empty()) {
+        return Err(Diagnostic::new(format!("`{path}` is not a path")).expected("keys joined by dots, as in `privacy.epsilon`"));
+    }
+    descend(table, &segments, path, node)
+}
+
+fn descend(table: &mut Table, segments: &[&str], path: &str, node: &Node) -> Result<(), Diagnostic> {
+    let (&key, rest) = match segments {
+        [] => return Ok(()),
+        [last] => {
+            table.set(last, node.clone());
+            return Ok(());
+        }
+        [key, rest @ ..] => (key, rest),
+    };
+    if table.get(key).is_none() {
+        let empty = Node { value: Value::Table(Table { entries: Vec::new(), span: node.span.clone() }), span: node.span.clone() };
+        table.entries.push(Entry { key: key.to_owned(), key_span: node.span.clone(), node: empty });
+    }
+    let Some(found) = table.get_mut(key) else { return Ok(()) };
+    // A bare word stands for `{ kind = word }`.
+    if let Value::Text(word) = &found.value {
+        let kind = Node { value: Value::Text(word.clone()), span: found.span.clone() };
+        let entries = vec![Entry { key: "kind".to_owned(), key_span: found.span.clone(), node: kind }];
+        found.value = Value::Table(Table { entries, span: found.span.clone() });
+    }
+    match &mut found.value {
+        Value::Table(nested) => descend(nested, rest, path, node),
+        Value::Array(items) => {
+            let (&which, rest) = match rest {
+                [which, rest @ ..] if !rest.is_empty() => (which, rest),
+                _ => return Err(which_error(path, key, items)),
+            };
+            let chosen: Vec<usize> = (0..items.len()).filter(|&i| which == "*" || which.parse() == Ok(i) || name_of(&items[i]) == Some(which)).collect();
+            if chosen.is_empty() {
+                return Err(which_error(path, key, items));
+            }
+            for i in chosen {
+                match &mut items[i].value {
+                    Value::Table(nested) => descend(nested, rest, path, node)?,
+                    _ => return Err(which_error(path, key, items)),
+                }
+            }
+            Ok(())
+        }
+        other => Err(Diagnostic::new(format!("the path `{path}` goes through `{key}`, which is {}", other.type_name())).expected("a path to an existing table")),
+    }
+}
+
+/// Label, else kind, of one table of an array.
+fn name_of(item: &Node) -> Option<&str> {
+    let Value::Table(table) = &item.value else { return None };
+    let text = |key| match table.get(key) {
+        Some(Node { value: Value::Text(text), .. }) => Some(text.as_str()),
+        _ => None,
+    };
+    text("label").or(text("kind"))
+}
+
+fn which_error(path: &str, key: &str, items: &[Node]) -> Diagnostic {
+    let names: Vec<String> = items.iter().filter_map(name_of).map(|name| format!("`{key}.{name}.…`")).collect();
+    Diagnostic::new(format!("the path `{path}` does not say which `{key}`")).expected(format!("`{key}.*.…` for all, or one of {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Sources;
+    use crate::params::Sink;
+    use crate::spec::read;
+
+    fn after(text: &str, path: &str, value: &str) -> Result<String, Diagnostic> {
+        let sink = Sink::new(Sources::default());
+        let mut table = read::document(text, 0, &sink);
+        set(&mut table, path, &read::value(value, 0, &sink))?;
+        Ok(toml::to_string(&table.to_toml()).expect("plain tables are valid TOML"))
+    }
+
+    const SPEC: &str = "kernel = \"matern\"\n[[policy]]\nkind = \"a\"\n[[policy]]\nkind = \"b\"\nlabel = \"c\"\n";
+
+    #[test]
+    fn reaches_tables_words_and_arrays() {
+        assert!(after(SPEC, "privacy.epsilon", "2").expect("path").contains("[privacy]\nepsilon = 2"));
+        assert!(after(SPEC, "kernel.nu", "1.5").expect("path").contains("[kernel]\nkind = \"matern\"\nnu = 1.5"));
+        assert_eq!(after(SPEC, "policy.*.ridge", "3").expect("path").matches("ridge = 3").count(), 2);
+        assert_eq!(after(SPEC, "policy.c.ridge", "3").expect("path").matches("ridge = 3").count(), 1);
+        assert_eq!(after(SPEC, "policy.0.kind", "uniform").expect("path").matches("uniform").count(), 1);
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        assert!(after(SPEC, "policy.ridge", "3").expect_err("no policy named").message.contains("does not say which"));
+        assert!(after(SPEC, "a..b", "3").is_err());
+    }
+}

@@ -1,0 +1,94 @@
+//! The `[privacy]` table: which mechanism, which reading, what budget.
+
+use crate::error::{Diagnostic, Error, Place};
+use crate::params::{Args, Table};
+use crate::privacy::{MechanismEntry, Reading, Refusal, Request, RewardFacts, RewardMechanism, resolve_auto};
+use crate::registry::MECHANISMS;
+use std::sync::Arc;
+
+/// A privacy request as read from a spec.
+#[derive(Debug, Clone)]
+pub struct PrivacyPlan {
+    entry: &'static MechanismEntry,
+    reading: Reading,
+    epsilon: Option<f64>,
+    delta: Option<f64>,
+    clip: Option<(f64, f64)>,
+    /// Where each key stands, for refusals that only a trial's facts can give.
+    places: Vec<(&'static str, Place)>,
+}
+
+const KEYS: [&str; 5] = ["mechanism", "reading", "epsilon", "delta", "clip"];
+
+impl PrivacyPlan {
+    /// Reads the table's keys. `None` after a mistake.
+    pub fn parse(args: &Args<'_>, table: &Table, stated: bool) -> Option<Self> {
+        let mut words = vec!["auto"];
+        words.extend(MECHANISMS.iter().map(|entry| entry.name));
+        let default = if stated { "auto" } else { "none" };
+        let mechanism = args.word("mechanism", "how rewards are randomised; `auto`: the reading picks", &words, Some(default));
+        let reading = match args.word("reading", "the paper to the letter, the least repair, or the least noise", &["printed", "corrected", "tight"], Some("tight")) {
+            "printed" => Reading::Printed,
+            "corrected" => Reading::Corrected,
+            _ => Reading::Tight,
+        };
+        let epsilon = args.number("epsilon", "privacy loss of one user's reward").above(0.0).optional("required by every mechanism but `none`");
+        let delta = args.number("delta", "failure probability of the claim").above(0.0).below(1.0).optional("required by `gaussian`");
+        let clip = match args.numbers("clip", "[lo, hi]: rewards are clipped to this range before the mechanism").as_deref() {
+            None => None,
+            Some(&[lo, hi]) if lo < hi => Some((lo, hi)),
+            Some(found) => {
+                args.reject("clip", format!("`privacy.clip` is {found:?}"), "two numbers [lo, hi] with lo < hi");
+                None
+            }
+        };
+        args.finish();
+        let name = if mechanism == "auto" { resolve_auto(reading) } else { mechanism };
+        let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == name) else {
+            args.reject("mechanism", format!("mechanism `{name}` is not registered"), "a registered mechanism");
+            return None;
+        };
+        if name != "none" && !args.has("epsilon") {
+            args.missing("epsilon", "a finite number > 0, the privacy loss of one user's reward");
+            return None;
+        }
+        let sources = args.sink().sources();
+        let places = KEYS
+            .iter()
+            .filter_map(|&key| {
+                let span = table.get(key).and_then(|node| node.span.as_ref()).or(table.span.as_ref())?;
+                Some((key, sources.place(span)))
+            })
+            .collect();
+        Some(Self { entry, reading, epsilon, delta, clip, places })
+    }
+
+    /// Name of the mechanism, `auto` resolved.
+    #[must_use]
+    pub fn mechanism_name(&self) -> &'static str {
+        self.entry.name
+    }
+
+    /// The mechanism for rewards about which these facts are public.
+    ///
+    /// # Errors
+    /// A refusal, at the key of the spec that it is about.
+    pub fn mechanism(&self, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Error> {
+        let request = Request {
+            mechanism: self.entry.name.to_owned(),
+            reading: self.reading,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            clip: self.clip,
+            facts: facts.clone(),
+        };
+        (self.entry.build)(&request).map_err(|refusal| self.place(refusal))
+    }
+
+    fn place(&self, refusal: Refusal) -> Error {
+        let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
+        diagnostic.hint = refusal.hint;
+        diagnostic.place = self.places.iter().find(|(key, _)| *key == refusal.key).map(|(_, place)| place.clone());
+        Error::input(diagnostic)
+    }
+}

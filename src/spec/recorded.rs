@@ -1,0 +1,59 @@
+//! Which rounds are recorded.
+
+use crate::params::Args;
+
+/// Rounds that enter the parts; the last round always does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// Every round.
+    All,
+    /// Rounds that are equally spaced on a logarithmic scale.
+    Log {
+        /// Recorded rounds for each factor of ten, at most (the first rounds are all distinct).
+        per_decade: u64,
+    },
+}
+
+impl Recorded {
+    /// Reads the table `record`.
+    pub fn parse(args: &Args<'_>) -> Self {
+        let nested = args.table("record");
+        let kind = nested.word("rounds", "which rounds are recorded", &["log", "all"], Some("log"));
+        let per_decade = nested.count("per_decade", "recorded rounds for each factor of ten").between(1, 100_000).or(40);
+        nested.finish();
+        args.absorb(&nested);
+        if kind == "all" { Self::All } else { Self::Log { per_decade } }
+    }
+
+    /// The recorded rounds of a horizon, ascending, 1-based.
+    #[must_use]
+    pub fn rounds(self, horizon: u64) -> Vec<u64> {
+        match self {
+            Self::All => (1..=horizon).collect(),
+            Self::Log { per_decade } => {
+                let mut rounds: Vec<u64> = (0..)
+                    .map(|i| libm::pow(10.0, i as f64 / per_decade as f64).round() as u64)
+                    .take_while(|&round| round < horizon)
+                    .collect();
+                rounds.push(horizon);
+                rounds.dedup();
+                rounds
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_rounds_start_at_one_and_end_at_the_horizon() {
+        let rounds = Recorded::Log { per_decade: 10 }.rounds(1000);
+        assert_eq!((rounds[0], rounds[rounds.len() - 1]), (1, 1000));
+        assert!(rounds.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(rounds.contains(&10) && rounds.contains(&100));
+        assert_eq!(Recorded::Log { per_decade: 10 }.rounds(1), vec![1]);
+        assert_eq!(Recorded::All.rounds(3), vec![1, 2, 3]);
+    }
+}
