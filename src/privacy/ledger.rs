@@ -77,6 +77,12 @@ impl Ledger {
                 Guarantee::NoGuarantee { reason: reason.to_owned(), erratum: erratum.to_owned() }
             }
         };
+        if clip.is_some() {
+            notes.push(
+                "rewards outside of the clip range are moved to its ends: a bias, and no loss of privacy (E2)"
+                    .to_owned(),
+            );
+        }
         if epsilon.is_some() {
             notes.push(match delta {
                 None => "a user who answers k times spends k times epsilon (E5); a fresh user per round is assumed"
