@@ -1,5 +1,5 @@
-//! Rewards drawn again from recorded readings, as on sensor and stock tables [Chowdhury2019]: the reading of the played
-//! column in a random row.
+//! Rewards drawn again from recorded readings, as on sensor and stock tables [Chowdhury2019, experiments]: the reading
+//! of the played column in a random row.
 
 use super::Noise;
 use crate::env::csv_table::CsvTable;

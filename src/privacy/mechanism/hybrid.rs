@@ -177,7 +177,7 @@ mod tests {
         }
     }
 
-    /// The threshold is the one printed in [Wang2019, equation 9], and there the mixture and the bit vary alike.
+    /// The threshold is the one printed in [Wang2019, section III-C], and there the mixture and the bit vary alike.
     #[test]
     fn threshold_is_where_the_variances_meet() {
         let root = libm::sqrt(241.0);

@@ -134,7 +134,7 @@ pub(super) mod tests {
     use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, worst_log_ratio};
     use super::*;
 
-    /// The law as printed in [Wang2019, equation 5].
+    /// The law as printed in [Wang2019, algorithm 2].
     pub(in super::super) fn law(epsilon: f64, input: f64) -> Law {
         let s = libm::exp(epsilon / 2.0);
         let c = (s + 1.0) / (s - 1.0);
