@@ -90,7 +90,11 @@ impl Ledger {
                 Some(_) => "a user who answers k times spends sqrt(k) times mu (E5); a fresh user per round is assumed"
                     .to_owned(),
             });
-            notes.push("noise is drawn on doubles from a reproducible stream: low bits and the seed give the input away, so no real data may pass this path".to_owned());
+            notes.push(
+                "noise is drawn on doubles from a reproducible stream: low bits and the seed give the input away, \
+ so no real data may pass this path"
+                    .to_owned(),
+            );
         }
         let claimed_number = epsilon.map(Epsilon::get);
         Self {

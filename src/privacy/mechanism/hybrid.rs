@@ -131,7 +131,10 @@ impl RewardMechanism for Hybrid {
             epsilon: Some(self.epsilon),
             delta: None,
             clip: self.clip(),
-            calibration: "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), on rewards clipped and scaled to [-1, 1] [Wang2019]".to_owned(),
+            calibration:
+                "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
+ on rewards clipped and scaled to [-1, 1] [Wang2019]"
+                    .to_owned(),
             doubt: None,
             notes: Vec::new(),
         })
