@@ -92,7 +92,7 @@ impl Ledger {
             });
             notes.push(
                 "noise is drawn on doubles from a reproducible stream: low bits and the seed give the input away, \
- so no real data may pass this path"
+                 so no real data may pass this path"
                     .to_owned(),
             );
         }

@@ -5,6 +5,9 @@ use crate::error::{Diagnostic, Error, Place};
 /// Messages shown for one file.
 const SHOWN: usize = 8;
 
+/// What to do about rows of different lengths.
+const RAGGED: &str = "quote fields that hold the delimiter, and remove lines that are not part of the table";
+
 /// The faults of one file, in the order in which they were met.
 #[derive(Debug)]
 pub(super) struct Faults<'a> {
@@ -91,12 +94,8 @@ impl Fault {
             (Some(_), _) => {
                 format!("{count} cells of this column are not finite numbers: remove their rows, or keep other columns")
             }
-            (None, 1) => {
-                "quote fields that hold the delimiter, and remove lines that are not part of the table".to_owned()
-            }
-            (None, _) => format!(
-                "{count} rows have another length: quote fields that hold the delimiter, and remove lines that are not part of the table"
-            ),
+            (None, 1) => RAGGED.to_owned(),
+            (None, _) => format!("{count} rows have another length: {RAGGED}"),
         };
         first.hint.get_or_insert(advice);
         first

@@ -133,7 +133,7 @@ impl RewardMechanism for Hybrid {
             clip: self.clip(),
             calibration:
                 "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
- on rewards clipped and scaled to [-1, 1] [Wang2019]"
+                 on rewards clipped and scaled to [-1, 1] [Wang2019]"
                     .to_owned(),
             doubt: None,
             notes: Vec::new(),

@@ -123,7 +123,7 @@ impl RewardMechanism for Piecewise {
             delta: None,
             clip: self.clip(),
             calibration: "densities s (s - 1)/(2 (s + 1)) and e^-epsilon of that, s = e^(epsilon/2), \
- on rewards clipped and scaled to [-1, 1] [Wang2019]"
+                 on rewards clipped and scaled to [-1, 1] [Wang2019]"
                 .to_owned(),
             doubt: None,
             notes: Vec::new(),
