@@ -1,5 +1,5 @@
-//! From (epsilon, delta) to Gaussian noise and back: the analytic Gaussian mechanism [BalleWang2018] in the words of
-//! Gaussian differential privacy [Dong2022]. Sensitivity 1 throughout; no mechanism and no randomness here.
+//! From (epsilon, delta) to Gaussian noise and back: the analytic Gaussian mechanism [BalleWang2018, theorem 8] in the
+//! words of Gaussian differential privacy (Dong2022). Sensitivity 1 throughout; no mechanism and no randomness here.
 //!
 //! `delta(epsilon, mu) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)`, with `mu = sensitivity / sigma`.
 
@@ -95,12 +95,20 @@ mod tests {
     }
 
     /// Reference values of an independent implementation: (epsilon, delta, mu).
-    const MU: [(f64, f64, f64); 5] = [
+    const MU: [(f64, f64, f64); 13] = [
         (10.0, 0.01, 2.856_353_799_621_454_3),
         (10.0, 0.1, 3.548_464_025_886_013_4),
         (10.0, 0.5, 4.687_520_671_082_928),
         (10.0, 0.99, 7.596_327_112_222_450_5),
         (1.0, 1e-3, 0.388_401_248_306_584_57),
+        (1.0, 0.01, 0.532_516_648_502_950_7),
+        (1.0, 0.1, 0.920_913_966_613_282_3),
+        (1.0, 0.5, 1.972_133_627_689_682),
+        (0.5, 0.01, 0.317_771_723_802_209_75),
+        (0.5, 0.99, 5.319_804_345_725_883),
+        (0.1, 0.01, 0.104_801_775_372_543_62),
+        (0.1, 0.1, 0.351_256_249_519_093_34),
+        (0.1, 0.99, 5.186_039_031_108_049),
     ];
 
     #[test]
@@ -108,6 +116,22 @@ mod tests {
         for (e, d, expected) in MU {
             let mu = gdp_mu(epsilon(e), delta(d));
             assert!((mu - expected).abs() <= 1e-12 * expected, "({e}, {d}): {mu} for {expected}");
+        }
+    }
+
+    /// The definition itself: the integral of max(0, p - e^epsilon q) over the densities of N(mu, 1) and N(0, 1).
+    #[test]
+    fn delta_is_the_integral_of_the_definition() {
+        let density = |x: f64| libm::exp(-0.5 * x * x) / libm::sqrt(2.0 * PI);
+        for (e, mu) in [(0.1, 0.05), (0.5, 1.0), (1.0, 0.3), (3.0, 2.0), (8.0, 1.5)] {
+            let step = 1e-4;
+            let excess = |i: i32| {
+                let x = f64::from(i) * step;
+                (density(x - mu) - libm::exp(e) * density(x)).max(0.0)
+            };
+            let integral = (-100_000..150_000).map(excess).sum::<f64>() * step;
+            let delta = gaussian_delta(e, mu);
+            assert!((delta - integral).abs() <= 1e-5 * integral, "({e}, {mu}): {delta} for {integral}");
         }
     }
 

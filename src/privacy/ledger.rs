@@ -77,6 +77,12 @@ impl Ledger {
                 Guarantee::NoGuarantee { reason: reason.to_owned(), erratum: erratum.to_owned() }
             }
         };
+        if clip.is_some() {
+            notes.push(
+                "rewards outside of the clip range are moved to its ends: a bias, and no loss of privacy (E2)"
+                    .to_owned(),
+            );
+        }
         if epsilon.is_some() {
             notes.push(match delta {
                 None => "a user who answers k times spends k times epsilon (E5); a fresh user per round is assumed"
@@ -84,7 +90,11 @@ impl Ledger {
                 Some(_) => "a user who answers k times spends sqrt(k) times mu (E5); a fresh user per round is assumed"
                     .to_owned(),
             });
-            notes.push("noise is drawn on doubles from a reproducible stream: low bits and the seed give the input away, so no real data may pass this path".to_owned());
+            notes.push(
+                "noise is drawn on doubles from a reproducible stream: low bits and the seed give the input away, \
+                 so no real data may pass this path"
+                    .to_owned(),
+            );
         }
         let claimed_number = epsilon.map(Epsilon::get);
         Self {

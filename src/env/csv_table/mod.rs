@@ -1,6 +1,7 @@
 //! Tables of numbers from CSV files, plain or gzip, with errors that say where and what. No meaning of columns here: that
 //! is the environments'.
 
+mod faults;
 mod read;
 mod table;
 mod text;

@@ -1,8 +1,9 @@
 //! From text to numbers: rows, header, choice of columns, one message per bad cell.
 
 use super::CsvTable;
+use super::faults::Faults;
 use super::text::read_text;
-use crate::error::{Diagnostic, Error, Place, closest};
+use crate::error::{Diagnostic, Error, closest};
 use std::path::Path;
 
 /// How a file is to be read.
@@ -23,14 +24,11 @@ impl Default for CsvOptions {
     }
 }
 
-/// Mistakes shown for one file; a wrong delimiter would fill pages.
-const SHOWN: usize = 8;
-
 /// Reads a table of finite numbers. Only the columns that are kept need to be numbers. Blank lines are skipped; space
 /// around a number is allowed.
 ///
 /// # Errors
-/// [`Error::Input`] with up to eight mistakes, each with file, line and field (the place's column counts fields, except
+/// [`Error::Input`] with the first mistake of each column, at most eight, with file, line and field (the place's column counts fields, except
 /// where the text is not UTF-8); [`Error::TooLarge`] beyond 1 GiB; [`Error::Io`] where the operating system refuses.
 pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> {
     let text = read_text(path)?;
@@ -57,7 +55,7 @@ pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> 
     };
     let kept = choose(&shown, &names, named, options.columns.as_deref())?;
 
-    let mut mistakes = Vec::new();
+    let mut faults = Faults::new(&shown, &text, options.delimiter);
     let mut values = Vec::new();
     let mut rows = 0;
     let data = (!named).then(|| Ok(first.clone())).into_iter().chain(records);
@@ -66,28 +64,19 @@ pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> 
             Ok(record) => record,
             Err(error) => return mistake(format!("`{shown}` is not CSV: {error}")),
         };
-        let line = || line_of(&text, &record);
         rows += 1;
-        if record.len() == names.len() {
-            for &at in &kept {
-                match number(&record[at]) {
-                    Ok(value) => values.push(value),
-                    Err(problem) => {
-                        mistakes.push(bad_cell(&shown, line(), at, &names[at], &problem, &record, options.delimiter))
-                    }
-                }
+        if record.len() != names.len() {
+            faults.row(&record, names.len(), named);
+            continue;
+        }
+        for &at in &kept {
+            match number(&record[at]) {
+                Ok(value) => values.push(value),
+                Err(problem) => faults.cell(&record, at, &names[at], &problem),
             }
-        } else {
-            mistakes.push(ragged(&shown, line(), record.len(), names.len(), named));
-        }
-        if SHOWN <= mistakes.len() {
-            break;
         }
     }
-    if !mistakes.is_empty() {
-        mistakes.truncate(SHOWN);
-        return Err(Error::Input(mistakes));
-    }
+    faults.into_result()?;
     if rows == 0 {
         let message = format!("`{shown}` has a header and no rows");
         return Err(Error::input(Diagnostic::new(message).expected("rows of numbers below the header")));
@@ -148,54 +137,6 @@ fn number(cell: &str) -> Result<f64, String> {
         Ok(_) => Err(format!("is `{cell}`, which is not finite")),
         Err(_) => Err(format!("is `{}`, which is not a number", cell.chars().take(40).collect::<String>())),
     }
-}
-
-/// The 1-based line on which a record starts. The reader's own count stops before line ends and blank lines.
-fn line_of(text: &str, record: &csv::StringRecord) -> usize {
-    let bytes = text.as_bytes();
-    let mut start = record.position().map_or(0, |position| position.byte() as usize).min(bytes.len());
-    start += bytes[start..].iter().take_while(|byte| b"\r\n".contains(byte)).count();
-    let ends = |at: &usize| bytes[*at] == b'\n' || bytes[*at] == b'\r' && bytes.get(*at + 1) != Some(&b'\n');
-    1 + (0..start).filter(ends).count()
-}
-
-fn place(file: &str, line: usize, field: usize) -> Place {
-    Place { file: file.to_owned(), line, column: field, width: 1, text: None }
-}
-
-fn bad_cell(
-    file: &str,
-    line: usize,
-    at: usize,
-    name: &str,
-    problem: &str,
-    record: &csv::StringRecord,
-    delimiter: u8,
-) -> Diagnostic {
-    let other = [b';', b'\t', b'|']
-        .into_iter()
-        .find(|&other| other != delimiter && record.len() == 1 && record[0].contains(other as char));
-    let hint = match other {
-        Some(other) => format!(
-            "fields seem to be separated by `{}` and not by `{}`",
-            (other as char).escape_default(),
-            (delimiter as char).escape_default()
-        ),
-        None => "remove the row, or keep other columns".to_owned(),
-    };
-    Diagnostic::new(format!("column `{name}` {problem}"))
-        .at(place(file, line, at + 1))
-        .expected("a finite number")
-        .hint(hint)
-}
-
-fn ragged(file: &str, line: usize, found: usize, expected: usize, named: bool) -> Diagnostic {
-    let first = if named { "the header" } else { "the first row" };
-    let plural = |n: usize| if n == 1 { "field" } else { "fields" };
-    Diagnostic::new(format!("the row has {found} {}", plural(found)))
-        .at(place(file, line, found.min(expected) + 1))
-        .expected(format!("{expected} {}, as in {first}", plural(expected)))
-        .hint("quote fields that hold the delimiter, and remove lines that are not part of the table")
 }
 
 #[cfg(test)]
@@ -305,8 +246,14 @@ mod tests {
             let text = format!("a,b\r\n1,2\r\n\r\n3,{cell}\r\n");
             assert_eq!(refusal(&text), format!("error: column `b` {problem}\n --> t.csv:4:2\n{hint}"), "{cell}");
         }
-        let many = refusal(&format!("a\n{}", "x\n".repeat(100)));
-        assert_eq!(many.matches("error: ").count(), SHOWN);
+        // One message a column, with the number of its bad cells.
+        let many = refusal("a,b,c\n1,May,2\n1,June,x\n1,July,2\n");
+        assert_eq!(many.matches("error: ").count(), 2);
+        assert!(
+            many.contains(
+                "hint: 3 cells of this column are not finite numbers: remove their rows, or keep other columns"
+            )
+        );
         assert!(refusal("a;b\n1;2\n").ends_with("hint: fields seem to be separated by `;` and not by `,`"));
     }
 
@@ -378,7 +325,7 @@ mod tests {
             for bytes in [text.as_bytes(), &noise] {
                 if let Ok(table) = read(bytes, &CsvOptions::default()) {
                     prop_assert_eq!(table.values.len(), table.rows * table.columns);
-                    prop_assert!(0 < table.values.len() && table.values.iter().all(|x| x.is_finite()));
+                    prop_assert!(!table.values.is_empty() && table.values.iter().all(|x| x.is_finite()));
                 }
             }
         });

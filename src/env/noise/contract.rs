@@ -85,12 +85,14 @@ mod tests {
         sink.into_result().expect_err("a mistake").to_string()
     }
 
+    /// Kind, keys, mean, fourth central moment over the squared variance, words a draw.
+    type Case<'a> = (&'a str, &'a [(&'a str, f64)], f64, f64, usize);
+
     /// Means and variances within five standard errors (false alarm below 1e-6 a figure, fixed seed), and the stated bounds.
     #[test]
     fn moments() {
         let n = 100_000;
-        // Kind, keys, mean, fourth central moment over the squared variance, words a draw.
-        let cases: [(&str, &[(&str, f64)], f64, f64, usize); 5] = [
+        let cases: [Case<'_>; 5] = [
             ("uniform", &[("bound", 2.0)], 0.3, 1.8, 1),
             ("gaussian", &[("sd", 0.5)], -1.0, 3.0, 1),
             ("student-t", &[("dof", 9.0), ("scale", 2.0)], 0.0, 4.2, 2),

@@ -1,5 +1,5 @@
-//! Rewards drawn again from recorded readings, as on sensor and stock tables [Chowdhury2019]: the reading of the played
-//! column in a random row.
+//! Rewards drawn again from recorded readings, as on sensor and stock tables [Chowdhury2019, experiments]: the reading
+//! of the played column in a random row.
 
 use super::Noise;
 use crate::env::csv_table::CsvTable;
@@ -12,6 +12,7 @@ pub struct Resampled {
     table: CsvTable,
     bound: f64,
     variance: f64,
+    mean_variance: f64,
 }
 
 impl Resampled {
@@ -27,9 +28,22 @@ impl Resampled {
                 *square += error * error;
             }
         }
-        // The largest column variance: mean of (reading - column mean)² over the rows.
+        // Column variances: the mean of (reading - column mean)² over the rows; the largest, and their mean.
+        let mean_variance = squares.iter().sum::<f64>() / table.values.len() as f64;
         let variance = squares.into_iter().fold(0.0, f64::max) / table.rows as f64;
-        Self { table, bound, variance }
+        Self { table, bound, variance, mean_variance }
+    }
+
+    /// The readings, `rows x points`.
+    #[must_use]
+    pub fn table(&self) -> &CsvTable {
+        &self.table
+    }
+
+    /// Variance averaged over the points: the `c` that the papers use on their tables, where a bound would be the worst.
+    #[must_use]
+    pub fn mean_variance(&self) -> f64 {
+        self.mean_variance
     }
 }
 
@@ -64,6 +78,8 @@ mod tests {
         let noise = Resampled::new(table);
         assert_eq!((noise.bound(), noise.range()), (Some(10.0), None));
         assert!(noise.variance().is_some_and(|v| (v - 200.0 / 3.0).abs() < 1e-12));
+        // Column variances 14/3 and 200/3.
+        assert!((noise.mean_variance() - 107.0 / 3.0).abs() < 1e-12);
         let mut stream = Streams::new(5, "table").of(0, Purpose::Noise);
         let mut drawn: Vec<f64> = (0..100).map(|_| noise.reward(f64::NAN, 1, &mut stream)).collect();
         drawn.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Student's t noise around the mean: the heavy-tailed payoffs of [Chowdhury2019].
+//! Student's t noise around the mean: the heavy-tailed payoffs of [Chowdhury2019, experiments].
 
 use super::Noise;
 use super::contract::LARGEST;

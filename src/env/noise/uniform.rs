@@ -1,4 +1,4 @@
-//! Uniform noise around the mean: the bounded noise of [Zhou2021].
+//! Uniform noise around the mean: the bounded noise of [Zhou2021, experiments].
 
 use super::Noise;
 use super::contract::LARGEST;

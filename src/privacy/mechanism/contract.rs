@@ -25,7 +25,7 @@ pub trait RewardMechanism: Send + Sync + fmt::Debug {
     /// Range to which rewards are clipped; `None` if they are not.
     fn clip(&self) -> Option<(f64, f64)>;
 
-    /// Scale of the Laplace noise (`L` of [Zhou2021]); `None` for other noise.
+    /// Scale of the Laplace noise (`L` in [Zhou2021, curator 1]); `None` for other noise.
     fn laplace_scale(&self) -> Option<f64>;
 
     /// What is claimed and what is delivered.

@@ -118,7 +118,7 @@ pub(super) mod tests {
     use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, worst_log_ratio};
     use super::*;
 
-    /// The law as printed in [Wang2019, equation 2].
+    /// The law as printed in [Wang2019, algorithm 1].
     pub(in super::super) fn law(epsilon: f64, input: f64) -> Law {
         let e = libm::exp(epsilon);
         let output = (e + 1.0) / (e - 1.0);

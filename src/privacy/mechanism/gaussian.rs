@@ -1,5 +1,5 @@
-//! Gaussian noise on one clipped reward, calibrated exactly [BalleWang2018]. Never the best for one reward; here for
-//! comparison. Needs delta. Proof: `docs/proofs/gaussian.md`.
+//! Gaussian noise on one clipped reward, calibrated exactly [BalleWang2018, theorem 8]. Never the best for one reward;
+//! here for comparison. Needs delta. Proof: `docs/proofs/gaussian.md`.
 
 use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, Privatizer, RewardMechanism};

@@ -131,7 +131,10 @@ impl RewardMechanism for Hybrid {
             epsilon: Some(self.epsilon),
             delta: None,
             clip: self.clip(),
-            calibration: "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), on rewards clipped and scaled to [-1, 1] [Wang2019]".to_owned(),
+            calibration:
+                "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
+                 on rewards clipped and scaled to [-1, 1] [Wang2019]"
+                    .to_owned(),
             doubt: None,
             notes: Vec::new(),
         })
@@ -177,7 +180,7 @@ mod tests {
         }
     }
 
-    /// The threshold is the one printed in [Wang2019, equation 9], and there the mixture and the bit vary alike.
+    /// The threshold is the one printed in [Wang2019, section III-C], and there the mixture and the bit vary alike.
     #[test]
     fn threshold_is_where_the_variances_meet() {
         let root = libm::sqrt(241.0);

@@ -122,7 +122,9 @@ impl RewardMechanism for Piecewise {
             epsilon: Some(self.epsilon),
             delta: None,
             clip: self.clip(),
-            calibration: "densities s (s - 1)/(2 (s + 1)) and e^-epsilon of that, s = e^(epsilon/2), on rewards clipped and scaled to [-1, 1] [Wang2019]".to_owned(),
+            calibration: "densities s (s - 1)/(2 (s + 1)) and e^-epsilon of that, s = e^(epsilon/2), \
+                 on rewards clipped and scaled to [-1, 1] [Wang2019]"
+                .to_owned(),
             doubt: None,
             notes: Vec::new(),
         })
@@ -134,7 +136,7 @@ pub(super) mod tests {
     use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, worst_log_ratio};
     use super::*;
 
-    /// The law as printed in [Wang2019, equation 5].
+    /// The law as printed in [Wang2019, algorithm 2].
     pub(in super::super) fn law(epsilon: f64, input: f64) -> Law {
         let s = libm::exp(epsilon / 2.0);
         let c = (s + 1.0) / (s - 1.0);

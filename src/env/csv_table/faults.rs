@@ -1,0 +1,112 @@
+//! Collects what is wrong with the rows of a file: one message a column, with how many more cells are like it.
+
+use crate::error::{Diagnostic, Error, Place};
+
+/// Messages shown for one file.
+const SHOWN: usize = 8;
+
+/// What to do about rows of different lengths.
+const RAGGED: &str = "quote fields that hold the delimiter, and remove lines that are not part of the table";
+
+/// The faults of one file, in the order in which they were met.
+#[derive(Debug)]
+pub(super) struct Faults<'a> {
+    file: &'a str,
+    text: &'a str,
+    delimiter: u8,
+    found: Vec<Fault>,
+}
+
+#[derive(Debug)]
+struct Fault {
+    /// The field, 0-based; `None` for rows of the wrong length.
+    field: Option<usize>,
+    first: Diagnostic,
+    count: usize,
+}
+
+impl<'a> Faults<'a> {
+    /// None yet. `text` is what records were read from, for the line numbers.
+    pub(super) fn new(file: &'a str, text: &'a str, delimiter: u8) -> Self {
+        Self { file, text, delimiter, found: Vec::new() }
+    }
+
+    /// A cell that is no finite number; `problem` continues "column `name` …".
+    pub(super) fn cell(&mut self, record: &csv::StringRecord, field: usize, name: &str, problem: &str) {
+        if self.seen(Some(field)) {
+            return;
+        }
+        let mut diagnostic = Diagnostic::new(format!("column `{name}` {problem}"))
+            .at(self.place(record, field + 1))
+            .expected("a finite number");
+        let others = [b';', b'\t', b'|', b' '].into_iter().filter(|&other| other != self.delimiter);
+        if let Some(other) = others.into_iter().find(|&other| record.len() == 1 && record[0].contains(other as char)) {
+            let named = |byte: u8| (byte as char).escape_default();
+            diagnostic.hint = Some(format!(
+                "fields seem to be separated by `{}` and not by `{}`",
+                named(other),
+                named(self.delimiter)
+            ));
+        }
+        self.found.push(Fault { field: Some(field), first: diagnostic, count: 1 });
+    }
+
+    /// A row of the wrong length.
+    pub(super) fn row(&mut self, record: &csv::StringRecord, expected: usize, named: bool) {
+        if self.seen(None) {
+            return;
+        }
+        let first = if named { "the header" } else { "the first row" };
+        let fields = |n: usize| if n == 1 { "1 field".to_owned() } else { format!("{n} fields") };
+        let diagnostic = Diagnostic::new(format!("the row has {}", fields(record.len())))
+            .at(self.place(record, record.len().min(expected) + 1))
+            .expected(format!("{}, as in {first}", fields(expected)));
+        self.found.push(Fault { field: None, first: diagnostic, count: 1 });
+    }
+
+    /// Nothing, or up to eight messages.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where anything was found.
+    pub(super) fn into_result(self) -> Result<(), Error> {
+        if self.found.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Input(self.found.into_iter().take(SHOWN).map(Fault::advised).collect()))
+    }
+
+    /// Counts one more of a known kind.
+    fn seen(&mut self, field: Option<usize>) -> bool {
+        let known = self.found.iter_mut().find(|fault| fault.field == field);
+        known.map(|fault| fault.count += 1).is_some()
+    }
+
+    fn place(&self, record: &csv::StringRecord, field: usize) -> Place {
+        Place { file: self.file.to_owned(), line: line_of(self.text, record), column: field, width: 1, text: None }
+    }
+}
+
+impl Fault {
+    fn advised(self) -> Diagnostic {
+        let Self { field, mut first, count } = self;
+        let advice = match (field, count) {
+            (Some(_), 1) => "remove the row, or keep other columns".to_owned(),
+            (Some(_), _) => {
+                format!("{count} cells of this column are not finite numbers: remove their rows, or keep other columns")
+            }
+            (None, 1) => RAGGED.to_owned(),
+            (None, _) => format!("{count} rows have another length: {RAGGED}"),
+        };
+        first.hint.get_or_insert(advice);
+        first
+    }
+}
+
+/// The 1-based line on which a record starts. The reader's own count stops before line ends and blank lines.
+fn line_of(text: &str, record: &csv::StringRecord) -> usize {
+    let bytes = text.as_bytes();
+    let mut start = record.position().map_or(0, |position| position.byte() as usize).min(bytes.len());
+    start += bytes[start..].iter().take_while(|byte| b"\r\n".contains(byte)).count();
+    let ends = |at: &usize| bytes[*at] == b'\n' || bytes[*at] == b'\r' && bytes.get(*at + 1) != Some(&b'\n');
+    1 + (0..start).filter(ends).count()
+}
