@@ -57,15 +57,6 @@ impl Progress {
         }
     }
 
-    /// Prints a line above the bar.
-    pub fn note(&self, text: &str) {
-        match &self.mode {
-            Mode::Quiet => {}
-            Mode::Bar(bar) => bar.suspend(|| eprintln!("{text}")),
-            Mode::Lines(_) => eprintln!("{text}"),
-        }
-    }
-
     /// Clears the bar and says how fast it went.
     pub fn finish(&self) {
         if let Mode::Bar(bar) = &self.mode {

@@ -91,7 +91,6 @@ impl EnvironmentPlan for ArmsTable {
         }
         let covariance = empirical_covariance(&train.values, train.columns, self.normalise)?;
         let means = test.column_means();
-        let moments = Moments::of(&test, &means);
         let rows = test.rows;
         let noise = Arc::new(Resampled::new(test));
         Ok(Arc::new(ArmsEnvironment {
@@ -99,7 +98,6 @@ impl EnvironmentPlan for ArmsTable {
             means: Arc::new(means),
             noise,
             rows,
-            moments,
             stand_in: self.stand_in.is_some(),
             bound: self.bound,
             regret: self.regret,
@@ -108,39 +106,23 @@ impl EnvironmentPlan for ArmsTable {
     }
 }
 
-/// Means over all readings of a table: the papers' c and v (second moments).
-#[derive(Debug, Clone, Copy)]
-struct Moments {
-    /// Mean squared distance of a reading from its arm's mean.
-    noise: f64,
-    /// Mean squared reading.
-    reading: f64,
-}
-
-impl Moments {
-    fn of(table: &CsvTable, means: &[f64]) -> Self {
-        let n = table.values.len() as f64;
-        let (mut noise, mut reading) = (0.0, 0.0);
-        for row in table.values.chunks_exact(table.columns) {
-            for (value, mean) in row.iter().zip(means) {
-                noise += (value - mean) * (value - mean);
-                reading += value * value;
-            }
-        }
-        Self { noise: noise / n, reading: reading / n }
-    }
-}
-
 struct ArmsEnvironment {
     gram: Arc<dyn GramSource>,
     means: Arc<Vec<f64>>,
     noise: Arc<Resampled>,
     rows: usize,
-    moments: Moments,
     stand_in: bool,
     bound: Option<f64>,
     regret: RegretUnit,
     rounds: u64,
+}
+
+impl ArmsEnvironment {
+    /// Mean squared reading: the papers' v.
+    fn second_moment(&self) -> f64 {
+        let readings = &self.noise.table().values;
+        readings.iter().map(|reading| reading * reading).sum::<f64>() / readings.len() as f64
+    }
 }
 
 impl Environment for ArmsEnvironment {
@@ -168,8 +150,8 @@ impl Environment for ArmsEnvironment {
             ("best arm (1-based)".into(), (best + 1).into()),
             ("largest mean reward".into(), self.means[best].into()),
             ("R, largest |reading - mean|".into(), self.noise.bound().into()),
-            ("c, mean squared noise".into(), self.moments.noise.into()),
-            ("v, mean squared reading".into(), self.moments.reading.into()),
+            ("c, mean squared noise".into(), self.noise.mean_variance().into()),
+            ("v, mean squared reading".into(), self.second_moment().into()),
         ];
         if self.stand_in {
             facts.push(("data".into(), "generated stand-in, not the published data".into()));
