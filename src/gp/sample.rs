@@ -34,7 +34,14 @@ impl GridSampler {
     ///
     /// # Errors
     /// As [`exact`], for an axis.
-    pub fn new(kernel: &dyn Kernel, dimension: usize, points_per_axis: usize, lo: f64, hi: f64, tolerance: f64) -> Result<Option<Self>, Error> {
+    pub fn new(
+        kernel: &dyn Kernel,
+        dimension: usize,
+        points_per_axis: usize,
+        lo: f64,
+        hi: f64,
+        tolerance: f64,
+    ) -> Result<Option<Self>, Error> {
         let Some(factors) = kernel.axis_factors(dimension) else {
             return Ok(None);
         };

@@ -43,7 +43,8 @@ pub struct FeatureTable {
     /// `n_points`: prior variance that the features do not carry, `max(0, k(x,x) - |phi(x)|²)` where the posterior is to
     /// keep it, else zeros.
     pub residual: Vec<f64>,
-    /// Largest measured `|phi(x)·phi(x') - k(x,x')|` over the pairs that were checked; 0 for an exact map.
+    /// Largest measured `|phi(x)·phi(x') - k(x,x')|` over the pairs that were checked; for exact features a bound
+    /// over all pairs: the largest variance left.
     pub kernel_error: f64,
 }
 

@@ -1,1 +1,3 @@
+//! Tests of the crate from outside, one file a subject.
 
+mod conformance;

@@ -93,7 +93,7 @@ fn parsers_check_their_keys() {
         assert!(parse(parser, &[("lengthscales", array(&[1.0, 0.0]))]).is_err_and(|e| e.contains("positive")));
         assert!(parse(parser, &[("lengthscales", array(&[]))]).is_err());
         assert!(parse(parser, &[l.clone(), ("lenghtscale", Value::Float(1.0))]).is_err_and(|e| e.contains("did you mean")));
-        assert_eq!(parse(parser, &[l.clone()]).expect("isotropic").dimension(), None);
+        assert_eq!(parse(parser, std::slice::from_ref(&l)).expect("isotropic").dimension(), None);
         assert_eq!(parse(parser, &[("lengthscales", array(&[1.0, 2.0]))]).expect("per dimension").dimension(), Some(2));
         // A dry reading documents every key and does not panic.
         let sink = Sink::new(Sources::default());

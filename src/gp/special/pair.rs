@@ -13,8 +13,8 @@ pub(super) struct Pair {
     pub(super) decay: f64,
 }
 
-/// Up to here the series, above the integral; on [0.1, 4] they agree to 1e-14.
-const SERIES_UP_TO: f64 = 2.0;
+/// Up to here the series, which loses about e^(2z) units of rounding; above the integral, which would need more nodes below.
+const SERIES_UP_TO: f64 = 1.5;
 
 pub(super) fn pair(mu: f64, z: f64) -> Pair {
     if z <= SERIES_UP_TO { series(mu, z) } else { integral(mu, z) }
@@ -27,7 +27,7 @@ const RECIPROCAL_GAMMA: [f64; 22] = [
     -0.655_878_071_520_253_9,
     -0.042_002_635_034_095_24,
     0.166_538_611_382_291_5,
-    -0.042_197_734_555_544_336,
+    -0.042_197_734_555_544_33,
     -0.009_621_971_527_876_973,
     0.007_218_943_246_663_1,
     -0.001_165_167_591_859_065_2,
@@ -103,18 +103,24 @@ pub(super) fn series(mu: f64, z: f64) -> Pair {
 
 /// The trapezoidal rule on `e^z K_a(z) = ∫_0^∞ exp(-2 z sinh²(t/2)) cosh(a t) dt` [DLMF 10.32.9]. All terms are positive,
 /// and the error falls exponentially in 1/h [Trefethen & Weideman 2014, theorem 5.1]: on the line Im t = s it is about
-/// exp(z (1 - cos s) - 2 pi s / h), here about e^-40 by the choice of h. For z > 0.05; 10 to 20 nodes above 2.
+/// exp(z (1 - cos s) - 2 pi s / h), here about e^-40 by the choice of h. For z > 0.05; 10 to 20 nodes above 1.5.
 pub(super) fn integral(mu: f64, z: f64) -> Pair {
     // s = pi/2 gives h = pi²/(40 + z). For z >= 32 the saddle s = 2 pi/(h z) <= pi/2 of z s²/2 - 2 pi s/h does better:
     // exp(-2 pi²/(h² z)) = e^-40.
     let h = if z < 32.0 { PI * PI / (40.0 + z) } else { libm::sqrt(2.0 * PI * PI / (40.0 * z)) };
+    // At node k, t = k h: m = e^t - 1 and g = e^(mu t) by recurrences of positive terms, one exponential a node.
+    let (m_step, g_step) = (libm::expm1(h), libm::exp(mu * h));
+    let (mut m, mut g) = (0.0, 1.0);
     let (mut first, mut next) = (0.5, 0.5);
-    for node in 1..1000 {
-        let t = f64::from(node) * h;
-        let sinh = libm::sinh(0.5 * t);
-        let weight = libm::exp(-2.0 * z * sinh * sinh);
-        let next_term = weight * libm::cosh((mu + 1.0) * t);
-        first += weight * libm::cosh(mu * t);
+    for _ in 1..1000 {
+        m += m_step + m * m_step;
+        g *= g_step;
+        let growth = m + 1.0;
+        // 2 sinh²(t/2) = (e^t - 1)²/(2 e^t)
+        let weight = libm::exp(-z * (m * m / (2.0 * growth)));
+        let next_g = g * growth;
+        let next_term = weight * (0.5 * (next_g + 1.0 / next_g));
+        first += weight * (0.5 * (g + 1.0 / g));
         next += next_term;
         if next_term <= 1e-19 * next {
             break;

@@ -1,0 +1,90 @@
+//! What a check found.
+
+use serde_json::Value;
+
+/// The tolerance of the files under `bo`: |a - b| <= 1e-9 (1 + |b|).
+const TOLERANCE: f64 = 1e-9;
+
+/// A section of a file that was computed and compared.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// Its path in the file.
+    pub name: String,
+    /// How many numbers were compared.
+    pub numbers: usize,
+    /// The largest |a - b| / (1 + |b|), infinite where something is missing or not a number.
+    pub largest_error: f64,
+}
+
+/// The state of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Something was checked, and all of it agrees.
+    Agrees,
+    /// Something is beyond the tolerance, or nothing was checked.
+    Disagrees,
+}
+
+/// What came of one file.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Sections that were compared.
+    pub checked: Vec<Section>,
+    /// Sections that nothing here computes.
+    pub not_yet: Vec<String>,
+    /// One line for each section that disagrees or cannot be understood.
+    pub failures: Vec<String>,
+}
+
+impl Outcome {
+    /// Compares a section: `found` is what this build computes (nested lists flattened, innermost last), `file` what the
+    /// file says. An error on the way to `found` is a failure of the section.
+    pub fn compare(&mut self, section: &str, found: Result<Vec<f64>, String>, file: &Value) {
+        let found = match found {
+            Ok(found) => found,
+            Err(problem) => return self.failures.push(format!("{section}: {problem}")),
+        };
+        let mut expected = Vec::new();
+        flatten(file, &mut expected);
+        if found.is_empty() || found.len() != expected.len() {
+            return self.failures.push(format!("{section}: {} numbers computed, {} in the file", found.len(), expected.len()));
+        }
+        let error = |(a, b): (&f64, &f64)| {
+            let error = (a - b).abs() / (1.0 + b.abs());
+            if error.is_nan() { f64::INFINITY } else { error }
+        };
+        let errors: Vec<f64> = found.iter().zip(&expected).map(error).collect();
+        let largest_error = errors.iter().fold(0.0, |m: f64, e| m.max(*e));
+        if TOLERANCE < largest_error
+            && let Some(at) = errors.iter().position(|e| *e == largest_error)
+        {
+            self.failures.push(format!("{section}: number {at} is {:e}, the file has {:e}", found[at], expected[at]));
+        }
+        self.checked.push(Section { name: section.to_owned(), numbers: found.len(), largest_error });
+    }
+
+    /// Notes every field of `file` that is neither among `known` nor a comment as not yet checked.
+    pub fn note_rest(&mut self, file: &Value, known: &[&str]) {
+        let fields = file.as_object().into_iter().flat_map(|fields| fields.keys());
+        let comments = ["note", "notes", "domain", "closed_form"];
+        self.not_yet.extend(fields.filter(|key| !known.contains(&key.as_str()) && !comments.contains(&key.as_str())).cloned());
+    }
+
+    /// The largest error of all sections; 0 if there was none.
+    pub fn largest_error(&self) -> f64 {
+        self.checked.iter().fold(0.0, |m, section| m.max(section.largest_error))
+    }
+
+    /// Agrees only if something was checked and nothing failed.
+    pub fn verdict(&self) -> Verdict {
+        if self.checked.is_empty() || !self.failures.is_empty() { Verdict::Disagrees } else { Verdict::Agrees }
+    }
+}
+
+/// Numbers in order; anything else becomes NaN, which agrees with nothing.
+fn flatten(value: &Value, out: &mut Vec<f64>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| flatten(item, out)),
+        other => out.push(other.as_f64().unwrap_or(f64::NAN)),
+    }
+}

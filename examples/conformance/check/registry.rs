@@ -1,0 +1,26 @@
+//! The kinds of reference files, by name.
+
+use super::outcome::Outcome;
+use super::{kernels, qff};
+use serde_json::Value;
+
+/// One kind of file.
+pub struct Kind {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// True if a file has this kind's fields.
+    pub recognise: fn(&Value) -> bool,
+    /// Computes what the file states and compares.
+    pub check: fn(&Value) -> Outcome,
+}
+
+/// Every kind that is known.
+pub const KINDS: &[Kind] = &[
+    Kind { name: "kernels", recognise: kernels::recognise, check: kernels::check },
+    Kind { name: "quadrature and random Fourier features", recognise: qff::recognise, check: qff::check },
+];
+
+/// The kind of a file.
+pub fn recognise(file: &Value) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| (kind.recognise)(file))
+}

@@ -1,0 +1,114 @@
+//! The stored reference numbers, through the checker of the `conformance` example; and the checker itself: it must catch
+//! a wrong number.
+
+#[path = "../../examples/conformance/check/mod.rs"]
+mod check;
+
+use check::{Section, Verdict};
+use serde_json::Value;
+use std::path::PathBuf;
+
+fn cases() -> Vec<(String, Value)> {
+    let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "cases", "bo"].iter().collect();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).expect("the cases").map(|entry| entry.expect("a file").path()).collect();
+    files.sort();
+    let read = |path: &PathBuf| serde_json::from_str(&std::fs::read_to_string(path).expect("a file")).expect("JSON");
+    files.iter().map(|path| (path.file_name().expect("a name").to_string_lossy().into_owned(), read(path))).collect()
+}
+
+#[test]
+fn every_file_agrees_as_far_as_it_is_known() {
+    let mut known = Vec::new();
+    for (name, file) in cases() {
+        let Some(kind) = check::recognise(&file) else {
+            println!("not yet: {name}");
+            continue;
+        };
+        let outcome = (kind.check)(&file);
+        let numbers: usize = outcome.checked.iter().map(|section: &Section| section.numbers).sum();
+        println!("{name}: {numbers} numbers, largest error {:.1e}, not yet: {:?}", outcome.largest_error(), outcome.not_yet);
+        assert!(outcome.failures.is_empty(), "{name}: {:?}", outcome.failures);
+        assert_eq!(outcome.verdict(), Verdict::Agrees, "{name}");
+        let mut sections: Vec<&str> = outcome.checked.iter().map(|section| section.name.as_str()).collect();
+        sections.sort_unstable();
+        sections.dedup();
+        assert_eq!(sections.len(), outcome.checked.len(), "{name}: a section was checked twice");
+        assert!(outcome.largest_error() < 1e-12, "{name}: within the tolerance, but worse than it ever was");
+        known.push(name);
+    }
+    for name in ["kernels.json", "qff.json"] {
+        assert!(known.iter().any(|known| known == name), "{name} was not recognised");
+    }
+}
+
+/// A file is of one kind only, and kinds are told apart by name.
+#[test]
+fn kinds_are_distinct() {
+    for (name, file) in cases() {
+        let kinds: Vec<&str> = check::KINDS.iter().filter(|kind| (kind.recognise)(&file)).map(|kind| kind.name).collect();
+        assert!(kinds.len() <= 1, "{name} is {kinds:?}");
+    }
+}
+
+/// Files of which nothing is checked are not in agreement.
+#[test]
+fn nothing_checked_is_no_agreement() {
+    let file = serde_json::json!({"X": [[1.0]], "Y": [[1.0]], "se": {}, "matern": {}, "unheard-of": 1});
+    let outcome = (check::recognise(&file).expect("known").check)(&file);
+    assert_eq!((outcome.verdict(), outcome.not_yet), (Verdict::Disagrees, vec!["unheard-of".to_owned()]));
+}
+
+#[test]
+fn kernels_are_checked_whole() {
+    let (_, file) = cases().into_iter().find(|(name, _)| name == "kernels.json").expect("the case");
+    let outcome = (check::recognise(&file).expect("known").check)(&file);
+    assert!(outcome.not_yet.is_empty(), "{:?}", outcome.not_yet);
+    // Two squared exponential, ten Matern, two grids, linear, two empirical.
+    assert_eq!(outcome.checked.len(), 17);
+}
+
+/// Every section that passes must fail with one number of it moved by 1e-6, and with one number missing.
+#[test]
+fn a_planted_fault_is_caught_in_every_section() {
+    let spots = [
+        ("kernels.json", vec!["/se/0.2/4/3", "/matern/l=0.2,nu=1.7/0/0", "/matern/l=0.7,nu=3.5/2/1", "/matern/l=0.7,nu=0.5/1/0"]),
+        ("kernels.json", vec!["/se_grid_0.2/5/5", "/matern_grid_l0.2_nu2.5/0/1", "/linear/4/3"]),
+        ("kernels.json", vec!["/empirical_correlation/3/3", "/empirical_covariance_over_max/0/2"]),
+        ("qff.json", vec!["/rff/features/4/13", "/rff/features/0/0"]),
+    ];
+    let cases = cases();
+    for (name, pointers) in spots {
+        let (_, file) = cases.iter().find(|(found, _)| found == name).expect("the case");
+        let kind = check::recognise(file).expect("known");
+        for pointer in pointers {
+            let mut faulty = file.clone();
+            let number = faulty.pointer_mut(pointer).expect("a number");
+            *number = Value::from(number.as_f64().expect("a number") + 1e-6);
+            let outcome = (kind.check)(&faulty);
+            assert_eq!(outcome.failures.len(), 1, "{name}{pointer}: {:?}", outcome.failures);
+            *faulty.pointer_mut(pointer).expect("a number") = Value::Null;
+            assert_eq!((kind.check)(&faulty).failures.len(), 1, "{name}{pointer}: null");
+            let (row, _) = pointer.rsplit_once('/').expect("a row");
+            faulty.pointer_mut(row).and_then(Value::as_array_mut).expect("a row").pop();
+            assert_eq!((kind.check)(&faulty).failures.len(), 1, "{name}{pointer}: one number short");
+        }
+    }
+}
+
+#[test]
+fn malformed_files_are_failures_and_never_panics() {
+    for text in ["{}", "[]", "null", "3", "{\"X\": 1}"] {
+        assert!(check::recognise(&serde_json::from_str(text).expect("JSON")).is_none());
+    }
+    for text in [
+        r#"{"X": [], "Y": [], "se": {"0.2": [[1.0]]}, "matern": {"nu": [[1.0]], "l=a,nu=1": [[1.0]]}}"#,
+        r#"{"X": [[1.0]], "Y": [[1.0, 2.0]], "se": {"0.2": [[1.0]]}, "matern": {}}"#,
+        r#"{"X": [[1.0], [1.0, 2.0]], "Y": 2, "se": {"x": 1.0}, "matern": [], "samples": [], "empirical_correlation": [[1.0]]}"#,
+        r#"{"d1": 1, "d2": 1, "rff": {}}"#,
+        r#"{"d1": 1, "d2": 1, "rff": {"X": [[1.0]], "W": [[1.0, 2.0]], "features": [[1.0]]}}"#,
+    ] {
+        let file = serde_json::from_str(text).expect("JSON");
+        let outcome = (check::recognise(&file).expect("known").check)(&file);
+        assert!(!outcome.failures.is_empty(), "{text}");
+    }
+}
