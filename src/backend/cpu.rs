@@ -13,7 +13,7 @@
 
 use super::{Backend, Band, Counters, Domain, Screen};
 use crate::error::Error;
-use crate::score::{Basis, Candidates, Change, ScoreModel, TIE_TOLERANCE, TrialScore};
+use crate::score::{Basis, Candidates, Change, Moments, ScoreModel, TIE_TOLERANCE, TrialScore};
 use std::sync::Arc;
 
 /// Points in a block: mean, spread² and p of a block take 12 KiB.
@@ -113,6 +113,8 @@ struct TrialScreen {
     score: Vec<f64>,
     mean_error: f64,
     variance_error: f64,
+    /// Drift of the f64 state when it was last screened.
+    state_error: Moments,
     /// Gram columns of basis points that the source does not hold as a table.
     own_columns: Vec<Vec<f64>>,
 }
@@ -122,7 +124,7 @@ impl Screen for CpuScreen {
         for (request, answer) in trials.iter().zip(out) {
             let screen = &mut self.trials[request.trial];
             match request.change {
-                Change::Row { row, mean_step } if screen.fresh => match (&self.basis, &self.columns) {
+                Change::Row { row, mean_step, .. } if screen.fresh => match (&self.basis, &self.columns) {
                     (Basis::Table(table), Some(columns)) => {
                         let n = table.n_points;
                         let slices = (0..row.len()).map(|i| &columns.values[i * n..(i + 1) * n]).collect::<Vec<_>>();
@@ -133,12 +135,13 @@ impl Screen for CpuScreen {
                         let points = request.model.basis_points();
                         screen.apply_gram(gram.as_ref(), points, row, mean_step, prior);
                     }
-                    (Basis::Table(_), None) => screen.rebuild(request.model, &mut self.counters),
+                    (Basis::Table(_), None) => screen.fresh = false,
                 },
-                Change::None if screen.fresh => {}
-                _ => screen.rebuild(request.model, &mut self.counters),
+                Change::None => {}
+                Change::Row { .. } | Change::Rebuild => screen.fresh = false,
             }
-            if REFRESH_SHARE * request.model.prior_variance_bound() < screen.variance_error {
+            let drifted = REFRESH_SHARE * request.model.prior_variance_bound() < screen.variance_error;
+            if !screen.fresh || drifted || matches!(request.change, Change::Row { rebuilt: true, .. }) {
                 screen.rebuild(request.model, &mut self.counters);
             }
             screen.candidates(request, self.band, answer);
@@ -163,17 +166,20 @@ impl TrialScreen {
             score: vec![0.0; n_points],
             mean_error: 0.0,
             variance_error: 0.0,
+            state_error: Moments { mean: 0.0, variance: 0.0 },
             own_columns: Vec::new(),
         }
     }
 
     /// Takes mean and spread² of every point from the exact score, and counts the points that had left their band.
     fn rebuild(&mut self, model: &dyn ScoreModel, counters: &mut Counters) {
+        // The screen followed the state as it was: a model that has just been rebuilt has shed that drift.
         let state_error = model.state_error();
+        let variance_band = self.variance_error + state_error.variance.max(self.state_error.variance);
+        let mean_band = self.mean_error + state_error.mean.max(self.state_error.mean);
         for point in 0..self.mean.len() {
             let exact = model.exact(point);
-            let off = self.variance_error + state_error.variance < (exact.variance - self.variance[point].max(0.0)).abs()
-                || self.mean_error + state_error.mean < (exact.mean - self.mean[point]).abs();
+            let off = variance_band < (exact.variance - self.variance[point].max(0.0)).abs() || mean_band < (exact.mean - self.mean[point]).abs();
             counters.violations += u64::from(self.fresh && off);
             self.mean[point] = exact.mean;
             self.variance[point] = exact.variance;
@@ -245,6 +251,7 @@ impl TrialScreen {
             return;
         }
         let state_error = request.model.state_error();
+        self.state_error = state_error;
         let e = self.variance_error + state_error.variance;
         // The score's own three roundings, on top of those of mean and spread².
         let e_mean = self.mean_error + state_error.mean + 4.0 * U * (1.0 + best.abs());

@@ -46,6 +46,8 @@ pub enum Change<'a> {
         row: &'a [f64],
         /// What multiplies `p` in the mean.
         mean_step: f64,
+        /// After this observation the f64 state was rebuilt and shed its drift: a screen should start from it anew.
+        rebuilt: bool,
     },
     /// More than a row says: take everything from the model.
     Rebuild,

@@ -29,6 +29,7 @@ pub struct ExactPosterior {
     row: Vec<f64>,
     mean_step: f64,
     pending: u32,
+    rebuilt: bool,
 }
 
 /// What is saved: everything that cannot be derived from the problem.
@@ -58,7 +59,7 @@ impl ExactPosterior {
             lower: Vec::new(),
             coordinates: Vec::new(),
         };
-        Self { gram, prior_bound, state, row: Vec::new(), mean_step: 0.0, pending: 0 }
+        Self { gram, prior_bound, state, row: Vec::new(), mean_step: 0.0, pending: 0, rebuilt: false }
     }
 
     /// The posterior whose state was saved, over the same domain.
@@ -142,22 +143,21 @@ impl Posterior for ExactPosterior {
             let coordinates = &self.state.coordinates;
             let groups =
                 (0..visits.n_distinct()).map(|slot| (coordinates[slot].as_slice(), visits.counts[slot] as f64, visits.sums[slot]));
-            if self.state.model.rebuild(groups) {
-                self.pending = 2;
-            }
+            self.rebuilt |= self.state.model.rebuild(groups);
         }
     }
 
     fn change(&self) -> Change<'_> {
         match self.pending {
             0 => Change::None,
-            1 => Change::Row { row: &self.row, mean_step: self.mean_step },
+            1 => Change::Row { row: &self.row, mean_step: self.mean_step, rebuilt: self.rebuilt },
             _ => Change::Rebuild,
         }
     }
 
     fn screened(&mut self) {
         self.pending = 0;
+        self.rebuilt = false;
     }
 
     fn information_gain(&self) -> f64 {

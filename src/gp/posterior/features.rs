@@ -16,6 +16,7 @@ pub struct FeaturePosterior {
     row: Vec<f64>,
     mean_step: f64,
     pending: u32,
+    rebuilt: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,7 +34,7 @@ impl FeaturePosterior {
             .map(|point| table.residual[point] + linalg::dot(table.row(point), table.row(point)))
             .fold(0.0, f64::max);
         let state = State { version: 1, model: WeightModel::new(ridge, table.n_features), visits: Visits::default() };
-        Self { table, prior_bound, state, row: Vec::new(), mean_step: 0.0, pending: 0 }
+        Self { table, prior_bound, state, row: Vec::new(), mean_step: 0.0, pending: 0, rebuilt: false }
     }
 
     /// The posterior whose state was saved, over the same table.
@@ -91,22 +92,21 @@ impl Posterior for FeaturePosterior {
             let (visits, table) = (&self.state.visits, &self.table);
             let groups = (0..visits.n_distinct())
                 .map(|slot| (table.row(visits.points[slot] as usize), visits.counts[slot] as f64, visits.sums[slot]));
-            if self.state.model.rebuild(groups) {
-                self.pending = 2;
-            }
+            self.rebuilt |= self.state.model.rebuild(groups);
         }
     }
 
     fn change(&self) -> Change<'_> {
         match self.pending {
             0 => Change::None,
-            1 => Change::Row { row: &self.row, mean_step: self.mean_step },
+            1 => Change::Row { row: &self.row, mean_step: self.mean_step, rebuilt: self.rebuilt },
             _ => Change::Rebuild,
         }
     }
 
     fn screened(&mut self) {
         self.pending = 0;
+        self.rebuilt = false;
     }
 
     fn information_gain(&self) -> f64 {
