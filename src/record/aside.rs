@@ -13,7 +13,7 @@ pub(super) const ASIDE_SUFFIX: &str = ".tmp";
 ///
 /// # Errors
 /// [`Error::Io`] naming `action` and `path`.
-pub(super) fn write_whole(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error> {
     let aside = aside_name(path);
     let written = write_and_flush(&aside, bytes).and_then(|()| fs::rename(&aside, path));
     if let Err(source) = written {

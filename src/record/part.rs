@@ -79,7 +79,6 @@ fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> Parq
         }
     }
     group.close()?;
-    writer.finish()?;
     writer.into_inner()
 }
 
