@@ -9,7 +9,12 @@ pub(super) struct Axis {
     pub(super) logarithmic: bool,
     pub(super) low: f64,
     pub(super) high: f64,
+    /// Ticks that stand here rather than at round numbers; none for round numbers.
+    pub(super) marks: Vec<f64>,
 }
+
+/// More marks than this would run into one another.
+const N_MARKS: usize = 9;
 
 impl Axis {
     /// An axis that holds all values; on a logarithmic one, all that are positive. Zero is held where it is near.
@@ -27,7 +32,26 @@ impl Axis {
                 (low - pad, high + pad)
             }
         };
-        Self { label: label.to_owned(), logarithmic, low, high }
+        Self { label: label.to_owned(), logarithmic, low, high, marks: Vec::new() }
+    }
+
+    /// An axis from the least to the greatest of a few values, with its ticks at them.
+    pub(super) fn marking(label: &str, logarithmic: bool, values: &[f64]) -> Self {
+        let mut marks = values.to_vec();
+        marks.sort_by(f64::total_cmp);
+        marks.dedup();
+        let mut axis = Self::holding(label, logarithmic, values.iter().copied());
+        if let (Some(low), Some(high)) = (marks.first(), marks.last())
+            && low < high
+        {
+            (axis.low, axis.high) = (*low, *high);
+        }
+        // Marks that stand too close would print over one another: round numbers then.
+        let places: Vec<f64> = marks.iter().map(|mark| axis.place(*mark)).collect();
+        if marks.len() <= N_MARKS && places.windows(2).all(|pair| 0.06 <= pair[1] - pair[0]) {
+            axis.marks = marks;
+        }
+        axis
     }
 
     /// Leaves a little air at both ends.
@@ -38,12 +62,8 @@ impl Axis {
             self.high *= factor;
         } else {
             let air = share * (self.high - self.low);
-            if self.low != 0.0 {
-                self.low -= air;
-            }
-            if self.high != 0.0 {
-                self.high += air;
-            }
+            self.low -= if self.low == 0.0 { 0.0 } else { air };
+            self.high += if self.high == 0.0 { 0.0 } else { air };
         }
         self
     }
@@ -65,6 +85,9 @@ impl Axis {
 
     /// Ticks within the range, with their texts.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
+        if !self.marks.is_empty() {
+            return self.marks.iter().map(|mark| (*mark, tick(*mark, 0.0))).collect();
+        }
         let logarithmic = if self.logarithmic { self.log_ticks() } else { Vec::new() };
         if 2 <= logarithmic.len() {
             return logarithmic.into_iter().map(|x| (x, tick(x, 0.0))).collect();
@@ -117,6 +140,15 @@ mod tests {
         assert_eq!((axis.low, texts(&axis).join(" ")), (0.5, "0.5 1 2 5".to_owned()));
         let axis = Axis::holding("x", true, [1.0, 1e5].into_iter());
         assert_eq!(texts(&axis).len(), 6);
+    }
+
+    #[test]
+    fn swept_values_are_marked_where_there_is_room() {
+        let axis = Axis::marking("epsilon", true, &[8.0, 0.5, 1.0, 1.0]).with_air(0.03);
+        assert_eq!(texts(&axis), ["0.5", "1", "8"]);
+        let axis = Axis::marking("dimension", false, &[1.0, 2.0]).with_air(0.03);
+        assert_eq!((texts(&axis).join(" "), axis.low), ("1 2".to_owned(), 0.97));
+        assert!(Axis::marking("x", false, &[1.0, 1.001, 2.0]).marks.is_empty());
     }
 
     #[test]

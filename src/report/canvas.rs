@@ -90,19 +90,12 @@ impl Chart {
         Ok(text.replacen("<svg ", &described, 1))
     }
 
-    /// Column (in pixels) and row of each legend entry.
+    /// Left end (in pixels) and row of each legend entry, in columns as wide as the longest name asks for.
     fn legend(&self) -> Vec<(i32, i32)> {
-        let (mut x, mut row) = (LEFT, 0);
-        let mut places = Vec::with_capacity(self.series.len());
-        for series in &self.series {
-            let width = 96 + (series.name.chars().count() as f64 * FONT * 0.56) as i32 + 36;
-            if LEFT < x && WIDTH - RIGHT < x + width {
-                (x, row) = (LEFT, row + 1);
-            }
-            places.push((x, row));
-            x += width;
-        }
-        places
+        let longest = self.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
+        let width = 96 + (longest as f64 * FONT * 0.56) as i32 + 36;
+        let n_columns = ((WIDTH - LEFT) / width).max(1);
+        (0..self.series.len() as i32).map(|i| (LEFT + i % n_columns * width, i / n_columns)).collect()
     }
 }
 

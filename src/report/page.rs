@@ -4,7 +4,7 @@ use super::answer::answer;
 use super::collect::Run;
 use super::compare::SweepPoint;
 use super::page_figures::Group;
-use super::page_tables::{facts, ledger, results, shown};
+use super::page_tables::{facts, ledger, more_numbers, results, shown};
 use super::plot_curves;
 use super::summary::SummaryRow;
 use super::text::escape;
@@ -92,8 +92,12 @@ fn results_text(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String
         ""
     };
     format!(
-        "<p>Final cumulative regret: {half}.{best} All numbers are in <code>summary.csv</code>.</p>\n{}",
-        results(run, points, rows)
+        "<p>Final cumulative regret: {half}.{best} All numbers are in <code>summary.csv</code>.</p>\n{}\n\
+         <details><summary>Average, simple and recommended regret, paired differences, fitted exponents</summary>\
+         <p>At the last round. The exponent is the slope of mean cumulative regret against the round on logarithmic \
+         axes, over the last nine tenths of the rounds; a dash stands where a number has no meaning.</p>\n{}</details>",
+        results(run, points, rows),
+        more_numbers(run, rows)
     )
 }
 

@@ -2,6 +2,7 @@
 
 use super::collect::{CellData, Run};
 use super::compare::{SweepPoint, best};
+use super::stats::Moments;
 use super::summary::SummaryRow;
 use super::text::{escape, plus_minus, short};
 use serde_json::Value;
@@ -47,8 +48,38 @@ pub(super) fn results(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> 
     html + "</tbody></table></div>"
 }
 
+/// Every cell with its other numbers.
+pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
+    let titles = ["per round", "simple regret", "recommended", "less first policy", "exponent"];
+    let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
+    for key in run.swept_keys() {
+        html += &format!("<th>{}</th>", escape(key));
+    }
+    html += "<th>policy</th>";
+    html += &titles.map(|title| format!("<th class=\"n\">{title}</th>")).concat();
+    html += "</tr></thead><tbody>";
+    let both = |m: Option<Moments>| m.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
+    for row in rows {
+        html += "<tr>";
+        for (_, value) in &row.swept {
+            html += &format!("<th scope=\"row\">{}</th>", escape(&value.to_string()));
+        }
+        html += &format!("<th scope=\"row\">{}</th>", escape(&row.policy));
+        let numbers = [
+            both(row.average_regret),
+            both(row.simple_regret),
+            both(row.recommended_regret),
+            both(row.paired_difference),
+            row.regret_exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}")),
+        ];
+        html += &numbers.map(|text| format!("<td class=\"n\">{}</td>", escape(&text).replace('-', "−"))).concat();
+        html += "</tr>";
+    }
+    html + "</tbody></table></div>"
+}
+
 /// The cells that share a value of some field, in order of first appearance.
-fn distinct<'r>(run: &'r Run, field: impl Fn(&CellData) -> &Value) -> Vec<(&'r CellData, Vec<&'r CellData>)> {
+fn distinct(run: &Run, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, Vec<&CellData>)> {
     let mut groups: Vec<(&CellData, Vec<&CellData>)> = Vec::new();
     for cell in &run.cells {
         match groups.iter_mut().find(|(first, _)| field(first) == field(cell)) {

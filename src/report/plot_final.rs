@@ -64,7 +64,7 @@ fn plot(run: &Run, key: &str) -> Option<FinalPlot> {
     let ends = series.iter().flat_map(|line| line.intervals.iter().flatten().flat_map(|(low, high)| [*low, *high]));
     let chart = Chart {
         title: format!("Final cumulative regret against {key}"),
-        x: Axis::holding(key, logarithmic, values.iter().copied()).with_air(0.03),
+        x: Axis::marking(key, logarithmic, &values).with_air(0.03),
         y: Axis::holding("final cumulative regret", false, ys.chain(ends)).with_air(0.03),
         series,
     };

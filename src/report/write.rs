@@ -78,7 +78,7 @@ mod tests {
             "invented &lt;run&gt;",
             "matern 5/2 &lt;lengthscale &amp; co&gt;",
             "# a &lt; b &amp; c",
-            "tgp-ucb lost 300 ± 0 per 1000 rounds more",
+            "tgp-ucb lost 300 ± 0 more per 1000 rounds",
             "simulated: not a private release",
             "Mean over 6 trials",
         ] {
