@@ -94,7 +94,8 @@ mod tests {
         fs::write(folder.path().join("c0000-b0000.parquet.1-2.tmp"), "half").expect("write");
         write_whole(&folder.path().join("kept"), b"x", "write").expect("write");
         remove_stale(folder.path()).expect("clean");
-        let names: Vec<_> = fs::read_dir(folder.path()).expect("folder").map(|e| e.expect("entry").file_name()).collect();
+        let names: Vec<_> =
+            fs::read_dir(folder.path()).expect("folder").map(|e| e.expect("entry").file_name()).collect();
         assert_eq!(names, ["kept"]);
     }
 }

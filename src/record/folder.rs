@@ -48,7 +48,8 @@ impl Folder {
         remove_stale(out)?;
         remove_stale(&cells)?;
         let (done, mut warnings) = finished(out, manifest)?;
-        if let Some(older) = older.filter(|older| older.program_version != manifest.program_version && !done.is_empty()) {
+        if let Some(older) = older.filter(|older| older.program_version != manifest.program_version && !done.is_empty())
+        {
             warnings.push(format!(
                 "{} parts were made by version {}, this is {}; numbers may differ between versions: for one version \
                  throughout, use a new folder",

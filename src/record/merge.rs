@@ -53,9 +53,8 @@ pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
 fn agree(inputs: &[PathBuf], manifests: &[Manifest]) -> Result<(), Error> {
     let first = &manifests[0];
     for (input, manifest) in inputs.iter().zip(manifests) {
-        let refuse = |problem: String, hint: &str| {
-            Err(Error::Folder { path: input.clone(), problem, hint: hint.to_owned() })
-        };
+        let refuse =
+            |problem: String, hint: &str| Err(Error::Folder { path: input.clone(), problem, hint: hint.to_owned() });
         if manifest.spec_hash != first.spec_hash {
             return refuse(
                 format!(

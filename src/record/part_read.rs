@@ -49,8 +49,7 @@ fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, String>) -> Result<T
 }
 
 fn open(file: File) -> Result<(SerializedFileReader<File>, PartHeader, String), String> {
-    let reader = SerializedFileReader::new(file)
-        .map_err(|source| format!("is not a whole Parquet file ({source})"))?;
+    let reader = SerializedFileReader::new(file).map_err(|source| format!("is not a whole Parquet file ({source})"))?;
     let metadata = reader.metadata().file_metadata();
     let entries = metadata.key_value_metadata();
     let value = |key: &str| {

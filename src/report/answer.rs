@@ -12,7 +12,8 @@ const N_POLICIES: usize = 4;
 
 /// The paragraph.
 pub(super) fn answer(run: &Run, points: &[SweepPoint]) -> String {
-    let mut chosen: Vec<&SweepPoint> = points.first().into_iter().chain(points.get(1..).and_then(<[_]>::last)).collect();
+    let mut chosen: Vec<&SweepPoint> =
+        points.first().into_iter().chain(points.get(1..).and_then(<[_]>::last)).collect();
     chosen.truncate(N_POINTS);
     let mut sentences: Vec<String> = chosen.iter().flat_map(|point| at_point(run, point)).collect();
     if chosen.len() < points.len() {
@@ -146,7 +147,9 @@ mod tests {
     #[test]
     fn ties_single_trials_and_broken_promises_are_said() {
         let twin = Planted { policy: "twin", guarantee: "holds", ..OPEN };
-        assert!(said(&[1.0], &[twin, OPEN], 6).contains("twin shows no difference beyond chance (0 ± 0 per 1000 rounds)"));
+        assert!(
+            said(&[1.0], &[twin, OPEN], 6).contains("twin shows no difference beyond chance (0 ± 0 per 1000 rounds)")
+        );
         let alone = Planted { guarantee: "no guarantee: the noise is too small", ..PRIVATE };
         assert_eq!(
             said(&[1.0], &[alone], 1),

@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn degenerate_ranges_still_have_an_axis() {
-        for values in [vec![], vec![f64::NAN], vec![0.0, 0.0], vec![5.0], vec![-3.0], vec![1e300, -1e300], vec![1e-300]] {
+        for values in [vec![], vec![f64::NAN], vec![0.0, 0.0], vec![5.0], vec![-3.0], vec![1e300, -1e300], vec![1e-300]]
+        {
             for logarithmic in [false, true] {
                 let axis = Axis::holding("x", logarithmic, values.iter().copied()).with_air(0.05);
                 assert!(axis.low < axis.high, "{values:?} {axis:?}");

@@ -178,8 +178,7 @@ impl Frame<'_> {
         let shown: Vec<usize> = (0..series.points.len())
             .filter(|&i| self.chart.x.can_show(series.points[i].0) && self.chart.y.can_show(series.points[i].1))
             .collect();
-        let places: Vec<(i32, i32)> =
-            shown.iter().map(|&i| self.at(series.points[i].0, series.points[i].1)).collect();
+        let places: Vec<(i32, i32)> = shown.iter().map(|&i| self.at(series.points[i].0, series.points[i].1)).collect();
         if 2 <= places.len() {
             stroke(area, &places, series)?;
         }
@@ -241,7 +240,20 @@ fn marker(area: &Area<'_>, (x, y): (i32, i32), series_idx: usize) -> Drawn {
         2 => polygon(&[(0, -12), (11, 8), (-11, 8)])?,
         3 => polygon(&[(0, -12), (12, 0), (0, 12), (-12, 0)])?,
         4 => polygon(&[(0, 12), (11, -8), (-11, -8)])?,
-        _ => polygon(&[(-4, -12), (4, -12), (4, -4), (12, -4), (12, 4), (4, 4), (4, 12), (-4, 12), (-4, 4), (-12, 4), (-12, -4), (-4, -4)])?,
+        _ => polygon(&[
+            (-4, -12),
+            (4, -12),
+            (4, -4),
+            (12, -4),
+            (12, 4),
+            (4, 4),
+            (4, 12),
+            (-4, 12),
+            (-4, 4),
+            (-12, 4),
+            (-12, -4),
+            (-4, -4),
+        ])?,
     }
     Ok(())
 }
@@ -280,7 +292,11 @@ mod tests {
                     series,
                 };
                 let svg = chart.svg().expect("drawn");
-                assert!(svg.starts_with("<svg role=\"img\" aria-label=\"&lt;t&gt; &amp; &#39;u&#39;\""), "{}", &svg[..90]);
+                assert!(
+                    svg.starts_with("<svg role=\"img\" aria-label=\"&lt;t&gt; &amp; &#39;u&#39;\""),
+                    "{}",
+                    &svg[..90]
+                );
                 assert!(svg.trim_end().ends_with("</svg>") && !svg.contains("<b>") && !svg.contains("NaN"));
             }
         }

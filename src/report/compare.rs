@@ -100,10 +100,10 @@ mod tests {
         plant(folder.path(), &[1.0, 2.0], &[PRIVATE, OPEN], 6);
         let run = Run::read(folder.path()).expect("read");
         let points = sweep_points(&run);
-        assert_eq!(points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>(), [
-            "privacy.epsilon = 1",
-            "privacy.epsilon = 2"
-        ]);
+        assert_eq!(
+            points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>(),
+            ["privacy.epsilon = 1", "privacy.epsilon = 2"]
+        );
         let gap = paired(&run.cells[0], &run.cells[1]).expect("paired");
         assert_eq!((gap.mean, gap.sd), (60.0, Some(0.0)));
         assert_eq!(best(&run, &points[0]), Some(1));

@@ -4,7 +4,7 @@ use super::answer::answer;
 use super::collect::Run;
 use super::compare::SweepPoint;
 use super::page_figures::Group;
-use super::page_tables::{facts, ledger, more_numbers, results, shown};
+use super::page_tables::{facts, ledger, more_numbers, provenance, results, shown};
 use super::plot_curves;
 use super::summary::SummaryRow;
 use super::text::escape;
@@ -69,7 +69,8 @@ fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Fi
     sections.push(Section { id: "curves", title: "Regret against the round", body: curves });
     let body = format!(
         "<p>What each run protects, how strongly, and whether the calibration used here delivers what is claimed. \
-         All numbers on this page come from simulation.</p>\n{}",
+         Provenance of all numbers on this page: <b>{}</b>.</p>\n{}",
+        escape(&provenance(run)),
         ledger(run)
     );
     sections.push(Section { id: "ledger", title: "Privacy ledger", body });
@@ -134,18 +135,20 @@ fn stand_in(run: &Run) -> String {
         Some(serde_json::Value::Bool(true)) => Some("generated data stand in for the published set".to_owned()),
         Some(other) => Some(shown(other)),
     };
-    run.cells.iter().find_map(flag).map_or(String::new(), |text| {
-        format!("<p class=\"notice\"><b>Stand-in data.</b> {}</p>\n", escape(&text))
-    })
+    run.cells
+        .iter()
+        .find_map(flag)
+        .map_or(String::new(), |text| format!("<p class=\"notice\"><b>Stand-in data.</b> {}</p>\n", escape(&text)))
 }
 
 fn reproduce(run: &Run) -> String {
     let manifest = &run.manifest;
-    let mut html = "<p>The folder of this page holds the resolved spec. The same version of the program gives the same \
+    let mut html =
+        "<p>The folder of this page holds the resolved spec. The same version of the program gives the same \
                     bytes in every part, on any machine and backend:</p>\n\
                     <pre>privateer run spec.resolved.toml --out again</pre>\n\
                     <div class=\"scroll\"><table class=\"facts\"><tbody>"
-        .to_owned();
+            .to_owned();
     let mut row = |name: &str, text: &str| {
         if !text.is_empty() {
             html += &format!("<tr><th scope=\"row\">{name}</th><td class=\"hash\">{}</td></tr>", escape(text));

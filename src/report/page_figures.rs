@@ -29,7 +29,8 @@ pub(super) fn figures(run: &Run, points: &[SweepPoint]) -> Vec<Planned> {
     let n_trials = run.manifest.trials;
     let mut figures = Vec::new();
     for (i, plot) in plot_final::plots(run).into_iter().enumerate() {
-        let bars = if n_trials < 2 { "One trial: no interval" } else { "Bars are 95 % Student-t intervals of the mean" };
+        let bars =
+            if n_trials < 2 { "One trial: no interval" } else { "Bars are 95 % Student-t intervals of the mean" };
         let mut caption = format!(
             "Final cumulative regret against {}. {}. {bars}; what else differs is in the legend.",
             plot.key,
@@ -46,7 +47,8 @@ pub(super) fn figures(run: &Run, points: &[SweepPoint]) -> Vec<Planned> {
         figures.push(Planned { group: Group::Final, charts: vec![(name, plot.chart)], caption });
     }
     for (i, point) in points.iter().take(plot_curves::N_POINTS).enumerate() {
-        let band = if n_trials < 2 { "One trial: no band" } else { "The band is the 95 % Student-t interval of the mean" };
+        let band =
+            if n_trials < 2 { "One trial: no band" } else { "The band is the 95 % Student-t interval of the mean" };
         let at = plot_curves::at(point);
         let at = if at.is_empty() { String::new() } else { format!(" {at}") };
         let caption = format!(

@@ -4,7 +4,7 @@ use super::collect::{CellData, Run};
 use super::compare::{SweepPoint, best};
 use super::stats::Moments;
 use super::summary::SummaryRow;
-use super::text::{escape, plus_minus, short};
+use super::text::{escape, plus_minus, short, short_key};
 use serde_json::Value;
 
 /// Most distinct sets of facts shown side by side.
@@ -16,9 +16,7 @@ const N_NAMED: usize = 6;
 pub(super) fn results(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String {
     let (policies, keys) = (run.policies(), run.swept_keys());
     let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
-    for key in &keys {
-        html += &format!("<th>{}</th>", escape(key));
-    }
+    html += &key_headers(&keys);
     if points.iter().any(|point| keys.is_empty() && !point.label.is_empty()) {
         html += "<th>environment</th>";
     }
@@ -38,9 +36,11 @@ pub(super) fn results(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> 
         }
         for policy in &policies {
             let cell_idx = point.cells.iter().copied().find(|&cell_idx| run.cells[cell_idx].info.policy == *policy);
-            let text = cell_idx.and_then(|i| rows[i].final_regret).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
+            let text =
+                cell_idx.and_then(|i| rows[i].final_regret).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
             let is_best = winner.is_some() && winner == cell_idx;
-            let (class, mark) = if is_best { ("n best", " <span title=\"least regret beyond chance\">★</span>") } else { ("n", "") };
+            let (class, mark) =
+                if is_best { ("n best", " <span title=\"least regret beyond chance\">★</span>") } else { ("n", "") };
             html += &format!("<td class=\"{class}\">{}{mark}</td>", escape(&text).replace('-', "−"));
         }
         html += "</tr>";
@@ -48,13 +48,17 @@ pub(super) fn results(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> 
     html + "</tbody></table></div>"
 }
 
+/// Headers of the swept keys: short where that is enough, the whole key on hovering.
+fn key_headers(keys: &[&str]) -> String {
+    let header = |key: &&str| format!("<th title=\"{}\">{}</th>", escape(key), escape(short_key(key, keys)));
+    keys.iter().map(header).collect()
+}
+
 /// Every cell with its other numbers.
 pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
     let titles = ["per round", "simple regret", "recommended", "less first policy", "exponent"];
     let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
-    for key in run.swept_keys() {
-        html += &format!("<th>{}</th>", escape(key));
-    }
+    html += &key_headers(&run.swept_keys());
     html += "<th>policy</th>";
     html += &titles.map(|title| format!("<th class=\"n\">{title}</th>")).concat();
     html += "</tr></thead><tbody>";
@@ -111,27 +115,39 @@ pub(super) fn ledger(run: &Run) -> String {
         html += &format!("<th>{title}</th>");
     }
     html += "</tr></thead><tbody>";
-    for (first, cells) in distinct(run, |cell| &cell.info.ledger) {
-        html += &format!("<tr><td>{}</td>", escape(&named(&cells)));
+    let policies = run.policies();
+    let mut groups = distinct(run, |cell| &cell.info.ledger);
+    groups.sort_by_key(|(first, _)| policies.iter().position(|policy| *policy == first.info.policy));
+    for (first, cells) in groups {
+        html += &format!("<tr><th scope=\"row\">{}</th>", escape(&named(&cells)));
         for (key, _) in LEDGER_COLUMNS {
             let text = shown(first.info.ledger.get(key).unwrap_or(&Value::Null));
             let cell = if key == "guarantee" { guarantee(&text) } else { escape(&text) };
             html += &format!("<td>{cell}</td>");
         }
         html += "</tr>";
-        let provenance = match first.ledger_text("provenance") {
+        let notes = shown(first.info.ledger.get("notes").unwrap_or(&Value::Null));
+        if notes != "–" {
+            let n_columns = LEDGER_COLUMNS.len();
+            html += &format!("<tr class=\"notes\"><td></td><td colspan=\"{n_columns}\">{}</td></tr>", escape(&notes));
+        }
+    }
+    html + "</tbody></table></div>"
+}
+
+/// Where the numbers come from, in the ledgers' own words.
+pub(super) fn provenance(run: &Run) -> String {
+    let mut known: Vec<&str> = Vec::new();
+    for cell in &run.cells {
+        let text = match cell.ledger_text("provenance") {
             "" => "simulated: not a private release",
             text => text,
         };
-        let notes = shown(first.info.ledger.get("notes").unwrap_or(&Value::Null));
-        let notes = if notes == "–" { String::new() } else { format!(" · {}", escape(&notes)) };
-        html += &format!(
-            "<tr class=\"notes\"><td></td><td colspan=\"{}\"><b>{}</b>{notes}</td></tr>",
-            LEDGER_COLUMNS.len(),
-            escape(provenance)
-        );
+        if !known.contains(&text) {
+            known.push(text);
+        }
     }
-    html + "</tbody></table></div>"
+    known.join("; ")
 }
 
 fn guarantee(text: &str) -> String {
@@ -174,9 +190,8 @@ pub(super) fn facts(run: &Run) -> String {
     let mut html = "<div class=\"scroll\"><table class=\"facts\">".to_owned();
     if 1 < groups.len() {
         html += "<thead><tr><th></th>";
-        for (first, cells) in shown_groups {
-            let more = if cells.len() == 1 { String::new() } else { format!(" and {} more", cells.len() - 1) };
-            html += &format!("<th class=\"n\">{}{more}</th>", escape(&first.info.label));
+        for (_, cells) in shown_groups {
+            html += &format!("<th class=\"n\">{}</th>", escape(&what_differs(run, cells)));
         }
         html += "</tr></thead>";
     }
@@ -184,7 +199,8 @@ pub(super) fn facts(run: &Run) -> String {
     for key in keys {
         html += &format!("<tr><th scope=\"row\">{}</th>", escape(&key.replace('_', " ")));
         for (first, _) in shown_groups {
-            html += &format!("<td class=\"n\">{}</td>", escape(&shown(first.info.facts.get(key).unwrap_or(&Value::Null))));
+            html +=
+                &format!("<td class=\"n\">{}</td>", escape(&shown(first.info.facts.get(key).unwrap_or(&Value::Null))));
         }
         html += "</tr>";
     }
@@ -193,6 +209,20 @@ pub(super) fn facts(run: &Run) -> String {
         html += &format!("<p>{} more sets of facts are in manifest.json.</p>", groups.len() - N_FACT_SETS);
     }
     html
+}
+
+/// What sets a group of cells apart: the swept values (else the policies) that all of them and not all others have.
+fn what_differs(run: &Run, cells: &[&CellData]) -> String {
+    let keys = run.swept_keys();
+    let apart = cells[0].info.swept.iter().filter(|(key, value)| {
+        let has = |cell: &CellData| cell.swept(key) == Some(value);
+        cells.iter().all(|cell| has(cell)) && !run.cells.iter().all(has)
+    });
+    let mut words: Vec<String> = apart.map(|(key, value)| format!("{} = {value}", short_key(key, &keys))).collect();
+    if cells.iter().all(|cell| cell.info.policy == cells[0].info.policy) && 1 < run.policies().len() {
+        words.insert(0, cells[0].info.policy.clone());
+    }
+    if words.is_empty() { named(cells) } else { words.join(", ") }
 }
 
 /// A JSON value as a person reads it.

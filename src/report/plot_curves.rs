@@ -18,10 +18,18 @@ pub(super) fn charts(run: &Run, point: &SweepPoint) -> [Chart; 2] {
         .map(|&cell_idx| {
             let cell = &run.cells[cell_idx];
             let policy_idx = policies.iter().position(|policy| *policy == cell.info.policy).unwrap_or(0);
-            let known = cell.curve.rounds.iter().zip(&cell.curve.moments).filter_map(|(round, m)| m.map(|m| (round, m)));
+            let known =
+                cell.curve.rounds.iter().zip(&cell.curve.moments).filter_map(|(round, m)| m.map(|m| (round, m)));
             let (points, intervals) =
                 known.map(|(round, m)| ((f64::from(*round), m.mean), m.low().zip(m.high()))).unzip();
-            Series { name: cell.info.policy.clone(), colour: policy_idx, dash: policy_idx, points, intervals, bars: false }
+            Series {
+                name: cell.info.policy.clone(),
+                colour: policy_idx,
+                dash: policy_idx,
+                points,
+                intervals,
+                bars: false,
+            }
         })
         .collect();
     [false, true].map(|logarithmic| {

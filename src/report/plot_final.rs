@@ -43,11 +43,18 @@ fn plot(run: &Run, key: &str) -> Option<FinalPlot> {
             combinations.len() - 1
         });
         let policy_idx = policies.iter().position(|policy| *policy == cell.info.policy).unwrap_or(0);
-        let name = if others.is_empty() { cell.info.policy.clone() } else { format!("{} · {others}", cell.info.policy) };
+        let name =
+            if others.is_empty() { cell.info.policy.clone() } else { format!("{} · {others}", cell.info.policy) };
         let line = match series.iter().position(|line| line.name == name) {
             Some(at) => &mut series[at],
             None => {
-                series.push(Series { name, colour: policy_idx, dash: combination_idx, bars: true, ..Series::default() });
+                series.push(Series {
+                    name,
+                    colour: policy_idx,
+                    dash: combination_idx,
+                    bars: true,
+                    ..Series::default()
+                });
                 series.last_mut()?
             }
         };

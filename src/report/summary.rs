@@ -128,7 +128,13 @@ fn record(row: &SummaryRow) -> Vec<String> {
         fields.extend(values.iter().map(|value| value.filter(|x| x.is_finite()).map_or(String::new(), number)));
     };
     let full = |m: Option<Moments>| {
-        [m.map(|m| m.mean), m.and_then(|m| m.sd), m.and_then(|m| m.se), m.and_then(|m| m.low()), m.and_then(|m| m.high())]
+        [
+            m.map(|m| m.mean),
+            m.and_then(|m| m.sd),
+            m.and_then(|m| m.se),
+            m.and_then(|m| m.low()),
+            m.and_then(|m| m.high()),
+        ]
     };
     let quantiles = |q: Option<Quantiles>| q.map_or([None; 5], |q| q.0.map(Some));
     add(&full(row.final_regret));
@@ -167,14 +173,20 @@ mod tests {
         let (open, private) = (&rows[0], &rows[1]);
         assert_eq!((open["final_regret_mean"].as_str(), open["paired_difference_mean"].as_str()), ("40", ""));
         assert_eq!((private["final_regret_mean"].as_str(), private["privacy.epsilon"].as_str()), ("160", "0.5"));
-        assert_eq!((private["paired_difference_mean"].as_str(), private["paired_difference_ci95_low"].as_str()), ("120", "120"));
+        assert_eq!(
+            (private["paired_difference_mean"].as_str(), private["paired_difference_ci95_low"].as_str()),
+            ("120", "120")
+        );
         let get = |name: &str| private[name].parse::<f64>().expect("a number");
         // Five trials at +5 and five at -5: sd² = 250/9, se = sd/sqrt(10), t(9) = 2.262157163.
         let se = (250.0_f64 / 9.0 / 10.0).sqrt();
         assert!((get("final_regret_se") - se).abs() < 1e-12);
         assert!((get("final_regret_ci95_high") - (160.0 + 2.262_157_163 * se)).abs() < 1e-9);
         assert!((get("regret_exponent") - 0.75).abs() < 1e-9);
-        assert_eq!((get("average_regret_mean"), get("final_regret_q05"), get("simple_regret_median")), (0.4, 155.0, 0.0025));
+        assert_eq!(
+            (get("average_regret_mean"), get("final_regret_q05"), get("simple_regret_median")),
+            (0.4, 155.0, 0.0025)
+        );
         assert_eq!(private["recommended_regret_mean"], "");
     }
 

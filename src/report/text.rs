@@ -81,7 +81,8 @@ pub(super) fn escape(text: &str) -> String {
 
 /// A file name made of a key: letters, digits and hyphens.
 pub(super) fn safe_name(key: &str) -> String {
-    let name: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+    let name: String =
+        key.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     name.chars().take(60).collect()
 }
 
@@ -99,11 +100,17 @@ mod tests {
 
     #[test]
     fn people_see_few_digits() {
-        assert_eq!([short(1234.56), short(0.0123456), short(1.0), short(2.5e9), short(0.0)], ["1235", "0.01235", "1", "2.50e9", "0"]);
+        assert_eq!(
+            [short(1234.56), short(0.0123456), short(1.0), short(2.5e9), short(0.0)],
+            ["1235", "0.01235", "1", "2.50e9", "0"]
+        );
         assert_eq!(plus_minus(12.3456, Some(0.4321)), "12.35 ± 0.43");
         assert_eq!(plus_minus(1234.5, Some(56.0)), "1234 ± 56");
         assert_eq!((plus_minus(3.0, None), plus_minus(3.0, Some(0.0))), ("3".to_owned(), "3 ± 0".to_owned()));
-        assert_eq!([tick(0.30000000000000004, 0.1), tick(2e6, 1e6), tick(1e-17, 0.1), tick(1000.0, 0.0)], ["0.3", "2e6", "0", "1000"]);
+        assert_eq!(
+            [tick(0.30000000000000004, 0.1), tick(2e6, 1e6), tick(1e-17, 0.1), tick(1000.0, 0.0)],
+            ["0.3", "2e6", "0", "1000"]
+        );
     }
 
     #[test]

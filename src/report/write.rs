@@ -92,16 +92,19 @@ mod tests {
             .map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned())
             .collect();
         names.sort();
-        assert_eq!(names, [
-            "curves-p000-linear.svg",
-            "curves-p000-loglog.svg",
-            "curves-p001-linear.svg",
-            "curves-p001-loglog.svg",
-            "curves-p002-linear.svg",
-            "curves-p002-loglog.svg",
-            "curves.csv",
-            "final-0-privacy-epsilon.svg",
-        ]);
+        assert_eq!(
+            names,
+            [
+                "curves-p000-linear.svg",
+                "curves-p000-loglog.svg",
+                "curves-p001-linear.svg",
+                "curves-p001-loglog.svg",
+                "curves-p002-linear.svg",
+                "curves-p002-loglog.svg",
+                "curves.csv",
+                "final-0-privacy-epsilon.svg",
+            ]
+        );
         let again = write_report(folder.path()).expect("reported again");
         assert_eq!(fs::read(&again.summary_path).expect("summary"), summary);
         assert_eq!(fs::read_to_string(&again.report_path).expect("page"), page);

@@ -38,7 +38,9 @@ fn cells() -> Vec<CellInfo> {
                 let private = guarantee != "not private";
                 cells.push(CellInfo {
                     cell: cells.len() as u32,
-                    label: format!("{policy} · privacy.epsilon = {epsilon}, environment.domain.dimension = {dimension}"),
+                    label: format!(
+                        "{policy} · privacy.epsilon = {epsilon}, environment.domain.dimension = {dimension}"
+                    ),
                     policy: policy.to_owned(),
                     environment: "rkhs".to_owned(),
                     swept: vec![
