@@ -95,17 +95,17 @@ fn distinct(run: &Run, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, V
 }
 
 const LEDGER_COLUMNS: [(&str, &str); 11] = [
+    ("guarantee", "guarantee"),
+    ("epsilon", "ε"),
+    ("delta", "δ"),
     ("mechanism", "mechanism"),
     ("reading", "reading"),
     ("protects", "protects"),
     ("neighbours", "neighbours"),
-    ("event", "event"),
-    ("epsilon", "ε"),
-    ("delta", "δ"),
-    ("guarantee", "guarantee"),
     ("claimed", "claimed"),
     ("delivered", "delivered"),
     ("clip", "clip"),
+    ("event", "event"),
 ];
 
 /// One row per distinct ledger; a guarantee that does not hold stands out.
@@ -117,6 +117,8 @@ pub(super) fn ledger(run: &Run) -> String {
     html += "</tr></thead><tbody>";
     let policies = run.policies();
     let mut groups = distinct(run, |cell| &cell.info.ledger);
+    let common = groups.first().map(|(first, _)| notes_of(first));
+    let common = common.filter(|notes| notes != "–" && groups.iter().all(|(first, _)| notes_of(first) == *notes));
     groups.sort_by_key(|(first, _)| policies.iter().position(|policy| *policy == first.info.policy));
     for (first, cells) in groups {
         html += &format!("<tr><th scope=\"row\">{}</th>", escape(&named(&cells)));
@@ -126,13 +128,19 @@ pub(super) fn ledger(run: &Run) -> String {
             html += &format!("<td>{cell}</td>");
         }
         html += "</tr>";
-        let notes = shown(first.info.ledger.get("notes").unwrap_or(&Value::Null));
-        if notes != "–" {
+        let notes = notes_of(first);
+        if notes != "–" && common.is_none() {
             let n_columns = LEDGER_COLUMNS.len();
             html += &format!("<tr class=\"notes\"><td></td><td colspan=\"{n_columns}\">{}</td></tr>", escape(&notes));
         }
     }
-    html + "</tbody></table></div>"
+    html += "</tbody></table></div>";
+    html + &common
+        .map_or(String::new(), |notes| format!("<p>For all rows: {}.</p>", escape(notes.trim_end_matches('.'))))
+}
+
+fn notes_of(cell: &CellData) -> String {
+    shown(cell.info.ledger.get("notes").unwrap_or(&Value::Null))
 }
 
 /// Where the numbers come from, in the ledgers' own words.

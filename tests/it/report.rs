@@ -12,8 +12,10 @@ const N_ROUNDS: u32 = 1000;
 const BLOCK: u32 = 8;
 const EPSILONS: [f64; 4] = [0.5, 1.0, 2.0, 8.0];
 const DIMENSIONS: [i64; 2] = [1, 2];
-/// Policy, guarantee, mean final regret at epsilon and dimension.
-const POLICIES: [(&str, &str, fn(f64, f64) -> f64); 3] = [
+/// Mean final regret at epsilon and dimension.
+type Level = fn(f64, f64) -> f64;
+/// Policy, guarantee, level.
+const POLICIES: [(&str, &str, Level); 3] = [
     ("tgp-ucb", "holds", |epsilon, dimension| dimension * (90.0 + 120.0 / epsilon)),
     ("moma-gp-ucb", "no guarantee: the printed noise is half of what the claim needs", |epsilon, dimension| {
         dimension * (95.0 + 60.0 / epsilon)
