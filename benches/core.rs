@@ -1,1 +1,2 @@
-fn main(){}
+//! Criterion benches of the hot paths.
+fn main() {}

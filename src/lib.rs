@@ -3,19 +3,19 @@
 //! Rooms, lowest first; a room imports only from rooms to its left (`tests/it/tidy.rs` reads the imports and knows the
 //! table). `ARCHITECTURE.md` says what lives where.
 
-pub mod error;
-pub mod rng;
-pub mod params;
-pub mod score;
-pub mod linalg;
-pub mod gp;
-pub mod privacy;
-pub mod env;
-pub mod policy;
-pub mod registry;
-pub mod spec;
 pub mod backend;
-pub mod engine;
-pub mod record;
-pub mod report;
 pub mod cli;
+pub mod engine;
+pub mod env;
+pub mod error;
+pub mod gp;
+pub mod linalg;
+pub mod params;
+pub mod policy;
+pub mod privacy;
+pub mod record;
+pub mod registry;
+pub mod report;
+pub mod rng;
+pub mod score;
+pub mod spec;

@@ -61,7 +61,10 @@ impl Backend for Cpu {
                         columns[feature * table.n_points + point] = value;
                     }
                 }
-                let largest = columns.chunks(table.n_points.max(1)).map(|column| column.iter().fold(0.0f64, |m, v| m.max(v.abs()))).collect();
+                let largest = columns
+                    .chunks(table.n_points.max(1))
+                    .map(|column| column.iter().fold(0.0f64, |m, v| m.max(v.abs())))
+                    .collect();
                 Some(Arc::new(Columns { values: columns, largest }))
             }
         };
@@ -93,7 +96,13 @@ impl Domain for CpuDomain {
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
         let n_points = self.basis.n_points();
         let trials = (0..n_trials).map(|_| TrialScreen::new(n_points)).collect();
-        Box::new(CpuScreen { basis: self.basis.clone(), columns: self.columns.clone(), band: self.band, trials, counters: Counters::default() })
+        Box::new(CpuScreen {
+            basis: self.basis.clone(),
+            columns: self.columns.clone(),
+            band: self.band,
+            trials,
+            counters: Counters::default(),
+        })
     }
 }
 
@@ -179,7 +188,8 @@ impl TrialScreen {
         let mean_band = self.mean_error + state_error.mean.max(self.state_error.mean);
         for point in 0..self.mean.len() {
             let exact = model.exact(point);
-            let off = variance_band < (exact.variance - self.variance[point].max(0.0)).abs() || mean_band < (exact.mean - self.mean[point]).abs();
+            let off = variance_band < (exact.variance - self.variance[point].max(0.0)).abs()
+                || mean_band < (exact.mean - self.mean[point]).abs();
             counters.violations += u64::from(self.fresh && off);
             self.mean[point] = exact.mean;
             self.variance[point] = exact.variance;

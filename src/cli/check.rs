@@ -38,7 +38,8 @@ pub fn check(args: &CheckArgs) -> Result<(), Error> {
             }
         }
         let trial_rounds: f64 = sweep.cells.iter().map(|cell| cell.rounds as f64 * sweep.trials as f64).sum();
-        let rows: f64 = sweep.cells.iter().map(|cell| sweep.recorded.rounds(cell.rounds).len() as f64 * sweep.trials as f64).sum();
+        let rows: f64 =
+            sweep.cells.iter().map(|cell| sweep.recorded.rounds(cell.rounds).len() as f64 * sweep.trials as f64).sum();
         say(&format!(
             "{}: ok\n  {} cells x {} trials in {} parts, {} trial-rounds, {} recorded rows\n  spec hash {}",
             path.display(),

@@ -23,8 +23,12 @@ pub fn list(what: Option<&str>, json: bool) -> Result<(), Error> {
         .collect();
     if chosen.is_empty() {
         let what = what.unwrap_or_default();
-        let all: Vec<&str> = kinds().into_iter().chain(kinds().into_iter().flat_map(|kind| documentation(kind).into_iter().map(|entry| entry.name))).collect();
-        let mut diagnostic = Diagnostic::new(format!("nothing is called `{what}`")).expected(format!("one of {}, or a name that `privateer list` shows", kinds().join(", ")));
+        let all: Vec<&str> = kinds()
+            .into_iter()
+            .chain(kinds().into_iter().flat_map(|kind| documentation(kind).into_iter().map(|entry| entry.name)))
+            .collect();
+        let mut diagnostic = Diagnostic::new(format!("nothing is called `{what}`"))
+            .expected(format!("one of {}, or a name that `privateer list` shows", kinds().join(", ")));
         if let Some(near) = closest(what, all.iter().copied()) {
             diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
         }

@@ -65,7 +65,11 @@ impl Progress {
         let done = self.done.load(Ordering::Relaxed);
         if 0 < done && !matches!(self.mode, Mode::Quiet) {
             let seconds = self.started.elapsed().as_secs_f64();
-            eprintln!("{} trial-rounds in {seconds:.1} s ({} a second)", count(done as f64), count(done as f64 / seconds.max(1e-9)));
+            eprintln!(
+                "{} trial-rounds in {seconds:.1} s ({} a second)",
+                count(done as f64),
+                count(done as f64 / seconds.max(1e-9))
+            );
         }
     }
 

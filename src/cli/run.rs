@@ -100,7 +100,9 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
     if let Some(threads) = args.threads {
         pool = pool.num_threads(threads);
     }
-    let pool = pool.build().map_err(|problem| Error::input(Diagnostic::new(format!("cannot start threads: {problem}")).hint("lower `--threads`")))?;
+    let pool = pool
+        .build()
+        .map_err(|problem| Error::input(Diagnostic::new(format!("cannot start threads: {problem}")).hint("lower `--threads`")))?;
     let cells = pool.install(|| cell_infos(sweep, &data, backend.as_ref()))?;
     let mut manifest = manifest(sweep, cells, backend.as_ref(), pool.current_num_threads(), args.shard);
     let opened = Folder::open(&out, &manifest)?;

@@ -34,7 +34,11 @@ impl SpecArgs {
     pub fn read(&self, path: &Path) -> Result<Sweep, Error> {
         let bytes = std::fs::read(path).map_err(|source| unreadable(path, &source))?;
         let Ok(text) = String::from_utf8(bytes) else {
-            return Err(Error::input(Diagnostic::new(format!("`{}` is not a text file", path.display())).expected("a spec in TOML").hint("specs end in `.toml`; see `examples/`")));
+            return Err(Error::input(
+                Diagnostic::new(format!("`{}` is not a text file", path.display()))
+                    .expected("a spec in TOML")
+                    .hint("specs end in `.toml`; see `examples/`"),
+            ));
         };
         Sweep::parse(&path.display().to_string(), &text, &self.overrides()?)
     }
@@ -49,7 +53,10 @@ impl SpecArgs {
         let mut all = Vec::new();
         for text in &self.set {
             let Some((path, value)) = text.split_once('=') else {
-                return Err(Error::input(Diagnostic::new(format!("`--set {text}` has no value")).expected("`--set path=value`, as in `--set privacy.epsilon=2`")));
+                return Err(Error::input(
+                    Diagnostic::new(format!("`--set {text}` has no value"))
+                        .expected("`--set path=value`, as in `--set privacy.epsilon=2`"),
+                ));
             };
             all.push((format!("--set {path}"), path.trim().to_owned(), value.trim().to_owned()));
         }

@@ -45,7 +45,7 @@ impl AskTell {
             }
             (Proposal::Score { .. }, _) => {
                 return Err(Error::Failed {
-        problem: "the policy asks for scores but has no screen".to_owned(),
+                    problem: "the policy asks for scores but has no screen".to_owned(),
                     hint: "open it with the prepared basis of its maker".to_owned(),
                 });
             }

@@ -7,7 +7,12 @@ use crate::score::{Candidates, ScoreModel, lowest_within_tie};
 ///
 /// # Errors
 /// If a score is not finite: the model has left the range of f64.
-pub fn decide(candidates: &Candidates, model: &dyn ScoreModel, width: f64, scratch: &mut Vec<(u32, f64)>) -> Result<usize, Error> {
+pub fn decide(
+    candidates: &Candidates,
+    model: &dyn ScoreModel,
+    width: f64,
+    scratch: &mut Vec<(u32, f64)>,
+) -> Result<usize, Error> {
     // Alone, a candidate needs no score: no other point can tie with it.
     if let [only] = candidates.points[..] {
         return Ok(only as usize);
@@ -17,7 +22,7 @@ pub fn decide(candidates: &Candidates, model: &dyn ScoreModel, width: f64, scrat
     match lowest_within_tie(scratch) {
         Some(point) => Ok(point as usize),
         None => Err(Error::Failed {
-        problem: format!("a score became NaN (width {width})"),
+            problem: format!("a score became NaN (width {width})"),
             hint: "the spec's scales leave the range of f64: check `ridge`, `width`, `clip` and the reward's unit".to_owned(),
         }),
     }

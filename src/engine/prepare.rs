@@ -114,12 +114,8 @@ impl<'a> Preparation<'a> {
                 8.0 * (3.0 * n + columns + 2.5 * k * k)
             }
         };
-        let context = BuildContext {
-            streams: &Streams::new(0, ""),
-            data: self.data,
-            rounds,
-            memory_bytes: self.sweep.memory_bytes,
-        };
+        let context =
+            BuildContext { streams: &Streams::new(0, ""), data: self.data, rounds, memory_bytes: self.sweep.memory_bytes };
         context.allow(
             &format!("one trial on {n:.0} points over {rounds} rounds"),
             needs,

@@ -137,7 +137,9 @@ impl Job<'_> {
         let results = starts
             .into_par_iter()
             .with_max_len(1)
-            .map(|start| batch(&cell, start..(start + size).min(end), &recorded, self.stop, &|rounds| self.observer.progressed(rounds)))
+            .map(|start| {
+                batch(&cell, start..(start + size).min(end), &recorded, self.stop, &|rounds| self.observer.progressed(rounds))
+            })
             .collect::<Result<Vec<_>, Error>>()?;
         let (mut rows, mut counters) = (Rows::default(), Counters::default());
         for result in results {

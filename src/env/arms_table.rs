@@ -29,7 +29,12 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
         Some(None) => Normalise::Standardised,
         None => {
             // Documented, then the default.
-            args.variant("kernel", "covariance of the arms, from the train file", &["empirical-covariance"], Some("empirical-covariance"));
+            args.variant(
+                "kernel",
+                "covariance of the arms, from the train file",
+                &["empirical-covariance"],
+                Some("empirical-covariance"),
+            );
             Normalise::Standardised
         }
     };
@@ -37,8 +42,10 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
         test: args.text("test", "CSV (plain or .gz): the readings that rewards are drawn from"),
         train: args.text("train", "CSV: the readings that the covariance comes from"),
         about: args.text("about", "what the files are and where their publisher has them; shown when they are missing"),
-        arms: args.word("arms", "whether arms are the files' columns or rows", &["columns", "rows"], Some("columns")) == "columns",
-        header: match args.word("header", "whether the files' first row names the columns", &["auto", "yes", "no"], Some("auto")) {
+        arms: args.word("arms", "whether arms are the files' columns or rows", &["columns", "rows"], Some("columns"))
+            == "columns",
+        header: match args.word("header", "whether the files' first row names the columns", &["auto", "yes", "no"], Some("auto"))
+        {
             "yes" => Some(true),
             "no" => Some(false),
             _ => None,
@@ -154,7 +161,7 @@ impl Environment for ArmsEnvironment {
             ("v, mean squared reading".into(), self.second_moment().into()),
         ];
         if self.stand_in {
-            facts.push(("data".into(), "generated stand-in, not the published data".into()));
+            facts.push(("stand_in".into(), "generated, not the published data".into()));
         }
         facts
     }

@@ -96,7 +96,12 @@ pub enum RegretUnit {
 impl RegretUnit {
     /// Reads the key `regret`.
     pub fn parse(args: &Args<'_>, default: &'static str) -> Self {
-        match args.word("regret", "unit of regret: the reward's own, or shares of the largest mean", &["raw", "relative"], Some(default)) {
+        match args.word(
+            "regret",
+            "unit of regret: the reward's own, or shares of the largest mean",
+            &["raw", "relative"],
+            Some(default),
+        ) {
             "relative" => Self::Relative,
             _ => Self::Raw,
         }
@@ -108,10 +113,18 @@ impl Instance {
     ///
     /// # Errors
     /// Values that are not finite, outside the noise's range, or without a positive maximum under relative regret.
-    pub fn new(values: Arc<Vec<f64>>, noise: Arc<dyn Noise>, bound: Option<f64>, rounds: u64, unit: RegretUnit) -> Result<Self, Error> {
+    pub fn new(
+        values: Arc<Vec<f64>>,
+        noise: Arc<dyn Noise>,
+        bound: Option<f64>,
+        rounds: u64,
+        unit: RegretUnit,
+    ) -> Result<Self, Error> {
         let scored: Vec<(usize, f64)> = values.iter().copied().enumerate().collect();
         let Some(best) = lowest_within_tie(&scored).filter(|_| values.iter().all(|value| value.is_finite())) else {
-            return Err(Error::input(Diagnostic::new("the mean reward is not finite at every point").hint("check the table or the kernel's scale")));
+            return Err(Error::input(
+                Diagnostic::new("the mean reward is not finite at every point").hint("check the table or the kernel's scale"),
+            ));
         };
         if let Some((lo, hi)) = noise.range()
             && let Some(outside) = values.iter().find(|&&value| value < lo || hi < value)

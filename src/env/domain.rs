@@ -38,12 +38,18 @@ pub struct GridShape {
 impl DomainPlan {
     /// Reads the key `domain`.
     pub fn parse(args: &Args<'_>) -> Self {
-        let variant = args.variant("domain", "where the function lives: a grid, or uniformly random points", &["grid", "random"], Some("grid"));
+        let variant = args.variant(
+            "domain",
+            "where the function lives: a grid, or uniformly random points",
+            &["grid", "random"],
+            Some("grid"),
+        );
         let Some(variant) = variant else { return Self { kind: DomainKind::Grid, dimension: 1, points: 1, lo: 0.0, hi: 1.0 } };
         let nested = &variant.args;
         let kind = if variant.kind == "random" { DomainKind::Random } else { DomainKind::Grid };
         let dimension = nested.count("dimension", "coordinates of a point").between(1, 1000).or(1);
-        let points = nested.count("points", "points on each axis of a grid; points in all of a random domain").at_least(1).or(100);
+        let points =
+            nested.count("points", "points on each axis of a grid; points in all of a random domain").at_least(1).or(100);
         let lo = nested.number("lo", "lowest coordinate").or(0.0);
         let hi = nested.number("hi", "highest coordinate").or(1.0);
         if hi <= lo {

@@ -28,7 +28,11 @@ impl FunctionPlan {
         let kernel = match parts.kernel(args, "kernel") {
             Some(KernelChoice::Function(kernel)) => Some(kernel),
             Some(KernelChoice::Empirical(_)) => {
-                args.reject("kernel", "an empirical covariance needs a table of samples", "a kernel between points, such as `squared-exponential`");
+                args.reject(
+                    "kernel",
+                    "an empirical covariance needs a table of samples",
+                    "a kernel between points, such as `squared-exponential`",
+                );
                 None
             }
             None => None,
@@ -37,8 +41,12 @@ impl FunctionPlan {
             domain: DomainPlan::parse(args),
             kernel,
             noise: parts.noise(args, "noise"),
-            bound: args.number("bound", "B: public bound on |f|").above(0.0).optional("the trial's largest |f|, as in [Zhou2021]"),
-            unit_output: args.word("output", "`unit` maps each trial's function onto [0, 1]", &["raw", "unit"], Some("raw")) == "unit",
+            bound: args
+                .number("bound", "B: public bound on |f|")
+                .above(0.0)
+                .optional("the trial's largest |f|, as in [Zhou2021]"),
+            unit_output: args.word("output", "`unit` maps each trial's function onto [0, 1]", &["raw", "unit"], Some("raw"))
+                == "unit",
             regret: RegretUnit::parse(args, "raw"),
         }
     }
@@ -56,8 +64,11 @@ impl FunctionPlan {
             && expected != points.dimension()
         {
             return Err(Error::input(
-                Diagnostic::new(format!("the kernel has {expected} length-scales and the domain {} dimensions", points.dimension()))
-                    .hint("give one `lengthscale`, or as many `lengthscales` as dimensions"),
+                Diagnostic::new(format!(
+                    "the kernel has {expected} length-scales and the domain {} dimensions",
+                    points.dimension()
+                ))
+                .hint("give one `lengthscale`, or as many `lengthscales` as dimensions"),
             ));
         }
         let gram = tabulated(KernelGram::new(Arc::clone(&kernel), points.clone()));

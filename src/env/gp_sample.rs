@@ -5,9 +5,9 @@ use super::domain::GridShape;
 use super::function::{FunctionDomain, FunctionPlan};
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, Parts};
 use crate::error::Error;
+use crate::gp::Points;
 use crate::gp::features::exact;
 use crate::gp::kernel::Kernel;
-use crate::gp::Points;
 use crate::gp::sample::{GridSampler, sample_gp};
 use crate::params::Args;
 use crate::rng::{Purpose, Streams};
@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 /// Reads the environment's keys.
 pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
-    let tolerance = args.number("tolerance", "prior variance that a draw may leave out, as a share").above(0.0).below(1.0).or(1e-10);
+    let tolerance =
+        args.number("tolerance", "prior variance that a draw may leave out, as a share").above(0.0).below(1.0).or(1e-10);
     Box::new(GpSample { tolerance, function: FunctionPlan::parse(args, parts) })
 }
 
@@ -94,9 +95,6 @@ impl Environment for GpSampleEnvironment {
     }
 
     fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        vec![
-            ("points".into(), self.domain.points.n_points().into()),
-            ("dimension".into(), self.domain.points.dimension().into()),
-        ]
+        vec![("points".into(), self.domain.points.n_points().into()), ("dimension".into(), self.domain.points.dimension().into())]
     }
 }

@@ -15,7 +15,11 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
     let kernel = match parts.kernel(args, "kernel") {
         Some(KernelChoice::Function(kernel)) => Some(kernel),
         Some(KernelChoice::Empirical(_)) => {
-            args.reject("kernel", "points with coordinates need a kernel between points", "`squared-exponential`, `matern` or `linear`");
+            args.reject(
+                "kernel",
+                "points with coordinates need a kernel between points",
+                "`squared-exponential`, `matern` or `linear`",
+            );
             None
         }
         None => None,
@@ -29,7 +33,8 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
         about: args.text("about", "what the file is and where its publisher has it; shown when it is missing"),
         inputs,
         value: args.required_text("value", "column that is the mean reward"),
-        minimise: args.word("goal", "whether large or small values are good", &["maximise", "minimise"], Some("maximise")) == "minimise",
+        minimise: args.word("goal", "whether large or small values are good", &["maximise", "minimise"], Some("maximise"))
+            == "minimise",
         log: args.flag("log", "take the logarithm of the values", false),
         standardise: args.flag("standardise", "centre coordinates and values and divide by their standard deviations", true),
         kernel,
@@ -66,8 +71,13 @@ impl EnvironmentPlan for PointsTable {
         if self.log {
             if let Some(row) = values.iter().position(|&value| value <= 0.0) {
                 return Err(Error::input(
-                    Diagnostic::new(format!("`{}` is {} in data row {}, which has no logarithm", self.value, values[row], row + 1))
-                        .hint("drop `log = true`, or choose a column of positive values"),
+                    Diagnostic::new(format!(
+                        "`{}` is {} in data row {}, which has no logarithm",
+                        self.value,
+                        values[row],
+                        row + 1
+                    ))
+                    .hint("drop `log = true`, or choose a column of positive values"),
                 ));
             }
             values.iter_mut().for_each(|value| *value = libm::log(*value));
@@ -99,7 +109,8 @@ fn standardise(name: &str, column: &mut [f64]) -> Result<(), Error> {
     let deviation = libm::sqrt(column.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n);
     if deviation == 0.0 {
         return Err(Error::input(
-            Diagnostic::new(format!("column `{name}` is constant and cannot be standardised")).hint("drop the column, or set `standardise = false`"),
+            Diagnostic::new(format!("column `{name}` is constant and cannot be standardised"))
+                .hint("drop the column, or set `standardise = false`"),
         ));
     }
     column.iter_mut().for_each(|x| *x = (*x - mean) / deviation);

@@ -3,8 +3,8 @@
 use super::function::{FunctionDomain, FunctionPlan};
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, Parts};
 use crate::error::Error;
-use crate::gp::kernel::Kernel;
 use crate::gp::Points;
+use crate::gp::kernel::Kernel;
 use crate::gp::sample::rkhs_function;
 use crate::params::Args;
 use crate::rng::{Purpose, Streams};
@@ -13,7 +13,10 @@ use std::sync::Arc;
 
 /// Reads the environment's keys.
 pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
-    let centres = args.count("centres", "p: terms of the sum; weights uniform on [-1, 1], centres uniform on the domain").between(1, 1_000_000).or(100);
+    let centres = args
+        .count("centres", "p: terms of the sum; weights uniform on [-1, 1], centres uniform on the domain")
+        .between(1, 1_000_000)
+        .or(100);
     Box::new(Rkhs { centres: centres as usize, function: FunctionPlan::parse(args, parts) })
 }
 

@@ -37,8 +37,10 @@ impl StandIn {
             let (dx, dy) = (place.0 - bump.0, place.1 - bump.1);
             libm::exp(-8.0 * (dx * dx + dy * dy))
         };
-        let levels: Vec<f64> =
-            places.iter().map(|place| 300.0 * libm::exp(bumps.iter().map(|bump| 0.7 * bump.2 * near(place, bump)).sum::<f64>())).collect();
+        let levels: Vec<f64> = places
+            .iter()
+            .map(|place| 300.0 * libm::exp(bumps.iter().map(|bump| 0.7 * bump.2 * near(place, bump)).sum::<f64>()))
+            .collect();
         let mut table = |rows: usize| {
             let mut values = Vec::with_capacity(rows * self.arms);
             for _ in 0..rows {

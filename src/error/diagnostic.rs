@@ -80,7 +80,7 @@ pub struct Diagnostic {
     /// What is wrong, with the offending value in backticks.
     pub message: String,
     /// Where.
-    pub place: Option<Place>,
+    pub place: Option<Box<Place>>,
     /// What stands behind the caret: what was expected instead.
     pub expected: Option<String>,
     /// What to do.
@@ -96,7 +96,7 @@ impl Diagnostic {
     /// Adds where it is.
     #[must_use]
     pub fn at(mut self, place: Place) -> Self {
-        self.place = Some(place);
+        self.place = Some(Box::new(place));
         self
     }
 
@@ -118,15 +118,18 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", self.message)?;
-        match &self.place {
+        match self.place.as_deref() {
             Some(Place { file, line, column, width, text: Some(text) }) => {
                 let number = line.to_string();
                 let gutter = " ".repeat(number.len());
                 // Tabs before the caret are kept, so that the caret stands below its character.
-                let lead: String =
-                    text.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+                let lead: String = text.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
                 let expected = self.expected.as_deref().map(|e| format!(" expected {e}")).unwrap_or_default();
-                write!(f, "\n{gutter}--> {file}:{line}:{column}\n{number} | {text}\n{gutter} | {lead}{}{expected}", "^".repeat(*width))?;
+                write!(
+                    f,
+                    "\n{gutter}--> {file}:{line}:{column}\n{number} | {text}\n{gutter} | {lead}{}{expected}",
+                    "^".repeat(*width)
+                )?;
             }
             Some(Place { file, line, column, text: None, .. }) => {
                 write!(f, "\n --> {file}:{line}:{column}")?;

@@ -35,7 +35,7 @@ impl Sink {
     /// Adds a mistake that stands at `span`.
     pub fn push_at(&self, span: Option<&Span>, mut diagnostic: Diagnostic) {
         if let Some(span) = span {
-            diagnostic.place = Some(self.sources.place(span));
+            diagnostic.place = Some(Box::new(self.sources.place(span)));
         }
         self.push(diagnostic);
     }
@@ -136,7 +136,13 @@ impl<'a> Args<'a> {
     }
 
     /// One of the given words, or `default` when absent.
-    pub fn word(&self, key: &'static str, doc: &'static str, options: &[&'static str], default: Option<&'static str>) -> &'static str {
+    pub fn word(
+        &self,
+        key: &'static str,
+        doc: &'static str,
+        options: &[&'static str],
+        default: Option<&'static str>,
+    ) -> &'static str {
         self.note(key, one_of(options.iter().copied()), default.map(str::to_owned), doc);
         let fallback = default.or(options.first().copied()).unwrap_or("");
         let Some(node) = self.table.get(key) else {
@@ -242,7 +248,13 @@ impl<'a> Args<'a> {
     }
 
     /// A nested `{ kind = … }` or bare word. `default` is the kind when absent; without one, absence is `None`.
-    pub fn variant(&self, key: &'static str, doc: &'static str, kinds: &[&'static str], default: Option<&'static str>) -> Option<Variant<'a>> {
+    pub fn variant(
+        &self,
+        key: &'static str,
+        doc: &'static str,
+        kinds: &[&'static str],
+        default: Option<&'static str>,
+    ) -> Option<Variant<'a>> {
         self.note(key, one_of(kinds.iter().copied()), default.map(str::to_owned), doc);
         let Some(node) = self.table.get(key) else {
             return default.map(|kind| Variant { kind: kind.to_owned(), args: Args::new(&EMPTY, self.join(key), self.sink) });
@@ -325,7 +337,8 @@ impl<'a> Args<'a> {
                 continue;
             }
             let place = if self.path.is_empty() { "at the top".to_owned() } else { format!("in `{}`", self.path) };
-            let mut diagnostic = Diagnostic::new(format!("unknown key `{}` {place}", entry.key)).expected(one_of(known.iter().copied()));
+            let mut diagnostic =
+                Diagnostic::new(format!("unknown key `{}` {place}", entry.key)).expected(one_of(known.iter().copied()));
             if let Some(near) = closest(&entry.key, known.iter().copied()) {
                 diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
             }
@@ -368,7 +381,8 @@ impl<'a> Args<'a> {
     pub(super) fn wrong_type(&self, key: &str, node: &Node, expected: &str) {
         self.sink.push_at(
             node.span.as_ref(),
-            Diagnostic::new(format!("`{}` is {}, `{}`", self.join(key), node.value.type_name(), node.value.shown())).expected(expected),
+            Diagnostic::new(format!("`{}` is {}, `{}`", self.join(key), node.value.type_name(), node.value.shown()))
+                .expected(expected),
         );
     }
 

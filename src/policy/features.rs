@@ -29,7 +29,9 @@ impl FeaturesPlan for exact::Exact {
 impl FeaturesPlan for random_fourier::RandomFourier {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
         let refuse = |why: &str| {
-            Error::input(Diagnostic::new(format!("random Fourier features need {why}")).hint("use `features = \"exact\"`, or no features"))
+            Error::input(
+                Diagnostic::new(format!("random Fourier features need {why}")).hint("use `features = \"exact\"`, or no features"),
+            )
         };
         let (Some(points), Some(kernel)) = (&problem.points, &problem.kernel) else {
             return Err(refuse("points with coordinates and a kernel between them"));
@@ -44,9 +46,10 @@ impl FeaturesPlan for random_fourier::RandomFourier {
             });
         }
         let mut stream = problem.streams.shared(Purpose::Features);
-        let (Some(variance), Some(frequencies)) =
-            (kernel.variance(), random_fourier::draw_frequencies(kernel.as_ref(), points.dimension(), self.frequencies, &mut stream))
-        else {
+        let (Some(variance), Some(frequencies)) = (
+            kernel.variance(),
+            random_fourier::draw_frequencies(kernel.as_ref(), points.dimension(), self.frequencies, &mut stream),
+        ) else {
             return Err(refuse("a stationary kernel with a spectral density"));
         };
         Ok(random_fourier::random_fourier(points, &frequencies, variance, Some(kernel.as_ref())))

@@ -105,10 +105,9 @@ impl PolicyMaker for GpMaker {
             ));
         }
         let round = state["round"].as_u64().unwrap_or(1);
-        let posterior = self
-            .posterior
-            .restore(state["posterior"].clone())
-            .map_err(|source| Error::input(Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}"))))?;
+        let posterior = self.posterior.restore(state["posterior"].clone()).map_err(|source| {
+            Error::input(Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}")))
+        })?;
         self.assemble(setting, posterior, round)
     }
 }

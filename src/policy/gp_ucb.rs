@@ -33,7 +33,13 @@ impl RuleMaker for GpUcb {
             Width::Order { .. } => noise_scale(setting)?,
             _ => 0.0,
         };
-        Ok(Box::new(GpUcbRule { width: self.width, failure_prob: self.failure_prob, ridge, bound: setting.facts.bound, noise_scale }))
+        Ok(Box::new(GpUcbRule {
+            width: self.width,
+            failure_prob: self.failure_prob,
+            ridge,
+            bound: setting.facts.bound,
+            noise_scale,
+        }))
     }
 }
 

@@ -32,8 +32,10 @@ pub fn noise_scale(setting: &Setting) -> Result<f64, Diagnostic> {
     // The variance of bounded noise is at most its squared bound.
     match facts.noise_variance.or(facts.noise_bound.map(|bound| bound * bound)) {
         Some(variance) => Ok(libm::sqrt(variance + released.mechanism_variance)),
-        None => Err(Diagnostic::new("the width needs a noise scale, but the environment's noise has neither a bound nor a variance")
-            .hint("use `tgp-ucb` with `moment`, a `constant` width, or noise with more than 2 degrees of freedom")),
+        None => {
+            Err(Diagnostic::new("the width needs a noise scale, but the environment's noise has neither a bound nor a variance")
+                .hint("use `tgp-ucb` with `moment`, a `constant` width, or noise with more than 2 degrees of freedom"))
+        }
     }
 }
 
@@ -52,7 +54,13 @@ impl RuleMaker for IgpUcb {
             Width::Constant { .. } => 0.0,
             _ => noise_scale(setting)?,
         };
-        Ok(Box::new(IgpUcbRule { width: self.width, failure_prob: self.failure_prob, ridge, bound: setting.facts.bound, noise_scale }))
+        Ok(Box::new(IgpUcbRule {
+            width: self.width,
+            failure_prob: self.failure_prob,
+            ridge,
+            bound: setting.facts.bound,
+            noise_scale,
+        }))
     }
 }
 

@@ -18,8 +18,12 @@ impl Initial {
     /// Reads the key `initial`.
     pub fn parse(args: &Args<'_>) -> Self {
         let kinds = ["uniform", "lowest-index", "random"];
-        let Some(variant) = args.variant("initial", "first rounds: one random point, the prior's argmax, or `points` random points", &kinds, Some("uniform"))
-        else {
+        let Some(variant) = args.variant(
+            "initial",
+            "first rounds: one random point, the prior's argmax, or `points` random points",
+            &kinds,
+            Some("uniform"),
+        ) else {
             return Self::Random(1);
         };
         let initial = match variant.kind.as_str() {

@@ -15,7 +15,9 @@ pub mod tgp_ucb;
 pub mod uniform;
 mod width;
 
-pub use contract::{FeaturesPlan, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting};
+pub use contract::{
+    FeaturesPlan, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting,
+};
 pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
 pub use posterior_plan::PosteriorPlan;

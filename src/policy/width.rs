@@ -30,12 +30,17 @@ impl Width {
         let Some(variant) = args.variant("width", doc, &kinds, Some("theory")) else { return Self::Theory { factor: 1.0 } };
         let factor = |default: Option<f64>| {
             let number = variant.args.number("factor", "multiplies the width").at_least(0.0).at_most(1e12);
-            default.map_or_else(|| variant.args.number("factor", "multiplies the width").at_least(0.0).at_most(1e12).required(), |d| number.or(d))
+            default.map_or_else(
+                || variant.args.number("factor", "multiplies the width").at_least(0.0).at_most(1e12).required(),
+                |d| number.or(d),
+            )
         };
         let width = match variant.kind.as_str() {
             "scaled" => Self::Theory { factor: factor(None) },
             "order" => Self::Order { factor: factor(Some(1.0)) },
-            "constant" => Self::Constant { value: variant.args.number("value", "the width").at_least(0.0).at_most(1e12).required() },
+            "constant" => {
+                Self::Constant { value: variant.args.number("value", "the width").at_least(0.0).at_most(1e12).required() }
+            }
             _ => Self::Theory { factor: 1.0 },
         };
         variant.args.finish();

@@ -19,8 +19,7 @@ pub fn gaussian_delta(epsilon: f64, mu: f64) -> f64 {
     // and neither factor over- or underflows before the result does.
     let envelope = 0.5 * libm::exp(-0.5 * near * near);
     let second = envelope * erfcx(far * FRAC_1_SQRT_2);
-    let first =
-        if 0.0 < near { envelope * erfcx(near * FRAC_1_SQRT_2) } else { 0.5 * libm::erfc(near * FRAC_1_SQRT_2) };
+    let first = if 0.0 < near { envelope * erfcx(near * FRAC_1_SQRT_2) } else { 0.5 * libm::erfc(near * FRAC_1_SQRT_2) };
     (first - second).clamp(0.0, 1.0)
 }
 

@@ -51,9 +51,7 @@ impl TryFrom<String> for Guarantee {
                 .and_then(|rest| rest.rsplit_once(" ("))
                 .map(|(reason, erratum)| Self::NoGuarantee { reason: reason.to_owned(), erratum: erratum.to_owned() })
                 .ok_or_else(|| {
-                    format!(
-                        "`{other}` is no guarantee: expected `holds`, `not private` or `no guarantee: reason (erratum)`"
-                    )
+                    format!("`{other}` is no guarantee: expected `holds`, `not private` or `no guarantee: reason (erratum)`")
                 }),
         }
     }

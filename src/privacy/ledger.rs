@@ -78,17 +78,14 @@ impl Ledger {
             }
         };
         if clip.is_some() {
-            notes.push(
-                "rewards outside of the clip range are moved to its ends: a bias, and no loss of privacy (E2)"
-                    .to_owned(),
-            );
+            notes.push("rewards outside of the clip range are moved to its ends: a bias, and no loss of privacy (E2)".to_owned());
         }
         if epsilon.is_some() {
             notes.push(match delta {
-                None => "a user who answers k times spends k times epsilon (E5); a fresh user per round is assumed"
-                    .to_owned(),
-                Some(_) => "a user who answers k times spends sqrt(k) times mu (E5); a fresh user per round is assumed"
-                    .to_owned(),
+                None => "a user who answers k times spends k times epsilon (E5); a fresh user per round is assumed".to_owned(),
+                Some(_) => {
+                    "a user who answers k times spends sqrt(k) times mu (E5); a fresh user per round is assumed".to_owned()
+                }
             });
             notes.push(
                 "noise is drawn on doubles from a reproducible stream: low bits and the seed give the input away, \
@@ -109,9 +106,7 @@ impl Ledger {
             delivered: match (claimed_number, delivered_epsilon) {
                 (None, _) => "not private".to_owned(),
                 (Some(_), None) => "epsilon = infinity".to_owned(),
-                (Some(claimed), Some(e)) => {
-                    worded(if (e - claimed).abs() <= 1e-6 * claimed { claimed } else { e }, delta)
-                }
+                (Some(claimed), Some(e)) => worded(if (e - claimed).abs() <= 1e-6 * claimed { claimed } else { e }, delta),
             },
             delivered_epsilon,
             guarantee,

@@ -44,12 +44,8 @@ impl Request {
     pub fn epsilon(&self) -> Result<Epsilon, Refusal> {
         let expected = "a finite number > 0";
         let Some(value) = self.epsilon else {
-            return Err(Refusal::new(
-                "epsilon",
-                format!("mechanism `{}` needs a privacy loss", self.mechanism),
-                expected,
-            )
-            .hint("state `epsilon`, or `mechanism = \"none\"` for a run without privacy"));
+            return Err(Refusal::new("epsilon", format!("mechanism `{}` needs a privacy loss", self.mechanism), expected)
+                .hint("state `epsilon`, or `mechanism = \"none\"` for a run without privacy"));
         };
         Epsilon::try_from(value).map_err(|bad| Refusal::new("epsilon", format!("`epsilon` is {}", bad.0), expected))
     }
@@ -61,15 +57,11 @@ impl Request {
     pub fn delta(&self) -> Result<Delta, Refusal> {
         let expected = "a number > 0 and < 1";
         let Some(value) = self.delta else {
-            return Err(Refusal::new(
-                "delta",
-                format!("mechanism `{}` needs a failure probability", self.mechanism),
-                expected,
-            )
-            .hint(format!(
-                "state `delta`, at most one over the number of users: {:e} here",
-                1.0 / self.facts.rounds.max(1) as f64
-            )));
+            return Err(Refusal::new("delta", format!("mechanism `{}` needs a failure probability", self.mechanism), expected)
+                .hint(format!(
+                    "state `delta`, at most one over the number of users: {:e} here",
+                    1.0 / self.facts.rounds.max(1) as f64
+                )));
         };
         Delta::try_from(value).map_err(|bad| Refusal::new("delta", format!("`delta` is {}", bad.0), expected))
     }

@@ -1,10 +1,11 @@
 //! Writing a file so that it is either whole or absent: aside, flushed, renamed.
 
 use crate::error::Error;
+use std::collections::hash_map::RandomState;
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Ending of files that are being written; one found at the start of a run is left from a killed one.
 pub(super) const ASIDE_SUFFIX: &str = ".tmp";
@@ -31,12 +32,12 @@ fn write_and_flush(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// A name in the same folder that no other thread or process uses.
+/// A name in the same folder that no other thread or process uses. Process numbers alone repeat (in containers they
+/// often are all 1), so the name has a random part; it is gone after the rename.
 fn aside_name(path: &Path) -> PathBuf {
-    static N_WRITTEN: AtomicU64 = AtomicU64::new(0);
-    let serial = N_WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let nonce = RandomState::new().build_hasher().finish();
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}-{serial}{ASIDE_SUFFIX}", std::process::id()));
+    name.push(format!(".{}-{nonce:016x}{ASIDE_SUFFIX}", std::process::id()));
     path.with_file_name(name)
 }
 

@@ -30,9 +30,7 @@ pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
     let mut fields = Vec::with_capacity(FIXED.len() + cell.swept.len());
     for name in FIXED {
         let builder = match name {
-            "cell" | "trial" | "round" => {
-                Type::primitive_type_builder(name, Physical::INT32).with_logical_type(u32_type())
-            }
+            "cell" | "trial" | "round" => Type::primitive_type_builder(name, Physical::INT32).with_logical_type(u32_type()),
             "point" => Type::primitive_type_builder(name, Physical::INT64),
             "policy" | "environment" => text(name),
             _ => Type::primitive_type_builder(name, Physical::DOUBLE),

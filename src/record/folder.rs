@@ -214,8 +214,7 @@ mod tests {
 
         let ids = [PartId { cell: 0, block: 0 }, PartId { cell: 0, block: 1 }, PartId { cell: 1, block: 0 }];
         for id in ids {
-            write_part(&out, &manifest.spec_hash, id, &cell(id.cell, "a", 0.5), &rows(0..2, 9, |_, _| 1.0))
-                .expect("written");
+            write_part(&out, &manifest.spec_hash, id, &cell(id.cell, "a", 0.5), &rows(0..2, 9, |_, _| 1.0)).expect("written");
         }
         let cut = fs::read(ids[1].path(&out)).expect("bytes");
         fs::write(ids[1].path(&out), &cut[..cut.len() / 2]).expect("cut");
@@ -273,8 +272,7 @@ mod tests {
         let mut manifest = two_cells();
         drop(Folder::open(root.path(), &manifest).expect("fresh"));
         let id = PartId { cell: 0, block: 0 };
-        write_part(root.path(), &manifest.spec_hash, id, &manifest.cells[0], &rows(0..2, 9, |_, _| 1.0))
-            .expect("written");
+        write_part(root.path(), &manifest.spec_hash, id, &manifest.cells[0], &rows(0..2, 9, |_, _| 1.0)).expect("written");
         manifest.program_version = "9.9.9".to_owned();
         let opened = Folder::open(root.path(), &manifest).expect("resumed");
         assert!(opened.warnings[0].contains("version 0.1.0, this is 9.9.9"), "{:?}", opened.warnings);

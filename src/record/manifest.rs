@@ -78,8 +78,7 @@ impl Manifest {
     pub fn load(out: &Path) -> Result<Self, Error> {
         let path = Self::path(out);
         let text = fs::read_to_string(&path).map_err(|source| Error::io("read the manifest", &path, source))?;
-        let corrupt =
-            |problem: String| Error::Corrupt { path: path.clone(), problem, hint: HINT.to_owned() };
+        let corrupt = |problem: String| Error::Corrupt { path: path.clone(), problem, hint: HINT.to_owned() };
         // The version first: a newer layout may lack or rename any other field.
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|source| corrupt(format!("is not valid JSON ({source})")))?;

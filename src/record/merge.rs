@@ -53,17 +53,10 @@ pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
 fn agree(inputs: &[PathBuf], manifests: &[Manifest]) -> Result<(), Error> {
     let first = &manifests[0];
     for (input, manifest) in inputs.iter().zip(manifests) {
-        let refuse = |problem: String, hint: &str| {
-            Err(Error::Folder { path: input.clone(), problem, hint: hint.to_owned() })
-        };
+        let refuse = |problem: String, hint: &str| Err(Error::Folder { path: input.clone(), problem, hint: hint.to_owned() });
         if manifest.spec_hash != first.spec_hash {
             return refuse(
-                format!(
-                    "is of another spec, `{}`, than `{}`, `{}`",
-                    manifest.spec_name,
-                    inputs[0].display(),
-                    first.spec_name
-                ),
+                format!("is of another spec, `{}`, than `{}`, `{}`", manifest.spec_name, inputs[0].display(), first.spec_name),
                 "merge only the shards of one spec",
             );
         }
@@ -82,17 +75,10 @@ fn agree(inputs: &[PathBuf], manifests: &[Manifest]) -> Result<(), Error> {
     Ok(())
 }
 
-fn complete(
-    manifest: &Manifest,
-    holders: &BTreeMap<PartId, Vec<&PathBuf>>,
-    already: &BTreeSet<PartId>,
-) -> Result<(), Error> {
+fn complete(manifest: &Manifest, holders: &BTreeMap<PartId, Vec<&PathBuf>>, already: &BTreeSet<PartId>) -> Result<(), Error> {
     let total = manifest.parts().count();
-    let missing: Vec<String> = manifest
-        .parts()
-        .filter(|id| !holders.contains_key(id) && !already.contains(id))
-        .map(|id| id.to_string())
-        .collect();
+    let missing: Vec<String> =
+        manifest.parts().filter(|id| !holders.contains_key(id) && !already.contains(id)).map(|id| id.to_string()).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -105,8 +91,7 @@ fn complete(
         done: total - missing.len(),
         total,
         reason: format!("{named} {verb} in no folder"),
-        hint: "name the folders of all shards, and finish those that were stopped with the command that started them"
-            .to_owned(),
+        hint: "name the folders of all shards, and finish those that were stopped with the command that started them".to_owned(),
     })
 }
 
@@ -174,10 +159,8 @@ mod tests {
     #[test]
     fn shards_become_one_folder_with_the_same_bytes() {
         let root = tempfile::tempdir().expect("a folder");
-        let inputs = [
-            shard(root.path(), "1of2", &[(0, 0), (1, 1)], 1.0),
-            shard(root.path(), "2of2", &[(0, 1), (1, 0), (1, 1)], 1.0),
-        ];
+        let inputs =
+            [shard(root.path(), "1of2", &[(0, 0), (1, 1)], 1.0), shard(root.path(), "2of2", &[(0, 1), (1, 0), (1, 1)], 1.0)];
         let out = root.path().join("all");
         for _ in 0..2 {
             merge(&inputs, &out).expect("merged");

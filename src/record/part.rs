@@ -94,9 +94,7 @@ fn properties(spec_hash: &str, id: PartId, rows: &PartRows) -> WriterProperties 
     let mut builder = WriterProperties::builder()
         .set_created_by(format!("privateer schema {SCHEMA_VERSION}"))
         .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata(Some(
-            entries.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect(),
-        ));
+        .set_key_value_metadata(Some(entries.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()));
     // Rounds count up and sums never repeat: a dictionary would only grow and be thrown away.
     for (name, encoding) in [("round", Encoding::DELTA_BINARY_PACKED), ("cumulative_regret", Encoding::PLAIN)] {
         let path = ColumnPath::from(name);
@@ -182,8 +180,7 @@ pub(crate) mod tests {
         fs::write(&path, bytes).expect("written");
         let reader = SerializedFileReader::new(fs::File::open(&path).expect("open")).expect("read");
         let schema = reader.metadata().file_metadata().schema_descr();
-        let columns: Vec<String> =
-            schema.columns().iter().map(|c| format!("{} {}", c.name(), c.physical_type())).collect();
+        let columns: Vec<String> = schema.columns().iter().map(|c| format!("{} {}", c.name(), c.physical_type())).collect();
         assert_eq!(
             columns.join(", "),
             "cell INT32, trial INT32, round INT32, point INT64, regret DOUBLE, cumulative_regret DOUBLE, \
@@ -198,8 +195,8 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let mut ragged = rows(0..1, 5, |_, _| 1.0);
         ragged.regret.pop();
-        let error = write_part(folder.path(), "h", PartId { cell: 0, block: 0 }, &cell(0, "a", 1.0), &ragged)
-            .expect_err("ragged");
+        let error =
+            write_part(folder.path(), "h", PartId { cell: 0, block: 0 }, &cell(0, "a", 1.0), &ragged).expect_err("ragged");
         assert!(matches!(error, Error::Corrupt { .. }), "{error}");
     }
 }

@@ -49,8 +49,7 @@ fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, String>) -> Result<T
 }
 
 fn open(file: File) -> Result<(SerializedFileReader<File>, PartHeader, String), String> {
-    let reader = SerializedFileReader::new(file)
-        .map_err(|source| format!("is not a whole Parquet file ({source})"))?;
+    let reader = SerializedFileReader::new(file).map_err(|source| format!("is not a whole Parquet file ({source})"))?;
     let metadata = reader.metadata().file_metadata();
     let entries = metadata.key_value_metadata();
     let value = |key: &str| {
@@ -69,8 +68,7 @@ fn open(file: File) -> Result<(SerializedFileReader<File>, PartHeader, String), 
             "has schema version {schema_version}; this program reads up to {SCHEMA_VERSION}: use a newer program"
         ));
     }
-    let header =
-        PartHeader { schema_version, spec_hash: value(KEY_SPEC)?, cell: number(KEY_CELL)?, block: number(KEY_BLOCK)? };
+    let header = PartHeader { schema_version, spec_hash: value(KEY_SPEC)?, cell: number(KEY_CELL)?, block: number(KEY_BLOCK)? };
     let columns = metadata.schema_descr().columns();
     if !FIXED.iter().enumerate().all(|(at, name)| columns.get(at).is_some_and(|column| column.name() == *name)) {
         return Err("does not have the columns of a part".to_owned());

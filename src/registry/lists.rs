@@ -29,16 +29,36 @@ pub type PolicyBuild = fn(&Args<'_>, &dyn PolicyParts) -> Box<dyn PolicyPlan>;
 
 /// Kernels.
 pub static KERNELS: &[Entry<KernelBuild>] = &[
-    Entry { name: "squared-exponential", summary: "exp(-r² / 2 l²)", paper: "Rasmussen2006", build: KernelBuild::Function(squared_exponential::parse) },
-    Entry { name: "matern", summary: "Matern of any smoothness nu > 0", paper: "Rasmussen2006", build: KernelBuild::Function(matern::parse) },
+    Entry {
+        name: "squared-exponential",
+        summary: "exp(-r² / 2 l²)",
+        paper: "Rasmussen2006",
+        build: KernelBuild::Function(squared_exponential::parse),
+    },
+    Entry {
+        name: "matern",
+        summary: "Matern of any smoothness nu > 0",
+        paper: "Rasmussen2006",
+        build: KernelBuild::Function(matern::parse),
+    },
     Entry { name: "linear", summary: "x · y", paper: "Rasmussen2006", build: KernelBuild::Function(linear::parse) },
-    Entry { name: "empirical-covariance", summary: "covariance of a train table's arms", paper: "Srinivas2010", build: KernelBuild::Empirical(empirical::parse) },
+    Entry {
+        name: "empirical-covariance",
+        summary: "covariance of a train table's arms",
+        paper: "Srinivas2010",
+        build: KernelBuild::Empirical(empirical::parse),
+    },
 ];
 
 /// Feature maps.
 pub static FEATURES: &[Entry<FeaturesBuild>] = &[
     Entry { name: "exact", summary: "pivoted Cholesky of the Gram matrix, to a tolerance", paper: "", build: features::exact },
-    Entry { name: "random-fourier", summary: "cosines and sines at random frequencies", paper: "Rahimi2007", build: features::random_fourier },
+    Entry {
+        name: "random-fourier",
+        summary: "cosines and sines at random frequencies",
+        paper: "Rahimi2007",
+        build: features::random_fourier,
+    },
 ];
 
 /// Mechanisms for one reward under local differential privacy.
@@ -49,14 +69,29 @@ pub static MECHANISMS: &[MechanismEntry] =
 pub static ENVIRONMENTS: &[Entry<EnvironmentBuild>] = &[
     Entry { name: "rkhs", summary: "random functions in the kernel's space", paper: "Zhou2021", build: rkhs::parse },
     Entry { name: "gp-sample", summary: "draws of the Gaussian process", paper: "Srinivas2010", build: gp_sample::parse },
-    Entry { name: "arms-table", summary: "a CSV of readings: arms by columns, rounds by rows", paper: "Zhou2021", build: arms_table::parse },
+    Entry {
+        name: "arms-table",
+        summary: "a CSV of readings: arms by columns, rounds by rows",
+        paper: "Zhou2021",
+        build: arms_table::parse,
+    },
     Entry { name: "points-table", summary: "a CSV of points with values", paper: "Kharkovskii2020", build: points_table::parse },
 ];
 
 /// Policies.
 pub static POLICIES: &[Entry<PolicyBuild>] = &[
     Entry { name: "gp-ucb", summary: "GP-UCB with the Bayesian width", paper: "Srinivas2010", build: gp_ucb::parse },
-    Entry { name: "igp-ucb", summary: "GP-UCB with the improved frequentist width", paper: "Chowdhury2017", build: igp_ucb::parse },
-    Entry { name: "tgp-ucb", summary: "GP-UCB on truncated rewards: LDP-TGP-UCB, TGP-UCB", paper: "Zhou2021", build: tgp_ucb::parse },
+    Entry {
+        name: "igp-ucb",
+        summary: "GP-UCB with the improved frequentist width",
+        paper: "Chowdhury2017",
+        build: igp_ucb::parse,
+    },
+    Entry {
+        name: "tgp-ucb",
+        summary: "GP-UCB on truncated rewards: LDP-TGP-UCB, TGP-UCB",
+        paper: "Zhou2021",
+        build: tgp_ucb::parse,
+    },
     Entry { name: "uniform", summary: "a uniformly random point every round", paper: "", build: uniform::parse },
 ];

@@ -43,7 +43,9 @@ fn descend(table: &mut Table, segments: &[&str], path: &str, node: &Node) -> Res
                 [which, rest @ ..] if !rest.is_empty() => (which, rest),
                 _ => return Err(which_error(path, key, items)),
             };
-            let chosen: Vec<usize> = (0..items.len()).filter(|&i| which == "*" || which.parse() == Ok(i) || name_of(&items[i]) == Some(which)).collect();
+            let chosen: Vec<usize> = (0..items.len())
+                .filter(|&i| which == "*" || which.parse() == Ok(i) || name_of(&items[i]) == Some(which))
+                .collect();
             if chosen.is_empty() {
                 return Err(which_error(path, key, items));
             }
@@ -55,7 +57,8 @@ fn descend(table: &mut Table, segments: &[&str], path: &str, node: &Node) -> Res
             }
             Ok(())
         }
-        other => Err(Diagnostic::new(format!("the path `{path}` goes through `{key}`, which is {}", other.type_name())).expected("a path to an existing table")),
+        other => Err(Diagnostic::new(format!("the path `{path}` goes through `{key}`, which is {}", other.type_name()))
+            .expected("a path to an existing table")),
     }
 }
 
@@ -71,7 +74,8 @@ fn name_of(item: &Node) -> Option<&str> {
 
 fn which_error(path: &str, key: &str, items: &[Node]) -> Diagnostic {
     let names: Vec<String> = items.iter().filter_map(name_of).map(|name| format!("`{key}.{name}.…`")).collect();
-    Diagnostic::new(format!("the path `{path}` does not say which `{key}`")).expected(format!("`{key}.*.…` for all, or one of {}", names.join(", ")))
+    Diagnostic::new(format!("the path `{path}` does not say which `{key}`"))
+        .expected(format!("`{key}.*.…` for all, or one of {}", names.join(", ")))
 }
 
 #[cfg(test)]

@@ -80,7 +80,8 @@ impl Sweep {
     pub fn parse(file: &str, text: &str, overrides: &[(String, String, String)]) -> Result<Self, Error> {
         let mut sources = Sources::default();
         let file_source = sources.add(file, text);
-        let override_sources: Vec<usize> = overrides.iter().map(|(option, _, value)| sources.add(option.as_str(), value.as_str())).collect();
+        let override_sources: Vec<usize> =
+            overrides.iter().map(|(option, _, value)| sources.add(option.as_str(), value.as_str())).collect();
         let sink = Sink::new(sources);
         let mut base = read::document(text, file_source, &sink);
         sink.into_result()?;
@@ -105,7 +106,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(&self, file: &str) -> Option<Sweep> {
         let top = Args::new(self.base, "", self.sink);
-        let stem = std::path::Path::new(file).file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let stem =
+            std::path::Path::new(file).file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned());
         let name = top.text("name", "title of the report").unwrap_or(stem);
         let seed = top.count("seed", "seed of all streams").or(1);
         let trials = top.count("trials", "independent repetitions of every cell").between(1, u64::from(u32::MAX)).or(10);
@@ -113,7 +115,11 @@ impl Reader<'_> {
         top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
         let recorded = Recorded::parse(&top);
         let limits = top.table("limits");
-        let memory = limits.number("memory_gib", "most memory that one shared table or one trial may take").above(0.0).at_most(1e6).or(8.0);
+        let memory = limits
+            .number("memory_gib", "most memory that one shared table or one trial may take")
+            .above(0.0)
+            .at_most(1e6)
+            .or(8.0);
         limits.finish();
         for key in ["environment", "privacy"] {
             top.table(key);
@@ -148,7 +154,11 @@ impl Reader<'_> {
         table.remove("sweep");
         for (key_path, node) in point {
             if ["seed", "trials", "block", "name", "record", "limits"].contains(&key_path.split('.').next().unwrap_or("")) {
-                self.sink.push_at(node.span.as_ref(), Diagnostic::new(format!("`{key_path}` cannot be swept")).expected("a key of the environment, the privacy, a policy, or `rounds`"));
+                self.sink.push_at(
+                    node.span.as_ref(),
+                    Diagnostic::new(format!("`{key_path}` cannot be swept"))
+                        .expected("a key of the environment, the privacy, a policy, or `rounds`"),
+                );
                 return;
             }
             if let Err(diagnostic) = path::set(&mut table, key_path, node) {
@@ -164,7 +174,8 @@ impl Reader<'_> {
 
         let environment_args = top.table("environment");
         let Some(kind) = environment_args.kind("environment", &names(ENVIRONMENTS)) else { return };
-        let environment = environment_args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
+        let environment =
+            environment_args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
         let Some(entry) = find(ENVIRONMENTS, &kind) else { return };
         let environment_plan: Arc<dyn EnvironmentPlan> = Arc::from((entry.build)(&environment_args, &Shelf));
         environment_args.finish();
@@ -184,12 +195,16 @@ impl Reader<'_> {
         let mut labels: Vec<String> = Vec::new();
         for (i, item) in policies.iter().enumerate() {
             let Value::Table(policy_table) = &item.value else {
-                self.sink.push_at(item.span.as_ref(), Diagnostic::new("a policy is not a table").expected("`[[policy]]` with a `kind`"));
+                self.sink.push_at(
+                    item.span.as_ref(),
+                    Diagnostic::new("a policy is not a table").expected("`[[policy]]` with a `kind`"),
+                );
                 continue;
             };
             let args = Args::new(policy_table, format!("policy.{i}"), self.sink);
             let Some(kind) = args.kind("policy", &names(POLICIES)) else { continue };
-            let label = args.text("label", "name of the policy in results and of its random streams").unwrap_or_else(|| kind.clone());
+            let label =
+                args.text("label", "name of the policy in results and of its random streams").unwrap_or_else(|| kind.clone());
             if labels.contains(&label) {
                 args.reject(
                     if args.has("label") { "label" } else { "kind" },

@@ -27,13 +27,22 @@ impl PrivacyPlan {
         words.extend(MECHANISMS.iter().map(|entry| entry.name));
         let default = if stated { "auto" } else { "none" };
         let mechanism = args.word("mechanism", "how rewards are randomised; `auto`: the reading picks", &words, Some(default));
-        let reading = match args.word("reading", "the paper to the letter, the least repair, or the least noise", &["printed", "corrected", "tight"], Some("tight")) {
+        let reading = match args.word(
+            "reading",
+            "the paper to the letter, the least repair, or the least noise",
+            &["printed", "corrected", "tight"],
+            Some("tight"),
+        ) {
             "printed" => Reading::Printed,
             "corrected" => Reading::Corrected,
             _ => Reading::Tight,
         };
-        let epsilon = args.number("epsilon", "privacy loss of one user's reward").above(0.0).optional("required by every mechanism but `none`");
-        let delta = args.number("delta", "failure probability of the claim").above(0.0).below(1.0).optional("required by `gaussian`");
+        let epsilon = args
+            .number("epsilon", "privacy loss of one user's reward")
+            .above(0.0)
+            .optional("required by every mechanism but `none`");
+        let delta =
+            args.number("delta", "failure probability of the claim").above(0.0).below(1.0).optional("required by `gaussian`");
         let clip = match args.numbers("clip", "[lo, hi]: rewards are clipped to this range before the mechanism").as_deref() {
             None => None,
             Some(&[lo, hi]) if lo < hi => Some((lo, hi)),
@@ -88,7 +97,7 @@ impl PrivacyPlan {
     fn place(&self, refusal: Refusal) -> Error {
         let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
         diagnostic.hint = refusal.hint;
-        diagnostic.place = self.places.iter().find(|(key, _)| *key == refusal.key).map(|(_, place)| place.clone());
+        diagnostic.place = self.places.iter().find(|(key, _)| *key == refusal.key).map(|(_, place)| Box::new(place.clone()));
         Error::input(diagnostic)
     }
 }

@@ -13,21 +13,32 @@ const MOST_POINTS: usize = 100_000;
 pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
     let Some(node) = table.get("sweep") else { return vec![Vec::new()] };
     let Value::Table(sweep) = &node.value else {
-        sink.push_at(node.span.as_ref(), Diagnostic::new("`sweep` is not a table").expected("`[sweep.product]` or `[sweep.zip]`"));
+        sink.push_at(
+            node.span.as_ref(),
+            Diagnostic::new("`sweep` is not a table").expected("`[sweep.product]` or `[sweep.zip]`"),
+        );
         return vec![Vec::new()];
     };
     let mut axes: Vec<Vec<SweepPoint>> = Vec::new();
     for entry in &sweep.entries {
         let Value::Table(keys) = &entry.node.value else {
-            sink.push_at(entry.key_span.as_ref(), Diagnostic::new(format!("unknown key `{}` in `sweep`", entry.key)).expected("`product` or `zip`"));
+            sink.push_at(
+                entry.key_span.as_ref(),
+                Diagnostic::new(format!("unknown key `{}` in `sweep`", entry.key)).expected("`product` or `zip`"),
+            );
             continue;
         };
         match entry.key.as_str() {
-            "product" => axes.extend(columns(keys, "", sink).into_iter().map(|(path, values)| {
-                values.into_iter().map(|value| vec![(path.clone(), value)]).collect::<Vec<SweepPoint>>()
-            })),
+            "product" => {
+                axes.extend(columns(keys, "", sink).into_iter().map(|(path, values)| {
+                    values.into_iter().map(|value| vec![(path.clone(), value)]).collect::<Vec<SweepPoint>>()
+                }))
+            }
             "zip" => {}
-            other => sink.push_at(entry.key_span.as_ref(), Diagnostic::new(format!("unknown key `{other}` in `sweep`")).expected("`product` or `zip`")),
+            other => sink.push_at(
+                entry.key_span.as_ref(),
+                Diagnostic::new(format!("unknown key `{other}` in `sweep`")).expected("`product` or `zip`"),
+            ),
         }
     }
     if let Some(Node { value: Value::Table(keys), span }) = sweep.get("zip") {
@@ -37,15 +48,21 @@ pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
             let shown: Vec<String> = columns.iter().map(|(path, values)| format!("`{path}` {}", values.len())).collect();
             sink.push_at(
                 span.as_ref(),
-                Diagnostic::new(format!("zipped keys have different lengths: {}", shown.join(", "))).expected(format!("{first} values each")),
+                Diagnostic::new(format!("zipped keys have different lengths: {}", shown.join(", ")))
+                    .expected(format!("{first} values each")),
             );
         } else if let Some(&length) = lengths.first() {
-            axes.push((0..length).map(|i| columns.iter().map(|(path, values)| (path.clone(), values[i].clone())).collect()).collect());
+            axes.push(
+                (0..length).map(|i| columns.iter().map(|(path, values)| (path.clone(), values[i].clone())).collect()).collect(),
+            );
         }
     }
     let count = axes.iter().map(|axis| axis.len() as f64).product::<f64>();
     if (MOST_POINTS as f64) < count {
-        sink.push_at(node.span.as_ref(), Diagnostic::new(format!("the sweep has {count:.0} points")).expected(format!("at most {MOST_POINTS}")));
+        sink.push_at(
+            node.span.as_ref(),
+            Diagnostic::new(format!("the sweep has {count:.0} points")).expected(format!("at most {MOST_POINTS}")),
+        );
         return vec![Vec::new()];
     }
     let mut points: Vec<SweepPoint> = vec![Vec::new()];
@@ -66,21 +83,26 @@ fn columns(keys: &Table, prefix: &str, sink: &Sink) -> Vec<(String, Vec<Node>)> 
         match &entry.node.value {
             Value::Table(nested) => found.extend(columns(nested, &path, sink)),
             Value::Array(values) if values.is_empty() => {
-                sink.push_at(entry.node.span.as_ref(), Diagnostic::new(format!("`{path}` is swept over no value")).expected("an array of at least one value"));
+                sink.push_at(
+                    entry.node.span.as_ref(),
+                    Diagnostic::new(format!("`{path}` is swept over no value")).expected("an array of at least one value"),
+                );
             }
             Value::Array(values) => {
                 for value in values {
                     if scalar(&value.value).is_none() {
                         sink.push_at(
                             value.span.as_ref(),
-                            Diagnostic::new(format!("`{path}` is swept over {}", value.value.type_name())).expected("numbers, words or booleans"),
+                            Diagnostic::new(format!("`{path}` is swept over {}", value.value.type_name()))
+                                .expected("numbers, words or booleans"),
                         );
                     }
                 }
                 if scalar_types(values) > 1 {
                     sink.push_at(
                         entry.node.span.as_ref(),
-                        Diagnostic::new(format!("`{path}` is swept over values of different types")).expected("all numbers, all words or all booleans"),
+                        Diagnostic::new(format!("`{path}` is swept over values of different types"))
+                            .expected("all numbers, all words or all booleans"),
                     );
                 }
                 found.push((path, unify(values)));
@@ -107,7 +129,9 @@ pub fn scalar(value: &Value) -> Option<Scalar> {
 
 fn scalar_types(values: &[Node]) -> usize {
     let has = |test: fn(&Value) -> bool| usize::from(values.iter().any(|node| test(&node.value)));
-    has(|v| matches!(v, Value::Integer(_) | Value::Float(_))) + has(|v| matches!(v, Value::Text(_))) + has(|v| matches!(v, Value::Bool(_)))
+    has(|v| matches!(v, Value::Integer(_) | Value::Float(_)))
+        + has(|v| matches!(v, Value::Text(_)))
+        + has(|v| matches!(v, Value::Bool(_)))
 }
 
 /// Whole numbers beside numbers become numbers: one type per column.

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 
 fn cases() -> Vec<(String, Value)> {
     let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "cases", "bo"].iter().collect();
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).expect("the cases").map(|entry| entry.expect("a file").path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("the cases").map(|entry| entry.expect("a file").path()).collect();
     files.sort();
     let read = |path: &PathBuf| serde_json::from_str(&std::fs::read_to_string(path).expect("a file")).expect("JSON");
     files.iter().map(|path| (path.file_name().expect("a name").to_string_lossy().into_owned(), read(path))).collect()

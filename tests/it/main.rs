@@ -1,3 +1,4 @@
 //! Tests of the crate from outside, one file a subject.
 
 mod conformance;
+mod report;

@@ -36,17 +36,13 @@ impl<'a> Faults<'a> {
         if self.seen(Some(field)) {
             return;
         }
-        let mut diagnostic = Diagnostic::new(format!("column `{name}` {problem}"))
-            .at(self.place(record, field + 1))
-            .expected("a finite number");
+        let mut diagnostic =
+            Diagnostic::new(format!("column `{name}` {problem}")).at(self.place(record, field + 1)).expected("a finite number");
         let others = [b';', b'\t', b'|', b' '].into_iter().filter(|&other| other != self.delimiter);
         if let Some(other) = others.into_iter().find(|&other| record.len() == 1 && record[0].contains(other as char)) {
             let named = |byte: u8| (byte as char).escape_default();
-            diagnostic.hint = Some(format!(
-                "fields seem to be separated by `{}` and not by `{}`",
-                named(other),
-                named(self.delimiter)
-            ));
+            diagnostic.hint =
+                Some(format!("fields seem to be separated by `{}` and not by `{}`", named(other), named(self.delimiter)));
         }
         self.found.push(Fault { field: Some(field), first: diagnostic, count: 1 });
     }

@@ -33,11 +33,8 @@ impl Default for CsvOptions {
 pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> {
     let text = read_text(path)?;
     let shown = path.display().to_string();
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(options.delimiter)
-        .from_reader(text.as_bytes());
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(options.delimiter).from_reader(text.as_bytes());
     let mut records = reader.records();
     let mistake = |message: String| Err(Error::input(Diagnostic::new(message)));
     let Some(first) = records.next() else {
@@ -104,14 +101,11 @@ fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>) 
         match (found.next(), found.next()) {
             (Some(at), None) => kept.push(at),
             (Some(_), Some(_)) => mistakes.push(
-                Diagnostic::new(format!("`{file}` has more than one column `{name}`"))
-                    .hint("rename one of them in the header"),
+                Diagnostic::new(format!("`{file}` has more than one column `{name}`")).hint("rename one of them in the header"),
             ),
             (None, _) => {
-                let mut diagnostic =
-                    Diagnostic::new(format!("`{file}` has no column `{name}`")).expected(known.clone());
-                diagnostic.hint =
-                    closest(name, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+                let mut diagnostic = Diagnostic::new(format!("`{file}` has no column `{name}`")).expected(known.clone());
+                diagnostic.hint = closest(name, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
                 mistakes.push(diagnostic);
             }
         }
@@ -151,8 +145,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("t.csv");
         std::fs::write(&path, bytes).expect("a file");
-        read_table(&path, options)
-            .map_err(|error| error.to_string().replace(&format!("{}/", folder.path().display()), ""))
+        read_table(&path, options).map_err(|error| error.to_string().replace(&format!("{}/", folder.path().display()), ""))
     }
 
     fn plain(text: &str) -> Result<CsvTable, String> {
@@ -199,10 +192,7 @@ mod tests {
     fn columns_by_name() {
         let text = b"when,price,size\nMay,10,1\nJune,20,2\n";
         let table = read(text, &only(&["size", "price"])).expect("a table");
-        assert_eq!(
-            (table.values, table.header),
-            (vec![1.0, 10.0, 2.0, 20.0], Some(vec!["size".to_owned(), "price".to_owned()]))
-        );
+        assert_eq!((table.values, table.header), (vec![1.0, 10.0, 2.0, 20.0], Some(vec!["size".to_owned(), "price".to_owned()])));
         let table = read(b"1,2\n3,4\n", &only(&["2"])).expect("a table");
         assert_eq!((table.values, table.header), (vec![2.0, 4.0], None));
         assert_eq!(
@@ -227,10 +217,7 @@ mod tests {
     fn empty_files() {
         assert_eq!(refusal(""), "error: `t.csv` is empty\nexpected rows of numbers");
         assert_eq!(refusal("\n\n"), "error: `t.csv` is empty\nexpected rows of numbers");
-        assert_eq!(
-            refusal("a,b\n"),
-            "error: `t.csv` has a header and no rows\nexpected rows of numbers below the header"
-        );
+        assert_eq!(refusal("a,b\n"), "error: `t.csv` has a header and no rows\nexpected rows of numbers below the header");
     }
 
     #[test]
@@ -249,11 +236,7 @@ mod tests {
         // One message a column, with the number of its bad cells.
         let many = refusal("a,b,c\n1,May,2\n1,June,x\n1,July,2\n");
         assert_eq!(many.matches("error: ").count(), 2);
-        assert!(
-            many.contains(
-                "hint: 3 cells of this column are not finite numbers: remove their rows, or keep other columns"
-            )
-        );
+        assert!(many.contains("hint: 3 cells of this column are not finite numbers: remove their rows, or keep other columns"));
         assert!(refusal("a;b\n1;2\n").ends_with("hint: fields seem to be separated by `;` and not by `,`"));
     }
 
@@ -292,10 +275,7 @@ mod tests {
         let mut damaged = packed.clone();
         let last = damaged.len() - 6;
         damaged[last] ^= 0xff;
-        assert_eq!(
-            refusal(&damaged),
-            "error: the gzip file `t.csv` is damaged\nhint: fetch the file again, or unpack it"
-        );
+        assert_eq!(refusal(&damaged), "error: the gzip file `t.csv` is damaged\nhint: fetch the file again, or unpack it");
     }
 
     #[test]
@@ -310,10 +290,7 @@ mod tests {
                 missing.display()
             )
         );
-        assert!(
-            message(folder.path())
-                .contains("is a folder\nexpected CSV text, plain or gzip\nhint: name a CSV file in it")
-        );
+        assert!(message(folder.path()).contains("is a folder\nexpected CSV text, plain or gzip\nhint: name a CSV file in it"));
     }
 
     /// Any bytes give a table of finite numbers or a message, and never a panic.

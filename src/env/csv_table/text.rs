@@ -49,8 +49,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, Error> {
     if let Some((_, format, hint)) = OTHERS.iter().find(|(magic, _, _)| bytes.starts_with(magic)) {
         return Err(not_csv(path, format, hint));
     }
-    let text =
-        String::from_utf8(bytes).map_err(|error| not_utf8(path, error.as_bytes(), error.utf8_error().valid_up_to()))?;
+    let text = String::from_utf8(bytes).map_err(|error| not_utf8(path, error.as_bytes(), error.utf8_error().valid_up_to()))?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
@@ -65,8 +64,7 @@ fn unpack(path: &Path, packed: &[u8]) -> Result<Vec<u8>, Error> {
     limited(MultiGzDecoder::new(packed)).map_err(|error| {
         let problem = if error.kind() == ErrorKind::UnexpectedEof { "is cut off" } else { "is damaged" };
         Error::input(
-            Diagnostic::new(format!("the gzip file `{}` {problem}", path.display()))
-                .hint("fetch the file again, or unpack it"),
+            Diagnostic::new(format!("the gzip file `{}` {problem}", path.display())).hint("fetch the file again, or unpack it"),
         )
     })
 }

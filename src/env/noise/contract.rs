@@ -64,11 +64,8 @@ mod tests {
     use crate::rng::{Purpose, Streams};
 
     fn table(keys: &[(&str, f64)]) -> Table {
-        let entry = |&(key, value): &(&str, f64)| Entry {
-            key: key.to_owned(),
-            key_span: None,
-            node: Node::bare(Value::Float(value)),
-        };
+        let entry =
+            |&(key, value): &(&str, f64)| Entry { key: key.to_owned(), key_span: None, node: Node::bare(Value::Float(value)) };
         Table { entries: keys.iter().map(entry).collect(), span: None }
     }
 

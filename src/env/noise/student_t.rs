@@ -15,11 +15,7 @@ struct StudentT {
 /// Reads `dof` and `scale`.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     // From half a degree of freedom on, the largest draw, about 2^(53/dof), is a double with room to spare.
-    let dof = args
-        .number("dof", "degrees of freedom; moments below this order are finite")
-        .at_least(0.5)
-        .at_most(1e6)
-        .required();
+    let dof = args.number("dof", "degrees of freedom; moments below this order are finite").at_least(0.5).at_most(1e6).required();
     let scale = args.number("scale", "factor of the standard draw").above(0.0).at_most(LARGEST).or(1.0);
     args.finish();
     Arc::new(StudentT { dof, scale })

@@ -13,8 +13,7 @@ struct Uniform {
 
 /// Reads `bound`.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
-    let bound =
-        args.number("bound", "largest distance of a reward from its mean").above(0.0).at_most(LARGEST).required();
+    let bound = args.number("bound", "largest distance of a reward from its mean").above(0.0).at_most(LARGEST).required();
     args.finish();
     Arc::new(Uniform { bound })
 }

@@ -112,14 +112,19 @@ fn check(residual: &[f64], largest: f64) -> Result<(), Error> {
     let Some(point) = residual.iter().position(|v| !(v.is_finite() && -1e-8 * largest <= *v)) else {
         return Ok(());
     };
-    let message = format!("the covariance is not positive semi-definite: variance {:e} is left at point {point}", residual[point]);
-    Err(Error::input(Diagnostic::new(message).hint("check that the covariance is symmetric and estimated from one set of samples")))
+    let message =
+        format!("the covariance is not positive semi-definite: variance {:e} is left at point {point}", residual[point]);
+    Err(Error::input(
+        Diagnostic::new(message).hint("check that the covariance is symmetric and estimated from one set of samples"),
+    ))
 }
 
 fn too_many(n_points: usize, max_features: usize, tolerance: f64, left: f64) -> Error {
     let bytes = |features: usize| 8.0 * n_points as f64 * features as f64;
     Error::TooLarge {
-        what: format!("exact features of {n_points} points, up to one a point ({left:.1e} of the variance is left after {max_features})"),
+        what: format!(
+            "exact features of {n_points} points, up to one a point ({left:.1e} of the variance is left after {max_features})"
+        ),
         needs_bytes: bytes(n_points),
         limit_bytes: bytes(max_features),
         hint: format!("raise `max_features` or `tolerance` (now {tolerance:e}), or use fewer points or a longer length-scale"),

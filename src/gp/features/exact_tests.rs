@@ -63,7 +63,9 @@ fn too_few_features_are_an_error_with_a_way_out() {
 
 #[test]
 fn what_is_no_covariance_is_refused() {
-    for table in [vec![1.0, 2.0, 2.0, 1.0], vec![f64::NAN, 0.0, 0.0, 1.0], vec![-1.0, 0.0, 0.0, 1.0], vec![1.0, 0.0, f64::INFINITY, 1.0]] {
+    for table in
+        [vec![1.0, 2.0, 2.0, 1.0], vec![f64::NAN, 0.0, 0.0, 1.0], vec![-1.0, 0.0, 0.0, 1.0], vec![1.0, 0.0, f64::INFINITY, 1.0]]
+    {
         let error = exact(&TableGram::new(2, table.clone()), 1e-10, 2).expect_err("no covariance").to_string();
         assert!(error.contains("not positive semi-definite"), "{table:?}: {error}");
     }

@@ -41,7 +41,11 @@ pub fn empirical_covariance(samples: &[f64], n_columns: usize, normalise: Normal
         return Err(refuse(format!("{} samples do not fill rows of {n_columns} columns", samples.len())));
     }
     if let Some(at) = samples.iter().position(|x| !x.is_finite()) {
-        return Err(refuse(format!("the sample in row {}, column {} is not a finite number", at / n_columns + 1, at % n_columns + 1)));
+        return Err(refuse(format!(
+            "the sample in row {}, column {} is not a finite number",
+            at / n_columns + 1,
+            at % n_columns + 1
+        )));
     }
     let needs_bytes = 8.0 * n_columns as f64 * n_columns as f64;
     if LIMIT_BYTES < needs_bytes {

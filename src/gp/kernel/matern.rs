@@ -49,8 +49,11 @@ impl Matern {
 /// Reads `nu`, `lengthscale` or `lengthscales`, and `variance`.
 #[must_use]
 pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
-    let nu =
-        args.number("nu", "smoothness: samples are differentiable less than `nu` times").above(0.0).at_most(BesselK::HIGHEST_ORDER).or(2.5);
+    let nu = args
+        .number("nu", "smoothness: samples are differentiable less than `nu` times")
+        .above(0.0)
+        .at_most(BesselK::HIGHEST_ORDER)
+        .or(2.5);
     let lengthscales = Lengthscales::parse(args);
     let variance = args.number("variance", "prior variance k(x, x) of the function").above(0.0).or(1.0);
     args.finish();

@@ -99,7 +99,9 @@ fn parsers_check_their_keys() {
         let sink = Sink::new(Sources::default());
         let args = Args::dry(&sink);
         parser(&args);
-        assert!(["lengthscale", "lengthscales", "variance"].iter().all(|key| args.documented().iter().any(|doc| doc.path == *key)));
+        assert!(
+            ["lengthscale", "lengthscales", "variance"].iter().all(|key| args.documented().iter().any(|doc| doc.path == *key))
+        );
     }
     assert!(parse(matern::parse, &[l.clone(), ("nu", Value::Float(0.0))]).is_err());
     assert!(parse(matern::parse, &[l, ("nu", Value::Integer(2000))]).is_err());

@@ -69,7 +69,10 @@ impl ExactPosterior {
     pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         let state: State = serde_json::from_value(saved)?;
         if state.version != 1 {
-            return Err(serde::de::Error::custom(format!("exact posterior state has version {}, this program reads 1", state.version)));
+            return Err(serde::de::Error::custom(format!(
+                "exact posterior state has version {}, this program reads 1",
+                state.version
+            )));
         }
         let mut posterior = Self::new(gram, state.model.ridge());
         posterior.state = state;
@@ -141,8 +144,8 @@ impl Posterior for ExactPosterior {
         if REBUILD_EVERY <= self.state.model.since_rebuild() {
             let visits = &self.state.visits;
             let coordinates = &self.state.coordinates;
-            let groups =
-                (0..visits.n_distinct()).map(|slot| (coordinates[slot].as_slice(), visits.counts[slot] as f64, visits.sums[slot]));
+            let groups = (0..visits.n_distinct())
+                .map(|slot| (coordinates[slot].as_slice(), visits.counts[slot] as f64, visits.sums[slot]));
             self.rebuilt |= self.state.model.rebuild(groups);
         }
     }

@@ -2,8 +2,8 @@
 
 use super::{Posterior, Visits, WeightModel};
 use crate::gp::posterior::weights::REBUILD_EVERY;
-use crate::score::{Basis, Change, FeatureTable, Moments, ScoreModel};
 use crate::linalg;
+use crate::score::{Basis, Change, FeatureTable, Moments, ScoreModel};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

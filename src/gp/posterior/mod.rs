@@ -5,9 +5,9 @@
 
 mod exact;
 mod features;
-mod visits;
 #[cfg(test)]
 mod tests;
+mod visits;
 mod weights;
 
 pub use exact::ExactPosterior;

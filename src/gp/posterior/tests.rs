@@ -28,7 +28,8 @@ fn dense(gram: &dyn GramSource, observed: &[(usize, f64)], ridge: f64) -> Vec<(f
     let n = gram.n_points();
     let mut system: Vec<Vec<f64>> = (0..t)
         .map(|i| {
-            let mut row: Vec<f64> = (0..t).map(|j| gram.entry(observed[i].0, observed[j].0) + if i == j { ridge } else { 0.0 }).collect();
+            let mut row: Vec<f64> =
+                (0..t).map(|j| gram.entry(observed[i].0, observed[j].0) + if i == j { ridge } else { 0.0 }).collect();
             row.push(observed[i].1);
             row.extend((0..n).map(|x| gram.entry(observed[i].0, x)));
             row
@@ -98,7 +99,10 @@ fn rows_say_what_an_observation_changed() {
             mean[x] += mean_step * p;
             variance[x] -= p * p;
             let exact = posterior.exact(x);
-            assert!((exact.mean - mean[x]).abs() < 1e-11 && (exact.variance - variance[x]).abs() < 1e-11, "round {round} point {x}");
+            assert!(
+                (exact.mean - mean[x]).abs() < 1e-11 && (exact.variance - variance[x]).abs() < 1e-11,
+                "round {round} point {x}"
+            );
         }
         posterior.screened();
     }
@@ -109,7 +113,10 @@ fn rows_say_what_an_observation_changed() {
 fn features_of_the_gram_matrix_give_the_exact_posterior() {
     // A linear kernel in two dimensions: its features are the coordinates.
     let points: Vec<[f64; 2]> = (0..15).map(|i| [0.1 * f64::from(i) - 0.7, libm::sin(f64::from(i))]).collect();
-    let gram = TableGram::new(15, (0..225).map(|e| points[e / 15][0] * points[e % 15][0] + points[e / 15][1] * points[e % 15][1]).collect());
+    let gram = TableGram::new(
+        15,
+        (0..225).map(|e| points[e / 15][0] * points[e % 15][0] + points[e / 15][1] * points[e % 15][1]).collect(),
+    );
     let table = FeatureTable { n_points: 15, n_features: 2, values: points.concat(), residual: vec![0.0; 15], kernel_error: 0.0 };
     let mut draws = stream();
     let mut exact = ExactPosterior::new(Arc::new(gram), 0.3);
@@ -157,7 +164,8 @@ fn state_survives_json_to_the_last_bit() {
         posterior.observe(draws.index(20), draws.normal());
     }
     let text = posterior.save().to_string();
-    let mut restored = ExactPosterior::restore(Arc::clone(&gram), serde_json::from_str(&text).expect("own JSON")).expect("own state");
+    let mut restored =
+        ExactPosterior::restore(Arc::clone(&gram), serde_json::from_str(&text).expect("own JSON")).expect("own state");
     for _ in 0..5 {
         assert_eq!(posterior.all_moments(), restored.all_moments());
         let (point, reward) = (draws.index(20), draws.normal());

@@ -41,8 +41,17 @@ impl WeightModel {
     /// A model with `n` coordinates (more can join) and `ridge > 0`.
     #[must_use]
     pub fn new(ridge: f64, n: usize) -> Self {
-        let mut model =
-            Self { ridge, n: 0, stride: 0, inverse: Vec::new(), theta: Vec::new(), direction: Vec::new(), gain: 0.0, reward_bound: 0.0, since_rebuild: 0 };
+        let mut model = Self {
+            ridge,
+            n: 0,
+            stride: 0,
+            inverse: Vec::new(),
+            theta: Vec::new(),
+            direction: Vec::new(),
+            gain: 0.0,
+            reward_bound: 0.0,
+            since_rebuild: 0,
+        };
         model.reserve(n);
         for _ in 0..n {
             model.join();

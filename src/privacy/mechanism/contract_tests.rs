@@ -4,12 +4,10 @@ use super::law::{empirical_epsilon, request, stream};
 use super::{MechanismEntry, duchi, gaussian, hybrid, laplace, none, piecewise, resolve_auto};
 use crate::privacy::{Event, Guarantee, Ledger, Raw, Reading, Refusal, Request, Signal};
 
-const ALL: [MechanismEntry; 6] =
-    [none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];
+const ALL: [MechanismEntry; 6] = [none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];
 
 /// Mechanism and words of the stream that one release takes.
-const WORDS: [(&str, u64); 6] =
-    [("none", 0), ("laplace", 1), ("duchi", 1), ("piecewise", 2), ("hybrid", 3), ("gaussian", 1)];
+const WORDS: [(&str, u64); 6] = [("none", 0), ("laplace", 1), ("duchi", 1), ("piecewise", 2), ("hybrid", 3), ("gaussian", 1)];
 
 fn private() -> impl Iterator<Item = MechanismEntry> {
     ALL.into_iter().filter(|entry| entry.name != "none")
@@ -21,8 +19,7 @@ fn refusal(entry: &MechanismEntry, request: &Request) -> Refusal {
 
 #[test]
 fn auto_names_a_mechanism() {
-    for (reading, name) in [(Reading::Printed, "laplace"), (Reading::Corrected, "laplace"), (Reading::Tight, "hybrid")]
-    {
+    for (reading, name) in [(Reading::Printed, "laplace"), (Reading::Corrected, "laplace"), (Reading::Tight, "hybrid")] {
         assert_eq!(resolve_auto(reading), name);
         assert!(ALL.iter().any(|entry| entry.name == name));
     }
@@ -35,20 +32,11 @@ fn what_is_claimed_is_delivered() {
         for reading in Reading::ALL {
             for epsilon in [1e-6, 1e-3, 0.1, 0.6, 0.61, 1.0, 4.0, 30.0, 700.0] {
                 let ledger = (entry.build)(&request(entry.name, reading, epsilon)).expect("a mechanism").ledger();
-                assert_eq!(
-                    ledger.guarantee,
-                    Guarantee::Holds,
-                    "{} {reading} {epsilon}: {}",
-                    entry.name,
-                    ledger.delivered
-                );
+                assert_eq!(ledger.guarantee, Guarantee::Holds, "{} {reading} {epsilon}: {}", entry.name, ledger.delivered);
                 let delivered = ledger.delivered_epsilon.expect("a bounded loss");
                 assert!((delivered - epsilon).abs() <= 1e-6 * epsilon, "{} {epsilon}: {delivered}", entry.name);
                 assert_eq!(ledger.epsilon, Some(epsilon));
-                assert_eq!(
-                    (ledger.mechanism.as_str(), ledger.reading, ledger.clip),
-                    (entry.name, reading, Some([-2.0, 2.0]))
-                );
+                assert_eq!((ledger.mechanism.as_str(), ledger.reading, ledger.clip), (entry.name, reading, Some([-2.0, 2.0])));
                 assert_eq!(ledger.provenance, "simulated: not a private release");
                 let text = serde_json::to_string(&ledger).expect("json");
                 assert_eq!(serde_json::from_str::<Ledger>(&text).expect("a ledger"), ledger);
@@ -79,8 +67,7 @@ fn worst_case_variances() {
         ("piecewise", [533.2, 21.22, 5.224, 1.228, 0.241], 3e-3),
         ("hybrid", [400.7, 16.67, 4.289, 1.042, 0.219], 3e-3),
     ];
-    let gaussian: [(f64, [f64; 5]); 2] =
-        [(1e-2, [364.0, 39.6, 14.1, 4.98, 1.79]), (1e-5, [3782.0, 198.0, 55.7, 15.9, 4.68])];
+    let gaussian: [(f64, [f64; 5]); 2] = [(1e-2, [364.0, 39.6, 14.1, 4.98, 1.79]), (1e-5, [3782.0, 198.0, 55.7, 15.9, 4.68])];
     let variance = |name: &str, epsilon: f64, delta: f64| {
         let mut request = request(name, Reading::Corrected, epsilon);
         request.clip = Some((-1.0, 1.0));
@@ -115,11 +102,7 @@ fn releases_are_unbiased_for_the_clipped_reward() {
                 let mut sum = 0.0;
                 for _ in 0..n {
                     let Signal::Reward(released) = *privatizer.release(Raw::seal(reward), &mut stream).value();
-                    assert!(
-                        built.output_bound().is_none_or(|bound| released.abs() <= bound),
-                        "{}: {released}",
-                        entry.name
-                    );
+                    assert!(built.output_bound().is_none_or(|bound| released.abs() <= bound), "{}: {released}", entry.name);
                     sum += released;
                 }
                 let error = libm::sqrt(built.noise_variance() / f64::from(n));
@@ -224,8 +207,5 @@ fn refusal_texts() {
     let large = refusal(&duchi::ENTRY, &Request { epsilon: Some(701.0), ..good("duchi") });
     assert_eq!(large.message, "`epsilon` is 7.01e2, beyond what mechanism `duchi` can resolve");
     let small = refusal(&laplace::ENTRY, &Request { epsilon: Some(1e-200), ..good("laplace") });
-    assert_eq!(
-        small.message,
-        "with `epsilon` = 1e-200 the noise of mechanism `laplace` is too large for double precision"
-    );
+    assert_eq!(small.message, "with `epsilon` = 1e-200 the noise of mechanism `laplace` is too large for double precision");
 }

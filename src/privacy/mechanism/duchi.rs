@@ -104,9 +104,8 @@ impl RewardMechanism for Duchi {
             epsilon: Some(self.epsilon),
             delta: None,
             clip: self.clip(),
-            calibration:
-                "output = ±(e^epsilon + 1)/(e^epsilon - 1) on rewards clipped and scaled to [-1, 1] [Duchi2018]"
-                    .to_owned(),
+            calibration: "output = ±(e^epsilon + 1)/(e^epsilon - 1) on rewards clipped and scaled to [-1, 1] [Duchi2018]"
+                .to_owned(),
             doubt: None,
             notes: Vec::new(),
         })

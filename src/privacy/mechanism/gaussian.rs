@@ -75,8 +75,7 @@ impl RewardMechanism for Gaussian {
             epsilon: Some(self.epsilon),
             delta: Some(self.delta),
             clip: self.clip(),
-            calibration: "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic Gaussian mechanism [BalleWang2018]"
-                .to_owned(),
+            calibration: "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic Gaussian mechanism [BalleWang2018]".to_owned(),
             doubt: None,
             notes: Vec::new(),
         })

@@ -53,11 +53,7 @@ impl Mixture {
     }
 
     fn respond(&self, input: f64, branch: f64, level: f64, place: f64) -> f64 {
-        if branch < self.density_share {
-            self.density.respond(input, level, place)
-        } else {
-            self.coin.respond(input, level)
-        }
+        if branch < self.density_share { self.density.respond(input, level, place) } else { self.coin.respond(input, level) }
     }
 
     fn output(&self) -> f64 {
@@ -81,8 +77,7 @@ struct Hybrid {
 /// with unbounded noise).
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let epsilon = exponential_epsilon(request)?;
-    let built =
-        Hybrid { reading: request.reading, epsilon, window: Window::of(request)?, mixture: Mixture::new(epsilon) };
+    let built = Hybrid { reading: request.reading, epsilon, window: Window::of(request)?, mixture: Mixture::new(epsilon) };
     representable(request, built.noise_variance())?;
     Ok(Arc::new(built))
 }
@@ -131,10 +126,9 @@ impl RewardMechanism for Hybrid {
             epsilon: Some(self.epsilon),
             delta: None,
             clip: self.clip(),
-            calibration:
-                "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
+            calibration: "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
                  on rewards clipped and scaled to [-1, 1] [Wang2019]"
-                    .to_owned(),
+                .to_owned(),
             doubt: None,
             notes: Vec::new(),
         })
@@ -159,16 +153,12 @@ mod tests {
     fn the_law_is_private_and_unbiased() {
         for epsilon in [0.1, 0.5, 0.7, 1.0, 2.0, 4.0] {
             let mixture = mixture(epsilon);
-            assert_private_and_unbiased(epsilon, mixture.worst_variance, |input| {
-                law(epsilon, mixture.density_share, input)
-            });
+            assert_private_and_unbiased(epsilon, mixture.worst_variance, |input| law(epsilon, mixture.density_share, input));
             assert!(1.9 * epsilon < worst_log_ratio(|input| law(2.0 * epsilon, 0.5, input)));
             for input in [-1.0, -0.3, 0.0, 0.8, 1.0] {
                 let branches = [0.0, 1.0 - f64::EPSILON];
-                let density =
-                    piecewise::tests::square(256, |level, place| mixture.respond(input, branches[0], level, place));
-                let coin =
-                    piecewise::tests::square(256, |level, place| mixture.respond(input, branches[1], level, place));
+                let density = piecewise::tests::square(256, |level, place| mixture.respond(input, branches[0], level, place));
+                let coin = piecewise::tests::square(256, |level, place| mixture.respond(input, branches[1], level, place));
                 let first = if mixture.density_share == 0.0 {
                     duchi::tests::law(epsilon, input)
                 } else {
@@ -184,9 +174,8 @@ mod tests {
     #[test]
     fn threshold_is_where_the_variances_meet() {
         let root = libm::sqrt(241.0);
-        let printed = libm::log(
-            (-5.0 + 2.0 * libm::cbrt(6353.0 - 405.0 * root) + 2.0 * libm::cbrt(6353.0 + 405.0 * root)) / 27.0,
-        );
+        let printed =
+            libm::log((-5.0 + 2.0 * libm::cbrt(6353.0 - 405.0 * root) + 2.0 * libm::cbrt(6353.0 + 405.0 * root)) / 27.0);
         assert!((threshold() - printed).abs() < 1e-13, "{} for {printed}", threshold());
         let (below, above) = (mixture(threshold()), mixture(threshold() * (1.0 + 1e-12)));
         assert_eq!(below.density_share, 0.0);

@@ -12,13 +12,7 @@ pub(super) fn request(mechanism: &str, reading: Reading, epsilon: f64) -> Reques
         epsilon: Some(epsilon),
         delta: Some(1e-5),
         clip: None,
-        facts: RewardFacts {
-            bound: 1.0,
-            noise_bound: Some(1.0),
-            range: None,
-            noise_variance: Some(1.0 / 3.0),
-            rounds: 1000,
-        },
+        facts: RewardFacts { bound: 1.0, noise_bound: Some(1.0), range: None, noise_variance: Some(1.0 / 3.0), rounds: 1000 },
     }
 }
 
@@ -53,11 +47,8 @@ impl Law {
     /// The integral of x^power, power 0, 1 or 2.
     fn moment(&self, power: i32) -> f64 {
         let atoms: f64 = self.atoms.iter().map(|&(x, p)| p * x.powi(power)).sum();
-        let pieces: f64 = self
-            .pieces
-            .iter()
-            .map(|&(a, b, d)| d * (b.powi(power + 1) - a.powi(power + 1)) / f64::from(power + 1))
-            .sum();
+        let pieces: f64 =
+            self.pieces.iter().map(|&(a, b, d)| d * (b.powi(power + 1) - a.powi(power + 1)) / f64::from(power + 1)).sum();
         atoms + pieces
     }
 

@@ -79,8 +79,7 @@ struct Piecewise {
 /// with unbounded noise).
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let epsilon = exponential_epsilon(request)?;
-    let built =
-        Piecewise { reading: request.reading, epsilon, window: Window::of(request)?, density: TwoLevel::new(epsilon) };
+    let built = Piecewise { reading: request.reading, epsilon, window: Window::of(request)?, density: TwoLevel::new(epsilon) };
     representable(request, built.noise_variance())?;
     Ok(Arc::new(built))
 }

@@ -7,12 +7,7 @@ const PAIRS: [(&str, &str, &str, &str); 7] = [
     ("mechanism/laplace.rs", include_str!("laplace.rs"), "laplace", LAPLACE),
     ("mechanism/window.rs", include_str!("window.rs"), "laplace", LAPLACE),
     ("mechanism/duchi.rs", include_str!("duchi.rs"), "duchi", include_str!("../../../docs/proofs/duchi.md")),
-    (
-        "mechanism/piecewise.rs",
-        include_str!("piecewise.rs"),
-        "piecewise",
-        include_str!("../../../docs/proofs/piecewise.md"),
-    ),
+    ("mechanism/piecewise.rs", include_str!("piecewise.rs"), "piecewise", include_str!("../../../docs/proofs/piecewise.md")),
     ("mechanism/hybrid.rs", include_str!("hybrid.rs"), "hybrid", include_str!("../../../docs/proofs/hybrid.md")),
     ("mechanism/gaussian.rs", include_str!("gaussian.rs"), "gaussian", GAUSSIAN),
     ("calibration.rs", include_str!("../calibration.rs"), "gaussian", GAUSSIAN),
@@ -32,9 +27,7 @@ fn proofs_are_about_the_present_code() {
     for (file, source, name, proof) in PAIRS {
         let line = format!("pins: src/privacy/{file} sha256 {}", pin(source));
         if !proof.lines().any(|found| found == line) {
-            stale.push(format!(
-                "source changed: re-read the proof docs/proofs/{name}.md, then update the pin to\n{line}"
-            ));
+            stale.push(format!("source changed: re-read the proof docs/proofs/{name}.md, then update the pin to\n{line}"));
         }
     }
     assert!(stale.is_empty(), "{}", stale.join("\n"));

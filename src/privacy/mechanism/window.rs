@@ -23,10 +23,7 @@ impl Window {
             return Self::between(lo, hi);
         }
         let Some(noise_bound) = facts.noise_bound else {
-            return Err(Self::unstated(
-                request,
-                "needs a bound on the reward, and the noise of this problem is unbounded",
-            ));
+            return Err(Self::unstated(request, "needs a bound on the reward, and the noise of this problem is unbounded"));
         };
         let reach = facts.bound + noise_bound;
         Self::between(-reach, reach)
@@ -99,8 +96,7 @@ pub(super) fn exponential_epsilon(request: &Request) -> Result<Epsilon, Refusal>
     if (LEAST_EPSILON..=GREATEST_EPSILON).contains(&epsilon.get()) {
         return Ok(epsilon);
     }
-    let message =
-        format!("`epsilon` is {:e}, beyond what mechanism `{}` can resolve", epsilon.get(), request.mechanism);
+    let message = format!("`epsilon` is {:e}, beyond what mechanism `{}` can resolve", epsilon.get(), request.mechanism);
     let hint = if epsilon.get() < 1.0 {
         "a smaller epsilon is no information"
     } else {
@@ -119,9 +115,7 @@ pub(super) fn representable(request: &Request, variance: f64) -> Result<(), Refu
     }
     let (size, towards) = if variance < 1.0 { ("small", "a smaller") } else { ("large", "a larger") };
     let epsilon = request.epsilon.unwrap_or(f64::NAN);
-    let message = format!(
-        "with `epsilon` = {epsilon:e} the noise of mechanism `{}` is too {size} for double precision",
-        request.mechanism
-    );
+    let message =
+        format!("with `epsilon` = {epsilon:e} the noise of mechanism `{}` is too {size} for double precision", request.mechanism);
     Err(Refusal::new("epsilon", message, format!("{towards} epsilon, or rewards in other units")))
 }

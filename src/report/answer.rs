@@ -1,0 +1,157 @@
+//! The answer in words: a short paragraph made of recorded numbers and of nothing else.
+
+use super::collect::{CellData, Run};
+use super::compare::{SweepPoint, best, paired, reference};
+use super::stats::Moments;
+use super::text::{plus_minus, short_key};
+
+/// Sweep points of which the paragraph speaks: the first and the last; the table has the others.
+const N_POINTS: usize = 2;
+/// Policies of which it speaks at each.
+const N_POLICIES: usize = 4;
+
+/// The paragraph.
+pub(super) fn answer(run: &Run, points: &[SweepPoint]) -> String {
+    let mut chosen: Vec<&SweepPoint> = points.first().into_iter().chain(points.get(1..).and_then(<[_]>::last)).collect();
+    chosen.truncate(N_POINTS);
+    let mut sentences: Vec<String> = chosen.iter().flat_map(|point| at_point(run, point)).collect();
+    if chosen.len() < points.len() {
+        let n_others = points.len() - chosen.len();
+        let points = if n_others == 1 { "sweep point" } else { "sweep points" };
+        sentences.push(format!("The table has the other {n_others} {points}."));
+    }
+    if run.manifest.trials < 2 {
+        sentences.push("One trial tells nothing about chance: no interval can be given.".to_owned());
+    }
+    sentences.extend(unprotected(run));
+    sentences.join(" ")
+}
+
+/// Who lost how much more than whom at a sweep point: one sentence for each policy compared with.
+fn at_point(run: &Run, point: &SweepPoint) -> Vec<String> {
+    let at = place(run, point);
+    let is_private = |cell_idx: &&usize| !run.cells[**cell_idx].is_not_private();
+    let mut pairs: Vec<(usize, usize)> = point
+        .cells
+        .iter()
+        .filter(is_private)
+        .filter_map(|&cell_idx| reference(run, point, cell_idx).map(|other| (other, cell_idx)))
+        .collect();
+    let against_open = !pairs.is_empty();
+    if let (false, Some(winner)) = (against_open, best(run, point)) {
+        pairs = point.cells.iter().filter(|&&other| other != winner).map(|&other| (winner, other)).collect();
+    }
+    pairs.truncate(N_POLICIES);
+    if pairs.is_empty() {
+        return means(run, point, &at).into_iter().collect();
+    }
+    let mut sentences: Vec<String> = Vec::new();
+    for group in pairs.chunk_by(|left, right| name(run, *left) == name(run, *right)) {
+        let other = name(run, group[0]);
+        let than = if against_open { format!("{other}, which is not private") } else { other.to_owned() };
+        let than = if other.is_empty() { "the same policy without privacy".to_owned() } else { than };
+        let clauses: Vec<String> =
+            group.iter().filter_map(|&(other, cell)| clause(&run.cells[cell], &run.cells[other])).collect();
+        if !clauses.is_empty() {
+            let compared = if at.is_empty() { "Compared" } else { "compared" };
+            sentences.push(format!("{at}{compared} with {than}, {}.", clauses.join("; ")));
+        }
+    }
+    sentences
+}
+
+/// "At epsilon = 0.5, dimension = 1, "; nothing where nothing is swept.
+fn place(run: &Run, point: &SweepPoint) -> String {
+    let keys = run.swept_keys();
+    let swept = run.cells[point.cells[0]].info.swept.iter();
+    let short: Vec<String> = swept.map(|(key, value)| format!("{} = {value}", short_key(key, &keys))).collect();
+    match (short.is_empty(), point.label.is_empty()) {
+        (false, _) => format!("At {}, ", short.join(", ")),
+        (true, false) => format!("On {}, ", point.label),
+        (true, true) => String::new(),
+    }
+}
+
+/// The policy that a pair compares with; empty where it is the same policy.
+fn name(run: &Run, (other, cell): (usize, usize)) -> &str {
+    let (other, cell) = (&run.cells[other].info.policy, &run.cells[cell].info.policy);
+    if other == cell { "" } else { other }
+}
+
+/// The means alone, where nothing can be compared or nothing is beyond chance.
+fn means(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
+    let said = |&cell_idx: &usize| {
+        let cell = &run.cells[cell_idx];
+        let moments = Moments::of(&cell.finals())?;
+        let regret = plus_minus(moments.mean, moments.half);
+        Some(format!("{} lost {regret} in {} rounds", cell.info.policy, cell.last_round))
+    };
+    let means: Vec<String> = point.cells.iter().take(N_POLICIES).filter_map(said).collect();
+    let verdict = if 1 < means.len() && 1 < run.manifest.trials { "; no policy is clearly the best" } else { "" };
+    (!means.is_empty()).then(|| format!("{at}{}{verdict}.", means.join(", ")))
+}
+
+/// One comparison, per thousand rounds.
+fn clause(cell: &CellData, other: &CellData) -> Option<String> {
+    let per_1000 = 1000.0 / f64::from(cell.last_round.max(1));
+    let gap = paired(cell, other)?;
+    let half = gap.half.map(|half| half * per_1000);
+    let policy = &cell.info.policy;
+    if half.is_some() && !gap.excludes_zero() {
+        let shown = plus_minus(gap.mean * per_1000, half).replace('-', "−");
+        return Some(format!("{policy} shows no difference beyond chance ({shown} per 1000 rounds)"));
+    }
+    let word = if gap.mean < 0.0 { "less" } else { "more" };
+    Some(format!("{policy} lost {} {word} per 1000 rounds", plus_minus(gap.mean.abs() * per_1000, half)))
+}
+
+/// Private runs whose guarantee does not hold are named, whatever the numbers say.
+fn unprotected(run: &Run) -> Option<String> {
+    let mut policies: Vec<&str> = Vec::new();
+    for cell in &run.cells {
+        let policy = cell.info.policy.as_str();
+        if cell.ledger_text("guarantee").starts_with("no guarantee") && !policies.contains(&policy) {
+            policies.push(policy);
+        }
+    }
+    let (last, others) = policies.split_last()?;
+    let names = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
+    Some(format!("The privacy claimed for {names} does not hold as calibrated here: see the ledger."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
+    use super::super::compare::sweep_points;
+    use super::*;
+
+    fn said(epsilons: &[f64], policies: &[Planted], n_trials: u32) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), epsilons, policies, n_trials);
+        let run = Run::read(folder.path()).expect("read");
+        answer(&run, &sweep_points(&run))
+    }
+
+    #[test]
+    fn the_price_of_privacy_is_said_per_thousand_rounds() {
+        // 60/epsilon more than the non-private policy in 400 rounds, the same luck in both.
+        assert_eq!(
+            said(&[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6),
+            "At epsilon = 0.5, compared with igp-ucb, which is not private, tgp-ucb lost 300 ± 0 more per 1000 rounds. \
+             At epsilon = 2, compared with igp-ucb, which is not private, tgp-ucb lost 75 ± 0 more per 1000 rounds. \
+             The table has the other 1 sweep point."
+        );
+    }
+
+    #[test]
+    fn ties_single_trials_and_broken_promises_are_said() {
+        let twin = Planted { policy: "twin", guarantee: "holds", ..OPEN };
+        assert!(said(&[1.0], &[twin, OPEN], 6).contains("twin shows no difference beyond chance (0 ± 0 per 1000 rounds)"));
+        let alone = Planted { guarantee: "no guarantee: the noise is too small", ..PRIVATE };
+        assert_eq!(
+            said(&[1.0], &[alone], 1),
+            "tgp-ucb lost 105 in 400 rounds. One trial tells nothing about chance: no interval can be given. \
+             The privacy claimed for tgp-ucb does not hold as calibrated here: see the ledger."
+        );
+    }
+}

@@ -1,0 +1,267 @@
+//! Reading a folder, part by part, into what the report needs.
+
+use super::curves::{Curve, CurveBuilder};
+use crate::error::Error;
+use crate::record::{CellInfo, Folder, Manifest, PartId, PartRows, read_part};
+use std::ops::Range;
+use std::path::Path;
+
+/// The last recorded round of one trial.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TrialEnd {
+    pub(super) trial: u32,
+    pub(super) cumulative: f64,
+    pub(super) simple: f64,
+    pub(super) recommended: f64,
+}
+
+/// One cell, reduced.
+#[derive(Clone, Debug)]
+pub(super) struct CellData {
+    pub(super) info: CellInfo,
+    /// In the order of trials.
+    pub(super) ends: Vec<TrialEnd>,
+    pub(super) last_round: u32,
+    pub(super) curve: Curve,
+    pub(super) exponent: Option<f64>,
+}
+
+impl CellData {
+    /// Final cumulative regret of each trial.
+    pub(super) fn finals(&self) -> Vec<f64> {
+        self.ends.iter().map(|end| end.cumulative).collect()
+    }
+
+    /// The value of a swept key.
+    pub(super) fn swept(&self, key: &str) -> Option<&crate::params::Scalar> {
+        self.info.swept.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    /// A text of the cell's ledger; empty where there is none.
+    pub(super) fn ledger_text(&self, key: &str) -> &str {
+        self.info.ledger.get(key).and_then(serde_json::Value::as_str).unwrap_or("")
+    }
+
+    /// Whether the cell claims no privacy at all.
+    pub(super) fn is_not_private(&self) -> bool {
+        self.ledger_text("guarantee") == "not private"
+    }
+}
+
+/// A whole run, reduced.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) manifest: Manifest,
+    pub(super) cells: Vec<CellData>,
+}
+
+impl Run {
+    /// Reads a folder.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] where parts are missing or cut short, [`Error::Corrupt`] where one is altered, and those of
+    /// [`Folder::existing`].
+    pub(super) fn read(out: &Path) -> Result<Self, Error> {
+        let (manifest, done) = Folder::existing(out)?;
+        let total = manifest.parts().count();
+        let n_missing = total - done.len();
+        if 0 < n_missing {
+            let first = manifest.parts().find(|id| !done.contains(id)).map_or(String::new(), |id| id.to_string());
+            let (noun, verb) = if n_missing == 1 { ("block", "is") } else { ("blocks", "are") };
+            return Err(Error::Incomplete {
+                done: done.len(),
+                total,
+                reason: format!("{n_missing} {noun} {verb} missing, the first is {first}"),
+                hint: "finish the run with the command that started it, or merge its shards; then report".to_owned(),
+            });
+        }
+        let cells = manifest.cells.iter().map(|info| cell(out, &manifest, info)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { manifest, cells })
+    }
+
+    /// Policies in order of first appearance.
+    pub(super) fn policies(&self) -> Vec<&str> {
+        let mut policies = Vec::new();
+        for cell in &self.cells {
+            if !policies.contains(&cell.info.policy.as_str()) {
+                policies.push(cell.info.policy.as_str());
+            }
+        }
+        policies
+    }
+
+    /// The swept keys, in order.
+    pub(super) fn swept_keys(&self) -> Vec<&str> {
+        self.cells.first().map_or(Vec::new(), |cell| cell.info.swept.iter().map(|(key, _)| key.as_str()).collect())
+    }
+}
+
+fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Error> {
+    let mut builder: Option<CurveBuilder> = None;
+    let mut ends = Vec::new();
+    let mut last_round = 0;
+    for block in 0..manifest.n_blocks {
+        let path = PartId { cell: info.cell, block }.path(out);
+        let (_, rows) = read_part(&path)?;
+        for range in trials(&rows) {
+            let rounds = &rows.round[range.clone()];
+            let builder = builder.get_or_insert_with(|| CurveBuilder::new(rounds));
+            if !builder.accepts(rounds) {
+                return Err(Error::Corrupt {
+                    path,
+                    problem: format!("has trial {} recorded at other rounds than trial 0", rows.trial[range.start]),
+                    hint: "delete the folder and run the sweep again".to_owned(),
+                });
+            }
+            builder.add(&rows.cumulative_regret[range.clone()]);
+            let at = range.end - 1;
+            last_round = rows.round[at];
+            ends.push(TrialEnd {
+                trial: rows.trial[at],
+                cumulative: rows.cumulative_regret[at],
+                simple: rows.simple_regret[at],
+                recommended: rows.recommended_regret[at],
+            });
+        }
+    }
+    let Some(builder) = builder else {
+        return Err(Error::Corrupt {
+            path: PartId { cell: info.cell, block: 0 }.path(out),
+            problem: "holds no rows".to_owned(),
+            hint: "delete the folder and run the sweep again".to_owned(),
+        });
+    };
+    let (curve, exponent) = builder.finish();
+    Ok(CellData { info: info.clone(), ends, last_round, curve, exponent })
+}
+
+/// Row ranges of the trials of a part.
+fn trials(rows: &PartRows) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let mut ranges = Vec::new();
+    for run in rows.trial.chunk_by(|left, right| left == right) {
+        ranges.push(start..start + run.len());
+        start += run.len();
+    }
+    ranges
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::params::Scalar;
+    use crate::record::{SCHEMA_VERSION, hash_text, write_part};
+    use serde_json::json;
+
+    /// One invented policy: final regret of trial `i` at the last round T is `level + luck(i)`, growing as a power.
+    pub(crate) struct Planted {
+        pub(crate) policy: &'static str,
+        pub(crate) guarantee: &'static str,
+        pub(crate) level: fn(f64) -> f64,
+        pub(crate) exponent: f64,
+    }
+
+    pub(crate) const PRIVATE: Planted =
+        Planted { policy: "tgp-ucb", guarantee: "holds", level: |epsilon| 40.0 + 60.0 / epsilon, exponent: 0.75 };
+    pub(crate) const OPEN: Planted = Planted { policy: "igp-ucb", guarantee: "not private", level: |_| 40.0, exponent: 0.5 };
+
+    /// The same luck for every policy: sums to zero over an even number of trials.
+    pub(crate) fn luck(trial: u32) -> f64 {
+        if trial.is_multiple_of(2) { 5.0 } else { -5.0 }
+    }
+
+    /// A finished folder: `epsilons` x `policies`, trials in blocks of 4, 400 rounds.
+    pub(crate) fn plant(out: &Path, epsilons: &[f64], policies: &[Planted], n_trials: u32) -> Manifest {
+        let n_rounds = 400_u32;
+        let mut cells = Vec::new();
+        for &epsilon in epsilons {
+            for planted in policies {
+                let swept =
+                    if epsilons.len() < 2 { Vec::new() } else { vec![("privacy.epsilon".to_owned(), Scalar::Float(epsilon))] };
+                let private = planted.guarantee != "not private";
+                cells.push(CellInfo {
+                    cell: cells.len() as u32,
+                    label: format!("{} · privacy.epsilon = {epsilon}", planted.policy),
+                    policy: planted.policy.to_owned(),
+                    environment: "rkhs".to_owned(),
+                    swept,
+                    resolved: json!({"ridge": 3.0}),
+                    ledger: json!({
+                        "mechanism": if private { "laplace" } else { "none" }, "reading": "tight",
+                        "protects": "one reward", "neighbours": "replace one", "event": "laplace of each reward",
+                        "epsilon": if private { json!(epsilon) } else { json!(null) }, "delta": 0.0,
+                        "claimed": "epsilon-local DP", "delivered": "epsilon-local DP",
+                        "guarantee": planted.guarantee, "clip": 1.0,
+                        "provenance": "simulated: not a private release", "notes": ["rewards are clipped to [-1, 1]"],
+                    }),
+                    facts: json!({"points": 100, "kernel": "matern 5/2 <lengthscale & co>", "optimum": 1.2345}),
+                });
+            }
+        }
+        let block = 4;
+        let manifest = Manifest {
+            schema_version: SCHEMA_VERSION,
+            program_version: "0.1.0".to_owned(),
+            spec_hash: hash_text("invented"),
+            spec_name: "invented <run>".to_owned(),
+            seed: "7".to_owned(),
+            environment_summary: "functions of an RKHS on a grid of 100 points".to_owned(),
+            trials: n_trials,
+            rounds: n_rounds,
+            block,
+            n_blocks: n_trials.div_ceil(block),
+            recorded: "every round".to_owned(),
+            backend: "cpu".to_owned(),
+            adapter: None,
+            cpu_features: vec!["avx2".to_owned()],
+            threads: 2,
+            shard: None,
+            spec_text: "seed = 7\n# a < b & c\n[privacy]\nepsilon = 1.0\n".to_owned(),
+            cells,
+            counters: json!({"repairs": 0}),
+        };
+        drop(Folder::open(out, &manifest).expect("fresh"));
+        for id in manifest.parts() {
+            let info = &manifest.cells[id.cell as usize];
+            let planted = &policies[id.cell as usize % policies.len()];
+            let epsilon = epsilons[id.cell as usize / policies.len()];
+            let mut rows = PartRows::default();
+            for trial in id.block * block..((id.block + 1) * block).min(n_trials) {
+                for round in 1..=n_rounds {
+                    let share = (f64::from(round) / f64::from(n_rounds)).powf(planted.exponent);
+                    rows.trial.push(trial);
+                    rows.round.push(round);
+                    rows.point.push(Some(1));
+                    rows.regret.push(0.1);
+                    rows.cumulative_regret.push(((planted.level)(epsilon) + luck(trial)) * share);
+                    rows.simple_regret.push(1.0 / f64::from(round));
+                    rows.recommended_regret.push(f64::NAN);
+                }
+            }
+            write_part(out, &manifest.spec_hash, id, info, &rows).expect("written");
+        }
+        manifest
+    }
+
+    #[test]
+    fn ends_are_those_planted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[1.0, 2.0], &[PRIVATE, OPEN], 6);
+        let run = Run::read(folder.path()).expect("read");
+        assert_eq!(run.policies(), ["tgp-ucb", "igp-ucb"]);
+        assert_eq!(run.swept_keys(), ["privacy.epsilon"]);
+        let cell = &run.cells[2];
+        assert_eq!((cell.ends.len(), cell.last_round), (6, 400));
+        assert_eq!(cell.finals(), [75.0, 65.0, 75.0, 65.0, 75.0, 65.0]);
+        assert!((cell.exponent.expect("fitted") - 0.75).abs() < 1e-9);
+    }
+
+    #[test]
+    fn missing_blocks_are_counted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[1.0], &[PRIVATE, OPEN], 6);
+        std::fs::remove_file(PartId { cell: 1, block: 0 }.path(folder.path())).expect("removed");
+        let error = Run::read(folder.path()).expect_err("incomplete").to_string();
+        assert!(error.contains("3 of 4 blocks are done; 1 block is missing, the first is cell 1 block 0"), "{error}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Sweep points, and policies compared on the same trials.
+
+use super::collect::{CellData, Run};
+use super::stats::Moments;
+use crate::params::Scalar;
+
+/// Difference of final cumulative regret, trial by trial.
+pub type Paired = Moments;
+
+/// The cells that differ in nothing but the policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepPoint {
+    /// `privacy.epsilon = 0.5, environment.domain.dimension = 2`; empty where nothing is swept.
+    pub label: String,
+    /// Indices of the cells, in canonical order.
+    pub cells: Vec<usize>,
+}
+
+/// The sweep points, in canonical order.
+pub(super) fn sweep_points(run: &Run) -> Vec<SweepPoint> {
+    let many_environments = run.cells.iter().any(|cell| cell.info.environment != run.cells[0].info.environment);
+    let mut points: Vec<SweepPoint> = Vec::new();
+    for (cell_idx, cell) in run.cells.iter().enumerate() {
+        let known = points.iter_mut().find(|point| {
+            let first = &run.cells[point.cells[0]];
+            first.info.swept == cell.info.swept && first.info.environment == cell.info.environment
+        });
+        match known {
+            Some(point) => point.cells.push(cell_idx),
+            None => points.push(SweepPoint { label: label(cell, many_environments), cells: vec![cell_idx] }),
+        }
+    }
+    points
+}
+
+fn label(cell: &CellData, many_environments: bool) -> String {
+    let keys = cell.info.swept.iter().map(|(key, value)| format!("{key} = {value}"));
+    let environment = many_environments.then(|| cell.info.environment.clone());
+    environment.into_iter().chain(keys).collect::<Vec<_>>().join(", ")
+}
+
+/// Final cumulative regret of `cell` minus that of `reference`, over the trials that both have.
+pub(super) fn paired(cell: &CellData, reference: &CellData) -> Option<Paired> {
+    let mut others = reference.ends.iter().peekable();
+    let mut differences = Vec::with_capacity(cell.ends.len());
+    for end in &cell.ends {
+        while others.next_if(|other| other.trial < end.trial).is_some() {}
+        if let Some(other) = others.next_if(|other| other.trial == end.trial) {
+            differences.push(end.cumulative - other.cumulative);
+        }
+    }
+    Moments::of(&differences)
+}
+
+/// The policy with the least mean regret at a sweep point, if its paired intervals against all others leave out zero.
+pub(super) fn best(run: &Run, point: &SweepPoint) -> Option<usize> {
+    let mean = |cell_idx: usize| Moments::of(&run.cells[cell_idx].finals()).map(|moments| moments.mean);
+    let least = point
+        .cells
+        .iter()
+        .copied()
+        .filter_map(|cell_idx| mean(cell_idx).map(|mean| (cell_idx, mean)))
+        .min_by(|left, right| left.1.total_cmp(&right.1))?
+        .0;
+    let clear =
+        |other: usize| paired(&run.cells[other], &run.cells[least]).is_some_and(|gap| 0.0 < gap.mean && gap.excludes_zero());
+    let mut others = point.cells.iter().copied().filter(|&other| other != least).peekable();
+    others.peek()?;
+    others.all(clear).then_some(least)
+}
+
+/// The cell without privacy that a private cell is to be compared with: same environment, same keys outside
+/// `privacy.`; the same policy first, then the same sweep point, then the first there is.
+pub(super) fn reference(run: &Run, point: &SweepPoint, cell_idx: usize) -> Option<usize> {
+    let cell = &run.cells[cell_idx];
+    let outside = |cell: &CellData| -> Vec<(String, Scalar)> {
+        cell.info.swept.iter().filter(|(key, _)| !key.starts_with("privacy.")).cloned().collect()
+    };
+    let fits = |other: &CellData| {
+        other.is_not_private() && other.info.environment == cell.info.environment && outside(other) == outside(cell)
+    };
+    let candidates: Vec<usize> = (0..run.cells.len()).filter(|&other| fits(&run.cells[other])).collect();
+    candidates
+        .iter()
+        .find(|&&other| run.cells[other].info.policy == cell.info.policy)
+        .or_else(|| candidates.iter().find(|other| point.cells.contains(other)))
+        .or_else(|| candidates.first())
+        .copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
+    use super::*;
+
+    #[test]
+    fn shared_luck_cancels() {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[1.0, 2.0], &[PRIVATE, OPEN], 6);
+        let run = Run::read(folder.path()).expect("read");
+        let points = sweep_points(&run);
+        assert_eq!(points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>(), ["privacy.epsilon = 1", "privacy.epsilon = 2"]);
+        let gap = paired(&run.cells[0], &run.cells[1]).expect("paired");
+        assert_eq!((gap.mean, gap.sd), (60.0, Some(0.0)));
+        assert_eq!(best(&run, &points[0]), Some(1));
+        assert_eq!(reference(&run, &points[1], 2), Some(3));
+    }
+
+    #[test]
+    fn a_tie_has_no_best() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let twin = Planted { policy: "twin", ..OPEN };
+        plant(folder.path(), &[1.0], &[twin, OPEN], 6);
+        let run = Run::read(folder.path()).expect("read");
+        let points = sweep_points(&run);
+        assert_eq!((points.len(), points[0].label.as_str()), (1, ""));
+        assert_eq!(best(&run, &points[0]), None);
+    }
+
+    #[test]
+    fn one_trial_has_no_best() {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[1.0], &[PRIVATE, OPEN], 1);
+        let run = Run::read(folder.path()).expect("read");
+        assert_eq!(best(&run, &sweep_points(&run)[0]), None);
+    }
+}

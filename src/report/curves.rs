@@ -1,0 +1,110 @@
+//! Regret against the round, of one cell: means of all recorded rounds, spreads of a few.
+
+use super::stats::{Moments, Quantiles, exponent};
+
+/// At most this many rounds of a cell are kept per trial.
+pub(super) const N_KEPT: usize = 200;
+
+/// Cumulative regret over trials at the kept rounds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Curve {
+    /// Kept rounds, ascending, the last one included.
+    pub(super) rounds: Vec<u32>,
+    /// One entry per kept round.
+    pub(super) moments: Vec<Option<Moments>>,
+    /// One entry per kept round.
+    pub(super) quantiles: Vec<Option<Quantiles>>,
+}
+
+/// Gathers trials one after the other.
+#[derive(Debug)]
+pub(super) struct CurveBuilder {
+    rounds: Vec<u32>,
+    sums: Vec<f64>,
+    kept: Vec<usize>,
+    values: Vec<Vec<f64>>,
+    n_trials: usize,
+}
+
+impl CurveBuilder {
+    /// For a cell whose trials are recorded at `rounds`.
+    pub(super) fn new(rounds: &[u32]) -> Self {
+        let kept = kept_rounds(rounds);
+        Self { rounds: rounds.to_vec(), sums: vec![0.0; rounds.len()], values: vec![Vec::new(); kept.len()], kept, n_trials: 0 }
+    }
+
+    /// Whether a trial was recorded at the same rounds as the first one.
+    pub(super) fn accepts(&self, rounds: &[u32]) -> bool {
+        self.rounds == rounds
+    }
+
+    /// Adds one trial's cumulative regret, one number per recorded round.
+    pub(super) fn add(&mut self, cumulative: &[f64]) {
+        self.n_trials += 1;
+        for (sum, value) in self.sums.iter_mut().zip(cumulative) {
+            *sum += value;
+        }
+        for (values, at) in self.values.iter_mut().zip(&self.kept) {
+            values.push(cumulative[*at]);
+        }
+    }
+
+    /// The curve and the fitted exponent.
+    pub(super) fn finish(self) -> (Curve, Option<f64>) {
+        let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.n_trials as f64).collect();
+        let curve = Curve {
+            rounds: self.kept.iter().map(|at| self.rounds[*at]).collect(),
+            moments: self.values.iter().map(|values| Moments::of(values)).collect(),
+            quantiles: self.values.iter().map(|values| Quantiles::of(values)).collect(),
+        };
+        (curve, exponent(&self.rounds, &means))
+    }
+}
+
+/// Indices of the rounds to keep: all of a few; else half of them evenly spaced and half evenly spaced in the
+/// logarithm, so that both kinds of axis are well covered.
+fn kept_rounds(rounds: &[u32]) -> Vec<usize> {
+    let n = rounds.len();
+    if n <= N_KEPT {
+        return (0..n).collect();
+    }
+    let half = N_KEPT / 2;
+    let (first, last) = (f64::from(rounds[0].max(1)), f64::from(rounds[n - 1].max(1)));
+    let mut kept: Vec<usize> = (0..half).map(|i| i * (n - 1) / (half - 1)).collect();
+    for i in 0..half {
+        let round = first * (last / first).powf(i as f64 / (half - 1) as f64);
+        kept.push(rounds.partition_point(|&known| f64::from(known) < round).min(n - 1));
+    }
+    kept.sort_unstable();
+    kept.dedup();
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_rounds_span_the_run() {
+        for n in [1_u32, 2, 200, 201, 5000, 100_000] {
+            let rounds: Vec<u32> = (1..=n).collect();
+            let kept = kept_rounds(&rounds);
+            assert!(kept.len() <= N_KEPT && kept.is_sorted(), "{n}");
+            assert_eq!((kept[0], *kept.last().expect("last")), (0, n as usize - 1));
+        }
+        assert!(kept_rounds(&[]).is_empty());
+    }
+
+    #[test]
+    fn means_and_exponent_come_from_all_rounds() {
+        let rounds: Vec<u32> = (1..=1000).collect();
+        let mut builder = CurveBuilder::new(&rounds);
+        for scale in [1.0, 3.0] {
+            builder.add(&rounds.iter().map(|&t| scale * f64::from(t).sqrt()).collect::<Vec<_>>());
+        }
+        assert!(builder.accepts(&rounds) && !builder.accepts(&rounds[1..]));
+        let (curve, exponent) = builder.finish();
+        assert_eq!(curve.moments.last().copied().flatten().expect("last").mean, 2.0 * 1000.0_f64.sqrt());
+        assert!((exponent.expect("fitted") - 0.5).abs() < 1e-12);
+    }
+}

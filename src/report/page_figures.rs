@@ -1,0 +1,62 @@
+//! Which figures the page has, in which files, with which captions.
+
+use super::canvas::Chart;
+use super::collect::Run;
+use super::compare::SweepPoint;
+use super::text::safe_name;
+use super::{plot_curves, plot_final};
+
+/// The two kinds of figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Group {
+    /// Final regret against a swept number.
+    Final,
+    /// Regret against the round.
+    Curves,
+}
+
+/// A figure before it is drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Planned {
+    pub(super) group: Group,
+    /// File name and chart.
+    pub(super) charts: Vec<(String, Chart)>,
+    pub(super) caption: String,
+}
+
+/// All figures, in the order of the page.
+pub(super) fn figures(run: &Run, points: &[SweepPoint]) -> Vec<Planned> {
+    let n_trials = run.manifest.trials;
+    let mut figures = Vec::new();
+    for (i, plot) in plot_final::plots(run).into_iter().enumerate() {
+        let bars = if n_trials < 2 { "One trial: no interval" } else { "Bars are 95 % Student-t intervals of the mean" };
+        let mut caption = format!(
+            "Final cumulative regret against {}. {}. {bars}; what else differs is in the legend.",
+            plot.key,
+            over(n_trials)
+        );
+        if 0 < plot.n_left_out {
+            caption +=
+                &format!(" The first {} lines are drawn; {} more are in summary.csv.", plot_final::N_LINES, plot.n_left_out);
+        }
+        let name = format!("final-{i}-{}.svg", safe_name(&plot.key));
+        figures.push(Planned { group: Group::Final, charts: vec![(name, plot.chart)], caption });
+    }
+    for (i, point) in points.iter().take(plot_curves::N_POINTS).enumerate() {
+        let band = if n_trials < 2 { "One trial: no band" } else { "The band is the 95 % Student-t interval of the mean" };
+        let at = plot_curves::at(point);
+        let at = if at.is_empty() { String::new() } else { format!(" {at}") };
+        let caption = format!(
+            "Cumulative regret against the round{at}, on linear (left) and logarithmic (right) axes. {}. {band}.",
+            over(n_trials)
+        );
+        let [linear, loglog] = plot_curves::charts(run, point);
+        let charts = vec![(format!("curves-p{i:03}-linear.svg"), linear), (format!("curves-p{i:03}-loglog.svg"), loglog)];
+        figures.push(Planned { group: Group::Curves, charts, caption });
+    }
+    figures
+}
+
+fn over(n_trials: u32) -> String {
+    if n_trials == 1 { "One trial".to_owned() } else { format!("Mean over {n_trials} trials") }
+}

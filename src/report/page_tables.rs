@@ -1,0 +1,249 @@
+//! The page's tables: results, ledger, facts.
+
+use super::collect::{CellData, Run};
+use super::compare::{SweepPoint, best};
+use super::stats::Moments;
+use super::summary::SummaryRow;
+use super::text::{escape, plus_minus, short, short_key};
+use serde_json::Value;
+
+/// Most distinct sets of facts shown side by side.
+const N_FACT_SETS: usize = 8;
+/// Most cells named in a row of the ledger.
+const N_NAMED: usize = 6;
+
+/// Sweep points down, policies across: mean final regret and half of its interval.
+pub(super) fn results(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String {
+    let (policies, keys) = (run.policies(), run.swept_keys());
+    let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
+    html += &key_headers(&keys);
+    if points.iter().any(|point| keys.is_empty() && !point.label.is_empty()) {
+        html += "<th>environment</th>";
+    }
+    for policy in &policies {
+        html += &format!("<th class=\"n\">{}</th>", escape(policy));
+    }
+    html += "</tr></thead><tbody>";
+    for point in points {
+        let winner = best(run, point);
+        html += "<tr>";
+        let swept = &rows[point.cells[0]].swept;
+        for (_, value) in swept {
+            html += &format!("<th scope=\"row\">{}</th>", escape(&value.to_string()));
+        }
+        if swept.is_empty() && !point.label.is_empty() {
+            html += &format!("<th scope=\"row\">{}</th>", escape(&point.label));
+        }
+        for policy in &policies {
+            let cell_idx = point.cells.iter().copied().find(|&cell_idx| run.cells[cell_idx].info.policy == *policy);
+            let text = cell_idx.and_then(|i| rows[i].final_regret).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
+            let is_best = winner.is_some() && winner == cell_idx;
+            let (class, mark) =
+                if is_best { ("n best", " <span title=\"least regret beyond chance\">★</span>") } else { ("n", "") };
+            html += &format!("<td class=\"{class}\">{}{mark}</td>", escape(&text).replace('-', "−"));
+        }
+        html += "</tr>";
+    }
+    html + "</tbody></table></div>"
+}
+
+/// Headers of the swept keys: short where that is enough, the whole key on hovering.
+fn key_headers(keys: &[&str]) -> String {
+    let header = |key: &&str| format!("<th title=\"{}\">{}</th>", escape(key), escape(short_key(key, keys)));
+    keys.iter().map(header).collect()
+}
+
+/// Every cell with its other numbers.
+pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
+    let titles = ["per round", "simple regret", "recommended", "less first policy", "exponent"];
+    let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
+    html += &key_headers(&run.swept_keys());
+    html += "<th>policy</th>";
+    html += &titles.map(|title| format!("<th class=\"n\">{title}</th>")).concat();
+    html += "</tr></thead><tbody>";
+    let both = |m: Option<Moments>| m.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
+    for row in rows {
+        html += "<tr>";
+        for (_, value) in &row.swept {
+            html += &format!("<th scope=\"row\">{}</th>", escape(&value.to_string()));
+        }
+        html += &format!("<th scope=\"row\">{}</th>", escape(&row.policy));
+        let numbers = [
+            both(row.average_regret),
+            both(row.simple_regret),
+            both(row.recommended_regret),
+            both(row.paired_difference),
+            row.regret_exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}")),
+        ];
+        html += &numbers.map(|text| format!("<td class=\"n\">{}</td>", escape(&text).replace('-', "−"))).concat();
+        html += "</tr>";
+    }
+    html + "</tbody></table></div>"
+}
+
+/// The cells that share a value of some field, in order of first appearance.
+fn distinct(run: &Run, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, Vec<&CellData>)> {
+    let mut groups: Vec<(&CellData, Vec<&CellData>)> = Vec::new();
+    for cell in &run.cells {
+        match groups.iter_mut().find(|(first, _)| field(first) == field(cell)) {
+            Some((_, cells)) => cells.push(cell),
+            None => groups.push((cell, vec![cell])),
+        }
+    }
+    groups
+}
+
+const LEDGER_COLUMNS: [(&str, &str); 11] = [
+    ("guarantee", "guarantee"),
+    ("epsilon", "ε"),
+    ("delta", "δ"),
+    ("mechanism", "mechanism"),
+    ("reading", "reading"),
+    ("protects", "protects"),
+    ("neighbours", "neighbours"),
+    ("claimed", "claimed"),
+    ("delivered", "delivered"),
+    ("clip", "clip"),
+    ("event", "event"),
+];
+
+/// One row per distinct ledger; a guarantee that does not hold stands out.
+pub(super) fn ledger(run: &Run) -> String {
+    let mut html = "<div class=\"scroll\"><table class=\"ledger\"><thead><tr><th>applies to</th>".to_owned();
+    for (_, title) in LEDGER_COLUMNS {
+        html += &format!("<th>{title}</th>");
+    }
+    html += "</tr></thead><tbody>";
+    let policies = run.policies();
+    let mut groups = distinct(run, |cell| &cell.info.ledger);
+    let common = groups.first().map(|(first, _)| notes_of(first));
+    let common = common.filter(|notes| notes != "–" && groups.iter().all(|(first, _)| notes_of(first) == *notes));
+    groups.sort_by_key(|(first, _)| policies.iter().position(|policy| *policy == first.info.policy));
+    for (first, cells) in groups {
+        html += &format!("<tr><th scope=\"row\">{}</th>", escape(&named(&cells)));
+        for (key, _) in LEDGER_COLUMNS {
+            let text = shown(first.info.ledger.get(key).unwrap_or(&Value::Null));
+            let cell = if key == "guarantee" { guarantee(&text) } else { escape(&text) };
+            html += &format!("<td>{cell}</td>");
+        }
+        html += "</tr>";
+        let notes = notes_of(first);
+        if notes != "–" && common.is_none() {
+            let n_columns = LEDGER_COLUMNS.len();
+            html += &format!("<tr class=\"notes\"><td></td><td colspan=\"{n_columns}\">{}</td></tr>", escape(&notes));
+        }
+    }
+    html += "</tbody></table></div>";
+    html + &common.map_or(String::new(), |notes| format!("<p>For all rows: {}.</p>", escape(notes.trim_end_matches('.'))))
+}
+
+fn notes_of(cell: &CellData) -> String {
+    shown(cell.info.ledger.get("notes").unwrap_or(&Value::Null))
+}
+
+/// Where the numbers come from, in the ledgers' own words.
+pub(super) fn provenance(run: &Run) -> String {
+    let mut known: Vec<&str> = Vec::new();
+    for cell in &run.cells {
+        let text = match cell.ledger_text("provenance") {
+            "" => "simulated: not a private release",
+            text => text,
+        };
+        if !known.contains(&text) {
+            known.push(text);
+        }
+    }
+    known.join("; ")
+}
+
+fn guarantee(text: &str) -> String {
+    let class = match text {
+        "holds" => "good",
+        _ if text.starts_with("no guarantee") => "bad",
+        _ => "plain",
+    };
+    format!("<span class=\"badge {class}\">{}</span>", escape(text))
+}
+
+fn named(cells: &[&CellData]) -> String {
+    let mut policies: Vec<&str> = cells.iter().map(|cell| cell.info.policy.as_str()).collect();
+    policies.dedup();
+    if policies.len() == 1 && 1 < cells.len() {
+        return format!("{} ({} cells)", policies[0], cells.len());
+    }
+    let mut text = cells.iter().take(N_NAMED).map(|cell| cell.info.label.as_str()).collect::<Vec<_>>().join("; ");
+    if N_NAMED < cells.len() {
+        text += &format!(" and {} more", cells.len() - N_NAMED);
+    }
+    text
+}
+
+/// Facts down, distinct sets of them across.
+pub(super) fn facts(run: &Run) -> String {
+    let groups = distinct(run, |cell| &cell.info.facts);
+    let shown_groups = &groups[..groups.len().min(N_FACT_SETS)];
+    let mut keys: Vec<&str> = Vec::new();
+    for (first, _) in shown_groups {
+        for key in first.info.facts.as_object().into_iter().flat_map(serde_json::Map::keys) {
+            if !keys.contains(&key.as_str()) {
+                keys.push(key);
+            }
+        }
+    }
+    if keys.is_empty() {
+        return "<p>The run recorded no facts about its problem.</p>".to_owned();
+    }
+    let mut html = "<div class=\"scroll\"><table class=\"facts\">".to_owned();
+    if 1 < groups.len() {
+        html += "<thead><tr><th></th>";
+        for (_, cells) in shown_groups {
+            html += &format!("<th class=\"n\">{}</th>", escape(&what_differs(run, cells)));
+        }
+        html += "</tr></thead>";
+    }
+    html += "<tbody>";
+    for key in keys {
+        html += &format!("<tr><th scope=\"row\">{}</th>", escape(&key.replace('_', " ")));
+        for (first, _) in shown_groups {
+            html += &format!("<td class=\"n\">{}</td>", escape(&shown(first.info.facts.get(key).unwrap_or(&Value::Null))));
+        }
+        html += "</tr>";
+    }
+    html += "</tbody></table></div>";
+    if N_FACT_SETS < groups.len() {
+        html += &format!("<p>{} more sets of facts are in manifest.json.</p>", groups.len() - N_FACT_SETS);
+    }
+    html
+}
+
+/// What sets a group of cells apart: the swept values (else the policies) that all of them and not all others have.
+fn what_differs(run: &Run, cells: &[&CellData]) -> String {
+    let keys = run.swept_keys();
+    let apart = cells[0].info.swept.iter().filter(|(key, value)| {
+        let has = |cell: &CellData| cell.swept(key) == Some(value);
+        cells.iter().all(|cell| has(cell)) && !run.cells.iter().all(has)
+    });
+    let mut words: Vec<String> = apart.map(|(key, value)| format!("{} = {value}", short_key(key, &keys))).collect();
+    if cells.iter().all(|cell| cell.info.policy == cells[0].info.policy) && 1 < run.policies().len() {
+        words.insert(0, cells[0].info.policy.clone());
+    }
+    if words.is_empty() { named(cells) } else { words.join(", ") }
+}
+
+/// A JSON value as a person reads it.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "–".to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Number(number) if number.is_f64() => short(number.as_f64().unwrap_or(f64::NAN)),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) if text.is_empty() => "–".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.is_empty() => "–".to_owned(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join("; "),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| format!("{key} {}", shown(value))).collect::<Vec<_>>().join(", ")
+        }
+    }
+}

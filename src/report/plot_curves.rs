@@ -1,0 +1,62 @@
+//! Regret against the round, one figure with two scales per sweep point; and the numbers behind it.
+
+use super::axis::Axis;
+use super::canvas::{Chart, Series};
+use super::collect::Run;
+use super::compare::SweepPoint;
+use super::text::number;
+
+/// At most this many sweep points are drawn.
+pub(super) const N_POINTS: usize = 12;
+
+/// Both scales of one sweep point.
+pub(super) fn charts(run: &Run, point: &SweepPoint) -> [Chart; 2] {
+    let policies = run.policies();
+    let series: Vec<Series> = point
+        .cells
+        .iter()
+        .map(|&cell_idx| {
+            let cell = &run.cells[cell_idx];
+            let policy_idx = policies.iter().position(|policy| *policy == cell.info.policy).unwrap_or(0);
+            let known = cell.curve.rounds.iter().zip(&cell.curve.moments).filter_map(|(round, m)| m.map(|m| (round, m)));
+            let (points, intervals) = known.map(|(round, m)| ((f64::from(*round), m.mean), m.low().zip(m.high()))).unzip();
+            Series { name: cell.info.policy.clone(), colour: policy_idx, dash: policy_idx, points, intervals, bars: false }
+        })
+        .collect();
+    [false, true].map(|logarithmic| {
+        let xs = series.iter().flat_map(|series| series.points.iter().map(|point| point.0));
+        let means = series.iter().flat_map(|series| series.points.iter().map(|point| point.1));
+        // A band that reaches down to zero must not stretch a logarithmic axis without end: means alone set its floor.
+        let ends = series.iter().flat_map(|series| series.intervals.iter().flatten());
+        let ends = ends.flat_map(|(low, high)| [if logarithmic { *high } else { *low }, *high]);
+        Chart {
+            title: format!("Cumulative regret against the round {}", at(point)),
+            x: Axis::holding("round", logarithmic, xs),
+            y: Axis::holding("cumulative regret", logarithmic, means.chain(ends)).with_air(0.03),
+            series: series.clone(),
+        }
+    })
+}
+
+/// "at privacy.epsilon = 1", or nothing where nothing is swept.
+pub(super) fn at(point: &SweepPoint) -> String {
+    if point.label.is_empty() { String::new() } else { format!("at {}", point.label) }
+}
+
+/// `plots/curves.csv`: mean, interval and quantiles of cumulative regret at the plotted rounds of all cells.
+pub(super) fn csv(run: &Run) -> String {
+    let mut text = "cell,policy,round,mean,ci95_low,ci95_high,q05,q25,q50,q75,q95\n".to_owned();
+    for cell in &run.cells {
+        let policy = cell.info.policy.replace(['"', ',', '\n', '\r'], " ");
+        for ((round, moments), quantiles) in cell.curve.rounds.iter().zip(&cell.curve.moments).zip(&cell.curve.quantiles) {
+            let mut fields = vec![cell.info.cell.to_string(), policy.clone(), round.to_string()];
+            let low_high = [moments.and_then(|m| m.low()), moments.and_then(|m| m.high())];
+            let numbers = [moments.map(|m| m.mean)].into_iter().chain(low_high);
+            let numbers = numbers.chain(quantiles.map_or([None; 5], |q| q.0.map(Some)));
+            fields.extend(numbers.map(|value| value.map_or(String::new(), number)));
+            text += &fields.join(",");
+            text.push('\n');
+        }
+    }
+    text
+}

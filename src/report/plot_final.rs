@@ -1,0 +1,110 @@
+//! Final regret against each swept number: one line per policy and per combination of the other keys.
+
+use super::axis::Axis;
+use super::canvas::{Chart, Series};
+use super::collect::{CellData, Run};
+use super::stats::Moments;
+use super::text::short_key;
+
+/// At most this many lines are drawn in one chart.
+pub(super) const N_LINES: usize = 12;
+
+/// A chart, and what its caption must add.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FinalPlot {
+    pub(super) key: String,
+    pub(super) chart: Chart,
+    /// Lines that there was no room for.
+    pub(super) n_left_out: usize,
+}
+
+/// The charts, in the order of the swept keys; keys that are not numbers or do not vary have none.
+pub(super) fn plots(run: &Run) -> Vec<FinalPlot> {
+    run.swept_keys().into_iter().filter_map(|key| plot(run, key)).collect()
+}
+
+fn plot(run: &Run, key: &str) -> Option<FinalPlot> {
+    let value = |cell: &CellData| cell.swept(key).and_then(crate::params::Scalar::as_f64).filter(|x| x.is_finite());
+    let values: Vec<f64> = run.cells.iter().map(value).collect::<Option<_>>()?;
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if high <= low {
+        return None;
+    }
+    let logarithmic = 0.0 < low && 10.0 * low <= high;
+
+    let policies = run.policies();
+    let mut combinations: Vec<String> = Vec::new();
+    let mut series: Vec<Series> = Vec::new();
+    for (cell, x) in run.cells.iter().zip(&values) {
+        let others = others(run, cell, key);
+        let combination_idx = combinations.iter().position(|known| *known == others).unwrap_or_else(|| {
+            combinations.push(others.clone());
+            combinations.len() - 1
+        });
+        let policy_idx = policies.iter().position(|policy| *policy == cell.info.policy).unwrap_or(0);
+        let name = if others.is_empty() { cell.info.policy.clone() } else { format!("{} · {others}", cell.info.policy) };
+        let line = match series.iter().position(|line| line.name == name) {
+            Some(at) => &mut series[at],
+            None => {
+                series.push(Series { name, colour: policy_idx, dash: combination_idx, bars: true, ..Series::default() });
+                series.last_mut()?
+            }
+        };
+        if let Some(moments) = Moments::of(&cell.finals()) {
+            line.points.push((*x, moments.mean));
+            line.intervals.push(moments.low().zip(moments.high()));
+        }
+    }
+    let n_left_out = series.len().saturating_sub(N_LINES);
+    series.truncate(N_LINES);
+    series.iter_mut().for_each(sort_by_x);
+
+    let ys = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
+    let ends = series.iter().flat_map(|line| line.intervals.iter().flatten().flat_map(|(low, high)| [*low, *high]));
+    let chart = Chart {
+        title: format!("Final cumulative regret against {key}"),
+        x: Axis::marking(key, logarithmic, &values).with_air(0.03),
+        y: Axis::holding("final cumulative regret", false, ys.chain(ends)).with_air(0.03),
+        series,
+    };
+    Some(FinalPlot { key: key.to_owned(), chart, n_left_out })
+}
+
+/// The other swept keys and their values: what tells lines of one policy apart.
+fn others(run: &Run, cell: &CellData, key: &str) -> String {
+    let keys = run.swept_keys();
+    let others = cell.info.swept.iter().filter(|(known, _)| known != key);
+    others.map(|(known, value)| format!("{} = {value}", short_key(known, &keys))).collect::<Vec<_>>().join(", ")
+}
+
+fn sort_by_x(line: &mut Series) {
+    let mut order: Vec<usize> = (0..line.points.len()).collect();
+    order.sort_by(|&left, &right| line.points[left].0.total_cmp(&line.points[right].0));
+    line.points = order.iter().map(|&i| line.points[i]).collect();
+    line.intervals = order.iter().map(|&i| line.intervals[i]).collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::collect::tests::{OPEN, PRIVATE, plant};
+    use super::*;
+
+    #[test]
+    fn one_line_per_policy_in_order_of_the_key() {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[4.0, 0.25, 1.0], &[PRIVATE, OPEN], 6);
+        let plots = plots(&Run::read(folder.path()).expect("read"));
+        assert_eq!(plots.len(), 1);
+        assert!(plots[0].chart.x.logarithmic);
+        let line = &plots[0].chart.series[0];
+        assert_eq!(line.points, [(0.25, 280.0), (1.0, 100.0), (4.0, 55.0)]);
+    }
+
+    #[test]
+    fn nothing_swept_has_no_plot() {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[1.0], &[PRIVATE], 1);
+        assert!(plots(&Run::read(folder.path()).expect("read")).is_empty());
+    }
+}

@@ -1,0 +1,158 @@
+//! Means, intervals, quantiles and one fitted slope.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Mean, spread and the 95 % interval of the mean. What needs two trials is `None` with one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Sample standard deviation (divisor n - 1).
+    pub sd: Option<f64>,
+    /// Standard error of the mean.
+    pub se: Option<f64>,
+    /// Half the width of the 95 % Student-t interval with n - 1 degrees of freedom.
+    pub half: Option<f64>,
+}
+
+impl Moments {
+    /// Of a sample, summed in its order. `None` for an empty sample or where the mean is not finite.
+    #[must_use]
+    pub fn of(sample: &[f64]) -> Option<Self> {
+        let n = sample.len();
+        let mean = sample.iter().sum::<f64>() / n as f64;
+        if !mean.is_finite() {
+            return None;
+        }
+        if n < 2 {
+            return Some(Self { mean, sd: None, se: None, half: None });
+        }
+        let squares: f64 = sample.iter().map(|x| (x - mean) * (x - mean)).sum();
+        let sd = (squares / (n - 1) as f64).sqrt();
+        let se = sd / (n as f64).sqrt();
+        Some(Self { mean, sd: Some(sd), se: Some(se), half: Some(t_975(n - 1) * se) })
+    }
+
+    /// Lower end of the 95 % interval.
+    #[must_use]
+    pub fn low(&self) -> Option<f64> {
+        self.half.map(|half| self.mean - half)
+    }
+
+    /// Upper end of the 95 % interval.
+    #[must_use]
+    pub fn high(&self) -> Option<f64> {
+        self.half.map(|half| self.mean + half)
+    }
+
+    /// Whether the 95 % interval leaves out zero; `false` where there is no interval.
+    #[must_use]
+    pub fn excludes_zero(&self) -> bool {
+        self.half.is_some_and(|half| half < self.mean.abs())
+    }
+}
+
+/// 5, 25, 50, 75 and 95 % quantiles, by linear interpolation between order statistics (type 7 of Hyndman and Fan).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantiles(pub [f64; 5]);
+
+impl Quantiles {
+    /// The levels.
+    pub const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
+
+    /// Of a sample; `None` where it is empty or holds a number that is not finite.
+    #[must_use]
+    pub fn of(sample: &[f64]) -> Option<Self> {
+        if sample.is_empty() || sample.iter().any(|x| !x.is_finite()) {
+            return None;
+        }
+        let mut sorted = sample.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        Some(Self(Self::LEVELS.map(|level| {
+            let at = level * (sorted.len() - 1) as f64;
+            let below = at.floor() as usize;
+            let above = (below + 1).min(sorted.len() - 1);
+            sorted[below] + (at - below as f64) * (sorted[above] - sorted[below])
+        })))
+    }
+
+    /// The median.
+    #[must_use]
+    pub fn median(&self) -> f64 {
+        self.0[2]
+    }
+}
+
+/// The 97.5 % quantile of Student's t, rounded to nine decimals so that it is the same number on every platform.
+pub(super) fn t_975(degrees: usize) -> f64 {
+    let quantile = StudentsT::new(0.0, 1.0, degrees as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975));
+    (quantile * 1e9).round() / 1e9
+}
+
+/// The exponent b of `regret ≈ a · round^b`: least squares of ln regret on ln round, over rounds from a tenth of the
+/// last on. `None` with fewer than three such rounds of positive regret.
+pub(super) fn exponent(rounds: &[u32], mean_regret: &[f64]) -> Option<f64> {
+    let last = f64::from(*rounds.last()?);
+    let logs: Vec<(f64, f64)> = rounds
+        .iter()
+        .zip(mean_regret)
+        .filter(|(round, regret)| last <= 10.0 * f64::from(**round) && 0.0 < **regret && regret.is_finite())
+        .map(|(round, regret)| (libm::log(f64::from(*round)), libm::log(*regret)))
+        .collect();
+    if logs.len() < 3 {
+        return None;
+    }
+    let n = logs.len() as f64;
+    let (x_mean, y_mean) = (logs.iter().map(|l| l.0).sum::<f64>() / n, logs.iter().map(|l| l.1).sum::<f64>() / n);
+    let above: f64 = logs.iter().map(|(x, y)| (x - x_mean) * (y - y_mean)).sum();
+    let below: f64 = logs.iter().map(|(x, _)| (x - x_mean) * (x - x_mean)).sum();
+    (0.0 < below).then_some(above / below)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t_quantiles_match_closed_forms_and_tables() {
+        // One degree is Cauchy: tan(pi (p - 1/2)); two degrees: (2p - 1) sqrt(2 / (4 p (1 - p))).
+        let p = 0.975_f64;
+        assert!((t_975(1) - (std::f64::consts::PI * (p - 0.5)).tan()).abs() < 1e-8);
+        assert!((t_975(2) - (2.0 * p - 1.0) * (2.0 / (4.0 * p * (1.0 - p))).sqrt()).abs() < 1e-8);
+        for (degrees, tabled) in [(4, 2.776_445_105), (9, 2.262_157_163), (49, 2.009_575_237), (999, 1.962_341_461)] {
+            assert!((t_975(degrees) - tabled).abs() < 2e-9, "{degrees}: {}", t_975(degrees));
+        }
+    }
+
+    #[test]
+    fn moments_of_a_small_sample() {
+        let m = Moments::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("a sample");
+        assert_eq!((m.mean, m.sd), (3.0, Some(2.5_f64.sqrt())));
+        assert!((m.half.expect("half") - 2.776_445_105 * (0.5_f64).sqrt()).abs() < 1e-8);
+        assert!(m.excludes_zero());
+        let one = Moments::of(&[7.0]).expect("one trial");
+        assert_eq!((one.mean, one.sd, one.low()), (7.0, None, None));
+        assert!(!one.excludes_zero());
+        assert_eq!(Moments::of(&[]), None);
+        assert_eq!(Moments::of(&[1.0, f64::NAN]), None);
+    }
+
+    #[test]
+    fn quantiles_interpolate() {
+        let q = Quantiles::of(&[4.0, 1.0, 3.0, 2.0, 5.0]).expect("a sample");
+        assert_eq!(q.0, [1.2, 2.0, 3.0, 4.0, 4.8]);
+        assert_eq!(Quantiles::of(&[2.0]).expect("one").0, [2.0; 5]);
+        assert_eq!(Quantiles::of(&[]), None);
+    }
+
+    #[test]
+    fn the_exponent_of_a_power_is_found() {
+        let rounds: Vec<u32> = (1..=1000).collect();
+        // The first tenth does not follow the law and must not count.
+        let regret: Vec<f64> = rounds.iter().map(|&t| if t < 100 { 1e6 } else { 3.0 * f64::from(t).powf(0.62) }).collect();
+        assert!((exponent(&rounds, &regret).expect("fitted") - 0.62).abs() < 1e-12);
+        assert_eq!(exponent(&[100, 1000], &[1.0, 2.0]), None);
+        assert_eq!(exponent(&[8, 9, 10], &[0.0, 0.0, 0.0]), None);
+        assert_eq!(exponent(&[], &[]), None);
+    }
+}

@@ -1,0 +1,188 @@
+//! `summary.csv`: one row per cell, from the parts alone.
+
+use super::collect::{CellData, Run};
+use super::compare::{Paired, SweepPoint, paired};
+use super::stats::{Moments, Quantiles};
+use super::text::number;
+use crate::error::Error;
+use crate::params::Scalar;
+use std::path::Path;
+
+/// One cell's numbers. `None` stands where too few trials or no finite values make a number meaningless.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SummaryRow {
+    /// The cell.
+    pub cell: u32,
+    /// Its policy.
+    pub policy: String,
+    /// Its environment.
+    pub environment: String,
+    /// Its swept keys.
+    pub swept: Vec<(String, Scalar)>,
+    /// Trials.
+    pub trials: usize,
+    /// Rounds of each trial.
+    pub rounds: u32,
+    /// Cumulative regret at the last round.
+    pub final_regret: Option<Moments>,
+    /// Its quantiles over trials.
+    pub final_quantiles: Option<Quantiles>,
+    /// Cumulative regret at the last round, per round.
+    pub average_regret: Option<Moments>,
+    /// Its quantiles over trials.
+    pub average_quantiles: Option<Quantiles>,
+    /// Simple regret at the last round.
+    pub simple_regret: Option<Moments>,
+    /// Its quantiles over trials.
+    pub simple_quantiles: Option<Quantiles>,
+    /// Regret of the recommended point at the last round.
+    pub recommended_regret: Option<Moments>,
+    /// Final cumulative regret less that of the first policy at the same sweep point, trial by trial; `None` for the
+    /// first policy itself.
+    pub paired_difference: Option<Paired>,
+    /// Fitted exponent of cumulative regret in the round.
+    pub regret_exponent: Option<f64>,
+}
+
+/// The rows, in the order of cells.
+pub(super) fn rows(run: &Run, points: &[SweepPoint]) -> Vec<SummaryRow> {
+    let first_of =
+        |cell_idx: usize| points.iter().find(|point| point.cells.contains(&cell_idx)).map_or(cell_idx, |point| point.cells[0]);
+    run.cells
+        .iter()
+        .enumerate()
+        .map(|(cell_idx, cell)| {
+            let first = first_of(cell_idx);
+            let gap = (first != cell_idx).then(|| paired(cell, &run.cells[first])).flatten();
+            row(cell, gap)
+        })
+        .collect()
+}
+
+fn row(cell: &CellData, paired_difference: Option<Paired>) -> SummaryRow {
+    let finals = cell.finals();
+    let averages: Vec<f64> = finals.iter().map(|regret| regret / f64::from(cell.last_round)).collect();
+    let simple: Vec<f64> = cell.ends.iter().map(|end| end.simple).collect();
+    let recommended: Vec<f64> = cell.ends.iter().map(|end| end.recommended).collect();
+    SummaryRow {
+        cell: cell.info.cell,
+        policy: cell.info.policy.clone(),
+        environment: cell.info.environment.clone(),
+        swept: cell.info.swept.clone(),
+        trials: cell.ends.len(),
+        rounds: cell.last_round,
+        final_regret: Moments::of(&finals),
+        final_quantiles: Quantiles::of(&finals),
+        average_regret: Moments::of(&averages),
+        average_quantiles: Quantiles::of(&averages),
+        simple_regret: Moments::of(&simple),
+        simple_quantiles: Quantiles::of(&simple),
+        recommended_regret: Moments::of(&recommended),
+        paired_difference,
+        regret_exponent: cell.exponent,
+    }
+}
+
+const QUANTILE_NAMES: [&str; 5] = ["q05", "q25", "q50", "q75", "q95"];
+
+/// The file's bytes.
+///
+/// # Errors
+/// [`Error::Io`] where the writer refuses, which memory does not.
+pub(super) fn csv(path: &Path, rows: &[SummaryRow]) -> Result<Vec<u8>, Error> {
+    let io = |source: csv::Error| Error::io("write the summary", path, source.into());
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(header(rows)).map_err(io)?;
+    for row in rows {
+        writer.write_record(record(row)).map_err(io)?;
+    }
+    writer.into_inner().map_err(|source| Error::io("write the summary", path, source.into_error()))
+}
+
+fn header(rows: &[SummaryRow]) -> Vec<String> {
+    let mut names: Vec<String> = ["cell", "policy", "environment"].map(str::to_owned).to_vec();
+    names.extend(rows.first().map_or(Vec::new(), |row| row.swept.iter().map(|(key, _)| key.clone()).collect()));
+    names.extend(["trials", "rounds"].map(str::to_owned));
+    let mut add = |quantity: &str, columns: &[&str]| {
+        names.extend(columns.iter().map(|column| format!("{quantity}_{column}")));
+    };
+    let full = ["mean", "sd", "se", "ci95_low", "ci95_high"];
+    add("final_regret", &full);
+    add("final_regret", &QUANTILE_NAMES);
+    add("average_regret", &["mean", "se"]);
+    add("average_regret", &QUANTILE_NAMES);
+    add("simple_regret", &full);
+    add("simple_regret", &["median"]);
+    add("recommended_regret", &["mean", "se"]);
+    add("paired_difference", &["mean", "se", "ci95_low", "ci95_high"]);
+    names.push("regret_exponent".to_owned());
+    names
+}
+
+fn record(row: &SummaryRow) -> Vec<String> {
+    let mut fields = vec![row.cell.to_string(), row.policy.clone(), row.environment.clone()];
+    fields.extend(row.swept.iter().map(|(_, value)| value.to_string()));
+    fields.extend([row.trials.to_string(), row.rounds.to_string()]);
+    let mut add = |values: &[Option<f64>]| {
+        fields.extend(values.iter().map(|value| value.filter(|x| x.is_finite()).map_or(String::new(), number)));
+    };
+    let full = |m: Option<Moments>| {
+        [m.map(|m| m.mean), m.and_then(|m| m.sd), m.and_then(|m| m.se), m.and_then(|m| m.low()), m.and_then(|m| m.high())]
+    };
+    let quantiles = |q: Option<Quantiles>| q.map_or([None; 5], |q| q.0.map(Some));
+    add(&full(row.final_regret));
+    add(&quantiles(row.final_quantiles));
+    add(&[row.average_regret.map(|m| m.mean), row.average_regret.and_then(|m| m.se)]);
+    add(&quantiles(row.average_quantiles));
+    add(&full(row.simple_regret));
+    add(&[row.simple_quantiles.map(|q| q.median())]);
+    add(&[row.recommended_regret.map(|m| m.mean), row.recommended_regret.and_then(|m| m.se)]);
+    let [mean, _, se, low, high] = full(row.paired_difference);
+    add(&[mean, se, low, high]);
+    add(&[row.regret_exponent]);
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::collect::tests::{OPEN, PRIVATE, plant};
+    use super::super::compare::sweep_points;
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn table(epsilons: &[f64], n_trials: u32) -> Vec<BTreeMap<String, String>> {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), epsilons, &[OPEN, PRIVATE], n_trials);
+        let run = Run::read(folder.path()).expect("read");
+        let bytes = csv(Path::new("x"), &rows(&run, &sweep_points(&run))).expect("csv");
+        let mut reader = csv::Reader::from_reader(bytes.as_slice());
+        reader.deserialize().map(|row| row.expect("row")).collect()
+    }
+
+    #[test]
+    fn numbers_are_those_planted() {
+        let rows = table(&[0.5, 2.0], 10);
+        assert_eq!(rows.len(), 4);
+        let (open, private) = (&rows[0], &rows[1]);
+        assert_eq!((open["final_regret_mean"].as_str(), open["paired_difference_mean"].as_str()), ("40", ""));
+        assert_eq!((private["final_regret_mean"].as_str(), private["privacy.epsilon"].as_str()), ("160", "0.5"));
+        assert_eq!((private["paired_difference_mean"].as_str(), private["paired_difference_ci95_low"].as_str()), ("120", "120"));
+        let get = |name: &str| private[name].parse::<f64>().expect("a number");
+        // Five trials at +5 and five at -5: sd² = 250/9, se = sd/sqrt(10), t(9) = 2.262157163.
+        let se = (250.0_f64 / 9.0 / 10.0).sqrt();
+        assert!((get("final_regret_se") - se).abs() < 1e-12);
+        assert!((get("final_regret_ci95_high") - (160.0 + 2.262_157_163 * se)).abs() < 1e-9);
+        assert!((get("regret_exponent") - 0.75).abs() < 1e-9);
+        assert_eq!((get("average_regret_mean"), get("final_regret_q05"), get("simple_regret_median")), (0.4, 155.0, 0.0025));
+        assert_eq!(private["recommended_regret_mean"], "");
+    }
+
+    #[test]
+    fn one_trial_has_empty_intervals() {
+        let rows = table(&[1.0], 1);
+        assert_eq!((rows[1]["final_regret_mean"].as_str(), rows[1]["trials"].as_str()), ("105", "1"));
+        for empty in ["final_regret_sd", "final_regret_se", "final_regret_ci95_low", "paired_difference_se"] {
+            assert_eq!(rows[1][empty], "", "{empty}");
+        }
+    }
+}

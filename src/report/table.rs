@@ -1,0 +1,104 @@
+//! The table for the terminal: plain text, aligned columns.
+
+use super::collect::Run;
+use super::compare::{SweepPoint, best};
+use super::summary::SummaryRow;
+use super::text::{plus_minus, short, short_key};
+
+/// Longest cell before it is cut.
+const WIDEST: usize = 28;
+
+/// One line per cell; the best policy of a sweep point is starred where that is beyond chance.
+pub(super) fn table(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String {
+    let keys = run.swept_keys();
+    let mut header: Vec<String> = keys.iter().map(|key| short_key(key, &keys).to_owned()).collect();
+    let n_left = header.len() + 1;
+    header.extend(["policy", "final regret", "per round", "simple", "less first policy"].map(str::to_owned));
+    let several = points.iter().any(|point| 1 < point.cells.len());
+    if !several {
+        header.pop();
+    }
+
+    let mut lines = vec![header];
+    let mut any_best = false;
+    for point in points {
+        let winner = best(run, point);
+        any_best |= winner.is_some();
+        for &cell_idx in &point.cells {
+            let row = &rows[cell_idx];
+            let star = if winner == Some(cell_idx) { " *" } else { "" };
+            let mut line: Vec<String> = row.swept.iter().map(|(_, value)| value.to_string()).collect();
+            line.push(format!("{}{star}", cut(&row.policy, WIDEST)));
+            line.push(row.final_regret.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half)));
+            line.push(row.average_regret.map_or("–".to_owned(), |m| short(m.mean)));
+            line.push(row.simple_regret.map_or("–".to_owned(), |m| short(m.mean)));
+            if several {
+                line.push(row.paired_difference.map_or(String::new(), |m| plus_minus(m.mean, m.half)));
+            }
+            lines.push(line.into_iter().map(|text| cut(&text, WIDEST + 2)).collect());
+        }
+    }
+    let mut text = aligned(&lines, n_left);
+    text += &format!("± is half of the 95 % interval over {} trials.", run.manifest.trials);
+    if any_best {
+        text += "\n* least regret: its paired 95 % interval to every other policy leaves out 0.";
+    } else if several {
+        text += " No policy is best beyond chance at any point.";
+    }
+    text.push('\n');
+    text
+}
+
+/// Columns side by side, the first `n_left` flush left and the others flush right.
+fn aligned(lines: &[Vec<String>], n_left: usize) -> String {
+    let n_columns = lines.first().map_or(0, Vec::len);
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..n_columns).map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let padded: Vec<String> = line
+            .iter()
+            .enumerate()
+            .map(|(i, cell)| (i, cell, widths[i]))
+            .map(|(i, cell, width)| if i < n_left { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+            .collect();
+        text += padded.join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn cut(text: &str, widest: usize) -> String {
+    if text.chars().count() <= widest {
+        return text.to_owned();
+    }
+    text.chars().take(widest - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::collect::tests::{OPEN, PRIVATE, plant};
+    use super::super::compare::sweep_points;
+    use super::super::summary::rows;
+    use super::*;
+
+    #[test]
+    fn columns_line_up_and_the_best_is_starred() {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[0.5, 2.0], &[PRIVATE, OPEN], 6);
+        let run = Run::read(folder.path()).expect("read");
+        let points = sweep_points(&run);
+        let text = table(&run, &points, &rows(&run, &points));
+        assert_eq!(
+            text,
+            "epsilon  policy     final regret  per round  simple  less first policy\n\
+             0.5      tgp-ucb     160.0 ± 5.7        0.4  0.0025\n\
+             0.5      igp-ucb *    40.0 ± 5.7        0.1  0.0025           -120 ± 0\n\
+             2        tgp-ucb      70.0 ± 5.7      0.175  0.0025\n\
+             2        igp-ucb *    40.0 ± 5.7        0.1  0.0025            -30 ± 0\n\
+             ± is half of the 95 % interval over 6 trials.\n\
+             * least regret: its paired 95 % interval to every other policy leaves out 0.\n"
+        );
+        assert!(text.lines().all(|line| line.chars().count() <= 100));
+    }
+}

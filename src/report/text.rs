@@ -1,0 +1,122 @@
+//! Numbers and names as people read them.
+
+/// Shortest text that reads back as the same number.
+pub(super) fn number(x: f64) -> String {
+    let text = format!("{x:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// About four significant digits.
+pub(super) fn short(x: f64) -> String {
+    if !x.is_finite() {
+        return "–".to_owned();
+    }
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    let magnitude = x.abs().log10().floor();
+    if !(-4.0..7.0).contains(&magnitude) {
+        return format!("{x:.2e}");
+    }
+    trim_zeros(&format!("{x:.*}", (3.0 - magnitude).clamp(0.0, 7.0) as usize))
+}
+
+/// `12.31 ± 0.43`: the half-width to two significant digits, the number to the same place.
+pub(super) fn plus_minus(x: f64, half: Option<f64>) -> String {
+    match half {
+        Some(half) if 0.0 < half && half.is_finite() => {
+            let magnitude = half.log10().floor();
+            if !(-6.0..7.0).contains(&magnitude) || 1e9 < x.abs() {
+                return format!("{x:.2e} ± {half:.1e}");
+            }
+            let n_decimals = (1.0 - magnitude).clamp(0.0, 7.0) as usize;
+            format!("{x:.n_decimals$} ± {half:.n_decimals$}")
+        }
+        Some(_) => format!("{} ± 0", short(x)),
+        None => short(x),
+    }
+}
+
+/// A tick of an axis whose ticks are `step` apart; `0` for ticks that are not evenly spaced.
+pub(super) fn tick(x: f64, step: f64) -> String {
+    let size = x.abs();
+    if size < step.abs() * 1e-9 || size == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-3..1e6).contains(&size) {
+        let text = format!("{x:.2e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        return format!("{}e{exponent}", trim_zeros(digits));
+    }
+    trim_zeros(&format!("{x:.6}"))
+}
+
+fn trim_zeros(text: &str) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text.to_owned() }
+}
+
+/// The last word of a dotted key, where no other key ends in it; else the whole key.
+pub(super) fn short_key<'k>(key: &'k str, all: &[&str]) -> &'k str {
+    let last = |key: &'k str| key.rsplit('.').next().unwrap_or(key);
+    let word = last(key);
+    let is_unique = all.iter().filter(|other| other.rsplit('.').next() == Some(word)).count() <= 1;
+    if is_unique { word } else { key }
+}
+
+/// Text made safe for HTML, in content and in quoted attributes.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// A file name made of a key: letters, digits and hyphens.
+pub(super) fn safe_name(key: &str) -> String {
+    let name: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+    name.chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_back() {
+        for x in [0.1, 1.0, 1e-300, 12345678.9, -0.0, 1.0 / 3.0, 1e22] {
+            assert_eq!(number(x).parse::<f64>().expect("a number").to_bits(), x.to_bits());
+        }
+        assert_eq!((number(40.0), number(0.5)), ("40".to_owned(), "0.5".to_owned()));
+    }
+
+    #[test]
+    fn people_see_few_digits() {
+        assert_eq!(
+            [short(1234.56), short(0.0123456), short(1.0), short(2.5e9), short(0.0)],
+            ["1235", "0.01235", "1", "2.50e9", "0"]
+        );
+        assert_eq!(plus_minus(12.3456, Some(0.4321)), "12.35 ± 0.43");
+        assert_eq!(plus_minus(1234.5, Some(56.0)), "1234 ± 56");
+        assert_eq!((plus_minus(3.0, None), plus_minus(3.0, Some(0.0))), ("3".to_owned(), "3 ± 0".to_owned()));
+        assert_eq!(
+            [tick(0.30000000000000004, 0.1), tick(2e6, 1e6), tick(1e-17, 0.1), tick(1000.0, 0.0)],
+            ["0.3", "2e6", "0", "1000"]
+        );
+    }
+
+    #[test]
+    fn keys_and_html() {
+        let keys = ["privacy.epsilon", "a.kind", "b.kind"];
+        assert_eq!((short_key(keys[0], &keys), short_key(keys[1], &keys)), ("epsilon", "a.kind"));
+        assert_eq!(escape("<a href='x'>&\""), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
+        assert_eq!(safe_name("policy[0].Ridge/.."), "policy-0--ridge---");
+    }
+}

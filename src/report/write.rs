@@ -1,0 +1,135 @@
+//! Making the report of a folder.
+
+use super::collect::Run;
+use super::compare::sweep_points;
+use super::page::{Figure, page};
+use super::summary::SummaryRow;
+use super::{page_figures, plot_curves, summary, table};
+use crate::error::Error;
+use crate::record::write_whole;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a report consists of.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// One row per cell.
+    pub summary: Vec<SummaryRow>,
+    /// The page.
+    pub report_path: PathBuf,
+    /// The summary's file.
+    pub summary_path: PathBuf,
+    /// The table for the terminal.
+    pub table: String,
+}
+
+/// Reads a finished folder and writes `summary.csv`, `plots/` and `report.html` into it.
+///
+/// # Errors
+/// [`Error::Incomplete`] where blocks are missing, [`Error::Corrupt`] where one cannot be read, [`Error::Folder`] where
+/// the folder is not one of results, [`Error::Io`] where the disk refuses.
+pub fn write_report(out: &Path) -> Result<Outcome, Error> {
+    let run = Run::read(out)?;
+    let points = sweep_points(&run);
+    let rows = summary::rows(&run, &points);
+    let summary_path = out.join("summary.csv");
+    write_whole(&summary_path, &summary::csv(&summary_path, &rows)?, "write the summary")?;
+
+    let plots = out.join("plots");
+    fs::create_dir_all(&plots).map_err(|source| Error::io("create the folder", &plots, source))?;
+    let figures = page_figures::figures(&run, &points);
+    let mut drawn = Vec::with_capacity(figures.len());
+    for figure in figures {
+        drawn.push(draw(&plots, figure)?);
+    }
+    write_whole(&plots.join("curves.csv"), plot_curves::csv(&run).as_bytes(), "write the curves")?;
+
+    let report_path = out.join("report.html");
+    write_whole(&report_path, page(&run, &points, &rows, &drawn).as_bytes(), "write the page")?;
+    let table = table::table(&run, &points, &rows);
+    Ok(Outcome { summary: rows, report_path, summary_path, table })
+}
+
+/// Draws the charts of a figure and writes each as a file.
+fn draw(plots: &Path, figure: page_figures::Planned) -> Result<Figure, Error> {
+    let mut svgs = Vec::with_capacity(figure.charts.len());
+    for (name, chart) in &figure.charts {
+        let path = plots.join(name);
+        let svg = chart.svg().map_err(|problem| Error::io("draw the plot", &path, std::io::Error::other(problem)))?;
+        write_whole(&path, svg.as_bytes(), "write the plot")?;
+        svgs.push(svg);
+    }
+    Ok(Figure { group: figure.group, svgs, caption: figure.caption })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
+    use super::*;
+
+    #[test]
+    fn a_report_is_whole_and_the_same_every_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[0.5, 2.0, 8.0], &[PRIVATE, OPEN], 6);
+        let outcome = write_report(folder.path()).expect("reported");
+        let page = fs::read_to_string(&outcome.report_path).expect("page");
+        let summary = fs::read(&outcome.summary_path).expect("summary");
+        for part in [
+            "invented &lt;run&gt;",
+            "matern 5/2 &lt;lengthscale &amp; co&gt;",
+            "# a &lt; b &amp; c",
+            "tgp-ucb lost 300 ± 0 more per 1000 rounds",
+            "simulated: not a private release",
+            "Mean over 6 trials",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("<script") && !page.contains("<run>") && !page.contains("http://localhost"));
+        assert_eq!(page.matches("<svg ").count(), page.matches("</svg>").count());
+        assert_eq!(page.matches("<svg ").count(), 7);
+        let mut names: Vec<String> = fs::read_dir(folder.path().join("plots"))
+            .expect("plots")
+            .map(|entry| entry.expect("entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            [
+                "curves-p000-linear.svg",
+                "curves-p000-loglog.svg",
+                "curves-p001-linear.svg",
+                "curves-p001-loglog.svg",
+                "curves-p002-linear.svg",
+                "curves-p002-loglog.svg",
+                "curves.csv",
+                "final-0-privacy-epsilon.svg",
+            ]
+        );
+        let again = write_report(folder.path()).expect("reported again");
+        assert_eq!(fs::read(&again.summary_path).expect("summary"), summary);
+        assert_eq!(fs::read_to_string(&again.report_path).expect("page"), page);
+    }
+
+    #[test]
+    fn the_summary_knows_nothing_of_the_machine() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut manifest = plant(folder.path(), &[0.5, 2.0], &[PRIVATE, OPEN], 6);
+        let first = fs::read(write_report(folder.path()).expect("reported").summary_path).expect("summary");
+        manifest.backend = "gpu".to_owned();
+        manifest.threads = 64;
+        manifest.save(folder.path()).expect("saved");
+        let second = fs::read(write_report(folder.path()).expect("reported").summary_path).expect("summary");
+        assert_eq!(first, second);
+    }
+
+    #[test]
+    fn one_policy_one_trial_one_point_works() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let broken = Planted { guarantee: "no guarantee: the noise is too small", ..PRIVATE };
+        plant(folder.path(), &[1.0], &[broken], 1);
+        let outcome = write_report(folder.path()).expect("reported");
+        assert_eq!(outcome.summary[0].final_regret.expect("mean").half, None);
+        let page = fs::read_to_string(outcome.report_path).expect("page");
+        assert!(page.contains("no guarantee: the noise is too small") && !page.contains("NaN"));
+    }
+}
