@@ -3,6 +3,7 @@
 //! [`WeightModel`] is the mathematics in coordinates; [`ExactPosterior`] takes its coordinates in the span of the points
 //! visited (Gram columns, any kernel, any domain size), [`FeaturePosterior`] from a shared feature table.
 
+mod contract;
 mod exact;
 mod features;
 #[cfg(test)]
@@ -10,39 +11,8 @@ mod tests;
 mod visits;
 mod weights;
 
-pub use exact::ExactPosterior;
+pub use contract::Posterior;
+pub use exact::{ExactPosterior, SPAN_TOLERANCE};
 pub use features::FeaturePosterior;
 pub use visits::Visits;
-pub use weights::{Observed, WeightModel};
-
-use crate::score::{Basis, Change, Moments, ScoreModel};
-
-/// A posterior over a finite domain that a policy can hold, whatever its form.
-pub trait Posterior: ScoreModel {
-    /// Adds one observation of `point`.
-    fn observe(&mut self, point: usize, reward: f64);
-
-    /// What the last observation changed, for a backend; `Rebuild` if more than one observation came since
-    /// [`Posterior::screened`].
-    fn change(&self) -> Change<'_>;
-
-    /// Says that a backend has taken the change.
-    fn screened(&mut self);
-
-    /// Realised information gain `½ ln det(I + K_t / ridge)` of the observations so far.
-    fn information_gain(&self) -> f64;
-
-    /// The points visited, with counts and sums of rewards.
-    fn visits(&self) -> &Visits;
-
-    /// The basis that a backend opens for this posterior.
-    fn basis(&self) -> Basis;
-
-    /// The state as plain data (see [`crate::gp::posterior`]), to be given back to the form's own `restore`.
-    fn save(&self) -> serde_json::Value;
-
-    /// Posterior mean and variance of every point of the domain.
-    fn all_moments(&self) -> Vec<Moments> {
-        (0..self.basis().n_points()).map(|point| self.exact(point)).collect()
-    }
-}
+pub use weights::{Observed, REBUILD_EVERY, WeightModel};

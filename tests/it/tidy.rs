@@ -1,0 +1,187 @@
+//! Rules of the house that a program can read: who imports whom, what `mod.rs` may hold, whose business what is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms, lowest first, each with the rooms it may import from.
+const ROOMS: [(&str, &[&str]); 16] = [
+    ("error", &[]),
+    ("rng", &[]),
+    ("score", &[]),
+    ("linalg", &[]),
+    ("params", &["error"]),
+    ("gp", &["error", "rng", "params", "score", "linalg"]),
+    ("privacy", &["error", "rng", "params"]),
+    ("env", &["error", "rng", "params", "score", "linalg", "gp", "privacy"]),
+    ("policy", &["error", "rng", "params", "score", "linalg", "gp", "privacy"]),
+    ("registry", &["error", "params", "gp", "privacy", "env", "policy"]),
+    ("spec", &["error", "params", "privacy", "env", "policy", "registry"]),
+    ("backend", &["error", "score", "linalg"]),
+    ("engine", &["error", "rng", "score", "privacy", "env", "policy", "spec", "backend"]),
+    ("record", &["error", "params"]),
+    ("report", &["error", "params", "record"]),
+    ("cli", &["error", "params", "privacy", "env", "registry", "spec", "backend", "engine", "record", "report"]),
+];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All Rust files below a folder, with their text.
+fn sources(folder: &str) -> BTreeMap<PathBuf, String> {
+    fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
+        for entry in fs::read_dir(folder).expect("a folder of the repository").map(|entry| entry.expect("an entry").path()) {
+            if entry.is_dir() {
+                walk(&entry, found);
+            } else if entry.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&entry).expect("a source file");
+                found.insert(entry, text);
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(&root().join(folder), &mut found);
+    found
+}
+
+fn room_of(path: &Path) -> Option<String> {
+    let relative = path.strip_prefix(root().join("src")).ok()?;
+    (1 < relative.components().count()).then(|| relative.components().next().map(|room| room.as_os_str().to_string_lossy().into_owned()))?
+}
+
+/// The text before the first test module: what ships.
+fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // Files of tests alone are declared under `#[cfg(test)]` in their `mod.rs`.
+    if ["tests.rs", "contract_tests.rs", "law.rs", "pins.rs"].contains(&name.as_str()) || name.ends_with("_tests.rs") {
+        return "";
+    }
+    text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)
+}
+
+/// Code without line comments, line by line.
+fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")).map(|(i, line)| (i + 1, line))
+}
+
+/// Rooms named by `crate::ROOM` in a piece of code.
+fn imported(text: &str) -> Vec<(usize, String)> {
+    code_lines(text)
+        .flat_map(|(number, line)| {
+            line.match_indices("crate::")
+                .filter_map(move |(at, _)| {
+                    let rest = &line[at + 7..];
+                    let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                    // `crate::{record, report}` names several.
+                    if name.is_empty() {
+                        let inside = rest.trim_start_matches('{').split('}').next().unwrap_or("");
+                        return Some(inside.split(',').map(|part| part.trim().split("::").next().unwrap_or("").to_owned()).collect::<Vec<_>>());
+                    }
+                    Some(vec![name])
+                })
+                .flatten()
+                .map(move |room| (number, room))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn layer_faults(sources: &BTreeMap<PathBuf, String>) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (path, text) in sources {
+        let Some(room) = room_of(path) else { continue };
+        let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
+            faults.push(format!("room `{room}` is not in the table"));
+            continue;
+        };
+        for (line, target) in imported(shipped(path, text)) {
+            if target != room && !allowed.contains(&target.as_str()) && ROOMS.iter().any(|(name, _)| *name == target) {
+                faults.push(format!("{}:{line}: `{room}` imports from `{target}`", path.display()));
+            }
+        }
+    }
+    faults
+}
+
+#[test]
+fn rooms_import_only_from_lower_rooms() {
+    let faults = layer_faults(&sources("src"));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_planted_import_is_caught() {
+    let planted = |room: &str, line: &str| layer_faults(&BTreeMap::from([(root().join(format!("src/{room}/planted.rs")), line.to_owned())])).len();
+    assert_eq!(planted("policy", "use crate::env::Instance;"), 1);
+    assert_eq!(planted("backend", "use crate::{policy::Policy, score};"), 1);
+    assert_eq!(planted("gp", "fn f() { crate::privacy::price(); }"), 1);
+    assert_eq!(planted("attic", ""), 1);
+    assert_eq!(planted("policy", "// use crate::env::Instance;\nuse crate::gp::Points;"), 0);
+}
+
+/// Each rule: what must not stand in shipped code, where it may, and why.
+const FORBIDDEN: [(&[&str], &[&str], &str); 8] = [
+    (&[".unwrap()"], &[], "what a user can cause is an error, not a panic"),
+    (&["todo!(", "unimplemented!("], &[], "no stubs"),
+    (&["Pcg64"], &["rng"], "only `rng` makes simulation generators"),
+    (&["println!", "print!("], &["cli"], "only the command line prints"),
+    (&[".exp()", ".ln()", ".powf(", ".powi(", ".sin()", ".cos()", ".tan()", ".ln_1p()", ".exp_m1()", ".log10()", ".cbrt()"], &["report", "cli"], "transcendental functions of recorded numbers come from libm"),
+    (&["mul_add"], &[], "no fused operations: their bits depend on the processor"),
+    (&["HashMap", "HashSet"], &[], "iteration order would not be reproducible"),
+    (&["SystemTime", "thread_rng", "getrandom"], &[], "no clock and no entropy in results"),
+];
+
+#[test]
+fn forbidden_words_stay_where_they_belong() {
+    let mut faults = Vec::new();
+    for (path, text) in sources("src") {
+        let room = room_of(&path).unwrap_or_default();
+        for (words, rooms, why) in FORBIDDEN {
+            if rooms.contains(&room.as_str()) {
+                continue;
+            }
+            for (number, line) in code_lines(shipped(&path, &text)) {
+                for word in words.iter().filter(|word| line.contains(*word)) {
+                    // `eprintln!` contains `println!`: it is for messages of the command line alone as well.
+                    faults.push(format!("{}:{number}: `{word}`: {why}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn every_file_says_what_it_is_and_stays_small() {
+    let mut faults = Vec::new();
+    for (path, text) in sources("src").into_iter().chain(sources("tests")).chain(sources("examples")).chain(sources("benches")) {
+        if !text.starts_with("//!") {
+            faults.push(format!("{} has no module doc", path.display()));
+        }
+        if 500 < text.lines().count() {
+            faults.push(format!("{} is longer than 500 lines", path.display()));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn mod_files_only_declare() {
+    let mut faults = Vec::new();
+    for (path, text) in sources("src").into_iter().filter(|(path, _)| path.ends_with("mod.rs")) {
+        for word in ["fn ", "struct ", "enum ", "trait ", "impl ", "const ", "static "] {
+            if let Some((number, _)) = code_lines(&text).find(|(_, line)| line.trim_start().trim_start_matches("pub ").starts_with(word)) {
+                faults.push(format!("{}:{number}: a `mod.rs` declares modules and does nothing else", path.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_architecture_page_names_every_room() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let missing: Vec<&str> = ROOMS.iter().map(|(room, _)| *room).filter(|room| !page.contains(&format!("`{room}`"))).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md does not mention {missing:?}");
+}
