@@ -5,7 +5,6 @@ use super::progress::Progress;
 use super::source::SpecArgs;
 use crate::backend::{Backend, Counters, Cpu};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Shard, Stop, Unit};
-use crate::env::DataFolder;
 use crate::error::{Diagnostic, Error};
 use crate::record::{self, CellInfo, Folder, Manifest, PartId, PartRows};
 use crate::report;
@@ -103,7 +102,8 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
     let pool = pool
         .build()
         .map_err(|problem| Error::input(Diagnostic::new(format!("cannot start threads: {problem}")).hint("lower `--threads`")))?;
-    let cells = pool.install(|| cell_infos(sweep, &data, backend.as_ref()))?;
+    let preparation = Preparation::new(sweep, &data, backend.as_ref());
+    let cells = cell_infos(sweep, &preparation)?;
     let mut manifest = manifest(sweep, cells, backend.as_ref(), pool.current_num_threads(), args.shard);
     let opened = Folder::open(&out, &manifest)?;
     let units = engine::units(sweep, args.shard);
@@ -125,7 +125,7 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
     let progress = Progress::new(total, args.quiet);
     let recorder = Recorder { out: &out, manifest: &manifest, sweep, progress: &progress };
     let options = Options { batch: args.batch, shard: args.shard };
-    let tally = pool.install(|| engine::run(sweep, &data, backend.as_ref(), options, &done, &STOP, &recorder));
+    let tally = pool.install(|| engine::run(sweep, &preparation, options, &done, &STOP, &recorder));
     progress.finish();
     let tally = tally?;
     if 0 < tally.counters.violations {
@@ -161,8 +161,7 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
     Ok(())
 }
 
-fn cell_infos(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend) -> Result<Vec<CellInfo>, Error> {
-    let preparation = Preparation::new(sweep, data, backend);
+fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, Error> {
     let mut cells = sweep
         .cells
         .iter()

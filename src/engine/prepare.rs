@@ -1,25 +1,42 @@
 //! From a cell's plan to what its trials share: environment, tables, prepared basis.
+//!
+//! Cells that differ in budget or mechanism share all of it, so the last few environments are kept with the feature tables
+//! and prepared bases that were made over them.
 
 use crate::backend::{Backend, Domain};
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::Error;
-use crate::policy::{Policy, PolicyMaker, Problem, ReleasedFacts, Setting};
+use crate::policy::{Policy, PolicyMaker, Problem, ReleasedFacts, Setting, TableCache};
 use crate::privacy::{Ledger, RewardMechanism};
 use crate::rng::Streams;
-use crate::score::Basis;
+use crate::score::{Basis, FeatureTable};
 use crate::spec::{CellPlan, Sweep};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Makes cells ready. Cells of one environment share it: the last few are kept.
+/// Environments kept at a time.
+const KEPT: usize = 8;
+
+/// Makes cells ready.
 pub struct Preparation<'a> {
     sweep: &'a Sweep,
     data: &'a DataFolder,
     backend: &'a dyn Backend,
-    environments: Mutex<Vec<(String, Arc<dyn Environment>)>>,
+    kept: Mutex<Vec<Arc<Kept>>>,
 }
 
-/// Environments kept at a time: units of neighbouring cells run side by side.
-const KEPT: usize = 4;
+/// An environment with what was made over it.
+struct Kept {
+    key: String,
+    streams: Streams,
+    /// Built by whoever comes first; the others wait.
+    environment: Mutex<Option<Arc<dyn Environment>>>,
+    tables: Arc<TableCache>,
+    domains: Mutex<Vec<TableDomain>>,
+    first_trial: Mutex<Option<Instance>>,
+}
+
+/// A feature table with its prepared basis.
+type TableDomain = (Arc<FeatureTable>, Arc<dyn Domain>);
 
 /// A cell made ready.
 pub struct ReadyCell {
@@ -54,24 +71,46 @@ pub struct ReadyTrial {
     pub policy: Box<dyn Policy>,
 }
 
+/// Locks whatever a panicking thread may have left: every guarded value is whole between statements.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl<'a> Preparation<'a> {
     /// Prepares cells of this sweep.
     pub fn new(sweep: &'a Sweep, data: &'a DataFolder, backend: &'a dyn Backend) -> Self {
-        Self { sweep, data, backend, environments: Mutex::new(Vec::new()) }
+        Self { sweep, data, backend, kept: Mutex::new(Vec::new()) }
     }
 
-    fn environment(&self, plan: &CellPlan, streams: &Streams) -> Result<Arc<dyn Environment>, Error> {
-        // The lock is held while building: neighbours that need the same environment wait for it instead of building it twice.
-        let mut kept = self.environments.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some((_, environment)) = kept.iter().find(|(key, _)| *key == plan.environment_key) {
-            return Ok(Arc::clone(environment));
+    fn kept(&self, plan: &CellPlan) -> Arc<Kept> {
+        let mut kept = lock(&self.kept);
+        if let Some(found) = kept.iter().find(|kept| kept.key == plan.environment_key) {
+            return Arc::clone(found);
         }
-        let context = BuildContext { streams, data: self.data, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
-        let environment = plan.environment_plan.build(&context)?;
         if KEPT <= kept.len() {
             kept.remove(0);
         }
-        kept.push((plan.environment_key.clone(), Arc::clone(&environment)));
+        let new = Arc::new(Kept {
+            key: plan.environment_key.clone(),
+            streams: Streams::new(self.sweep.seed, plan.environment.as_str()),
+            environment: Mutex::new(None),
+            tables: Arc::new(TableCache::default()),
+            domains: Mutex::new(Vec::new()),
+            first_trial: Mutex::new(None),
+        });
+        kept.push(Arc::clone(&new));
+        new
+    }
+
+    fn environment(&self, plan: &CellPlan, kept: &Kept) -> Result<Arc<dyn Environment>, Error> {
+        let mut slot = lock(&kept.environment);
+        if let Some(environment) = slot.as_ref() {
+            return Ok(Arc::clone(environment));
+        }
+        let context =
+            BuildContext { streams: &kept.streams, data: self.data, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
+        let environment = plan.environment_plan.build(&context)?;
+        *slot = Some(Arc::clone(&environment));
         Ok(environment)
     }
 
@@ -80,23 +119,41 @@ impl<'a> Preparation<'a> {
     /// # Errors
     /// Whatever the environment, the policy or the backend refuses.
     pub fn cell(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
-        let streams = Streams::new(self.sweep.seed, plan.environment.as_str());
-        let environment = self.environment(plan, &streams)?;
+        self.ready(plan, &self.kept(plan))
+    }
+
+    fn ready(&self, plan: &CellPlan, kept: &Kept) -> Result<ReadyCell, Error> {
+        let environment = self.environment(plan, kept)?;
         let problem = Problem {
             gram: Arc::clone(environment.gram()),
             points: environment.points().cloned(),
             kernel: environment.kernel().cloned(),
             rounds: plan.rounds,
-            streams: streams.clone(),
+            streams: kept.streams.clone(),
             memory_bytes: self.sweep.memory_bytes,
+            tables: Arc::clone(&kept.tables),
         };
         let maker = plan.policy_plan.prepare(&problem)?;
-        let basis = maker.basis();
-        if let Some(basis) = &basis {
-            self.allow_trial(basis, plan.rounds)?;
+        let domain = match maker.basis() {
+            Some(basis) => {
+                self.allow_trial(&basis, plan.rounds)?;
+                Some(self.domain(&basis, kept)?)
+            }
+            None => None,
+        };
+        Ok(ReadyCell { plan: plan.clone(), environment, maker, domain, streams: kept.streams.clone() })
+    }
+
+    /// The prepared basis; one for each feature table.
+    fn domain(&self, basis: &Basis, kept: &Kept) -> Result<Arc<dyn Domain>, Error> {
+        let Basis::Table(table) = basis else { return self.backend.prepare(basis) };
+        let mut domains = lock(&kept.domains);
+        if let Some((_, domain)) = domains.iter().find(|(known, _)| Arc::ptr_eq(known, table)) {
+            return Ok(Arc::clone(domain));
         }
-        let domain = basis.map(|basis| self.backend.prepare(&basis)).transpose()?;
-        Ok(ReadyCell { plan: plan.clone(), environment, maker, domain, streams })
+        let domain = self.backend.prepare(basis)?;
+        domains.push((Arc::clone(table), Arc::clone(&domain)));
+        Ok(domain)
     }
 
     /// Refuses a trial that would need more memory than the spec allows: screens, Gram columns, the K x K state.
@@ -114,9 +171,8 @@ impl<'a> Preparation<'a> {
                 8.0 * (3.0 * n + columns + 2.5 * k * k)
             }
         };
-        let context =
-            BuildContext { streams: &Streams::new(0, ""), data: self.data, rounds, memory_bytes: self.sweep.memory_bytes };
-        context.allow(
+        BuildContext::allow_bytes(
+            self.sweep.memory_bytes,
             &format!("one trial on {n:.0} points over {rounds} rounds"),
             needs,
             "lower `rounds` or the domain's points, or give the policy `features`",
@@ -128,8 +184,14 @@ impl<'a> Preparation<'a> {
     /// # Errors
     /// As [`Preparation::cell`], or whatever the first trial refuses.
     pub fn facts(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
-        let cell = self.cell(plan)?;
-        let trial = cell.trial(0)?;
+        let kept = self.kept(plan);
+        let cell = self.ready(plan, &kept)?;
+        let mut first = lock(&kept.first_trial);
+        let instance = match first.as_ref() {
+            Some(instance) => instance.clone(),
+            None => first.insert(cell.environment.draw(0)?).clone(),
+        };
+        let trial = cell.with(instance)?;
         Ok(CellFacts { ledger: trial.mechanism.ledger(), facts: cell.environment.facts() })
     }
 }
@@ -140,7 +202,10 @@ impl ReadyCell {
     /// # Errors
     /// A function that does not suit, a refused mechanism, a width without a constant it needs.
     pub fn trial(&self, trial: u64) -> Result<ReadyTrial, Error> {
-        let instance = self.environment.draw(trial)?;
+        self.with(self.environment.draw(trial)?)
+    }
+
+    fn with(&self, instance: Instance) -> Result<ReadyTrial, Error> {
         let mechanism = self.plan.privacy.mechanism(instance.facts())?;
         let released = ReleasedFacts::of(mechanism.as_ref(), instance.facts());
         let setting = Setting { facts: instance.facts().clone(), released };

@@ -3,8 +3,7 @@
 use super::lockstep::batch;
 use super::observer::{Observer, Rows, Stop, Unit};
 use super::prepare::Preparation;
-use crate::backend::{Backend, Counters};
-use crate::env::DataFolder;
+use crate::backend::Counters;
 use crate::error::{Diagnostic, Error};
 use crate::spec::Sweep;
 use rayon::prelude::*;
@@ -74,8 +73,7 @@ pub fn units(sweep: &Sweep, shard: Option<Shard>) -> Vec<Unit> {
 /// The first failure; units finished before it have been handed to the observer.
 pub fn run(
     sweep: &Sweep,
-    data: &DataFolder,
-    backend: &dyn Backend,
+    preparation: &Preparation<'_>,
     options: Options,
     done: &BTreeSet<Unit>,
     stop: &Stop,
@@ -84,8 +82,7 @@ pub fn run(
     let all = units(sweep, options.shard);
     let open: Vec<Unit> = all.iter().copied().filter(|unit| !done.contains(unit)).collect();
     let tally = Mutex::new(Tally { skipped: all.len() - open.len(), ..Tally::default() });
-    let preparation = Preparation::new(sweep, data, backend);
-    let job = Job { sweep, preparation: &preparation, options, stop, observer };
+    let job = Job { sweep, preparation, options, stop, observer };
     // One unit at a time from the front of the list: what is under way when a run is killed is what is lost.
     let outcome = open.into_par_iter().with_max_len(1).try_for_each(|unit| {
         if stop.asked() {

@@ -41,13 +41,21 @@ impl BuildContext<'_> {
     /// # Errors
     /// [`Error::TooLarge`].
     pub fn allow(&self, what: &str, needs_bytes: f64, hint: &str) -> Result<(), Error> {
-        if needs_bytes <= self.memory_bytes {
+        Self::allow_bytes(self.memory_bytes, what, needs_bytes, hint)
+    }
+
+    /// As [`BuildContext::allow`], with the limit given.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub fn allow_bytes(limit_bytes: f64, what: &str, needs_bytes: f64, hint: &str) -> Result<(), Error> {
+        if needs_bytes <= limit_bytes {
             return Ok(());
         }
         Err(Error::TooLarge {
             what: what.to_owned(),
             needs_bytes,
-            limit_bytes: self.memory_bytes,
+            limit_bytes,
             hint: format!("{hint}, or raise `limits.memory_gib`"),
         })
     }

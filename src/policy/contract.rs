@@ -7,7 +7,8 @@ use crate::params::Args;
 use crate::privacy::{Released, RewardFacts, RewardMechanism, Signal};
 use crate::rng::{Stream, Streams};
 use crate::score::{Basis, Change, FeatureTable, GramSource, ScoreModel};
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a policy plays next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,6 +70,29 @@ pub struct Problem {
     pub streams: Streams,
     /// Most bytes that one shared table may take.
     pub memory_bytes: f64,
+    /// Feature tables already built over this problem.
+    pub tables: Arc<TableCache>,
+}
+
+/// Feature tables of one problem, by what they were built from.
+#[derive(Debug, Default)]
+pub struct TableCache(Mutex<Vec<(String, Arc<FeatureTable>)>>);
+
+impl TableCache {
+    /// The table built earlier by an equal plan, else a new one. Whoever comes while it is built waits.
+    ///
+    /// # Errors
+    /// As [`FeaturesPlan::build`].
+    pub fn table(&self, plan: &dyn FeaturesPlan, problem: &Problem) -> Result<Arc<FeatureTable>, Error> {
+        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = format!("{plan:?}");
+        if let Some((_, table)) = tables.iter().find(|(known, _)| *known == key) {
+            return Ok(Arc::clone(table));
+        }
+        let table = Arc::new(plan.build(problem)?);
+        tables.push((key, Arc::clone(&table)));
+        Ok(table)
+    }
 }
 
 /// What a policy may know of a trial: public constants of the problem and of the mechanism.
@@ -140,8 +164,8 @@ pub trait Parts {
     fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>>;
 }
 
-/// A feature map as read from a spec.
-pub trait FeaturesPlan: Send + Sync {
+/// A feature map as read from a spec. Its `Debug` text tells plans apart: equal texts build equal tables.
+pub trait FeaturesPlan: Send + Sync + fmt::Debug {
     /// Features of every point of the problem's domain.
     ///
     /// # Errors

@@ -38,7 +38,7 @@ impl PosteriorPlan {
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedPosterior, Error> {
         Ok(match self {
             Self::Exact => PreparedPosterior::Exact(Arc::clone(&problem.gram)),
-            Self::Features(plan) => PreparedPosterior::Features(Arc::new(plan.build(problem)?)),
+            Self::Features(plan) => PreparedPosterior::Features(problem.tables.table(plan.as_ref(), problem)?),
         })
     }
 }

@@ -21,7 +21,13 @@ fn page() -> String {
             page.push_str("\n| key | accepts | default | meaning |\n|---|---|---|---|\n");
             for key in keys {
                 let default = key.default.as_deref().map_or_else(String::new, |default| default.replace('|', "\\|"));
-                let _ = writeln!(page, "| `{}` | {} | {default} | {} |", key.path, key.accepts.replace('|', "\\|"), key.doc.replace('|', "\\|"));
+                let _ = writeln!(
+                    page,
+                    "| `{}` | {} | {default} | {} |",
+                    key.path,
+                    key.accepts.replace('|', "\\|"),
+                    key.doc.replace('|', "\\|")
+                );
             }
         }
     }

@@ -47,7 +47,8 @@ fn sources(folder: &str) -> BTreeMap<PathBuf, String> {
 
 fn room_of(path: &Path) -> Option<String> {
     let relative = path.strip_prefix(root().join("src")).ok()?;
-    (1 < relative.components().count()).then(|| relative.components().next().map(|room| room.as_os_str().to_string_lossy().into_owned()))?
+    (1 < relative.components().count())
+        .then(|| relative.components().next().map(|room| room.as_os_str().to_string_lossy().into_owned()))?
 }
 
 /// The text before the first test module: what ships.
@@ -70,17 +71,19 @@ fn imported(text: &str) -> Vec<(usize, String)> {
     code_lines(text)
         .flat_map(|(number, line)| {
             line.match_indices("crate::")
-                .filter_map(move |(at, _)| {
+                .flat_map(move |(at, _)| {
                     let rest = &line[at + 7..];
                     let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
                     // `crate::{record, report}` names several.
                     if name.is_empty() {
                         let inside = rest.trim_start_matches('{').split('}').next().unwrap_or("");
-                        return Some(inside.split(',').map(|part| part.trim().split("::").next().unwrap_or("").to_owned()).collect::<Vec<_>>());
+                        return inside
+                            .split(',')
+                            .map(|part| part.trim().split("::").next().unwrap_or("").to_owned())
+                            .collect::<Vec<_>>();
                     }
-                    Some(vec![name])
+                    vec![name]
                 })
-                .flatten()
                 .map(move |room| (number, room))
                 .collect::<Vec<_>>()
         })
@@ -112,7 +115,9 @@ fn rooms_import_only_from_lower_rooms() {
 
 #[test]
 fn a_planted_import_is_caught() {
-    let planted = |room: &str, line: &str| layer_faults(&BTreeMap::from([(root().join(format!("src/{room}/planted.rs")), line.to_owned())])).len();
+    let planted = |room: &str, line: &str| {
+        layer_faults(&BTreeMap::from([(root().join(format!("src/{room}/planted.rs")), line.to_owned())])).len()
+    };
     assert_eq!(planted("policy", "use crate::env::Instance;"), 1);
     assert_eq!(planted("backend", "use crate::{policy::Policy, score};"), 1);
     assert_eq!(planted("gp", "fn f() { crate::privacy::price(); }"), 1);
@@ -126,7 +131,11 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 8] = [
     (&["todo!(", "unimplemented!("], &[], "no stubs"),
     (&["Pcg64"], &["rng"], "only `rng` makes simulation generators"),
     (&["println!", "print!("], &["cli"], "only the command line prints"),
-    (&[".exp()", ".ln()", ".powf(", ".powi(", ".sin()", ".cos()", ".tan()", ".ln_1p()", ".exp_m1()", ".log10()", ".cbrt()"], &["report", "cli"], "transcendental functions of recorded numbers come from libm"),
+    (
+        &[".exp()", ".ln()", ".powf(", ".powi(", ".sin()", ".cos()", ".tan()", ".ln_1p()", ".exp_m1()", ".log10()", ".cbrt()"],
+        &["report", "cli"],
+        "transcendental functions of recorded numbers come from libm",
+    ),
     (&["mul_add"], &[], "no fused operations: their bits depend on the processor"),
     (&["HashMap", "HashSet"], &[], "iteration order would not be reproducible"),
     (&["SystemTime", "thread_rng", "getrandom"], &[], "no clock and no entropy in results"),
@@ -171,7 +180,9 @@ fn mod_files_only_declare() {
     let mut faults = Vec::new();
     for (path, text) in sources("src").into_iter().filter(|(path, _)| path.ends_with("mod.rs")) {
         for word in ["fn ", "struct ", "enum ", "trait ", "impl ", "const ", "static "] {
-            if let Some((number, _)) = code_lines(&text).find(|(_, line)| line.trim_start().trim_start_matches("pub ").starts_with(word)) {
+            if let Some((number, _)) =
+                code_lines(&text).find(|(_, line)| line.trim_start().trim_start_matches("pub ").starts_with(word))
+            {
                 faults.push(format!("{}:{number}: a `mod.rs` declares modules and does nothing else", path.display()));
             }
         }
