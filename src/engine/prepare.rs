@@ -192,7 +192,13 @@ impl<'a> Preparation<'a> {
             None => first.insert(cell.environment.draw(0)?).clone(),
         };
         let trial = cell.with(instance)?;
-        Ok(CellFacts { ledger: trial.mechanism.ledger(), facts: cell.environment.facts() })
+        let mut ledger = trial.mechanism.ledger();
+        if ledger.epsilon.is_some() && !trial.instance.bound_stated() {
+            ledger.notes.push(
+                "B is taken from each trial's own function and treated as public; numbers here are the first trial's".to_owned(),
+            );
+        }
+        Ok(CellFacts { ledger, facts: cell.environment.facts() })
     }
 }
 

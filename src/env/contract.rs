@@ -90,6 +90,7 @@ pub struct Instance {
     best: usize,
     unit: f64,
     facts: RewardFacts,
+    bound_stated: bool,
 }
 
 /// In which unit regret is counted.
@@ -160,13 +161,19 @@ impl Instance {
             noise_variance: noise.variance(),
             rounds,
         };
-        Ok(Self { values, noise, best, unit, facts })
+        Ok(Self { values, noise, best, unit, facts, bound_stated: bound.is_some() })
     }
 
     /// What is publicly known about a reward.
     #[must_use]
     pub fn facts(&self) -> &RewardFacts {
         &self.facts
+    }
+
+    /// Whether the bound on |f| was stated, and not taken from the function itself.
+    #[must_use]
+    pub fn bound_stated(&self) -> bool {
+        self.bound_stated
     }
 
     /// The best point (the lowest index among ties).

@@ -39,13 +39,17 @@ impl Moments {
 pub enum Change<'a> {
     /// Nothing.
     None,
-    /// One observation: at every point, with `p(x) = row · h(x)`, spread²(x) falls by `p(x)²` and the mean rises by
-    /// `mean_step * p(x)`.
+    /// One observation: at every point, with `p(x) = row · h(x)`, spread²(x) falls by `(scale * p(x))²` and the mean rises
+    /// by `mean_step * p(x)`.
     Row {
         /// Coefficients over the basis, as long as the basis now is.
         row: &'a [f64],
+        /// What multiplies `p` in the spread.
+        scale: f64,
         /// What multiplies `p` in the mean.
         mean_step: f64,
+        /// The row is that of the last change this screen took (the point was played again): `p` need not be computed anew.
+        repeated: bool,
         /// After this observation the f64 state was rebuilt and shed its drift: a screen should start from it anew.
         rebuilt: bool,
     },

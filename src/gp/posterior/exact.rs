@@ -8,6 +8,7 @@
 //! No N x N matrix, no T x T matrix: the state is K x K for K basis points. A backend needs one row of coefficients over
 //! the basis points' Gram columns an observation, `L^{-T} V^{-1} c`.
 
+use super::change::PendingChange;
 use super::{Posterior, Visits, WeightModel};
 use crate::gp::posterior::weights::REBUILD_EVERY;
 use crate::linalg;
@@ -26,10 +27,9 @@ pub struct ExactPosterior {
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
     state: State,
+    /// Coefficients of the open run over the basis.
     row: Vec<f64>,
-    mean_step: f64,
-    pending: u32,
-    rebuilt: bool,
+    change: PendingChange,
 }
 
 /// What is saved: everything that cannot be derived from the problem.
@@ -59,7 +59,7 @@ impl ExactPosterior {
             lower: Vec::new(),
             coordinates: Vec::new(),
         };
-        Self { gram, prior_bound, state, row: Vec::new(), mean_step: 0.0, pending: 0, rebuilt: false }
+        Self { gram, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
     }
 
     /// The posterior whose state was saved, over the same domain.
@@ -76,9 +76,16 @@ impl ExactPosterior {
         }
         let mut posterior = Self::new(gram, state.model.ridge());
         posterior.state = state;
-        // The row of the last observation is not kept: a backend starts from the model.
-        posterior.pending = 2;
+        posterior.find_row();
+        posterior.change.lost();
         Ok(posterior)
+    }
+
+    /// Coefficients of the open run over the Gram columns of the basis points: `L^{-T} u`.
+    fn find_row(&mut self) {
+        self.row.clear();
+        self.row.extend_from_slice(self.state.model.direction());
+        linalg::solve_lower_transposed_packed(&self.state.lower, &mut self.row);
     }
 
     /// Coordinates of a point in the span: stored for visited points, solved for otherwise.
@@ -100,7 +107,8 @@ impl ScoreModel for ExactPosterior {
             }
         };
         let outside = (self.gram.diagonal(point) - linalg::dot(c, c)).max(0.0);
-        Moments { mean: self.state.model.mean(c), variance: outside + self.state.model.variance(c) }
+        let inside = self.state.model.moments(c);
+        Moments { mean: inside.mean, variance: outside + inside.variance }
     }
 
     fn prior_variance_bound(&self) -> f64 {
@@ -132,35 +140,28 @@ impl Posterior for ExactPosterior {
             }
             self.state.coordinates.push(c);
         }
-        let observed = self.state.model.observe(&self.state.coordinates[slot], reward);
-        let shrink = 1.0 / (1.0 + observed.leverage);
-        let scale = (self.state.model.ridge() * shrink).sqrt();
-        self.row.clear();
-        self.row.extend(self.state.model.direction().iter().map(|&u| scale * u));
-        linalg::solve_lower_transposed_packed(&self.state.lower, &mut self.row);
-        // mean rises by (direction · c(x)) surprise / (1 + leverage) = p(x) surprise shrink / scale.
-        self.mean_step = observed.surprise * shrink / scale;
-        self.pending += 1;
+        let observed = self.state.model.observe(slot as u64, &self.state.coordinates[slot], reward);
+        if !observed.repeated {
+            self.find_row();
+        }
+        self.change.observed(&observed);
         if REBUILD_EVERY <= self.state.model.since_rebuild() {
             let visits = &self.state.visits;
             let coordinates = &self.state.coordinates;
             let groups = (0..visits.n_distinct())
                 .map(|slot| (coordinates[slot].as_slice(), visits.counts[slot] as f64, visits.sums[slot]));
-            self.rebuilt |= self.state.model.rebuild(groups);
+            if self.state.model.rebuild(groups) {
+                self.change.rebuilt();
+            }
         }
     }
 
     fn change(&self) -> Change<'_> {
-        match self.pending {
-            0 => Change::None,
-            1 => Change::Row { row: &self.row, mean_step: self.mean_step, rebuilt: self.rebuilt },
-            _ => Change::Rebuild,
-        }
+        self.change.of(&self.row)
     }
 
     fn screened(&mut self) {
-        self.pending = 0;
-        self.rebuilt = false;
+        self.change.taken();
     }
 
     fn information_gain(&self) -> f64 {

@@ -1,5 +1,6 @@
 //! The posterior over a shared feature table: `mean = theta · phi`, `spread² = residual + ridge phi^T V^{-1} phi`.
 
+use super::change::PendingChange;
 use super::{Posterior, Visits, WeightModel};
 use crate::gp::posterior::weights::REBUILD_EVERY;
 use crate::linalg;
@@ -13,10 +14,9 @@ pub struct FeaturePosterior {
     table: Arc<FeatureTable>,
     prior_bound: f64,
     state: State,
+    /// Coefficients of the open run over the basis.
     row: Vec<f64>,
-    mean_step: f64,
-    pending: u32,
-    rebuilt: bool,
+    change: PendingChange,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl FeaturePosterior {
             .map(|point| table.residual[point] + linalg::dot(table.row(point), table.row(point)))
             .fold(0.0, f64::max);
         let state = State { version: 1, model: WeightModel::new(ridge, table.n_features), visits: Visits::default() };
-        Self { table, prior_bound, state, row: Vec::new(), mean_step: 0.0, pending: 0, rebuilt: false }
+        Self { table, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
     }
 
     /// The posterior whose state was saved, over the same table.
@@ -53,7 +53,8 @@ impl FeaturePosterior {
         }
         let mut posterior = Self::new(table, state.model.ridge());
         posterior.state = state;
-        posterior.pending = 2;
+        posterior.row.extend_from_slice(posterior.state.model.direction());
+        posterior.change.lost();
         Ok(posterior)
     }
 }
@@ -61,7 +62,8 @@ impl FeaturePosterior {
 impl ScoreModel for FeaturePosterior {
     fn exact(&self, point: usize) -> Moments {
         let phi = self.table.row(point);
-        Moments { mean: self.state.model.mean(phi), variance: self.table.residual[point] + self.state.model.variance(phi) }
+        let inside = self.state.model.moments(phi);
+        Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
     }
 
     fn prior_variance_bound(&self) -> f64 {
@@ -80,33 +82,28 @@ impl ScoreModel for FeaturePosterior {
 impl Posterior for FeaturePosterior {
     fn observe(&mut self, point: usize, reward: f64) {
         self.state.visits.add(point, reward);
-        let observed = self.state.model.observe(self.table.row(point), reward);
-        let shrink = 1.0 / (1.0 + observed.leverage);
-        let scale = (self.state.model.ridge() * shrink).sqrt();
-        self.row.clear();
-        self.row.extend(self.state.model.direction().iter().map(|&u| scale * u));
-        // The mean rises by (direction · phi) surprise / (1 + leverage) = p surprise shrink / scale.
-        self.mean_step = observed.surprise * shrink / scale;
-        self.pending += 1;
+        let observed = self.state.model.observe(point as u64, self.table.row(point), reward);
+        if !observed.repeated {
+            self.row.clear();
+            self.row.extend_from_slice(self.state.model.direction());
+        }
+        self.change.observed(&observed);
         if REBUILD_EVERY <= self.state.model.since_rebuild() {
             let (visits, table) = (&self.state.visits, &self.table);
             let groups = (0..visits.n_distinct())
                 .map(|slot| (table.row(visits.points[slot] as usize), visits.counts[slot] as f64, visits.sums[slot]));
-            self.rebuilt |= self.state.model.rebuild(groups);
+            if self.state.model.rebuild(groups) {
+                self.change.rebuilt();
+            }
         }
     }
 
     fn change(&self) -> Change<'_> {
-        match self.pending {
-            0 => Change::None,
-            1 => Change::Row { row: &self.row, mean_step: self.mean_step, rebuilt: self.rebuilt },
-            _ => Change::Rebuild,
-        }
+        self.change.of(&self.row)
     }
 
     fn screened(&mut self) {
-        self.pending = 0;
-        self.rebuilt = false;
+        self.change.taken();
     }
 
     fn information_gain(&self) -> f64 {

@@ -3,6 +3,7 @@
 //! [`WeightModel`] is the mathematics in coordinates; [`ExactPosterior`] takes its coordinates in the span of the points
 //! visited (Gram columns, any kernel, any domain size), [`FeaturePosterior`] from a shared feature table.
 
+mod change;
 mod contract;
 mod exact;
 mod features;

@@ -1,8 +1,15 @@
 //! Bayesian linear regression in coordinates: `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`.
 //!
 //! The inverse is kept and downdated by rank one (Sherman and Morrison); because `ridge I <= V` its entries stay below
-//! `1 / ridge`. Rounding drifts by about one unit a downdate, so the state is rebuilt from the collapsed visits every
-//! [`REBUILD_EVERY`] observations: a function of the state alone, hence the same bits on every road.
+//! `1 / ridge`. **Runs:** optimizers play the same point many times in a row, and all observations of a run change the model
+//! along one direction `u = V^{-1} c`. So a run stays open, as its count and one coefficient, until another point comes:
+//! with `q = c · u` at its start and `j` observations so far,
+//!
+//! `V_j^{-1} = V^{-1} - j / (1 + j q) u u^T`, `theta_j = theta + a u`,
+//!
+//! and a repeated observation costs O(1) here. Rounding drifts by about one unit a downdate, so the state is rebuilt from
+//! the collapsed visits every [`REBUILD_EVERY`] observations. All of it is a function of the observations alone, hence
+//! the same bits on every road.
 
 use crate::linalg;
 use crate::score::Moments;
@@ -11,13 +18,16 @@ use serde::{Deserialize, Serialize};
 /// Observations between two rebuilds from the visits.
 pub const REBUILD_EVERY: u64 = 4096;
 
-/// What one observation did.
+/// What one observation did: with `p(x) = u · c(x)`, `u` the direction of the run, spread² of a point fell by
+/// `(scale p(x))²` and its mean rose by `mean_step * p(x)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observed {
-    /// `c^T V^{-1} c` before the observation.
-    pub leverage: f64,
-    /// `y - theta · c` before the observation.
-    pub surprise: f64,
+    /// What multiplies `p` in the spread.
+    pub scale: f64,
+    /// What multiplies `p` in the mean.
+    pub mean_step: f64,
+    /// Whether the direction is that of the observation before.
+    pub repeated: bool,
 }
 
 /// The state: `n` coordinates, room for more.
@@ -26,15 +36,45 @@ pub struct WeightModel {
     ridge: f64,
     n: usize,
     stride: usize,
-    /// `V^{-1}`, symmetric, row-major with the stride; the room beyond `n` is zero.
+    /// `V^{-1}` without the open run, symmetric, row-major with the stride; the room beyond `n` is zero.
     inverse: Vec<f64>,
+    /// Posterior mean of the weights without the open run.
     theta: Vec<f64>,
-    /// `V^{-1} c` of the last observation.
+    /// Direction `u` of the open run; empty before the first observation. May be shorter than `n`: the rest is zero.
     direction: Vec<f64>,
+    run: Option<Run>,
+    /// Information gain without the open run.
     gain: f64,
     /// Largest magnitude of a reward so far.
     reward_bound: f64,
     since_rebuild: u64,
+}
+
+/// The open run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Run {
+    /// Whose run it is.
+    tag: u64,
+    /// Observations of the run.
+    count: f64,
+    /// `q = c · u`: the leverage of its first observation.
+    leverage: f64,
+    /// `c · theta` at its start.
+    mean: f64,
+    /// `a`: what multiplies `u` in the mean of the weights.
+    coefficient: f64,
+}
+
+impl Run {
+    /// What multiplies `u u^T` in the downdate that the run stands for.
+    fn downdate(&self) -> f64 {
+        self.count / (1.0 + self.count * self.leverage)
+    }
+
+    fn gain(&self) -> f64 {
+        // sum over the run of ½ ln(1 + q_j), q_j = q / (1 + j q): the product telescopes.
+        0.5 * libm::log1p(self.count * self.leverage)
+    }
 }
 
 impl WeightModel {
@@ -48,6 +88,7 @@ impl WeightModel {
             inverse: Vec::new(),
             theta: Vec::new(),
             direction: Vec::new(),
+            run: None,
             gain: 0.0,
             reward_bound: 0.0,
             since_rebuild: 0,
@@ -71,16 +112,10 @@ impl WeightModel {
         self.n
     }
 
-    /// Posterior mean of the weights.
-    #[must_use]
-    pub fn theta(&self) -> &[f64] {
-        &self.theta
-    }
-
     /// Realised information gain `½ ln det(V / ridge)`.
     #[must_use]
     pub fn gain(&self) -> f64 {
-        self.gain
+        self.gain + self.run.as_ref().map_or(0.0, Run::gain)
     }
 
     /// Observations since the state was last rebuilt.
@@ -89,8 +124,7 @@ impl WeightModel {
         self.since_rebuild
     }
 
-    /// `V^{-1} c` of the last observation: with `s = sqrt(ridge / (1 + leverage))`, spread² of a point with coordinates
-    /// `c'` fell by `(s direction · c')²`.
+    /// The direction `u` of the open run; missing trailing coordinates are zero.
     #[must_use]
     pub fn direction(&self) -> &[f64] {
         &self.direction
@@ -118,56 +152,97 @@ impl WeightModel {
         self.stride = stride;
     }
 
-    /// Adds the observation `reward` at coordinates `c`; missing trailing coordinates are zero.
-    pub fn observe(&mut self, c: &[f64], reward: f64) -> Observed {
-        let n = self.n;
-        self.direction.clear();
-        self.direction.resize(n, 0.0);
-        // V^{-1} c as a sum of rows, in the order of the coordinates: many lanes, one fixed order per entry.
-        for (j, &cj) in c.iter().enumerate() {
-            let row = &self.inverse[j * self.stride..j * self.stride + n];
-            for (sum, &entry) in self.direction.iter_mut().zip(row) {
-                *sum += cj * entry;
-            }
-        }
-        let leverage = linalg::dot(c, &self.direction[..c.len()]).max(0.0);
-        let surprise = reward - linalg::dot(c, &self.theta[..c.len()]);
-        let shrink = 1.0 / (1.0 + leverage);
-        for i in 0..n {
-            let factor = self.direction[i] * shrink;
-            let row = &mut self.inverse[i * self.stride..i * self.stride + n];
-            for (entry, &u) in row.iter_mut().zip(&self.direction) {
-                *entry -= factor * u;
-            }
-        }
-        let step = surprise * shrink;
-        for (weight, &u) in self.theta.iter_mut().zip(&self.direction) {
-            *weight += step * u;
-        }
-        self.gain += 0.5 * libm::log1p(leverage);
+    /// Adds the observation `reward` at coordinates `c`; missing trailing coordinates are zero. Equal tags in a row mean
+    /// equal coordinates.
+    pub fn observe(&mut self, tag: u64, c: &[f64], reward: f64) -> Observed {
         self.reward_bound = self.reward_bound.max(reward.abs());
         self.since_rebuild += 1;
-        Observed { leverage, surprise }
+        let repeated = self.run.is_some_and(|run| run.tag == tag);
+        if !repeated {
+            self.start_run(tag, c);
+        }
+        let ridge = self.ridge;
+        let Some(run) = self.run.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
+        let surprise = reward - (run.mean + run.coefficient * run.leverage);
+        // With j observations before this one: V_j^{-1} c = u / (1 + j q), leverage q_j = q / (1 + j q), and
+        // 1 + q_j = (1 + (j + 1) q) / (1 + j q).
+        let before = 1.0 + run.count * run.leverage;
+        let after = before + run.leverage;
+        run.count += 1.0;
+        let mean_step = surprise / after;
+        run.coefficient += mean_step;
+        // spread² falls by ridge (u_j · c')² / (1 + q_j) = ridge p² / (before * after).
+        Observed { scale: (ridge / (before * after)).sqrt(), mean_step, repeated }
     }
 
-    /// `theta · c`; missing trailing coordinates are zero.
-    #[must_use]
-    pub fn mean(&self, c: &[f64]) -> f64 {
-        linalg::dot(c, &self.theta[..c.len()])
+    /// Closes the open run and finds the direction of the next, in one pass over the inverse: rows are downdated by the
+    /// run, then those that `c` touches are summed, in the order of the coordinates.
+    fn start_run(&mut self, tag: u64, c: &[f64]) {
+        let n = self.n;
+        let mut next = vec![0.0; n];
+        let closing = self.run.take();
+        if let Some(run) = &closing {
+            self.gain += run.gain();
+            for (weight, &u) in self.theta.iter_mut().zip(&self.direction) {
+                *weight += run.coefficient * u;
+            }
+        }
+        let downdate = closing.as_ref().map_or(0.0, Run::downdate);
+        for i in 0..n {
+            let row = &mut self.inverse[i * self.stride..i * self.stride + n];
+            if let Some(&u) = self.direction.get(i) {
+                let factor = downdate * u;
+                for (entry, &v) in row.iter_mut().zip(&self.direction) {
+                    *entry -= factor * v;
+                }
+            }
+            if let Some(&ci) = c.get(i) {
+                for (sum, &entry) in next.iter_mut().zip(row.iter()) {
+                    *sum += ci * entry;
+                }
+            }
+        }
+        self.direction = next;
+        let leverage = linalg::dot(c, &self.direction[..c.len()]).max(0.0);
+        let mean = linalg::dot(c, &self.theta[..c.len()]);
+        self.run = Some(Run { tag, count: 0.0, leverage, mean, coefficient: 0.0 });
     }
 
-    /// `ridge c^T V^{-1} c`, at least 0: what the observations leave of the variance carried by the coordinates.
+    /// `u · c'` of the open run.
+    fn along(&self, c: &[f64]) -> f64 {
+        let shared = c.len().min(self.direction.len());
+        linalg::dot(&c[..shared], &self.direction[..shared])
+    }
+
+    /// `theta · c` and `ridge c^T V^{-1} c` (at least 0: what the observations leave of the variance carried by the
+    /// coordinates); missing trailing coordinates are zero.
     #[must_use]
-    pub fn variance(&self, c: &[f64]) -> f64 {
+    pub fn moments(&self, c: &[f64]) -> Moments {
+        let mut mean = linalg::dot(c, &self.theta[..c.len()]);
         let mut form = 0.0;
         for (i, &ci) in c.iter().enumerate() {
             form += ci * linalg::dot(c, &self.inverse[i * self.stride..i * self.stride + c.len()]);
         }
-        (self.ridge * form).max(0.0)
+        if let Some(run) = &self.run {
+            let along = self.along(c);
+            mean += run.coefficient * along;
+            form -= run.downdate() * along * along;
+        }
+        Moments { mean, variance: (self.ridge * form).max(0.0) }
     }
 
-    /// Rebuilds the state from collapsed visits `(coordinates, count, sum of rewards)`. Returns false, changing nothing,
-    /// if the factorization fails.
+    /// The mean alone, for less.
+    #[must_use]
+    pub fn mean(&self, c: &[f64]) -> f64 {
+        let closed = linalg::dot(c, &self.theta[..c.len()]);
+        match &self.run {
+            Some(run) => closed + run.coefficient * self.along(c),
+            None => closed,
+        }
+    }
+
+    /// Rebuilds the state from collapsed visits `(coordinates, count, sum of rewards)`, which also closes the run. Returns
+    /// false, changing nothing, if the factorization fails.
     pub fn rebuild<'c>(&mut self, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> bool {
         let n = self.n;
         let mut precision = vec![0.0; n * n];
@@ -192,17 +267,23 @@ impl WeightModel {
             self.inverse[i * self.stride..i * self.stride + n].copy_from_slice(&inverse[i * n..(i + 1) * n]);
             self.theta[i] = linalg::dot(&inverse[i * n..(i + 1) * n], &moment);
         }
+        self.gain = self.gain();
+        self.run = None;
+        // No run, no direction to close.
+        self.direction.clear();
         self.since_rebuild = 0;
         true
     }
 
-    /// Bounds on the drift of `mean` and `variance` from exact arithmetic, for points of prior variance at most `prior`:
+    /// Bounds on the drift of mean and variance from exact arithmetic, for points of prior variance at most `prior`:
     /// about one rounding of each of the `n` terms a downdate, doubled for the two products, times a safety factor of four;
     /// roundings of successive downdates add up like their square root.
     #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
-        let share = 8.0 * (self.n as f64 + 8.0) * f64::EPSILON * (1.0 + libm::sqrt(self.since_rebuild as f64));
-        let mean_scale = self.reward_bound + libm::sqrt(prior * linalg::dot(&self.theta, &self.theta));
+        let share = 8.0 * (self.n as f64 + 8.0) * f64::EPSILON * (1.0 + (self.since_rebuild as f64).sqrt());
+        // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
+        let along = self.run.as_ref().map_or(0.0, |run| run.coefficient.abs() * prior / self.ridge);
+        let mean_scale = self.reward_bound + (prior * linalg::dot(&self.theta, &self.theta)).sqrt() + along;
         Moments { mean: share * mean_scale, variance: share * prior }
     }
 }

@@ -1,0 +1,20 @@
+//! The CPU backend: a dense f64 screen, trial by trial.
+//!
+//! Each trial keeps mean and spread² of all points. An observation costs one product `p = row · h` over the domain (none
+//! where the point was played again: `p` is kept); spread² falls by `(scale p)²` and the mean rises by `mean_step * p`. Points are
+//! handled in blocks that stay in the first-level cache.
+//! Lazy, pruned roads fit behind the same traits: they need [`crate::score::TrialScore::change`] and
+//! [`crate::score::ScoreModel::exact`] only.
+//!
+//! **The band.** Let `u = 2^-53`. A row of `K` coefficients gives `|p̂ - p| <= e_p = 4 (K + 8) u A`, with
+//! `A = sum |row_i| max|h_i|` (sums in any order, a rounding of the row itself, and a safety factor of 4). One
+//! observation then moves the error of spread² by at most `scale² (2 max|p| e_p + e_p² + 4 u max p²) + u s²_max` and that of
+//! the mean by `|step| (e_p + u max|p|) + u max|mean|`. To these sums comes the drift of the f64 state itself
+//! ([`crate::score::ScoreModel::state_error`]). Where the sum passes `REFRESH_SHARE` of the prior variance, and whenever the model
+//! asks, the screen is rebuilt from the exact scores, which also checks that the band held.
+
+mod road;
+mod trial;
+mod vector;
+
+pub use road::Cpu;

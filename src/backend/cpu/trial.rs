@@ -1,0 +1,177 @@
+//! One trial's screen: mean and spread² of every point, with the errors they may carry.
+
+use super::vector::{largest_magnitude, score, weighted_sum};
+use crate::backend::{Band, Counters};
+use crate::score::{Candidates, GramSource, Moments, ScoreModel, TIE_TOLERANCE, TrialScore};
+
+/// Points in a block: what a block touches stays in the first-level cache.
+const BLOCK: usize = 512;
+
+/// Error of spread² (as a share of the prior variance) beyond which a screen is rebuilt.
+pub const REFRESH_SHARE: f64 = 1e-9;
+
+/// Unit roundoff of f64.
+const U: f64 = f64::EPSILON / 2.0;
+
+/// The screen of one trial.
+pub struct TrialScreen {
+    fresh: bool,
+    mean: Vec<f64>,
+    variance: Vec<f64>,
+    score: Vec<f64>,
+    /// `row · h` of the last projected row.
+    p: Vec<f64>,
+    p_error: f64,
+    p_max: f64,
+    mean_error: f64,
+    variance_error: f64,
+    /// Drift of the f64 state when it was last screened.
+    state_error: Moments,
+    /// Gram columns of basis points that the source does not hold as a table.
+    own_columns: Vec<Vec<f64>>,
+}
+
+impl TrialScreen {
+    /// A screen that must be rebuilt before its first round.
+    pub fn new(n_points: usize) -> Self {
+        Self {
+            fresh: false,
+            mean: vec![0.0; n_points],
+            variance: vec![0.0; n_points],
+            score: vec![0.0; n_points],
+            p: vec![0.0; n_points],
+            p_error: 0.0,
+            p_max: 0.0,
+            mean_error: 0.0,
+            variance_error: 0.0,
+            state_error: Moments { mean: 0.0, variance: 0.0 },
+            own_columns: Vec::new(),
+        }
+    }
+
+    /// Whether the arrays follow the model.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+
+    /// The arrays no longer follow the model.
+    pub fn forget(&mut self) {
+        self.fresh = false;
+    }
+
+    /// Whether the error has grown enough to start anew.
+    pub fn has_drifted(&self, prior: f64) -> bool {
+        REFRESH_SHARE * prior < self.variance_error
+    }
+
+    /// Takes mean and spread² of every point from the exact score, and counts the points that had left their band.
+    pub fn rebuild(&mut self, model: &dyn ScoreModel, counters: &mut Counters) {
+        // The screen followed the state as it was: a model that has just been rebuilt has shed that drift.
+        let state_error = model.state_error();
+        let variance_band = self.variance_error + state_error.variance.max(self.state_error.variance);
+        let mean_band = self.mean_error + state_error.mean.max(self.state_error.mean);
+        for point in 0..self.mean.len() {
+            let exact = model.exact(point);
+            let off = variance_band < (exact.variance - self.variance[point].max(0.0)).abs()
+                || mean_band < (exact.mean - self.mean[point]).abs();
+            counters.violations += u64::from(self.fresh && off);
+            self.mean[point] = exact.mean;
+            self.variance[point] = exact.variance;
+        }
+        counters.rebuilds += u64::from(self.fresh);
+        self.fresh = true;
+        self.mean_error = 0.0;
+        self.variance_error = 0.0;
+    }
+
+    /// `p = row · h` over Gram columns; columns that the source does not hold are kept by the trial.
+    pub fn project_gram(&mut self, gram: &dyn GramSource, points: &[u32], row: &[f64], prior: f64) {
+        let mut own = std::mem::take(&mut self.own_columns);
+        let n = self.p.len();
+        let dense = points.first().is_some_and(|&first| gram.dense_column(first as usize).is_some());
+        if !dense {
+            for &point in points.get(own.len()..).unwrap_or(&[]) {
+                let mut column = vec![0.0; n];
+                gram.column(point as usize, 0, &mut column);
+                own.push(column);
+            }
+        }
+        let column = |i: usize| match gram.dense_column(points[i] as usize) {
+            Some(column) => column,
+            None => own[i].as_slice(),
+        };
+        // |k(p, x)| <= sqrt(k(p,p) k(x,x)) <= prior.
+        self.project(row, column, |_| prior);
+        self.own_columns = own;
+    }
+
+    /// `p = row · h`: `column(i)` is basis function `i` at all points, `largest(i)` a bound on its magnitude.
+    pub fn project<'c>(&mut self, row: &[f64], column: impl Fn(usize) -> &'c [f64], largest: impl Fn(usize) -> f64) {
+        let columns: Vec<&[f64]> = (0..row.len()).map(column).collect();
+        let n = self.p.len();
+        for first in (0..n).step_by(BLOCK) {
+            let end = (first + BLOCK).min(n);
+            weighted_sum(row, &columns, first, &mut self.p[first..end]);
+        }
+        let magnitude: f64 = row.iter().enumerate().map(|(i, r)| r.abs() * largest(i)).sum();
+        self.p_error = 4.0 * (row.len() as f64 + 8.0) * U * magnitude;
+        self.p_max = largest_magnitude(&self.p);
+    }
+
+    /// One observation along the projected row.
+    pub fn observe(&mut self, scale: f64, mean_step: f64) {
+        for ((mean, variance), &p) in self.mean.iter_mut().zip(&mut self.variance).zip(&self.p) {
+            let fall = scale * p;
+            *variance -= fall * fall;
+            *mean += mean_step * p;
+        }
+        let (p_max, p_error) = (self.p_max, self.p_error);
+        let squares = scale * scale * (2.0 * p_max * p_error + p_error * p_error + 4.0 * U * p_max * p_max);
+        self.variance_error += squares + U * largest_magnitude(&self.variance);
+        self.mean_error += mean_step.abs() * (p_error + U * p_max) + U * largest_magnitude(&self.mean);
+    }
+
+    /// Every point whose interval reaches the best lower end, less the tie tolerance.
+    pub fn candidates(&mut self, request: &TrialScore<'_>, band: Band, answer: &mut Candidates) {
+        answer.points.clear();
+        let n = self.mean.len();
+        if band == Band::Infinite {
+            answer.points.extend(0..n as u32);
+            return;
+        }
+        let width = request.width;
+        let best = score(&self.mean, &self.variance, width, &mut self.score);
+        if band == Band::Zero {
+            answer.points.extend(self.score.iter().position(|&score| score == best).map(|point| point as u32));
+            return;
+        }
+        let state_error = request.model.state_error();
+        self.state_error = state_error;
+        let e = self.variance_error + state_error.variance;
+        // The score's own three roundings, on top of those of mean and spread².
+        let e_mean = self.mean_error + state_error.mean + 4.0 * U * (1.0 + best.abs());
+        // sqrt(s² + e) - sqrt(max(0, s² - e)) <= sqrt(2 e): no point below this floor can reach the best.
+        let widest = e_mean + width * (2.0 * e).sqrt();
+        let tie = TIE_TOLERANCE * (1.0 + best.abs());
+        let floor = best - tie - 2.0 * widest;
+        let mut best_lower = f64::NEG_INFINITY;
+        for (point, &score) in self.score.iter().enumerate() {
+            if floor <= score {
+                answer.points.push(point as u32);
+                let spread_low = (self.variance[point] - e).max(0.0).sqrt();
+                best_lower = best_lower.max(self.mean[point] - e_mean + width * spread_low);
+            }
+        }
+        if 1 < answer.points.len() {
+            let (mean, variance) = (&self.mean, &self.variance);
+            answer.points.retain(|&point| {
+                let point = point as usize;
+                best_lower - tie <= mean[point] + e_mean + width * (variance[point] + e).max(0.0).sqrt()
+            });
+        }
+        if answer.points.is_empty() {
+            // A NaN reached the screen; the exact scores decide, or report it.
+            answer.points.extend(0..n as u32);
+        }
+    }
+}
