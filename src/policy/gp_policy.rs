@@ -156,7 +156,7 @@ impl Policy for GpPolicy {
         let mut played: Vec<u32> = self.posterior.visits().points.clone();
         played.sort_unstable();
         let means: Vec<(usize, f64)> =
-            played.into_iter().map(|point| (point as usize, self.posterior.exact(point as usize).mean)).collect();
+            played.into_iter().map(|point| (point as usize, self.posterior.mean(point as usize))).collect();
         lowest_within_tie(&means)
     }
 

@@ -70,7 +70,8 @@ mod tests {
     fn sums_and_maxima_at_every_remainder() {
         for n in 0..20 {
             for k in 0..7 {
-                let columns: Vec<Vec<f64>> = (0..k).map(|i| (0..n + 3).map(|x| (i * 31 + x) as f64 * 0.25 - 3.0).collect()).collect();
+                let columns: Vec<Vec<f64>> =
+                    (0..k).map(|i| (0..n + 3).map(|x| (i * 31 + x) as f64 * 0.25 - 3.0).collect()).collect();
                 let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
                 let row: Vec<f64> = (0..k).map(|i| 0.5 - i as f64).collect();
                 let mut out = vec![f64::NAN; n];

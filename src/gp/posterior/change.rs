@@ -44,13 +44,9 @@ impl PendingChange {
     pub fn of<'a>(&self, row: &'a [f64]) -> Change<'a> {
         match (self.pending, &self.last) {
             (0, _) => Change::None,
-            (1, Some(last)) => Change::Row {
-                row,
-                scale: last.scale,
-                mean_step: last.mean_step,
-                repeated: self.row_known,
-                rebuilt: self.rebuilt,
-            },
+            (1, Some(last)) => {
+                Change::Row { row, scale: last.scale, mean_step: last.mean_step, repeated: self.row_known, rebuilt: self.rebuilt }
+            }
             _ => Change::Rebuild,
         }
     }

@@ -15,6 +15,9 @@ pub trait Posterior: ScoreModel {
     /// Says that a backend has taken the change.
     fn screened(&mut self);
 
+    /// Posterior mean of one point: the bits of [`ScoreModel::exact`], without the price of the variance.
+    fn mean(&self, point: usize) -> f64;
+
     /// Realised information gain `½ ln det(I + K_t / ridge)` of the observations so far.
     fn information_gain(&self) -> f64;
 

@@ -89,7 +89,17 @@ impl ExactPosterior {
     }
 
     /// Coordinates of a point in the span: stored for visited points, solved for otherwise.
-    fn coordinates(&self, point: usize, scratch: &mut Vec<f64>) {
+    fn coordinates_of<'s>(&'s self, point: usize, scratch: &'s mut Vec<f64>) -> &'s [f64] {
+        match self.state.visits.slot(point) {
+            Some(slot) => &self.state.coordinates[slot],
+            None => {
+                self.solve_coordinates(point, scratch);
+                scratch
+            }
+        }
+    }
+
+    fn solve_coordinates(&self, point: usize, scratch: &mut Vec<f64>) {
         scratch.clear();
         scratch.extend(self.state.basis.iter().map(|&basis_point| self.gram.entry(basis_point as usize, point)));
         linalg::solve_lower_packed(&self.state.lower, scratch);
@@ -99,13 +109,7 @@ impl ExactPosterior {
 impl ScoreModel for ExactPosterior {
     fn exact(&self, point: usize) -> Moments {
         let mut scratch = Vec::new();
-        let c: &[f64] = match self.state.visits.slot(point) {
-            Some(slot) => &self.state.coordinates[slot],
-            None => {
-                self.coordinates(point, &mut scratch);
-                &scratch
-            }
-        };
+        let c = self.coordinates_of(point, &mut scratch);
         let outside = (self.gram.diagonal(point) - linalg::dot(c, c)).max(0.0);
         let inside = self.state.model.moments(c);
         Moments { mean: inside.mean, variance: outside + inside.variance }
@@ -129,7 +133,7 @@ impl Posterior for ExactPosterior {
         let (slot, new) = self.state.visits.add(point, reward);
         if new {
             let mut c = Vec::new();
-            self.coordinates(point, &mut c);
+            self.solve_coordinates(point, &mut c);
             let prior = self.gram.diagonal(point);
             let outside = prior - linalg::dot(&c, &c);
             if SPAN_TOLERANCE * prior < outside {
@@ -162,6 +166,11 @@ impl Posterior for ExactPosterior {
 
     fn screened(&mut self) {
         self.change.taken();
+    }
+
+    fn mean(&self, point: usize) -> f64 {
+        let mut scratch = Vec::new();
+        self.state.model.mean(self.coordinates_of(point, &mut scratch))
     }
 
     fn information_gain(&self) -> f64 {

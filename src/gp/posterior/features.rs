@@ -106,6 +106,10 @@ impl Posterior for FeaturePosterior {
         self.change.taken();
     }
 
+    fn mean(&self, point: usize) -> f64 {
+        self.state.model.mean(self.table.row(point))
+    }
+
     fn information_gain(&self) -> f64 {
         self.state.model.gain()
     }
