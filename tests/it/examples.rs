@@ -1,0 +1,62 @@
+//! Every example spec runs: with few trials and rounds here, and with the generated stand-in where it names data files.
+
+use privateer::backend::Cpu;
+use privateer::engine::Preparation;
+use privateer::env::DataFolder;
+use privateer::spec::Sweep;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn specs(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("examples").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() {
+            found.extend(specs(&entry));
+        } else if entry.extension().is_some_and(|extension| extension == "toml") {
+            found.push(entry);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn examples() -> Vec<PathBuf> {
+    let all = specs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"));
+    assert!(!all.is_empty());
+    all
+}
+
+#[test]
+fn every_example_is_sound_as_written() {
+    for path in examples() {
+        let text = std::fs::read_to_string(&path).expect("a spec");
+        let stand_in = text.contains("arms-table");
+        let overrides: Vec<_> = stand_in.then(|| ("--set".into(), "environment.stand_in".into(), "true".into())).into_iter().collect();
+        let sweep = Sweep::parse(&path.display().to_string(), &text, &overrides).unwrap_or_else(|error| panic!("{error}"));
+        assert!(text.starts_with("# "), "{} opens with what it shows", path.display());
+        assert!(text.lines().count() <= 80, "{} is longer than 80 lines", path.display());
+        let (data, backend) = (DataFolder::default(), Cpu::default());
+        let preparation = Preparation::new(&sweep, &data, &backend);
+        for cell in &sweep.cells {
+            preparation.facts(cell).unwrap_or_else(|error| panic!("{}: {error}", cell.label()));
+        }
+    }
+}
+
+#[test]
+fn every_example_runs_to_its_report() {
+    let out = tempfile::tempdir().expect("a temporary folder");
+    for path in examples() {
+        let folder = out.path().join(path.file_stem().expect("a name"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_privateer"));
+        command.arg("run").arg(&path).args(["--rounds", "25", "--trials", "2"]).arg("--out").arg(&folder);
+        if std::fs::read_to_string(&path).expect("a spec").contains("arms-table") {
+            command.args(["--set", "environment.stand_in=true"]);
+        }
+        let output = command.output().expect("the program runs");
+        assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
+        for file in ["report.html", "summary.csv", "manifest.json"] {
+            assert!(folder.join(file).is_file(), "{} has no {file}", path.display());
+        }
+    }
+}
