@@ -104,7 +104,9 @@ impl PolicyMaker for GpMaker {
                     .hint("restore with the spec and the program version that saved it"),
             ));
         }
-        let round = state["round"].as_u64().unwrap_or(1);
+        let Some(round) = state["round"].as_u64().filter(|&round| 1 <= round) else {
+            return Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` has no round, counted from 1"))));
+        };
         let posterior = self.posterior.restore(state["posterior"].clone()).map_err(|source| {
             Error::input(Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}")))
         })?;
