@@ -46,6 +46,26 @@ struct State {
     coordinates: Vec<Vec<f64>>,
 }
 
+impl State {
+    /// Whether a saved value hangs together and lies within the domain.
+    fn check(&self, n_points: usize) -> Result<(), &'static str> {
+        self.model.check()?;
+        self.visits.check(n_points)?;
+        let k = self.basis.len();
+        if self.model.n() != k || self.lower.len() != k * (k + 1) / 2 || self.coordinates.len() != self.visits.n_distinct() {
+            return Err("basis, coordinates and visits have different sizes");
+        }
+        if self.basis.iter().any(|&point| n_points <= point as usize) {
+            return Err("a basis point is outside of the domain");
+        }
+        if self.coordinates.iter().any(|c| k < c.len()) {
+            return Err("a visited point has more coordinates than the basis has points");
+        }
+        let finite = self.coordinates.iter().flatten().chain(&self.lower).all(|x| x.is_finite());
+        if finite { Ok(()) } else { Err("a coordinate is not finite") }
+    }
+}
+
 impl ExactPosterior {
     /// The prior over this domain, with noise variance `ridge > 0`.
     #[must_use]
@@ -65,7 +85,7 @@ impl ExactPosterior {
     /// The posterior whose state was saved, over the same domain.
     ///
     /// # Errors
-    /// If the value is not a saved state of this version.
+    /// If the value is not a saved state of this version, or does not hang together.
     pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         let state: State = serde_json::from_value(saved)?;
         if state.version != 1 {
@@ -74,6 +94,7 @@ impl ExactPosterior {
                 state.version
             )));
         }
+        state.check(gram.n_points()).map_err(serde::de::Error::custom)?;
         let mut posterior = Self::new(gram, state.model.ridge());
         posterior.state = state;
         // The row of the last observation is not kept: a backend starts from the model.

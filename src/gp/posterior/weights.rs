@@ -4,6 +4,7 @@
 //! `1 / ridge`. Rounding drifts by about one unit a downdate, so the state is rebuilt from the collapsed visits every
 //! [`REBUILD_EVERY`] observations: a function of the state alone, hence the same bits on every road.
 
+use super::visits::MOST_COUNTED;
 use crate::linalg;
 use crate::score::Moments;
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,29 @@ impl WeightModel {
             model.join();
         }
         model
+    }
+
+    /// Whether a saved value hangs together.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if !(0.0 < self.ridge && self.ridge.is_finite()) {
+            return Err("the ridge is not positive");
+        }
+        if self.stride < self.n
+            || self.stride.checked_mul(self.stride) != Some(self.inverse.len())
+            || self.theta.len() != self.n
+            || self.n < self.direction.len()
+        {
+            return Err("the weights have lists of wrong lengths");
+        }
+        if self.inverse.iter().chain(&self.theta).chain(&self.direction).any(|x| !x.is_finite()) {
+            return Err("a weight is not finite");
+        }
+        let counted = self.since_rebuild <= MOST_COUNTED;
+        let scales = [self.gain, self.reward_bound].iter().all(|x| x.is_finite() && 0.0 <= *x);
+        if counted && scales { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
 
     /// The regularizer.

@@ -4,6 +4,7 @@ use crate::support::{prepared, ran};
 use privateer::backend::Screen;
 use privateer::engine::decide;
 use privateer::env::DataFolder;
+use privateer::error::Error;
 use privateer::policy::{Policy, PolicyStreams, Proposal};
 use privateer::registry::{FEATURES, POLICIES, documentation, names};
 use privateer::rng::{Purpose, Streams};
@@ -14,7 +15,11 @@ fn posteriors(policy: &str) -> Vec<String> {
     let documented = documentation("policy").into_iter().find(|kind| kind.name == policy).expect("documented");
     let mut lines = vec![String::new()];
     if documented.keys.iter().any(|key| key.path == "features") {
-        lines.extend(names(FEATURES).into_iter().map(|name| format!("features = \"{name}\"\n")));
+        // Few random frequencies: a state holds the square of their number.
+        lines.extend(names(FEATURES).into_iter().map(|name| match name {
+            "random-fourier" => format!("features = {{ kind = \"{name}\", features = 25 }}\n"),
+            _ => format!("features = \"{name}\"\n"),
+        }));
     }
     lines
 }
@@ -58,39 +63,30 @@ impl Way {
         Self { policy, streams, screen }
     }
 
-    /// The next point; `None` where the scores are not finite.
-    pub fn try_next(&mut self, n_points: usize) -> Option<usize> {
-        let Proposal::Score { width } = self.policy.propose(&mut self.streams) else { return Some(self.next(n_points).0) };
+    /// The next point and the width that led to it, if one did.
+    pub fn next(&mut self, n_points: usize) -> (usize, Option<u64>) {
+        self.try_next(n_points).expect("finite scores")
+    }
+
+    /// The same, or an error where the scores are not finite.
+    pub fn try_next(&mut self, n_points: usize) -> Result<(usize, Option<u64>), Error> {
+        let width = match self.policy.propose(&mut self.streams) {
+            Proposal::Play(point) => {
+                assert!(point < n_points, "{point}");
+                return Ok((point, None));
+            }
+            Proposal::Score { width } => width,
+        };
         let model = self.policy.model().expect("a policy that scores has a model");
         let mut answer = [Candidates::default()];
         let request = TrialScore { trial: 0, change: self.policy.change(), width, model };
-        self.screen.as_mut().expect("a screen").round(&[request], &mut answer).ok()?;
-        let point = decide(&answer[0], model, width, &mut Vec::new()).ok()?;
+        self.screen.as_mut().expect("a screen").round(&[request], &mut answer)?;
+        let candidates = &answer[0].points;
+        assert!(!candidates.is_empty() && candidates.is_sorted(), "{candidates:?}");
+        assert!(candidates.iter().all(|&point| (point as usize) < n_points));
+        let point = decide(&answer[0], model, width, &mut Vec::new())?;
         self.policy.screened();
-        Some(point)
-    }
-
-    /// The next point and the width that led to it, if one did.
-    pub fn next(&mut self, n_points: usize) -> (usize, Option<u64>) {
-        match self.policy.propose(&mut self.streams) {
-            Proposal::Play(point) => {
-                assert!(point < n_points, "{point}");
-                (point, None)
-            }
-            Proposal::Score { width } => {
-                assert!(width.is_finite() && 0.0 <= width, "{width}");
-                let model = self.policy.model().expect("a policy that scores has a model");
-                let mut answer = [Candidates::default()];
-                let request = TrialScore { trial: 0, change: self.policy.change(), width, model };
-                self.screen.as_mut().expect("a screen").round(&[request], &mut answer).expect("screened");
-                let candidates = &answer[0].points;
-                assert!(!candidates.is_empty() && candidates.is_sorted(), "{candidates:?}");
-                assert!(candidates.iter().all(|&point| (point as usize) < n_points));
-                let point = decide(&answer[0], model, width, &mut Vec::new()).expect("finite scores");
-                self.policy.screened();
-                (point, Some(width.to_bits()))
-            }
-        }
+        Ok((point, Some(width.to_bits())))
     }
 
     fn moments(&self, n_points: usize) -> Vec<Moments> {
@@ -134,6 +130,7 @@ fn choices_widths_and_states() {
                         ways.push(Way::new(policy, luck, open()));
                     }
                     let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
+                    assert!(choices[0].1.is_none_or(|width| (0.0..=f64::MAX).contains(&f64::from_bits(width))), "{name}: width");
                     assert!(choices.iter().all(|choice| *choice == choices[0]), "{name} round {round}: {choices:?}");
                     let point = choices[0].0;
                     visited.push(point);

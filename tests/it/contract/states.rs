@@ -66,7 +66,7 @@ fn go_on(
     let mut way = open(policy);
     for _ in 0..2 {
         // A score that is not finite is an error and no panic: the state said so.
-        let Some(point) = way.try_next(n) else { return true };
+        let Ok((point, _)) = way.try_next(n) else { return true };
         way.policy.update(point, signal);
         way.policy.recommend();
     }
