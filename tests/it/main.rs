@@ -2,5 +2,6 @@
 
 mod conformance;
 mod contract;
+mod identity;
 mod report;
 mod support;
