@@ -7,9 +7,12 @@
 //! **The band.** Let `u = 2^-53`. A row of `K` coefficients gives `|p̂ - p| <= e_p = 4 (K + 8) u A`, with
 //! `A = sum |row_i| max|h_i|` (sums in any order, a rounding of the row itself, and a safety factor of 4). One
 //! observation then moves the error of spread² by at most `2 max|p| e_p + e_p² + u s²_max` and that of the mean by
-//! `|step| (e_p + u max|p|) + u max|mean|`. To these sums comes the drift of the f64 state itself
-//! ([`ScoreModel::state_error`]). Where the sum passes [`REFRESH_SHARE`] of the prior variance, and whenever the model
-//! asks, the screen is rebuilt from the exact scores, which also checks that the band held.
+//! `|step| (e_p + u max|p|) + u max|mean|`. The factor also covers the two triangular solves behind `row` and behind the
+//! coordinates of the exact score, whose errors are of the same form. To these sums comes what the f64 state rounds off
+//! in an observation ([`ScoreModel::state_error`]). Where the sum passes [`REFRESH_SHARE`] of the prior variance, and
+//! whenever the model asks, the screen is rebuilt from the exact scores. Every [`CHECK_EVERY`] observations some points,
+//! in turn, are compared with their exact scores; so is every point when drift asks for a rebuild. A model that has just
+//! been rebuilt is no reference: it shed a drift that screen and state had in common.
 
 use super::{Backend, Band, Counters, Domain, Screen};
 use crate::error::Error;
@@ -21,6 +24,10 @@ const BLOCK: usize = 512;
 
 /// Error of spread² (as a share of the prior variance) beyond which a screen is rebuilt.
 const REFRESH_SHARE: f64 = 1e-9;
+
+/// Observations between two checks of the band, and the points of a check.
+const CHECK_EVERY: u32 = 256;
+const CHECKED_POINTS: usize = 16;
 
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
@@ -122,8 +129,9 @@ struct TrialScreen {
     score: Vec<f64>,
     mean_error: f64,
     variance_error: f64,
-    /// Drift of the f64 state when it was last screened.
-    state_error: Moments,
+    /// Observations since the last check of the band, and the point that comes next.
+    since_check: u32,
+    next_checked: usize,
     /// Gram columns of basis points that the source does not hold as a table.
     own_columns: Vec<Vec<f64>>,
 }
@@ -151,7 +159,10 @@ impl Screen for CpuScreen {
             }
             let drifted = REFRESH_SHARE * request.model.prior_variance_bound() < screen.variance_error;
             if !screen.fresh || drifted || matches!(request.change, Change::Row { rebuilt: true, .. }) {
-                screen.rebuild(request.model, &mut self.counters);
+                let comparable = screen.fresh && !matches!(request.change, Change::Row { rebuilt: true, .. });
+                screen.rebuild(request.model, comparable, &mut self.counters);
+            } else if CHECK_EVERY <= screen.since_check {
+                screen.check(request.model, &mut self.counters);
             }
             screen.candidates(request, self.band, answer);
             self.counters.rounds += 1;
@@ -175,22 +186,18 @@ impl TrialScreen {
             score: vec![0.0; n_points],
             mean_error: 0.0,
             variance_error: 0.0,
-            state_error: Moments { mean: 0.0, variance: 0.0 },
+            since_check: 0,
+            next_checked: 0,
             own_columns: Vec::new(),
         }
     }
 
-    /// Takes mean and spread² of every point from the exact score, and counts the points that had left their band.
-    fn rebuild(&mut self, model: &dyn ScoreModel, counters: &mut Counters) {
-        // The screen followed the state as it was: a model that has just been rebuilt has shed that drift.
-        let state_error = model.state_error();
-        let variance_band = self.variance_error + state_error.variance.max(self.state_error.variance);
-        let mean_band = self.mean_error + state_error.mean.max(self.state_error.mean);
+    /// Takes mean and spread² of every point from the exact score; counts the points that had left their band where the
+    /// model is still the one that the screen followed.
+    fn rebuild(&mut self, model: &dyn ScoreModel, comparable: bool, counters: &mut Counters) {
         for point in 0..self.mean.len() {
             let exact = model.exact(point);
-            let off = variance_band < (exact.variance - self.variance[point].max(0.0)).abs()
-                || mean_band < (exact.mean - self.mean[point]).abs();
-            counters.violations += u64::from(self.fresh && off);
+            counters.violations += u64::from(comparable && self.outside(point, exact, model));
             self.mean[point] = exact.mean;
             self.variance[point] = exact.variance;
         }
@@ -198,6 +205,25 @@ impl TrialScreen {
         self.fresh = true;
         self.mean_error = 0.0;
         self.variance_error = 0.0;
+    }
+
+    /// Compares the next few points with their exact scores.
+    fn check(&mut self, model: &dyn ScoreModel, counters: &mut Counters) {
+        let n = self.mean.len();
+        for _ in 0..CHECKED_POINTS.min(n) {
+            let point = self.next_checked % n;
+            counters.violations += u64::from(self.outside(point, model.exact(point), model));
+            self.next_checked = (point + 1) % n;
+        }
+        self.since_check = 0;
+    }
+
+    /// Whether the exact score of a point is outside of the band.
+    fn outside(&self, point: usize, exact: Moments, model: &dyn ScoreModel) -> bool {
+        let state_error = model.state_error();
+        let mean_band = self.mean_error + state_error.mean + 4.0 * U * exact.mean.abs();
+        self.variance_error + state_error.variance < (exact.variance - self.variance[point].max(0.0)).abs()
+            || mean_band < (exact.mean - self.mean[point]).abs()
     }
 
     fn apply_gram(&mut self, gram: &dyn crate::score::GramSource, points: &[u32], row: &[f64], mean_step: f64, prior: f64) {
@@ -236,6 +262,7 @@ impl TrialScreen {
                 mean_max = mean_max.max(mean.abs());
             }
         }
+        self.since_check += 1;
         let magnitude: f64 = row.iter().enumerate().map(|(i, r)| r.abs() * largest(i)).sum();
         let p_error = 4.0 * (row.len() as f64 + 8.0) * U * magnitude;
         self.variance_error += 2.0 * p_max * p_error + p_error * p_error + U * (variance_max + p_max * p_max);
@@ -261,7 +288,6 @@ impl TrialScreen {
             return;
         }
         let state_error = request.model.state_error();
-        self.state_error = state_error;
         let e = self.variance_error + state_error.variance;
         // The score's own three roundings, on top of those of mean and spread².
         let e_mean = self.mean_error + state_error.mean + 4.0 * U * (1.0 + best.abs());

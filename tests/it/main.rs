@@ -4,4 +4,5 @@ mod conformance;
 mod contract;
 mod identity;
 mod report;
+mod sensors;
 mod support;

@@ -3,7 +3,7 @@
 //! Visited points whose feature is not yet (to a tolerance) a combination of earlier ones join the basis: `L L^T` is the
 //! Gram matrix of the basis points, the coordinates of any point are `c(x) = L^{-1} k_basis(x)`, and
 //!
-//! `mean(x) = theta · c(x)`, `spread²(x) = max(0, k(x,x) - |c(x)|²) + ridge c(x)^T V^{-1} c(x)`.
+//! `mean(x) = theta · c(x)`, `spread²(x) = max(0, k(x,x) - |c(x)|² + ridge c(x)^T V^{-1} c(x))`.
 //!
 //! No N x N matrix, no T x T matrix: the state is K x K for K basis points. A backend needs one row of coefficients over
 //! the basis points' Gram columns an observation, `L^{-T} V^{-1} c`.
@@ -42,7 +42,7 @@ struct State {
     basis: Vec<u32>,
     /// Packed rows of the lower triangular `L`.
     lower: Vec<f64>,
-    /// Coordinates of the visited points, by slot.
+    /// Coordinates of the visited points, by slot, as they entered the model: those of the basis at the first visit.
     coordinates: Vec<Vec<f64>>,
 }
 
@@ -102,7 +102,7 @@ impl ExactPosterior {
         Ok(posterior)
     }
 
-    /// Coordinates of a point in the span: stored for visited points, solved for otherwise.
+    /// Coordinates of a point in the span.
     fn coordinates(&self, point: usize, scratch: &mut Vec<f64>) {
         scratch.clear();
         scratch.extend(self.state.basis.iter().map(|&basis_point| self.gram.entry(basis_point as usize, point)));
@@ -113,15 +113,18 @@ impl ExactPosterior {
 impl ScoreModel for ExactPosterior {
     fn exact(&self, point: usize) -> Moments {
         let mut scratch = Vec::new();
-        let c: &[f64] = match self.state.visits.slot(point) {
-            Some(slot) => &self.state.coordinates[slot],
-            None => {
+        let c: &[f64] = match self.state.visits.slot(point).map(|slot| &self.state.coordinates[slot]) {
+            // Only a basis point has all its coordinates from its first visit on: others gain some as the basis grows.
+            Some(c) if c.len().checked_sub(1).and_then(|last| self.state.basis.get(last)) == Some(&(point as u32)) => c,
+            _ => {
                 self.coordinates(point, &mut scratch);
                 &scratch
             }
         };
-        let outside = (self.gram.diagonal(point) - linalg::dot(c, c)).max(0.0);
-        Moments { mean: self.state.model.mean(c), variance: outside + self.state.model.variance(c) }
+        // What is outside of the span can round to less than 0 where the basis extrapolates. It is not cut off by itself:
+        // a screen that follows the sum would then differ by more than rounding.
+        let outside = self.gram.diagonal(point) - linalg::dot(c, c);
+        Moments { mean: self.state.model.mean(c), variance: (outside + self.state.model.variance(c)).max(0.0) }
     }
 
     fn prior_variance_bound(&self) -> f64 {

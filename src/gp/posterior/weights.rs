@@ -220,9 +220,10 @@ impl WeightModel {
         true
     }
 
-    /// Bounds on the drift of `mean` and `variance` from exact arithmetic, for points of prior variance at most `prior`:
-    /// about one rounding of each of the `n` terms a downdate, doubled for the two products, times a safety factor of four;
-    /// roundings of successive downdates add up like their square root.
+    /// Bounds on what the updates since the last rebuild rounded off in `mean` and `variance`, for points of prior variance
+    /// at most `prior`: by so much they may differ from the sum of what each observation was said to change. About one
+    /// rounding of each of the `n` terms an update, doubled for the two products, times a safety factor of four; roundings
+    /// of successive updates add up like their square root. The distance from exact arithmetic can be larger.
     #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
         let share = 8.0 * (self.n as f64 + 8.0) * f64::EPSILON * (1.0 + libm::sqrt(self.since_rebuild as f64));

@@ -56,8 +56,8 @@ fn large_domains_run() {
             let mut distinct = rows.point.clone();
             distinct.sort_unstable();
             distinct.dedup();
-            // With so little known, every round explores.
-            assert_eq!(distinct.len() as u64, rounds, "{:?}", rows.point);
+            assert!(3 < distinct.len(), "so little is known, and yet no exploration: {:?}", rows.point);
+            assert_eq!(found.counters.violations, 0);
         }
     }
 }
