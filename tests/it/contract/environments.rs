@@ -45,7 +45,11 @@ fn settings(name: &str) -> Vec<String> {
             "domain = { kind = \"grid\", dimension = 3, points = 7 }\nkernel = { kind = \"squared-exponential\", lengthscale = 0.4 }\nnoise = { kind = \"gaussian\", sd = 0.5 }".to_owned(),
         ],
         "arms-table" => {
-            vec!["train = \"train.csv\"\ntest = \"test.csv\"".to_owned(), "stand_in = true".to_owned()]
+            vec![
+                "train = \"train.csv\"\ntest = \"test.csv\"".to_owned(),
+                "train = \"train.csv\"\ntest = \"test.csv\"\ncolumns = [\"c\", \"a\", \"b\"]".to_owned(),
+                "stand_in = true".to_owned(),
+            ]
         }
         "points-table" => {
             vec![POINTS.to_owned(), format!("{POINTS}\ngoal = \"minimise\"\nlog = true\nstandardise = false\nregret = \"raw\"")]
