@@ -50,6 +50,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
             "no" => Some(false),
             _ => None,
         },
+        columns: args.texts("columns", "the files' columns to read, by name (by number without a header); absent: all"),
         normalise,
         stand_in,
         bound: args.number("bound", "B: public bound on the mean reward").above(0.0).optional("the largest |mean| of an arm"),
@@ -63,6 +64,7 @@ struct ArmsTable {
     about: Option<String>,
     arms: bool,
     header: Option<bool>,
+    columns: Option<Vec<String>>,
     normalise: Normalise,
     stand_in: Option<StandIn>,
     bound: Option<f64>,
@@ -78,7 +80,7 @@ impl ArmsTable {
             ));
         };
         let path = context.data.find(name, self.about.as_deref(), true)?;
-        let options = CsvOptions { header: self.header, ..CsvOptions::default() };
+        let options = CsvOptions { header: self.header, columns: self.columns.clone(), ..CsvOptions::default() };
         let table = read_table(&path, &options)?;
         Ok(if self.arms { table } else { table.transposed() })
     }

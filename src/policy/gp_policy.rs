@@ -104,7 +104,9 @@ impl PolicyMaker for GpMaker {
                     .hint("restore with the spec and the program version that saved it"),
             ));
         }
-        let round = state["round"].as_u64().unwrap_or(1);
+        let Some(round) = state["round"].as_u64().filter(|round| (1..=MOST_ROUNDS).contains(round)) else {
+            return Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` has no round, counted from 1"))));
+        };
         let posterior = self.posterior.restore(state["posterior"].clone()).map_err(|source| {
             Error::input(Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}")))
         })?;
@@ -114,6 +116,9 @@ impl PolicyMaker for GpMaker {
 
 /// Version of the saved state.
 const STATE_VERSION: u64 = 1;
+
+/// Rounds that f64 counts exactly.
+const MOST_ROUNDS: u64 = 1 << 53;
 
 struct GpPolicy {
     name: &'static str,

@@ -37,8 +37,10 @@ impl PolicyMaker for UniformMaker {
         if state["policy"] != "uniform" || state["version"] != 1 {
             return Err(Error::input(Diagnostic::new("the state is not one of policy `uniform`, version 1")));
         }
-        let visits = serde_json::from_value(state["visits"].clone())
-            .map_err(|source| Error::input(Diagnostic::new(format!("the saved visits of `uniform` cannot be read: {source}"))))?;
+        let unreadable =
+            |why: String| Error::input(Diagnostic::new(format!("the saved visits of `uniform` cannot be read: {why}")));
+        let visits: Visits = serde_json::from_value(state["visits"].clone()).map_err(|source| unreadable(source.to_string()))?;
+        visits.check(self.n_points).map_err(|why| unreadable(why.to_owned()))?;
         Ok(Box::new(UniformPolicy { n_points: self.n_points, visits }))
     }
 }

@@ -10,7 +10,8 @@ pub trait ScoreModel: Send + Sync {
     /// A bound on `k(x, x)` over the domain: the scale of spread².
     fn prior_variance_bound(&self) -> f64;
 
-    /// Bounds on how far mean and spread² may have drifted from exact arithmetic since the f64 state was made.
+    /// Bounds on how far mean and spread² may differ, for the rounding of the f64 state alone, from what the changes handed
+    /// out since it was made or rebuilt add up to.
     fn state_error(&self) -> Moments;
 
     /// The points whose Gram columns are the basis, in order; empty for a table basis.

@@ -37,7 +37,7 @@ fn every_file_agrees_as_far_as_it_is_known() {
         assert!(outcome.largest_error() < 1e-12, "{name}: within the tolerance, but worse than it ever was");
         known.push(name);
     }
-    for name in ["kernels.json", "qff.json"] {
+    for name in ["calibration.json", "kernels.json", "posterior.json", "qff.json", "ucb_sequences.json"] {
         assert!(known.iter().any(|known| known == name), "{name} was not recognised");
     }
 }
@@ -76,6 +76,12 @@ fn a_planted_fault_is_caught_in_every_section() {
         ("kernels.json", vec!["/se_grid_0.2/5/5", "/matern_grid_l0.2_nu2.5/0/1", "/linear/4/3"]),
         ("kernels.json", vec!["/empirical_correlation/3/3", "/empirical_covariance_over_max/0/2"]),
         ("qff.json", vec!["/rff/features/4/13", "/rff/features/0/0"]),
+        ("posterior.json", vec!["/finite/mean/29", "/finite/var/0", "/finite/info_gain", "/finite/cov_diag_and_first_row/1/7"]),
+        ("posterior.json", vec!["/exact2d/mean/5", "/exact2d/var/2"]),
+        ("ucb_sequences.json", vec!["/runs/igp_ucb/idx/49", "/runs/igp_ucb/beta/0", "/runs/tgp_ldp/mean_final/19"]),
+        ("ucb_sequences.json", vec!["/runs/tgp_heavy/var_final/3", "/runs/tgp_heavy/truncated_rounds/2"]),
+        ("calibration.json", vec!["/jdp/31/gdp_mu", "/zhou_tan/0/laplace_scale", "/zhou_tan/1/igp/1", "/zhou_tan/2/tgp_b/3"]),
+        ("calibration.json", vec!["/zhou_tan/0/tgp_beta/2/beta"]),
     ];
     let cases = cases();
     for (name, pointers) in spots {
@@ -89,8 +95,11 @@ fn a_planted_fault_is_caught_in_every_section() {
             assert_eq!(outcome.failures.len(), 1, "{name}{pointer}: {:?}", outcome.failures);
             *faulty.pointer_mut(pointer).expect("a number") = Value::Null;
             assert_eq!((kind.check)(&faulty).failures.len(), 1, "{name}{pointer}: null");
-            let (row, _) = pointer.rsplit_once('/').expect("a row");
-            faulty.pointer_mut(row).and_then(Value::as_array_mut).expect("a row").pop();
+            let (row, key) = pointer.rsplit_once('/').expect("a row");
+            match faulty.pointer_mut(row).expect("a row") {
+                Value::Array(numbers) => drop(numbers.pop()),
+                row => drop(row.as_object_mut().expect("a row").remove(key)),
+            }
             assert_eq!((kind.check)(&faulty).failures.len(), 1, "{name}{pointer}: one number short");
         }
     }
@@ -106,6 +115,13 @@ fn malformed_files_are_failures_and_never_panics() {
         r#"{"X": [[1.0]], "Y": [[1.0, 2.0]], "se": {"0.2": [[1.0]]}, "matern": {}}"#,
         r#"{"X": [[1.0], [1.0, 2.0]], "Y": 2, "se": {"x": 1.0}, "matern": [], "samples": [], "empirical_correlation": [[1.0]]}"#,
         r#"{"d1": 1, "d2": 1, "rff": {}}"#,
+        r#"{"finite": {}, "exact2d": 3}"#,
+        r#"{"finite": {"X": [], "idx": [], "y": [], "lam": 1, "kernel": {"name": "se", "l": 1}}, "exact2d": {}}"#,
+        r#"{"finite": {"X": [0], "idx": [1], "y": [1], "lam": 1, "kernel": {"name": "se", "l": 1}}, "exact2d": {}}"#,
+        r#"{"finite": {"X": [0], "idx": [0], "y": [1], "lam": 0, "kernel": {"name": "se", "l": 0}}, "exact2d": {}}"#,
+        r#"{"X": 1, "f": [], "noise": {}, "runs": {"igp_ucb": {}, "tgp_ldp": {"params": {"R": 1}}}}"#,
+        r#"{"jdp": [], "zhou_tan": {}}"#,
+        r#"{"jdp": [{"alpha": -1, "beta": 2}], "zhou_tan": [{"B": 1, "R": 1, "laplace_scale": 1, "v": 1, "lam": 0, "delta": 2, "T": -1, "tgp_beta": [{"t": 0, "info": 0}]}]}"#,
         r#"{"d1": 1, "d2": 1, "rff": {"X": [[1.0]], "W": [[1.0, 2.0]], "features": [[1.0]]}}"#,
     ] {
         let file = serde_json::from_str(text).expect("JSON");

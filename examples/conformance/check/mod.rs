@@ -1,11 +1,15 @@
 //! The checker behind the `conformance` example, also run by the tests. Knows no file names: a file is what its fields
 //! say. Adding a kind is one file here and one line in `registry.rs`.
 
+mod bandit;
+mod calibration;
 mod kernels;
 mod outcome;
+mod posterior;
 mod qff;
 mod read;
 mod registry;
+mod sequences;
 
 pub use outcome::{Section, Verdict};
 pub use registry::{KINDS, recognise};

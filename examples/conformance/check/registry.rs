@@ -1,7 +1,7 @@
 //! The kinds of reference files, by name.
 
 use super::outcome::Outcome;
-use super::{kernels, qff};
+use super::{calibration, kernels, posterior, qff, sequences};
 use serde_json::Value;
 
 /// One kind of file.
@@ -18,6 +18,9 @@ pub struct Kind {
 pub const KINDS: &[Kind] = &[
     Kind { name: "kernels", recognise: kernels::recognise, check: kernels::check },
     Kind { name: "quadrature and random Fourier features", recognise: qff::recognise, check: qff::check },
+    Kind { name: "posteriors", recognise: posterior::recognise, check: posterior::check },
+    Kind { name: "bandit sequences", recognise: sequences::recognise, check: sequences::check },
+    Kind { name: "calibration", recognise: calibration::recognise, check: calibration::check },
 ];
 
 /// The kind of a file.

@@ -9,9 +9,12 @@
 //! **The band.** Let `u = 2^-53`. A row of `K` coefficients gives `|p̂ - p| <= e_p = 4 (K + 8) u A`, with
 //! `A = sum |row_i| max|h_i|` (sums in any order, a rounding of the row itself, and a safety factor of 4). One
 //! observation then moves the error of spread² by at most `scale² (2 max|p| e_p + e_p² + 4 u max p²) + u s²_max` and that of
-//! the mean by `|step| (e_p + u max|p|) + u max|mean|`. To these sums comes the drift of the f64 state itself
-//! ([`crate::score::ScoreModel::state_error`]). Where the sum passes `REFRESH_SHARE` of the prior variance, and whenever the model
-//! asks, the screen is rebuilt from the exact scores, which also checks that the band held.
+//! the mean by `|step| (e_p + u max|p|) + u max|mean|`. The factor also covers the two triangular solves behind `row` and
+//! behind the coordinates of the exact score, whose errors are of the same form. To these sums comes what the f64 state
+//! rounds off in an observation ([`crate::score::ScoreModel::state_error`]). Where the sum passes `REFRESH_SHARE` of the prior
+//! variance, and whenever the model asks, the screen is rebuilt from the exact scores. Every `CHECK_EVERY` observations some
+//! points, in turn, are compared with their exact scores; so is every point when drift asks for a rebuild. A model that
+//! has just been rebuilt is no reference: it shed a drift that screen and state had in common.
 
 mod road;
 mod trial;

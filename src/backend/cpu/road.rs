@@ -122,7 +122,10 @@ impl Screen for CpuScreen {
                 }
             }
             if start_anew || !trial.is_fresh() || trial.has_drifted(request.model.prior_variance_bound()) {
-                trial.rebuild(request.model, &mut self.counters);
+                // A model that has just been rebuilt is no reference for what the screen followed.
+                trial.rebuild(request.model, !start_anew, &mut self.counters);
+            } else {
+                trial.check(request.model, &mut self.counters);
             }
             trial.candidates(request, self.band, answer);
             self.counters.rounds += 1;

@@ -10,6 +10,10 @@ const BLOCK: usize = 512;
 /// Error of spread² (as a share of the prior variance) beyond which a screen is rebuilt.
 pub const REFRESH_SHARE: f64 = 1e-9;
 
+/// Observations between two checks of the band, and the points of a check.
+const CHECK_EVERY: u32 = 256;
+const CHECKED_POINTS: usize = 16;
+
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
 
@@ -25,8 +29,9 @@ pub struct TrialScreen {
     p_max: f64,
     mean_error: f64,
     variance_error: f64,
-    /// Drift of the f64 state when it was last screened.
-    state_error: Moments,
+    /// Observations since the last check of the band, and the point that comes next.
+    since_check: u32,
+    next_checked: usize,
     /// Gram columns of basis points that the source does not hold as a table.
     own_columns: Vec<Vec<f64>>,
 }
@@ -44,7 +49,8 @@ impl TrialScreen {
             p_max: 0.0,
             mean_error: 0.0,
             variance_error: 0.0,
-            state_error: Moments { mean: 0.0, variance: 0.0 },
+            since_check: 0,
+            next_checked: 0,
             own_columns: Vec::new(),
         }
     }
@@ -64,17 +70,12 @@ impl TrialScreen {
         REFRESH_SHARE * prior < self.variance_error
     }
 
-    /// Takes mean and spread² of every point from the exact score, and counts the points that had left their band.
-    pub fn rebuild(&mut self, model: &dyn ScoreModel, counters: &mut Counters) {
-        // The screen followed the state as it was: a model that has just been rebuilt has shed that drift.
-        let state_error = model.state_error();
-        let variance_band = self.variance_error + state_error.variance.max(self.state_error.variance);
-        let mean_band = self.mean_error + state_error.mean.max(self.state_error.mean);
+    /// Takes mean and spread² of every point from the exact score; counts the points that had left their band where the
+    /// model is still the one that the screen followed.
+    pub fn rebuild(&mut self, model: &dyn ScoreModel, comparable: bool, counters: &mut Counters) {
         for point in 0..self.mean.len() {
             let exact = model.exact(point);
-            let off = variance_band < (exact.variance - self.variance[point].max(0.0)).abs()
-                || mean_band < (exact.mean - self.mean[point]).abs();
-            counters.violations += u64::from(self.fresh && off);
+            counters.violations += u64::from(comparable && self.fresh && self.outside(point, exact, model));
             self.mean[point] = exact.mean;
             self.variance[point] = exact.variance;
         }
@@ -82,6 +83,29 @@ impl TrialScreen {
         self.fresh = true;
         self.mean_error = 0.0;
         self.variance_error = 0.0;
+        self.since_check = 0;
+    }
+
+    /// Now and then, compares the next few points with their exact scores and counts those that have left their band.
+    pub fn check(&mut self, model: &dyn ScoreModel, counters: &mut Counters) {
+        if self.since_check < CHECK_EVERY {
+            return;
+        }
+        let n = self.mean.len();
+        for _ in 0..CHECKED_POINTS.min(n) {
+            let point = self.next_checked % n;
+            counters.violations += u64::from(self.outside(point, model.exact(point), model));
+            self.next_checked = (point + 1) % n;
+        }
+        self.since_check = 0;
+    }
+
+    /// Whether the exact score of a point is outside of the band.
+    fn outside(&self, point: usize, exact: Moments, model: &dyn ScoreModel) -> bool {
+        let state_error = model.state_error();
+        let mean_band = self.mean_error + state_error.mean + 4.0 * U * exact.mean.abs();
+        self.variance_error + state_error.variance < (exact.variance - self.variance[point].max(0.0)).abs()
+            || mean_band < (exact.mean - self.mean[point]).abs()
     }
 
     /// `p = row · h` over Gram columns; columns that the source does not hold are kept by the trial.
@@ -120,6 +144,7 @@ impl TrialScreen {
 
     /// One observation along the projected row.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
+        self.since_check += 1;
         for ((mean, variance), &p) in self.mean.iter_mut().zip(&mut self.variance).zip(&self.p) {
             let fall = scale * p;
             *variance -= fall * fall;
@@ -146,7 +171,6 @@ impl TrialScreen {
             return;
         }
         let state_error = request.model.state_error();
-        self.state_error = state_error;
         let e = self.variance_error + state_error.variance;
         // The score's own three roundings, on top of those of mean and spread².
         let e_mean = self.mean_error + state_error.mean + 4.0 * U * (1.0 + best.abs());

@@ -3,7 +3,7 @@
 //! Visited points whose feature is not yet (to a tolerance) a combination of earlier ones join the basis: `L L^T` is the
 //! Gram matrix of the basis points, the coordinates of any point are `c(x) = L^{-1} k_basis(x)`, and
 //!
-//! `mean(x) = theta · c(x)`, `spread²(x) = max(0, k(x,x) - |c(x)|²) + ridge c(x)^T V^{-1} c(x)`.
+//! `mean(x) = theta · c(x)`, `spread²(x) = max(0, k(x,x) - |c(x)|² + ridge c(x)^T V^{-1} c(x))`.
 //!
 //! No N x N matrix, no T x T matrix: the state is K x K for K basis points. A backend needs one row of coefficients over
 //! the basis points' Gram columns an observation, `L^{-T} V^{-1} c`.
@@ -42,8 +42,28 @@ struct State {
     basis: Vec<u32>,
     /// Packed rows of the lower triangular `L`.
     lower: Vec<f64>,
-    /// Coordinates of the visited points, by slot.
+    /// Coordinates of the visited points, by slot, as they entered the model: those of the basis at the first visit.
     coordinates: Vec<Vec<f64>>,
+}
+
+impl State {
+    /// Whether a saved value hangs together and lies within the domain.
+    fn check(&self, n_points: usize) -> Result<(), &'static str> {
+        self.model.check()?;
+        self.visits.check(n_points)?;
+        let k = self.basis.len();
+        if self.model.n() != k || self.lower.len() != k * (k + 1) / 2 || self.coordinates.len() != self.visits.n_distinct() {
+            return Err("basis, coordinates and visits have different sizes");
+        }
+        if self.basis.iter().any(|&point| n_points <= point as usize) {
+            return Err("a basis point is outside of the domain");
+        }
+        if self.coordinates.iter().any(|c| k < c.len()) {
+            return Err("a visited point has more coordinates than the basis has points");
+        }
+        let finite = self.coordinates.iter().flatten().chain(&self.lower).all(|x| x.is_finite());
+        if finite { Ok(()) } else { Err("a coordinate is not finite") }
+    }
 }
 
 impl ExactPosterior {
@@ -65,7 +85,7 @@ impl ExactPosterior {
     /// The posterior whose state was saved, over the same domain.
     ///
     /// # Errors
-    /// If the value is not a saved state of this version.
+    /// If the value is not a saved state of this version, or does not hang together.
     pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         let state: State = serde_json::from_value(saved)?;
         if state.version != 1 {
@@ -74,6 +94,7 @@ impl ExactPosterior {
                 state.version
             )));
         }
+        state.check(gram.n_points()).map_err(serde::de::Error::custom)?;
         let mut posterior = Self::new(gram, state.model.ridge());
         posterior.state = state;
         posterior.find_row();
@@ -88,15 +109,17 @@ impl ExactPosterior {
         linalg::solve_lower_transposed_packed(&self.state.lower, &mut self.row);
     }
 
-    /// Coordinates of a point in the span: stored for visited points, solved for otherwise.
+    /// Coordinates of a point in the span: stored for basis points, solved for otherwise. Only a basis point has all its
+    /// coordinates from its first visit on; other visited points gain some as the basis grows.
     fn coordinates_of<'s>(&'s self, point: usize, scratch: &'s mut Vec<f64>) -> &'s [f64] {
-        match self.state.visits.slot(point) {
-            Some(slot) => &self.state.coordinates[slot],
-            None => {
-                self.solve_coordinates(point, scratch);
-                scratch
+        if let Some(slot) = self.state.visits.slot(point) {
+            let stored = &self.state.coordinates[slot];
+            if stored.len().checked_sub(1).and_then(|last| self.state.basis.get(last)) == Some(&(point as u32)) {
+                return stored;
             }
         }
+        self.solve_coordinates(point, scratch);
+        scratch
     }
 
     fn solve_coordinates(&self, point: usize, scratch: &mut Vec<f64>) {
@@ -110,9 +133,11 @@ impl ScoreModel for ExactPosterior {
     fn exact(&self, point: usize) -> Moments {
         let mut scratch = Vec::new();
         let c = self.coordinates_of(point, &mut scratch);
-        let outside = (self.gram.diagonal(point) - linalg::dot(c, c)).max(0.0);
+        // What is outside of the span can round to less than 0 where the basis extrapolates. It is not cut off by itself:
+        // a screen that follows the sum would then differ by more than rounding.
+        let outside = self.gram.diagonal(point) - linalg::dot(c, c);
         let inside = self.state.model.moments(c);
-        Moments { mean: inside.mean, variance: outside + inside.variance }
+        Moments { mean: inside.mean, variance: (outside + inside.variance).max(0.0) }
     }
 
     fn prior_variance_bound(&self) -> f64 {

@@ -40,7 +40,7 @@ impl FeaturePosterior {
     /// The posterior whose state was saved, over the same table.
     ///
     /// # Errors
-    /// If the value is not a saved state of this version or its size is not the table's.
+    /// If the value is not a saved state of this version, its size is not the table's, or it does not hang together.
     pub fn restore(table: Arc<FeatureTable>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         let state: State = serde_json::from_value(saved)?;
         if state.version != 1 || state.model.n() != table.n_features {
@@ -51,6 +51,7 @@ impl FeaturePosterior {
                 table.n_features
             )));
         }
+        state.model.check().and_then(|()| state.visits.check(table.n_points)).map_err(serde::de::Error::custom)?;
         let mut posterior = Self::new(table, state.model.ridge());
         posterior.state = state;
         posterior.row.extend_from_slice(posterior.state.model.direction());

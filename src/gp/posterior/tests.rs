@@ -114,6 +114,35 @@ fn rows_say_what_an_observation_changed() {
     assert!(matches!(posterior.change(), Change::None));
 }
 
+/// Visited points that all but lie in the span do not join it, gain coordinates when others do, and agree with the rows
+/// all the same; so do points far outside, where the basis extrapolates.
+#[test]
+fn rows_add_up_beside_a_basis_of_close_points() {
+    let n = 100;
+    let gram = smooth(n, 0.2);
+    let mut draws = stream();
+    let mut posterior = ExactPosterior::new(Arc::clone(&gram), 1.0);
+    let (mut mean, mut variance) = (vec![0.0; n], (0..n).map(|x| gram.diagonal(x)).collect::<Vec<_>>());
+    for round in 0..2000 {
+        // A cluster first, its surroundings later.
+        let point = if round < 1000 { 40 + draws.index(20) } else { 30 + draws.index(50) };
+        posterior.observe(point, draws.normal());
+        let Change::Row { row, scale, mean_step, .. } = posterior.change() else { panic!("one observation is one row") };
+        for x in 0..n {
+            let p: f64 = row.iter().zip(posterior.basis_points()).map(|(r, &b)| r * gram.entry(b as usize, x)).sum();
+            mean[x] += mean_step * p;
+            variance[x] -= scale * p * scale * p;
+        }
+        posterior.screened();
+    }
+    assert!(posterior.basis_points().len() < posterior.visits().n_distinct());
+    for x in 0..n {
+        let exact = posterior.exact(x);
+        let off = ((exact.mean - mean[x]).abs(), (exact.variance - variance[x]).abs());
+        assert!(off.0 < 2e-9 && off.1 < 2e-10, "point {x}: {off:?}");
+    }
+}
+
 #[test]
 fn features_of_the_gram_matrix_give_the_exact_posterior() {
     // A linear kernel in two dimensions: its features are the coordinates.

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Counts up to here are exact in f64.
+pub(super) const MOST_COUNTED: u64 = 1 << 53;
+
 /// Visited points in the order of their first visit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Visits {
@@ -17,6 +20,28 @@ pub struct Visits {
 }
 
 impl Visits {
+    /// Whether a saved value hangs together and lies within a domain of `n_points`; says what does not.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn check(&self, n_points: usize) -> Result<(), &'static str> {
+        let n = self.points.len();
+        if self.counts.len() != n || self.sums.len() != n || self.slots.len() != n {
+            return Err("visits have lists of different lengths");
+        }
+        if self.points.iter().any(|&point| n_points <= point as usize) {
+            return Err("a visited point is outside of the domain");
+        }
+        if (0..n).any(|slot| self.slot(self.points[slot] as usize) != Some(slot)) {
+            return Err("the slots of the visits are mixed up");
+        }
+        let total = self.counts.iter().try_fold(0, |sum: u64, &count| sum.checked_add(count));
+        if self.counts.contains(&0) || total.is_none_or(|total| MOST_COUNTED < total) {
+            return Err("the counts of the visits are not possible");
+        }
+        if self.sums.iter().any(|sum| !sum.is_finite()) { Err("a sum of rewards is not finite") } else { Ok(()) }
+    }
+
     /// The slot of a point, if it was visited.
     #[must_use]
     pub fn slot(&self, point: usize) -> Option<usize> {

@@ -11,6 +11,7 @@
 //! the collapsed visits every [`REBUILD_EVERY`] observations. All of it is a function of the observations alone, hence
 //! the same bits on every road.
 
+use super::visits::MOST_COUNTED;
 use crate::linalg;
 use crate::score::Moments;
 use serde::{Deserialize, Serialize};
@@ -98,6 +99,35 @@ impl WeightModel {
             model.join();
         }
         model
+    }
+
+    /// Whether a saved value hangs together.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if !(0.0 < self.ridge && self.ridge.is_finite()) {
+            return Err("the ridge is not positive");
+        }
+        if self.stride < self.n
+            || self.stride.checked_mul(self.stride) != Some(self.inverse.len())
+            || self.theta.len() != self.n
+            || self.n < self.direction.len()
+        {
+            return Err("the weights have lists of wrong lengths");
+        }
+        if self.inverse.iter().chain(&self.theta).chain(&self.direction).any(|x| !x.is_finite()) {
+            return Err("a weight is not finite");
+        }
+        if let Some(run) = &self.run {
+            let numbers = [run.count, run.leverage, run.mean, run.coefficient];
+            if numbers.iter().any(|x| !x.is_finite()) || run.leverage < 0.0 || run.count < 0.0 || self.direction.is_empty() && 0 < self.n {
+                return Err("the open run is not possible");
+            }
+        }
+        let counted = self.since_rebuild <= MOST_COUNTED;
+        let scales = [self.gain, self.reward_bound].iter().all(|x| x.is_finite() && 0.0 <= *x);
+        if counted && scales { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
 
     /// The regularizer.
@@ -275,9 +305,10 @@ impl WeightModel {
         true
     }
 
-    /// Bounds on the drift of mean and variance from exact arithmetic, for points of prior variance at most `prior`:
-    /// about one rounding of each of the `n` terms a downdate, doubled for the two products, times a safety factor of four;
-    /// roundings of successive downdates add up like their square root.
+    /// Bounds on what the updates since the last rebuild rounded off in mean and variance, for points of prior variance at
+    /// most `prior`: by so much they may differ from the sum of what each observation was said to change. About one
+    /// rounding of each of the `n` terms an update, doubled for the two products, times a safety factor of four; roundings
+    /// of successive updates add up like their square root. The distance from exact arithmetic can be larger.
     #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
         let share = 8.0 * (self.n as f64 + 8.0) * f64::EPSILON * (1.0 + (self.since_rebuild as f64).sqrt());

@@ -1,0 +1,142 @@
+//! Registered policies on a stored problem: what the sequences and the widths have in common.
+
+use privateer::error::{Error, Sources};
+use privateer::gp::kernel::Kernel;
+use privateer::gp::{KernelGram, Points, tabulated};
+use privateer::params::{Args, Entry, Node, Sink, Table, Value};
+use privateer::policy::{Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting};
+use privateer::privacy::{Raw, Reading, Released, Request, RewardFacts, RewardMechanism, Signal};
+use privateer::registry::{MECHANISMS, POLICIES, Shelf, find};
+use privateer::rng::{Purpose, Stream, Streams};
+use std::sync::Arc;
+
+/// How the stored policies are configured.
+#[derive(Debug, Clone, Copy)]
+pub struct Constants {
+    /// B.
+    pub bound: f64,
+    /// R.
+    pub noise_bound: f64,
+    /// L, or 0 without a mechanism.
+    pub laplace_scale: f64,
+    /// v.
+    pub moment: f64,
+    /// lam.
+    pub ridge: f64,
+    /// delta of the confidence bound.
+    pub failure_prob: f64,
+    /// What multiplies the theorem's width.
+    pub scale: f64,
+    /// T.
+    pub rounds: u64,
+}
+
+/// The formulas that a stored run follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Formulas {
+    /// IGP-UCB.
+    Improved,
+    /// LDP-TGP-UCB: Laplace noise.
+    LocalDp,
+    /// TGP-UCB: a second moment and no more.
+    HeavyTails,
+}
+
+impl Constants {
+    /// What a policy is told of the problem, such that the formulas follow.
+    pub fn setting(&self, formulas: Formulas) -> Setting {
+        let laplace = formulas == Formulas::LocalDp;
+        let bounded = formulas != Formulas::HeavyTails;
+        let facts = RewardFacts {
+            bound: self.bound,
+            noise_bound: bounded.then_some(self.noise_bound),
+            range: None,
+            noise_variance: None,
+            rounds: self.rounds,
+        };
+        let released = ReleasedFacts {
+            output_bound: None,
+            mechanism_variance: if laplace { 2.0 * self.laplace_scale * self.laplace_scale } else { 0.0 },
+            laplace_scale: laplace.then_some(self.laplace_scale),
+            clipped_bound: bounded.then_some(self.bound + self.noise_bound),
+        };
+        Setting { facts, released }
+    }
+
+    /// The registered policy over these points.
+    pub fn maker(&self, formulas: Formulas, kernel: Arc<dyn Kernel>, points: Points) -> Result<Box<dyn PolicyMaker>, String> {
+        let name = if formulas == Formulas::Improved { "igp-ucb" } else { "tgp-ucb" };
+        let mut keys = vec![
+            ("initial", Value::Text("lowest-index".to_owned())),
+            ("ridge", Value::Float(self.ridge)),
+            ("failure_prob", Value::Float(self.failure_prob)),
+            (
+                "width",
+                Value::Table(table(vec![("kind", Value::Text("scaled".to_owned())), ("factor", Value::Float(self.scale))])),
+            ),
+        ];
+        if formulas == Formulas::HeavyTails {
+            keys.push(("moment", Value::Float(self.moment)));
+        }
+        let table = table(keys);
+        let sink = Sink::new(Sources::default());
+        let args = Args::new(&table, "policy", &sink);
+        let plan = (find(POLICIES, name).ok_or("the policy is not registered")?.build)(&args, &Shelf);
+        args.finish();
+        sink.into_result().map_err(said)?;
+        let problem = Problem {
+            gram: tabulated(KernelGram::new(Arc::clone(&kernel), points.clone())),
+            points: Some(points),
+            kernel: Some(kernel),
+            rounds: self.rounds,
+            streams: Streams::new(0, "conformance"),
+            memory_bytes: 1e9,
+        };
+        plan.prepare(&problem).map_err(said)
+    }
+}
+
+fn table(keys: Vec<(&str, Value)>) -> Table {
+    let entry = |(key, value): (&str, Value)| Entry { key: key.to_owned(), key_span: None, node: Node::bare(value) };
+    Table { entries: keys.into_iter().map(entry).collect(), span: None }
+}
+
+/// An error as a line.
+pub fn said(error: Error) -> String {
+    error.to_string()
+}
+
+/// The streams of a policy that draws nothing.
+pub fn no_luck() -> PolicyStreams {
+    PolicyStreams { start: stream(), own: stream() }
+}
+
+fn stream() -> Stream {
+    Streams::new(0, "conformance").of(0, Purpose::Start)
+}
+
+/// The reward as it is, through the mechanism `none`.
+pub fn released(reward: f64) -> Result<Released<Signal>, String> {
+    Ok(mechanism("none", Reading::Tight, None, 0.0, 0.0)?.privatizer().release(Raw::seal(reward), &mut stream()))
+}
+
+/// A registered mechanism for rewards in +-(B + R).
+pub fn mechanism(
+    name: &str,
+    reading: Reading,
+    epsilon: Option<f64>,
+    bound: f64,
+    noise_bound: f64,
+) -> Result<Arc<dyn RewardMechanism>, String> {
+    let entry = MECHANISMS.iter().find(|entry| entry.name == name).ok_or("the mechanism is not registered")?;
+    let facts = RewardFacts { bound, noise_bound: Some(noise_bound), range: None, noise_variance: None, rounds: 1 };
+    let request = Request { mechanism: name.to_owned(), reading, epsilon, delta: None, clip: None, facts };
+    (entry.build)(&request).map_err(|refusal| refusal.to_string())
+}
+
+/// The sum of the rewards that a policy has admitted at a point, from its saved state.
+pub fn admitted(policy: &dyn Policy, point: usize) -> f64 {
+    let visits = policy.save()["posterior"]["visits"].take();
+    let slot = visits["points"].as_array().into_iter().flatten().position(|p| p.as_u64() == Some(point as u64));
+    slot.and_then(|slot| visits["sums"][slot].as_f64()).unwrap_or(0.0)
+}

@@ -1,0 +1,129 @@
+//! Calibrations and widths. Of these the Gaussian budget, the Laplace scale, and the widths and levels of IGP-UCB and
+//! TGP-UCB are computed so far.
+
+use super::bandit::{Constants, Formulas, admitted, mechanism, no_luck, released, said};
+use super::outcome::Outcome;
+use super::read::{field, number, optional_number};
+use privateer::gp::Points;
+use privateer::gp::kernel::linear::Linear;
+use privateer::policy::{Policy, Proposal};
+use privateer::privacy::{Delta, Epsilon, Reading, gdp_mu};
+use serde_json::Value;
+use std::sync::Arc;
+
+const NOT_YET_JDP: [&str; 5] = ["zcdp_rho", "sigma", "spectrum_proof_m36_zeta0.1", "local", "local_replacement"];
+const NOT_YET_ZHOU_TAN: [&str; 8] = ["v", "c", "K", "q", "k", "ata_b", "ata_beta", "moma_beta"];
+/// Rounds and gains behind the entries of `igp`.
+const IGP: [(u64, f64); 2] = [(1, 0.0), (10, 3.0)];
+/// Rounds behind the entries of `tgp_b`.
+const LEVELS: [u64; 4] = [1, 2, 10, 1000];
+
+pub fn recognise(file: &Value) -> bool {
+    ["jdp", "zhou_tan"].iter().all(|key| file.get(key).is_some())
+}
+
+pub fn check(file: &Value) -> Outcome {
+    let mut outcome = Outcome::default();
+    let rows = |section: &str| file[section].as_array().cloned().unwrap_or_default();
+    let column = |section: &str, key: &str| Value::Array(rows(section).iter().map(|row| row[key].clone()).collect());
+    outcome.compare("jdp gdp_mu", rows("jdp").iter().map(gaussian_budget).collect(), &column("jdp", "gdp_mu"));
+    outcome.note_parts("jdp", &file["jdp"][0], &NOT_YET_JDP);
+    let each = |compute: fn(&Value) -> Result<Vec<f64>, String>| {
+        rows("zhou_tan").iter().map(compute).collect::<Result<Vec<_>, _>>().map(|rows| rows.concat())
+    };
+    outcome.compare(
+        "zhou_tan laplace_scale",
+        rows("zhou_tan").iter().map(laplace_scale).collect(),
+        &column("zhou_tan", "laplace_scale"),
+    );
+    outcome.compare("zhou_tan igp", each(igp_widths), &column("zhou_tan", "igp"));
+    outcome.compare("zhou_tan tgp_b", each(tgp_levels), &column("zhou_tan", "tgp_b"));
+    let widths = rows("zhou_tan").into_iter().flat_map(|row| row["tgp_beta"].as_array().cloned().unwrap_or_default());
+    outcome.compare("zhou_tan tgp_beta", each(tgp_widths), &Value::Array(widths.map(|row| row["beta"].clone()).collect()));
+    outcome.note_parts("zhou_tan", &file["zhou_tan"][0], &NOT_YET_ZHOU_TAN);
+    outcome.note_rest(file, &["jdp", "zhou_tan"]);
+    outcome
+}
+
+fn gaussian_budget(row: &Value) -> Result<f64, String> {
+    let epsilon = Epsilon::try_from(number(row, "alpha")?).map_err(|bad| bad.to_string())?;
+    let delta = Delta::try_from(number(row, "beta")?).map_err(|bad| bad.to_string())?;
+    Ok(gdp_mu(epsilon, delta))
+}
+
+fn constants(row: &Value) -> Result<Constants, String> {
+    Ok(Constants {
+        bound: number(row, "B")?,
+        noise_bound: number(row, "R")?,
+        laplace_scale: laplace_scale(row)?,
+        moment: number(row, "v")?,
+        ridge: number(row, "lam")?,
+        failure_prob: number(row, "delta")?,
+        scale: 1.0,
+        rounds: number(row, "T")? as u64,
+    })
+}
+
+/// The printed scale, 0 where the row has no budget.
+fn laplace_scale(row: &Value) -> Result<f64, String> {
+    let Some(epsilon) = optional_number(row, "eps")? else { return Ok(0.0) };
+    let made = mechanism("laplace", Reading::Printed, Some(epsilon), number(row, "B")?, number(row, "R")?)?;
+    made.laplace_scale().ok_or_else(|| "the mechanism has no scale".to_owned())
+}
+
+/// The registered policy as it would stand before `round` with this information gain: a saved state, moved there.
+fn standing(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<Box<dyn Policy>, String> {
+    let constants = constants(row)?;
+    // One point with any covariance: the widths look at round and gain alone.
+    let maker = constants.maker(formulas, Arc::new(Linear::new(1.0, 0.0)), Points::new(1, vec![1.0]))?;
+    let setting = constants.setting(formulas);
+    let mut state = maker.make(&setting).map_err(said)?.save();
+    for (pointer, value) in [("/round", Value::from(round)), ("/posterior/model/gain", Value::from(gain))] {
+        *state.pointer_mut(pointer).ok_or_else(|| format!("a saved state has no `{pointer}`"))? = value;
+    }
+    maker.restore(&setting, state).map_err(said)
+}
+
+fn width(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<f64, String> {
+    match standing(row, formulas, round, gain)?.propose(&mut no_luck()) {
+        Proposal::Score { width } => Ok(width),
+        Proposal::Play(_) => Err(format!("round {round} is not scored")),
+    }
+}
+
+fn truncating(row: &Value) -> Result<Formulas, String> {
+    Ok(if optional_number(row, "eps")?.is_some() { Formulas::LocalDp } else { Formulas::HeavyTails })
+}
+
+fn igp_widths(row: &Value) -> Result<Vec<f64>, String> {
+    IGP.iter().map(|&(round, gain)| width(row, Formulas::Improved, round, gain)).collect()
+}
+
+fn tgp_widths(row: &Value) -> Result<Vec<f64>, String> {
+    let wanted = field(row, "tgp_beta")?.as_array().ok_or("`tgp_beta` is not a list")?;
+    wanted.iter().map(|at| width(row, truncating(row)?, number(at, "t")? as u64, number(at, "info")?)).collect()
+}
+
+fn tgp_levels(row: &Value) -> Result<Vec<f64>, String> {
+    LEVELS.iter().map(|&round| level(row, round)).collect()
+}
+
+/// The largest reward that round `round` admits, by bisection.
+fn level(row: &Value, round: u64) -> Result<f64, String> {
+    let formulas = truncating(row)?;
+    let admits = |reward: f64| -> Result<bool, String> {
+        let mut policy = standing(row, formulas, round, 0.0)?;
+        policy.update(0, &released(reward)?);
+        Ok(admitted(policy.as_ref(), 0) == reward)
+    };
+    let (mut low, mut high) = (1e-6, 1e9);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if admits(middle)? {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
+}

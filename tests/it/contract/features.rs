@@ -1,0 +1,80 @@
+//! Feature maps: no longer than the prior allows, and an error that is stated truthfully.
+
+use super::kernels::settings;
+use crate::support::prepared;
+use privateer::env::DataFolder;
+use privateer::error::Sources;
+use privateer::linalg::dot;
+use privateer::params::{Args, Sink, Table};
+use privateer::policy::Problem;
+use privateer::registry::{FEATURES, KERNELS, names};
+use privateer::rng::Streams;
+
+/// The problem of a kernel over this many random points.
+fn problem(kernel: &str, setting: &str, points: usize) -> Option<Problem> {
+    if kernel == "empirical-covariance" {
+        return None;
+    }
+    let text = format!(
+        "rounds = 10\n[environment]\nkind = \"rkhs\"\nnoise = \"none\"\nkernel = {{ kind = \"{kernel}\", {setting} }}\n\
+         domain = {{ kind = \"random\", dimension = 2, points = {points} }}\n[[policy]]\nkind = \"uniform\"\n"
+    );
+    Some(prepared(&text, &DataFolder::default(), |sweep, preparation| {
+        let environment = preparation.cell(&sweep.cells[0]).expect("a cell").environment;
+        Problem {
+            gram: environment.gram().clone(),
+            points: environment.points().cloned(),
+            kernel: environment.kernel().cloned(),
+            rounds: 10,
+            streams: Streams::new(3, "features"),
+            memory_bytes: 1e9,
+        }
+    }))
+}
+
+#[test]
+fn length_and_stated_error() {
+    for entry in FEATURES {
+        let (table, sink) = (Table::default(), Sink::new(Sources::default()));
+        let plan = (entry.build)(&Args::new(&table, "features", &sink));
+        sink.into_result().expect("no key is required");
+        let mut built = 0;
+        for kernel in names(KERNELS) {
+            for setting in settings(kernel) {
+                // So few points that the error is measured over every pair.
+                let Some(problem) = problem(kernel, setting, 22) else { continue };
+                let features = match plan.build(&problem) {
+                    Ok(features) => features,
+                    Err(error) => {
+                        assert_ne!(entry.name, "exact", "{kernel} {setting}: {error}");
+                        continue;
+                    }
+                };
+                built += 1;
+                let said = format!("{} of {kernel}, {setting}", entry.name);
+                assert_eq!((features.n_points, features.residual.len()), (22, 22), "{said}");
+                assert_eq!(features.values.len(), 22 * features.n_features, "{said}");
+                let mut worst = 0.0_f64;
+                for a in 0..22 {
+                    let length = dot(features.row(a), features.row(a));
+                    assert!(length <= problem.gram.diagonal(a) * (1.0 + 1e-9), "{said}: |phi|² = {length}");
+                    assert!(0.0 <= features.residual[a], "{said}");
+                    for b in 0..22 {
+                        worst = worst.max((dot(features.row(a), features.row(b)) - problem.gram.entry(a, b)).abs());
+                    }
+                }
+                let scale = (0..22).map(|a| problem.gram.diagonal(a)).fold(0.0, f64::max);
+                let rounding = 1e-12 * scale;
+                assert!(worst <= features.kernel_error + rounding, "{said}: {worst} beyond {}", features.kernel_error);
+                if entry.name == "exact" {
+                    assert!(features.kernel_error <= 1e-10 * scale, "{said}");
+                } else {
+                    assert!(features.kernel_error <= worst + rounding, "{said}: states more than there is");
+                }
+                // The same features again: they are drawn from the environment's stream.
+                assert_eq!(features, plan.build(&problem).expect("again"), "{said}");
+            }
+        }
+        assert!(0 < built, "{} suits no kernel", entry.name);
+    }
+}

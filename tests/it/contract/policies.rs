@@ -1,0 +1,180 @@
+//! Policies over every posterior: valid choices, finite widths, states that can be saved, better than chance.
+
+use crate::support::{prepared, ran};
+use privateer::backend::Screen;
+use privateer::engine::decide;
+use privateer::env::DataFolder;
+use privateer::error::Error;
+use privateer::policy::{Policy, PolicyStreams, Proposal};
+use privateer::registry::{FEATURES, POLICIES, documentation, names};
+use privateer::rng::{Purpose, Streams};
+use privateer::score::{Candidates, Moments, TrialScore};
+
+/// The posteriors that a policy can be given, as lines of its table.
+fn posteriors(policy: &str) -> Vec<String> {
+    let documented = documentation("policy").into_iter().find(|kind| kind.name == policy).expect("documented");
+    let mut lines = vec![String::new()];
+    if documented.keys.iter().any(|key| key.path == "features") {
+        // Few random frequencies: a state holds the square of their number.
+        lines.extend(names(FEATURES).into_iter().map(|name| match name {
+            "random-fourier" => format!("features = {{ kind = \"{name}\", features = 25 }}\n"),
+            _ => format!("features = \"{name}\"\n"),
+        }));
+    }
+    lines
+}
+
+/// Every policy with every posterior and some ways to start, widths kept to the theorem's orders.
+pub fn settings() -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
+    for policy in names(POLICIES) {
+        for posterior in posteriors(policy) {
+            let scored = if policy == "uniform" { "" } else { "width = { kind = \"order\", factor = 0.5 }\nridge = 0.5\n" };
+            all.push((policy, format!("kind = \"{policy}\"\n{posterior}{scored}")));
+        }
+        if policy != "uniform" {
+            all.push((policy, format!("kind = \"{policy}\"\ninitial = {{ kind = \"random\", points = 7 }}\n")));
+            all.push((
+                policy,
+                format!("kind = \"{policy}\"\ninitial = \"lowest-index\"\nwidth = {{ kind = \"constant\", value = 2.0 }}\n"),
+            ));
+        }
+    }
+    all
+}
+
+pub fn spec(policy: &str, privacy: &str) -> String {
+    format!(
+        "seed = 3\nrounds = 60\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", points = 50 }}\n\
+         kernel = {{ kind = \"squared-exponential\", lengthscale = 0.2 }}\nnoise = {{ kind = \"uniform\", bound = 0.5 }}\n\
+         [privacy]\n{privacy}\n[[policy]]\n{policy}"
+    )
+}
+
+/// One way to go on: the policy, its luck, its screen.
+pub struct Way {
+    pub policy: Box<dyn Policy>,
+    streams: PolicyStreams,
+    screen: Option<Box<dyn Screen>>,
+}
+
+impl Way {
+    pub fn new(policy: Box<dyn Policy>, streams: PolicyStreams, screen: Option<Box<dyn Screen>>) -> Self {
+        Self { policy, streams, screen }
+    }
+
+    /// The next point and the width that led to it, if one did.
+    pub fn next(&mut self, n_points: usize) -> (usize, Option<u64>) {
+        self.try_next(n_points).expect("finite scores")
+    }
+
+    /// The same, or an error where the scores are not finite.
+    pub fn try_next(&mut self, n_points: usize) -> Result<(usize, Option<u64>), Error> {
+        let width = match self.policy.propose(&mut self.streams) {
+            Proposal::Play(point) => {
+                assert!(point < n_points, "{point}");
+                return Ok((point, None));
+            }
+            Proposal::Score { width } => width,
+        };
+        let model = self.policy.model().expect("a policy that scores has a model");
+        let mut answer = [Candidates::default()];
+        let request = TrialScore { trial: 0, change: self.policy.change(), width, model };
+        self.screen.as_mut().expect("a screen").round(&[request], &mut answer)?;
+        let candidates = &answer[0].points;
+        assert!(!candidates.is_empty() && candidates.is_sorted(), "{candidates:?}");
+        assert!(candidates.iter().all(|&point| (point as usize) < n_points));
+        let point = decide(&answer[0], model, width, &mut Vec::new())?;
+        self.policy.screened();
+        Ok((point, Some(width.to_bits())))
+    }
+
+    fn moments(&self, n_points: usize) -> Vec<Moments> {
+        self.policy.model().map(|model| (0..n_points).map(|point| model.exact(point)).collect()).unwrap_or_default()
+    }
+
+    fn luck(&self) -> PolicyStreams {
+        PolicyStreams { start: self.streams.start.clone(), own: self.streams.own.clone() }
+    }
+}
+
+pub fn luck(streams: &Streams) -> PolicyStreams {
+    PolicyStreams { start: streams.of(0, Purpose::Start), own: streams.of(0, Purpose::Policy("p")) }
+}
+
+#[test]
+fn choices_widths_and_states() {
+    for (name, setting) in settings() {
+        for privacy in ["mechanism = \"none\"", "mechanism = \"laplace\"\nepsilon = 1.0", "epsilon = 1.0"] {
+            prepared(&spec(&setting, privacy), &DataFolder::default(), |sweep, preparation| {
+                let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
+                let trial = cell.trial(0).expect("a trial");
+                let released = privateer::policy::ReleasedFacts::of(trial.mechanism.as_ref(), trial.instance.facts());
+                let facts = privateer::policy::Setting { facts: trial.instance.facts().clone(), released };
+                let open = || cell.domain.as_ref().map(|domain| domain.open(1));
+                let n = cell.environment.gram().n_points();
+                let mut ways = vec![Way::new(trial.policy, luck(&cell.streams), open())];
+                let (mut noise, mut mechanism) =
+                    (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
+                let mut privatizer = trial.mechanism.privatizer();
+                let mut visited = Vec::new();
+                assert_eq!(ways[0].policy.recommend(), None, "{name}: nothing was played");
+                for round in 1..=60 {
+                    if [1, 4, 9, 30].contains(&round) {
+                        let text = ways[0].policy.save().to_string();
+                        let saved: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+                        assert_eq!((saved["policy"].as_str(), saved["version"].as_u64()), (Some(name), Some(1)));
+                        let policy = cell.maker.restore(&facts, saved).expect("its own state");
+                        assert_eq!(policy.save().to_string(), text, "{name}: a state survives");
+                        let luck = ways[0].luck();
+                        ways.push(Way::new(policy, luck, open()));
+                    }
+                    let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
+                    assert!(choices[0].1.is_none_or(|width| (0.0..=f64::MAX).contains(&f64::from_bits(width))), "{name}: width");
+                    assert!(choices.iter().all(|choice| *choice == choices[0]), "{name} round {round}: {choices:?}");
+                    let point = choices[0].0;
+                    visited.push(point);
+                    let signal = privatizer.release(trial.instance.observe(point, &mut noise), &mut mechanism);
+                    for way in &mut ways {
+                        way.policy.update(point, &signal);
+                        assert!(visited.contains(&way.policy.recommend().expect("something was played")), "{name}");
+                    }
+                }
+                let last = ways[0].moments(n);
+                for way in &ways {
+                    assert_eq!(way.moments(n), last, "{name}: equal states to the last bit");
+                    assert_eq!(way.policy.recommend(), ways[0].policy.recommend());
+                }
+                let mut strange = ways[0].policy.save();
+                strange["version"] = 99.into();
+                assert!(cell.maker.restore(&facts, strange).is_err(), "{name}: another version");
+                let mut strange = ways[0].policy.save();
+                strange["policy"] = "somebody-else".into();
+                assert!(cell.maker.restore(&facts, strange).is_err(), "{name}: another policy");
+            });
+        }
+    }
+}
+
+/// On a smooth function with little noise every policy that learns loses less than a third of what chance loses.
+#[test]
+fn better_than_chance() {
+    let chance = final_regret("kind = \"uniform\"\n");
+    for (name, setting) in settings() {
+        if name == "uniform" || setting.contains("points = 7") {
+            continue;
+        }
+        let regret = final_regret(&setting);
+        assert!(regret < chance / 3.0, "{setting}: {regret}, chance {chance}");
+    }
+}
+
+/// Mean over trials of the regret at the end of 200 rounds.
+fn final_regret(policy: &str) -> f64 {
+    let text = spec(policy, "mechanism = \"none\"").replace("rounds = 60", "rounds = 200\ntrials = 6");
+    let found = ran(&text);
+    let rows = found.cell(0);
+    let last: Vec<f64> = (0..rows.round.len()).filter(|&i| rows.round[i] == 200).map(|i| rows.cumulative_regret[i]).collect();
+    assert_eq!(last.len(), 6);
+    last.iter().sum::<f64>() / 6.0
+}

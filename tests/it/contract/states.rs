@@ -1,0 +1,107 @@
+//! Saved states that were damaged: refused or harmless, and never a panic.
+
+use super::policies::{Way, luck, settings, spec};
+use crate::support::prepared;
+use privateer::env::DataFolder;
+use privateer::policy::{PolicyMaker, ReleasedFacts, Setting};
+use privateer::privacy::{Raw, Released, Signal};
+use privateer::rng::Purpose;
+use serde_json::{Value, json};
+
+/// Pointers to every value inside, long arrays by their first two and their last entries.
+fn places(value: &Value, at: String, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, inner) in fields {
+                places(inner, format!("{at}/{key}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (i, inner) in items.iter().enumerate().filter(|(i, _)| *i < 2 || i + 1 == items.len()) {
+                places(inner, format!("{at}/{i}"), found);
+            }
+        }
+        _ => {}
+    }
+    found.push(at);
+}
+
+/// The state with the value at one place replaced, taken away, or cut short.
+fn damaged(state: &Value, place: &str) -> Vec<Value> {
+    let with = |change: &dyn Fn(&mut Value)| {
+        let mut copy = state.clone();
+        change(copy.pointer_mut(place).expect("a place"));
+        copy
+    };
+    let mut all: Vec<Value> =
+        [json!(null), json!(-1), json!(0), json!(1_000_000_007_u64), json!(1e300), json!([]), json!("x"), json!({})]
+            .into_iter()
+            .map(|other| with(&|value| *value = other.clone()))
+            .collect();
+    all.push(with(&|value| {
+        if let Some(items) = value.as_array_mut() {
+            items.pop();
+        }
+    }));
+    all.push(with(&|value| {
+        if let Some(items) = value.as_array_mut()
+            && let Some(last) = items.last().cloned()
+        {
+            items.push(last);
+        }
+    }));
+    all
+}
+
+/// Two more rounds from a state, if it is accepted.
+fn go_on(
+    maker: &dyn PolicyMaker,
+    setting: &Setting,
+    state: Value,
+    mut open: impl FnMut(Box<dyn privateer::policy::Policy>) -> Way,
+    signal: &Released<Signal>,
+    n: usize,
+) -> bool {
+    let Ok(policy) = maker.restore(setting, state) else { return false };
+    let mut way = open(policy);
+    for _ in 0..2 {
+        // A score that is not finite is an error and no panic: the state said so.
+        let Ok((point, _)) = way.try_next(n) else { return true };
+        way.policy.update(point, signal);
+        way.policy.recommend();
+    }
+    true
+}
+
+#[test]
+fn damaged_states_never_panic() {
+    for (name, setting) in settings() {
+        prepared(&spec(&setting, "mechanism = \"none\""), &DataFolder::default(), |sweep, preparation| {
+            let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
+            let trial = cell.trial(0).expect("a trial");
+            let released = ReleasedFacts::of(trial.mechanism.as_ref(), trial.instance.facts());
+            let facts = Setting { facts: trial.instance.facts().clone(), released };
+            let n = cell.environment.gram().n_points();
+            let open = |policy| Way::new(policy, luck(&cell.streams), cell.domain.as_ref().map(|domain| domain.open(1)));
+            let mut privatizer = trial.mechanism.privatizer();
+            let signal = privatizer.release(Raw::seal(0.5), &mut cell.streams.of(0, Purpose::Noise));
+            let mut way = open(trial.policy);
+            for _ in 0..12 {
+                let (point, _) = way.next(n);
+                way.policy.update(point, &signal);
+            }
+            let state = way.policy.save();
+            assert!(go_on(cell.maker.as_ref(), &facts, state.clone(), open, &signal, n), "{name}: an honest state");
+            let mut found = Vec::new();
+            places(&state, String::new(), &mut found);
+            assert!(5 < found.len(), "{name}");
+            let mut refused = 0;
+            for place in &found {
+                for copy in damaged(&state, place) {
+                    refused += usize::from(!go_on(cell.maker.as_ref(), &facts, copy, open, &signal, n));
+                }
+            }
+            assert!(found.len() < refused, "{name}: {refused} of {} places", found.len());
+        });
+    }
+}

@@ -1,0 +1,7 @@
+//! What must not change a result, and what must: bands, posteriors, luck, sizes.
+
+mod ask_tell;
+mod bands;
+mod luck;
+mod posteriors;
+mod sizes;

@@ -1,0 +1,29 @@
+//! Two forms of one posterior choose alike.
+
+use crate::support::ran;
+
+fn points(environment: &str, features: &str) -> Vec<Option<i64>> {
+    let text = format!(
+        "seed = 2\nrounds = 300\ntrials = 3\nrecord = {{ rounds = \"all\" }}\n[environment]\nkind = \"rkhs\"\n{environment}\n\
+         noise = {{ kind = \"gaussian\", sd = 0.5 }}\n[[policy]]\nkind = \"igp-ucb\"\nridge = 0.5\n\
+         width = {{ kind = \"constant\", value = 1.5 }}\n{features}"
+    );
+    ran(&text).cell(0).point.clone()
+}
+
+#[test]
+fn exact_posterior_and_exact_features_choose_alike() {
+    for environment in [
+        "domain = { kind = \"grid\", points = 60 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }",
+        "domain = { kind = \"grid\", points = 60 }\nkernel = { kind = \"squared-exponential\", lengthscale = 0.2 }",
+        "domain = { kind = \"random\", dimension = 3, points = 200 }\nkernel = { kind = \"matern\", nu = 0.5, lengthscale = 0.4 }",
+        "domain = { kind = \"random\", dimension = 3, points = 100 }\nkernel = { kind = \"linear\", bias = 0.3 }",
+    ] {
+        let exact = points(environment, "");
+        assert_eq!(exact, points(environment, "features = { kind = \"exact\", tolerance = 1e-13 }"), "{environment}");
+        let mut distinct = exact;
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert!(3 < distinct.len(), "{environment}: too few choices to compare");
+    }
+}

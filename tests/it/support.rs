@@ -1,0 +1,109 @@
+//! What several tests need: specs from text, whole runs, single trials.
+
+use privateer::backend::{Backend, Counters, Cpu};
+use privateer::engine::{Observer, Options, Preparation, Rows, Stop, Unit, run};
+use privateer::env::DataFolder;
+use privateer::error::Error;
+use privateer::privacy::{Raw, Reading, Request, RewardFacts, RewardMechanism, Signal};
+use privateer::registry::MECHANISMS;
+use privateer::rng::{Purpose, Stream, Streams};
+use privateer::spec::Sweep;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// The sweep of a spec that must be right.
+pub fn sweep(text: &str) -> Sweep {
+    match Sweep::parse("spec.toml", text, &[]) {
+        Ok(sweep) => sweep,
+        Err(error) => panic!("{error}\n{text}"),
+    }
+}
+
+/// Rows of a whole run, by cell and block, and what its screens counted.
+#[derive(Debug)]
+pub struct Ran {
+    pub rows: BTreeMap<Unit, Rows>,
+    pub counters: Counters,
+}
+
+impl Ran {
+    /// The rows of a cell with one block.
+    pub fn cell(&self, cell: u32) -> &Rows {
+        &self.rows[&Unit { cell, block: 0 }]
+    }
+
+    /// Every recorded number, to the last bit.
+    pub fn bits(&self) -> Vec<u64> {
+        let mut bits = Vec::new();
+        for (unit, rows) in &self.rows {
+            bits.push(u64::from(unit.cell) << 32 | u64::from(unit.block));
+            bits.extend(rows.trial.iter().chain(&rows.round).map(|&n| u64::from(n)));
+            bits.extend(rows.point.iter().map(|&point| point.map_or(u64::MAX, |point| point as u64)));
+            let columns = [&rows.regret, &rows.cumulative_regret, &rows.simple_regret, &rows.recommended_regret];
+            bits.extend(columns.into_iter().flatten().map(|x| x.to_bits()));
+        }
+        bits
+    }
+}
+
+/// Runs a sweep to its end.
+pub fn run_all(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, options: Options) -> Result<Ran, Error> {
+    struct Collect(Mutex<BTreeMap<Unit, Rows>>);
+    impl Observer for Collect {
+        fn progressed(&self, _trial_rounds: u64) {}
+
+        fn finished(&self, unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+            self.0.lock().expect("no panic").insert(unit, rows);
+            Ok(())
+        }
+    }
+    let collect = Collect(Mutex::new(BTreeMap::new()));
+    let tally = run(sweep, data, backend, options, &BTreeSet::new(), &Stop::new(), &collect)?;
+    assert!(!tally.stopped);
+    Ok(Ran { rows: collect.0.into_inner().expect("no panic"), counters: tally.counters })
+}
+
+/// Runs a spec that needs no data on the CPU backend.
+pub fn ran(text: &str) -> Ran {
+    run_all(&sweep(text), &DataFolder::default(), &Cpu::default(), Options::default()).expect("a run")
+}
+
+/// The reward that a mechanism which changes nothing releases: what was sealed.
+pub fn opened(raw: Raw<f64>) -> f64 {
+    let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 1 };
+    let none = mechanism("none", Reading::Tight, None, facts).expect("no mechanism");
+    let Signal::Reward(reward) = *none.privatizer().release(raw, &mut stream("none")).value();
+    reward
+}
+
+/// A registered mechanism.
+pub fn mechanism(
+    name: &str,
+    reading: Reading,
+    epsilon: Option<f64>,
+    facts: RewardFacts,
+) -> Result<Arc<dyn RewardMechanism>, String> {
+    let entry = MECHANISMS.iter().find(|entry| entry.name == name).expect("registered");
+    let request = Request { mechanism: name.to_owned(), reading, epsilon, delta: Some(1e-5), clip: None, facts };
+    (entry.build)(&request).map_err(|refusal| refusal.to_string())
+}
+
+/// A stream by name.
+pub fn stream(label: &str) -> Stream {
+    Streams::new(17, label).of(0, Purpose::Noise)
+}
+
+/// Calls `look` with the preparation of a spec and its sweep.
+pub fn prepared<T>(text: &str, data: &DataFolder, look: impl FnOnce(&Sweep, &Preparation<'_>) -> T) -> T {
+    let sweep = sweep(text);
+    let backend = Cpu::default();
+    look(&sweep, &Preparation::new(&sweep, data, &backend))
+}
+
+/// The folder of real data, if there is one.
+pub fn real_data() -> Option<PathBuf> {
+    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data"));
+    let stated = std::env::var_os("PRIVATEER_DATA").map(PathBuf::from);
+    [stated, Some(beside)].into_iter().flatten().find(|folder| folder.is_dir())
+}
