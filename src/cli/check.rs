@@ -32,14 +32,13 @@ pub fn check(args: &CheckArgs) -> Result<(), Error> {
         let preparation = Preparation::new(&sweep, &data, &backend);
         let mut without = Vec::new();
         for plan in &sweep.cells {
-            let facts = preparation.facts(plan)?;
+            let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
             if let Guarantee::NoGuarantee { .. } = facts.ledger.guarantee {
                 without.push(format!("  {}: {}", plan.label(), facts.ledger.guarantee));
             }
         }
         let trial_rounds: f64 = sweep.cells.iter().map(|cell| cell.rounds as f64 * sweep.trials as f64).sum();
-        let rows: f64 =
-            sweep.cells.iter().map(|cell| sweep.recorded.rounds(cell.rounds).len() as f64 * sweep.trials as f64).sum();
+        let rows: f64 = sweep.cells.iter().map(|cell| sweep.recorded.n_rounds(cell.rounds) as f64 * sweep.trials as f64).sum();
         say(&format!(
             "{}: ok\n  {} cells x {} trials in {} parts, {} trial-rounds, {} recorded rows\n  spec hash {}",
             path.display(),

@@ -154,7 +154,7 @@ impl fmt::Display for Diagnostic {
         write!(f, "error: {}", self.message)?;
         match self.place.as_deref() {
             Some(place @ Place { text: Some(text), .. }) => {
-                let number = if place.line == 0 { String::new() } else { place.line.to_string() };
+                let number = if place.line == 0 { " ".to_owned() } else { place.line.to_string() };
                 let gutter = " ".repeat(number.len());
                 let (text, at, width) = place.window(text);
                 // Tabs before the caret are kept, so that the caret stands below its character.
@@ -207,7 +207,7 @@ mod tests {
         let mut sources = Sources::default();
         let id = sources.add(COMMAND_LINE, "--set a=b");
         let shown = Diagnostic::new("bad `b`").at(sources.place(&Span { source: id, range: 8..9 })).to_string();
-        assert_eq!(shown, "error: bad `b`\n--> command line\n | --set a=b\n |         ^");
+        assert_eq!(shown, "error: bad `b`\n --> command line\n  | --set a=b\n  |         ^");
         assert_eq!(Diagnostic::new("bad").at(Place::whole("a.toml")).to_string(), "error: bad\n --> a.toml");
     }
 

@@ -40,10 +40,10 @@ impl Sink {
         self.push(diagnostic);
     }
 
-    /// True while nothing is wrong.
+    /// How many mistakes were found so far.
     #[must_use]
-    pub fn is_clean(&self) -> bool {
-        self.diagnostics.borrow().is_empty()
+    pub fn n_mistakes(&self) -> usize {
+        self.diagnostics.borrow().len()
     }
 
     /// All mistakes as one error, in the order of the text, or nothing. Leaves the sink empty.

@@ -39,11 +39,14 @@ impl Folder {
     pub fn open(out: &Path, manifest: &Manifest) -> Result<Opened, Error> {
         let cells = out.join("cells");
         let older = match fs::metadata(out) {
+            Ok(found) if !found.is_dir() => {
+                return Err(refused(out, "is a file, not a folder", "choose another folder with `--out DIR`"));
+            }
             Ok(_) => inspect(out, manifest)?,
             Err(source) if source.kind() == ErrorKind::NotFound => None,
-            Err(source) => return Err(Error::io("open the folder", out, source)),
+            Err(source) => return Err(uncreated(out, "open the folder", source)),
         };
-        fs::create_dir_all(&cells).map_err(|source| Error::io("create the folder", &cells, source))?;
+        fs::create_dir_all(&cells).map_err(|source| uncreated(out, "create the folder", source))?;
         let folder = Self { path: out.to_owned(), _lock: lock(out)? };
         remove_stale(out)?;
         remove_stale(&cells)?;
@@ -67,7 +70,15 @@ impl Folder {
     /// # Errors
     /// [`Error::Folder`] where it is not a results folder, [`Error::Corrupt`] and [`Error::Io`] where it cannot be read.
     pub fn existing(out: &Path) -> Result<(Manifest, BTreeSet<PartId>), Error> {
-        fs::metadata(out).map_err(|source| Error::io("open the folder", out, source))?;
+        let found = fs::metadata(out).map_err(|source| match source.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => {
+                refused(out, "does not exist", "give a folder that `privateer run` wrote")
+            }
+            _ => Error::io("open the folder", out, source),
+        })?;
+        if !found.is_dir() {
+            return Err(refused(out, "is a file, not a folder", "give a folder that `privateer run` wrote"));
+        }
         if !Manifest::path(out).exists() {
             return Err(not_results(out, "give a folder that `privateer run` wrote"));
         }
@@ -180,11 +191,23 @@ fn lock(out: &Path) -> Result<Option<File>, Error> {
 }
 
 fn not_results(out: &Path, hint: &str) -> Error {
-    Error::Folder {
-        path: out.to_owned(),
-        problem: "is not a results folder: it has no `manifest.json`".to_owned(),
-        hint: hint.to_owned(),
-    }
+    refused(out, "is not a results folder: it has no `manifest.json`", hint)
+}
+
+fn refused(out: &Path, problem: &str, hint: &str) -> Error {
+    Error::Folder { path: out.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() }
+}
+
+/// A folder that cannot be made: a wrong argument where its place is to blame, a failed run otherwise (a full disk).
+fn uncreated(out: &Path, action: &str, source: std::io::Error) -> Error {
+    let problem = match source.kind() {
+        ErrorKind::PermissionDenied => "cannot be written: permission denied",
+        ErrorKind::ReadOnlyFilesystem => "cannot be written: its file system is read-only",
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => "cannot be a folder: part of its path is a file",
+        ErrorKind::NotFound => "cannot be created there",
+        _ => return Error::io(action, out, source),
+    };
+    refused(out, problem, "choose another folder with `--out DIR`")
 }
 
 fn short(hash: &str) -> &str {
@@ -252,8 +275,11 @@ mod tests {
 
         let file = root.path().join("file");
         fs::write(&file, "x").expect("file");
-        assert!(matches!(Folder::open(&file, &manifest), Err(Error::Io { .. })));
-        assert!(matches!(Folder::existing(&root.path().join("absent")), Err(Error::Io { .. })));
+        for place in [file.clone(), file.join("below")] {
+            assert!(matches!(Folder::open(&place, &manifest), Err(Error::Folder { .. })));
+            assert!(matches!(Folder::existing(&place), Err(Error::Folder { .. })));
+        }
+        assert!(matches!(Folder::existing(&root.path().join("absent")), Err(Error::Folder { .. })));
     }
 
     #[test]

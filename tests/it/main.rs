@@ -1,4 +1,6 @@
 //! Tests of the crate from outside, one file a subject.
 
 mod conformance;
+mod messages;
+mod program;
 mod report;
