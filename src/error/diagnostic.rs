@@ -1,5 +1,6 @@
 //! One mistake in something the user wrote: message, place with caret, what was expected, hint.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -84,6 +85,22 @@ impl Place {
 
 /// Characters of a line that are shown.
 const LONGEST_LINE: usize = 160;
+/// Characters of a quoted word that are shown in long messages.
+const LONGEST_WORD: usize = 80;
+/// Bytes of a message in which no word is cut.
+const LONGEST_MESSAGE: usize = 400;
+
+/// The message with very long quoted words cut: the reader knows what he wrote.
+fn shortened(message: &str) -> Cow<'_, str> {
+    if message.len() <= LONGEST_MESSAGE {
+        return Cow::Borrowed(message);
+    }
+    let cut = |(i, part): (usize, &str)| match part.char_indices().nth(LONGEST_WORD) {
+        Some((end, _)) if i % 2 == 1 => format!("{}…", &part[..end]),
+        _ => part.to_owned(),
+    };
+    Cow::Owned(message.split('`').enumerate().map(cut).collect::<Vec<String>>().join("`"))
+}
 
 fn floor_char(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
@@ -151,7 +168,7 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
+        write!(f, "error: {}", shortened(&self.message))?;
         match self.place.as_deref() {
             Some(place @ Place { text: Some(text), .. }) => {
                 let number = if place.line == 0 { " ".to_owned() } else { place.line.to_string() };
@@ -159,7 +176,7 @@ impl fmt::Display for Diagnostic {
                 let (text, at, width) = place.window(text);
                 // Tabs before the caret are kept, so that the caret stands below its character.
                 let lead: String = text.chars().take(at).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-                let expected = self.expected.as_deref().map(|e| format!(" expected {e}")).unwrap_or_default();
+                let expected = self.expected.as_deref().map(|e| format!(" expected {}", shortened(e))).unwrap_or_default();
                 let (arrow, carets) = (place.shown(), "^".repeat(width));
                 write!(f, "\n{gutter}--> {arrow}\n{number} | {text}\n{gutter} | {lead}{carets}{expected}")?;
             }
@@ -168,12 +185,12 @@ impl fmt::Display for Diagnostic {
                     write!(f, "\n --> {}", place.shown())?;
                 }
                 if let Some(expected) = &self.expected {
-                    write!(f, "\nexpected {expected}")?;
+                    write!(f, "\nexpected {}", shortened(expected))?;
                 }
             }
         }
         if let Some(hint) = &self.hint {
-            write!(f, "\nhint: {hint}")?;
+            write!(f, "\nhint: {}", shortened(hint))?;
         }
         Ok(())
     }
@@ -200,6 +217,12 @@ mod tests {
         assert!(shown.chars().count() < 400 && shown.contains("1 | x = \"é"), "{shown}");
         let shown = Diagnostic::new("end").at(sources.place(&Span { source: id, range: 10_003..10_005 })).to_string();
         assert!(shown.contains("| …éé") && shown.ends_with('^'), "{shown}");
+    }
+
+    #[test]
+    fn very_long_words_are_cut() {
+        let shown = Diagnostic::new(format!("unknown key `{}` in `spec`", "é".repeat(3000))).to_string();
+        assert_eq!(shown, format!("error: unknown key `{}…` in `spec`", "é".repeat(80)));
     }
 
     #[test]

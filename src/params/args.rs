@@ -341,9 +341,8 @@ impl<'a> Args<'a> {
                 continue;
             }
             let place = if self.path.is_empty() { "at the top".to_owned() } else { format!("in `{}`", self.path) };
-            let shown: String = entry.key.chars().take(80).collect();
             let mut diagnostic =
-                Diagnostic::new(format!("unknown key `{shown}` {place}")).expected(one_of(known.iter().copied()));
+                Diagnostic::new(format!("unknown key `{}` {place}", entry.key)).expected(one_of(known.iter().copied()));
             if let Some(near) = closest(&entry.key, known.iter().copied()) {
                 diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
             }
@@ -427,8 +426,7 @@ impl<'a> Args<'a> {
     }
 
     fn unknown_word(&self, noun: &str, found: &str, span: Option<&Span>, options: impl Iterator<Item = &'static str> + Clone) {
-        let shown: String = found.chars().take(80).collect();
-        let mut diagnostic = Diagnostic::new(format!("unknown {noun} `{shown}`")).expected(one_of(options.clone()));
+        let mut diagnostic = Diagnostic::new(format!("unknown {noun} `{found}`")).expected(one_of(options.clone()));
         if let Some(near) = closest(found, options) {
             diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
         }

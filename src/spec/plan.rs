@@ -253,7 +253,7 @@ impl Reader<'_> {
                 );
                 continue;
             };
-            let shown = path::name_of(item).map_or_else(|| i.to_string(), |name| name.chars().take(80).collect());
+            let shown = path::name_of(item).map_or_else(|| i.to_string(), str::to_owned);
             let args = Args::new(policy_table, format!("policy.{shown}"), self.sink);
             let Some(kind) = args.kind("policy", &names(POLICIES)) else { continue };
             let label =

@@ -117,7 +117,7 @@ fn no_text_panics() {
         example.replace("points = 100", "points = 7").replace("rounds = 2000", "rounds = 9").replace("trials = 20", "trials = 2");
     assert_ne!(example, small);
     let config = Config {
-        cases: 1500,
+        cases: 3000,
         failure_persistence: None,
         rng_algorithm: RngAlgorithm::ChaCha,
         rng_seed: RngSeed::Fixed(7),
