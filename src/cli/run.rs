@@ -135,7 +135,7 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
         ));
     }
     if 0 < tally.finished {
-        manifest.counters = counters_json(&tally.counters);
+        manifest.counters = added(opened.counters.clone(), &counters_json(&tally.counters));
         manifest.save(&out)?;
     }
     if tally.stopped {
@@ -220,6 +220,18 @@ fn counters_json(counters: &Counters) -> serde_json::Value {
         "screens_rebuilt": counters.rebuilds,
         "band_violations": counters.violations,
     })
+}
+
+/// Counters of earlier runs in the same folder with those of this one added.
+fn added(mut earlier: serde_json::Value, now: &serde_json::Value) -> serde_json::Value {
+    if !earlier.is_object() {
+        earlier = serde_json::json!({});
+    }
+    for (name, count) in now.as_object().into_iter().flatten() {
+        let before = earlier[name.as_str()].as_u64().unwrap_or(0);
+        earlier[name.as_str()] = before.saturating_add(count.as_u64().unwrap_or(0)).into();
+    }
+    earlier
 }
 
 /// Stores what the engine finishes.

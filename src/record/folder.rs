@@ -25,13 +25,15 @@ pub struct Opened {
     pub folder: Folder,
     /// Parts that are whole and of this spec: not to be computed again.
     pub done: BTreeSet<PartId>,
+    /// What earlier runs counted, from the manifest that was there; empty for a fresh folder.
+    pub counters: serde_json::Value,
     /// What the user should know: parts that will be computed anew, and why.
     pub warnings: Vec<String>,
 }
 
 impl Folder {
     /// Creates the folder, or takes up an existing one of the same spec; writes manifest and `spec.resolved.toml`, and
-    /// removes files that a killed run left unfinished.
+    /// removes files that a killed run left unfinished. Counters of an existing manifest are kept.
     ///
     /// # Errors
     /// [`Error::Folder`] where the folder holds another spec's results, holds something else, or is in use;
@@ -51,6 +53,10 @@ impl Folder {
         remove_stale(out)?;
         remove_stale(&cells)?;
         let (done, mut warnings) = finished(out, manifest)?;
+        let mut manifest = manifest.clone();
+        if let Some(older) = &older {
+            manifest.counters = older.counters.clone();
+        }
         if let Some(older) = older.filter(|older| older.program_version != manifest.program_version && !done.is_empty()) {
             warnings.push(format!(
                 "{} parts were made by version {}, this is {}; numbers may differ between versions: for one version \
@@ -62,7 +68,7 @@ impl Folder {
         }
         write_whole(&out.join(SPEC_NAME), manifest.spec_text.as_bytes(), "write the resolved spec")?;
         manifest.save(out)?;
-        Ok(Opened { folder, done, warnings })
+        Ok(Opened { folder, done, counters: manifest.counters, warnings })
     }
 
     /// The manifest and the finished parts of a folder, changing nothing.
@@ -204,7 +210,7 @@ fn uncreated(out: &Path, action: &str, source: std::io::Error) -> Error {
         ErrorKind::PermissionDenied => "cannot be written: permission denied",
         ErrorKind::ReadOnlyFilesystem => "cannot be written: its file system is read-only",
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists => "cannot be a folder: part of its path is a file",
-        ErrorKind::NotFound => "cannot be created there",
+        ErrorKind::NotFound => "cannot be created",
         _ => return Error::io(action, out, source),
     };
     refused(out, problem, "choose another folder with `--out DIR`")
