@@ -46,7 +46,7 @@ impl<'r, 'a> Number<'r, 'a> {
 
     /// The number, or `default` when absent.
     pub fn or(self, default: f64) -> f64 {
-        self.note(Some(format!("{default}")));
+        self.note(Some(shown(default)));
         self.read().unwrap_or(default)
     }
 
@@ -70,8 +70,9 @@ impl<'r, 'a> Number<'r, 'a> {
     }
 
     fn range(&self) -> String {
-        let lower = self.above.map(|b| format!("> {b}")).or(self.at_least.map(|b| format!(">= {b}")));
-        let upper = self.below.map(|b| format!("< {b}")).or(self.at_most.map(|b| format!("<= {b}")));
+        let bound = |sign: &str, bound: Option<f64>| bound.map(|bound| format!("{sign} {}", shown(bound)));
+        let lower = bound(">", self.above).or(bound(">=", self.at_least));
+        let upper = bound("<", self.below).or(bound("<=", self.at_most));
         match (lower, upper) {
             (None, None) => "a finite number".to_owned(),
             (Some(l), None) => format!("a finite number {l}"),
@@ -175,6 +176,11 @@ impl<'r, 'a> Count<'r, 'a> {
             }
         }
     }
+}
+
+/// A number without long rows of zeros.
+fn shown(x: f64) -> String {
+    if x != 0.0 && !(1e-4..1e6).contains(&x.abs()) { format!("{x:e}") } else { format!("{x}") }
 }
 
 fn out_of_range(args: &Args<'_>, key: &str, node: &Node, expected: &str) {
