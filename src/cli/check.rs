@@ -32,22 +32,21 @@ pub fn check(args: &CheckArgs) -> Result<(), Error> {
         let preparation = Preparation::new(&sweep, &data, &backend);
         let mut without = Vec::new();
         for plan in &sweep.cells {
-            let facts = preparation.facts(plan)?;
+            let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
             if let Guarantee::NoGuarantee { .. } = facts.ledger.guarantee {
                 without.push(format!("  {}: {}", plan.label(), facts.ledger.guarantee));
             }
         }
         let trial_rounds: f64 = sweep.cells.iter().map(|cell| cell.rounds as f64 * sweep.trials as f64).sum();
-        let rows: f64 =
-            sweep.cells.iter().map(|cell| sweep.recorded.rounds(cell.rounds).len() as f64 * sweep.trials as f64).sum();
+        let rows: f64 = sweep.cells.iter().map(|cell| sweep.recorded.n_rounds(cell.rounds) as f64 * sweep.trials as f64).sum();
         say(&format!(
-            "{}: ok\n  {} cells x {} trials in {} parts, {} trial-rounds, {} recorded rows\n  spec hash {}",
+            "{}: ok\n  {} x {} in {}, {}, {}\n  spec hash {}",
             path.display(),
-            sweep.cells.len(),
-            sweep.trials,
-            units(&sweep, None).len(),
-            count(trial_rounds),
-            count(rows),
+            counted(sweep.cells.len() as f64, "cell"),
+            counted(sweep.trials as f64, "trial"),
+            counted(units(&sweep, None).len() as f64, "part"),
+            counted(trial_rounds, "trial-round"),
+            counted(rows, "recorded row"),
             sweep.hash
         ));
         if !without.is_empty() {
@@ -55,4 +54,9 @@ pub fn check(args: &CheckArgs) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// "1 cell", "40 cells".
+fn counted(n: f64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1.0 { "" } else { "s" })
 }

@@ -77,7 +77,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     match dispatch(cli.command) {
         Ok(()) => ExitCode::Done as u8,
         Err(error) => {
-            eprintln!("{error}");
+            note(&error.to_string());
             error.exit_code() as u8
         }
     }
@@ -116,6 +116,12 @@ fn dispatch(command: Command) -> Result<(), Error> {
 pub(super) fn say(text: &str) {
     use std::io::Write;
     drop(writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n')));
+}
+
+/// Prints to stderr; a closed pipe (`2>&1 | head`) is not an error.
+pub(super) fn note(text: &str) {
+    use std::io::Write;
+    drop(writeln!(std::io::stderr(), "{}", text.trim_end_matches('\n')));
 }
 
 /// Reads `I/N`.

@@ -1,5 +1,6 @@
 //! Progress: a bar on a terminal, a plain line now and then elsewhere, nothing with `--quiet`.
 
+use super::commands::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -51,7 +52,7 @@ impl Progress {
                     && EVERY <= last.elapsed()
                 {
                     *last = Instant::now();
-                    eprintln!("{}", self.line(done));
+                    note(&self.line(done));
                 }
             }
         }
@@ -65,11 +66,8 @@ impl Progress {
         let done = self.done.load(Ordering::Relaxed);
         if 0 < done && !matches!(self.mode, Mode::Quiet) {
             let seconds = self.started.elapsed().as_secs_f64();
-            eprintln!(
-                "{} trial-rounds in {seconds:.1} s ({} a second)",
-                count(done as f64),
-                count(done as f64 / seconds.max(1e-9))
-            );
+            let rate = count(done as f64 / seconds.max(1e-9));
+            note(&format!("{} trial-rounds in {seconds:.1} s ({rate} a second)", count(done as f64)));
         }
     }
 

@@ -1,6 +1,6 @@
 //! `privateer run`: read, open the folder, simulate, record, report.
 
-use super::commands::{say, shard};
+use super::commands::{note, say, shard};
 use super::progress::Progress;
 use super::source::SpecArgs;
 use crate::backend::{Backend, Counters, Cpu};
@@ -62,10 +62,10 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
                 std::process::exit(crate::error::ExitCode::Incomplete as i32);
             }
             STOP.ask();
-            eprintln!("stopping: finished blocks are kept (once more to leave at once)");
+            note("stopping: finished blocks are kept (once more to leave at once)");
         });
         if let Err(problem) = installed {
-            eprintln!("warning: Ctrl-C will not stop cleanly: {problem}");
+            note(&format!("warning: Ctrl-C will not stop cleanly: {problem}"));
         }
     });
     // All specs are read before any is run: a mistake in the last costs no time.
@@ -111,17 +111,17 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
     let before = units.iter().filter(|unit| done.contains(unit)).count();
     if !args.quiet {
         for warning in &opened.warnings {
-            eprintln!("warning: {warning}");
+            note(&format!("warning: {warning}"));
         }
         if 0 < before {
-            eprintln!("resuming: {before} of {} blocks are done", units.len());
+            note(&format!("resuming: {before} of {} blocks are done", units.len()));
         }
     }
     let rounds_of = |unit: &&Unit| {
         let first = u64::from(unit.block) * sweep.block;
         sweep.cells[unit.cell as usize].rounds * (sweep.block.min(sweep.trials - first))
     };
-    let total = units.iter().filter(|unit| !done.contains(unit)).map(|unit| rounds_of(&unit)).sum();
+    let total = units.iter().filter(|unit| !done.contains(unit)).map(|unit| rounds_of(&unit)).fold(0, u64::saturating_add);
     let progress = Progress::new(total, args.quiet);
     let recorder = Recorder { out: &out, manifest: &manifest, sweep, progress: &progress };
     let options = Options { batch: args.batch, shard: args.shard };
@@ -129,13 +129,13 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
     progress.finish();
     let tally = tally?;
     if 0 < tally.counters.violations {
-        eprintln!(
+        note(&format!(
             "warning: {} points left their error band; the results may differ from other backends' in ties. Please report this with the spec",
             tally.counters.violations
-        );
+        ));
     }
     if 0 < tally.finished {
-        manifest.counters = counters_json(&tally.counters);
+        manifest.counters = added(opened.counters.clone(), &counters_json(&tally.counters));
         manifest.save(&out)?;
     }
     if tally.stopped {
@@ -149,7 +149,7 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
     if let Some(shard) = args.shard {
         if !args.quiet {
             say(&format!("shard {}/{} is done: {}", shard.index + 1, shard.count, out.display()));
-            eprintln!("when all shards are done: privateer merge DIR… --out DIR");
+            note("when all shards are done: privateer merge DIR… --out DIR");
         }
         return Ok(());
     }
@@ -166,7 +166,7 @@ fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellIn
         .cells
         .iter()
         .map(|plan| {
-            let facts = preparation.facts(plan)?;
+            let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
             Ok(CellInfo {
                 cell: plan.index,
                 label: plan.label(),
@@ -219,6 +219,18 @@ fn counters_json(counters: &Counters) -> serde_json::Value {
         "screens_rebuilt": counters.rebuilds,
         "band_violations": counters.violations,
     })
+}
+
+/// Counters of earlier runs in the same folder with those of this one added.
+fn added(mut earlier: serde_json::Value, now: &serde_json::Value) -> serde_json::Value {
+    if !earlier.is_object() {
+        earlier = serde_json::json!({});
+    }
+    for (name, count) in now.as_object().into_iter().flatten() {
+        let before = earlier[name.as_str()].as_u64().unwrap_or(0);
+        earlier[name.as_str()] = before.saturating_add(count.as_u64().unwrap_or(0)).into();
+    }
+    earlier
 }
 
 /// Stores what the engine finishes.

@@ -52,17 +52,19 @@ impl SpecArgs {
     fn overrides(&self) -> Result<Vec<(String, String, String)>, Error> {
         let mut all = Vec::new();
         for text in &self.set {
-            let Some((path, value)) = text.split_once('=') else {
-                return Err(Error::input(
-                    Diagnostic::new(format!("`--set {text}` has no value"))
-                        .expected("`--set path=value`, as in `--set privacy.epsilon=2`"),
-                ));
+            let refuse = |problem: &str| {
+                let diagnostic = Diagnostic::new(format!("`--set {text}` {problem}"));
+                Err(Error::input(diagnostic.expected("`--set path=value`, as in `--set privacy.epsilon=2`")))
             };
-            all.push((format!("--set {path}"), path.trim().to_owned(), value.trim().to_owned()));
+            let Some((path, value)) = text.split_once('=') else { return refuse("has no value") };
+            if path.trim().is_empty() {
+                return refuse("names no key");
+            }
+            all.push((format!("--set {path}="), path.trim().to_owned(), value.trim().to_owned()));
         }
         for (key, value) in [("trials", self.trials), ("rounds", self.rounds), ("seed", self.seed)] {
             if let Some(value) = value {
-                all.push((format!("--{key}"), key.to_owned(), value.to_string()));
+                all.push((format!("--{key} "), key.to_owned(), value.to_string()));
             }
         }
         Ok(all)
@@ -70,9 +72,13 @@ impl SpecArgs {
 }
 
 fn unreadable(path: &Path, source: &std::io::Error) -> Error {
-    let diagnostic = Diagnostic::new(format!("cannot read the spec `{}`: {source}", path.display()));
+    use std::io::ErrorKind as K;
+    let shown = path.display();
     Error::input(match source.kind() {
-        std::io::ErrorKind::NotFound => diagnostic.hint("check the path; ready specs are in `examples/`"),
-        _ => diagnostic.hint("a spec is a TOML file that you may read"),
+        K::NotFound => {
+            Diagnostic::new(format!("there is no spec `{shown}`")).hint("check the path; ready specs are in `examples/`")
+        }
+        K::IsADirectory => Diagnostic::new(format!("the spec `{shown}` is a folder")).hint("name a TOML file in it"),
+        _ => Diagnostic::new(format!("cannot read the spec `{shown}`: {source}")).hint("a spec is a TOML file that you may read"),
     })
 }

@@ -237,17 +237,19 @@ impl DataFolder {
     /// A missing file, with `about` and how to name the folder or use the stand-in.
     pub fn find(&self, name: &str, about: Option<&str>, stand_in: bool) -> Result<PathBuf, Error> {
         let path = self.root.as_deref().unwrap_or(Path::new("")).join(name);
-        if path.is_file() {
+        // A folder is there too: that it is no table is for its reader to say.
+        if path.exists() {
             return Ok(path);
         }
         let what = about.map(|about| format!(" ({about})")).unwrap_or_default();
         let place = match &self.root {
-            Some(root) => format!("in `{}`", root.display()),
+            Some(root) if root.is_dir() => format!("in `{}`", root.display()),
+            Some(root) => format!("in `{}`, which is not a folder", root.display()),
             None => "in the working folder".to_owned(),
         };
         let instead = if stand_in { ", or run the generated stand-in with `--set environment.stand_in=true`" } else { "" };
         Err(Error::input(
-            Diagnostic::new(format!("data file `{name}` is not {place}{what}"))
+            Diagnostic::new(format!("data file `{name}`{what} is not {place}"))
                 .hint(format!("name the folder that holds it with `--data DIR` or PRIVATEER_DATA{instead}")),
         ))
     }

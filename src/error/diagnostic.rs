@@ -1,5 +1,6 @@
 //! One mistake in something the user wrote: message, place with caret, what was expected, hint.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -17,6 +18,9 @@ pub struct Span {
 pub struct Sources {
     texts: Vec<(String, String)>,
 }
+
+/// Name of the source of what was written on the command line: one line, so its places have no number.
+pub const COMMAND_LINE: &str = "command line";
 
 impl Sources {
     /// Adds a text under the name that messages show; returns its index.
@@ -43,12 +47,59 @@ impl Sources {
         let width = text[start..end.min(line_end)].chars().count().max(1);
         Place {
             file: name.clone(),
-            line: text[..start].matches('\n').count() + 1,
+            line: if name == COMMAND_LINE { 0 } else { text[..start].matches('\n').count() + 1 },
             column: text[line_start..start].chars().count() + 1,
             width,
             text: Some(line_text.to_owned()),
         }
     }
+}
+
+impl Place {
+    /// A file as a whole.
+    #[must_use]
+    pub fn whole(file: impl Into<String>) -> Self {
+        Self { file: file.into(), line: 0, column: 1, width: 1, text: None }
+    }
+
+    /// `file:line:column`, or the file alone where there is no line.
+    fn shown(&self) -> String {
+        if self.line == 0 { self.file.clone() } else { format!("{}:{}:{}", self.file, self.line, self.column) }
+    }
+
+    /// The part of a line that is shown around the caret, and the caret's 0-based column and width in it.
+    fn window(&self, text: &str) -> (String, usize, usize) {
+        let n_chars = text.chars().count();
+        let at = self.column.saturating_sub(1).min(n_chars);
+        if n_chars <= LONGEST_LINE {
+            return (text.to_owned(), at, self.width);
+        }
+        let start = if at < LONGEST_LINE / 2 { 0 } else { at - LONGEST_LINE / 4 };
+        let end = n_chars.min(start + LONGEST_LINE);
+        let (head, tail) = (if 0 < start { "…" } else { "" }, if end < n_chars { "…" } else { "" });
+        let body: String = text.chars().skip(start).take(end - start).collect();
+        let lead = at - start + head.chars().count();
+        (format!("{head}{body}{tail}"), lead, self.width.min(end - at).max(1))
+    }
+}
+
+/// Characters of a line that are shown.
+const LONGEST_LINE: usize = 160;
+/// Characters of a quoted word that are shown in long messages.
+const LONGEST_WORD: usize = 80;
+/// Bytes of a message in which no word is cut.
+const LONGEST_MESSAGE: usize = 400;
+
+/// The message with very long quoted words cut: the reader knows what he wrote.
+fn shortened(message: &str) -> Cow<'_, str> {
+    if message.len() <= LONGEST_MESSAGE {
+        return Cow::Borrowed(message);
+    }
+    let cut = |(i, part): (usize, &str)| match part.char_indices().nth(LONGEST_WORD) {
+        Some((end, _)) if i % 2 == 1 => format!("{}…", &part[..end]),
+        _ => part.to_owned(),
+    };
+    Cow::Owned(message.split('`').enumerate().map(cut).collect::<Vec<String>>().join("`"))
 }
 
 fn floor_char(text: &str, at: usize) -> usize {
@@ -64,7 +115,7 @@ fn floor_char(text: &str, at: usize) -> usize {
 pub struct Place {
     /// Name shown to the user.
     pub file: String,
-    /// 1-based line.
+    /// 1-based line; 0 for the file as a whole or the command line.
     pub line: usize,
     /// 1-based column, in characters.
     pub column: usize,
@@ -117,34 +168,29 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
+        write!(f, "error: {}", shortened(&self.message))?;
         match self.place.as_deref() {
-            Some(Place { file, line, column, width, text: Some(text) }) => {
-                let number = line.to_string();
+            Some(place @ Place { text: Some(text), .. }) => {
+                let number = if place.line == 0 { " ".to_owned() } else { place.line.to_string() };
                 let gutter = " ".repeat(number.len());
+                let (text, at, width) = place.window(text);
                 // Tabs before the caret are kept, so that the caret stands below its character.
-                let lead: String = text.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-                let expected = self.expected.as_deref().map(|e| format!(" expected {e}")).unwrap_or_default();
-                write!(
-                    f,
-                    "\n{gutter}--> {file}:{line}:{column}\n{number} | {text}\n{gutter} | {lead}{}{expected}",
-                    "^".repeat(*width)
-                )?;
+                let lead: String = text.chars().take(at).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+                let expected = self.expected.as_deref().map(|e| format!(" expected {}", shortened(e))).unwrap_or_default();
+                let (arrow, carets) = (place.shown(), "^".repeat(width));
+                write!(f, "\n{gutter}--> {arrow}\n{number} | {text}\n{gutter} | {lead}{carets}{expected}")?;
             }
-            Some(Place { file, line, column, text: None, .. }) => {
-                write!(f, "\n --> {file}:{line}:{column}")?;
-                if let Some(expected) = &self.expected {
-                    write!(f, "\nexpected {expected}")?;
+            place => {
+                if let Some(place) = place {
+                    write!(f, "\n --> {}", place.shown())?;
                 }
-            }
-            None => {
                 if let Some(expected) = &self.expected {
-                    write!(f, "\nexpected {expected}")?;
+                    write!(f, "\nexpected {}", shortened(expected))?;
                 }
             }
         }
         if let Some(hint) = &self.hint {
-            write!(f, "\nhint: {hint}")?;
+            write!(f, "\nhint: {}", shortened(hint))?;
         }
         Ok(())
     }
@@ -161,6 +207,31 @@ mod tests {
         let place = sources.place(&Span { source: id, range: 14..17 });
         let shown = Diagnostic::new("bad `q`").at(place).expected("`p`").hint("write `p`").to_string();
         assert_eq!(shown, "error: bad `q`\n --> a.toml:2:9\n2 | \tname = \"q\"\n  | \t       ^^^ expected `p`\nhint: write `p`");
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_caret() {
+        let mut sources = Sources::default();
+        let id = sources.add("a.toml", format!("x = \"{}\"", "é".repeat(5000)));
+        let shown = Diagnostic::new("long").at(sources.place(&Span { source: id, range: 4..9000 })).to_string();
+        assert!(shown.chars().count() < 400 && shown.contains("1 | x = \"é"), "{shown}");
+        let shown = Diagnostic::new("end").at(sources.place(&Span { source: id, range: 10_003..10_005 })).to_string();
+        assert!(shown.contains("| …éé") && shown.ends_with('^'), "{shown}");
+    }
+
+    #[test]
+    fn very_long_words_are_cut() {
+        let shown = Diagnostic::new(format!("unknown key `{}` in `spec`", "é".repeat(3000))).to_string();
+        assert_eq!(shown, format!("error: unknown key `{}…` in `spec`", "é".repeat(80)));
+    }
+
+    #[test]
+    fn the_command_line_has_no_line_numbers() {
+        let mut sources = Sources::default();
+        let id = sources.add(COMMAND_LINE, "--set a=b");
+        let shown = Diagnostic::new("bad `b`").at(sources.place(&Span { source: id, range: 8..9 })).to_string();
+        assert_eq!(shown, "error: bad `b`\n --> command line\n  | --set a=b\n  |         ^");
+        assert_eq!(Diagnostic::new("bad").at(Place::whole("a.toml")).to_string(), "error: bad\n --> a.toml");
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod exit;
 mod failure;
 mod suggest;
 
-pub use diagnostic::{Diagnostic, Place, Sources, Span};
+pub use diagnostic::{COMMAND_LINE, Diagnostic, Place, Sources, Span};
 pub use exit::ExitCode;
 pub use failure::Error;
 pub use suggest::closest;

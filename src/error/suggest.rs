@@ -1,9 +1,17 @@
 //! "Did you mean": the nearest known word.
 
+/// Longest word that is compared.
+const LONGEST: usize = 200;
+
 /// The known word closest to `found` by edit distance, if one is close enough to be a likely misspelling.
 #[must_use]
 pub fn closest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = found.chars().count().div_ceil(3).max(1);
+    let n_chars = found.chars().count();
+    // At least one letter must be right; what is longer than any word is not compared.
+    let limit = n_chars.div_ceil(3).min(n_chars.saturating_sub(1));
+    if LONGEST < n_chars {
+        return None;
+    }
     known
         .into_iter()
         .map(|word| (distance(found, word), word))
@@ -50,5 +58,7 @@ mod tests {
     fn far_words_are_not_offered() {
         assert_eq!(closest("banana", ["gp-ucb", "laplace"]), None);
         assert_eq!(closest("", ["gp-ucb"]), None);
+        assert_eq!(closest("d", ["a", "b"]), None);
+        assert_eq!(closest(&"x".repeat(1 << 20), ["gp-ucb"]), None);
     }
 }

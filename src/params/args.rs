@@ -1,7 +1,7 @@
 //! The reader of one table: typed getters that check, record and report.
 
 use super::{Count, Node, Number, Table, Value};
-use crate::error::{Diagnostic, Error, Sources, Span, closest};
+use crate::error::{Diagnostic, Error, Place, Sources, Span, closest};
 use std::cell::RefCell;
 
 /// Collects mistakes while a spec is read, so that all of them come back in one go.
@@ -40,10 +40,10 @@ impl Sink {
         self.push(diagnostic);
     }
 
-    /// True while nothing is wrong.
+    /// How many mistakes were found so far.
     #[must_use]
-    pub fn is_clean(&self) -> bool {
-        self.diagnostics.borrow().is_empty()
+    pub fn n_mistakes(&self) -> usize {
+        self.diagnostics.borrow().len()
     }
 
     /// All mistakes as one error, in the order of the text, or nothing. Leaves the sink empty.
@@ -210,7 +210,11 @@ impl<'a> Args<'a> {
         for item in items {
             match item.value.as_f64() {
                 Some(x) if x.is_finite() => numbers.push(x),
-                _ => self.wrong_type(key, item, "a finite number"),
+                Some(_) => self.sink.push_at(
+                    item.span.as_ref(),
+                    Diagnostic::new(format!("`{}` holds {}", self.join(key), item.value.shown())).expected("a finite number"),
+                ),
+                None => self.wrong_type(key, item, "a finite number"),
             }
         }
         Some(numbers)
@@ -360,11 +364,28 @@ impl<'a> Args<'a> {
 
     /// Reports that a key must be given.
     pub fn missing(&self, key: &str, expected: &str) {
-        let place = if self.path.is_empty() { "at the top".to_owned() } else { format!("in `{}`", self.path) };
-        self.sink.push_at(
-            self.table.span.as_ref(),
-            Diagnostic::new(format!("missing key `{key}` {place}")).hint(format!("add `{key} = …`: {expected}")),
-        );
+        let message = if self.path.is_empty() {
+            format!("missing key `{key}` at the top")
+        } else {
+            format!("missing key `{key}` in `{}`", self.path)
+        };
+        self.lacking(Diagnostic::new(message).hint(format!("add `{key} = …`: {expected}")));
+    }
+
+    /// Reports that a table must be given; `header` is how its header is written.
+    pub fn missing_table(&self, header: &str, expected: &str) {
+        self.lacking(Diagnostic::new(format!("there is no `{header}`")).hint(format!("add `{header}` with {expected}")));
+    }
+
+    /// A mistake of the table as a whole: at its header, or, for the top, at the file.
+    fn lacking(&self, mut diagnostic: Diagnostic) {
+        match &self.table.span {
+            Some(span) if self.path.is_empty() => {
+                diagnostic.place = Some(Box::new(Place::whole(self.sink.sources.place(span).file)));
+                self.sink.push(diagnostic);
+            }
+            span => self.sink.push_at(span.as_ref(), diagnostic),
+        }
     }
 
     pub(super) fn note(&self, key: &str, accepts: String, default: Option<String>, doc: &'static str) {
@@ -379,11 +400,21 @@ impl<'a> Args<'a> {
     }
 
     pub(super) fn wrong_type(&self, key: &str, node: &Node, expected: &str) {
-        self.sink.push_at(
-            node.span.as_ref(),
-            Diagnostic::new(format!("`{}` is {}, `{}`", self.join(key), node.value.type_name(), node.value.shown()))
-                .expected(expected),
-        );
+        let path = self.join(key);
+        let mut diagnostic =
+            Diagnostic::new(format!("`{path}` is {}, `{}`", node.value.type_name(), node.value.shown())).expected(expected);
+        let wants_number = expected.contains("number");
+        diagnostic.hint = match &node.value {
+            Value::Text(text) if wants_number && text.trim().parse::<f64>().is_ok() => Some("write it without quotes".to_owned()),
+            Value::Float(x) if expected.contains("whole number") && x.fract() == 0.0 && (0.0..1e15).contains(x) => {
+                Some(format!("write `{x:.0}`"))
+            }
+            Value::Array(items) if !expected.contains("array") && !items.is_empty() => {
+                Some(format!("to run several values, put `\"{path}\" = {}` below `[sweep.product]`", node.value.shown()))
+            }
+            _ => None,
+        };
+        self.sink.push_at(node.span.as_ref(), diagnostic);
     }
 
     pub(super) fn join(&self, key: &str) -> String {

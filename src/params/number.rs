@@ -46,7 +46,7 @@ impl<'r, 'a> Number<'r, 'a> {
 
     /// The number, or `default` when absent.
     pub fn or(self, default: f64) -> f64 {
-        self.note(Some(plain(default)));
+        self.note(Some(shown(default)));
         self.read().unwrap_or(default)
     }
 
@@ -70,8 +70,9 @@ impl<'r, 'a> Number<'r, 'a> {
     }
 
     fn range(&self) -> String {
-        let lower = self.above.map(|b| format!("> {}", plain(b))).or(self.at_least.map(|b| format!(">= {}", plain(b))));
-        let upper = self.below.map(|b| format!("< {}", plain(b))).or(self.at_most.map(|b| format!("<= {}", plain(b))));
+        let bound = |sign: &str, bound: Option<f64>| bound.map(|bound| format!("{sign} {}", shown(bound)));
+        let lower = bound(">", self.above).or(bound(">=", self.at_least));
+        let upper = bound("<", self.below).or(bound("<=", self.at_most));
         match (lower, upper) {
             (None, None) => "a finite number".to_owned(),
             (Some(l), None) => format!("a finite number {l}"),
@@ -177,10 +178,9 @@ impl<'r, 'a> Count<'r, 'a> {
     }
 }
 
-/// A number as a person would write it: `1`, `0.25`, `1e-10`.
-fn plain(x: f64) -> String {
-    let text = format!("{x:?}");
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+/// A number without long rows of zeros.
+fn shown(x: f64) -> String {
+    if x != 0.0 && !(1e-4..1e6).contains(&x.abs()) { format!("{x:e}") } else { format!("{x}") }
 }
 
 fn out_of_range(args: &Args<'_>, key: &str, node: &Node, expected: &str) {

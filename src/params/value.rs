@@ -2,6 +2,11 @@
 
 use crate::error::Span;
 
+/// Characters of a text that messages show.
+const SHOWN_CHARS: usize = 40;
+/// Items of an array that messages show.
+const SHOWN_ITEMS: usize = 6;
+
 /// A value and where it was written (`None` for values made by the program).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
@@ -77,8 +82,17 @@ impl Value {
             Self::Bool(b) => b.to_string(),
             Self::Integer(i) => i.to_string(),
             Self::Float(x) => format!("{x:?}"),
-            Self::Text(text) => text.clone(),
-            Self::Array(items) => format!("[{} items]", items.len()),
+            Self::Text(text) if SHOWN_CHARS < text.chars().count() => {
+                format!("\"{}…\"", text.chars().take(SHOWN_CHARS).collect::<String>())
+            }
+            Self::Text(text) => format!("\"{text}\""),
+            Self::Array(items) if SHOWN_ITEMS < items.len() => {
+                let first: Vec<String> = items.iter().take(SHOWN_ITEMS).map(|item| item.value.shown()).collect();
+                format!("[{}, … {} in all]", first.join(", "), items.len())
+            }
+            Self::Array(items) => {
+                format!("[{}]", items.iter().map(|item| item.value.shown()).collect::<Vec<String>>().join(", "))
+            }
             Self::Table(_) => "{…}".to_owned(),
         }
     }

@@ -25,13 +25,15 @@ pub struct Opened {
     pub folder: Folder,
     /// Parts that are whole and of this spec: not to be computed again.
     pub done: BTreeSet<PartId>,
+    /// What earlier runs counted, from the manifest that was there; empty for a fresh folder.
+    pub counters: serde_json::Value,
     /// What the user should know: parts that will be computed anew, and why.
     pub warnings: Vec<String>,
 }
 
 impl Folder {
     /// Creates the folder, or takes up an existing one of the same spec; writes manifest and `spec.resolved.toml`, and
-    /// removes files that a killed run left unfinished.
+    /// removes files that a killed run left unfinished. Counters of an existing manifest are kept.
     ///
     /// # Errors
     /// [`Error::Folder`] where the folder holds another spec's results, holds something else, or is in use;
@@ -39,15 +41,22 @@ impl Folder {
     pub fn open(out: &Path, manifest: &Manifest) -> Result<Opened, Error> {
         let cells = out.join("cells");
         let older = match fs::metadata(out) {
+            Ok(found) if !found.is_dir() => {
+                return Err(refused(out, "is a file, not a folder", "choose another folder with `--out DIR`"));
+            }
             Ok(_) => inspect(out, manifest)?,
             Err(source) if source.kind() == ErrorKind::NotFound => None,
-            Err(source) => return Err(Error::io("open the folder", out, source)),
+            Err(source) => return Err(uncreated(out, "open the folder", source)),
         };
-        fs::create_dir_all(&cells).map_err(|source| Error::io("create the folder", &cells, source))?;
+        fs::create_dir_all(&cells).map_err(|source| uncreated(out, "create the folder", source))?;
         let folder = Self { path: out.to_owned(), _lock: lock(out)? };
         remove_stale(out)?;
         remove_stale(&cells)?;
         let (done, mut warnings) = finished(out, manifest)?;
+        let mut manifest = manifest.clone();
+        if let Some(older) = &older {
+            manifest.counters = older.counters.clone();
+        }
         if let Some(older) = older.filter(|older| older.program_version != manifest.program_version && !done.is_empty()) {
             warnings.push(format!(
                 "{} parts were made by version {}, this is {}; numbers may differ between versions: for one version \
@@ -59,7 +68,7 @@ impl Folder {
         }
         write_whole(&out.join(SPEC_NAME), manifest.spec_text.as_bytes(), "write the resolved spec")?;
         manifest.save(out)?;
-        Ok(Opened { folder, done, warnings })
+        Ok(Opened { folder, done, counters: manifest.counters, warnings })
     }
 
     /// The manifest and the finished parts of a folder, changing nothing.
@@ -67,7 +76,15 @@ impl Folder {
     /// # Errors
     /// [`Error::Folder`] where it is not a results folder, [`Error::Corrupt`] and [`Error::Io`] where it cannot be read.
     pub fn existing(out: &Path) -> Result<(Manifest, BTreeSet<PartId>), Error> {
-        fs::metadata(out).map_err(|source| Error::io("open the folder", out, source))?;
+        let found = fs::metadata(out).map_err(|source| match source.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => {
+                refused(out, "does not exist", "give a folder that `privateer run` wrote")
+            }
+            _ => Error::io("open the folder", out, source),
+        })?;
+        if !found.is_dir() {
+            return Err(refused(out, "is a file, not a folder", "give a folder that `privateer run` wrote"));
+        }
         if !Manifest::path(out).exists() {
             return Err(not_results(out, "give a folder that `privateer run` wrote"));
         }
@@ -180,11 +197,23 @@ fn lock(out: &Path) -> Result<Option<File>, Error> {
 }
 
 fn not_results(out: &Path, hint: &str) -> Error {
-    Error::Folder {
-        path: out.to_owned(),
-        problem: "is not a results folder: it has no `manifest.json`".to_owned(),
-        hint: hint.to_owned(),
-    }
+    refused(out, "is not a results folder: it has no `manifest.json`", hint)
+}
+
+fn refused(out: &Path, problem: &str, hint: &str) -> Error {
+    Error::Folder { path: out.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() }
+}
+
+/// A folder that cannot be made: a wrong argument where its place is to blame, a failed run otherwise (a full disk).
+fn uncreated(out: &Path, action: &str, source: std::io::Error) -> Error {
+    let problem = match source.kind() {
+        ErrorKind::PermissionDenied => "cannot be written: permission denied",
+        ErrorKind::ReadOnlyFilesystem => "cannot be written: its file system is read-only",
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => "cannot be a folder: part of its path is a file",
+        ErrorKind::NotFound => "cannot be created",
+        _ => return Error::io(action, out, source),
+    };
+    refused(out, problem, "choose another folder with `--out DIR`")
 }
 
 fn short(hash: &str) -> &str {
@@ -252,8 +281,11 @@ mod tests {
 
         let file = root.path().join("file");
         fs::write(&file, "x").expect("file");
-        assert!(matches!(Folder::open(&file, &manifest), Err(Error::Io { .. })));
-        assert!(matches!(Folder::existing(&root.path().join("absent")), Err(Error::Io { .. })));
+        for place in [file.clone(), file.join("below")] {
+            assert!(matches!(Folder::open(&place, &manifest), Err(Error::Folder { .. })));
+            assert!(matches!(Folder::existing(&place), Err(Error::Folder { .. })));
+        }
+        assert!(matches!(Folder::existing(&root.path().join("absent")), Err(Error::Folder { .. })));
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
     complete(first, &holders, &already)?;
 
     let opened = Folder::open(out, &merged)?;
+    merged.save(out)?;
     for (id, folders) in &holders {
         copy(*id, folders, &opened)?;
     }

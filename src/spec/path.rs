@@ -1,33 +1,45 @@
 //! Dotted paths into a spec: `privacy.epsilon`, `policy.tgp-ucb.ridge`, `policy.0.width.factor`, `policy.*.ridge`.
 
-use crate::error::Diagnostic;
+use crate::error::{Diagnostic, Span, closest};
 use crate::params::{Entry, Node, Table, Value};
 
 /// Sets the value at a path, making tables on the way. A segment after an array of tables is an index, a label or kind,
-/// or `*` for all.
+/// or `*` for all. `key_span` is where the path is written: mistakes in names are shown there.
 ///
 /// # Errors
 /// A path that leads nowhere; the message names the segment.
-pub fn set(table: &mut Table, path: &str, node: &Node) -> Result<(), Diagnostic> {
+pub fn set(table: &mut Table, path: &str, key_span: Option<&Span>, node: &Node) -> Result<(), Diagnostic> {
     let segments: Vec<&str> = path.split('.').map(str::trim).collect();
     if segments.iter().any(|segment| segment.is_empty()) {
         return Err(Diagnostic::new(format!("`{path}` is not a path")).expected("keys joined by dots, as in `privacy.epsilon`"));
     }
-    descend(table, &segments, path, node)
+    descend(table, &segments, &Setting { path, key_span, node })
 }
 
-fn descend(table: &mut Table, segments: &[&str], path: &str, node: &Node) -> Result<(), Diagnostic> {
+/// What is set where, for the messages on the way.
+struct Setting<'a> {
+    path: &'a str,
+    key_span: Option<&'a Span>,
+    node: &'a Node,
+}
+
+fn descend(table: &mut Table, segments: &[&str], setting: &Setting<'_>) -> Result<(), Diagnostic> {
+    let Setting { path, key_span, node } = *setting;
     let (&key, rest) = match segments {
         [] => return Ok(()),
         [last] => {
-            table.set(last, node.clone());
+            match table.get_mut(last) {
+                Some(old) => *old = node.clone(),
+                None => table.entries.push(Entry { key: (*last).to_owned(), key_span: key_span.cloned(), node: node.clone() }),
+            }
             return Ok(());
         }
         [key, rest @ ..] => (key, rest),
     };
     if table.get(key).is_none() {
-        let empty = Node { value: Value::Table(Table { entries: Vec::new(), span: node.span.clone() }), span: node.span.clone() };
-        table.entries.push(Entry { key: key.to_owned(), key_span: node.span.clone(), node: empty });
+        let span = key_span.cloned();
+        let empty = Node { value: Value::Table(Table { entries: Vec::new(), span: span.clone() }), span: span.clone() };
+        table.entries.push(Entry { key: key.to_owned(), key_span: span, node: empty });
     }
     let Some(found) = table.get_mut(key) else { return Ok(()) };
     // A bare word stands for `{ kind = word }`.
@@ -37,22 +49,22 @@ fn descend(table: &mut Table, segments: &[&str], path: &str, node: &Node) -> Res
         found.value = Value::Table(Table { entries, span: found.span.clone() });
     }
     match &mut found.value {
-        Value::Table(nested) => descend(nested, rest, path, node),
+        Value::Table(nested) => descend(nested, rest, setting),
         Value::Array(items) => {
             let (&which, rest) = match rest {
                 [which, rest @ ..] if !rest.is_empty() => (which, rest),
-                _ => return Err(which_error(path, key, items)),
+                _ => return Err(which_error(path, key, None, items)),
             };
             let chosen: Vec<usize> = (0..items.len())
                 .filter(|&i| which == "*" || which.parse() == Ok(i) || name_of(&items[i]) == Some(which))
                 .collect();
             if chosen.is_empty() {
-                return Err(which_error(path, key, items));
+                return Err(which_error(path, key, Some(which), items));
             }
             for i in chosen {
                 match &mut items[i].value {
-                    Value::Table(nested) => descend(nested, rest, path, node)?,
-                    _ => return Err(which_error(path, key, items)),
+                    Value::Table(nested) => descend(nested, rest, setting)?,
+                    _ => return Err(which_error(path, key, Some(which), items)),
                 }
             }
             Ok(())
@@ -63,7 +75,7 @@ fn descend(table: &mut Table, segments: &[&str], path: &str, node: &Node) -> Res
 }
 
 /// Label, else kind, of one table of an array.
-fn name_of(item: &Node) -> Option<&str> {
+pub fn name_of(item: &Node) -> Option<&str> {
     let Value::Table(table) = &item.value else { return None };
     let text = |key| match table.get(key) {
         Some(Node { value: Value::Text(text), .. }) => Some(text.as_str()),
@@ -72,10 +84,18 @@ fn name_of(item: &Node) -> Option<&str> {
     text("label").or(text("kind"))
 }
 
-fn which_error(path: &str, key: &str, items: &[Node]) -> Diagnostic {
-    let names: Vec<String> = items.iter().filter_map(name_of).map(|name| format!("`{key}.{name}.…`")).collect();
-    Diagnostic::new(format!("the path `{path}` does not say which `{key}`"))
-        .expected(format!("`{key}.*.…` for all, or one of {}", names.join(", ")))
+/// `which` is the segment that should have chosen, where there is one.
+fn which_error(path: &str, key: &str, which: Option<&str>, items: &[Node]) -> Diagnostic {
+    let names: Vec<&str> = items.iter().filter_map(name_of).collect();
+    let mut choices = vec![format!("`{key}.*.…` for all")];
+    choices.extend(names.iter().map(|name| format!("`{key}.{name}.…`")));
+    let message = match which {
+        Some(which) => format!("the path `{path}` names no `{key}`: none is called `{which}`"),
+        None => format!("the path `{path}` does not say which `{key}`"),
+    };
+    let mut diagnostic = Diagnostic::new(message).expected(choices.join(" or "));
+    diagnostic.hint = which.and_then(|which| closest(which, names)).map(|near| format!("did you mean `{key}.{near}`?"));
+    diagnostic
 }
 
 #[cfg(test)]
@@ -88,7 +108,7 @@ mod tests {
     fn after(text: &str, path: &str, value: &str) -> Result<String, Diagnostic> {
         let sink = Sink::new(Sources::default());
         let mut table = read::document(text, 0, &sink);
-        set(&mut table, path, &read::value(value, 0, &sink))?;
+        set(&mut table, path, None, &read::value(value, 2, 0, &sink))?;
         Ok(toml::to_string(&table.to_toml()).expect("plain tables are valid TOML"))
     }
 
@@ -106,6 +126,8 @@ mod tests {
     #[test]
     fn says_what_is_wrong() {
         assert!(after(SPEC, "policy.ridge", "3").expect_err("no policy named").message.contains("does not say which"));
+        let error = after(SPEC, "policy.d.ridge", "3").expect_err("no such policy");
+        assert!(error.message.contains("none is called `d`") && error.hint.is_none(), "{error}");
         assert!(after(SPEC, "a..b", "3").is_err());
     }
 }

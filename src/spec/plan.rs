@@ -1,16 +1,23 @@
 //! The checked sweep: every cell with its parsed environment, privacy and policy.
 
 use super::privacy::PrivacyPlan;
-use super::sweep::{SweepPoint, points, scalar};
+use super::sweep::{Step, SweepPoint, points, scalar};
 use super::{Recorded, path, read};
 use crate::env::EnvironmentPlan;
-use crate::error::{Diagnostic, Error, Sources};
+use crate::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
 use crate::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use crate::policy::PolicyPlan;
 use crate::registry::{ENVIRONMENTS, POLICIES, Shelf, find, names};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Mistakes after which no more sweep points are read.
+const MOST_MISTAKES: usize = 50;
+/// Most part files of one sweep.
+const MOST_PARTS: f64 = 1e6;
+/// Memory that a recorded row takes while its part is made and encoded.
+const BYTES_PER_ROW: f64 = 160.0;
 
 /// A spec that has been read, expanded and checked.
 #[derive(Clone)]
@@ -52,6 +59,8 @@ pub struct CellPlan {
     pub environment_plan: Arc<dyn EnvironmentPlan>,
     /// Cells with the same key have the same environment.
     pub environment_key: String,
+    /// Where the spec has the environment, for mistakes that show only when it is built.
+    pub environment_place: Option<Place>,
     /// The privacy request.
     pub privacy: PrivacyPlan,
     /// The policy.
@@ -70,10 +79,21 @@ impl CellPlan {
         }
         label
     }
+
+    /// A failure to make this cell ready, with the place of the environment where it has none. Failures that state what
+    /// was expected speak of a file or an option and are left alone.
+    #[must_use]
+    pub fn placed(&self, error: Error) -> Error {
+        let Error::Input(mut diagnostics) = error else { return error };
+        for diagnostic in diagnostics.iter_mut().filter(|found| found.place.is_none() && found.expected.is_none()) {
+            diagnostic.place = self.environment_place.clone().map(Box::new);
+        }
+        Error::Input(diagnostics)
+    }
 }
 
 impl Sweep {
-    /// Reads a spec. `overrides` are (name of the option, path, value as written), applied in order.
+    /// Reads a spec. `overrides` are (option as written up to its value, path, value), applied in order.
     ///
     /// # Errors
     /// [`Error::Input`] with every mistake found.
@@ -81,14 +101,16 @@ impl Sweep {
         let mut sources = Sources::default();
         let file_source = sources.add(file, text);
         let override_sources: Vec<usize> =
-            overrides.iter().map(|(option, _, value)| sources.add(option.as_str(), value.as_str())).collect();
+            overrides.iter().map(|(option, _, value)| sources.add(COMMAND_LINE, format!("{option}{value}"))).collect();
         let sink = Sink::new(sources);
         let mut base = read::document(text, file_source, &sink);
         sink.into_result()?;
-        for ((_, key_path, value), &source) in overrides.iter().zip(&override_sources) {
-            let node = read::value(value, source, &sink);
-            if let Err(diagnostic) = path::set(&mut base, key_path, &node) {
-                sink.push_at(node.span.as_ref(), diagnostic);
+        for ((option, key_path, value), &source) in overrides.iter().zip(&override_sources) {
+            let node = read::value(value, option.len(), source, &sink);
+            let at = option.find(key_path.as_str()).unwrap_or(0);
+            let key_span = Span { source, range: at..at + key_path.len() };
+            if let Err(diagnostic) = path::set(&mut base, key_path, Some(&key_span), &node) {
+                sink.push_at(Some(&key_span), diagnostic);
             }
         }
         sink.into_result()?;
@@ -124,73 +146,103 @@ impl Reader<'_> {
         for key in ["environment", "privacy"] {
             top.table(key);
         }
-        for (key, plural) in [("policy", "[[policy]]"), ("sweep", "[sweep.product]")] {
-            if key == "policy" && !top.has(key) {
-                top.missing(key, &format!("at least one `{plural}` table with a `kind`"));
-            }
-            top.documents(key, plural);
+        for (key, header) in [("policy", "[[policy]]"), ("sweep", "[sweep.product]")] {
+            top.documents(key, header);
         }
+        let one_of = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         if !top.has("environment") {
-            top.missing("environment", "a table `[environment]` with a `kind`");
+            top.missing_table("[environment]", &format!("a `kind`, one of {}", one_of(&names(ENVIRONMENTS))));
+        }
+        if !top.has("policy") {
+            top.missing_table("[[policy]]", &format!("a `kind`, one of {}", one_of(&names(POLICIES))));
         }
         top.finish();
-        let points = points(self.base, self.sink);
-        if !self.sink.is_clean() {
-            return None;
-        }
         let mut cells = Vec::new();
-        for point in &points {
+        for point in &points(self.base, self.sink) {
             self.cells_at(point, &mut cells);
+            if MOST_MISTAKES < self.sink.n_mistakes() {
+                break;
+            }
+        }
+        let memory_bytes = memory * 1024.0 * 1024.0 * 1024.0;
+        if self.sink.n_mistakes() == 0 {
+            self.allow_parts(&top, &cells, trials, block, recorded, memory_bytes);
         }
         let resolved = toml::to_string(&self.base.to_toml()).unwrap_or_default();
         let hash = Sha256::digest(resolved.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        let memory_bytes = memory * 1024.0 * 1024.0 * 1024.0;
         Some(Sweep { name, seed, trials, block, recorded, memory_bytes, cells, resolved, hash })
+    }
+
+    /// The environment of a sweep point; `None` after a mistake.
+    fn environment(&self, top: &Args<'_>, table: &Table, defaults: &mut BTreeMap<String, String>) -> Option<EnvironmentRead> {
+        let Value::Table(written) = &table.get("environment")?.value else { return None };
+        let args = top.table("environment");
+        let kind = args.kind("environment", &names(ENVIRONMENTS))?;
+        let label = args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
+        let entry = find(ENVIRONMENTS, &kind)?;
+        let plan: Arc<dyn EnvironmentPlan> = Arc::from((entry.build)(&args, &Shelf));
+        args.finish();
+        note_defaults("environment", &args.documented(), defaults);
+        let place = written.span.as_ref().map(|span| self.sink.sources().place(span));
+        Some(EnvironmentRead { label, plan, place })
+    }
+
+    /// Refuses sweeps of too many parts, and parts of too many rows.
+    fn allow_parts(&self, top: &Args<'_>, cells: &[CellPlan], trials: u64, block: u64, recorded: Recorded, memory_bytes: f64) {
+        let parts = trials.div_ceil(block) as f64 * cells.len() as f64;
+        if MOST_PARTS < parts {
+            let key = if top.has("block") { "block" } else { "trials" };
+            let hint = "raise `block` (trials of one part), or lower `trials`".to_owned();
+            let message = format!("the sweep would have {parts:.0} parts");
+            top.reject_with_hint(key, message, format!("at most {MOST_PARTS:.0} parts"), Some(hint));
+        }
+        let longest = cells.iter().map(|cell| cell.rounds).max().unwrap_or(0);
+        let (n_trials, n_rounds) = (trials.min(block), recorded.n_rounds(longest));
+        let needs = BYTES_PER_ROW * n_trials as f64 * n_rounds as f64;
+        if memory_bytes < needs {
+            let message = format!(
+                "one part would have {:.0} rows ({n_trials} trials x {n_rounds} recorded rounds)",
+                n_trials as f64 * n_rounds as f64
+            );
+            let hint = "lower `block`, record fewer rounds with `record = { rounds = \"log\" }`, or raise `limits.memory_gib`";
+            let key = ["block", "record", "rounds"].into_iter().find(|key| top.has(key)).unwrap_or("trials");
+            let most = memory_bytes / BYTES_PER_ROW;
+            top.reject_with_hint(key, message, format!("at most {most:.0} rows in a part"), Some(hint.to_owned()));
+        }
     }
 
     /// The cells of one sweep point, appended; mistakes go to the sink.
     fn cells_at(&self, point: &SweepPoint, cells: &mut Vec<CellPlan>) {
         let mut table = self.base.clone();
         table.remove("sweep");
-        for (key_path, node) in point {
-            if ["seed", "trials", "block", "name", "record", "limits"].contains(&key_path.split('.').next().unwrap_or("")) {
-                self.sink.push_at(
-                    node.span.as_ref(),
-                    Diagnostic::new(format!("`{key_path}` cannot be swept"))
-                        .expected("a key of the environment, the privacy, a policy, or `rounds`"),
-                );
-                return;
-            }
-            if let Err(diagnostic) = path::set(&mut table, key_path, node) {
-                self.sink.push_at(node.span.as_ref(), diagnostic);
+        for Step { path: key_path, key_span, node } in point {
+            if let Err(diagnostic) = path::set(&mut table, key_path, key_span.as_ref(), node) {
+                self.sink.push_at(key_span.as_ref(), diagnostic);
                 return;
             }
         }
         let swept: Vec<(String, Scalar)> =
-            point.iter().filter_map(|(key_path, node)| Some((key_path.clone(), scalar(&node.value)?))).collect();
+            point.iter().filter_map(|step| Some((step.path.clone(), scalar(&step.node.value)?))).collect();
         let top = Args::new(&table, "", self.sink);
         let rounds = top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
         let mut defaults = BTreeMap::new();
 
-        let environment_args = top.table("environment");
-        let Some(kind) = environment_args.kind("environment", &names(ENVIRONMENTS)) else { return };
-        let environment =
-            environment_args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
-        let Some(entry) = find(ENVIRONMENTS, &kind) else { return };
-        let environment_plan: Arc<dyn EnvironmentPlan> = Arc::from((entry.build)(&environment_args, &Shelf));
-        environment_args.finish();
-        note_defaults("environment", &environment_args.documented(), &mut defaults);
+        let environment = self.environment(&top, &table, &mut defaults);
         let environment_json = json_of(&table, "environment");
-        let environment_key = format!("{rounds} {environment_json}");
 
         let empty = Table::default();
         let base_privacy = match table.get("privacy").map(|node| &node.value) {
             Some(Value::Table(privacy)) => Some(privacy),
             _ => None,
         };
-        let Some(Node { value: Value::Array(policies), .. }) = table.get("policy") else {
-            top.reject("policy", "`policy` is not an array of tables", "`[[policy]]` tables with a `kind` each");
-            return;
+        let policies = match table.get("policy") {
+            Some(Node { value: Value::Array(policies), .. }) if !policies.is_empty() => policies,
+            Some(_) => {
+                let message = "`policy` is not an array of tables";
+                top.reject("policy", message, "`[[policy]]` tables with a `kind` each, at least one");
+                return;
+            }
+            None => return,
         };
         let mut labels: Vec<String> = Vec::new();
         for (i, item) in policies.iter().enumerate() {
@@ -201,7 +253,8 @@ impl Reader<'_> {
                 );
                 continue;
             };
-            let args = Args::new(policy_table, format!("policy.{i}"), self.sink);
+            let shown = path::name_of(item).map_or_else(|| i.to_string(), str::to_owned);
+            let args = Args::new(policy_table, format!("policy.{shown}"), self.sink);
             let Some(kind) = args.kind("policy", &names(POLICIES)) else { continue };
             let label =
                 args.text("label", "name of the policy in results and of its random streams").unwrap_or_else(|| kind.clone());
@@ -223,6 +276,9 @@ impl Reader<'_> {
                 Some(Value::Table(own)) => Some(own),
                 _ => None,
             };
+            if let Some(own) = own {
+                privacy_table.span = own.span.clone();
+            }
             for entry in own.iter().flat_map(|own| &own.entries) {
                 privacy_table.set(&entry.key, entry.node.clone());
             }
@@ -231,16 +287,18 @@ impl Reader<'_> {
             let Some(privacy) = PrivacyPlan::parse(&privacy_args, &privacy_table, stated) else { continue };
             let mut defaults = defaults.clone();
             note_defaults("policy", &args.documented(), &mut defaults);
+            let Some(environment) = &environment else { continue };
             labels.push(label.clone());
             let written = |table: &Table| serde_json::to_value(table.to_toml()).unwrap_or(serde_json::Value::Null);
             cells.push(CellPlan {
                 index: cells.len() as u32,
                 policy: label,
-                environment: environment.clone(),
+                environment: environment.label.clone(),
                 swept: swept.clone(),
                 rounds,
-                environment_plan: Arc::clone(&environment_plan),
-                environment_key: environment_key.clone(),
+                environment_plan: Arc::clone(&environment.plan),
+                environment_key: format!("{rounds} {environment_json}"),
+                environment_place: environment.place.clone(),
                 privacy,
                 policy_plan,
                 resolved: serde_json::json!({
@@ -253,6 +311,13 @@ impl Reader<'_> {
             });
         }
     }
+}
+
+/// The environment of a sweep point.
+struct EnvironmentRead {
+    label: String,
+    plan: Arc<dyn EnvironmentPlan>,
+    place: Option<Place>,
 }
 
 fn json_of(table: &Table, key: &str) -> serde_json::Value {

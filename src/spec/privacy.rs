@@ -1,7 +1,7 @@
 //! The `[privacy]` table: which mechanism, which reading, what budget.
 
 use crate::error::{Diagnostic, Error, Place};
-use crate::params::{Args, Table};
+use crate::params::{Args, Table, Value};
 use crate::privacy::{MechanismEntry, Reading, Refusal, Request, RewardFacts, RewardMechanism, resolve_auto};
 use crate::registry::MECHANISMS;
 use std::sync::Arc;
@@ -47,7 +47,14 @@ impl PrivacyPlan {
             None => None,
             Some(&[lo, hi]) if lo < hi => Some((lo, hi)),
             Some(found) => {
-                args.reject("clip", format!("`privacy.clip` is {found:?}"), "two numbers [lo, hi] with lo < hi");
+                let written = table.get("clip").map(|node| &node.value);
+                // An item that is no number has been reported.
+                if let Some(value @ Value::Array(items)) = written
+                    && items.len() == found.len()
+                {
+                    let message = format!("`privacy.clip` is `{}`", value.shown());
+                    args.reject("clip", message, "two numbers [lo, hi] with lo < hi");
+                }
                 None
             }
         };

@@ -9,42 +9,44 @@ use toml::de::{DeTable, DeValue};
 /// Parses a whole file; syntax mistakes go to the sink.
 pub fn document(text: &str, source: usize, sink: &Sink) -> Table {
     let (parsed, errors) = DeTable::parse_recoverable(text);
-    for error in errors {
+    // Only the first: what follows is mostly its consequence.
+    if let Some(error) = errors.first() {
         let span = error.span().map(|range| Span { source, range });
-        sink.push_at(span.as_ref(), Diagnostic::new(format!("this is not valid TOML: {}", error.message())));
+        sink.push_at(span.as_ref(), syntax(text, error.message(), error.span()));
     }
     table(parsed.get_ref(), parsed.span(), source, sink)
 }
 
-/// Parses the right-hand side of an override; a bare word counts as a text.
-pub fn value(text: &str, source: usize, sink: &Sink) -> Node {
-    let line = format!("value = {text}");
-    let (parsed, errors) = DeTable::parse_recoverable(&line);
-    let whole = Some(Span { source, range: 0..usize::MAX });
-    let read = parsed.get_ref().get("value").filter(|_| errors.is_empty() && parsed.get_ref().len() == 1);
-    match read {
-        Some(value) => {
-            let mut node = convert(value, source, sink);
-            replace_spans(&mut node, &whole);
-            node
+/// The parser's message in words about the file.
+fn syntax(text: &str, message: &str, span: Option<Range<usize>>) -> Diagnostic {
+    let found = span.clone().and_then(|range| text.get(range)).unwrap_or("").trim();
+    let rest = span.and_then(|range| text.get(range.start..)).and_then(|rest| rest.lines().next()).unwrap_or("").trim();
+    if message == "duplicate key" && !found.is_empty() {
+        return Diagnostic::new(format!("`{found}` is given twice")).expected("one of the two");
+    }
+    let diagnostic = |message: &str| Diagnostic::new(format!("this is not valid TOML: {message}"));
+    match message.split_once(", expected ") {
+        Some((before, _)) if before == "string values must be quoted" && rest.is_empty() => {
+            diagnostic("a key has no value").expected("a value")
         }
-        None => Node { value: Value::Text(text.to_owned()), span: whole },
+        Some((before, "literal string")) if before == "string values must be quoted" => {
+            diagnostic(before).expected("a number, `true`, `false`, or a text in quotes")
+        }
+        Some((before, expected)) => diagnostic(before).expected(expected),
+        None => diagnostic(message),
     }
 }
 
-/// Every place inside an override is the override itself.
-fn replace_spans(node: &mut Node, span: &Option<Span>) {
-    node.span = span.clone();
-    match &mut node.value {
-        Value::Array(items) => items.iter_mut().for_each(|item| replace_spans(item, span)),
-        Value::Table(table) => {
-            table.span = span.clone();
-            for entry in &mut table.entries {
-                entry.key_span = span.clone();
-                replace_spans(&mut entry.node, span);
-            }
-        }
-        Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Text(_) => {}
+/// Parses the value of an override, which begins at byte `at` (2 or more) of the override's text; a bare word counts as a
+/// text.
+pub fn value(text: &str, at: usize, source: usize, sink: &Sink) -> Node {
+    let whole = Span { source, range: at..at + text.len() };
+    // As long before the value as the override itself, so that places are right.
+    let line = format!("{}v={text}", " ".repeat(at.saturating_sub(2)));
+    let (parsed, errors) = DeTable::parse_recoverable(&line);
+    match parsed.get_ref().get("v").filter(|_| errors.is_empty() && parsed.get_ref().len() == 1) {
+        Some(value) => convert(value, source, sink),
+        None => Node { value: Value::Text(text.to_owned()), span: Some(whole) },
     }
 }
 
@@ -72,7 +74,10 @@ fn convert(from: &Spanned<DeValue<'_>>, source: usize, sink: &Sink) -> Node {
         DeValue::Boolean(flag) => Value::Bool(*flag),
         DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
             Ok(integer) => Value::Integer(integer),
-            Err(_) => wrong(format!("the integer `{}` is too large", integer.as_str()), "an integer of at most 63 bits"),
+            Err(_) => wrong(
+                format!("the integer `{}` is out of range", integer.as_str()),
+                "a whole number from -9223372036854775808 to 9223372036854775807",
+            ),
         },
         DeValue::Float(float) => match float.as_str().parse::<f64>() {
             Ok(number) => Value::Float(number),

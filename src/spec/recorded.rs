@@ -25,6 +25,15 @@ impl Recorded {
         if kind == "all" { Self::All } else { Self::Log { per_decade } }
     }
 
+    /// How many rounds of a horizon are recorded.
+    #[must_use]
+    pub fn n_rounds(self, horizon: u64) -> u64 {
+        match self {
+            Self::All => horizon,
+            Self::Log { .. } => self.rounds(horizon).len() as u64,
+        }
+    }
+
     /// The recorded rounds of a horizon, ascending, 1-based.
     #[must_use]
     pub fn rounds(self, horizon: u64) -> Vec<u64> {
@@ -55,5 +64,9 @@ mod tests {
         assert!(rounds.contains(&10) && rounds.contains(&100));
         assert_eq!(Recorded::Log { per_decade: 10 }.rounds(1), vec![1]);
         assert_eq!(Recorded::All.rounds(3), vec![1, 2, 3]);
+        for recorded in [Recorded::All, Recorded::Log { per_decade: 10 }] {
+            assert_eq!(recorded.n_rounds(777), recorded.rounds(777).len() as u64);
+        }
+        assert_eq!(Recorded::All.n_rounds(u64::from(u32::MAX)), 4_294_967_295);
     }
 }

@@ -1,10 +1,39 @@
 //! Expansion of `[sweep.product]` and `[sweep.zip]` into points.
 
-use crate::error::Diagnostic;
-use crate::params::{Node, Scalar, Sink, Table, Value};
+use crate::error::{Diagnostic, Span, closest};
+use crate::params::{Entry, Node, Scalar, Sink, Table, Value};
+use std::collections::BTreeSet;
 
 /// One point of a sweep: each swept path with its value, in the order of the spec.
-pub type SweepPoint = Vec<(String, Node)>;
+pub type SweepPoint = Vec<Step>;
+
+/// One swept path at one of its values.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// The dotted path.
+    pub path: String,
+    /// Where the path is written.
+    pub key_span: Option<Span>,
+    /// The value.
+    pub node: Node,
+}
+
+/// A swept path with all its values.
+#[derive(Debug)]
+struct Column {
+    path: String,
+    key_span: Option<Span>,
+    values: Vec<Node>,
+}
+
+impl Column {
+    fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+        self.values.iter().map(|node| Step { path: self.path.clone(), key_span: self.key_span.clone(), node: node.clone() })
+    }
+}
+
+/// Keys that belong to the whole run.
+const FIXED: [&str; 6] = ["seed", "trials", "block", "name", "record", "limits"];
 
 /// Most sweep points of one spec; more is surely a mistake.
 const MOST_POINTS: usize = 100_000;
@@ -20,48 +49,41 @@ pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
         return vec![Vec::new()];
     };
     let mut axes: Vec<Vec<SweepPoint>> = Vec::new();
+    let mut known: Vec<String> = Vec::new();
     for entry in &sweep.entries {
-        let Value::Table(keys) = &entry.node.value else {
-            sink.push_at(
-                entry.key_span.as_ref(),
-                Diagnostic::new(format!("unknown key `{}` in `sweep`", entry.key)).expected("`product` or `zip`"),
-            );
-            continue;
-        };
-        match entry.key.as_str() {
-            "product" => {
-                axes.extend(columns(keys, "", sink).into_iter().map(|(path, values)| {
-                    values.into_iter().map(|value| vec![(path.clone(), value)]).collect::<Vec<SweepPoint>>()
-                }))
+        match (entry.key.as_str(), &entry.node.value) {
+            ("product", Value::Table(keys)) => {
+                for column in columns(keys, "", &mut known, sink) {
+                    twice(&column, sink);
+                    axes.push(column.steps().map(|step| vec![step]).collect());
+                }
             }
-            "zip" => {}
-            other => sink.push_at(
-                entry.key_span.as_ref(),
-                Diagnostic::new(format!("unknown key `{other}` in `sweep`")).expected("`product` or `zip`"),
-            ),
+            ("zip", Value::Table(_)) => {}
+            _ => sink.push_at(entry.key_span.as_ref(), unknown(entry)),
         }
     }
     if let Some(Node { value: Value::Table(keys), span }) = sweep.get("zip") {
-        let columns = columns(keys, "", sink);
-        let lengths: Vec<usize> = columns.iter().map(|(_, values)| values.len()).collect();
+        let columns = columns(keys, "", &mut known, sink);
+        let lengths: Vec<usize> = columns.iter().map(|column| column.values.len()).collect();
         if let (Some(&first), true) = (lengths.first(), lengths.windows(2).any(|pair| pair[0] != pair[1])) {
-            let shown: Vec<String> = columns.iter().map(|(path, values)| format!("`{path}` {}", values.len())).collect();
+            let shown: Vec<String> = columns.iter().map(|column| format!("`{}` {}", column.path, column.values.len())).collect();
             sink.push_at(
                 span.as_ref(),
-                Diagnostic::new(format!("zipped keys have different lengths: {}", shown.join(", ")))
-                    .expected(format!("{first} values each")),
+                Diagnostic::new(format!("zipped keys have different numbers of values: {}", shown.join(", ")))
+                    .expected(format!("{first} values each, as the first key has")),
             );
         } else if let Some(&length) = lengths.first() {
-            axes.push(
-                (0..length).map(|i| columns.iter().map(|(path, values)| (path.clone(), values[i].clone())).collect()).collect(),
-            );
+            let columns: Vec<Vec<Step>> = columns.iter().map(|column| column.steps().collect()).collect();
+            axes.push((0..length).map(|i| columns.iter().map(|steps| steps[i].clone()).collect()).collect());
         }
     }
     let count = axes.iter().map(|axis| axis.len() as f64).product::<f64>();
     if (MOST_POINTS as f64) < count {
         sink.push_at(
             node.span.as_ref(),
-            Diagnostic::new(format!("the sweep has {count:.0} points")).expected(format!("at most {MOST_POINTS}")),
+            Diagnostic::new(format!("the sweep has {count:.0} points"))
+                .expected(format!("at most {MOST_POINTS}"))
+                .hint("keys below `[sweep.zip]` advance together in place of all combinations"),
         );
         return vec![Vec::new()];
     }
@@ -75,45 +97,79 @@ pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
     points
 }
 
-/// Swept paths with their values. Quoted dotted keys and nested tables mean the same.
-fn columns(keys: &Table, prefix: &str, sink: &Sink) -> Vec<(String, Vec<Node>)> {
+/// A key of `[sweep]` that is neither `[sweep.product]` nor `[sweep.zip]`.
+fn unknown(entry: &Entry) -> Diagnostic {
+    let mut diagnostic = Diagnostic::new(format!("unknown key `{}` in `sweep`", entry.key)).expected("`product` or `zip`");
+    diagnostic.hint = match closest(&entry.key, ["product", "zip"]) {
+        Some(near) => Some(format!("did you mean `[sweep.{near}]`?")),
+        None => Some("swept keys stand below `[sweep.product]` (all combinations) or `[sweep.zip]` (side by side)".to_owned()),
+    };
+    diagnostic
+}
+
+/// Reports a value that a product has more than once: its cells would be the same.
+fn twice(column: &Column, sink: &Sink) {
+    let mut seen = BTreeSet::new();
+    if let Some(node) = column.values.iter().find(|node| !seen.insert(node.value.to_toml().to_string())) {
+        sink.push_at(
+            node.span.as_ref(),
+            Diagnostic::new(format!("`{}` is swept over `{}` twice", column.path, node.value.shown()))
+                .expected("each value once")
+                .hint("for more repetitions raise `trials`"),
+        );
+    }
+}
+
+/// Swept paths with their values, those with mistakes left out. Quoted dotted keys and nested tables mean the same.
+fn columns(keys: &Table, prefix: &str, known: &mut Vec<String>, sink: &Sink) -> Vec<Column> {
     let mut found = Vec::new();
     for entry in &keys.entries {
         let path = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
-        match &entry.node.value {
-            Value::Table(nested) => found.extend(columns(nested, &path, sink)),
-            Value::Array(values) if values.is_empty() => {
+        let values = match &entry.node.value {
+            Value::Table(nested) => {
+                found.extend(columns(nested, &path, known, sink));
+                continue;
+            }
+            Value::Array(values) => values,
+            other => {
                 sink.push_at(
                     entry.node.span.as_ref(),
-                    Diagnostic::new(format!("`{path}` is swept over no value")).expected("an array of at least one value"),
+                    Diagnostic::new(format!("`{path}` in a sweep is {}", other.type_name())).expected("an array of values"),
                 );
+                continue;
             }
-            Value::Array(values) => {
-                for value in values {
-                    if scalar(&value.value).is_none() {
-                        sink.push_at(
-                            value.span.as_ref(),
-                            Diagnostic::new(format!("`{path}` is swept over {}", value.value.type_name()))
-                                .expected("numbers, words or booleans"),
-                        );
-                    }
-                }
-                if scalar_types(values) > 1 {
-                    sink.push_at(
-                        entry.node.span.as_ref(),
-                        Diagnostic::new(format!("`{path}` is swept over values of different types"))
-                            .expected("all numbers, all words or all booleans"),
-                    );
-                }
-                found.push((path, unify(values)));
-            }
-            other => sink.push_at(
-                entry.node.span.as_ref(),
-                Diagnostic::new(format!("`{path}` in a sweep is {}", other.type_name())).expected("an array of values"),
-            ),
+        };
+        let on_key = |diagnostic: Diagnostic| sink.push_at(entry.key_span.as_ref(), diagnostic);
+        if FIXED.contains(&path.split('.').next().unwrap_or("")) {
+            on_key(
+                Diagnostic::new(format!("`{path}` cannot be swept"))
+                    .expected("a key of the environment, the privacy, a policy, or `rounds`"),
+            );
+        } else if known.contains(&path) {
+            on_key(Diagnostic::new(format!("`{path}` is swept twice")).expected("each key once in all of `[sweep]`"));
+        } else if let Some((node, diagnostic)) = bad_values(&path, &entry.node, values) {
+            sink.push_at(node.span.as_ref(), diagnostic);
+        } else {
+            known.push(path.clone());
+            found.push(Column { path, key_span: entry.key_span.clone(), values: unify(values) });
         }
     }
     found
+}
+
+/// What is wrong with an array of values, and where.
+fn bad_values<'n>(path: &str, array: &'n Node, values: &'n [Node]) -> Option<(&'n Node, Diagnostic)> {
+    if values.is_empty() {
+        let diagnostic = Diagnostic::new(format!("`{path}` is swept over no value"));
+        return Some((array, diagnostic.expected("an array of at least one value")));
+    }
+    if let Some(value) = values.iter().find(|value| scalar(&value.value).is_none()) {
+        let diagnostic = Diagnostic::new(format!("`{path}` is swept over {}", value.value.type_name()));
+        return Some((value, diagnostic.expected("numbers, words or booleans")));
+    }
+    let odd = values.iter().find(|value| kind(&value.value) != kind(&values[0].value))?;
+    let diagnostic = Diagnostic::new(format!("`{path}` is swept over {}s and {}s", kind(&values[0].value), kind(&odd.value)));
+    Some((odd, diagnostic.expected(format!("a {}, as the first value is", kind(&values[0].value)))))
 }
 
 /// The plain value, if it is one.
@@ -127,11 +183,15 @@ pub fn scalar(value: &Value) -> Option<Scalar> {
     }
 }
 
-fn scalar_types(values: &[Node]) -> usize {
-    let has = |test: fn(&Value) -> bool| usize::from(values.iter().any(|node| test(&node.value)));
-    has(|v| matches!(v, Value::Integer(_) | Value::Float(_)))
-        + has(|v| matches!(v, Value::Text(_)))
-        + has(|v| matches!(v, Value::Bool(_)))
+/// The kind of a plain value, as far as a column can mix them.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Bool(_) => "boolean",
+        Value::Integer(_) | Value::Float(_) => "number",
+        Value::Text(_) => "word",
+        Value::Array(_) => "array",
+        Value::Table(_) => "table",
+    }
 }
 
 /// Whole numbers beside numbers become numbers: one type per column.

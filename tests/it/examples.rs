@@ -31,7 +31,8 @@ fn every_example_is_sound_as_written() {
     for path in examples() {
         let text = std::fs::read_to_string(&path).expect("a spec");
         let stand_in = text.contains("arms-table");
-        let overrides: Vec<_> = stand_in.then(|| ("--set".into(), "environment.stand_in".into(), "true".into())).into_iter().collect();
+        let overrides: Vec<_> =
+            stand_in.then(|| ("--set".into(), "environment.stand_in".into(), "true".into())).into_iter().collect();
         let sweep = Sweep::parse(&path.display().to_string(), &text, &overrides).unwrap_or_else(|error| panic!("{error}"));
         assert!(text.starts_with("# "), "{} opens with what it shows", path.display());
         assert!(text.lines().count() <= 80, "{} is longer than 80 lines", path.display());

@@ -1,9 +1,13 @@
 //! Tests of the crate from outside, one file a subject.
 
+mod commands;
 mod conformance;
 mod contract;
 mod examples;
 mod identity;
+mod long_runs;
+mod messages;
+mod program;
 mod reference;
 mod report;
 mod sensors;

@@ -59,7 +59,8 @@ pub fn run_all(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, options:
         }
     }
     let collect = Collect(Mutex::new(BTreeMap::new()));
-    let tally = run(sweep, data, backend, options, &BTreeSet::new(), &Stop::new(), &collect)?;
+    let preparation = Preparation::new(sweep, data, backend);
+    let tally = run(sweep, &preparation, options, &BTreeSet::new(), &Stop::new(), &collect)?;
     assert!(!tally.stopped);
     Ok(Ran { rows: collect.0.into_inner().expect("no panic"), counters: tally.counters })
 }

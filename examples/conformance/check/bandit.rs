@@ -91,6 +91,7 @@ impl Constants {
             rounds: self.rounds,
             streams: Streams::new(0, "conformance"),
             memory_bytes: 1e9,
+            tables: Default::default(),
         };
         plan.prepare(&problem).map_err(said)
     }

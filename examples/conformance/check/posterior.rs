@@ -62,18 +62,18 @@ impl Finite {
     }
 
     /// The diagonal of the posterior covariance, then its row of point 0. Another observation of point 0 lowers every
-    /// variance by `p(x)²`, `p(x) = cov(0, x) / sqrt(ridge + var(0))`: from that row, the covariance.
+    /// variance by `(scale p(x))²`, and `scale p(x) = cov(0, x) / sqrt(ridge + var(0))`: from that row, the covariance.
     fn diagonal_and_first_row(&self) -> Result<Vec<f64>, String> {
         let mut once_more = self.posterior.clone();
         once_more.observe(0, 0.0);
-        let Change::Row { row, .. } = once_more.change() else {
+        let Change::Row { row, scale, .. } = once_more.change() else {
             return Err("one observation is not a row".to_owned());
         };
         let root = (self.ridge + self.posterior.exact(0).variance).sqrt();
         let basis = once_more.basis_points();
         let covariance = |x: usize| {
             let p: f64 = row.iter().zip(basis).map(|(r, &point)| r * self.gram.entry(point as usize, x)).sum();
-            root * p
+            root * scale * p
         };
         let mut values = self.moments(|m| m.variance);
         values.extend((0..self.gram.n_points()).map(covariance));

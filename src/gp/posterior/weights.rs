@@ -121,7 +121,11 @@ impl WeightModel {
         }
         if let Some(run) = &self.run {
             let numbers = [run.count, run.leverage, run.mean, run.coefficient];
-            if numbers.iter().any(|x| !x.is_finite()) || run.leverage < 0.0 || run.count < 0.0 || self.direction.is_empty() && 0 < self.n {
+            if numbers.iter().any(|x| !x.is_finite())
+                || run.leverage < 0.0
+                || run.count < 0.0
+                || self.direction.is_empty() && 0 < self.n
+            {
                 return Err("the open run is not possible");
             }
         }

@@ -28,6 +28,7 @@ fn problem(kernel: &str, setting: &str, points: usize) -> Option<Problem> {
             rounds: 10,
             streams: Streams::new(3, "features"),
             memory_bytes: 1e9,
+            tables: Default::default(),
         }
     }))
 }

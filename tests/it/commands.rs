@@ -1,0 +1,130 @@
+//! Whole commands: exit code, standard output and standard error, as stored in `data/commands`.
+
+use crate::program::{assert_none, code, data, difference, run, stderr, stdout};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A spec that runs in no time.
+const SPEC: &str = r#"
+rounds = 20
+trials = 2
+
+[environment]
+kind = "rkhs"
+domain = { kind = "grid", dimension = 1, points = 10 }
+kernel = { kind = "matern", nu = 2.5, lengthscale = 0.2 }
+noise = { kind = "uniform", bound = 1.0 }
+
+[[policy]]
+kind = "uniform"
+"#;
+
+/// All that a command said; hashes and versions are masked.
+fn shown(output: &Output) -> String {
+    let exit = code(output).map_or_else(|| "by a signal".to_owned(), |code| code.to_string());
+    let text = format!("exit {exit}\n--- stdout\n{}--- stderr\n{}", stdout(output), stderr(output));
+    let masked = text.split_inclusive(char::is_whitespace).map(|word| {
+        let bare = word.trim_end();
+        let is_hash = bare.len() == 64 && bare.chars().all(|c| c.is_ascii_hexdigit());
+        if is_hash { word.replace(bare, "HASH") } else { word.to_owned() }
+    });
+    masked.collect::<String>().replace(env!("CARGO_PKG_VERSION"), "VERSION")
+}
+
+#[test]
+fn commands_say_what_is_stored() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
+    fs::create_dir_all(folder.path().join("examples")).expect("a folder");
+    let example = "examples/ldp-epsilon-sweep.toml";
+    fs::copy(root.join(example), folder.path().join(example)).expect("the example");
+    let cases: [(&str, &[&str]); 12] = [
+        ("no-arguments", &[]),
+        ("version", &["--version"]),
+        ("help", &["--help"]),
+        ("help-run", &["run", "--help"]),
+        ("list", &["list"]),
+        ("list-policy", &["list", "policy"]),
+        ("list-mechanism", &["list", "mechanism"]),
+        ("list-tgp-ucb", &["list", "tgp-ucb"]),
+        ("list-nope", &["list", "nope"]),
+        ("check-example", &["check", example]),
+        ("check-two", &["check", "spec.toml", example, "--set", "rounds=5"]),
+        ("run-quiet", &["run", "spec.toml", "--quiet", "--threads", "1"]),
+    ];
+    let differences: Vec<String> = cases
+        .iter()
+        .filter_map(|(name, words)| {
+            let found = shown(&run(folder.path(), words));
+            difference(&data().join("commands").join(format!("{name}.txt")), &found)
+        })
+        .collect();
+    assert_none(&differences);
+    assert!(folder.path().join("out/spec/report.html").exists(), "the quiet run left no report");
+}
+
+#[test]
+fn listings_are_json_on_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = run(folder.path(), &["list", "--json"]);
+    let value: serde_json::Value = serde_json::from_slice(&all.stdout).expect("JSON");
+    let kinds: Vec<&String> = value.as_object().expect("an object").keys().collect();
+    assert_eq!(kinds.len(), 6, "{kinds:?}");
+    assert!(value["policy"].as_array().is_some_and(|policies| policies.iter().any(|policy| policy["name"] == "tgp-ucb")));
+    let one = run(folder.path(), &["list", "laplace", "--json"]);
+    let value: serde_json::Value = serde_json::from_slice(&one.stdout).expect("JSON");
+    assert_eq!(value["mechanism"][0]["name"], "laplace");
+}
+
+#[test]
+fn completions_are_for_their_shell() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (shell, start) in [("bash", "_privateer()"), ("zsh", "#compdef privateer"), ("fish", "# Print an optspec")] {
+        let output = run(folder.path(), &["completions", shell]);
+        assert_eq!(code(&output), Some(0));
+        assert!(stdout(&output).starts_with(start), "{shell}: {}", stdout(&output).lines().next().unwrap_or_default());
+        assert!(stderr(&output).is_empty());
+    }
+}
+
+/// Runs a line of the shell in which `privateer` is the program.
+#[cfg(unix)]
+fn shell(folder: &Path, line: &str) -> Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_privateer"));
+    let path = format!("{}:{}", program.parent().unwrap_or(Path::new("/")).display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("bash");
+    command.args(["-c", line]).current_dir(folder).env("PATH", path).env("COLUMNS", "100").output().expect("bash starts")
+}
+
+/// A reader that leaves early is no error, on either stream.
+#[cfg(unix)]
+#[test]
+fn closed_pipes_are_no_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
+    fs::write(folder.path().join("wrong.toml"), "rounds = 0\n").expect("a spec");
+    // Words, where the streams go, what reads the pipe, exit code.
+    for (words, streams, reader, code) in [
+        ("list", "", "| head -1", 0),
+        ("list tgp-ucb", "", "| true", 0),
+        ("completions bash", "", "| head -1", 0),
+        ("--help", "", "| true", 0),
+        ("run spec.toml", "", "| true", 0),
+        ("run spec.toml --out a", "2>&1", "| true", 0),
+        ("run spec.toml --out b", ">/dev/null 2>&-", "", 0),
+        ("run spec.toml --out c", ">&- 2>/dev/null", "", 0),
+        ("check wrong.toml", "2>&1", "| true", 2),
+        ("check wrong.toml", "2>&-", "", 2),
+    ] {
+        // The program waits until its reader is gone.
+        let line = format!("(sleep 0.05; exec privateer {words} {streams}) {reader}; exit ${{PIPESTATUS[0]}}");
+        let output = shell(folder.path(), &line);
+        assert_eq!(output.status.code(), Some(code), "{line}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("panicked"), "{line}: {}", stderr(&output));
+    }
+    for out in ["out/spec", "a", "b", "c"] {
+        assert!(folder.path().join(out).join("report.html").exists(), "{out} has no report");
+    }
+}

@@ -1,0 +1,383 @@
+//! Runs that are stopped, killed, sharded, squeezed or started twice end with the bytes of one that was left alone.
+#![cfg(unix)]
+
+use crate::program::{code, privateer, run, stderr, stdout};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Two policies, two mechanisms, blocks of three trials, the last block short: 24 parts.
+const SPEC: &str = r#"
+name = "long runs"
+seed = 11
+rounds = 150
+trials = 16
+block = 3
+record = { rounds = "all" }
+
+[environment]
+kind = "rkhs"
+domain = { kind = "grid", dimension = 1, points = 60 }
+kernel = { kind = "matern", nu = 2.5, lengthscale = 0.2 }
+noise = { kind = "uniform", bound = 1.0 }
+
+[privacy]
+epsilon = 1.0
+
+[[policy]]
+kind = "tgp-ucb"
+
+[[policy]]
+kind = "igp-ucb"
+
+[sweep.product]
+"privacy.mechanism" = ["laplace", "hybrid"]
+"#;
+const PARTS: usize = 24;
+
+/// The same with more and longer trials, for runs that something must happen to before they end; parts larger than the
+/// manifest.
+static SLOW_SPEC: LazyLock<String> = LazyLock::new(|| {
+    SPEC.replace("rounds = 150", "rounds = 300").replace("trials = 16", "trials = 23").replace("block = 3", "block = 4")
+});
+
+/// Longest that anything here may take before the test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn folder_with(spec: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("spec.toml"), spec).expect("the spec");
+    folder
+}
+
+fn folder_with_spec() -> TempDir {
+    folder_with(SPEC)
+}
+
+/// Parts and summary: what must never differ.
+type Bytes = BTreeMap<String, Vec<u8>>;
+
+fn bytes(out: &Path) -> Bytes {
+    let mut all = Bytes::new();
+    for path in files(&out.join("cells")) {
+        all.insert(path.file_name().unwrap_or_default().to_string_lossy().into_owned(), fs::read(&path).expect("a part"));
+    }
+    all.insert("summary.csv".to_owned(), fs::read(out.join("summary.csv")).expect("the summary"));
+    all
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).map(|entries| entries.map(|entry| entry.expect("an entry").path()).collect()).unwrap_or_default()
+}
+
+/// Parts under their final names.
+fn parts(out: &Path) -> Vec<PathBuf> {
+    files(&out.join("cells")).into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "parquet")).collect()
+}
+
+/// What an undisturbed run leaves.
+fn undisturbed(spec: &str) -> Bytes {
+    let folder = folder_with(spec);
+    done(&run(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]));
+    let reference = bytes(&folder.path().join("out"));
+    assert_eq!(reference.len(), PARTS + 1);
+    reference
+}
+
+static REFERENCE: LazyLock<Bytes> = LazyLock::new(|| undisturbed(SPEC));
+static SLOW_REFERENCE: LazyLock<Bytes> = LazyLock::new(|| undisturbed(&SLOW_SPEC));
+
+fn assert_same(out: &Path, reference: &Bytes) {
+    let found = bytes(out);
+    let names = |bytes: &Bytes| bytes.keys().cloned().collect::<Vec<String>>();
+    assert_eq!(names(&found), names(reference));
+    for (name, bytes) in &found {
+        assert!(*bytes == reference[name], "{name} differs");
+    }
+}
+
+fn done(output: &Output) {
+    assert_eq!(code(output), Some(0), "{}", stderr(output));
+}
+
+/// The exit code and every text.
+fn refused(output: &Output, expected: i32, texts: &[&str]) {
+    let said = stderr(output);
+    assert_eq!(code(output), Some(expected), "{said}");
+    for text in texts {
+        assert!(said.contains(text), "no `{text}` in: {said}");
+    }
+}
+
+/// Starts a slow run: one thread, one trial at a time.
+fn start(folder: &Path) -> Child {
+    privateer(folder)
+        .args(["run", "spec.toml", "--out", "out", "--threads", "1", "--batch", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts")
+}
+
+/// Waits until a run has finished more than `n` parts.
+fn wait_for_parts(out: &Path, n: usize) {
+    let started = Instant::now();
+    while parts(out).len() <= n {
+        assert!(started.elapsed() < PATIENCE, "no part appeared");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Every part that is visible is one of the reference, whole.
+fn only_whole_parts(out: &Path) -> usize {
+    let visible = parts(out);
+    for path in &visible {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        assert!(fs::read(path).expect("a part") == SLOW_REFERENCE[&name], "{name} is not whole");
+    }
+    visible.len()
+}
+
+#[test]
+fn a_killed_run_resumes_to_the_same_bytes() {
+    let folder = folder_with(&SLOW_SPEC);
+    let out = folder.path().join("out");
+    let mut finished = 0;
+    for _ in 0..3 {
+        let mut child = start(folder.path());
+        wait_for_parts(&out, finished);
+        child.kill().expect("killed");
+        let output = child.wait_with_output().expect("ended");
+        assert_eq!(output.status.signal(), Some(9), "{}", stderr(&output));
+        finished = only_whole_parts(&out);
+        assert!(0 < finished && finished < PARTS, "{finished} parts");
+    }
+    // What a kill in the middle of a write leaves.
+    fs::write(out.join("cells/c0003-b0005.parquet.1-0123456789abcdef.tmp"), "half a part").expect("a left-over");
+    let output = run(folder.path(), &["run", "spec.toml", "--out", "out"]);
+    done(&output);
+    assert!(stderr(&output).contains(&format!("resuming: {finished} of {PARTS} blocks are done")), "{}", stderr(&output));
+    assert_same(&out, &SLOW_REFERENCE);
+}
+
+#[test]
+fn a_stopped_run_says_how_to_resume() {
+    let folder = folder_with(&SLOW_SPEC);
+    let out = folder.path().join("out");
+    let mut finished = 0;
+    for signal in ["INT", "TERM"] {
+        let child = start(folder.path());
+        wait_for_parts(&out, finished);
+        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().expect("kill starts");
+        assert!(sent.success());
+        let output = child.wait_with_output().expect("ended");
+        let hint = "hint: the same command resumes; finished parts are in `out`";
+        refused(&output, 4, &["stopping: finished blocks are kept", "of 24 blocks are done; the run was stopped", hint]);
+        assert!(stdout(&output).is_empty() && !out.join("report.html").exists());
+        finished = only_whole_parts(&out);
+        assert!(finished < PARTS && stderr(&output).contains(&format!("incomplete: {finished} of 24")), "{}", stderr(&output));
+        assert!(files(&out.join("cells")).len() == finished, "something was left aside");
+    }
+    done(&run(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]));
+    assert_same(&out, &SLOW_REFERENCE);
+}
+
+#[test]
+fn a_finished_folder_is_reported_again() {
+    let folder = folder_with_spec();
+    let out = folder.path().join("out");
+    let command = ["run", "spec.toml", "--out", "out"];
+    let first = run(folder.path(), &command);
+    done(&first);
+    let modified = |path: &Path| fs::metadata(path).and_then(|found| found.modified()).expect("a time");
+    let times: Vec<_> = parts(&out).iter().map(|path| modified(path)).collect();
+    let page = fs::read(out.join("report.html")).expect("the page");
+    let manifest = fs::read(out.join("manifest.json")).expect("the manifest");
+    fs::remove_file(out.join("report.html")).expect("removed");
+    fs::remove_file(out.join("summary.csv")).expect("removed");
+    let again = run(folder.path(), &command);
+    done(&again);
+    assert_eq!(stdout(&again), stdout(&first));
+    assert!(stderr(&again).contains("resuming: 24 of 24 blocks are done"), "{}", stderr(&again));
+    assert_eq!(parts(&out).iter().map(|path| modified(path)).collect::<Vec<_>>(), times);
+    assert!(fs::read(out.join("report.html")).expect("the page") == page);
+    assert!(fs::read(out.join("manifest.json")).expect("the manifest") == manifest);
+    assert_same(&out, &REFERENCE);
+    // `report` alone says the same.
+    let report = run(folder.path(), &["report", "out"]);
+    done(&report);
+    assert_eq!(stdout(&report), stdout(&first));
+}
+
+#[test]
+fn folders_that_do_not_fit_are_refused() {
+    let folder = folder_with_spec();
+    let root = folder.path();
+    let tiny = |out: &str| run(root, &["run", "spec.toml", "--rounds", "2", "--trials", "1", "--out", out]);
+    done(&tiny("taken"));
+    let before = bytes(&root.join("taken"));
+    let other = run(root, &["run", "spec.toml", "--rounds", "3", "--trials", "1", "--out", "taken"]);
+    refused(&other, 2, &["`taken` holds results of another spec", "choose another folder with `--out DIR`, or delete this one"]);
+    assert!(bytes(&root.join("taken")) == before);
+
+    fs::create_dir(root.join("junk")).expect("a folder");
+    fs::write(root.join("junk/thesis.tex"), "years of work").expect("a file");
+    refused(&tiny("junk"), 2, &["`junk` is not a results folder", "choose a new or empty folder"]);
+    assert_eq!(files(&root.join("junk")).len(), 1);
+
+    fs::write(root.join("file"), "a letter").expect("a file");
+    refused(&tiny("file"), 2, &["`file` is a file, not a folder", "`--out DIR`"]);
+    refused(&tiny("file/below"), 2, &["`file/below` cannot be a folder: part of its path is a file", "`--out DIR`"]);
+    assert_eq!(fs::read_to_string(root.join("file")).expect("kept"), "a letter");
+    for command in [["report", "file"], ["report", "nowhere"], ["report", "junk"]] {
+        refused(&run(root, &command), 2, &["give a folder that `privateer run` wrote"]);
+    }
+
+    fs::write(root.join("taken/manifest.json"), "{ half").expect("broken");
+    refused(&tiny("taken"), 2, &["taken/manifest.json` is not valid JSON", "restore the file, or delete the folder"]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_refused() {
+    let folder = folder_with_spec();
+    if !Path::new("/proc/self").exists() {
+        println!("skipped: there is no /proc to be refused by");
+        return;
+    }
+    // Nobody may make folders there, whoever runs this test.
+    let output = run(folder.path(), &["run", "spec.toml", "--rounds", "2", "--out", "/proc/privateer/out"]);
+    refused(&output, 2, &["`/proc/privateer/out` cannot be", "choose another folder with `--out DIR`"]);
+}
+
+#[test]
+fn a_full_disk_keeps_what_was_finished() {
+    let folder = folder_with(&SLOW_SPEC);
+    let out = folder.path().join("out");
+    let program = env!("CARGO_BIN_EXE_privateer");
+    // Files may grow to `limit` KiB: too little for the manifest, then for parts, then for the report.
+    let (mut limit, mut failed_at) = (1, Vec::new());
+    loop {
+        let script = format!("trap '' XFSZ; ulimit -f {limit}; exec '{program}' run spec.toml --out out");
+        let output = Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output().expect("bash starts");
+        if code(&output) == Some(0) {
+            break;
+        }
+        let said = stderr(&output);
+        refused(&output, 4, &["error: cannot write the ", "File too large", "hint: make room, then run the same command again"]);
+        assert!(!said.contains("panicked"), "{said}");
+        only_whole_parts(&out);
+        assert!(files(&out).iter().chain(&files(&out.join("cells"))).all(|path| path.extension().is_none_or(|e| e != "tmp")));
+        let what = said.lines().find_map(|line| line.strip_prefix("error: cannot write the ")).unwrap_or_default();
+        let what = what.split(' ').next().unwrap_or_default().to_owned();
+        limit = if what == "manifest" { limit + 1 } else { 2 * limit };
+        assert!(limit < 10_000, "{what}");
+        if failed_at.last() != Some(&what) {
+            failed_at.push(what);
+        }
+    }
+    assert!(failed_at.starts_with(&["manifest".to_owned(), "part".to_owned()]) && 2 < failed_at.len(), "{failed_at:?}");
+    assert_same(&out, &SLOW_REFERENCE);
+}
+
+#[test]
+fn damaged_parts_are_computed_anew() {
+    let folder = folder_with_spec();
+    let out = folder.path().join("out");
+    let command = ["run", "spec.toml", "--out", "out"];
+    done(&run(folder.path(), &command));
+    let (cut, junk, gone) =
+        (out.join("cells/c0000-b0001.parquet"), out.join("cells/c0001-b0000.parquet"), out.join("cells/c0002-b0005.parquet"));
+    let whole = fs::read(&cut).expect("a part");
+    fs::write(&cut, &whole[..whole.len() / 2]).expect("cut");
+    fs::write(&junk, "").expect("emptied");
+    fs::remove_file(&gone).expect("removed");
+    let again = run(folder.path(), &command);
+    done(&again);
+    let said = stderr(&again);
+    assert_eq!(said.matches("warning: ").count(), 2, "{said}");
+    for text in
+        ["warning: `out/cells/c0000-b0001.parquet`", "warning: `out/cells/c0001-b0000.parquet`", "computed anew", "21 of 24"]
+    {
+        assert!(said.contains(text), "no `{text}` in: {said}");
+    }
+    assert_same(&out, &REFERENCE);
+}
+
+#[test]
+fn shards_merge_to_the_same_bytes() {
+    let folder = folder_with_spec();
+    let root = folder.path();
+    let shard = |which: &str, out: &str| run(root, &["run", "spec.toml", "--shard", which, "--out", out]);
+    let first = shard("1/2", "a");
+    done(&first);
+    assert!(stderr(&first).contains("when all shards are done: privateer merge"), "{}", stderr(&first));
+    assert!(stdout(&first).contains("shard 1/2 is done"));
+    let early = run(root, &["merge", "a", "--out", "all"]);
+    refused(
+        &early,
+        4,
+        &["12 of 24 blocks are done", "cell 0 block 1", "and 4 more are in no folder", "name the folders of all shards"],
+    );
+    assert!(!root.join("all").exists());
+    refused(&run(root, &["report", "a"]), 4, &["12 of 24"]);
+    done(&shard("2/2", "b"));
+    let merged = run(root, &["merge", "a", "b", "--out", "all"]);
+    done(&merged);
+    assert_same(&root.join("all"), &REFERENCE);
+    // Again, in another order, into the same place; then as one run of that folder.
+    done(&run(root, &["merge", "b", "a", "--out", "all"]));
+    let resumed = run(root, &["run", "spec.toml", "--out", "all"]);
+    done(&resumed);
+    assert_eq!(stdout(&resumed), stdout(&merged));
+    assert_same(&root.join("all"), &REFERENCE);
+
+    done(&run(root, &["run", "spec.toml", "--rounds", "2", "--trials", "1", "--out", "other"]));
+    refused(&run(root, &["merge", "a", "other", "--out", "mixed"]), 2, &["`other` is of another spec"]);
+}
+
+#[test]
+fn two_runs_cannot_share_a_folder() {
+    let folder = folder_with(&SLOW_SPEC);
+    let out = folder.path().join("out");
+    let mut first = start(folder.path());
+    wait_for_parts(&out, 0);
+    let second = run(folder.path(), &["run", "spec.toml", "--out", "out"]);
+    refused(&second, 2, &["`out` is in use by another run", "wait for it to end, or choose another folder"]);
+    assert_eq!(first.try_wait().expect("known"), None, "the first run was over too early for this test");
+    done(&first.wait_with_output().expect("ended"));
+    assert_same(&out, &SLOW_REFERENCE);
+}
+
+#[test]
+fn threads_and_batches_and_shards_change_no_byte() {
+    let folder = folder_with_spec();
+    let root = folder.path();
+    for threads in ["1", "2"] {
+        for batch in ["1", "3", "64"] {
+            for shards in [1, 2] {
+                let how = format!("{threads}-{batch}-{shards}");
+                let mut merge = vec!["merge".to_owned(), "--quiet".to_owned(), "--out".to_owned(), how.clone()];
+                for shard in 1..=shards {
+                    let out = if shards == 1 { how.clone() } else { format!("{how}-{shard}") };
+                    let which = format!("{shard}/{shards}");
+                    let mut words = vec!["run", "spec.toml", "--quiet", "--threads", threads, "--batch", batch, "--out", &out];
+                    if 1 < shards {
+                        words.extend(["--shard", &which]);
+                    }
+                    done(&run(root, &words));
+                    merge.push(out);
+                }
+                if 1 < shards {
+                    done(&run(root, &merge.iter().map(String::as_str).collect::<Vec<&str>>()));
+                }
+                assert_same(&root.join(&how), &REFERENCE);
+            }
+        }
+    }
+}

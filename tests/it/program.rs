@@ -1,0 +1,68 @@
+//! Running the real program, and comparing what it says with stored texts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Set to `1`, stored texts are written anew instead of compared.
+const UPDATE: &str = "PRIVATEER_UPDATE";
+
+/// The program, in a folder, with nothing of the caller's environment that could change its words.
+pub fn privateer(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_privateer"));
+    command.current_dir(folder).env_remove("PRIVATEER_DATA").env("COLUMNS", "100").env("NO_COLOR", "1");
+    command
+}
+
+/// Runs the program with these words.
+pub fn run(folder: &Path, words: &[&str]) -> Output {
+    privateer(folder).args(words).output().expect("the program starts")
+}
+
+/// The exit code; a program that a signal ended has none.
+pub fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+/// Standard error as text.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Standard output as text.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Where test data lies.
+pub fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/data")
+}
+
+/// `None` where the stored text is `found`; else the first difference and how to accept it.
+pub fn difference(stored: &Path, found: &str) -> Option<String> {
+    if std::env::var_os(UPDATE).is_some_and(|value| value == "1") {
+        fs::write(stored, found).expect("the stored text can be written");
+        return None;
+    }
+    let expected = fs::read_to_string(stored).unwrap_or_default();
+    if expected == found {
+        return None;
+    }
+    let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), found.lines().collect());
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let shown =
+        |lines: &[&str], sign: &str| lines.iter().skip(same).take(12).map(|line| format!("{sign} {line}\n")).collect::<String>();
+    Some(format!(
+        "{}, from line {}:\n{}{}to accept: {UPDATE}=1 cargo test --test it",
+        stored.display(),
+        same + 1,
+        shown(&old, "-"),
+        shown(&new, "+")
+    ))
+}
+
+/// Fails with all differences.
+pub fn assert_none(differences: &[String]) {
+    assert!(differences.is_empty(), "{} texts changed\n\n{}\n", differences.len(), differences.join("\n\n"));
+}
