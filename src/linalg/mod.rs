@@ -4,12 +4,12 @@
 
 mod cholesky;
 mod dot;
-mod packed;
+mod growing;
 mod triangular;
 mod update;
 
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
 pub use dot::{add_scaled, dot};
-pub use packed::{solve_lower_packed, solve_lower_transposed_packed};
+pub use growing::GrowingCholesky;
 pub use triangular::{inverse_spd, solve_lower, solve_lower_transposed, solve_spd};
 pub use update::rank_one_update;

@@ -1,10 +1,11 @@
 //! Posteriors of a Gaussian process as linear models, in f64, with repeated visits collapsed.
 //!
-//! [`WeightModel`] is the mathematics in coordinates; [`ExactPosterior`] takes its coordinates in the span of the points
-//! visited (Gram columns, any kernel, any domain size), [`FeaturePosterior`] from a shared feature table.
+//! [`ExactPosterior`] works over the distinct points visited (Gram columns, any kernel, any domain size; its mathematics is
+//! [`DualModel`]), [`FeaturePosterior`] over a shared feature table ([`WeightModel`]).
 
 mod change;
 mod contract;
+mod dual;
 mod exact;
 mod features;
 #[cfg(test)]
@@ -13,7 +14,8 @@ mod visits;
 mod weights;
 
 pub use contract::Posterior;
-pub use exact::{ExactPosterior, SPAN_TOLERANCE};
+pub use dual::DualModel;
+pub use exact::ExactPosterior;
 pub use features::FeaturePosterior;
 pub use visits::Visits;
 pub use weights::{Observed, REBUILD_EVERY, WeightModel};

@@ -81,7 +81,30 @@ fn exact_posterior_is_the_textbook_one() {
             assert!((got.variance - variance).abs() < 1e-9, "n {n} point {point}: {} {variance}", got.variance);
         }
         assert!((posterior.information_gain() - gain).abs() < 1e-9);
-        assert!(posterior.basis_points().len() <= posterior.visits().n_distinct());
+    }
+}
+
+/// Neighbours first, one after the other, on a covariance of numerical rank about 20 of 100: the order that ruins a factor
+/// of the covariance without the ridge.
+#[test]
+fn smooth_kernels_survive_visits_of_neighbours() {
+    let n = 100;
+    let gram = smooth(n, 0.2);
+    for ridge in [1.0, 1e-2, 1e-4] {
+        let mut draws = stream();
+        let mut posterior = ExactPosterior::new(Arc::clone(&gram), ridge);
+        let mut observed = Vec::new();
+        for round in 0..400 {
+            let point = if round < n { round } else { draws.index(n) };
+            let reward = draws.normal();
+            posterior.observe(point, reward);
+            observed.push((point, reward));
+        }
+        for (point, (mean, variance)) in dense(gram.as_ref(), &observed, ridge).into_iter().enumerate() {
+            let got = posterior.exact(point);
+            assert!((got.mean - mean).abs() < 1e-9 / ridge.sqrt(), "ridge {ridge} point {point}: {} {mean}", got.mean);
+            assert!((got.variance - variance).abs() < 1e-11, "ridge {ridge} point {point}: {} {variance}", got.variance);
+        }
     }
 }
 
@@ -135,7 +158,6 @@ fn rows_add_up_beside_a_basis_of_close_points() {
         }
         posterior.screened();
     }
-    assert!(posterior.basis_points().len() < posterior.visits().n_distinct());
     for x in 0..n {
         let exact = posterior.exact(x);
         let off = ((exact.mean - mean[x]).abs(), (exact.variance - variance[x]).abs());
@@ -160,7 +182,6 @@ fn features_of_the_gram_matrix_give_the_exact_posterior() {
         exact.observe(point, reward);
         features.observe(point, reward);
     }
-    assert_eq!(exact.basis_points().len(), 2);
     for x in 0..15 {
         let (a, b) = (exact.exact(x), features.exact(x));
         assert!((a.mean - b.mean).abs() < 1e-11 && (a.variance - b.variance).abs() < 1e-11, "{x}: {a:?} {b:?}");

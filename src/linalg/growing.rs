@@ -1,0 +1,184 @@
+//! A Cholesky factor that grows by rows and falls along its diagonal: `A = L L^T`, `L` lower triangular, columns contiguous.
+
+use super::{add_scaled, dot};
+use serde::{Deserialize, Serialize};
+
+/// The factor of a positive definite matrix, with room to grow.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GrowingCholesky {
+    n: usize,
+    stride: usize,
+    /// Column `k` stands at `k * stride`, its entries at the row's index; entries above the diagonal are zero.
+    columns: Vec<f64>,
+}
+
+impl GrowingCholesky {
+    /// Rows of the factor.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// From the row-major factor of an `n x n` matrix.
+    #[must_use]
+    pub fn from_rows(rows: &[f64], n: usize) -> Self {
+        let mut factor = Self { n: 0, stride: 0, columns: Vec::new() };
+        factor.reserve(n);
+        factor.n = n;
+        for row in 0..n {
+            for column in 0..=row {
+                factor.columns[column * factor.stride + row] = rows[row * n + column];
+            }
+        }
+        factor
+    }
+
+    /// Whether a stored value hangs together.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.n <= self.stride
+            && self.stride.checked_mul(self.stride) == Some(self.columns.len())
+            && self.columns.iter().all(|entry| entry.is_finite())
+            && (0..self.n).all(|k| 0.0 < self.columns[k * self.stride + k])
+    }
+
+    fn reserve(&mut self, stride: usize) {
+        if stride <= self.stride {
+            return;
+        }
+        let mut columns = vec![0.0; stride * stride];
+        for k in 0..self.n {
+            columns[k * stride..k * stride + self.n].copy_from_slice(&self.columns[k * self.stride..k * self.stride + self.n]);
+        }
+        self.columns = columns;
+        self.stride = stride;
+    }
+
+    /// Adds a row: the last row of `L` is `l` (`n` entries) and `pivot > 0`.
+    pub fn push(&mut self, l: &[f64], pivot: f64) {
+        if self.n == self.stride {
+            self.reserve((2 * self.stride).max(8));
+        }
+        for (k, &entry) in l.iter().enumerate() {
+            self.columns[k * self.stride + self.n] = entry;
+        }
+        self.columns[self.n * self.stride + self.n] = pivot;
+        self.n += 1;
+    }
+
+    fn column(&self, k: usize) -> (f64, &[f64]) {
+        let start = k * self.stride;
+        (self.columns[start + k], &self.columns[start + k + 1..start + self.n])
+    }
+
+    /// Solves `L x = b` in place; entries of `b` before `first` must be zero and stay so.
+    pub fn solve_lower(&self, b: &mut [f64], first: usize) {
+        for k in first..self.n {
+            let (pivot, below) = self.column(k);
+            b[k] /= pivot;
+            let x = b[k];
+            add_scaled(&mut b[k + 1..], -x, below);
+        }
+    }
+
+    /// Solves `L^T x = b` in place.
+    pub fn solve_transposed(&self, b: &mut [f64]) {
+        for k in (0..self.n).rev() {
+            let (pivot, below) = self.column(k);
+            b[k] = (b[k] - dot(below, &b[k + 1..])) / pivot;
+        }
+    }
+
+    /// Factors `A - delta e e^T`, `e` the unit vector of `index`, by hyperbolic rotations in their stable (mixed) form
+    /// [Bojanczyk et al. 1987, Linear Algebra and its Applications 88]. `delta >= 0` must leave the matrix positive definite;
+    /// `scratch` saves an allocation.
+    pub fn lower_diagonal(&mut self, index: usize, delta: f64, scratch: &mut Vec<f64>) {
+        scratch.clear();
+        scratch.resize(self.n, 0.0);
+        scratch[index] = delta.sqrt();
+        for k in index..self.n {
+            let start = k * self.stride;
+            let pivot = self.columns[start + k];
+            let x = scratch[k];
+            // (pivot - x)(pivot + x) keeps the digits that pivot² - x² would lose.
+            let lowered = ((pivot - x) * (pivot + x)).max(f64::MIN_POSITIVE).sqrt();
+            let inverse_c = pivot / lowered;
+            let s = x / pivot;
+            let c = lowered / pivot;
+            self.columns[start + k] = lowered;
+            for (entry, x) in self.columns[start + k + 1..start + self.n].iter_mut().zip(&mut scratch[k + 1..]) {
+                *entry = (*entry - s * *x) * inverse_c;
+                *x = c * *x - s * *entry;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix(n: usize) -> Vec<f64> {
+        let entry = |i: usize, j: usize| libm::exp(-0.1 * (i as f64 - j as f64).abs()) + if i == j { 0.5 + 0.1 * i as f64 } else { 0.0 };
+        (0..n * n).map(|e| entry(e / n, e % n)).collect()
+    }
+
+    fn product(factor: &GrowingCholesky) -> Vec<f64> {
+        let n = factor.n();
+        let entry = |i: usize, k: usize| factor.columns[k * factor.stride + i];
+        (0..n * n).map(|e| (0..=(e / n).min(e % n)).map(|k| entry(e / n, k) * entry(e % n, k)).sum()).collect()
+    }
+
+    fn grown(a: &[f64], n: usize) -> GrowingCholesky {
+        let mut factor = GrowingCholesky::default();
+        for i in 0..n {
+            let mut l = a[i * n..i * n + i].to_vec();
+            factor.solve_lower(&mut l, 0);
+            let pivot = (a[i * n + i] - dot(&l, &l)).sqrt();
+            factor.push(&l, pivot);
+        }
+        factor
+    }
+
+    #[test]
+    fn growing_gives_the_matrix_back() {
+        for n in 0..20 {
+            let a = matrix(n);
+            let factor = grown(&a, n);
+            assert!(factor.is_sound());
+            assert!(product(&factor).iter().zip(&a).all(|(x, y)| (x - y).abs() < 1e-13), "{n}");
+        }
+    }
+
+    #[test]
+    fn solves_invert() {
+        let n = 11;
+        let a = matrix(n);
+        let factor = grown(&a, n);
+        for index in 0..n {
+            let mut x = vec![0.0; n];
+            x[index] = 1.0;
+            factor.solve_lower(&mut x, index);
+            factor.solve_transposed(&mut x);
+            for row in 0..n {
+                let back = dot(&a[row * n..(row + 1) * n], &x);
+                assert!((back - if row == index { 1.0 } else { 0.0 }).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn lowering_the_diagonal_often_stays_accurate() {
+        let n = 9;
+        let mut a = matrix(n);
+        let mut factor = grown(&a, n);
+        let mut scratch = Vec::new();
+        for round in 0..2000 {
+            let index = (7 * round) % n;
+            let delta = 0.4 / (2000.0 / n as f64 + 1.0);
+            a[index * n + index] -= delta;
+            factor.lower_diagonal(index, delta, &mut scratch);
+        }
+        assert!(product(&factor).iter().zip(&a).all(|(x, y)| (x - y).abs() < 1e-12));
+    }
+}
