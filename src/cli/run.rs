@@ -43,6 +43,9 @@ pub struct RunArgs {
     quiet: bool,
 }
 
+/// Most worker threads.
+const MOST_THREADS: usize = 4096;
+
 static STOP: Stop = Stop::new();
 static HANDLER: Once = Once::new();
 
@@ -55,6 +58,10 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         if value == Some(0) {
             return Err(Error::input(Diagnostic::new(format!("`--{name} 0` runs nothing")).expected("a whole number >= 1")));
         }
+    }
+    if let Some(threads) = args.threads.filter(|&threads| MOST_THREADS < threads) {
+        let diagnostic = Diagnostic::new(format!("`--threads {threads}` is more than any machine has"));
+        return Err(Error::input(diagnostic.expected(format!("a whole number from 1 to {MOST_THREADS}"))));
     }
     HANDLER.call_once(|| {
         let installed = ctrlc::set_handler(|| {
@@ -124,7 +131,8 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
     let total = units.iter().filter(|unit| !done.contains(unit)).map(|unit| rounds_of(&unit)).fold(0, u64::saturating_add);
     let progress = Progress::new(total, args.quiet);
     let recorder = Recorder { out: &out, manifest: &manifest, sweep, progress: &progress };
-    let options = Options { batch: args.batch, shard: args.shard };
+    // A batch never reaches beyond its block.
+    let options = Options { batch: args.batch.map(|batch| batch.min(sweep.block as usize)), shard: args.shard };
     let tally = pool.install(|| engine::run(sweep, &data, backend.as_ref(), options, &done, &STOP, &recorder));
     progress.finish();
     let tally = tally?;
