@@ -42,6 +42,9 @@ pub struct RunArgs {
     quiet: bool,
 }
 
+/// Most worker threads.
+const MOST_THREADS: usize = 4096;
+
 static STOP: Stop = Stop::new();
 static HANDLER: Once = Once::new();
 
@@ -54,6 +57,10 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         if value == Some(0) {
             return Err(Error::input(Diagnostic::new(format!("`--{name} 0` runs nothing")).expected("a whole number >= 1")));
         }
+    }
+    if let Some(threads) = args.threads.filter(|&threads| MOST_THREADS < threads) {
+        let diagnostic = Diagnostic::new(format!("`--threads {threads}` is more than any machine has"));
+        return Err(Error::input(diagnostic.expected(format!("a whole number from 1 to {MOST_THREADS}"))));
     }
     HANDLER.call_once(|| {
         let installed = ctrlc::set_handler(|| {

@@ -129,7 +129,9 @@ impl Job<'_> {
         let chosen = self.options.batch.unwrap_or_else(|| cell.domain.as_ref().map_or(8, |domain| domain.batch(plan.rounds)));
         // A block too small for full batches on all threads is cut finer.
         let fair = (end - first).div_ceil(rayon::current_num_threads() as u64).max(1) as usize;
+        // A batch never reaches beyond its block.
         let size = if self.options.batch.is_some() { chosen.max(1) } else { chosen.clamp(1, fair) } as u64;
+        let size = size.min(self.sweep.block);
         let starts: Vec<u64> = (first..end).step_by(size as usize).collect();
         let results = starts
             .into_par_iter()

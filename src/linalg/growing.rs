@@ -119,7 +119,8 @@ mod tests {
     use super::*;
 
     fn matrix(n: usize) -> Vec<f64> {
-        let entry = |i: usize, j: usize| libm::exp(-0.1 * (i as f64 - j as f64).abs()) + if i == j { 0.5 + 0.1 * i as f64 } else { 0.0 };
+        let entry =
+            |i: usize, j: usize| libm::exp(-0.1 * (i as f64 - j as f64).abs()) + if i == j { 0.5 + 0.1 * i as f64 } else { 0.0 };
         (0..n * n).map(|e| entry(e / n, e % n)).collect()
     }
 

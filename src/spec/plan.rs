@@ -258,6 +258,10 @@ impl Reader<'_> {
             let Some(kind) = args.kind("policy", &names(POLICIES)) else { continue };
             let label =
                 args.text("label", "name of the policy in results and of its random streams").unwrap_or_else(|| kind.clone());
+            if label.trim().is_empty() {
+                args.reject("label", "the policy's label is empty", "a text, or no `label`");
+                continue;
+            }
             if labels.contains(&label) {
                 args.reject(
                     if args.has("label") { "label" } else { "kind" },

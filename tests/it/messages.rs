@@ -2,12 +2,14 @@
 //! `NAME.txt` is the exit code and the whole of standard error.
 
 use crate::program::{assert_none, code, data, difference, privateer, stderr, stdout};
-use privateer::backend::Cpu;
-use privateer::engine::Preparation;
+use privateer::backend::{Counters, Cpu};
+use privateer::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
 use privateer::env::DataFolder;
+use privateer::error::Error;
 use privateer::spec::Sweep;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRunner};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -104,6 +106,17 @@ fn changed(text: &str, (what, place, which): &Change) -> String {
     lines.join("\n")
 }
 
+/// Watches a run and keeps nothing.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn progressed(&self, _trial_rounds: u64) {}
+
+    fn finished(&self, _unit: Unit, _rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
 /// Specs beyond this are read, and not made ready: they would only be slow.
 fn is_small(sweep: &Sweep) -> bool {
     sweep.cells.len() <= 200 && sweep.trials <= 1000
@@ -137,6 +150,13 @@ fn no_text_panics() {
                 sweep.memory_bytes = sweep.memory_bytes.min(1e6);
                 let (data, backend) = (DataFolder::default(), Cpu::default());
                 let preparation = Preparation::new(&sweep, &data, &backend);
+                let quick = sweep.trials <= 4 && sweep.cells.iter().all(|cell| cell.rounds <= 20);
+                if quick {
+                    let (none, stop) = (BTreeSet::new(), Stop::new());
+                    if let Err(error) = engine::run(&sweep, &preparation, Options::default(), &none, &stop, &Nobody) {
+                        prop_assert!(error.to_string().starts_with("error: "), "{error}");
+                    }
+                }
                 for plan in sweep.cells.iter().take(12) {
                     if let Err(error) = preparation.facts(plan) {
                         prop_assert!(error.to_string().starts_with("error: "), "{error}");

@@ -279,9 +279,10 @@ impl DualModel {
         let n = self.factor.n() as f64;
         let share = 8.0 * (n + 8.0) * f64::EPSILON * (1.0 + (self.since_rebuild as f64).sqrt());
         // |mean| <= sum |w_i| prior; the open run adds its own.
-        let run = self.run.as_ref().map_or(0.0, |run| {
-            run.coefficient(self.ridge).abs() * run.direction.iter().map(|g| g.abs()).sum::<f64>()
-        });
+        let run = self
+            .run
+            .as_ref()
+            .map_or(0.0, |run| run.coefficient(self.ridge).abs() * run.direction.iter().map(|g| g.abs()).sum::<f64>());
         let weights = self.weights.iter().map(|w| w.abs()).sum::<f64>() + run;
         Moments { mean: share * (self.reward_bound + weights * prior), variance: share * prior }
     }
