@@ -193,7 +193,17 @@ impl<'a> Preparation<'a> {
         };
         let trial = cell.with(instance)?;
         let mut ledger = trial.mechanism.ledger();
-        if ledger.epsilon.is_some() && !trial.instance.bound_stated() {
+        let instance = &trial.instance;
+        if ledger.epsilon.is_some() && !plan.privacy.states_clip() {
+            ledger.notes.extend(cell.environment.privacy_notes());
+        }
+        if instance.bound_stated() && instance.facts().bound < instance.largest() {
+            let (stated, largest) = (instance.facts().bound, instance.largest());
+            ledger.notes.push(format!(
+                "the stated bound {stated} is below the first trial's largest |f|, {largest}: rewards are cut off"
+            ));
+        }
+        if ledger.epsilon.is_some() && !instance.bound_stated() {
             ledger.notes.push(
                 "B is taken from each trial's own function and treated as public; numbers here are the first trial's".to_owned(),
             );
@@ -212,7 +222,7 @@ impl ReadyCell {
     }
 
     fn with(&self, instance: Instance) -> Result<ReadyTrial, Error> {
-        let mechanism = self.plan.privacy.mechanism(instance.facts())?;
+        let mechanism = self.plan.privacy.mechanism(instance.facts(), instance.bound_stated())?;
         let released = ReleasedFacts::of(mechanism.as_ref(), instance.facts());
         let setting = Setting { facts: instance.facts().clone(), released };
         let policy = self.maker.make(&setting)?;

@@ -101,12 +101,14 @@ impl EnvironmentPlan for ArmsTable {
         let covariance = empirical_covariance(&train.values, train.columns, self.normalise)?;
         let means = test.column_means();
         let rows = test.rows;
+        let fingerprints = (train.fingerprint(), test.fingerprint());
         let noise = Arc::new(Resampled::new(test));
         Ok(Arc::new(ArmsEnvironment {
             gram: Arc::new(TableGram::new(train.columns, covariance)),
             means: Arc::new(means),
             noise,
             rows,
+            fingerprints,
             stand_in: self.stand_in.is_some(),
             bound: self.bound,
             regret: self.regret,
@@ -120,6 +122,8 @@ struct ArmsEnvironment {
     means: Arc<Vec<f64>>,
     noise: Arc<Resampled>,
     rows: usize,
+    /// Of train and test table.
+    fingerprints: (String, String),
     stand_in: bool,
     bound: Option<f64>,
     regret: RegretUnit,
@@ -162,9 +166,19 @@ impl Environment for ArmsEnvironment {
             ("c, mean squared noise".into(), self.noise.mean_variance().into()),
             ("v, mean squared reading".into(), self.second_moment().into()),
         ];
+        facts.push(self.regret.fact());
+        facts.push(("fingerprint of the train readings".into(), self.fingerprints.0.clone().into()));
+        facts.push(("fingerprint of the test readings".into(), self.fingerprints.1.clone().into()));
         if self.stand_in {
             facts.push(("stand_in".into(), "generated, not the published data".into()));
         }
         facts
+    }
+
+    fn privacy_notes(&self) -> Vec<String> {
+        vec![
+            "R is the test readings' own largest distance from their mean: a fact about the data, treated as public; state `privacy.clip` for a range that is"
+                .to_owned(),
+        ]
     }
 }

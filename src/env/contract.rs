@@ -8,7 +8,7 @@ use crate::gp::kernel::empirical::Normalise;
 use crate::params::Args;
 use crate::privacy::{Raw, RewardFacts};
 use crate::rng::{Stream, Streams};
-use crate::score::{GramSource, lowest_within_tie};
+use crate::score::GramSource;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,6 +80,11 @@ pub trait Environment: Send + Sync {
 
     /// Facts for the manifest and the report, as (name, value).
     fn facts(&self) -> Vec<(String, serde_json::Value)>;
+
+    /// What a ledger must say of constants that this environment takes from data; none where all are public.
+    fn privacy_notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The function of one trial.
@@ -91,6 +96,7 @@ pub struct Instance {
     unit: f64,
     facts: RewardFacts,
     bound_stated: bool,
+    largest: f64,
 }
 
 /// In which unit regret is counted.
@@ -103,6 +109,16 @@ pub enum RegretUnit {
 }
 
 impl RegretUnit {
+    /// The unit in words, as a fact for the report.
+    #[must_use]
+    pub fn fact(self) -> (String, serde_json::Value) {
+        let words = match self {
+            Self::Raw => "that of the reward",
+            Self::Relative => "shares of the largest mean reward",
+        };
+        ("unit of regret".to_owned(), words.into())
+    }
+
     /// Reads the key `regret`.
     pub fn parse(args: &Args<'_>, default: &'static str) -> Self {
         match args.word(
@@ -129,8 +145,9 @@ impl Instance {
         rounds: u64,
         unit: RegretUnit,
     ) -> Result<Self, Error> {
-        let scored: Vec<(usize, f64)> = values.iter().copied().enumerate().collect();
-        let Some(best) = lowest_within_tie(&scored).filter(|_| values.iter().all(|value| value.is_finite())) else {
+        let finite = values.iter().all(|value| value.is_finite());
+        let largest_at = (1..values.len()).fold(0, |best, point| if values[best] < values[point] { point } else { best });
+        let Some(best) = (finite && !values.is_empty()).then_some(largest_at) else {
             return Err(Error::input(
                 Diagnostic::new("the mean reward is not finite at every point").hint("check the table or the kernel's scale"),
             ));
@@ -141,6 +158,14 @@ impl Instance {
             return Err(Error::input(
                 Diagnostic::new(format!("the noise needs mean rewards from {lo} to {hi}, and one is {outside}"))
                     .hint("add `output = \"unit\"` to the environment, or choose another noise"),
+            ));
+        }
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        // Decisions tie within 1e-10 of a score: far smaller differences between points would be lost.
+        if least < values[best] && values[best] - least < SMALLEST_SPREAD {
+            return Err(Error::input(
+                Diagnostic::new(format!("mean rewards differ by no more than {:e}", values[best] - least))
+                    .hint("state rewards in other units: differences below 1e-6 drown in the tie tolerance"),
             ));
         }
         let unit = match unit {
@@ -161,7 +186,7 @@ impl Instance {
             noise_variance: noise.variance(),
             rounds,
         };
-        Ok(Self { values, noise, best, unit, facts, bound_stated: bound.is_some() })
+        Ok(Self { values, noise, best, unit, facts, bound_stated: bound.is_some(), largest })
     }
 
     /// What is publicly known about a reward.
@@ -174,6 +199,12 @@ impl Instance {
     #[must_use]
     pub fn bound_stated(&self) -> bool {
         self.bound_stated
+    }
+
+    /// The largest |f|.
+    #[must_use]
+    pub fn largest(&self) -> f64 {
+        self.largest
     }
 
     /// The best point (the lowest index among ties).
@@ -199,6 +230,9 @@ impl Instance {
         Raw::seal(self.noise.reward(self.values[point], point, noise))
     }
 }
+
+/// Least difference between the largest and the smallest mean reward of a function that is not constant.
+const SMALLEST_SPREAD: f64 = 1e-6;
 
 /// What an environment's parser may ask of the registry.
 pub trait Parts {

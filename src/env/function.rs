@@ -51,6 +51,12 @@ impl FunctionPlan {
         }
     }
 
+    /// The unit of regret, as a fact for the report.
+    #[must_use]
+    pub fn regret_fact(&self) -> (String, serde_json::Value) {
+        self.regret.fact()
+    }
+
     /// Points and covariance; small domains get the whole Gram matrix as a table.
     ///
     /// # Errors

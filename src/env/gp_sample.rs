@@ -95,6 +95,10 @@ impl Environment for GpSampleEnvironment {
     }
 
     fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        vec![("points".into(), self.domain.points.n_points().into()), ("dimension".into(), self.domain.points.dimension().into())]
+        vec![
+            ("points".into(), self.domain.points.n_points().into()),
+            ("dimension".into(), self.domain.points.dimension().into()),
+            self.function.regret_fact(),
+        ]
     }
 }

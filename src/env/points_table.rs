@@ -91,6 +91,7 @@ impl EnvironmentPlan for PointsTable {
                 standardise(name, column)?;
             }
         }
+        let fingerprint = table.fingerprint();
         let coordinates = (0..rows).flat_map(|i| inputs.iter().map(move |column| column[i])).collect();
         let points = Points::new(width - 1, coordinates);
         let (Some(kernel), Some(noise)) = (self.kernel.clone(), self.noise.clone()) else {
@@ -98,7 +99,7 @@ impl EnvironmentPlan for PointsTable {
         };
         let gram = tabulated(KernelGram::new(Arc::clone(&kernel), points.clone()));
         let instance = Instance::new(Arc::new(values), noise, self.bound, context.rounds, self.regret)?;
-        Ok(Arc::new(PointsEnvironment { points, kernel, gram, instance }))
+        Ok(Arc::new(PointsEnvironment { points, kernel, gram, instance, fingerprint, regret: self.regret }))
     }
 }
 
@@ -122,6 +123,8 @@ struct PointsEnvironment {
     kernel: Arc<dyn Kernel>,
     gram: Arc<dyn GramSource>,
     instance: Instance,
+    fingerprint: String,
+    regret: RegretUnit,
 }
 
 impl Environment for PointsEnvironment {
@@ -148,6 +151,8 @@ impl Environment for PointsEnvironment {
             ("dimension".into(), self.points.dimension().into()),
             ("best row (1-based)".into(), (best + 1).into()),
             ("largest value".into(), self.instance.mean(best).into()),
+            self.regret.fact(),
+            ("fingerprint of the table".into(), self.fingerprint.clone().into()),
         ]
     }
 }

@@ -69,6 +69,7 @@ impl Environment for RkhsEnvironment {
             ("points".into(), self.domain.points.n_points().into()),
             ("dimension".into(), self.domain.points.dimension().into()),
             ("centres".into(), self.centres.into()),
+            self.function.regret_fact(),
         ]
     }
 }

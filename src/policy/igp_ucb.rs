@@ -29,8 +29,9 @@ pub fn noise_scale(setting: &Setting) -> Result<f64, Diagnostic> {
     if let (Some(noise_bound), 0.0) = (facts.noise_bound, released.mechanism_variance) {
         return Ok(noise_bound);
     }
-    // The variance of bounded noise is at most its squared bound.
-    match facts.noise_variance.or(facts.noise_bound.map(|bound| bound * bound)) {
+    // The variance of bounded noise is at most its squared bound, that of a clipped reward the squared end of its range.
+    let bounded = facts.noise_bound.or(released.clipped_bound.filter(|_| 0.0 < released.mechanism_variance));
+    match facts.noise_variance.or(bounded.map(|bound| bound * bound)) {
         Some(variance) => Ok(libm::sqrt(variance + released.mechanism_variance)),
         None => {
             Err(Diagnostic::new("the width needs a noise scale, but the environment's noise has neither a bound nor a variance")
@@ -75,8 +76,12 @@ struct IgpUcbRule {
 impl Rule for IgpUcbRule {
     fn width(&self, round: &RoundFacts) -> f64 {
         self.width.value(
-            // B + R sqrt(2 (gain + 1 + ln(1/failure))) [Chowdhury2017, Theorem 2]
-            || self.bound + self.noise_scale * libm::sqrt(2.0 * (round.gain + 1.0 - libm::log(self.failure_prob))),
+            // B + R sqrt(2 (gain + 1 + ln(1/failure))) [Chowdhury2017, Theorem 2], which is stated for a ridge just above 1; a
+            // smaller ridge divides the noise term by its root, as in the general self-normalised bound.
+            || {
+                let deviation = libm::sqrt(2.0 * (round.gain + 1.0 - libm::log(self.failure_prob)));
+                self.bound + self.noise_scale * deviation / libm::sqrt(self.ridge.min(1.0))
+            },
             || (self.bound + self.noise_scale * libm::sqrt(round.gain)) / libm::sqrt(self.ridge),
         )
     }

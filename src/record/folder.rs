@@ -132,6 +132,14 @@ fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<Manifest>, Error> {
             hint: "choose another folder with `--out DIR`, or delete this one".to_owned(),
         });
     }
+    if older.cells != manifest.cells {
+        return Err(Error::Folder {
+            path: out.to_owned(),
+            problem: "holds results of the same spec over other data, or of a program that reads it differently".to_owned(),
+            hint: "name the data folder that it was started with (`--data DIR`), choose another folder with `--out DIR`, or delete this one"
+                .to_owned(),
+        });
+    }
     Ok(Some(older))
 }
 

@@ -105,17 +105,35 @@ fn clause(cell: &CellData, other: &CellData) -> Option<String> {
     Some(format!("{policy} lost {} {word} per 1000 rounds", plus_minus(gap.mean.abs() * per_1000, half)))
 }
 
-/// Private runs whose guarantee does not hold are named, whatever the numbers say.
+/// Private runs whose guarantee does not hold are named, with where it fails if it holds elsewhere.
 fn unprotected(run: &Run) -> Option<String> {
-    let mut policies: Vec<&str> = Vec::new();
+    let mut named: Vec<(&str, Vec<&str>, bool)> = Vec::new();
     for cell in &run.cells {
-        let policy = cell.info.policy.as_str();
-        if cell.ledger_text("guarantee").starts_with("no guarantee") && !policies.contains(&policy) {
-            policies.push(policy);
+        let (policy, guarantee) = (cell.info.policy.as_str(), cell.ledger_text("guarantee"));
+        let at = match named.iter().position(|(known, ..)| *known == policy) {
+            Some(at) => at,
+            None => {
+                named.push((policy, Vec::new(), false));
+                named.len() - 1
+            }
+        };
+        if guarantee.starts_with("no guarantee") {
+            named[at].1.push(cell.info.label.as_str());
+        } else {
+            named[at].2 |= guarantee == "holds";
         }
     }
-    let (last, others) = policies.split_last()?;
-    let names = if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) };
+    let shown: Vec<String> = named
+        .iter()
+        .filter(|(_, failing, _)| !failing.is_empty())
+        .map(|(policy, failing, elsewhere)| match (failing.as_slice(), elsewhere) {
+            ([only], true) => format!("{policy} (in {only}, not in its other cells)"),
+            (many, true) => format!("{policy} (in {} of its cells, from {} on)", many.len(), many[0]),
+            (_, false) => (*policy).to_owned(),
+        })
+        .collect();
+    let (last, others) = shown.split_last()?;
+    let names = if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
     Some(format!("The privacy claimed for {names} does not hold as calibrated here: see the ledger."))
 }
 

@@ -69,23 +69,50 @@ pub(super) fn best(run: &Run, point: &SweepPoint) -> Option<usize> {
     others.all(clear).then_some(least)
 }
 
-/// The cell without privacy that a private cell is to be compared with: same environment, same keys outside
-/// `privacy.`; the same policy first, then the same sweep point, then the first there is.
+/// The cell without privacy that a private cell is to be compared with: same environment, same swept keys apart from
+/// privacy's. First the same policy under its own label, then the same policy and parameters under another label, then the
+/// same kind of policy, then the one of least mean regret; never uniform play.
 pub(super) fn reference(run: &Run, point: &SweepPoint, cell_idx: usize) -> Option<usize> {
     let cell = &run.cells[cell_idx];
     let outside = |cell: &CellData| -> Vec<(String, Scalar)> {
-        cell.info.swept.iter().filter(|(key, _)| !key.starts_with("privacy.")).cloned().collect()
+        cell.info.swept.iter().filter(|(key, _)| !key.split('.').any(|part| part == "privacy")).cloned().collect()
     };
     let fits = |other: &CellData| {
-        other.is_not_private() && other.info.environment == cell.info.environment && outside(other) == outside(cell)
+        other.is_not_private()
+            && kind(other) != "uniform"
+            && other.info.environment == cell.info.environment
+            && outside(other) == outside(cell)
     };
+    let parameters = |cell: &CellData| {
+        let mut policy = cell.info.resolved["policy"].clone();
+        if let Some(keys) = policy.as_object_mut() {
+            keys.retain(|key, _| key != "label" && key != "privacy");
+        }
+        policy
+    };
+    let mean = |other: &usize| Moments::of(&run.cells[*other].finals()).map_or(f64::INFINITY, |moments| moments.mean);
     let candidates: Vec<usize> = (0..run.cells.len()).filter(|&other| fits(&run.cells[other])).collect();
+    let least = |among: &mut dyn Iterator<Item = &usize>| among.min_by(|left, right| mean(left).total_cmp(&mean(right))).copied();
+    // Among equals, one of the same sweep point.
+    let here_first = |wanted: &dyn Fn(usize) -> bool| {
+        let fitting = || candidates.iter().filter(|&&other| wanted(other));
+        fitting().find(|other| point.cells.contains(other)).or_else(|| fitting().next())
+    };
     candidates
         .iter()
         .find(|&&other| run.cells[other].info.policy == cell.info.policy)
-        .or_else(|| candidates.iter().find(|other| point.cells.contains(other)))
-        .or_else(|| candidates.first())
+        .or_else(|| {
+            here_first(&|other| !parameters(&run.cells[other]).is_null() && parameters(&run.cells[other]) == parameters(cell))
+        })
+        .or_else(|| here_first(&|other| !kind(cell).is_empty() && kind(&run.cells[other]) == kind(cell)))
         .copied()
+        .or_else(|| least(&mut candidates.iter().filter(|other| point.cells.contains(other))))
+        .or_else(|| least(&mut candidates.iter()))
+}
+
+/// The policy's registered name; empty where the manifest does not say it.
+fn kind(cell: &CellData) -> &str {
+    cell.info.resolved["policy"]["kind"].as_str().unwrap_or("")
 }
 
 #[cfg(test)]
@@ -104,6 +131,26 @@ mod tests {
         assert_eq!((gap.mean, gap.sd), (60.0, Some(0.0)));
         assert_eq!(best(&run, &points[0]), Some(1));
         assert_eq!(reference(&run, &points[1], 2), Some(3));
+    }
+
+    /// Uniform play under `none` is no baseline, and the same policy under another label comes before a better stranger.
+    #[test]
+    fn the_price_is_counted_against_the_same_policy() {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[1.0], &[PRIVATE, OPEN, OPEN, OPEN], 6);
+        let mut run = Run::read(folder.path()).expect("read");
+        let policies = [("igp-ucb", 1.0), ("uniform", 1.0), ("gp-ucb", 1.0), ("igp-ucb", 1.0)];
+        for (cell, (kind, ridge)) in run.cells.iter_mut().zip(policies) {
+            let policy = format!("{kind} {}", cell.info.cell);
+            cell.info.resolved = serde_json::json!({ "policy": { "kind": kind, "ridge": ridge, "label": policy } });
+            cell.info.policy = policy;
+        }
+        let points = sweep_points(&run);
+        assert_eq!(reference(&run, &points[0], 0), Some(3));
+        run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": "igp-ucb", "ridge": 2.0 } });
+        assert_eq!(reference(&run, &points[0], 0), Some(3));
+        run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": "uniform" } });
+        assert_eq!(reference(&run, &points[0], 0), Some(2));
     }
 
     #[test]

@@ -25,6 +25,12 @@ struct Setting<'a> {
 
 fn descend(table: &mut Table, segments: &[&str], setting: &Setting<'_>) -> Result<(), Diagnostic> {
     let Setting { path, key_span, node } = *setting;
+    // A key that holds dots itself, as those of `[sweep.product]` do.
+    let dotted = segments.join(".");
+    if let Some(old) = table.get_mut(&dotted) {
+        *old = node.clone();
+        return Ok(());
+    }
     let (&key, rest) = match segments {
         [] => return Ok(()),
         [last] => {
@@ -72,6 +78,12 @@ fn descend(table: &mut Table, segments: &[&str], setting: &Setting<'_>) -> Resul
         other => Err(Diagnostic::new(format!("the path `{path}` goes through `{key}`, which is {}", other.type_name()))
             .expected("a path to an existing table")),
     }
+}
+
+/// Whether setting `outer` would undo what was set at `inner`: the same key, or one around it; `*` stands for any segment.
+pub fn covers(outer: &str, inner: &str) -> bool {
+    let (outer, inner): (Vec<&str>, Vec<&str>) = (outer.split('.').collect(), inner.split('.').collect());
+    outer.len() <= inner.len() && outer.iter().zip(&inner).all(|(a, b)| a == b || *a == "*" || *b == "*")
 }
 
 /// Label, else kind, of one table of an array.

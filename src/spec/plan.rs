@@ -1,7 +1,7 @@
 //! The checked sweep: every cell with its parsed environment, privacy and policy.
 
 use super::privacy::PrivacyPlan;
-use super::sweep::{Step, SweepPoint, points, scalar};
+use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
 use super::{Recorded, path, read};
 use crate::env::EnvironmentPlan;
 use crate::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
@@ -114,6 +114,17 @@ impl Sweep {
             }
         }
         sink.into_result()?;
+        for ((option, key_path, _), &source) in overrides.iter().zip(&override_sources) {
+            if let Some(swept) = swept_paths(&base).into_iter().find(|swept| path::covers(swept, key_path)) {
+                let at = option.find(key_path.as_str()).unwrap_or(0);
+                sink.push_at(
+                    Some(&Span { source, range: at..at + key_path.len() }),
+                    Diagnostic::new(format!("`{key_path}` is swept by the spec, so setting it would change nothing"))
+                        .expected("a key that is not swept")
+                        .hint(format!("sweep other values: `--set 'sweep.product.{swept}=[…]'`")),
+                );
+            }
+        }
         let sweep = Reader { base: &base, sink: &sink }.read(file);
         sink.into_result()?;
         sweep.ok_or_else(|| Error::input(Diagnostic::new(format!("`{file}` could not be read as a spec"))))
@@ -182,7 +193,7 @@ impl Reader<'_> {
         let entry = find(ENVIRONMENTS, &kind)?;
         let plan: Arc<dyn EnvironmentPlan> = Arc::from((entry.build)(&args, &Shelf));
         args.finish();
-        note_defaults("environment", &args.documented(), defaults);
+        note_defaults("environment", &args.documented(), &written_json(written), defaults);
         let place = written.span.as_ref().map(|span| self.sink.sources().place(span));
         Some(EnvironmentRead { label, plan, place })
     }
@@ -290,10 +301,10 @@ impl Reader<'_> {
             let stated = base_privacy.is_some() || own.is_some();
             let Some(privacy) = PrivacyPlan::parse(&privacy_args, &privacy_table, stated) else { continue };
             let mut defaults = defaults.clone();
-            note_defaults("policy", &args.documented(), &mut defaults);
+            note_defaults("policy", &args.documented(), &written_json(policy_table), &mut defaults);
+            note_defaults("privacy", &privacy_args.documented(), &written_json(&privacy_table), &mut defaults);
             let Some(environment) = &environment else { continue };
             labels.push(label.clone());
-            let written = |table: &Table| serde_json::to_value(table.to_toml()).unwrap_or(serde_json::Value::Null);
             cells.push(CellPlan {
                 index: cells.len() as u32,
                 policy: label,
@@ -308,8 +319,8 @@ impl Reader<'_> {
                 resolved: serde_json::json!({
                     "rounds": rounds,
                     "environment": environment_json,
-                    "privacy": written(&privacy_table),
-                    "policy": written(policy_table),
+                    "privacy": written_json(&privacy_table),
+                    "policy": written_json(policy_table),
                     "defaults": defaults,
                 }),
             });
@@ -331,10 +342,15 @@ fn json_of(table: &Table, key: &str) -> serde_json::Value {
     }
 }
 
+fn written_json(table: &Table) -> serde_json::Value {
+    serde_json::to_value(table.to_toml()).unwrap_or(serde_json::Value::Null)
+}
+
 /// Keys that were not written, with the value they take.
-fn note_defaults(prefix: &str, documented: &[KeyDoc], defaults: &mut BTreeMap<String, String>) {
+fn note_defaults(prefix: &str, documented: &[KeyDoc], written: &serde_json::Value, defaults: &mut BTreeMap<String, String>) {
     for doc in documented {
-        if let Some(default) = &doc.default {
+        let is_written = written.pointer(&format!("/{}", doc.path.replace('.', "/"))).is_some();
+        if let (Some(default), false) = (&doc.default, is_written) {
             defaults.insert(format!("{prefix}.{}", doc.path), default.clone());
         }
     }

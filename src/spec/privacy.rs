@@ -85,11 +85,29 @@ impl PrivacyPlan {
         self.entry.name
     }
 
+    /// Whether the spec states the clip range.
+    #[must_use]
+    pub fn states_clip(&self) -> bool {
+        self.clip.is_some()
+    }
+
     /// The mechanism for rewards about which these facts are public.
     ///
     /// # Errors
     /// A refusal, at the key of the spec that it is about.
-    pub fn mechanism(&self, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Error> {
+    pub fn mechanism(&self, facts: &RewardFacts, bound_stated: bool) -> Result<Arc<dyn RewardMechanism>, Error> {
+        // The printed scale follows B and R; a fixed clip range beside a B that changes with the trial would keep the promise
+        // in some trials and break it in others.
+        let varies =
+            self.reading == Reading::Printed && self.entry.name == "laplace" && facts.noise_bound.is_some() && !bound_stated;
+        if varies && self.clip.is_some() {
+            let refusal = Refusal::new(
+                "clip",
+                "the printed reading sets its noise by each trial's own B, and `clip` is the same for all",
+                "no `clip`, or a stated `environment.bound`",
+            );
+            return Err(self.place(refusal.hint("leave `clip` out: the range is then [-(B + R), B + R] of the trial")));
+        }
         let request = Request {
             mechanism: self.entry.name.to_owned(),
             reading: self.reading,

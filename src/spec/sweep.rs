@@ -1,5 +1,6 @@
 //! Expansion of `[sweep.product]` and `[sweep.zip]` into points.
 
+use super::path::covers;
 use crate::error::{Diagnostic, Span, closest};
 use crate::params::{Entry, Node, Scalar, Sink, Table, Value};
 use std::collections::BTreeSet;
@@ -74,7 +75,19 @@ pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
             );
         } else if let Some(&length) = lengths.first() {
             let columns: Vec<Vec<Step>> = columns.iter().map(|column| column.steps().collect()).collect();
-            axes.push((0..length).map(|i| columns.iter().map(|steps| steps[i].clone()).collect()).collect());
+            let rows: Vec<SweepPoint> = (0..length).map(|i| columns.iter().map(|steps| steps[i].clone()).collect()).collect();
+            let mut seen = BTreeSet::new();
+            let shown =
+                |row: &SweepPoint| row.iter().map(|step| step.node.value.to_toml().to_string()).collect::<Vec<_>>().join(", ");
+            if let Some(row) = rows.iter().find(|row| !seen.insert(shown(row))) {
+                sink.push_at(
+                    row.first().and_then(|step| step.node.span.as_ref()),
+                    Diagnostic::new(format!("the zipped values {} stand twice", shown(row)))
+                        .expected("each combination once")
+                        .hint("for more repetitions raise `trials`"),
+                );
+            }
+            axes.push(rows);
         }
     }
     let count = axes.iter().map(|axis| axis.len() as f64).product::<f64>();
@@ -95,6 +108,28 @@ pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
             .collect();
     }
     points
+}
+
+/// The paths that a spec sweeps, well-formed or not.
+pub fn swept_paths(table: &Table) -> Vec<String> {
+    fn walk(table: &Table, prefix: &str, found: &mut Vec<String>) {
+        for entry in &table.entries {
+            let path = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
+            match &entry.node.value {
+                Value::Table(nested) => walk(nested, &path, found),
+                _ => found.push(path),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    if let Some(Node { value: Value::Table(sweep), .. }) = table.get("sweep") {
+        for entry in &sweep.entries {
+            if let Value::Table(keys) = &entry.node.value {
+                walk(keys, "", &mut found);
+            }
+        }
+    }
+    found
 }
 
 /// A key of `[sweep]` that is neither `[sweep.product]` nor `[sweep.zip]`.
@@ -147,6 +182,8 @@ fn columns(keys: &Table, prefix: &str, known: &mut Vec<String>, sink: &Sink) -> 
             );
         } else if known.contains(&path) {
             on_key(Diagnostic::new(format!("`{path}` is swept twice")).expected("each key once in all of `[sweep]`"));
+        } else if let Some(other) = known.iter().find(|known| covers(known, &path) || covers(&path, known)) {
+            on_key(Diagnostic::new(format!("`{path}` and `{other}` set the same key")).expected("one swept key for each"));
         } else if let Some((node, diagnostic)) = bad_values(&path, &entry.node, values) {
             sink.push_at(node.span.as_ref(), diagnostic);
         } else {

@@ -381,3 +381,21 @@ fn threads_and_batches_and_shards_change_no_byte() {
         }
     }
 }
+
+/// A folder begun over one data set is not continued over another, though the spec is the same.
+#[test]
+fn other_data_is_another_run() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let spec = "rounds = 5\ntrials = 2\nblock = 1\n[environment]\nkind = \"arms-table\"\ntrain = \"t.csv\"\ntest = \"t.csv\"\n[[policy]]\nkind = \"igp-ucb\"\n";
+    fs::write(folder.path().join("spec.toml"), spec).expect("a spec");
+    for (name, table) in [("a", "1,2\n2,1\n3,5\n"), ("b", "1,2\n2,1\n3,4\n")] {
+        fs::create_dir(folder.path().join(name)).expect("a folder");
+        fs::write(folder.path().join(name).join("t.csv"), table).expect("a table");
+    }
+    let over = |data: &str| run(folder.path(), &["run", "spec.toml", "--out", "out", "--data", data]);
+    done(&over("a"));
+    let out = folder.path().join("out");
+    fs::remove_file(&parts(&out)[1]).expect("a part");
+    refused(&over("b"), 2, &["the same spec over other data", "--data DIR"]);
+    done(&over("a"));
+}

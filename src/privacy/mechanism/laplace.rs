@@ -90,6 +90,9 @@ impl RewardMechanism for Laplace {
             ("rewards are not bounded and not clipped", "E3")
         };
         let calibration = match self.reading {
+            Reading::Printed if !self.clipped => {
+                "scale = (hi - lo) / epsilon: half of the stated range stands for B + R, nothing is clipped"
+            }
             Reading::Printed => "scale = 2 (B + R) / epsilon [Zhou2021, Curator 1]",
             Reading::Corrected | Reading::Tight => "scale = (hi - lo) / epsilon on rewards clipped to [lo, hi] (E2)",
         };
