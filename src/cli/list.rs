@@ -2,7 +2,8 @@
 
 use super::commands::say;
 use crate::error::{Diagnostic, Error, closest};
-use crate::registry::{Kind, documentation, kinds};
+use crate::registry::{Kind, kinds};
+use crate::spec::listing;
 
 /// Lists all kinds, one kind, or one name.
 ///
@@ -12,7 +13,7 @@ pub fn list(what: Option<&str>, json: bool) -> Result<(), Error> {
     let chosen: Vec<(&str, Vec<Kind>)> = kinds()
         .into_iter()
         .filter_map(|kind| {
-            let mut entries = documentation(kind);
+            let mut entries = listing(kind);
             if let Some(what) = what
                 && what != kind
             {
@@ -25,7 +26,7 @@ pub fn list(what: Option<&str>, json: bool) -> Result<(), Error> {
         let what = what.unwrap_or_default();
         let all: Vec<&str> = kinds()
             .into_iter()
-            .chain(kinds().into_iter().flat_map(|kind| documentation(kind).into_iter().map(|entry| entry.name)))
+            .chain(kinds().into_iter().flat_map(|kind| listing(kind).into_iter().map(|entry| entry.name)))
             .collect();
         let mut diagnostic = Diagnostic::new(format!("nothing is called `{what}`"))
             .expected(format!("one of {}, or a name that `privateer list` shows", kinds().join(", ")));

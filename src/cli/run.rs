@@ -77,10 +77,43 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     });
     // All specs are read before any is run: a mistake in the last costs no time.
     let sweeps = args.specs.iter().map(|path| args.spec.read(path)).collect::<Result<Vec<Sweep>, Error>>()?;
+    let mut folders = BTreeSet::new();
+    for path in &args.specs {
+        let out = folder(args, path);
+        if !folders.insert(out.clone()) {
+            let diagnostic = Diagnostic::new(format!("two specs would write to `{}`", out.display()));
+            return Err(Error::input(diagnostic.hint("run them one by one with `--out DIR`, or rename one")));
+        }
+    }
     for (path, sweep) in args.specs.iter().zip(&sweeps) {
-        one(args, path, sweep)?;
+        one(args, &folder(args, path), sweep)?;
     }
     Ok(())
+}
+
+/// The results folder of a spec.
+fn folder(args: &RunArgs, path: &Path) -> PathBuf {
+    let stem = path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
+    match (&args.out, args.specs.len()) {
+        (Some(out), 1) => out.clone(),
+        (Some(out), _) => out.join(&stem),
+        (None, _) => Path::new("out").join(&stem),
+    }
+}
+
+/// Vector instructions of this processor, for the manifest: they change speed, never a recorded byte.
+fn cpu_features() -> Vec<String> {
+    #[cfg(target_arch = "x86_64")]
+    let known = [
+        ("sse4.2", std::is_x86_feature_detected!("sse4.2")),
+        ("avx", std::is_x86_feature_detected!("avx")),
+        ("avx2", std::is_x86_feature_detected!("avx2")),
+        ("fma", std::is_x86_feature_detected!("fma")),
+        ("avx512f", std::is_x86_feature_detected!("avx512f")),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let known: [(&str, bool); 0] = [];
+    known.into_iter().filter(|(_, has)| *has).map(|(name, _)| name.to_owned()).collect()
 }
 
 fn backend(name: &str) -> Result<Box<dyn Backend>, Error> {
@@ -93,15 +126,9 @@ fn backend(name: &str) -> Result<Box<dyn Backend>, Error> {
     }
 }
 
-fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
+fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     let backend = backend(&args.backend)?;
     let data = args.spec.data();
-    let stem = path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
-    let out = match (&args.out, args.specs.len()) {
-        (Some(out), 1) => out.clone(),
-        (Some(out), _) => out.join(&stem),
-        (None, _) => Path::new("out").join(&stem),
-    };
     let mut pool = rayon::ThreadPoolBuilder::new();
     if let Some(threads) = args.threads {
         pool = pool.num_threads(threads);
@@ -112,7 +139,7 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
     let preparation = Preparation::new(sweep, &data, backend.as_ref());
     let cells = cell_infos(sweep, &preparation)?;
     let mut manifest = manifest(sweep, cells, backend.as_ref(), pool.current_num_threads(), args.shard);
-    let opened = Folder::open(&out, &manifest)?;
+    let opened = Folder::open(out, &manifest)?;
     let units = engine::units(sweep, args.shard);
     let done: BTreeSet<Unit> = opened.done.iter().map(|id| Unit { cell: id.cell, block: id.block }).collect();
     let before = units.iter().filter(|unit| done.contains(unit)).count();
@@ -130,7 +157,7 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
     };
     let total = units.iter().filter(|unit| !done.contains(unit)).map(|unit| rounds_of(&unit)).fold(0, u64::saturating_add);
     let progress = Progress::new(total, args.quiet);
-    let recorder = Recorder { out: &out, manifest: &manifest, sweep, progress: &progress };
+    let recorder = Recorder { out, manifest: &manifest, sweep, progress: &progress };
     let options = Options { batch: args.batch, shard: args.shard };
     let tally = pool.install(|| engine::run(sweep, &preparation, options, &done, &STOP, &recorder));
     progress.finish();
@@ -143,7 +170,7 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
     }
     if 0 < tally.finished {
         manifest.counters = added(opened.counters.clone(), &counters_json(&tally.counters));
-        manifest.save(&out)?;
+        manifest.save(out)?;
     }
     if tally.stopped {
         return Err(Error::Incomplete {
@@ -160,7 +187,7 @@ fn one(args: &RunArgs, path: &Path, sweep: &Sweep) -> Result<(), Error> {
         }
         return Ok(());
     }
-    let outcome = report::write_report(&out)?;
+    let outcome = report::write_report(out)?;
     if !args.quiet {
         say(&outcome.table);
         say(&format!("report: {}", outcome.report_path.display()));
@@ -209,7 +236,7 @@ fn manifest(sweep: &Sweep, cells: Vec<CellInfo>, backend: &dyn Backend, threads:
         },
         backend: backend.name().to_owned(),
         adapter: None,
-        cpu_features: Vec::new(),
+        cpu_features: cpu_features(),
         threads,
         shard: shard.map(|shard| format!("{}/{}", shard.index + 1, shard.count)),
         spec_text: sweep.resolved.clone(),

@@ -28,6 +28,8 @@ impl Width {
         let kinds = ["theory", "scaled", "order", "constant"];
         let doc = "what multiplies the spread: the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`";
         let Some(variant) = args.variant("width", doc, &kinds, Some("theory")) else { return Self::Theory { factor: 1.0 } };
+        args.documents("width.factor", "a number >= 0: required by `scaled`; for `order`, 1 unless given");
+        args.documents("width.value", "a number >= 0: required by `constant`");
         let factor = |default: Option<f64>| {
             let number = variant.args.number("factor", "multiplies the width").at_least(0.0).at_most(1e12);
             default.map_or_else(

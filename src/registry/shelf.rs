@@ -45,8 +45,12 @@ impl EnvironmentParts for Shelf {
 
 impl PolicyParts for Shelf {
     fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>> {
-        let variant =
-            args.variant(key, "feature map; absent: exact posterior in the span of the points visited", &names(FEATURES), None)?;
+        let variant = args.variant(
+            key,
+            "feature map; without one the posterior is exact, over the points visited",
+            &names(FEATURES),
+            None,
+        )?;
         let features = (find(FEATURES, &variant.kind)?.build)(&variant.args);
         args.absorb(&variant.args);
         Some(features)

@@ -2,6 +2,7 @@
 //!
 //! All mistakes of a file come back in one go. **Invariant:** touches no file and no device; what leaves this room is valid.
 
+mod listing;
 mod path;
 mod plan;
 mod privacy;
@@ -9,6 +10,7 @@ mod read;
 mod recorded;
 mod sweep;
 
+pub use listing::listing;
 pub use plan::{CellPlan, Sweep};
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;

@@ -1,7 +1,7 @@
 //! The `[privacy]` table: which mechanism, which reading, what budget.
 
-use crate::error::{Diagnostic, Error, Place};
-use crate::params::{Args, Table, Value};
+use crate::error::{Diagnostic, Error, Place, Sources};
+use crate::params::{Args, KeyDoc, Sink, Table, Value};
 use crate::privacy::{MechanismEntry, Reading, Refusal, Request, RewardFacts, RewardMechanism, resolve_auto};
 use crate::registry::MECHANISMS;
 use std::sync::Arc;
@@ -16,6 +16,15 @@ pub struct PrivacyPlan {
     clip: Option<(f64, f64)>,
     /// Where each key stands, for refusals that only a trial's facts can give.
     places: Vec<(&'static str, Place)>,
+}
+
+/// The keys of the table, for listings.
+#[must_use]
+pub fn privacy_keys() -> Vec<KeyDoc> {
+    let sink = Sink::new(Sources::default());
+    let args = Args::dry(&sink);
+    PrivacyPlan::parse(&args, &Table::default(), true);
+    args.documented()
 }
 
 const KEYS: [&str; 5] = ["mechanism", "reading", "epsilon", "delta", "clip"];
@@ -40,9 +49,12 @@ impl PrivacyPlan {
         let epsilon = args
             .number("epsilon", "privacy loss of one user's reward")
             .above(0.0)
-            .optional("required by every mechanism but `none`");
-        let delta =
-            args.number("delta", "failure probability of the claim").above(0.0).below(1.0).optional("required by `gaussian`");
+            .optional("none; every mechanism but `none` requires it");
+        let delta = args
+            .number("delta", "failure probability of the claim")
+            .above(0.0)
+            .below(1.0)
+            .optional("none; `gaussian` requires it");
         let clip = match args.numbers("clip", "[lo, hi]: rewards are clipped to this range before the mechanism").as_deref() {
             None => None,
             Some(&[lo, hi]) if lo < hi => Some((lo, hi)),
