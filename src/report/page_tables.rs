@@ -9,8 +9,6 @@ use serde_json::Value;
 
 /// Most distinct sets of facts shown side by side.
 const N_FACT_SETS: usize = 8;
-/// Most cells named in a row of the ledger.
-const N_NAMED: usize = 6;
 
 /// Sweep points down, policies across: mean final regret and half of its interval.
 pub(super) fn results(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String {
@@ -107,34 +105,51 @@ const LEDGER_COLUMNS: [(&str, &str); 11] = [
     ("event", "event"),
 ];
 
-/// One row per distinct ledger; a guarantee that does not hold stands out.
+/// Columns that stay in the table even where all rows agree.
+const ALWAYS_SHOWN: [&str; 3] = ["guarantee", "epsilon", "mechanism"];
+
+/// One row per distinct ledger; a guarantee that does not hold stands out. What all rows share is said once, below.
 pub(super) fn ledger(run: &Run) -> String {
+    let policies = run.policies();
+    let mut groups = distinct(run, |cell| &cell.info.ledger);
+    let text_of = |cell: &CellData, key: &str| shown(cell.info.ledger.get(key).unwrap_or(&Value::Null));
+    let is_shared =
+        |key: &str| 1 < groups.len() && groups.windows(2).all(|pair| text_of(pair[0].0, key) == text_of(pair[1].0, key));
+    let (columns, shared): (Vec<_>, Vec<_>) =
+        LEDGER_COLUMNS.into_iter().partition(|(key, _)| ALWAYS_SHOWN.contains(key) || !is_shared(key));
+    let common = groups.first().map(|(first, _)| notes_of(first));
+    let common = common.filter(|notes| notes != "–" && groups.iter().all(|(first, _)| notes_of(first) == *notes));
+    let mut below: Vec<String> = shared
+        .iter()
+        .filter_map(|(key, title)| groups.first().map(|(first, _)| format!("{title}: {}", text_of(first, key))))
+        .collect();
+    below.extend(common.clone());
+    groups.sort_by_key(|(first, _)| policies.iter().position(|policy| *policy == first.info.policy));
     let mut html = "<div class=\"scroll\"><table class=\"ledger\"><thead><tr><th>applies to</th>".to_owned();
-    for (_, title) in LEDGER_COLUMNS {
+    for (_, title) in &columns {
         html += &format!("<th>{title}</th>");
     }
     html += "</tr></thead><tbody>";
-    let policies = run.policies();
-    let mut groups = distinct(run, |cell| &cell.info.ledger);
-    let common = groups.first().map(|(first, _)| notes_of(first));
-    let common = common.filter(|notes| notes != "–" && groups.iter().all(|(first, _)| notes_of(first) == *notes));
-    groups.sort_by_key(|(first, _)| policies.iter().position(|policy| *policy == first.info.policy));
     for (first, cells) in groups {
         html += &format!("<tr><th scope=\"row\">{}</th>", escape(&named(&cells)));
-        for (key, _) in LEDGER_COLUMNS {
-            let text = shown(first.info.ledger.get(key).unwrap_or(&Value::Null));
-            let cell = if key == "guarantee" { guarantee(&text) } else { escape(&text) };
+        for (key, _) in &columns {
+            let text = text_of(first, key);
+            let cell = if *key == "guarantee" { guarantee(&text) } else { escape(&text) };
             html += &format!("<td>{cell}</td>");
         }
         html += "</tr>";
         let notes = notes_of(first);
         if notes != "–" && common.is_none() {
-            let n_columns = LEDGER_COLUMNS.len();
+            let n_columns = columns.len();
             html += &format!("<tr class=\"notes\"><td></td><td colspan=\"{n_columns}\">{}</td></tr>", escape(&notes));
         }
     }
     html += "</tbody></table></div>";
-    html + &common.map_or(String::new(), |notes| format!("<p>For all rows: {}.</p>", escape(notes.trim_end_matches('.'))))
+    if below.is_empty() {
+        return html;
+    }
+    let items: String = below.iter().map(|text| format!("<li>{}</li>", escape(text))).collect();
+    html + &format!("<p>For all rows:</p><ul>{items}</ul>")
 }
 
 fn notes_of(cell: &CellData) -> String {
@@ -166,16 +181,21 @@ fn guarantee(text: &str) -> String {
 }
 
 fn named(cells: &[&CellData]) -> String {
-    let mut policies: Vec<&str> = cells.iter().map(|cell| cell.info.policy.as_str()).collect();
-    policies.dedup();
-    if policies.len() == 1 && 1 < cells.len() {
-        return format!("{} ({} cells)", policies[0], cells.len());
+    let mut policies: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !policies.contains(&cell.info.policy.as_str()) {
+            policies.push(&cell.info.policy);
+        }
     }
-    let mut text = cells.iter().take(N_NAMED).map(|cell| cell.info.label.as_str()).collect::<Vec<_>>().join("; ");
-    if N_NAMED < cells.len() {
-        text += &format!(" and {} more", cells.len() - N_NAMED);
+    let names = policies.join(", ");
+    // Cells of one sweep point share its values: the policies, then the values once.
+    match cells.first() {
+        Some(first) if cells.iter().all(|cell| cell.info.swept == first.info.swept) => {
+            let values = first.info.swept.iter().map(|(key, value)| format!(" · {key} = {value}"));
+            values.fold(names, |text, value| text + &value)
+        }
+        _ => format!("{names} ({} cells)", cells.len()),
     }
-    text
 }
 
 /// Facts down, distinct sets of them across.
