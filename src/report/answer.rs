@@ -117,7 +117,7 @@ fn unprotected(run: &Run) -> Option<String> {
                 named.len() - 1
             }
         };
-        if guarantee.starts_with("no guarantee") {
+        if cell.has_no_guarantee() {
             named[at].1.push(cell.info.label.as_str());
         } else {
             named[at].2 |= guarantee == "holds";

@@ -42,6 +42,11 @@ impl CellData {
         self.info.ledger.get(key).and_then(serde_json::Value::as_str).unwrap_or("")
     }
 
+    /// Whether its ledger says that the claim does not hold.
+    pub(super) fn has_no_guarantee(&self) -> bool {
+        self.ledger_text("guarantee").starts_with("no guarantee")
+    }
+
     /// Whether the cell claims no privacy at all.
     pub(super) fn is_not_private(&self) -> bool {
         self.ledger_text("guarantee") == "not private"

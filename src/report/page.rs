@@ -92,8 +92,13 @@ fn results_text(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String
     } else {
         ""
     };
+    let broken = if run.cells.iter().any(|cell| cell.has_no_guarantee()) {
+        " A dagger marks runs whose claimed privacy does not hold as calibrated here."
+    } else {
+        ""
+    };
     format!(
-        "<p>Final cumulative regret: {half}.{best} All numbers are in <code>summary.csv</code>.</p>\n{}\n\
+        "<p>Final cumulative regret: {half}.{best}{broken} All numbers are in <code>summary.csv</code>.</p>\n{}\n\
          <details><summary>Average, simple and recommended regret, paired differences, fitted exponents</summary>\
          <p>At the last round. The exponent is the slope of mean cumulative regret against the round on logarithmic \
          axes, over the last nine tenths of the rounds; a dash stands where a number has no meaning.</p>\n{}</details>",

@@ -38,7 +38,9 @@ pub(super) fn results(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> 
             let is_best = winner.is_some() && winner == cell_idx;
             let (class, mark) =
                 if is_best { ("n best", " <span title=\"least regret beyond chance\">★</span>") } else { ("n", "") };
-            html += &format!("<td class=\"{class}\">{}{mark}</td>", escape(&text).replace('-', "−"));
+            let broken = cell_idx.is_some_and(|cell_idx| run.cells[cell_idx].has_no_guarantee());
+            let dagger = if broken { " <span title=\"no guarantee: see the ledger\">†</span>" } else { "" };
+            html += &format!("<td class=\"{class}\">{}{mark}{dagger}</td>", escape(&text).replace('-', "−"));
         }
         html += "</tr>";
     }

@@ -20,30 +20,40 @@ pub(super) fn table(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> St
     }
 
     let mut lines = vec![header];
-    let mut any_best = false;
+    let (mut any_best, mut any_broken) = (false, false);
     for point in points {
         let winner = best(run, point);
         any_best |= winner.is_some();
         for &cell_idx in &point.cells {
             let row = &rows[cell_idx];
+            let broken = run.cells[cell_idx].has_no_guarantee();
+            any_broken |= broken;
             let star = if winner == Some(cell_idx) { " *" } else { "" };
+            let dagger = if broken { " †" } else { "" };
             let mut line: Vec<String> = row.swept.iter().map(|(_, value)| value.to_string()).collect();
-            line.push(format!("{}{star}", cut(&row.policy, WIDEST)));
+            line.push(format!("{}{star}{dagger}", cut(&row.policy, WIDEST)));
             line.push(row.final_regret.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half)));
             line.push(row.average_regret.map_or("–".to_owned(), |m| short(m.mean)));
             line.push(row.simple_regret.map_or("–".to_owned(), |m| short(m.mean)));
             if several {
                 line.push(row.paired_difference.map_or(String::new(), |m| plus_minus(m.mean, m.half)));
             }
-            lines.push(line.into_iter().map(|text| cut(&text, WIDEST + 2)).collect());
+            lines.push(line.into_iter().map(|text| cut(&text, WIDEST + 4)).collect());
         }
     }
     let mut text = aligned(&lines, n_left);
-    text += &format!("± is half of the 95 % interval over {} trials.", run.manifest.trials);
-    if any_best {
-        text += "\n* least regret: its paired 95 % interval to every other policy leaves out 0.";
-    } else if several {
-        text += " No policy is best beyond chance at any point.";
+    if run.manifest.trials < 2 {
+        text += "One trial has no interval: nothing here is beyond chance.";
+    } else {
+        text += &format!("± is half of the 95 % interval over {} trials.", run.manifest.trials);
+        if any_best {
+            text += "\n* least regret: its paired 95 % interval to every other policy leaves out 0 (no correction for several comparisons).";
+        } else if several {
+            text += " No policy is best beyond chance at any point.";
+        }
+    }
+    if any_broken {
+        text += "\n† no guarantee: the privacy claimed does not hold as calibrated here; see the report's ledger.";
     }
     text.push('\n');
     text
@@ -97,8 +107,8 @@ mod tests {
              2        tgp-ucb      70.0 ± 5.7      0.175  0.0025\n\
              2        igp-ucb *    40.0 ± 5.7        0.1  0.0025            -30 ± 0\n\
              ± is half of the 95 % interval over 6 trials.\n\
-             * least regret: its paired 95 % interval to every other policy leaves out 0.\n"
+             * least regret: its paired 95 % interval to every other policy leaves out 0 (no correction for several comparisons).\n"
         );
-        assert!(text.lines().all(|line| line.chars().count() <= 100));
+        assert!(text.lines().all(|line| line.chars().count() <= 120));
     }
 }
