@@ -17,8 +17,10 @@ pub(super) fn answer(run: &Run, points: &[SweepPoint]) -> String {
     let mut sentences: Vec<String> = chosen.iter().flat_map(|point| at_point(run, point)).collect();
     if chosen.len() < points.len() {
         let n_others = points.len() - chosen.len();
-        let points = if n_others == 1 { "sweep point" } else { "sweep points" };
-        sentences.push(format!("The table has the other {n_others} {points}."));
+        sentences.push(match n_others {
+            1 => "The table has the other sweep point.".to_owned(),
+            many => format!("The table has the other {many} sweep points."),
+        });
     }
     if run.manifest.trials < 2 {
         sentences.push("One trial tells nothing about chance: no interval can be given.".to_owned());
@@ -118,7 +120,8 @@ fn unprotected(run: &Run) -> Option<String> {
             }
         };
         if cell.has_no_guarantee() {
-            named[at].1.push(cell.info.label.as_str());
+            let label = cell.info.label.as_str();
+            named[at].1.push(label.strip_prefix(policy).map_or(label, |rest| rest.trim_start_matches(" · ")));
         } else {
             named[at].2 |= guarantee == "holds";
         }
@@ -127,8 +130,8 @@ fn unprotected(run: &Run) -> Option<String> {
         .iter()
         .filter(|(_, failing, _)| !failing.is_empty())
         .map(|(policy, failing, elsewhere)| match (failing.as_slice(), elsewhere) {
-            ([only], true) => format!("{policy} (in {only}, not in its other cells)"),
-            (many, true) => format!("{policy} (in {} of its cells, from {} on)", many.len(), many[0]),
+            ([only], true) => format!("{policy} (at {only} alone)"),
+            (many, true) => format!("{policy} (in {} of its cells, the first at {})", many.len(), many[0]),
             (_, false) => (*policy).to_owned(),
         })
         .collect();
@@ -157,7 +160,7 @@ mod tests {
             said(&[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6),
             "At epsilon = 0.5, compared with igp-ucb, which is not private, tgp-ucb lost 300 ± 0 more per 1000 rounds. \
              At epsilon = 2, compared with igp-ucb, which is not private, tgp-ucb lost 75 ± 0 more per 1000 rounds. \
-             The table has the other 1 sweep point."
+             The table has the other sweep point."
         );
     }
 
