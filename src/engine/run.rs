@@ -100,7 +100,7 @@ pub fn run(
             Ok(None) => Ok(()),
             Err(error) => {
                 stop.ask();
-                Err(error)
+                Err(sweep.cells[unit.cell as usize].placed(error))
             }
         }
     });
@@ -126,12 +126,17 @@ impl Job<'_> {
         let recorded = self.sweep.recorded.rounds(plan.rounds);
         let first = u64::from(unit.block) * self.sweep.block;
         let end = (first + self.sweep.block).min(self.sweep.trials);
-        let chosen = self.options.batch.unwrap_or_else(|| cell.domain.as_ref().map_or(8, |domain| domain.batch(plan.rounds)));
-        // A block too small for full batches on all threads is cut finer.
-        let fair = (end - first).div_ceil(rayon::current_num_threads() as u64).max(1) as usize;
+        let block = end - first;
+        let size = match self.options.batch {
+            Some(batch) => batch as u64,
+            // A block too small for full batches on all threads is cut finer.
+            None => {
+                let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(plan.rounds)) as u64;
+                wanted.min(block.div_ceil(rayon::current_num_threads() as u64))
+            }
+        };
         // A batch never reaches beyond its block.
-        let size = if self.options.batch.is_some() { chosen.max(1) } else { chosen.clamp(1, fair) } as u64;
-        let size = size.min(self.sweep.block);
+        let size = size.clamp(1, block.max(1));
         let starts: Vec<u64> = (first..end).step_by(size as usize).collect();
         let results = starts
             .into_par_iter()
