@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The posterior as read from a spec.
 #[derive(Clone)]
 pub enum PosteriorPlan {
-    /// In the span of the points visited, from the kernel itself.
+    /// Over the points visited, from the kernel itself.
     Exact,
     /// Over a feature table shared by all trials.
     Features(Arc<dyn FeaturesPlan>),

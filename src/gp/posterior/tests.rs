@@ -137,8 +137,7 @@ fn rows_say_what_an_observation_changed() {
     assert!(matches!(posterior.change(), Change::None));
 }
 
-/// Visited points that all but lie in the span do not join it, gain coordinates when others do, and agree with the rows
-/// all the same; so do points far outside, where the basis extrapolates.
+/// Many close points, then their surroundings: rows add up to the exact scores, also where the visited points extrapolate.
 #[test]
 fn rows_add_up_beside_a_basis_of_close_points() {
     let n = 100;
