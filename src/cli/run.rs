@@ -180,12 +180,17 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
             hint: format!("the same command resumes; finished parts are in `{}`", out.display()),
         });
     }
-    if let Some(shard) = args.shard {
+    // The last of several shards run into one folder completes it.
+    let is_whole = engine::units(sweep, None).iter().all(|unit| done.contains(unit) || units.contains(unit));
+    if let Some(shard) = args.shard.filter(|_| !is_whole) {
         if !args.quiet {
             say(&format!("shard {}/{} is done: {}", shard.index + 1, shard.count, out.display()));
             note("when all shards are done: privateer merge DIR… --out DIR");
         }
         return Ok(());
+    }
+    if manifest.shard.take().is_some() {
+        manifest.save(out)?;
     }
     let outcome = report::write_report(out)?;
     if !args.quiet {
