@@ -20,6 +20,18 @@ fn specs(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// What makes an example fit for a test: no data files, no huge domain.
+fn changes(text: &str) -> Vec<(&'static str, &'static str)> {
+    let mut changes = Vec::new();
+    if text.contains("arms-table") {
+        changes.push(("environment.stand_in", "true"));
+    }
+    if text.contains("points = 1000 }") {
+        changes.push(("environment.domain.points", "30"));
+    }
+    changes
+}
+
 fn examples() -> Vec<PathBuf> {
     let all = specs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"));
     assert!(!all.is_empty());
@@ -30,9 +42,10 @@ fn examples() -> Vec<PathBuf> {
 fn every_example_is_sound_as_written() {
     for path in examples() {
         let text = std::fs::read_to_string(&path).expect("a spec");
-        let stand_in = text.contains("arms-table");
-        let overrides: Vec<_> =
-            stand_in.then(|| ("--set".into(), "environment.stand_in".into(), "true".into())).into_iter().collect();
+        let overrides: Vec<_> = changes(&text)
+            .into_iter()
+            .map(|(path, value)| (format!("--set {path}="), path.to_owned(), value.to_owned()))
+            .collect();
         let sweep = Sweep::parse(&path.display().to_string(), &text, &overrides).unwrap_or_else(|error| panic!("{error}"));
         assert!(text.starts_with("# "), "{} opens with what it shows", path.display());
         assert!(text.lines().count() <= 80, "{} is longer than 80 lines", path.display());
@@ -51,8 +64,8 @@ fn every_example_runs_to_its_report() {
         let folder = out.path().join(path.file_stem().expect("a name"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_privateer"));
         command.arg("run").arg(&path).args(["--rounds", "25", "--trials", "2"]).arg("--out").arg(&folder);
-        if std::fs::read_to_string(&path).expect("a spec").contains("arms-table") {
-            command.args(["--set", "environment.stand_in=true"]);
+        for (path, value) in changes(&std::fs::read_to_string(&path).expect("a spec")) {
+            command.arg("--set").arg(format!("{path}={value}"));
         }
         let output = command.output().expect("the program runs");
         assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
