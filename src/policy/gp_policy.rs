@@ -2,9 +2,10 @@
 //! a round and what becomes of a released reward before it enters the posterior.
 
 use super::posterior_plan::PreparedPosterior;
-use super::{Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, Setting};
+use super::{Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, Setting};
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Posterior;
+use crate::params::Args;
 use crate::privacy::{Released, Signal};
 use crate::score::{Basis, Change, ScoreModel, lowest_within_tie};
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub trait RuleMaker: Send + Sync {
     ///
     /// # Errors
     /// If a constant is missing; the text says which key gives it.
-    fn rule(&self, setting: &Setting, ridge: f64, rounds: u64) -> Result<Box<dyn Rule>, Diagnostic>;
+    fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic>;
 }
 
 /// A GP-UCB algorithm as read from a spec.
@@ -56,6 +57,25 @@ pub struct GpPlan {
     pub rule: Arc<dyn RuleMaker>,
 }
 
+impl GpPlan {
+    /// Reads the keys that all these policies share, after those of the rule.
+    pub fn parse(args: &Args<'_>, parts: &dyn Parts, rule: impl RuleMaker + 'static) -> Box<dyn PolicyPlan> {
+        let ridge =
+            args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
+        Box::new(Self {
+            posterior: PosteriorPlan::parse(args, parts),
+            ridge,
+            initial: Initial::parse(args),
+            rule: Arc::new(rule),
+        })
+    }
+}
+
+/// Reads the key `failure_prob`.
+pub fn failure_prob(args: &Args<'_>) -> f64 {
+    args.number("failure_prob", "probability that the confidence bound fails").above(0.0).below(1.0).or(0.1)
+}
+
 impl PolicyPlan for GpPlan {
     fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
         Ok(Box::new(GpMaker {
@@ -63,7 +83,6 @@ impl PolicyPlan for GpPlan {
             ridge: self.ridge,
             initial: self.initial,
             rule: Arc::clone(&self.rule),
-            rounds: problem.rounds,
         }))
     }
 }
@@ -74,12 +93,11 @@ pub struct GpMaker {
     ridge: f64,
     initial: Initial,
     rule: Arc<dyn RuleMaker>,
-    rounds: u64,
 }
 
 impl GpMaker {
     fn assemble(&self, setting: &Setting, posterior: Box<dyn Posterior>, round: u64) -> Result<Box<dyn Policy>, Error> {
-        let rule = self.rule.rule(setting, self.ridge, self.rounds).map_err(Error::input)?;
+        let rule = self.rule.rule(setting, self.ridge).map_err(Error::input)?;
         let n_points = self.posterior.basis().n_points();
         Ok(Box::new(GpPolicy { name: self.rule.name(), posterior, initial: self.initial, rule, round, n_points }))
     }

@@ -1,20 +1,16 @@
 //! `gp-ucb` [Srinivas2010, Algorithm 1, Theorem 1]: the Bayesian width for a finite domain.
 
+use super::gp_policy::failure_prob;
 use super::igp_ucb::noise_scale;
-use super::{GpPlan, Initial, Parts, PolicyPlan, PosteriorPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
+use super::{GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
 use crate::error::Diagnostic;
 use crate::params::Args;
 use std::f64::consts::PI;
-use std::sync::Arc;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
-    let maker = GpUcb {
-        width: Width::parse(args),
-        failure_prob: args.number("failure_prob", "probability that the confidence bound fails").above(0.0).below(1.0).or(0.1),
-    };
-    let ridge = args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
-    Box::new(GpPlan { posterior: PosteriorPlan::parse(args, parts), ridge, initial: Initial::parse(args), rule: Arc::new(maker) })
+    let maker = GpUcb { width: Width::parse(args), failure_prob: failure_prob(args) };
+    GpPlan::parse(args, parts, maker)
 }
 
 struct GpUcb {
@@ -27,7 +23,7 @@ impl RuleMaker for GpUcb {
         "gp-ucb"
     }
 
-    fn rule(&self, setting: &Setting, ridge: f64, _rounds: u64) -> Result<Box<dyn Rule>, Diagnostic> {
+    fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
         // The theorem's width knows no noise scale; the order-wise one does.
         let noise_scale = match self.width {
             Width::Order { .. } => noise_scale(setting)?,

@@ -1,18 +1,14 @@
 //! `igp-ucb` [Chowdhury2017, Algorithm 1, Theorem 2]: the frequentist width with the realised information gain.
 
-use super::{GpPlan, Initial, Parts, PolicyPlan, PosteriorPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
+use super::gp_policy::failure_prob;
+use super::{GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
 use crate::error::Diagnostic;
 use crate::params::Args;
-use std::sync::Arc;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
-    let maker = IgpUcb {
-        width: Width::parse(args),
-        failure_prob: args.number("failure_prob", "probability that the confidence bound fails").above(0.0).below(1.0).or(0.1),
-    };
-    let ridge = args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
-    Box::new(GpPlan { posterior: PosteriorPlan::parse(args, parts), ridge, initial: Initial::parse(args), rule: Arc::new(maker) })
+    let maker = IgpUcb { width: Width::parse(args), failure_prob: failure_prob(args) };
+    GpPlan::parse(args, parts, maker)
 }
 
 /// R of the sub-Gaussian widths: the bound of the released reward where there is one, the bound of the noise without a
@@ -50,7 +46,7 @@ impl RuleMaker for IgpUcb {
         "igp-ucb"
     }
 
-    fn rule(&self, setting: &Setting, ridge: f64, _rounds: u64) -> Result<Box<dyn Rule>, Diagnostic> {
+    fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
         let noise_scale = match self.width {
             Width::Constant { .. } => 0.0,
             _ => noise_scale(setting)?,

@@ -16,13 +16,13 @@ pub enum PosteriorPlan {
     Features(Arc<dyn FeaturesPlan>),
 }
 
-/// The posterior made ready for one problem.
+/// The posterior made ready for one problem, with the bound on the prior variance that its trials share.
 #[derive(Debug, Clone)]
 pub enum PreparedPosterior {
     /// See [`PosteriorPlan::Exact`].
-    Exact(Arc<dyn GramSource>),
+    Exact(Arc<dyn GramSource>, f64),
     /// See [`PosteriorPlan::Features`].
-    Features(Arc<FeatureTable>),
+    Features(Arc<FeatureTable>, f64),
 }
 
 impl PosteriorPlan {
@@ -37,8 +37,14 @@ impl PosteriorPlan {
     /// As the feature map's.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedPosterior, Error> {
         Ok(match self {
-            Self::Exact => PreparedPosterior::Exact(Arc::clone(&problem.gram)),
-            Self::Features(plan) => PreparedPosterior::Features(problem.tables.table(plan.as_ref(), problem)?),
+            Self::Exact => {
+                PreparedPosterior::Exact(Arc::clone(&problem.gram), ExactPosterior::prior_bound(problem.gram.as_ref()))
+            }
+            Self::Features(plan) => {
+                let table = problem.tables.table(plan.as_ref(), problem)?;
+                let prior_bound = FeaturePosterior::prior_bound(&table);
+                PreparedPosterior::Features(table, prior_bound)
+            }
         })
     }
 }
@@ -47,24 +53,24 @@ impl PreparedPosterior {
     /// The basis of the scores.
     pub fn basis(&self) -> Basis {
         match self {
-            Self::Exact(gram) => Basis::Gram(Arc::clone(gram)),
-            Self::Features(table) => Basis::Table(Arc::clone(table)),
+            Self::Exact(gram, _) => Basis::Gram(Arc::clone(gram)),
+            Self::Features(table, _) => Basis::Table(Arc::clone(table)),
         }
     }
 
     /// The prior of one trial.
     pub fn prior(&self, ridge: f64) -> Box<dyn Posterior> {
         match self {
-            Self::Exact(gram) => Box::new(ExactPosterior::new(Arc::clone(gram), ridge)),
-            Self::Features(table) => Box::new(FeaturePosterior::new(Arc::clone(table), ridge)),
+            Self::Exact(gram, bound) => Box::new(ExactPosterior::with_prior_bound(Arc::clone(gram), *bound, ridge)),
+            Self::Features(table, bound) => Box::new(FeaturePosterior::with_prior_bound(Arc::clone(table), *bound, ridge)),
         }
     }
 
     /// The posterior whose state was saved.
     pub fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Posterior>, serde_json::Error> {
         Ok(match self {
-            Self::Exact(gram) => Box::new(ExactPosterior::restore(Arc::clone(gram), state)?),
-            Self::Features(table) => Box::new(FeaturePosterior::restore(Arc::clone(table), state)?),
+            Self::Exact(gram, _) => Box::new(ExactPosterior::restore(Arc::clone(gram), state)?),
+            Self::Features(table, _) => Box::new(FeaturePosterior::restore(Arc::clone(table), state)?),
         })
     }
 }

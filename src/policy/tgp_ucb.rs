@@ -7,24 +7,23 @@
 //! - Other unbounded mechanisms: as Laplace, with `L = sqrt(variance / 2)`, the scale of the Laplace noise of that variance.
 //! - Unbounded noise without a mechanism: `b_t = sqrt(v) t^(1/4)`, `v` a bound on the second moment of a reward.
 
-use super::{GpPlan, Initial, Parts, PolicyPlan, PosteriorPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
+use super::gp_policy::failure_prob;
+use super::{GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
 use crate::error::Diagnostic;
 use crate::params::Args;
 use std::f64::consts::SQRT_2;
-use std::sync::Arc;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
     let maker = TgpUcb {
         width: Width::parse(args),
-        failure_prob: args.number("failure_prob", "probability that the confidence bound fails").above(0.0).below(1.0).or(0.1),
+        failure_prob: failure_prob(args),
         moment: args
             .number("moment", "v: bound on the second moment of a released reward (heavy tails)")
             .above(0.0)
             .optional("B² + variance of noise and mechanism"),
     };
-    let ridge = args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
-    Box::new(GpPlan { posterior: PosteriorPlan::parse(args, parts), ridge, initial: Initial::parse(args), rule: Arc::new(maker) })
+    GpPlan::parse(args, parts, maker)
 }
 
 struct TgpUcb {
@@ -94,7 +93,7 @@ impl RuleMaker for TgpUcb {
         "tgp-ucb"
     }
 
-    fn rule(&self, setting: &Setting, ridge: f64, _rounds: u64) -> Result<Box<dyn Rule>, Diagnostic> {
+    fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
         let tail = Tail::of(setting, self.moment)?;
         Ok(Box::new(TgpUcbRule { width: self.width, failure_prob: self.failure_prob, ridge, bound: setting.facts.bound, tail }))
     }

@@ -73,9 +73,10 @@ impl TrialScreen {
     /// Takes mean and spread² of every point from the exact score; counts the points that had left their band where the
     /// model is still the one that the screen followed.
     pub fn rebuild(&mut self, model: &dyn ScoreModel, comparable: bool, counters: &mut Counters) {
+        let state_error = model.state_error();
         for point in 0..self.mean.len() {
             let exact = model.exact(point);
-            counters.violations += u64::from(comparable && self.fresh && self.outside(point, exact, model));
+            counters.violations += u64::from(comparable && self.fresh && self.outside(point, exact, state_error));
             self.mean[point] = exact.mean;
             self.variance[point] = exact.variance;
         }
@@ -92,17 +93,17 @@ impl TrialScreen {
             return;
         }
         let n = self.mean.len();
+        let state_error = model.state_error();
         for _ in 0..CHECKED_POINTS.min(n) {
             let point = self.next_checked % n;
-            counters.violations += u64::from(self.outside(point, model.exact(point), model));
+            counters.violations += u64::from(self.outside(point, model.exact(point), state_error));
             self.next_checked = (point + 1) % n;
         }
         self.since_check = 0;
     }
 
     /// Whether the exact score of a point is outside of the band.
-    fn outside(&self, point: usize, exact: Moments, model: &dyn ScoreModel) -> bool {
-        let state_error = model.state_error();
+    fn outside(&self, point: usize, exact: Moments, state_error: Moments) -> bool {
         let mean_band = self.mean_error + state_error.mean + 4.0 * U * exact.mean.abs();
         self.variance_error + state_error.variance < (exact.variance - self.variance[point].max(0.0)).abs()
             || mean_band < (exact.mean - self.mean[point]).abs()

@@ -33,7 +33,19 @@ impl ExactPosterior {
     /// The prior over this domain, with noise variance `ridge > 0`.
     #[must_use]
     pub fn new(gram: Arc<dyn GramSource>, ridge: f64) -> Self {
-        let prior_bound = (0..gram.n_points()).map(|point| gram.diagonal(point)).fold(0.0, f64::max);
+        let prior_bound = Self::prior_bound(gram.as_ref());
+        Self::with_prior_bound(gram, prior_bound, ridge)
+    }
+
+    /// The largest `k(x, x)` of a domain: one pass over its points, the same for all trials.
+    #[must_use]
+    pub fn prior_bound(gram: &dyn GramSource) -> f64 {
+        (0..gram.n_points()).map(|point| gram.diagonal(point)).fold(0.0, f64::max)
+    }
+
+    /// As [`ExactPosterior::new`], with the [`ExactPosterior::prior_bound`] of the domain already found.
+    #[must_use]
+    pub fn with_prior_bound(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
         let state = State { version: 1, model: DualModel::new(ridge), visits: Visits::default() };
         Self { gram, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
     }

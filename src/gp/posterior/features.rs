@@ -30,9 +30,21 @@ impl FeaturePosterior {
     /// The prior, with noise variance `ridge > 0`.
     #[must_use]
     pub fn new(table: Arc<FeatureTable>, ridge: f64) -> Self {
-        let prior_bound = (0..table.n_points)
+        let prior_bound = Self::prior_bound(&table);
+        Self::with_prior_bound(table, prior_bound, ridge)
+    }
+
+    /// The largest prior variance of a table's points: one pass over the table, the same for all trials.
+    #[must_use]
+    pub fn prior_bound(table: &FeatureTable) -> f64 {
+        (0..table.n_points)
             .map(|point| table.residual[point] + linalg::dot(table.row(point), table.row(point)))
-            .fold(0.0, f64::max);
+            .fold(0.0, f64::max)
+    }
+
+    /// As [`FeaturePosterior::new`], with the [`FeaturePosterior::prior_bound`] of the table already found.
+    #[must_use]
+    pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
         let state = State { version: 1, model: WeightModel::new(ridge, table.n_features), visits: Visits::default() };
         Self { table, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
     }
