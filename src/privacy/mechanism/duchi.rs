@@ -1,9 +1,9 @@
 //! One randomised bit for one bounded reward [Duchi2018, one dimension; Wang2019, section III]: the least worst-case variance
 //! at small epsilon, and an output of two values. Proof: `docs/proofs/duchi.md`.
 
-use super::window::{Window, exponential_epsilon, representable};
-use super::{MechanismEntry, Privatizer, RewardMechanism};
-use crate::privacy::{Epsilon, Event, Ledger, Raw, Reading, Refusal, Released, Request, Signal, Statement};
+use super::on_window::{self, Description, UnitRandomiser};
+use super::{MechanismEntry, RewardMechanism};
+use crate::privacy::{Epsilon, Event, Refusal, Request};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -13,6 +13,11 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
     summary: "one randomised bit for the clipped reward: pure epsilon, two output values",
     paper: "Duchi2018",
     build,
+};
+
+const DESCRIPTION: Description = Description {
+    name: ENTRY.name,
+    calibration: "output = ±(e^epsilon + 1)/(e^epsilon - 1) on rewards clipped and scaled to [-1, 1] [Duchi2018]",
 };
 
 /// The randomiser on [-1, 1]: `+output` or `-output`.
@@ -48,67 +53,30 @@ impl TwoPoint {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Duchi {
-    reading: Reading,
-    epsilon: Epsilon,
-    window: Window,
-    coin: TwoPoint,
-}
-
-/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism ([`super::on_window`]).
 ///
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
 /// with unbounded noise).
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    let epsilon = exponential_epsilon(request)?;
-    let built = Duchi { reading: request.reading, epsilon, window: Window::of(request)?, coin: TwoPoint::new(epsilon) };
-    representable(request, built.noise_variance())?;
-    Ok(Arc::new(built))
+    on_window::build(request, DESCRIPTION, TwoPoint::new)
 }
 
-impl Privatizer for Duchi {
-    fn release(&mut self, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
-        let value = self.coin.respond(self.window.to_unit(reward.open()), stream.uniform());
-        Released::mark(Signal::Reward(self.window.off_unit(value)))
-    }
-}
-
-impl RewardMechanism for Duchi {
-    fn privatizer(&self) -> Box<dyn Privatizer> {
-        Box::new(*self)
+impl UnitRandomiser for TwoPoint {
+    fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
+        self.respond(input, stream.uniform())
     }
 
-    fn output_bound(&self) -> Option<f64> {
-        Some(self.window.reach(self.coin.output))
+    fn bound(&self) -> f64 {
+        self.output
     }
 
-    fn noise_variance(&self) -> f64 {
-        self.window.half() * self.window.half() * self.coin.worst_variance()
+    fn variance(&self) -> f64 {
+        self.worst_variance()
     }
 
-    fn clip(&self) -> Option<(f64, f64)> {
-        Some(self.window.range())
-    }
-
-    fn laplace_scale(&self) -> Option<f64> {
-        None
-    }
-
-    fn ledger(&self) -> Ledger {
-        Ledger::of(Statement {
-            mechanism: ENTRY.name,
-            reading: self.reading,
-            event: Event::TwoPoint { rare: self.coin.rare },
-            epsilon: Some(self.epsilon),
-            delta: None,
-            clip: self.clip(),
-            calibration: "output = ±(e^epsilon + 1)/(e^epsilon - 1) on rewards clipped and scaled to [-1, 1] [Duchi2018]"
-                .to_owned(),
-            doubt: None,
-            notes: Vec::new(),
-        })
+    fn event(&self) -> Event {
+        Event::TwoPoint { rare: self.rare }
     }
 }
 

@@ -3,10 +3,10 @@
 //! threshold; bounded output. Proof: `docs/proofs/hybrid.md`.
 
 use super::duchi::TwoPoint;
+use super::on_window::{self, Description, UnitRandomiser};
 use super::piecewise::TwoLevel;
-use super::window::{Window, exponential_epsilon, representable};
-use super::{MechanismEntry, Privatizer, RewardMechanism};
-use crate::privacy::{Epsilon, Event, Ledger, Raw, Reading, Refusal, Released, Request, Signal, Statement};
+use super::{MechanismEntry, RewardMechanism};
+use crate::privacy::{Epsilon, Event, Refusal, Request};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -16,6 +16,12 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
     summary: "piecewise density or one randomised bit, whichever epsilon favours: pure epsilon, bounded output, least variance",
     paper: "Wang2019",
     build,
+};
+
+const DESCRIPTION: Description = Description {
+    name: ENTRY.name,
+    calibration: "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
+                 on rewards clipped and scaled to [-1, 1] [Wang2019]",
 };
 
 /// The epsilon (0.6094 to four digits) up to which one bit alone has the least worst-case variance.
@@ -62,76 +68,37 @@ impl Mixture {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Hybrid {
-    reading: Reading,
-    epsilon: Epsilon,
-    window: Window,
-    mixture: Mixture,
-}
-
-/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism ([`super::on_window`]).
 ///
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
 /// with unbounded noise).
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    let epsilon = exponential_epsilon(request)?;
-    let built = Hybrid { reading: request.reading, epsilon, window: Window::of(request)?, mixture: Mixture::new(epsilon) };
-    representable(request, built.noise_variance())?;
-    Ok(Arc::new(built))
+    on_window::build(request, DESCRIPTION, Mixture::new)
 }
 
-impl Privatizer for Hybrid {
-    fn release(&mut self, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+impl UnitRandomiser for Mixture {
+    fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
         // Three words whatever the branch, so that draws stay aligned between budgets.
         let (branch, level, place) = (stream.uniform(), stream.uniform(), stream.uniform());
-        let value = self.mixture.respond(self.window.to_unit(reward.open()), branch, level, place);
-        Released::mark(Signal::Reward(self.window.off_unit(value)))
-    }
-}
-
-impl RewardMechanism for Hybrid {
-    fn privatizer(&self) -> Box<dyn Privatizer> {
-        Box::new(*self)
+        self.respond(input, branch, level, place)
     }
 
-    fn output_bound(&self) -> Option<f64> {
-        Some(self.window.reach(self.mixture.output()))
+    fn bound(&self) -> f64 {
+        self.output()
     }
 
-    fn noise_variance(&self) -> f64 {
-        self.window.half() * self.window.half() * self.mixture.worst_variance
+    fn variance(&self) -> f64 {
+        self.worst_variance
     }
 
-    fn clip(&self) -> Option<(f64, f64)> {
-        Some(self.window.range())
-    }
-
-    fn laplace_scale(&self) -> Option<f64> {
-        None
-    }
-
-    fn ledger(&self) -> Ledger {
-        let Mixture { density, coin, density_share, .. } = self.mixture;
-        let event = if density_share == 0.0 {
+    fn event(&self) -> Event {
+        let Self { density, coin, density_share, .. } = *self;
+        if density_share == 0.0 {
             Event::TwoPoint { rare: coin.rare }
         } else {
             Event::Mixture { rare: coin.rare, high: density.high, low: density.low, two_level_share: density_share }
-        };
-        Ledger::of(Statement {
-            mechanism: ENTRY.name,
-            reading: self.reading,
-            event,
-            epsilon: Some(self.epsilon),
-            delta: None,
-            clip: self.clip(),
-            calibration: "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
-                 on rewards clipped and scaled to [-1, 1] [Wang2019]"
-                .to_owned(),
-            doubt: None,
-            notes: Vec::new(),
-        })
+        }
     }
 }
 

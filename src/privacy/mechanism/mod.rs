@@ -15,6 +15,7 @@ pub mod gaussian;
 pub mod hybrid;
 pub mod laplace;
 pub mod none;
+mod on_window;
 pub mod piecewise;
 mod window;
 

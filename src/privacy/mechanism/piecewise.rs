@@ -1,9 +1,9 @@
 //! The piecewise mechanism for one bounded reward [Wang2019, algorithm 2]: a density that is raised on a stretch around the
 //! input. Less variance than one bit at larger epsilon; bounded output. Proof: `docs/proofs/piecewise.md`.
 
-use super::window::{Window, exponential_epsilon, representable};
-use super::{MechanismEntry, Privatizer, RewardMechanism};
-use crate::privacy::{Epsilon, Event, Ledger, Raw, Reading, Refusal, Released, Request, Signal, Statement};
+use super::on_window::{self, Description, UnitRandomiser};
+use super::{MechanismEntry, RewardMechanism};
+use crate::privacy::{Epsilon, Event, Refusal, Request};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -13,6 +13,12 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
     summary: "a density raised around the clipped reward: pure epsilon, bounded output",
     paper: "Wang2019",
     build,
+};
+
+const DESCRIPTION: Description = Description {
+    name: ENTRY.name,
+    calibration: "densities s (s - 1)/(2 (s + 1)) and e^-epsilon of that, s = e^(epsilon/2), \
+                 on rewards clipped and scaled to [-1, 1] [Wang2019]",
 };
 
 /// The randomiser on [-1, 1].
@@ -64,69 +70,31 @@ impl TwoLevel {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Piecewise {
-    reading: Reading,
-    epsilon: Epsilon,
-    window: Window,
-    density: TwoLevel,
-}
-
-/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism ([`super::on_window`]).
 ///
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
 /// with unbounded noise).
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    let epsilon = exponential_epsilon(request)?;
-    let built = Piecewise { reading: request.reading, epsilon, window: Window::of(request)?, density: TwoLevel::new(epsilon) };
-    representable(request, built.noise_variance())?;
-    Ok(Arc::new(built))
+    on_window::build(request, DESCRIPTION, TwoLevel::new)
 }
 
-impl Privatizer for Piecewise {
-    fn release(&mut self, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+impl UnitRandomiser for TwoLevel {
+    fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
         let (level, place) = (stream.uniform(), stream.uniform());
-        let value = self.density.respond(self.window.to_unit(reward.open()), level, place);
-        Released::mark(Signal::Reward(self.window.off_unit(value)))
-    }
-}
-
-impl RewardMechanism for Piecewise {
-    fn privatizer(&self) -> Box<dyn Privatizer> {
-        Box::new(*self)
+        self.respond(input, level, place)
     }
 
-    fn output_bound(&self) -> Option<f64> {
-        Some(self.window.reach(self.density.output))
+    fn bound(&self) -> f64 {
+        self.output
     }
 
-    fn noise_variance(&self) -> f64 {
-        self.window.half() * self.window.half() * self.density.worst_variance
+    fn variance(&self) -> f64 {
+        self.worst_variance
     }
 
-    fn clip(&self) -> Option<(f64, f64)> {
-        Some(self.window.range())
-    }
-
-    fn laplace_scale(&self) -> Option<f64> {
-        None
-    }
-
-    fn ledger(&self) -> Ledger {
-        Ledger::of(Statement {
-            mechanism: ENTRY.name,
-            reading: self.reading,
-            event: Event::TwoLevel { high: self.density.high, low: self.density.low },
-            epsilon: Some(self.epsilon),
-            delta: None,
-            clip: self.clip(),
-            calibration: "densities s (s - 1)/(2 (s + 1)) and e^-epsilon of that, s = e^(epsilon/2), \
-                 on rewards clipped and scaled to [-1, 1] [Wang2019]"
-                .to_owned(),
-            doubt: None,
-            notes: Vec::new(),
-        })
+    fn event(&self) -> Event {
+        Event::TwoLevel { high: self.high, low: self.low }
     }
 }
 

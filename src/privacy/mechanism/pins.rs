@@ -3,10 +3,11 @@
 use sha2::{Digest, Sha256};
 
 /// Pinned file under `src/privacy`, its text, the proof under `docs/proofs`, its text.
-const PAIRS: [(&str, &str, &str, &str); 7] = [
+const PAIRS: [(&str, &str, &str, &str); 8] = [
     ("mechanism/laplace.rs", include_str!("laplace.rs"), "laplace", LAPLACE),
     ("mechanism/window.rs", include_str!("window.rs"), "laplace", LAPLACE),
     ("mechanism/duchi.rs", include_str!("duchi.rs"), "duchi", include_str!("../../../docs/proofs/duchi.md")),
+    ("mechanism/on_window.rs", include_str!("on_window.rs"), "duchi", include_str!("../../../docs/proofs/duchi.md")),
     ("mechanism/piecewise.rs", include_str!("piecewise.rs"), "piecewise", include_str!("../../../docs/proofs/piecewise.md")),
     ("mechanism/hybrid.rs", include_str!("hybrid.rs"), "hybrid", include_str!("../../../docs/proofs/hybrid.md")),
     ("mechanism/gaussian.rs", include_str!("gaussian.rs"), "gaussian", GAUSSIAN),
