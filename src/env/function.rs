@@ -1,11 +1,12 @@
 //! What environments over a domain with coordinates share: domain, kernel, noise, unit of regret, rescaling.
 
 use super::noise::Noise;
-use super::{BuildContext, DomainPlan, Instance, KernelChoice, Parts, RegretUnit};
+use super::{BuildContext, DomainPlan, Environment, Instance, KernelChoice, Parts, RegretUnit};
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
 use crate::gp::{KernelGram, Points, tabulated};
 use crate::params::Args;
+use crate::rng::{Purpose, Stream, Streams};
 use crate::score::GramSource;
 use std::sync::Arc;
 
@@ -49,12 +50,6 @@ impl FunctionPlan {
                 == "unit",
             regret: RegretUnit::parse(args, "raw"),
         }
-    }
-
-    /// The unit of regret, as a fact for the report.
-    #[must_use]
-    pub fn regret_fact(&self) -> (String, serde_json::Value) {
-        self.regret.fact()
     }
 
     /// Points and covariance; small domains get the whole Gram matrix as a table.
@@ -110,4 +105,61 @@ pub struct FunctionDomain {
     pub kernel: Arc<dyn Kernel>,
     /// The covariance of the points.
     pub gram: Arc<dyn GramSource>,
+}
+
+/// Draws one trial's function: its values at all points of the domain.
+pub type DrawFunction = Box<dyn Fn(&FunctionDomain, &mut Stream) -> Vec<f64> + Send + Sync>;
+
+/// An environment over a domain with coordinates; what tells one from another is how a function is drawn.
+pub struct FunctionEnvironment {
+    plan: FunctionPlan,
+    domain: FunctionDomain,
+    draw: DrawFunction,
+    streams: Streams,
+    rounds: u64,
+    /// Facts beside those of every function environment.
+    own_facts: Vec<(String, serde_json::Value)>,
+}
+
+impl FunctionEnvironment {
+    /// The environment of `plan` over `domain`, which it built.
+    #[must_use]
+    pub fn new(
+        plan: FunctionPlan,
+        domain: FunctionDomain,
+        context: &BuildContext<'_>,
+        own_facts: Vec<(String, serde_json::Value)>,
+        draw: DrawFunction,
+    ) -> Self {
+        Self { plan, domain, draw, streams: context.streams.clone(), rounds: context.rounds, own_facts }
+    }
+}
+
+impl Environment for FunctionEnvironment {
+    fn gram(&self) -> &Arc<dyn GramSource> {
+        &self.domain.gram
+    }
+
+    fn points(&self) -> Option<&Points> {
+        Some(&self.domain.points)
+    }
+
+    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
+        Some(&self.domain.kernel)
+    }
+
+    fn draw(&self, trial: u64) -> Result<Instance, Error> {
+        let values = (self.draw)(&self.domain, &mut self.streams.of(trial, Purpose::Function));
+        self.plan.instance(values, self.rounds)
+    }
+
+    fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        let mut facts = vec![
+            ("points".to_owned(), self.domain.points.n_points().into()),
+            ("dimension".to_owned(), self.domain.points.dimension().into()),
+        ];
+        facts.extend(self.own_facts.iter().cloned());
+        facts.push(self.plan.regret.fact());
+        facts
+    }
 }

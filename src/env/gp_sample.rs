@@ -2,16 +2,12 @@
 //! squared-exponential kernel factorizes over the axes, so that a million points need no large table.
 
 use super::domain::GridShape;
-use super::function::{FunctionDomain, FunctionPlan};
-use super::{BuildContext, Environment, EnvironmentPlan, Instance, Parts};
+use super::function::{DrawFunction, FunctionDomain, FunctionEnvironment, FunctionPlan};
+use super::{BuildContext, Environment, EnvironmentPlan, Parts};
 use crate::error::Error;
-use crate::gp::Points;
 use crate::gp::features::exact;
-use crate::gp::kernel::Kernel;
 use crate::gp::sample::{GridSampler, sample_gp};
 use crate::params::Args;
-use crate::rng::{Purpose, Streams};
-use crate::score::{FeatureTable, GramSource};
 use std::sync::Arc;
 
 /// Reads the environment's keys.
@@ -26,30 +22,20 @@ struct GpSample {
     function: FunctionPlan,
 }
 
-enum Sampler {
-    Features(FeatureTable),
-    Kronecker(GridSampler),
-}
-
 impl EnvironmentPlan for GpSample {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
         let domain = self.function.build(context)?;
-        let sampler = match self.kronecker(&domain)? {
-            Some(sampler) => Sampler::Kronecker(sampler),
+        let draw: DrawFunction = match self.kronecker(&domain)? {
+            Some(sampler) => Box::new(move |_, stream| sampler.sample(stream)),
             None => {
                 let n = domain.points.n_points() as f64;
                 // Most features that the allowed memory holds as a table.
                 let most = (context.memory_bytes / (8.0 * n)).min(n).max(1.0) as usize;
-                Sampler::Features(exact::exact(domain.gram.as_ref(), self.tolerance, most)?)
+                let table = exact::exact(domain.gram.as_ref(), self.tolerance, most)?;
+                Box::new(move |_, stream| sample_gp(&table, stream))
             }
         };
-        Ok(Arc::new(GpSampleEnvironment {
-            function: self.function.clone(),
-            domain,
-            sampler,
-            streams: context.streams.clone(),
-            rounds: context.rounds,
-        }))
+        Ok(Arc::new(FunctionEnvironment::new(self.function.clone(), domain, context, Vec::new(), draw)))
     }
 }
 
@@ -61,44 +47,5 @@ impl GpSample {
             }
             _ => Ok(None),
         }
-    }
-}
-
-struct GpSampleEnvironment {
-    function: FunctionPlan,
-    domain: FunctionDomain,
-    sampler: Sampler,
-    streams: Streams,
-    rounds: u64,
-}
-
-impl Environment for GpSampleEnvironment {
-    fn gram(&self) -> &Arc<dyn GramSource> {
-        &self.domain.gram
-    }
-
-    fn points(&self) -> Option<&Points> {
-        Some(&self.domain.points)
-    }
-
-    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
-        Some(&self.domain.kernel)
-    }
-
-    fn draw(&self, trial: u64) -> Result<Instance, Error> {
-        let mut stream = self.streams.of(trial, Purpose::Function);
-        let values = match &self.sampler {
-            Sampler::Features(table) => sample_gp(table, &mut stream),
-            Sampler::Kronecker(sampler) => sampler.sample(&mut stream),
-        };
-        self.function.instance(values, self.rounds)
-    }
-
-    fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        vec![
-            ("points".into(), self.domain.points.n_points().into()),
-            ("dimension".into(), self.domain.points.dimension().into()),
-            self.function.regret_fact(),
-        ]
     }
 }
