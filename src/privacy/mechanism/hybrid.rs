@@ -68,7 +68,7 @@ impl Mixture {
     }
 }
 
-/// Calibrates the mechanism ([`super::on_window`]).
+/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
 ///
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
