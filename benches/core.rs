@@ -61,7 +61,7 @@ fn round(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("update_and_screen", format!("N{n}_K{k}")), |b| {
             b.iter(|| {
                 posterior.observe(draws.index(k) * n / k, 0.5);
-                let request = TrialScore { trial: 0, change: posterior.change(), width: 2.0, model: &posterior };
+                let request = TrialScore::new(0, posterior.change(), 2.0, &posterior);
                 screen.round(&[request], &mut answer).expect("a round");
                 posterior.screened();
                 black_box(&answer);
@@ -69,7 +69,7 @@ fn round(c: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("screen_without_change", format!("N{n}_K{k}")), |b| {
             b.iter(|| {
-                let request = TrialScore { trial: 0, change: posterior.change(), width: 2.0, model: &posterior };
+                let request = TrialScore::new(0, posterior.change(), 2.0, &posterior);
                 screen.round(&[request], &mut answer).expect("a round");
                 black_box(&answer);
             });

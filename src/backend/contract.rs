@@ -22,18 +22,38 @@ pub trait Domain: Send + Sync {
     /// How many trials of up to `rounds` rounds this backend wants in lockstep.
     fn batch(&self, rounds: u64) -> usize;
 
+    /// Into how many screens a batch is best split, so that one is scored while the trials of another are updated.
+    fn in_flight(&self) -> usize {
+        1
+    }
+
     /// Opens screens for `n_trials` trials in lockstep.
     fn open(&self, n_trials: usize) -> Box<dyn Screen>;
 }
 
 /// The screens of some trials in lockstep.
 pub trait Screen: Send {
-    /// Takes each trial's change and writes, for each, every point that could be its best: ascending, at least one.
-    /// `out[i]` answers `trials[i]`.
+    /// Starts a round: takes each trial's change. Work may go on in the background until [`Screen::finish`].
     ///
     /// # Errors
     /// A device failure; the trials' states are then unchanged and can be given to another backend.
-    fn round(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error>;
+    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), Error>;
+
+    /// Ends the round that was begun with these very requests: writes, for each trial, every point that could be its best,
+    /// ascending, at least one. `out[i]` answers `trials[i]`.
+    ///
+    /// # Errors
+    /// As [`Screen::begin`].
+    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error>;
+
+    /// A whole round.
+    ///
+    /// # Errors
+    /// As [`Screen::begin`].
+    fn round(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
+        self.begin(trials)?;
+        self.finish(trials, out)
+    }
 
     /// What happened so far.
     fn counters(&self) -> Counters;
@@ -50,6 +70,10 @@ pub struct Counters {
     pub ambiguous: u64,
     /// Screens rebuilt from the f64 state.
     pub rebuilds: u64,
+    /// Trial-rounds in which every point was scored in f64, because more could be the best than a device hands back.
+    pub scans: u64,
+    /// Screens that left a failing device for the CPU.
+    pub fallbacks: u64,
     /// Points found outside their band at a rebuild: must stay 0.
     pub violations: u64,
 }
@@ -61,6 +85,8 @@ impl Counters {
         self.candidates += other.candidates;
         self.ambiguous += other.ambiguous;
         self.rebuilds += other.rebuilds;
+        self.scans += other.scans;
+        self.fallbacks += other.fallbacks;
         self.violations += other.violations;
     }
 }

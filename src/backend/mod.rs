@@ -6,6 +6,7 @@
 
 mod contract;
 mod cpu;
+pub mod device;
 
 pub use contract::{Backend, Band, Counters, Domain, Screen};
 pub use cpu::Cpu;

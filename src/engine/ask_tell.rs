@@ -38,7 +38,7 @@ impl AskTell {
             (Proposal::Score { width }, Some(screen)) if self.policy.model().is_some() => {
                 let Some(model) = self.policy.model() else { return Ok(0) };
                 let mut answer = [Candidates::default()];
-                screen.round(&[TrialScore { trial: 0, change: self.policy.change(), width, model }], &mut answer)?;
+                screen.round(&[TrialScore::new(0, self.policy.change(), width, model)], &mut answer)?;
                 let point = decide(&answer[0], model, width, &mut Vec::new())?;
                 self.policy.screened();
                 point

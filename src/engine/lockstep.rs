@@ -133,7 +133,7 @@ fn screen_and_decide(
             Proposal::Score { width } => {
                 let policy = &trial.ready.policy;
                 let Some(model) = policy.model() else { return Err(no_model(&width)) };
-                requests.push(TrialScore { trial: i, change: policy.change(), width, model });
+                requests.push(TrialScore::new(i, policy.change(), width, model));
             }
         }
     }

@@ -164,10 +164,11 @@ impl<'a> Preparation<'a> {
                 let m = table.n_features as f64;
                 8.0 * (3.0 * n + 2.0 * m * m)
             }
-            Basis::Gram(gram) => {
+            Basis::Gram(_) | Basis::Own(_) => {
                 // At most one new basis point a round.
                 let k = n.min(rounds as f64);
-                let columns = if gram.dense_column(0).is_some() { 0.0 } else { n * k };
+                let tabulated = matches!(basis, Basis::Gram(gram) if gram.dense_column(0).is_some());
+                let columns = if tabulated { 0.0 } else { n * k };
                 8.0 * (3.0 * n + columns + 2.5 * k * k)
             }
         };

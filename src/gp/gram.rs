@@ -2,7 +2,7 @@
 
 use super::Points;
 use super::kernel::Kernel;
-use crate::score::GramSource;
+use crate::score::{GramSource, KernelForm};
 use std::sync::Arc;
 
 /// A kernel evaluated on demand over points.
@@ -27,6 +27,10 @@ impl GramSource for KernelGram {
 
     fn entry(&self, a: usize, b: usize) -> f64 {
         self.kernel.value(self.points.point(a), self.points.point(b))
+    }
+
+    fn form(&self) -> Option<KernelForm> {
+        self.kernel.form(&self.points)
     }
 }
 

@@ -45,7 +45,7 @@ fn the_axis_road_is_the_product_of_the_axes() {
         }
         values.extend(row);
     }
-    let table = FeatureTable { n_points: 64, n_features, values, residual: vec![0.0; 64], kernel_error: 0.0 };
+    let table = FeatureTable { n_points: 64, n_features, values, residual: vec![0.0; 64], kernel_error: 0.0, form: None };
     for a in 0..64 {
         for b in 0..64 {
             let k = kernel.value(points.point(a), points.point(b));

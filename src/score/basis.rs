@@ -18,6 +18,11 @@ pub trait GramSource: Send + Sync + fmt::Debug {
         self.entry(point, point)
     }
 
+    /// The covariance as a formula over coordinates, where it is one that a device can evaluate.
+    fn form(&self) -> Option<KernelForm> {
+        None
+    }
+
     /// All of `k(x_point, ·)`, where the source holds it as a table.
     fn dense_column(&self, _point: usize) -> Option<&[f64]> {
         None
@@ -29,6 +34,50 @@ pub trait GramSource: Send + Sync + fmt::Debug {
             *value = self.entry(point, first + offset);
         }
     }
+}
+
+/// A covariance as a formula over scaled coordinates `z`: with `r² = |z_a - z_b|²`,
+/// `scale * rho(r) + offset`, or `scale * z_a·z_b + offset` for the linear family.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelForm {
+    /// Which formula.
+    pub family: KernelFamily,
+    /// Factor.
+    pub scale: f64,
+    /// Constant term.
+    pub offset: f64,
+    /// Number of coordinates, at least 1.
+    pub dimension: usize,
+    /// `n_points x dimension`, row-major: coordinates divided by their length-scales.
+    pub points: Arc<[f64]>,
+}
+
+/// The formulas that every device evaluates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KernelFamily {
+    /// `rho = exp(-r²/2)`
+    SquaredExponential,
+    /// `rho = exp(-r)`
+    MaternHalf,
+    /// `rho = (1 + z) exp(-z)`, `z = sqrt(3) r`
+    MaternThreeHalves,
+    /// `rho = (1 + z + z²/3) exp(-z)`, `z = sqrt(5) r`
+    MaternFiveHalves,
+    /// `z_a · z_b` in the place of `rho`
+    Linear,
+}
+
+/// Fourier features as a formula: with `t_i = w_i · x`, features `a_i cos(t_i)` for all `i`, then `a_i sin(t_i)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FourierForm {
+    /// Number of coordinates.
+    pub dimension: usize,
+    /// `n_points x dimension`, row-major.
+    pub points: Arc<[f64]>,
+    /// `n_frequencies x dimension`, row-major: the `w_i`.
+    pub frequencies: Vec<f64>,
+    /// `n_frequencies`: the `a_i`.
+    pub amplitudes: Vec<f64>,
 }
 
 /// Features of every point of a domain, shared by all trials.
@@ -46,6 +95,8 @@ pub struct FeatureTable {
     /// Largest measured `|phi(x)·phi(x') - k(x,x')|` over the pairs that were checked; for exact features a bound
     /// over all pairs: the largest variance left.
     pub kernel_error: f64,
+    /// The features as a formula, where they are one that a device can evaluate.
+    pub form: Option<FourierForm>,
 }
 
 impl FeatureTable {
@@ -63,6 +114,9 @@ pub enum Basis {
     Table(Arc<FeatureTable>),
     /// Gram columns of the trial's own basis points, which grow as the trial visits new points: `h(x)_i = k(p_i, x)`.
     Gram(Arc<dyn GramSource>),
+    /// As `Gram`, but every trial has inputs of its own: [`super::ScoreModel::own_gram`] gives them. The number of points
+    /// is the same for all trials.
+    Own(usize),
 }
 
 impl Basis {
@@ -72,6 +126,7 @@ impl Basis {
         match self {
             Self::Table(table) => table.n_points,
             Self::Gram(gram) => gram.n_points(),
+            Self::Own(n_points) => *n_points,
         }
     }
 }

@@ -1,5 +1,9 @@
 //! One trial's request and one backend's answer.
 
+use super::GramSource;
+use std::borrow::Cow;
+use std::sync::Arc;
+
 /// A trial's model in f64: what a backend may pull when the change since the last round is not enough for it.
 ///
 /// `exact` is the one named f64 score function; whoever decides among candidates uses it, on every road.
@@ -16,6 +20,40 @@ pub trait ScoreModel: Send + Sync {
 
     /// The points whose Gram columns are the basis, in order; empty for a table basis.
     fn basis_points(&self) -> &[u32];
+
+    /// Observations so far. A model without any has mean 0 and the prior's spread².
+    fn n_observations(&self) -> u64;
+
+    /// The model as weights and one factor over its basis, where it can say so in a form that does not cancel or that it
+    /// keeps anyway. Equal to [`ScoreModel::exact`] up to [`ScoreModel::state_error`].
+    fn factor(&self) -> Option<Factor<'_>> {
+        None
+    }
+
+    /// The trial's own covariance, for [`super::Basis::Own`].
+    fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {
+        None
+    }
+}
+
+/// A whole model over its basis of `n` functions: `mean = weights · h(x)` and spread² as [`Spread`] says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factor<'a> {
+    /// `n`.
+    pub weights: Cow<'a, [f64]>,
+    /// `R`, `n x n` row-major, lower triangular.
+    pub rows: Cow<'a, [f64]>,
+    /// What `|R h(x)|²` is to spread².
+    pub spread: Spread,
+}
+
+/// How a factor enters spread².
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// `residual(x) + |R h(x)|²`: nothing cancels.
+    Added,
+    /// `k(x, x) - |R h(x)|²`.
+    Removed,
 }
 
 /// Posterior mean and spread² of a point.
@@ -56,6 +94,9 @@ pub enum Change<'a> {
     },
     /// More than a row says: take everything from the model.
     Rebuild,
+    /// All of the model is new, as it is every round (fresh noise in every entry of the precision matrix): take
+    /// [`ScoreModel::factor`], which is then there.
+    Factor,
 }
 
 /// One trial's part of a round.
@@ -69,6 +110,16 @@ pub struct TrialScore<'a> {
     pub width: f64,
     /// The model behind it.
     pub model: &'a dyn ScoreModel,
+    /// The only points that may be played this round, ascending, at least one; all if absent.
+    pub subset: Option<&'a [u32]>,
+}
+
+impl<'a> TrialScore<'a> {
+    /// A request over the whole domain.
+    #[must_use]
+    pub fn new(trial: usize, change: Change<'a>, width: f64, model: &'a dyn ScoreModel) -> Self {
+        Self { trial, change, width, model, subset: None }
+    }
 }
 
 /// The answer for one trial: every point that could be the best, ascending, at least one.

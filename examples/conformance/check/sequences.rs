@@ -81,7 +81,7 @@ fn play(file: &Value, run: &Value, formulas: Formulas) -> Result<Found, String> 
         let mut answer = [Candidates::default()];
         let point = {
             let model = policy.model().ok_or("the policy has no model")?;
-            screen.round(&[TrialScore { trial: 0, change: policy.change(), width, model }], &mut answer).map_err(said)?;
+            screen.round(&[TrialScore::new(0, policy.change(), width, model)], &mut answer).map_err(said)?;
             decide(&answer[0], model, width, &mut Vec::new()).map_err(said)?
         };
         policy.screened();

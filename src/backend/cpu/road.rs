@@ -33,7 +33,7 @@ impl Backend for Cpu {
 
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error> {
         let columns = match basis {
-            Basis::Gram(_) => Columns::default(),
+            Basis::Gram(_) | Basis::Own(_) => Columns::default(),
             Basis::Table(table) => {
                 // Feature-major copy: one feature of all points is contiguous, so that a block's sums run in many lanes.
                 let n = table.n_points;
@@ -94,13 +94,17 @@ struct CpuScreen {
 }
 
 impl Screen for CpuScreen {
-    fn round(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
+    fn begin(&mut self, _trials: &[TrialScore<'_>]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
         for (request, answer) in trials.iter().zip(out) {
             let trial = &mut self.trials[request.trial];
             let mut start_anew = false;
             match request.change {
                 Change::None => {}
-                Change::Rebuild => trial.forget(),
+                Change::Rebuild | Change::Factor => trial.forget(),
                 Change::Row { row, scale, mean_step, repeated, rebuilt } => {
                     start_anew = rebuilt;
                     // Projected even where the screen starts anew: the next observation may repeat the row.
@@ -110,6 +114,12 @@ impl Screen for CpuScreen {
                             let n = table.n_points;
                             let column = |i: usize| &self.columns.values[i * n..(i + 1) * n];
                             trial.project(row, column, |i| self.columns.largest[i]);
+                        }
+                        Basis::Own(_) => {
+                            if let Some(gram) = request.model.own_gram() {
+                                let points = request.model.basis_points();
+                                trial.project_gram(gram.as_ref(), points, row, request.model.prior_variance_bound());
+                            }
                         }
                         Basis::Gram(gram) => {
                             let points = request.model.basis_points();

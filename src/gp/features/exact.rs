@@ -90,7 +90,7 @@ pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Resu
             values[point * n_features + feature] = *entry;
         }
     }
-    Ok(FeatureTable { n_points, n_features, values, residual, kernel_error: left })
+    Ok(FeatureTable { n_points, n_features, values, residual, kernel_error: left, form: None })
 }
 
 /// The least tolerance that means anything: some fifty roundings of the largest variance.

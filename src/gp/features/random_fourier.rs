@@ -5,7 +5,7 @@ use crate::gp::kernel::Kernel;
 use crate::linalg::dot;
 use crate::params::Args;
 use crate::rng::Stream;
-use crate::score::FeatureTable;
+use crate::score::{FeatureTable, FourierForm};
 
 /// How many frequencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,14 @@ pub fn random_fourier(points: &Points, frequencies: &[f64], variance: f64, kerne
         values.extend(angles.iter().map(|&t| amplitude * libm::cos(t)));
         values.extend(angles.iter().map(|&t| amplitude * libm::sin(t)));
     }
-    let mut table = FeatureTable { n_points, n_features: 2 * m, values, residual: vec![0.0; n_points], kernel_error: 0.0 };
+    let form = FourierForm {
+        dimension: points.dimension(),
+        points: (0..n_points).flat_map(|i| points.point(i).iter().copied()).collect(),
+        frequencies: frequencies.to_vec(),
+        amplitudes: vec![amplitude; m],
+    };
+    let mut table =
+        FeatureTable { n_points, n_features: 2 * m, values, residual: vec![0.0; n_points], kernel_error: 0.0, form: Some(form) };
     if let Some(kernel) = kernel {
         table.kernel_error = measured_error(&table, points, kernel);
     }

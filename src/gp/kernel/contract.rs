@@ -1,6 +1,8 @@
 //! What every kernel can be asked.
 
+use crate::gp::Points;
 use crate::rng::Stream;
+use crate::score::KernelForm;
 use std::fmt;
 use std::sync::Arc;
 
@@ -16,6 +18,12 @@ pub trait Kernel: Send + Sync + fmt::Debug {
 
     /// `k(x, x)` where it is the same for every point (a stationary kernel), else `None`.
     fn variance(&self) -> Option<f64> {
+        None
+    }
+
+    /// The covariance of these points as a formula that devices evaluate; `None` where it is no such formula.
+    fn form(&self, points: &Points) -> Option<KernelForm> {
+        let _ = points;
         None
     }
 

@@ -1,6 +1,8 @@
 //! Length-scales: one for all coordinates, or one each.
 
+use crate::gp::Points;
 use crate::params::Args;
+use std::sync::Arc;
 
 /// In what units distances are measured; every length-scale is positive and finite.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +49,13 @@ impl Lengthscales {
             Self::Isotropic(l) => *l,
             Self::PerDimension(scales) => scales.get(coordinate).copied().unwrap_or(1.0),
         }
+    }
+
+    /// Coordinates divided by their length-scales, `n_points x dimension` row-major.
+    #[must_use]
+    pub fn scaled(&self, points: &Points) -> Arc<[f64]> {
+        let d = points.dimension();
+        (0..points.n_points()).flat_map(|i| points.point(i).iter().enumerate().take(d).map(|(j, x)| x / self.of(j))).collect()
     }
 
     /// `Σ_i ((a_i - b_i) / l_i)²`, the same bits in either order; coordinates ascending.

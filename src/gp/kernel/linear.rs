@@ -1,7 +1,9 @@
 //! The linear kernel.
 
 use super::Kernel;
+use crate::gp::Points;
 use crate::params::Args;
+use crate::score::{KernelFamily, KernelForm};
 use std::sync::Arc;
 
 /// `k(a, b) = scale · a·b + bias`: linear functions with independent weights of variance `scale` and an offset of
@@ -32,5 +34,15 @@ pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
 impl Kernel for Linear {
     fn value(&self, a: &[f64], b: &[f64]) -> f64 {
         self.scale * a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>() + self.bias
+    }
+
+    fn form(&self, points: &Points) -> Option<KernelForm> {
+        Some(KernelForm {
+            family: KernelFamily::Linear,
+            scale: self.scale,
+            offset: self.bias,
+            dimension: points.dimension(),
+            points: (0..points.n_points()).flat_map(|i| points.point(i).iter().copied()).collect(),
+        })
     }
 }

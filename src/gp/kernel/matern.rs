@@ -1,9 +1,11 @@
 //! The Matern kernel of any smoothness.
 
 use super::{Kernel, Lengthscales};
+use crate::gp::Points;
 use crate::gp::special::BesselK;
 use crate::params::Args;
 use crate::rng::Stream;
+use crate::score::{KernelFamily, KernelForm};
 use std::sync::Arc;
 
 /// `k(a, b) = variance · 2^(1-nu)/Gamma(nu) · z^nu · K_nu(z)`, `z = sqrt(2 nu) r`, `r² = Σ_i ((a_i - b_i) / l_i)²`
@@ -80,6 +82,17 @@ impl Kernel for Matern {
 
     fn variance(&self) -> Option<f64> {
         Some(self.variance)
+    }
+
+    fn form(&self, points: &Points) -> Option<KernelForm> {
+        let family = match self.form {
+            Form::Half => KernelFamily::MaternHalf,
+            Form::ThreeHalves => KernelFamily::MaternThreeHalves,
+            Form::FiveHalves => KernelFamily::MaternFiveHalves,
+            Form::General(_) => return None,
+        };
+        let points_scaled = self.lengthscales.scaled(points);
+        Some(KernelForm { family, scale: self.variance, offset: 0.0, dimension: points.dimension(), points: points_scaled })
     }
 
     /// Multivariate Student's t with `2 nu` degrees of freedom, divided by `l_i`: the spectral density is proportional to

@@ -1,8 +1,10 @@
 //! The squared exponential kernel.
 
 use super::{Kernel, Lengthscales};
+use crate::gp::Points;
 use crate::params::Args;
 use crate::rng::Stream;
+use crate::score::{KernelFamily, KernelForm};
 use std::sync::Arc;
 
 /// `k(a, b) = variance · exp(-r²/2)`, `r² = Σ_i ((a_i - b_i) / l_i)²`.
@@ -40,6 +42,16 @@ impl Kernel for SquaredExponential {
 
     fn variance(&self) -> Option<f64> {
         Some(self.variance)
+    }
+
+    fn form(&self, points: &Points) -> Option<KernelForm> {
+        Some(KernelForm {
+            family: KernelFamily::SquaredExponential,
+            scale: self.variance,
+            offset: 0.0,
+            dimension: points.dimension(),
+            points: self.lengthscales.scaled(points),
+        })
     }
 
     /// Normal with standard deviation `1/l_i`. One word a coordinate.

@@ -97,6 +97,10 @@ impl ScoreModel for ExactPosterior {
     fn basis_points(&self) -> &[u32] {
         &self.state.visits.points
     }
+
+    fn n_observations(&self) -> u64 {
+        self.state.visits.n_observations()
+    }
 }
 
 impl Posterior for ExactPosterior {

@@ -4,7 +4,7 @@ use super::change::PendingChange;
 use super::{Posterior, Visits, WeightModel};
 use crate::gp::posterior::weights::REBUILD_EVERY;
 use crate::linalg;
-use crate::score::{Basis, Change, FeatureTable, Moments, ScoreModel};
+use crate::score::{Basis, Change, Factor, FeatureTable, Moments, ScoreModel, Spread};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -89,6 +89,15 @@ impl ScoreModel for FeaturePosterior {
 
     fn basis_points(&self) -> &[u32] {
         &[]
+    }
+
+    fn n_observations(&self) -> u64 {
+        self.state.visits.n_observations()
+    }
+
+    fn factor(&self) -> Option<Factor<'_>> {
+        let (weights, rows) = self.state.model.factor()?;
+        Some(Factor { weights: weights.into(), rows: rows.into(), spread: Spread::Added })
     }
 }
 

@@ -172,7 +172,14 @@ fn features_of_the_gram_matrix_give_the_exact_posterior() {
         15,
         (0..225).map(|e| points[e / 15][0] * points[e % 15][0] + points[e / 15][1] * points[e % 15][1]).collect(),
     );
-    let table = FeatureTable { n_points: 15, n_features: 2, values: points.concat(), residual: vec![0.0; 15], kernel_error: 0.0 };
+    let table = FeatureTable {
+        n_points: 15,
+        n_features: 2,
+        values: points.concat(),
+        residual: vec![0.0; 15],
+        kernel_error: 0.0,
+        form: None,
+    };
     let mut draws = stream();
     let mut exact = ExactPosterior::new(Arc::new(gram), 0.3);
     let mut features = FeaturePosterior::new(Arc::new(table), 0.3);

@@ -275,6 +275,34 @@ impl WeightModel {
         }
     }
 
+    /// `theta` and a lower triangular `R`, `n x n` row-major, with `ridge V^{-1} = R^T R`: the model as a positive form.
+    /// `None` where rounding has left the inverse indefinite.
+    #[must_use]
+    pub fn factor(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        let n = self.n;
+        let mut theta = self.theta.clone();
+        let run = self.run.map_or((0.0, 0.0), |run| (run.coefficient, run.downdate()));
+        linalg::add_scaled(&mut theta[..self.direction.len()], run.0, &self.direction);
+        // With J the reversal of coordinates and J V^{-1} J = C C^T, R = sqrt(ridge) J C^T J is lower triangular.
+        let direction = |i: usize| self.direction.get(i).copied().unwrap_or(0.0);
+        let mut reversed = vec![0.0; n * n];
+        for i in 0..n {
+            let from = n - 1 - i;
+            for j in 0..=i {
+                let entry = self.inverse[from * self.stride + n - 1 - j] - run.1 * direction(from) * direction(n - 1 - j);
+                reversed[i * n + j] = self.ridge * entry;
+            }
+        }
+        linalg::cholesky(&mut reversed, n).ok()?;
+        let mut rows = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                rows[i * n + j] = reversed[(n - 1 - j) * n + n - 1 - i];
+            }
+        }
+        Some((theta, rows))
+    }
+
     /// Rebuilds the state from collapsed visits `(coordinates, count, sum of rewards)`, which also closes the run. Returns
     /// false, changing nothing, if the factorization fails.
     pub fn rebuild<'c>(&mut self, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> bool {

@@ -79,7 +79,7 @@ impl Way {
         };
         let model = self.policy.model().expect("a policy that scores has a model");
         let mut answer = [Candidates::default()];
-        let request = TrialScore { trial: 0, change: self.policy.change(), width, model };
+        let request = TrialScore::new(0, self.policy.change(), width, model);
         self.screen.as_mut().expect("a screen").round(&[request], &mut answer)?;
         let candidates = &answer[0].points;
         assert!(!candidates.is_empty() && candidates.is_sorted(), "{candidates:?}");

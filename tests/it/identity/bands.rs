@@ -17,7 +17,7 @@ fn choices(gram: &Arc<dyn GramSource>, rounds: usize, band: Band, reward: fn(usi
     let mut chosen = Vec::new();
     for round in 0..rounds {
         let mut answer = [Candidates::default()];
-        let request = TrialScore { trial: 0, change: posterior.change(), width: 2.0, model: &posterior };
+        let request = TrialScore::new(0, posterior.change(), 2.0, &posterior);
         screen.round(&[request], &mut answer).expect("screened");
         let point = decide(&answer[0], &posterior, 2.0, &mut Vec::new()).expect("finite");
         posterior.screened();
