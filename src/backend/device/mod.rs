@@ -3,5 +3,7 @@
 //! buffers and passes.
 
 mod contract;
+mod kernel_error;
 
 pub use contract::{Answer, Band4, CAPACITY, Device, LaneWork, Lanes, Precision, Start, TableSpec, Tables, Visit};
+pub use kernel_error::kernel_error;
