@@ -1,0 +1,1 @@
+//! Whole jobs against plain loops.
