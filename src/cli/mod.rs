@@ -2,6 +2,7 @@
 //!
 //! Data goes to stdout, everything else to stderr.
 
+mod bench;
 mod check;
 mod commands;
 mod list;

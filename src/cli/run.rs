@@ -43,7 +43,7 @@ pub struct RunArgs {
 }
 
 /// Most worker threads.
-const MOST_THREADS: usize = 4096;
+pub(super) const MOST_THREADS: usize = 4096;
 
 static STOP: Stop = Stop::new();
 static HANDLER: Once = Once::new();
@@ -116,7 +116,11 @@ fn cpu_features() -> Vec<String> {
     known.into_iter().filter(|(_, has)| *has).map(|(name, _)| name.to_owned()).collect()
 }
 
-fn backend(name: &str) -> Result<Box<dyn Backend>, Error> {
+/// The backend of this name.
+///
+/// # Errors
+/// [`Error::Device`] if there is no such device.
+pub(super) fn backend(name: &str) -> Result<Box<dyn Backend>, Error> {
     match name {
         "gpu" => Err(Error::Device {
             problem: "this build has no GPU backend".to_owned(),
