@@ -11,6 +11,7 @@ pub mod device;
 mod fallback;
 mod lane;
 mod scale;
+pub mod twin;
 
 pub use batched::Batched;
 pub use contract::{Backend, Band, Counters, Domain, Screen};

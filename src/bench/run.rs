@@ -19,7 +19,7 @@ use std::time::Instant;
 #[derive(Debug)]
 pub struct Machine {
     /// Who screens.
-    pub backend: Box<dyn Backend>,
+    pub backend: Arc<dyn Backend>,
     /// What it runs on, for people.
     pub device: String,
     /// Type that the screen computes in: "float32" or "float64". Decisions are in f64 on all.

@@ -1,7 +1,8 @@
 //! `privateer bench`: speed of the standard jobs.
 
+use super::backends;
 use super::commands::{note, say};
-use super::run::{MOST_THREADS, backend};
+use super::run::MOST_THREADS;
 use crate::bench::{self, Ceilings, Flags, Instance, Job, Machine, Measured, Options, Size, Workload};
 use crate::error::{Diagnostic, Error};
 use clap::Args;
@@ -120,7 +121,7 @@ const MOST_REPEATS: usize = 10_000;
 
 /// The backend of this name and what is to be said of it.
 fn machine(name: &str, pool: &rayon::ThreadPool) -> Result<Machine, Error> {
-    let backend = backend(name)?;
+    let backend = backends::open(name)?;
     Ok(Machine {
         device: backend.name().to_owned(),
         backend,

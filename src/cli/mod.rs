@@ -2,6 +2,7 @@
 //!
 //! Data goes to stdout, everything else to stderr.
 
+mod backends;
 mod bench;
 mod check;
 mod commands;

@@ -1,14 +1,12 @@
 //! The backend over a device, its prepared bases and its screens.
 
 use super::trust::{plausible, untrusted, violations};
-use crate::backend::device::{
-    Answer, Band4, CAPACITY, Device, LaneWork, Lanes, Precision, Start, TableSpec, Tables, Visit, kernel_error,
-};
+use crate::backend::device::{Answer, Band4, CAPACITY, Device, LaneWork, Lanes, Precision, Start, TableSpec, Tables, Visit};
 use crate::backend::lane::Lane;
 use crate::backend::scale::Scale;
 use crate::backend::{Backend, Band, Counters, Domain, Screen};
 use crate::error::Error;
-use crate::score::{Basis, Candidates, Change, Factor, ScoreModel, TIE_TOLERANCE, TrialScore};
+use crate::score::{Basis, Candidates, Change, Factor, ScoreModel, TrialScore, lowest_within_tie};
 use std::sync::Arc;
 
 /// Screens kept in flight: while one is scored, the trials of the other are updated.
@@ -186,8 +184,7 @@ impl BatchedScreen {
         let Some(gram) = request.model.own_gram() else {
             return Err(untrusted("was given a trial without its own inputs"));
         };
-        self.device()?.set_points(request.trial, gram.as_ref())?;
-        let error = gram.form().map_or(0.0, |form| kernel_error(&form, self.shared.precision));
+        let error = self.device()?.set_points(request.trial, gram.as_ref())?;
         let own = (Arc::new(Scale::of(&Basis::Gram(Arc::clone(gram)))), error);
         self.own[request.trial] = Some(own.clone());
         Ok(own)
@@ -334,7 +331,7 @@ impl BatchedScreen {
         Ok(answers)
     }
 
-    /// Every point that can be the best, by exact scores of all; they are kept as the lane's next start.
+    /// The best point by exact scores of all, which are kept as the lane's next start.
     fn scan(&mut self, request: &TrialScore<'_>, out: &mut Candidates) {
         self.counters.scans += 1;
         out.points.clear();
@@ -343,10 +340,13 @@ impl BatchedScreen {
             Some(subset) => subset.iter().map(|&point| exact(point)).collect(),
             None => (0..self.shared.basis.n_points() as u32).map(exact).collect(),
         };
-        let best = all.iter().map(|(_, moments)| moments.upper(request.width)).fold(f64::NEG_INFINITY, f64::max);
-        let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
-        // A NaN is handed on: the decision reports it.
-        out.points.extend(all.iter().filter(|(_, m)| !(m.upper(request.width) < floor)).map(|(point, _)| *point));
+        let scored: Vec<(u32, f64)> = all.iter().map(|(point, moments)| (*point, moments.upper(request.width))).collect();
+        match lowest_within_tie(&scored) {
+            // By exact scores of all there is one best.
+            Some(point) => out.points.push(point),
+            // A NaN is handed on: the decision reports it.
+            None => out.points.extend(scored.iter().map(|(point, _)| *point)),
+        }
         let lane = &mut self.lanes[request.trial];
         if request.subset.is_none() && lane.fresh {
             let (mean, variance): (Vec<f64>, Vec<f64>) = all.iter().map(|(_, m)| (m.mean, m.variance)).unzip();
@@ -436,12 +436,13 @@ impl BatchedScreen {
     /// exact scores.
     fn look_again(&mut self, trials: &[TrialScore<'_>], again: &[usize], out: &mut [Candidates]) -> Result<(), Error> {
         let (precision, scale) = (self.shared.precision, Arc::clone(&self.shared.scale));
+        let kernel_error = self.shared.tables.kernel_error();
         let mut planned = Vec::new();
         for &i in again {
             let request = trials[i];
             let prior = request.model.prior_variance_bound();
             let lane = &mut self.lanes[request.trial];
-            match request.model.factor().filter(|factor| lane.start_factor(factor, &scale, prior, 0.0, precision)) {
+            match request.model.factor().filter(|factor| lane.start_factor(factor, &scale, prior, kernel_error, precision)) {
                 Some(factor) => planned.push((i, (request, Plan { start: OwnedStart::Factor(factor), visit: None }))),
                 None => self.scan(&request, &mut out[i]),
             }
