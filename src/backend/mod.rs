@@ -7,6 +7,7 @@
 mod contract;
 mod cpu;
 pub mod device;
+pub mod twin;
 
 pub use contract::{Backend, Band, Counters, Domain, Screen};
 pub use cpu::Cpu;
