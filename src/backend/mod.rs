@@ -8,12 +8,9 @@ mod batched;
 mod contract;
 mod cpu;
 pub mod device;
-<<<<<<< HEAD
 mod fallback;
 mod lane;
 mod scale;
-=======
->>>>>>> gpudev
 pub mod twin;
 
 pub use batched::Batched;
