@@ -59,11 +59,7 @@ pub trait Real:
 impl Real for f32 {
     const PRECISION: Precision = Precision::F32;
     const LARGEST: Self = Self::MAX;
-<<<<<<< HEAD
-    const LN2: [Self; 2] = [0.693_359_375, -2.121_944_4e-4];
-=======
     const LN2: [Self; 2] = [0.693_359_4, -2.121_944_4e-4];
->>>>>>> gpudev
     const EXP_CUTOFF: Self = 87.0;
 
     fn of(value: f64) -> Self {

@@ -96,11 +96,8 @@ pub struct Coordinates<R> {
     pub values: Vec<R>,
     /// Largest magnitude.
     pub largest: f64,
-<<<<<<< HEAD
-=======
     /// Largest magnitude before they were moved.
     pub unmoved: f64,
->>>>>>> gpudev
 }
 
 /// Rounds coordinates. Those of a kernel of distances are first moved to the middle of their range, which changes no
@@ -108,11 +105,7 @@ pub struct Coordinates<R> {
 pub fn coordinates<R: Real>(form: &KernelForm, extent: Extent) -> Coordinates<R> {
     let (d, n) = (form.dimension, extent.n_points);
     let mut values = vec![R::default(); d * extent.stride];
-<<<<<<< HEAD
-    let mut largest = 0.0f64;
-=======
     let (mut largest, mut unmoved) = (0.0f64, 0.0f64);
->>>>>>> gpudev
     for axis in 0..d {
         let along = || (0..n).map(|point| form.points[point * d + axis]);
         let (low, high) = along().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), z| (low.min(z), high.max(z)));
@@ -120,16 +113,10 @@ pub fn coordinates<R: Real>(form: &KernelForm, extent: Extent) -> Coordinates<R>
         for (value, z) in values[axis * extent.stride..].iter_mut().zip(along()) {
             *value = R::of(z - middle);
             largest = largest.max((z - middle).abs());
-<<<<<<< HEAD
-        }
-    }
-    Coordinates { values, largest }
-=======
             unmoved = unmoved.max(z.abs());
         }
     }
     Coordinates { values, largest, unmoved }
->>>>>>> gpudev
 }
 
 /// A bound on the error of a kernel that passes evaluate in a type.
@@ -139,27 +126,17 @@ pub fn coordinates<R: Real>(form: &KernelForm, extent: Extent) -> Coordinates<R>
 /// distance, `(d + 3)/2 u` for the sum of squares and at most `16 u` for the square root, is multiplied by `|r rho'(r)| < 1`;
 /// the reduced argument of `exp` loses at most `u`, its polynomial and the one before it at most `10 u`. A quarter is
 /// added for terms of second order. The linear family has `(d + 4) u` times `d Z²`. In f64 the host's own formula errs as
-<<<<<<< HEAD
-/// much, so that the bound is doubled.
-pub fn kernel_error(form: &KernelForm, largest: f64, precision: Precision) -> f64 {
-    let (u, d) = (precision.unit(), form.dimension as f64);
-=======
 /// much, so that the bound is doubled; and the host rounded the coordinates, before they were moved, in f64.
 pub fn kernel_error<R>(form: &KernelForm, coords: &Coordinates<R>, precision: Precision) -> f64 {
     let (u, d, largest) = (precision.unit(), form.dimension as f64, coords.largest);
     let host = if form.family == KernelFamily::Linear { 0.0 } else { 4.0 * Precision::F64.unit() * coords.unmoved * d.sqrt() };
->>>>>>> gpudev
     let relative = match form.family {
         KernelFamily::Linear => (d + 4.0) * d * largest * largest,
         _ => 2.5 * largest * d.sqrt() + d + 36.0,
     };
     let sides = if precision == Precision::F64 { 2.0 } else { 1.0 };
-<<<<<<< HEAD
-    sides * (u * (relative * form.scale.abs() + 2.0 * form.offset.abs()) + 1e4 * precision.tiny() * (1.0 + form.scale.abs()))
-=======
     let tiny = 1e4 * precision.tiny() * (1.0 + form.scale.abs());
     host * form.scale.abs() + sides * (u * (relative * form.scale.abs() + 2.0 * form.offset.abs()) + tiny)
->>>>>>> gpudev
 }
 
 /// Angles beyond this lose digits in the reduction of the passes: the number of quarter turns no longer fits 20 bits.

@@ -148,17 +148,6 @@ impl<R: Real> TwinTables<R> {
             let coords = coordinates::<R>(form, self.extent);
             self.columns = Columns::Kernel { own: false };
             self.kernels = vec![KernelNumbers::of(form)];
-<<<<<<< HEAD
-            self.kernel_error = kernel_error(form, coords.largest, R::PRECISION);
-            self.source = Arc::new(coords.values);
-        } else if has_f64 {
-            let coords = coordinates::<f64>(form, self.extent);
-            self.kernel_error = kernel_error(form, coords.largest, Precision::F64);
-            self.source = Arc::new(gram::<f64, R>(kernel_of(form), &coords.values, self.extent, &slots));
-        } else {
-            let coords = coordinates::<f32>(form, self.extent);
-            self.kernel_error = kernel_error(form, coords.largest, Precision::F32);
-=======
             self.kernel_error = kernel_error(form, &coords, R::PRECISION);
             self.source = Arc::new(coords.values);
         } else if has_f64 {
@@ -168,7 +157,6 @@ impl<R: Real> TwinTables<R> {
         } else {
             let coords = coordinates::<f32>(form, self.extent);
             self.kernel_error = kernel_error(form, &coords, Precision::F32);
->>>>>>> gpudev
             self.source = Arc::new(gram::<f32, R>(kernel_of(form), &coords.values, self.extent, &slots));
         }
     }
@@ -201,11 +189,7 @@ pub(super) fn own_points<R: Real>(gram: &dyn GramSource, extent: Extent) -> Resu
     let coords = coordinates::<R>(&form, extent);
     Ok(OwnPoints {
         kernel: KernelNumbers::of(&form),
-<<<<<<< HEAD
-        error: kernel_error(&form, coords.largest, R::PRECISION),
-=======
         error: kernel_error(&form, &coords, R::PRECISION),
->>>>>>> gpudev
         coords: coords.values,
         base: Base::of_gram(gram).rounded(extent),
     })

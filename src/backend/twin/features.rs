@@ -13,13 +13,8 @@ pub fn features<Out: Real>(form: &FourierForm, extent: Extent) -> Vec<Out> {
     for (i, (&amplitude, w)) in form.amplitudes.iter().zip(form.frequencies.chunks_exact(d)).enumerate() {
         for x in 0..extent.n_points {
             let mut t = 0.0;
-<<<<<<< HEAD
-            for axis in 0..d {
-                t += w[axis] * form.points[x * d + axis];
-=======
             for (w, coordinate) in w.iter().zip(&form.points[x * d..]) {
                 t += w * coordinate;
->>>>>>> gpudev
             }
             let (cos, sin) = turned(t).cos_sin();
             table[i * extent.stride + x] = Out::of(amplitude * cos);
