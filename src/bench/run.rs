@@ -104,6 +104,7 @@ struct Group {
     /// `rounds x trials`.
     actions: Vec<u32>,
     n_candidates: Vec<u32>,
+    n_ties: u64,
     split: Split,
     /// Updates run on all threads: there are fewer batches than threads.
     spread_out: bool,
@@ -121,6 +122,7 @@ impl Group {
             points: vec![0; n],
             actions: Vec::with_capacity(n * setup.job.rounds),
             n_candidates: Vec::with_capacity(n * setup.job.rounds),
+            n_ties: 0,
             split: Split::default(),
             spread_out,
         })
@@ -140,6 +142,11 @@ impl Group {
         let screened = Instant::now();
         for ((point, request), answer) in self.points.iter_mut().zip(&requests).zip(&self.answers) {
             *point = decide(answer, request.model, width, &mut self.scratch)?;
+            // More than one candidate: the decision has left their exact scores in `scratch`.
+            if 1 < answer.points.len() {
+                let plain = self.scratch.iter().copied().reduce(|best, next| if best.1 < next.1 { next } else { best });
+                self.n_ties += u64::from(plain.is_some_and(|(first_best, _)| first_best as usize != *point));
+            }
         }
         drop(requests);
         self.split.screen += (screened - started).as_secs_f64();
@@ -280,6 +287,7 @@ pub fn measure(
         split: played.split,
         candidates_median,
         candidates_p99,
+        n_ties: played.n_ties,
         counters: played.counters,
         regret: Regret::of(job, &instance.f, &played.actions),
         actions_crc: checksum(&played.actions),
@@ -294,6 +302,7 @@ struct Played {
     /// `rounds x trials`.
     actions: Vec<u32>,
     n_candidates: Vec<u32>,
+    n_ties: u64,
     counters: Counters,
     split: Split,
 }
@@ -308,6 +317,7 @@ impl Played {
                 played.actions[round * trials + group.first..][..n].copy_from_slice(points);
             }
             played.n_candidates.extend(group.n_candidates);
+            played.n_ties += group.n_ties;
             played.counters.add(&group.screen.counters());
             played.split.add(&group.split);
         }

@@ -86,6 +86,7 @@ fn rows(block: &[Measured]) -> Vec<Row> {
         row("  (the first screen)", &|m| share(m.split.first_screen, m)),
         row("  decisions", &|m| share(m.split.decide, m)),
         row("candidates a round: median, p99", &|m| format!("{}, {}", m.candidates_median, m.candidates_p99)),
+        row("rounds decided by the tie rule", &|m| m.n_ties.to_string()),
         row("scans in f64", &|m| m.counters.scans.to_string()),
         row("screens rebuilt", &|m| m.counters.rebuilds.to_string()),
         row("band violations", &|m| m.counters.violations.to_string()),

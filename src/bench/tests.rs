@@ -15,7 +15,7 @@ fn job(workload: Workload) -> Job {
 }
 
 fn cpu(band: Band) -> Machine {
-    let backend = Box::new(Cpu::with_band(band));
+    let backend = std::sync::Arc::new(Cpu::with_band(band));
     Machine { backend, device: "here".to_owned(), dtype: "float64", software_adapter: false, ceilings: None }
 }
 
