@@ -1,12 +1,18 @@
 //! The backend, its prepared bases and its screens.
 
 use super::factor::{FactorScreen, Table32};
-use super::trial::{TrialScreen, whole};
+use super::trial::{BLOCK, TrialScreen, whole};
 use crate::backend::scale::Scale;
 use crate::backend::{Backend, Band, Counters, Domain, Screen};
 use crate::error::Error;
 use crate::score::{Basis, Candidates, Change, GramSource, TrialScore};
 use std::sync::{Arc, OnceLock};
+
+/// Most trials in lockstep over a table.
+const MOST_IN_BATCH: usize = 8;
+
+/// Most bytes of a batch's arrays.
+const MOST_BYTES: usize = 1 << 28;
 
 /// The CPU backend.
 #[derive(Debug, Clone)]
@@ -78,9 +84,13 @@ struct CpuDomain(Arc<Shared>);
 
 impl Domain for CpuDomain {
     fn batch(&self, _rounds: u64) -> usize {
-        // A trial's arrays (mean, spread², p, score: 32 bytes a point) should stay in a second-level cache of 1 MiB with
-        // its state; lockstep buys nothing beyond that, as trials share no arithmetic here.
-        (1usize << 19).checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, 8)
+        match &self.0.basis {
+            // Rows of several trials share what they read of a table.
+            Basis::Table(_) => MOST_BYTES.checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH),
+            // A trial's arrays (mean, spread², p, score: 32 bytes a point) should stay in a second-level cache of 1 MiB with
+            // its state; lockstep buys nothing beyond that, as trials share no arithmetic here.
+            Basis::Gram(_) | Basis::Own(_) => (1usize << 19).checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, 8),
+        }
     }
 
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
@@ -145,6 +155,41 @@ impl CpuScreen {
         }
     }
 
+    /// Projects the new rows of all trials over a table, block by block of points: what a block reads of the table stays in
+    /// cache for all trials.
+    fn project_all(&mut self, trials: &[TrialScore<'_>]) {
+        let shared = Arc::clone(&self.shared);
+        if !matches!(shared.basis, Basis::Table(_)) {
+            return;
+        }
+        let n = shared.basis.n_points();
+        let mut rows: Vec<(usize, &[f64])> = Vec::with_capacity(trials.len());
+        for request in trials {
+            if let Change::Row { row, repeated, .. } = request.change {
+                let trial = self.trials[request.trial].get_or_insert_with(|| TrialScreen::new(n));
+                if !(repeated && trial.has_row()) {
+                    rows.push((request.trial, row));
+                }
+            }
+        }
+        if rows.is_empty() {
+            return;
+        }
+        let columns: Vec<&[f64]> = shared.columns().chunks_exact(n.max(1)).collect();
+        for first in (0..n).step_by(BLOCK) {
+            for &(trial, row) in &rows {
+                if let Some(trial) = &mut self.trials[trial] {
+                    trial.project_block(row, &columns, first);
+                }
+            }
+        }
+        for (trial, row) in rows {
+            if let Some(trial) = &mut self.trials[trial] {
+                trial.projected(row, |i| shared.scale.largest[i]);
+            }
+        }
+    }
+
     /// A model that changed by a row at most, or starts.
     fn follow(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
         let scale = self.scale(request);
@@ -158,17 +203,12 @@ impl CpuScreen {
             Change::Row { row, scale: along, mean_step, repeated, rebuilt } => {
                 start_anew = rebuilt;
                 // Projected even where the screen starts anew: the next observation may repeat the row.
-                if !(repeated && trial.has_row()) {
-                    match gram_of(&shared.basis, request) {
-                        None => {
-                            let (n, columns) = (shared.basis.n_points(), shared.columns());
-                            trial.project(row, |i| &columns[i * n..(i + 1) * n], |i| scale.largest[i]);
-                        }
-                        Some(gram) => {
-                            let points = request.model.basis_points();
-                            trial.project_gram(gram, points, row, request.model.prior_variance_bound());
-                        }
-                    }
+                // Rows over a table have been projected already.
+                if let Some(gram) = gram_of(&shared.basis, request)
+                    && !(repeated && trial.has_row())
+                {
+                    let points = request.model.basis_points();
+                    trial.project_gram(gram, points, row, request.model.prior_variance_bound());
                 }
                 if observations == 1 && !trial.is_fresh() {
                     trial.start_from_prior(&scale);
@@ -197,6 +237,7 @@ impl Screen for CpuScreen {
     }
 
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
+        self.project_all(trials);
         for (request, answer) in trials.iter().zip(out) {
             match request.change {
                 Change::Factor => self.new_factor(request, answer),

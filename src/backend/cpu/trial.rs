@@ -6,7 +6,7 @@ use crate::backend::{Band, Counters};
 use crate::score::{Candidates, GramSource, Moments, ScoreModel, TIE_TOLERANCE, TrialScore};
 
 /// Points in a block: what a block touches stays in the first-level cache.
-const BLOCK: usize = 512;
+pub const BLOCK: usize = 512;
 
 /// Error of spread² (as a share of the prior variance) beyond which a screen is rebuilt.
 pub const REFRESH_SHARE: f64 = 1e-9;
@@ -151,11 +151,20 @@ impl TrialScreen {
     /// `p = row · h`: `column(i)` is basis function `i` at all points, `largest(i)` a bound on its magnitude.
     pub fn project<'c>(&mut self, row: &[f64], column: impl Fn(usize) -> &'c [f64], largest: impl Fn(usize) -> f64) {
         let columns: Vec<&[f64]> = (0..row.len()).map(column).collect();
-        let n = self.p.len();
-        for first in (0..n).step_by(BLOCK) {
-            let end = (first + BLOCK).min(n);
-            weighted_sum(row, &columns, first, &mut self.p[first..end]);
+        for first in (0..self.p.len()).step_by(BLOCK) {
+            self.project_block(row, &columns, first);
         }
+        self.projected(row, largest);
+    }
+
+    /// The block of [`TrialScreen::project`] that starts at this point; the caller does all of them, then says so.
+    pub fn project_block(&mut self, row: &[f64], columns: &[&[f64]], first: usize) {
+        let end = (first + BLOCK).min(self.p.len());
+        weighted_sum(row, columns, first, &mut self.p[first..end]);
+    }
+
+    /// All blocks of a row have been projected.
+    pub fn projected(&mut self, row: &[f64], largest: impl Fn(usize) -> f64) {
         let magnitude: f64 = row.iter().enumerate().map(|(i, r)| r.abs() * largest(i)).sum();
         self.p_error = 4.0 * (row.len() as f64 + 8.0) * U * magnitude;
         self.p_max = largest_magnitude(&self.p);
