@@ -7,6 +7,8 @@
 mod contract;
 mod cpu;
 pub mod device;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod twin;
 
 pub use contract::{Backend, Band, Counters, Domain, Screen};
