@@ -28,7 +28,8 @@ mod gpu {
 
     const BOTH: &[(&str, &str)] = &[("f32", "f32"), ("f64", "f64")];
 
-    const SHADERS: [Shader; 7] = [
+    const SHADERS: [Shader; 8] = [
+        Shader { name: "arithmetic", pieces: &["common", "arithmetic"], types: BOTH },
         Shader { name: "gram", pieces: &["common", "gram"], types: &[("f32", "f32"), ("f64", "f32"), ("f64", "f64")] },
         Shader { name: "features", pieces: &["common", "features"], types: &[("f64", "f32")] },
         Shader { name: "project", pieces: &["common", "project"], types: BOTH },
@@ -83,8 +84,8 @@ mod gpu {
         Ok((module, info))
     }
 
-    /// The entries of a shader as Rust.
-    fn entries(module: &Module, info: &ModuleInfo) -> Result<String, String> {
+    /// The entries of a shader as Rust; adds their workgroups.
+    fn entries(module: &Module, info: &ModuleInfo, workgroups: &mut String) -> Result<String, String> {
         let mut text = String::new();
         for (at, entry) in module.entry_points.iter().enumerate() {
             let mut bindings = String::new();
@@ -93,6 +94,9 @@ mod gpu {
                     continue;
                 }
                 let Some(binding) = variable.binding else { continue };
+                if binding.group != 0 {
+                    return Err(format!("entry {} binds outside of group 0", entry.name));
+                }
                 let access = match variable.space {
                     AddressSpace::Uniform => "Uniform",
                     AddressSpace::Storage { access } if access.contains(StorageAccess::STORE) => "ReadWrite",
@@ -100,19 +104,12 @@ mod gpu {
                     _ => return Err(format!("entry {} binds what is no buffer", entry.name)),
                 };
                 let name = variable.name.as_deref().unwrap_or("");
-                write!(
-                    bindings,
-                    "Binding {{ name: {name:?}, group: {}, binding: {}, access: Access::{access} }}, ",
-                    binding.group, binding.binding
-                )
-                .map_err(|error| error.to_string())?;
+                write!(bindings, "Binding {{ name: {name:?}, number: {}, access: Access::{access} }}, ", binding.binding)
+                    .map_err(|error| error.to_string())?;
             }
-            writeln!(
-                text,
-                "        Entry {{ name: {:?}, workgroup: {:?}, bindings: &[{bindings}] }},",
-                entry.name, entry.workgroup_size
-            )
-            .map_err(|error| error.to_string())?;
+            writeln!(text, "        Entry {{ name: {:?}, bindings: &[{bindings}] }},", entry.name)
+                .map_err(|error| error.to_string())?;
+            writeln!(workgroups, "    ({:?}, {:?}),", entry.name, entry.workgroup_size).map_err(|error| error.to_string())?;
         }
         Ok(text)
     }
@@ -139,12 +136,14 @@ mod gpu {
     pub fn run() -> Result<(), String> {
         println!("cargo::rerun-if-changed=shaders");
         let mut shaders = String::from("/// Every shader in every type.\npub const SHADERS: &[Shader] = &[\n");
-        let mut layouts = String::from("/// Structs that the host fills.\npub const STRUCTS: &[Struct] = &[\n");
+        let mut workgroups =
+            String::from("/// Entries and their workgroups.\n#[cfg(test)]\npub const WORKGROUPS: &[(&str, [u32; 3])] = &[\n");
+        let mut layouts = String::from("/// Structs that the host fills.\n#[cfg(test)]\npub const STRUCTS: &[Struct] = &[\n");
         for shader in &SHADERS {
             for (real, out) in shader.types {
                 let text = Text::of(shader, real, out)?;
                 let (module, info) = checked(&text, &format!("computing in {real}, writing {out}"))?;
-                let entries = entries(&module, &info)?;
+                let entries = entries(&module, &info, &mut workgroups)?;
                 writeln!(
                     shaders,
                     "    Shader {{ name: {:?}, real: {real:?}, out: {out:?}, text: {:?}, entries: &[\n{entries}    ] }},",
@@ -158,7 +157,7 @@ mod gpu {
         }
         let folder = env::var("OUT_DIR").map_err(|error| error.to_string())?;
         let path = Path::new(&folder).join("shaders.rs");
-        fs::write(&path, format!("{shaders}];\n\n{layouts}];\n"))
+        fs::write(&path, format!("{shaders}];\n\n{workgroups}];\n\n{layouts}];\n"))
             .map_err(|error| format!("cannot write {}: {error}", path.display()))
     }
 }

@@ -9,6 +9,8 @@ mod contract;
 mod cpu;
 pub mod device;
 mod fallback;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 mod lane;
 mod scale;
 pub mod twin;

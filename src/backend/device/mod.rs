@@ -2,8 +2,8 @@
 //! the passes of a round. Implemented by loops on the CPU (`twin`) and by compute shaders (`gpu`), from one set of
 //! buffers and passes.
 //!
-//! What both need on the host stands here: the numbers of a type ([`real`]), tables and kernels as the passes read them
-//! ([`tables`]), a round's parameters packed into buffers ([`pack`]), the answers read out of them ([`answer`]).
+//! What both need on the host stands here: the numbers of a type (`real`), tables and kernels as the passes read them
+//! (`tables`), a round's parameters packed into buffers (`pack`), the answers read out of them (`answer`).
 
 pub(in crate::backend) mod answer;
 mod contract;

@@ -22,6 +22,8 @@ pub(in crate::backend) mod cases_tests;
 mod fault_tests;
 #[cfg(test)]
 mod math_tests;
+#[cfg(all(test, feature = "gpu"))]
+pub(in crate::backend) mod played_planes_tests;
 #[cfg(test)]
 pub(in crate::backend) mod referee_tests;
 #[cfg(test)]

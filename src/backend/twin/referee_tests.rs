@@ -139,6 +139,21 @@ impl<'a> Referee<'a> {
         Ok(())
     }
 
+    /// What is wrong between the planes of two devices, if anything.
+    #[cfg(feature = "gpu")]
+    pub fn check_apart(&self, lane: usize, left: &[Vec<f64>; 4], right: &[Vec<f64>; 4]) -> Result<(), String> {
+        let known = &self.lanes[lane];
+        for (plane, known) in [&known.p, &known.mean, &known.variance, &known.anchor].into_iter().enumerate() {
+            for (x, known) in known.iter().enumerate() {
+                let (a, b) = (left[plane][x], right[plane][x]);
+                if known.error < (a - b).abs() {
+                    return Err(format!("lane {lane}, plane {plane} of point {x}: {a} and {b}, {known:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What is wrong with an answer, if anything.
     pub fn check_answer(&self, work: &OwnedWork, answer: &Answer) -> Result<(), String> {
         let all: Vec<u32> = (0..self.basis.n_points() as u32).collect();
