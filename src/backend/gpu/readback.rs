@@ -3,11 +3,14 @@
 use super::device::Shared;
 use crate::backend::device::tables::device_error;
 use crate::error::Error;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How long a submission may take before the device counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Between two looks for a mapping that another thread is about to report.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// What has gone wrong on a device outside of any call that could say so.
 #[derive(Debug, Default)]
@@ -55,7 +58,7 @@ pub fn guarded<T>(shared: &Shared, doing: &str, calls: impl FnOnce(&wgpu::Device
 }
 
 /// How a scheduled mapping went, once it has.
-type Mapping = Arc<Mutex<Option<Result<(), String>>>>;
+type Mapping = Arc<(Mutex<Option<Result<(), String>>>, Condvar)>;
 
 /// A buffer that answers are copied to.
 #[derive(Debug)]
@@ -99,13 +102,32 @@ impl Staging {
         let mapping = Mapping::default();
         let outcome = Arc::clone(&mapping);
         encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Read, 0..at, move |result| {
-            *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.map_err(|error| error.to_string()));
+            *outcome.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.map_err(|error| error.to_string()));
+            outcome.1.notify_all();
         });
         Pending { buffer: self.buffer.clone(), bytes: at, mapping }
     }
 }
 
 impl Pending {
+    /// How the mapping went. Another thread that polls the device may have taken the callback and be about to run it: then
+    /// it comes in a moment.
+    fn mapped(&self, shared: &Shared) -> Option<Result<(), String>> {
+        let (outcome, told) = &*self.mapping;
+        let until = Instant::now() + PATIENCE;
+        let mut guard = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        while guard.is_none() && Instant::now() < until {
+            guard = told.wait_timeout(guard, MOMENT).unwrap_or_else(PoisonError::into_inner).0;
+            if guard.is_none() {
+                drop(guard);
+                // What is wrong shows in the mapping or in the device's health.
+                drop(shared.device.poll(wgpu::PollType::Poll));
+                guard = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+        guard.take()
+    }
+
     /// Waits for the submission and takes the bytes out.
     ///
     /// # Errors
@@ -123,7 +145,7 @@ impl Pending {
             Err(problem) => shared.health.note(format!("{name} takes no more work: {problem}")),
         }
         shared.health.check()?;
-        match self.mapping.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        match self.mapped(shared) {
             Some(Ok(())) => {}
             Some(Err(problem)) => return Err(device_error(format!("{name} did not give its answers back: {problem}"))),
             None => return Err(device_error(format!("{name} did not give its answers back"))),
