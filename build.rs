@@ -28,8 +28,9 @@ mod gpu {
 
     const BOTH: &[(&str, &str)] = &[("f32", "f32"), ("f64", "f64")];
 
-    const SHADERS: [Shader; 8] = [
+    const SHADERS: [Shader; 9] = [
         Shader { name: "arithmetic", pieces: &["common", "arithmetic"], types: BOTH },
+        Shader { name: "product", pieces: &["common", "product"], types: BOTH },
         Shader { name: "gram", pieces: &["common", "gram"], types: &[("f32", "f32"), ("f64", "f32"), ("f64", "f64")] },
         Shader { name: "features", pieces: &["common", "features"], types: &[("f64", "f32")] },
         Shader { name: "project", pieces: &["common", "project"], types: BOTH },

@@ -6,6 +6,7 @@ mod backends;
 mod bench;
 mod check;
 mod commands;
+mod devices;
 mod list;
 mod progress;
 mod run;

@@ -118,7 +118,7 @@ fn cpu_features() -> Vec<String> {
 }
 
 fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
-    let backend = backends::open(&args.backend)?;
+    let backend = backends::open(&args.backend, None)?.backend;
     let data = args.spec.data();
     let mut pool = rayon::ThreadPoolBuilder::new();
     if let Some(threads) = args.threads {

@@ -117,7 +117,6 @@ impl Gpu {
         &self.shared.facts
     }
 
-    #[cfg(test)]
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

@@ -6,6 +6,7 @@
 
 mod adapters;
 mod buffers;
+mod ceilings;
 mod device;
 mod lanes;
 mod layout;
@@ -22,4 +23,5 @@ mod math_tests;
 mod tests;
 
 pub use adapters::{AdapterFacts, Choice, adapters};
+pub use ceilings::GpuCeilings;
 pub use device::{Gpu, GpuOptions, Replacement};
