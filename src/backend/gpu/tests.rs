@@ -247,6 +247,29 @@ fn a_wrongly_made_table_is_not_used() {
     assert!(matches!(gpu.tables(gram.spec(), Precision::F32), Err(Error::Device { .. })));
 }
 
+/// A number that is none is not scored, whether it stands in a mean or in a variance; the other points are.
+#[test]
+fn what_is_not_a_number_is_not_scored() {
+    let Some(gpu) = device() else { return };
+    let mut draws = Draws(52);
+    let basis = TestBasis::features(&mut draws, 600, 3);
+    for precision in [Precision::F32, Precision::F64].into_iter().filter(|&precision| gpu.computes_in(precision)) {
+        let mut lanes = gpu.tables(basis.spec(), precision).and_then(|tables| tables.lanes(1)).expect("lanes");
+        let mut work = OwnedWork::keep(0);
+        let (mut mean, mut variance) = (vec![0.5; 600], vec![1.0; 600]);
+        for (x, y, bad) in [(0, 1, f64::NAN), (255, 256, f64::INFINITY), (599, 598, f64::NEG_INFINITY)] {
+            (mean[x], variance[y]) = (bad, bad);
+        }
+        work.start = OwnedStart::Upload { mean, variance };
+        let mut answers = Vec::new();
+        lanes.submit(1, &[work.work()]).expect("submit");
+        lanes.collect(&mut answers).expect("collect");
+        assert_eq!(answers[0].scored, 600 - 6, "{precision:?}");
+        assert!(answers[0].best_lower.is_finite() && answers[0].best_upper.is_finite());
+        assert!(answers[0].points.iter().all(|x| ![0, 1, 255, 256, 598, 599].contains(x)));
+    }
+}
+
 /// Two sets of lanes, each with a round in flight, from two threads; answers as if alone.
 #[test]
 fn two_in_flight() {
