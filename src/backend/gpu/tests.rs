@@ -214,7 +214,8 @@ fn a_planted_fault_is_noticed() {
     let faults = [
         (&features, "project", "k < end; k++", "k + 1u < end; k++"),
         (&gram, "project", "k < end; k++", "k + 1u < end; k++"),
-        (&features, "factor", "k <= row && k < work.factor_len", "k <= row && k + 1u < work.factor_len"),
+        (&features, "factor", "if (k < work.factor_len)", "if (k + 1u < work.factor_len)"),
+        (&features, "factor", "end == n", "end > n"),
         (&features, "project", "let x = shape.chunk_first + at;", "let x = shape.chunk_first + at % 512u;"),
         (&features, "update", "if (x < shape.n_points)", "if (x < shape.n_points && group.x < 2u)"),
         (&features, "list", "if (place < work.n_scored)", "if (place + 1u < work.n_scored)"),
