@@ -4,6 +4,7 @@
 //! table). `ARCHITECTURE.md` says what lives where.
 
 pub mod backend;
+pub mod bench;
 pub mod cli;
 pub mod engine;
 pub mod env;

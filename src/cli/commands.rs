@@ -1,6 +1,6 @@
 //! The command line and its one `match` from outcome to exit code.
 
-use super::{check, list, run};
+use super::{bench, check, list, run};
 use crate::engine::Shard;
 use crate::error::{Error, ExitCode};
 use crate::{record, report};
@@ -42,6 +42,8 @@ enum Command {
     },
     /// Read a spec and its data, and say what would be run
     Check(check::CheckArgs),
+    /// Measure the speed of standard jobs, beside what the machine can do
+    Bench(bench::BenchArgs),
     /// List what specs can name: environments, kernels, noises, mechanisms, policies, features
     List {
         /// One kind, or one name, with all its keys
@@ -96,6 +98,7 @@ fn dispatch(command: Command) -> Result<(), Error> {
             Ok(())
         }
         Command::Check(args) => check::check(&args),
+        Command::Bench(args) => bench::bench(&args),
         Command::List { what, json } => list::list(what.as_deref(), json),
         Command::Report { folder } => {
             let outcome = report::write_report(&folder)?;

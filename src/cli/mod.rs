@@ -2,6 +2,8 @@
 //!
 //! Data goes to stdout, everything else to stderr.
 
+mod backends;
+mod bench;
 mod check;
 mod commands;
 mod list;

@@ -40,11 +40,12 @@ fn commands_say_what_is_stored() {
     fs::create_dir_all(folder.path().join("examples")).expect("a folder");
     let example = "examples/ldp-epsilon-sweep.toml";
     fs::copy(root.join(example), folder.path().join(example)).expect("the example");
-    let cases: [(&str, &[&str]); 12] = [
+    let cases: [(&str, &[&str]); 13] = [
         ("no-arguments", &[]),
         ("version", &["--version"]),
         ("help", &["--help"]),
         ("help-run", &["run", "--help"]),
+        ("help-bench", &["bench", "--help"]),
         ("list", &["list"]),
         ("list-policy", &["list", "policy"]),
         ("list-mechanism", &["list", "mechanism"]),

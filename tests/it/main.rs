@@ -1,5 +1,6 @@
 //! Tests of the crate from outside, one file a subject.
 
+mod bench;
 mod commands;
 mod conformance;
 mod contract;
@@ -10,6 +11,7 @@ mod messages;
 mod program;
 mod reference;
 mod report;
+mod roads;
 mod sensors;
 mod support;
 mod tidy;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first, each with the rooms it may import from.
-const ROOMS: [(&str, &[&str]); 16] = [
+const ROOMS: [(&str, &[&str]); 17] = [
     ("error", &[]),
     ("rng", &[]),
     ("score", &[]),
@@ -19,9 +19,10 @@ const ROOMS: [(&str, &[&str]); 16] = [
     ("spec", &["error", "params", "privacy", "env", "policy", "registry"]),
     ("backend", &["error", "score", "linalg"]),
     ("engine", &["error", "rng", "score", "privacy", "env", "policy", "spec", "backend"]),
+    ("bench", &["error", "rng", "params", "score", "linalg", "gp", "backend", "engine"]),
     ("record", &["error", "params"]),
     ("report", &["error", "params", "record"]),
-    ("cli", &["error", "params", "privacy", "env", "registry", "spec", "backend", "engine", "record", "report"]),
+    ("cli", &["error", "params", "privacy", "env", "registry", "spec", "backend", "engine", "bench", "record", "report"]),
 ];
 
 fn root() -> PathBuf {

@@ -1,0 +1,107 @@
+//! The feature form at the sizes of `privateer bench`: posterior update, projection and downdate of a screen, scores and
+//! candidates, exact score of a candidate, whole factor. Seeds are fixed. `cargo bench --bench features`.
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use privateer::backend::{Backend, Cpu, Screen};
+use privateer::bench::{Flags, Instance, Job, Size, Workload};
+use privateer::gp::posterior::{FeaturePosterior, Posterior};
+use privateer::linalg::{cholesky_upper, inverse_of_upper_transposed};
+use privateer::score::{Candidates, ScoreModel, TrialScore};
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One trial after some rounds, and its screen.
+struct Trial {
+    id: String,
+    instance: Instance,
+    posterior: FeaturePosterior,
+    screen: Box<dyn Screen>,
+    answer: [Candidates; 1],
+}
+
+impl Trial {
+    fn new(size: Size) -> Self {
+        let flags = Flags { trials: Some(1), ..Flags::default() };
+        let job = flags.applied(Job::standard(Workload::Incremental, size)).expect("a job");
+        let instance = Instance::draw(&job);
+        let posterior = FeaturePosterior::new(Arc::clone(&instance.table), job.ridge);
+        let screen = Cpu::default().prepare(&posterior.basis()).expect("a CPU screen").open(1);
+        let id = format!("N{}_m{}", job.points, job.features);
+        let mut trial = Self { id, instance, posterior, screen, answer: [Candidates::default()] };
+        for i in 0..20 {
+            trial.observe(37 * i);
+            trial.screen();
+        }
+        trial
+    }
+
+    fn observe(&mut self, point: usize) {
+        let point = point % self.instance.f.len();
+        self.posterior.observe(point, self.instance.f[point]);
+    }
+
+    fn screen(&mut self) {
+        let request = TrialScore::new(0, self.posterior.change(), 2.0, &self.posterior);
+        self.screen.round(&[request], &mut self.answer).expect("a round");
+        self.posterior.screened();
+    }
+}
+
+fn rounds(c: &mut Criterion) {
+    for mut trial in [Size::Small, Size::Large].map(Trial::new) {
+        let mut group = c.benchmark_group("features");
+        let id = |what: &str| BenchmarkId::new(what, &trial.id);
+        let (update, repeat, score, exact) = (id("update"), id("repeat"), id("score_and_candidates"), id("exact"));
+        let new_point = id("update_project_downdate_score");
+        let mut at = 0;
+        group.bench_function(update, |b| {
+            b.iter(|| {
+                at += 41;
+                trial.observe(black_box(at));
+            });
+        });
+        group.bench_function(new_point, |b| {
+            b.iter(|| {
+                at += 41;
+                trial.observe(at);
+                trial.screen();
+            });
+        });
+        // The point of the round before: no projection.
+        group.bench_function(repeat, |b| {
+            b.iter(|| {
+                trial.observe(at);
+                trial.screen();
+            });
+        });
+        group.bench_function(score, |b| b.iter(|| trial.screen()));
+        group.bench_function(exact, |b| b.iter(|| black_box(trial.posterior.exact(black_box(5)))));
+        group.finish();
+    }
+}
+
+fn factor(c: &mut Criterion) {
+    let mut group = c.benchmark_group("factor");
+    for m in [64, 144] {
+        let v: Vec<f64> = (0..m * m).map(|e| if e / m == e % m { 2.0 } else { 1.0 / (1.0 + (e / m + e % m) as f64) }).collect();
+        let (mut upper, mut rows) = (v.clone(), vec![0.0; m * m]);
+        group.bench_function(BenchmarkId::new("cholesky", m), |b| {
+            b.iter(|| {
+                upper.copy_from_slice(&v);
+                cholesky_upper(black_box(&mut upper), m).expect("positive definite");
+            });
+        });
+        group.bench_function(BenchmarkId::new("inverse", m), |b| {
+            b.iter(|| inverse_of_upper_transposed(black_box(&upper), m, 0.1, &mut rows));
+        });
+    }
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(500));
+    targets = rounds, factor
+}
+criterion_main!(benches);

@@ -1,0 +1,33 @@
+//! Speed of the engine's own roads on two standard jobs, beside what the machine can do.
+//!
+//! * `incremental` — GP-UCB over quadrature Fourier features: the posterior's rank-one updates, the backend's screen, the
+//!   engine's decision, as a run does them.
+//! * `fullrank` — the same score with the tree mechanism's noise in the precision matrix: every entry is new every round, so
+//!   each round brings a whole factor.
+//!
+//! Instances are drawn from named streams or read from NumPy arrays, so that other programs can run the same ones and compare
+//! the chosen points by checksum. **Invariant:** nothing here decides; times are measured, never part of an answer.
+
+mod ceiling;
+mod full_rank;
+mod instance;
+mod job;
+mod learner;
+mod memory;
+mod npy;
+mod outcome;
+mod quadrature;
+mod run;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use ceiling::Ceilings;
+pub use instance::Instance;
+pub use job::{Flags, Job, Size, Workload};
+pub use npy::{Floats, floats, integers};
+pub use outcome::{Measured, PEER};
+pub use quadrature::{gauss_hermite, quadrature_fourier};
+pub use run::{Machine, Options, measure};
+pub use table::table;

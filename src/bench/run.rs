@@ -1,0 +1,346 @@
+//! The loop that is timed: lockstep batches as a run makes them, batches in parallel.
+
+use super::ceiling::Ceilings;
+use super::full_rank::FullRank;
+use super::learner::Learner;
+use super::outcome::{Measured, Regret, checksum, median_and_p99};
+use super::{Instance, Job, Workload, memory};
+use crate::backend::{Backend, Counters, Domain, Screen};
+use crate::engine::decide;
+use crate::error::Error;
+use crate::gp::posterior::FeaturePosterior;
+use crate::rng::{Purpose, Streams};
+use crate::score::{Basis, Candidates, TrialScore, lowest_within_tie};
+use rayon::prelude::*;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A backend and what is to be said of it.
+#[derive(Debug)]
+pub struct Machine {
+    /// Who screens.
+    pub backend: Arc<dyn Backend>,
+    /// What it runs on, for people.
+    pub device: String,
+    /// Type that the screen computes in: "float32" or "float64". Decisions are in f64 on all.
+    pub dtype: &'static str,
+    /// A device that is emulated on the CPU: its speed says nothing.
+    pub software_adapter: bool,
+    /// What the device can do at most, where that was measured.
+    pub ceilings: Option<Ceilings>,
+}
+
+/// How it is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Times that the whole loop is run.
+    pub repeat: usize,
+    /// Whether every choice is compared with the best of all points in f64, after the timing.
+    pub verify: bool,
+}
+
+/// Seconds by part, summed over threads.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Split {
+    /// Posterior updates (with the tree's noise and the factor for `fullrank`).
+    pub update: f64,
+    /// Screens: from the change to the candidates.
+    pub screen: f64,
+    /// Decisions among the candidates.
+    pub decide: f64,
+    /// The part of `screen` that the first round took: most screens start there.
+    pub first_screen: f64,
+}
+
+impl Split {
+    fn add(&mut self, other: &Self) {
+        self.update += other.update;
+        self.screen += other.screen;
+        self.decide += other.decide;
+        self.first_screen += other.first_screen;
+    }
+}
+
+/// Everything that a trial needs and shares.
+struct Setup<'a> {
+    job: &'a Job,
+    instance: &'a Instance,
+    prior_bound: f64,
+    streams: Streams,
+}
+
+impl Setup<'_> {
+    /// A trial that has made its first observation.
+    fn learner(&self, trial: usize) -> Result<Box<dyn Learner>, Error> {
+        let (job, table) = (self.job, Arc::clone(&self.instance.table));
+        let mut learner: Box<dyn Learner> = match job.workload {
+            Workload::Incremental => Box::new(FeaturePosterior::with_prior_bound(table, self.prior_bound, job.ridge)),
+            Workload::FullRank => {
+                let stream = self.streams.of(trial as u64, Purpose::Mechanism("tree"));
+                Box::new(FullRank::new(table, self.prior_bound, job.ridge, job.node_std, job.rounds, stream)?)
+            }
+        };
+        let start = self.instance.start[trial];
+        learner.observe(start, self.reward(start, 0, trial))?;
+        Ok(learner)
+    }
+
+    /// The reward of round 1, 2, …; round 0 is the observation before them.
+    fn reward(&self, point: usize, round: usize, trial: usize) -> f64 {
+        self.instance.f[point] + self.instance.noise[round * self.job.trials + trial]
+    }
+}
+
+/// Trials that share a screen.
+struct Group {
+    /// Number of the first trial.
+    first: usize,
+    screen: Box<dyn Screen>,
+    learners: Vec<Box<dyn Learner>>,
+    answers: Vec<Candidates>,
+    scratch: Vec<(u32, f64)>,
+    /// Points of the round.
+    points: Vec<usize>,
+    /// `rounds x trials`.
+    actions: Vec<u32>,
+    n_candidates: Vec<u32>,
+    n_ties: u64,
+    split: Split,
+    /// Updates run on all threads: there are fewer batches than threads.
+    spread_out: bool,
+}
+
+impl Group {
+    fn open(setup: &Setup<'_>, domain: &dyn Domain, first: usize, end: usize, spread_out: bool) -> Result<Self, Error> {
+        let n = end - first;
+        Ok(Self {
+            first,
+            screen: domain.open(n),
+            learners: (first..end).map(|trial| setup.learner(trial)).collect::<Result<_, Error>>()?,
+            answers: vec![Candidates::default(); n],
+            scratch: Vec::new(),
+            points: vec![0; n],
+            actions: Vec::with_capacity(n * setup.job.rounds),
+            n_candidates: Vec::with_capacity(n * setup.job.rounds),
+            n_ties: 0,
+            split: Split::default(),
+            spread_out,
+        })
+    }
+
+    fn begin(&mut self, width: f64) -> Result<(), Error> {
+        let started = Instant::now();
+        self.screen.begin(&requests(&self.learners, width))?;
+        self.split.screen += started.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn finish(&mut self, width: f64) -> Result<(), Error> {
+        let started = Instant::now();
+        let requests = requests(&self.learners, width);
+        self.screen.finish(&requests, &mut self.answers)?;
+        let screened = Instant::now();
+        for ((point, request), answer) in self.points.iter_mut().zip(&requests).zip(&self.answers) {
+            *point = decide(answer, request.model, width, &mut self.scratch)?;
+            // More than one candidate: the decision has left their exact scores in `scratch`.
+            if 1 < answer.points.len() {
+                let plain = self.scratch.iter().copied().reduce(|best, next| if best.1 < next.1 { next } else { best });
+                self.n_ties += u64::from(plain.is_some_and(|(first_best, _)| first_best as usize != *point));
+            }
+        }
+        drop(requests);
+        self.split.screen += (screened - started).as_secs_f64();
+        self.split.decide += screened.elapsed().as_secs_f64();
+        self.learners.iter_mut().for_each(|learner| learner.screened());
+        self.actions.extend(self.points.iter().map(|&point| point as u32));
+        self.n_candidates.extend(self.answers.iter().map(|answer| answer.points.len() as u32));
+        Ok(())
+    }
+
+    fn update(&mut self, setup: &Setup<'_>, round: usize) -> Result<(), Error> {
+        let started = Instant::now();
+        let first = self.first;
+        let observe = |(i, (learner, &point)): (usize, (&mut Box<dyn Learner>, &usize))| {
+            learner.observe(point, setup.reward(point, round, first + i))
+        };
+        if self.spread_out {
+            self.learners.par_iter_mut().zip(&self.points).enumerate().with_max_len(1).try_for_each(observe)?;
+        } else {
+            self.learners.iter_mut().zip(&self.points).enumerate().try_for_each(observe)?;
+        }
+        self.split.update += started.elapsed().as_secs_f64();
+        Ok(())
+    }
+}
+
+fn requests(learners: &[Box<dyn Learner>], width: f64) -> Vec<TrialScore<'_>> {
+    let numbered = learners.iter().enumerate();
+    numbered.map(|(i, learner)| TrialScore::new(i, learner.change(), width, learner.model())).collect()
+}
+
+/// Groups of one batch, all rounds: while one group is screened, the trials of another are updated.
+fn batch(setup: &Setup<'_>, groups: &mut [Group]) -> Result<(), Error> {
+    let (width, rounds) = (setup.job.width, setup.job.rounds);
+    for group in groups.iter_mut() {
+        group.begin(width)?;
+    }
+    for round in 1..=rounds {
+        for group in groups.iter_mut() {
+            group.finish(width)?;
+            if round == 1 {
+                group.split.first_screen = group.split.screen;
+            }
+            group.update(setup, round)?;
+            if round < rounds {
+                group.begin(width)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The batches of all trials, their screens open and their first observations made.
+fn batches(setup: &Setup<'_>, domain: &dyn Domain) -> Result<Vec<Vec<Group>>, Error> {
+    let (trials, threads) = (setup.job.trials, rayon::current_num_threads());
+    // A device takes whole batches; on the CPU they are cut finer where threads would be idle.
+    let in_flight = domain.in_flight().max(1);
+    let wanted = domain.batch(setup.job.rounds as u64);
+    let size = if in_flight == 1 { wanted.min(trials.div_ceil(threads)) } else { wanted }.clamp(1, trials);
+    let spread_out = setup.job.workload == Workload::FullRank && trials.div_ceil(size) < threads;
+    let part = size.div_ceil(in_flight);
+    (0..trials)
+        .step_by(size)
+        .map(|first| {
+            let end = (first + size).min(trials);
+            let open = |first: usize| Group::open(setup, domain, first, (first + part).min(end), spread_out);
+            (first..end).step_by(part).map(open).collect()
+        })
+        .collect()
+}
+
+/// Runs a job and measures it, on the threads of `pool`.
+///
+/// Not timed: table, screens and the observation before the first round. Timed: everything else, the first screen included.
+///
+/// # Errors
+/// Whatever a screen, a model or a decision refuses; [`Error::CheckSaidNo`] if two repetitions choose differently.
+pub fn measure(
+    job: &Job,
+    instance: &Instance,
+    machine: &Machine,
+    pool: &rayon::ThreadPool,
+    options: Options,
+) -> Result<Measured, Error> {
+    let begun = Instant::now();
+    let peak_known = memory::forget_peak();
+    let prior_bound = FeaturePosterior::prior_bound(&instance.table);
+    let setup = Setup { job, instance, prior_bound, streams: Streams::new(job.seed, "bench") };
+    let domain = pool.install(|| machine.backend.prepare(&Basis::Table(Arc::clone(&instance.table))))?;
+    let (mut seconds, mut cpu_seconds) = (Vec::new(), Vec::new());
+    let mut setup_seconds = 0.0;
+    let mut last: Option<Played> = None;
+    for repeat in 0..options.repeat {
+        let mut batches = pool.install(|| batches(&setup, domain.as_ref()))?;
+        if repeat == 0 {
+            setup_seconds = begun.elapsed().as_secs_f64();
+        }
+        let (started, cpu) = (Instant::now(), memory::cpu_seconds());
+        pool.install(|| batches.par_iter_mut().with_max_len(1).try_for_each(|groups| batch(&setup, groups)))?;
+        let took = started.elapsed().as_secs_f64();
+        cpu_seconds.extend(memory::cpu_seconds().zip(cpu).map(|(after, before)| after - before));
+        let is_best = seconds.iter().all(|&other| took < other);
+        seconds.push(took);
+        let played = Played::of(&setup, batches.into_iter().flatten());
+        if let Some(last) = last.as_mut() {
+            if last.actions != played.actions {
+                return Err(Error::CheckSaidNo(format!(
+                    "{} on {}: repetition {} chose other points than the first",
+                    job.workload.name(),
+                    machine.backend.name(),
+                    repeat + 1
+                )));
+            }
+            if is_best {
+                *last = played;
+            }
+        } else {
+            last = Some(played);
+        }
+    }
+    let peak_bytes = if peak_known { memory::peak_bytes() } else { None };
+    let played = last.unwrap_or_default();
+    let wrong = if options.verify { Some(pool.install(|| verify(&setup, &played.actions))?) } else { None };
+    let (candidates_median, candidates_p99) = median_and_p99(played.n_candidates);
+    Ok(Measured {
+        job: *job,
+        origin: instance.origin.clone(),
+        kernel_error: instance.table.kernel_error,
+        backend: machine.backend.name().to_owned(),
+        device: machine.device.clone(),
+        dtype: machine.dtype,
+        software_adapter: machine.software_adapter,
+        ceilings: machine.ceilings.clone(),
+        threads: pool.current_num_threads(),
+        setup_seconds,
+        seconds,
+        cpu_seconds,
+        split: played.split,
+        candidates_median,
+        candidates_p99,
+        n_ties: played.n_ties,
+        counters: played.counters,
+        regret: Regret::of(job, &instance.f, &played.actions),
+        actions_crc: checksum(&played.actions),
+        wrong,
+        peak_bytes,
+    })
+}
+
+/// What one repetition leaves.
+#[derive(Default)]
+struct Played {
+    /// `rounds x trials`.
+    actions: Vec<u32>,
+    n_candidates: Vec<u32>,
+    n_ties: u64,
+    counters: Counters,
+    split: Split,
+}
+
+impl Played {
+    fn of(setup: &Setup<'_>, groups: impl Iterator<Item = Group>) -> Self {
+        let trials = setup.job.trials;
+        let mut played = Self { actions: vec![0; setup.job.rounds * trials], ..Self::default() };
+        for group in groups {
+            let n = group.learners.len();
+            for (round, points) in group.actions.chunks_exact(n).enumerate() {
+                played.actions[round * trials + group.first..][..n].copy_from_slice(points);
+            }
+            played.n_candidates.extend(group.n_candidates);
+            played.n_ties += group.n_ties;
+            played.counters.add(&group.screen.counters());
+            played.split.add(&group.split);
+        }
+        played
+    }
+}
+
+/// Plays the same actions again and counts those that are not the lowest-placed best of all points in f64.
+fn verify(setup: &Setup<'_>, actions: &[u32]) -> Result<u64, Error> {
+    let (trials, n) = (setup.job.trials, setup.job.points);
+    let wrong_of = |trial: usize| -> Result<u64, Error> {
+        let mut learner = setup.learner(trial)?;
+        let mut scores = Vec::with_capacity(n);
+        let mut wrong = 0;
+        for (i, played) in actions.iter().skip(trial).step_by(trials).enumerate() {
+            let point = *played as usize;
+            scores.clear();
+            let model = learner.model();
+            scores.extend((0..n).map(|point| (point, model.exact(point).upper(setup.job.width))));
+            wrong += u64::from(lowest_within_tie(&scores) != Some(point));
+            learner.observe(point, setup.reward(point, i + 1, trial))?;
+        }
+        Ok(wrong)
+    };
+    (0..trials).into_par_iter().with_max_len(1).map(wrong_of).try_reduce(|| 0, |a, b| Ok(a + b))
+}

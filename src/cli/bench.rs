@@ -1,0 +1,208 @@
+//! `privateer bench`: speed of the standard jobs.
+
+use super::backends;
+use super::commands::{note, say};
+use super::run::MOST_THREADS;
+use crate::bench::{self, Ceilings, Flags, Instance, Job, Machine, Measured, Options, Size, Workload};
+use crate::error::{Diagnostic, Error};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `privateer bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// What to run: incremental (rank-one updates), fullrank (a new precision matrix every round) [default: both]
+    #[arg(value_name = "WORKLOAD")]
+    workloads: Vec<Workload>,
+    /// Who scores
+    #[arg(long, value_name = "BACKEND", default_value = "both", value_parser = ["cpu", "gpu", "both"])]
+    backend: String,
+    /// One JSON line for each result instead of the table
+    #[arg(long)]
+    json: bool,
+    /// 1024 points, 64 features, 500 rounds; or 10000, 144, 100; 32 trials [default: both, or small where a size is given]
+    #[arg(long, value_name = "small|large")]
+    size: Option<Size>,
+    /// Read x, Phi, f, noise, start (.npy) and instance.json instead of drawing an instance
+    #[arg(long, value_name = "DIR")]
+    instance: Option<PathBuf>,
+    /// Points of the domain
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    points: Option<usize>,
+    /// Features, the square of an even number
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    features: Option<usize>,
+    /// Trials side by side
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    trials: Option<usize>,
+    /// Rounds
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    rounds: Option<usize>,
+    /// Seed of the instance and of the tree's noise
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Length-scale of the squared exponential kernel [default: 0.5]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    lengthscale: Option<f64>,
+    /// Regularizer [default: 0.01]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    ridge: Option<f64>,
+    /// What multiplies the spread [default: 2]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    width: Option<f64>,
+    /// Standard deviation of the observation noise [default: 0.1]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    noise: Option<f64>,
+    /// Standard deviation of the tree's nodes (fullrank) [default: 0.05]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    node_std: Option<f64>,
+    /// Times that each job is run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    repeat: usize,
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Afterwards, compare every choice with the best of all points in f64 (as much work again, or more)
+    #[arg(long)]
+    verify: bool,
+}
+
+impl BenchArgs {
+    fn flags(&self) -> Flags {
+        Flags {
+            points: self.points,
+            features: self.features,
+            trials: self.trials,
+            rounds: self.rounds,
+            seed: self.seed,
+            lengthscale: self.lengthscale,
+            ridge: self.ridge,
+            width: self.width,
+            noise: self.noise,
+            node_std: self.node_std,
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        for (flag, value, most) in [("repeat", Some(self.repeat), MOST_REPEATS), ("threads", self.threads, MOST_THREADS)] {
+            if let Some(value) = value.filter(|value| !(1..=most).contains(value)) {
+                let diagnostic = Diagnostic::new(format!("`--{flag} {value}` cannot be run"));
+                return Err(Error::input(diagnostic.expected(format!("a whole number from 1 to {most}"))));
+            }
+        }
+        if self.instance.is_some() && self.size.is_some() {
+            let diagnostic = Diagnostic::new("`--size` and `--instance` both name a size");
+            return Err(Error::input(diagnostic.hint("leave `--size` away: the instance has a size of its own")));
+        }
+        Ok(())
+    }
+
+    /// Every job with its arrays; workloads of one size share them.
+    fn jobs(&self) -> Result<Vec<(Vec<Job>, Instance)>, Error> {
+        let workloads = if self.workloads.is_empty() { Workload::ALL.to_vec() } else { self.workloads.clone() };
+        let first = workloads.first().copied().unwrap_or(Workload::Incremental);
+        let of_all = |job: Job| workloads.iter().map(|&workload| Job { workload, ..job }).collect::<Vec<Job>>();
+        let flags = self.flags();
+        if let Some(folder) = &self.instance {
+            let (instance, stored) = Instance::read(folder, first)?;
+            return Ok(vec![(of_all(flags.applied_to_stored(stored)?), instance)]);
+        }
+        let sizes = match self.size {
+            Some(size) => vec![size],
+            None if flags.name_a_size() => vec![Size::Small],
+            None => vec![Size::Small, Size::Large],
+        };
+        let jobs = sizes.iter().map(|&size| flags.applied(Job::standard(first, size))).collect::<Result<Vec<Job>, Error>>()?;
+        Ok(jobs.into_iter().map(|job| (of_all(job), Instance::draw(&job))).collect())
+    }
+}
+
+const MOST_REPEATS: usize = 10_000;
+
+/// The backend of this name and what is to be said of it.
+fn machine(name: &str, pool: &rayon::ThreadPool) -> Result<Machine, Error> {
+    let backend = backends::open(name)?;
+    Ok(Machine {
+        device: backend.name().to_owned(),
+        backend,
+        dtype: "float64",
+        software_adapter: false,
+        ceilings: Some(pool.install(Ceilings::of_cpu)),
+    })
+}
+
+/// Measures every job on every backend asked for.
+///
+/// # Errors
+/// Bad arguments or instances, a missing device, and [`Error::CheckSaidNo`] where backends choose differently or `--verify` finds
+/// a choice that is not the best.
+pub fn bench(args: &BenchArgs) -> Result<(), Error> {
+    args.check()?;
+    let jobs = args.jobs()?;
+    let mut pool = rayon::ThreadPoolBuilder::new();
+    if let Some(threads) = args.threads {
+        pool = pool.num_threads(threads);
+    }
+    let pool = pool
+        .build()
+        .map_err(|problem| Error::input(Diagnostic::new(format!("cannot start threads: {problem}")).hint("lower `--threads`")))?;
+    let machines = match args.backend.as_str() {
+        "both" => {
+            let mut machines = vec![machine("cpu", &pool)?];
+            match machine("gpu", &pool) {
+                Ok(gpu) => machines.push(gpu),
+                Err(error) => note(&format!("no GPU column: {}", error.to_string().trim_start_matches("error: "))),
+            }
+            machines
+        }
+        name => vec![machine(name, &pool)?],
+    };
+    let options = Options { repeat: args.repeat, verify: args.verify };
+    let mut all: Vec<Measured> = Vec::new();
+    let mut faults = Vec::new();
+    for (jobs, instance) in &jobs {
+        for job in jobs {
+            let first = all.len();
+            for machine in &machines {
+                let measured = bench::measure(job, instance, machine, &pool, options)?;
+                if args.json {
+                    say(&measured.json().to_string());
+                } else {
+                    note(&format!(
+                        "{} N={} on {}: {:.2} s",
+                        job.workload.name(),
+                        job.points,
+                        measured.backend,
+                        measured.best_seconds()
+                    ));
+                }
+                all.push(measured);
+            }
+            faults.extend(faults_of(&all[first..]));
+        }
+    }
+    if !args.json {
+        say(&bench::table(&all));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(faults.join("; "))) }
+}
+
+/// What must not be in the measurements of one job.
+fn faults_of(same: &[Measured]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for measured in same {
+        let (workload, backend) = (measured.job.workload.name(), &measured.backend);
+        if let Some(wrong) = measured.wrong.filter(|&wrong| 0 < wrong) {
+            faults.push(format!("{workload} on {backend}: {wrong} choices are not the best in f64"));
+        }
+        if 0 < measured.counters.violations {
+            faults.push(format!("{workload} on {backend}: {} points left their error band", measured.counters.violations));
+        }
+    }
+    if let Some((first, others)) = same.split_first() {
+        for other in others.iter().filter(|other| other.actions_crc != first.actions_crc) {
+            faults.push(format!("{}: {} and {} chose different points", first.job.workload.name(), first.backend, other.backend));
+        }
+    }
+    faults
+}

@@ -1,0 +1,82 @@
+//! `privateer bench` from outside: lines of JSON, the table, refusals.
+
+use crate::program::{code, run, stderr, stdout};
+use serde_json::Value;
+use std::fs;
+
+const TINY: [&str; 10] = ["--points", "60", "--features", "16", "--trials", "3", "--rounds", "8", "--threads", "1"];
+
+fn bench(words: &[&str]) -> (Option<i32>, String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = run(folder.path(), &[&["bench"], words].concat());
+    (code(&output), stdout(&output), stderr(&output))
+}
+
+#[test]
+fn one_line_of_json_for_each_result() {
+    let (code, said, _) = bench(&[&TINY[..], &["--json", "--backend", "cpu", "--repeat", "2", "--verify"]].concat());
+    assert_eq!(code, Some(0));
+    let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let variants: Vec<&Value> = lines.iter().map(|line| &line["variant"]).collect();
+    assert_eq!(variants, ["incremental", "fullrank"]);
+    for line in &lines {
+        assert_eq!((&line["N"], &line["m"], &line["B"], &line["T"]), (&60.into(), &16.into(), &3.into(), &8.into()));
+        assert_eq!((&line["wrong_choices"], &line["band_violations"]), (&0.into(), &0.into()));
+        assert!(line["trial_rounds_per_s"].as_f64().is_some_and(|rate| 0.0 < rate));
+        assert!(line["ceiling_f64_gflops_per_s"].as_f64().is_some_and(|rate| 0.0 < rate));
+        assert_eq!(line["loop_s_all"].as_array().map(Vec::len), Some(2));
+    }
+    let (_, again, _) = bench(&[&TINY[..], &["--json", "--backend", "cpu", "incremental"]].concat());
+    let again: Value = serde_json::from_str(&again).expect("one line");
+    assert_eq!(again["actions_crc"], lines[0]["actions_crc"]);
+    let (_, other, _) = bench(&[&TINY[..], &["--json", "--backend", "cpu", "incremental", "--seed", "1"]].concat());
+    let other: Value = serde_json::from_str(&other).expect("one line");
+    assert_ne!(other["actions_crc"], lines[0]["actions_crc"]);
+}
+
+/// Both backends: where there is no GPU it says why and measures the CPU.
+#[test]
+fn the_table_has_a_column_for_each_backend() {
+    let (code, said, notes) = bench(&[&TINY[..], &["fullrank"]].concat());
+    assert_eq!(code, Some(0), "{notes}");
+    assert!(said.starts_with("fullrank  N=60 m=16 B=3 T=8, seed 0, 1 thread, 1 repetition\n"), "{said}");
+    for part in ["trial-rounds a second, best", "candidates a round: median, p99", "checksum of the actions", "ceilings of"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(said.contains("  gpu") || notes.contains("no GPU column: "), "{said}{notes}");
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty).expect("a folder");
+    let empty = empty.display().to_string();
+    for (words, part) in [
+        (vec!["--features", "60"], "`--features 60` is not the square of an even number"),
+        (vec!["--trials", "0"], "`--trials 0` cannot be run"),
+        (vec!["--trials", "-1"], "invalid digit"),
+        (vec!["--ridge", "-1"], "expected a number from 1e-9 to 1e9"),
+        (vec!["--repeat", "0"], "`--repeat 0` cannot be run"),
+        (vec!["--threads", "0"], "`--threads 0` cannot be run"),
+        (vec!["--instance", "none"], "`none` is not a folder"),
+        (vec!["--instance", &empty], "instance.json` cannot be read"),
+        (vec!["--instance", &empty, "--size", "small"], "both name a size"),
+        (vec!["--size", "huge"], "expected small or large"),
+        (vec!["sideways"], "expected one of incremental, fullrank"),
+        (vec!["--points", "1000000000", "--trials", "1000"], "more than the limit"),
+    ] {
+        let (code, said, notes) = bench(&words);
+        assert_eq!((code, said.as_str()), (Some(2), ""), "{words:?}: {notes}");
+        assert!(notes.contains(part) && !notes.contains("panicked"), "{words:?}: {notes}");
+    }
+}
+
+#[test]
+fn without_a_gpu_it_says_so() {
+    let (code, said, notes) = bench(&[&TINY[..], &["incremental", "--backend", "gpu"]].concat());
+    match code {
+        Some(0) => assert!(said.contains("gpu")),
+        _ => assert!(code == Some(3) && notes.contains("GPU"), "{notes}"),
+    }
+}
