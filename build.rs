@@ -32,7 +32,7 @@ mod gpu {
         Shader { name: "arithmetic", pieces: &["common", "arithmetic"], types: BOTH },
         Shader { name: "product", pieces: &["common", "product"], types: BOTH },
         Shader { name: "gram", pieces: &["common", "gram"], types: &[("f32", "f32"), ("f64", "f32"), ("f64", "f64")] },
-        Shader { name: "features", pieces: &["common", "features"], types: &[("f64", "f32")] },
+        Shader { name: "features", pieces: &["common", "features"], types: &[("f64", "f32"), ("f64", "f64")] },
         Shader { name: "project", pieces: &["common", "project"], types: BOTH },
         Shader { name: "factor", pieces: &["common", "factor"], types: BOTH },
         Shader { name: "update", pieces: &["common", "reduce", "update"], types: BOTH },

@@ -1,14 +1,14 @@
-// Mean and spread² of every point from a lower triangular factor R and weights: |R h|² and, as one more row, weights · h.
+// Mean and spread² of every point from a lower triangular factor R and weights: |R h|² and weights · h.
 // Workgroup: 64 points x 1 lane; 256 threads, each with 4 rows x 4 points; columns in steps of 16.
 
 // 16 columns x 64 points and 16 columns x 64 rows, in fours.
 var<workgroup> four_points: array<vec4<Real>, 256>;
 var<workgroup> four_rows: array<vec4<Real>, 256>;
 
-// Value k of a row of the factor; row n holds the weights. 0 beyond the triangle.
+// Value k of a row of the factor; 0 beyond the triangle.
 fn factor_value(work: Work, row: u32, k: u32) -> Real {
     var value = Real(0.0);
-    if (row <= work.factor_len && k <= row && k < work.factor_len) {
+    if (row < work.factor_len && k <= row) {
         value = coefficients[work.factor_at + row * (row + 1u) / 2u + k];
     }
     return value;
@@ -26,7 +26,7 @@ fn stage_rows(work: Work, first_row: u32, first_column: u32, thread: u32) {
     );
 }
 
-// What a thread gathers for its four points: squares of R h, and the mean.
+// What a thread gathers for its four points: squares of its rows of R h, and the part of the mean of its columns.
 struct Gathered {
     squares: vec4<Real>,
     mean: vec4<Real>,
@@ -54,18 +54,18 @@ fn multiplied(thread: u32, so_far: Sums) -> Sums {
     return sums;
 }
 
-fn with_row(so_far: Gathered, sum: vec4<Real>, row: u32, n: u32) -> Gathered {
-    if (row == n) {
-        return Gathered(so_far.squares, sum);
-    }
-    return Gathered(so_far.squares + sum * sum, so_far.mean);
+// Squares of four rows.
+fn squared(sums: Sums) -> vec4<Real> {
+    return sums.row_0 * sums.row_0 + sums.row_1 * sums.row_1 + sums.row_2 * sums.row_2 + sums.row_3 * sums.row_3;
 }
 
-fn with_rows(so_far: Gathered, sums: Sums, row: u32, n: u32) -> Gathered {
-    var all = with_row(so_far, sums.row_0, row, n);
-    all = with_row(all, sums.row_1, row + 1u, n);
-    all = with_row(all, sums.row_2, row + 2u, n);
-    return with_row(all, sums.row_3, row + 3u, n);
+// The weight of a column; 0 beyond the basis. The weights stand behind the triangle.
+fn weight(work: Work, k: u32) -> Real {
+    var value = Real(0.0);
+    if (k < work.factor_len) {
+        value = coefficients[work.factor_at + work.factor_len * (work.factor_len + 1u) / 2u + k];
+    }
+    return value;
 }
 
 // Adds up the 16 threads of each point and writes it.
@@ -78,8 +78,8 @@ fn finish(work: Work, thread: u32, mine: Gathered, first: u32) {
         var square = Real(0.0);
         var mean = Real(0.0);
         for (var part = 0u; part < 16u; part++) {
-            square += four_points[part * 16u + thread / 4u][thread & 3u];
-            mean += four_rows[part * 16u + thread / 4u][thread & 3u];
+            square += four_points[part * 16u + (thread & 15u)][thread >> 4u];
+            mean += four_rows[part * 16u + (thread & 15u)][thread >> 4u];
         }
         planes[plane(work.lane, MEAN) + x] = mean;
         let added = base[work.prior_at - shape.stride + x] + square;
@@ -102,10 +102,11 @@ fn table_value(work: Work, k: u32, at: u32) -> Real {
 fn from_table(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let work = works[indices[indices[1] + group.y]];
     let n = work.factor_len;
-    let at = group.x * 64u + 4u * (thread & 15u);
+    // A thread's four points are 16 apart, so that neighbours read neighbours.
+    let at = group.x * 64u + (thread & 15u);
     let mine = thread >> 4u;
     var gathered = Gathered(vec4<Real>(), vec4<Real>());
-    for (var rows = 0u; rows <= n; rows += 64u) {
+    for (var rows = 0u; rows < n; rows += 64u) {
         var sums = Sums(vec4<Real>(), vec4<Real>(), vec4<Real>(), vec4<Real>());
         // Beyond these columns the rows of this step are zero.
         let end = min(rows + 64u, n);
@@ -114,15 +115,19 @@ fn from_table(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
             let k = columns + mine;
             four_points[thread] = vec4<Real>(
                 table_value(work, k, at),
-                table_value(work, k, at + 1u),
-                table_value(work, k, at + 2u),
-                table_value(work, k, at + 3u),
+                table_value(work, k, at + 16u),
+                table_value(work, k, at + 32u),
+                table_value(work, k, at + 48u),
             );
+            if (end == n) {
+                // The last rows meet every column once.
+                gathered.mean += four_points[thread] * weight(work, k);
+            }
             workgroupBarrier();
             sums = multiplied(thread, sums);
             workgroupBarrier();
         }
-        gathered = with_rows(gathered, sums, rows + 4u * mine, n);
+        gathered.squares += squared(sums);
     }
     finish(work, thread, gathered, shape.chunk_first + group.x * 64u);
 }
@@ -143,10 +148,10 @@ fn from_kernel(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     let work = works[w];
     let lane = numbers[w];
     let n = work.factor_len;
-    let x = group.x * 64u + 4u * (thread & 15u);
+    let x = group.x * 64u + (thread & 15u);
     let mine = thread >> 4u;
     var gathered = Gathered(vec4<Real>(), vec4<Real>());
-    for (var rows = 0u; rows <= n; rows += 64u) {
+    for (var rows = 0u; rows < n; rows += 64u) {
         var sums = Sums(vec4<Real>(), vec4<Real>(), vec4<Real>(), vec4<Real>());
         let end = min(rows + 64u, n);
         for (var columns = 0u; columns < end; columns += 16u) {
@@ -154,15 +159,19 @@ fn from_kernel(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
             let k = columns + mine;
             four_points[thread] = vec4<Real>(
                 evaluated_value(work, lane, k, x),
-                evaluated_value(work, lane, k, x + 1u),
-                evaluated_value(work, lane, k, x + 2u),
-                evaluated_value(work, lane, k, x + 3u),
+                evaluated_value(work, lane, k, x + 16u),
+                evaluated_value(work, lane, k, x + 32u),
+                evaluated_value(work, lane, k, x + 48u),
             );
+            if (end == n) {
+                // The last rows meet every column once.
+                gathered.mean += four_points[thread] * weight(work, k);
+            }
             workgroupBarrier();
             sums = multiplied(thread, sums);
             workgroupBarrier();
         }
-        gathered = with_rows(gathered, sums, rows + 4u * mine, n);
+        gathered.squares += squared(sums);
     }
     finish(work, thread, gathered, group.x * 64u);
 }

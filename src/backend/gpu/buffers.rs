@@ -46,7 +46,7 @@ fn make(shared: &Shared, label: &str, bytes: u64, usage: wgpu::BufferUsages) -> 
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
             // Nothing can be bound that is empty.
-            size: bytes.max(16).next_multiple_of(8),
+            size: bytes.max(16).next_multiple_of(16),
             usage,
             mapped_at_creation: false,
         })

@@ -101,7 +101,8 @@ impl Gpu {
             queue,
             facts,
             has_f64: wants_f64,
-            max_binding: options.max_binding.unwrap_or(u64::MAX).min(most),
+            // Sizes of buffers are multiples of 16.
+            max_binding: options.max_binding.unwrap_or(u64::MAX).min(most) / 16 * 16,
             max_groups: limits.max_compute_workgroups_per_dimension as usize,
             health,
             replacements: options.replacements,

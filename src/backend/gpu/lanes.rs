@@ -4,6 +4,8 @@ use super::buffers::{Growing, Plain, storage, upload};
 use super::device::{Dispatch, Shared, run};
 use super::layout::{self, FACTOR_POINTS, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Pass, Pipeline};
+#[cfg(test)]
+use super::readback::read_all;
 use super::readback::{Pending, Staging, guarded};
 use super::tables::{GpuTables, Source};
 use crate::backend::device::answer::{ANSWER_WORDS, MAXIMA, decode};
@@ -219,15 +221,7 @@ impl<R: Plain> GpuLanes<R> {
     /// All planes, for tests.
     #[cfg(test)]
     pub(super) fn planes(&self) -> Vec<R> {
-        let bytes = self.buffers.planes.size();
-        let staging = Staging::new(&self.shared, bytes).expect("room");
-        let (pending, submission) = guarded(&self.shared, "give back planes", |device| {
-            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
-            let pending = staging.schedule(&mut encoder, &[(&self.buffers.planes, 0, bytes)]);
-            (pending, self.shared.queue.submit([encoder.finish()]))
-        })
-        .expect("submitted");
-        bytemuck::pod_collect_to_vec(&pending.wait(&self.shared, submission).expect("planes"))
+        bytemuck::pod_collect_to_vec(&read_all(&self.shared, &self.buffers.planes).expect("planes"))
     }
 }
 

@@ -25,11 +25,16 @@ pub struct Made {
     pub error: f64,
 }
 
-/// Fourier features computed in f64, in f32. `None` if the device or the shader cannot, or a sample is not as it should be.
+/// Fourier features computed in f64, written as `R`. `None` if the device or the shader cannot, or a sample is not as it should be.
 ///
 /// # Errors
 /// If the device has no room or is lost.
-pub fn features(shared: &Shared, table: &FeatureTable, extent: Extent, chunks: &[Chunk]) -> Result<Option<Made>, Error> {
+pub fn features<R: Plain>(
+    shared: &Shared,
+    table: &FeatureTable,
+    extent: Extent,
+    chunks: &[Chunk],
+) -> Result<Option<Made>, Error> {
     let Some(form) = table.form.as_ref().filter(|form| shared.has_f64 && form.amplitudes.len() <= shared.max_groups) else {
         return Ok(None);
     };
@@ -41,14 +46,14 @@ pub fn features(shared: &Shared, table: &FeatureTable, extent: Extent, chunks: &
     let mut sources = Vec::new();
     for &chunk in chunks {
         let shape = Shape { dimension: form.dimension as u32, ..Shape::new(extent, chunk, n_frequencies) };
-        let pass = Pass::making("features", Precision::F64, Precision::F32);
+        let pass = Pass::making("features", Precision::F64, R::PRECISION);
         let inputs = [(layout::SOURCE, &coords), (layout::COEFFICIENTS, &coefficients)];
-        let source = make::<f32>(shared, pass, shape, table.n_features, n_frequencies, &inputs)?;
+        let source = make::<R>(shared, pass, shape, table.n_features, n_frequencies, &inputs)?;
         let as_it_should = |column: usize, point: usize, value: f64| {
             let want = table.row(point)[column];
-            (value - want).abs() <= 4.0 * Precision::F32.unit() * want.abs() + error + Precision::F32.tiny()
+            (value - want).abs() <= 4.0 * R::PRECISION.unit() * want.abs() + error + R::PRECISION.tiny()
         };
-        if !sample::<f32>(shared, &source, extent, chunk, table.n_features)?.into_iter().all(|(c, p, v)| as_it_should(c, p, v)) {
+        if !sample::<R>(shared, &source, extent, chunk, table.n_features)?.into_iter().all(|(c, p, v)| as_it_should(c, p, v)) {
             return Ok(None);
         }
         sources.push(source);

@@ -3,14 +3,16 @@
 use super::device::Shared;
 use crate::backend::device::tables::device_error;
 use crate::error::Error;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// How long a submission may take before the device counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Between two looks for a mapping that another thread is about to report.
-const MOMENT: Duration = Duration::from_millis(1);
+/// How long, and how often, a finished submission's mapping is waited for: another thread may be about to report it.
+const REPORT: Duration = Duration::from_millis(20);
+const REPORTS: usize = 500;
 
 /// What has gone wrong on a device outside of any call that could say so.
 #[derive(Debug, Default)]
@@ -57,9 +59,6 @@ pub fn guarded<T>(shared: &Shared, doing: &str, calls: impl FnOnce(&wgpu::Device
     }
 }
 
-/// How a scheduled mapping went, once it has.
-type Mapping = Arc<(Mutex<Option<Result<(), String>>>, Condvar)>;
-
 /// A buffer that answers are copied to.
 #[derive(Debug)]
 pub struct Staging {
@@ -71,7 +70,8 @@ pub struct Staging {
 pub struct Pending {
     buffer: wgpu::Buffer,
     bytes: u64,
-    mapping: Mapping,
+    /// How the mapping went, once it has.
+    mapping: Receiver<Result<(), String>>,
 }
 
 impl Staging {
@@ -99,44 +99,24 @@ impl Staging {
             encoder.copy_buffer_to_buffer(buffer, offset, &self.buffer, at, Some(bytes));
             at += bytes;
         }
-        let mapping = Mapping::default();
-        let outcome = Arc::clone(&mapping);
+        let (report, mapping) = channel();
         encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Read, 0..at, move |result| {
-            *outcome.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.map_err(|error| error.to_string()));
-            outcome.1.notify_all();
+            // Nobody listens where the round was given up.
+            drop(report.send(result.map_err(|error| error.to_string())));
         });
         Pending { buffer: self.buffer.clone(), bytes: at, mapping }
     }
 }
 
 impl Pending {
-    /// How the mapping went. Another thread that polls the device may have taken the callback and be about to run it: then
-    /// it comes in a moment.
-    fn mapped(&self, shared: &Shared) -> Option<Result<(), String>> {
-        let (outcome, told) = &*self.mapping;
-        let until = Instant::now() + PATIENCE;
-        let mut guard = outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        while guard.is_none() && Instant::now() < until {
-            guard = told.wait_timeout(guard, MOMENT).unwrap_or_else(PoisonError::into_inner).0;
-            if guard.is_none() {
-                drop(guard);
-                // What is wrong shows in the mapping or in the device's health.
-                drop(shared.device.poll(wgpu::PollType::Poll));
-                guard = outcome.lock().unwrap_or_else(PoisonError::into_inner);
-            }
-        }
-        guard.take()
-    }
-
     /// Waits for the submission and takes the bytes out.
     ///
     /// # Errors
     /// If the device hangs, is lost, or does not give the buffer back.
     pub fn wait(self, shared: &Shared, submission: wgpu::SubmissionIndex) -> Result<Vec<u8>, Error> {
         let name = &shared.facts.name;
-        let waited = shared.device.poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) });
-        shared.health.check()?;
-        match waited {
+        let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
+        match shared.device.poll(wait) {
             Ok(_) => {}
             // Neither heals: whoever comes next is told at once.
             Err(wgpu::PollError::Timeout) => {
@@ -145,10 +125,19 @@ impl Pending {
             Err(problem) => shared.health.note(format!("{name} takes no more work: {problem}")),
         }
         shared.health.check()?;
-        match self.mapped(shared) {
-            Some(Ok(())) => {}
-            Some(Err(problem)) => return Err(device_error(format!("{name} did not give its answers back: {problem}"))),
-            None => return Err(device_error(format!("{name} did not give its answers back"))),
+        let mut mapped = self.mapping.recv_timeout(Duration::ZERO);
+        for _ in 0..REPORTS {
+            if mapped != Err(RecvTimeoutError::Timeout) {
+                break;
+            }
+            // Whichever thread polls takes the reports of all; if none does, this one.
+            mapped = self.mapping.recv_timeout(REPORT);
+            drop(shared.device.poll(wgpu::PollType::Poll));
+        }
+        match mapped {
+            Ok(Ok(())) => {}
+            Ok(Err(problem)) => return Err(device_error(format!("{name} did not give its answers back: {problem}"))),
+            Err(_) => return Err(device_error(format!("{name} did not give its answers back"))),
         }
         let bytes = match self.buffer.get_mapped_range(0..self.bytes) {
             Ok(view) => view.to_vec(),
@@ -157,4 +146,16 @@ impl Pending {
         self.buffer.unmap();
         Ok(bytes)
     }
+}
+
+/// All bytes of a buffer, for tests.
+#[cfg(test)]
+pub fn read_all(shared: &Shared, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Error> {
+    let staging = Staging::new(shared, buffer.size())?;
+    let (pending, submission) = guarded(shared, "give back a buffer", |device| {
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
+        let pending = staging.schedule(&mut encoder, &[(buffer, 0, buffer.size())]);
+        (pending, shared.queue.submit([encoder.finish()]))
+    })?;
+    pending.wait(shared, submission)
 }

@@ -126,7 +126,7 @@ impl<R: Plain> GpuTables<R> {
     fn put_features(&mut self, table: &FeatureTable) -> Result<(), Error> {
         let chunks = self.chunks(table.n_features)?;
         if R::PRECISION == Precision::F32
-            && let Some(made) = made::features(&self.shared, table, self.extent, &chunks)?
+            && let Some(made) = made::features::<R>(&self.shared, table, self.extent, &chunks)?
         {
             return self.put_made(&chunks, table.n_features, made);
         }

@@ -214,7 +214,8 @@ fn a_planted_fault_is_noticed() {
     let faults = [
         (&features, "project", "k < end; k++", "k + 1u < end; k++"),
         (&gram, "project", "k < end; k++", "k + 1u < end; k++"),
-        (&features, "factor", "k <= row && k < work.factor_len", "k <= row && k + 1u < work.factor_len"),
+        (&features, "factor", "if (k < work.factor_len)", "if (k + 1u < work.factor_len)"),
+        (&features, "factor", "end == n", "end > n"),
         (&features, "project", "let x = shape.chunk_first + at;", "let x = shape.chunk_first + at % 512u;"),
         (&features, "update", "if (x < shape.n_points)", "if (x < shape.n_points && group.x < 2u)"),
         (&features, "list", "if (place < work.n_scored)", "if (place + 1u < work.n_scored)"),
@@ -245,6 +246,29 @@ fn a_wrongly_made_table_is_not_used() {
     let rounds = script(&mut draws, &features, 2, 3);
     played::<f32>(&gpu, &features, 2, &rounds).expect("sent");
     assert!(matches!(gpu.tables(gram.spec(), Precision::F32), Err(Error::Device { .. })));
+}
+
+/// A number that is none is not scored, whether it stands in a mean or in a variance; the other points are.
+#[test]
+fn what_is_not_a_number_is_not_scored() {
+    let Some(gpu) = device() else { return };
+    let mut draws = Draws(52);
+    let basis = TestBasis::features(&mut draws, 600, 3);
+    for precision in [Precision::F32, Precision::F64].into_iter().filter(|&precision| gpu.computes_in(precision)) {
+        let mut lanes = gpu.tables(basis.spec(), precision).and_then(|tables| tables.lanes(1)).expect("lanes");
+        let mut work = OwnedWork::keep(0);
+        let (mut mean, mut variance) = (vec![0.5; 600], vec![1.0; 600]);
+        for (x, y, bad) in [(0, 1, f64::NAN), (255, 256, f64::INFINITY), (599, 598, f64::NEG_INFINITY)] {
+            (mean[x], variance[y]) = (bad, bad);
+        }
+        work.start = OwnedStart::Upload { mean, variance };
+        let mut answers = Vec::new();
+        lanes.submit(1, &[work.work()]).expect("submit");
+        lanes.collect(&mut answers).expect("collect");
+        assert_eq!(answers[0].scored, 600 - 6, "{precision:?}");
+        assert!(answers[0].best_lower.is_finite() && answers[0].best_upper.is_finite());
+        assert!(answers[0].points.iter().all(|x| ![0, 1, 255, 256, 598, 599].contains(x)));
+    }
 }
 
 /// Two sets of lanes, each with a round in flight, from two threads; answers as if alone.
