@@ -4,6 +4,7 @@ mod bench;
 mod commands;
 mod conformance;
 mod contract;
+mod devices;
 mod examples;
 mod identity;
 mod long_runs;

@@ -23,23 +23,29 @@ pub fn twin_roads() -> Vec<Road> {
 #[cfg(feature = "gpu")]
 pub fn gpu_roads() -> Vec<Road> {
     use privateer::backend::device::Device;
-    use privateer::backend::gpu::{Choice, Gpu};
+    use privateer::backend::gpu::{Gpu, GpuOptions};
     use std::sync::OnceLock;
     static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
-    let gpu = GPU.get_or_init(|| match Gpu::open(Choice::Any) {
+    let Some(gpu) = GPU.get_or_init(|| open_gpu(GpuOptions::default())) else { return Vec::new() };
+    let usable = PRECISIONS.into_iter().filter(|p| p.is_none_or(|precision| gpu.computes_in(precision)));
+    let of = |precision| -> Road {
+        (format!("gpu {precision:?}"), Box::new(Batched::new(Arc::new(gpu.clone())).with_precision(precision)))
+    };
+    usable.map(of).collect()
+}
+
+/// A device of its own; none, in words, where there is no adapter and none is required.
+#[cfg(feature = "gpu")]
+pub fn open_gpu(options: privateer::backend::gpu::GpuOptions) -> Option<privateer::backend::gpu::Gpu> {
+    use privateer::backend::gpu::{Choice, Gpu};
+    match Gpu::with_options(Choice::Any, options) {
         Ok(gpu) => Some(gpu),
         Err(error) => {
             assert!(std::env::var("PRIVATEER_GPU").as_deref() != Ok("required"), "{error}");
             println!("skipped: no adapter");
             None
         }
-    });
-    let Some(gpu) = gpu else { return Vec::new() };
-    let usable = PRECISIONS.into_iter().filter(|p| p.is_none_or(|precision| gpu.computes_in(precision)));
-    let of = |precision| -> Road {
-        (format!("gpu {precision:?}"), Box::new(Batched::new(Arc::new(gpu.clone())).with_precision(precision)))
-    };
-    usable.map(of).collect()
+    }
 }
 
 /// Without the feature `gpu` there is nothing to compare.

@@ -118,6 +118,11 @@ impl Gpu {
         &self.shared.facts
     }
 
+    /// Gives the device back to the system: all work on it fails from now on, as if it had been lost.
+    pub fn destroy(&self) {
+        self.shared.device.destroy();
+    }
+
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

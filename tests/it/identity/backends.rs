@@ -15,7 +15,7 @@ use privateer::registry::{ENVIRONMENTS, names};
 use std::sync::{Arc, Mutex};
 
 /// Three trials in blocks and batches that do not divide each other.
-const OPTIONS: Options = Options { batch: Some(3), shard: None };
+pub const OPTIONS: Options = Options { batch: Some(3), shard: None };
 
 /// Specs of at most 41 rounds.
 fn policy_specs() -> Vec<String> {
@@ -82,7 +82,7 @@ fn a_graphics_adapter_writes_the_bytes_of_the_cpu() {
 }
 
 /// Noise of 1 on a domain of 100 points, 300 rounds: long enough for starts, checks and several candidates.
-const LONG: &str = "seed = 2\nrounds = 300\ntrials = 4\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
+pub const LONG: &str = "seed = 2\nrounds = 300\ntrials = 4\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
     domain = { kind = \"grid\", points = 100 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
     noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 2.0\n\
     [[policy]]\nkind = \"igp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nwidth = { kind = \"constant\", value = 1.0 }\n\

@@ -327,7 +327,7 @@ fn features(n: usize, frequencies: usize) -> Arc<FeatureTable> {
 }
 
 /// All forms on these roads, `rounds` rounds each.
-fn every_form(roads: &[Road], rounds: usize) {
+pub fn every_form(roads: &[Road], rounds: usize) {
     for (name, kernel) in kernels() {
         let formula_basis = formula(&kernel, 130, "shared");
         for (form, gram) in [
@@ -345,6 +345,12 @@ fn every_form(roads: &[Road], rounds: usize) {
         drive(roads, &format!("{name} over own inputs"), &Basis::Own(130), rounds, false, &make);
         drive(roads, &format!("{name} over subsets of own inputs"), &Basis::Own(130), rounds, true, &make);
     }
+    over_features(roads, rounds);
+    over_a_gram_table(roads, rounds, 130);
+}
+
+/// Rows, whole factors and subsets over features of 300 points.
+pub fn over_features(roads: &[Road], rounds: usize) {
     let table = features(300, 20);
     let basis = Basis::Table(Arc::clone(&table));
     let rows = |_: usize| -> Box<dyn Driven> { Box::new(FeaturePosterior::new(Arc::clone(&table), 0.1)) };
@@ -355,9 +361,14 @@ fn every_form(roads: &[Road], rounds: usize) {
     };
     drive(roads, "whole factors", &basis, rounds, false, &fresh);
     drive(roads, "whole factors over subsets", &basis, rounds, true, &fresh);
-    let gram = tabulated(KernelGram::new(Arc::new(Matern::new(1.5, Lengthscales::Isotropic(0.4), 1.0)), points(130, "shared")));
+}
+
+/// Factors taken from the prior, over a table of this many points and subsets of it.
+pub fn over_a_gram_table(roads: &[Road], rounds: usize, n: usize) {
+    let kernel = Arc::new(Matern::new(1.5, Lengthscales::Isotropic(0.4), 1.0));
+    let gram = tabulated(KernelGram::new(kernel, points(n, "shared")));
     let removed = |i: usize| -> Box<dyn Driven> {
-        let basis = (0..30u32).map(|p| (4 * p + i as u32) % 130).collect();
+        let basis = (0..30u32).map(|p| (4 * p + i as u32) % n as u32).collect();
         Box::new(Fresh::new(None, Some(Arc::clone(&gram)), basis, stream(["a", "b", "c"][i])))
     };
     drive(roads, "factors taken from the prior", &Basis::Gram(Arc::clone(&gram)), rounds, false, &removed);

@@ -4,6 +4,8 @@ mod ask_tell;
 mod backends;
 mod bands;
 mod forms;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod luck;
 mod posteriors;
 mod sizes;

@@ -1,0 +1,71 @@
+//! `privateer devices` and `--backend`, with and without adapters.
+
+use crate::program::{code, privateer, stderr, stdout};
+use std::path::Path;
+use std::process::Output;
+
+const SPEC: &str = "rounds = 20\ntrials = 2\n[environment]\nkind = \"rkhs\"\ndomain = { kind = \"grid\", points = 10 }\n\
+    kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\nnoise = { kind = \"uniform\", bound = 1.0 }\n[[policy]]\nkind = \"igp-ucb\"\n";
+
+/// Runs where no driver can be found, whatever is installed.
+fn without_drivers(folder: &Path, arguments: &[&str]) -> Output {
+    let nothing = folder.join("no-such-driver.json");
+    let mut command = privateer(folder);
+    command.env("VK_DRIVER_FILES", &nothing).env("VK_ICD_FILENAMES", &nothing).args(arguments);
+    command.output().expect("the program starts")
+}
+
+#[test]
+fn without_an_adapter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
+    let output = without_drivers(folder.path(), &["run", "spec.toml", "--backend", "gpu"]);
+    let said = stderr(&output);
+    assert_eq!(code(&output), Some(3), "{said}");
+    assert!(said.contains("hint: use `--backend cpu`") && !said.contains("panicked"), "{said}");
+    assert!(!folder.path().join("out").exists(), "a refused run made a folder");
+    let output = without_drivers(folder.path(), &["run", "spec.toml", "--quiet"]);
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let manifest = std::fs::read_to_string(folder.path().join("out/spec/manifest.json")).expect("a manifest");
+    assert!(manifest.contains("\"backend\": \"cpu\""), "{manifest}");
+    let output = without_drivers(folder.path(), &["devices"]);
+    assert_eq!(code(&output), Some(0));
+    assert!(stdout(&output).contains("CPU"), "{}", stdout(&output));
+    let output = without_drivers(folder.path(), &["devices", "--json"]);
+    assert_eq!(stdout(&output).trim(), "{\"adapters\":[]}");
+}
+
+/// A whole run on whatever adapter there is: the manifest names it, the parts are those of the CPU, `auto` takes no software.
+#[test]
+#[cfg(feature = "gpu")]
+fn with_an_adapter() {
+    let found = privateer::backend::gpu::adapters();
+    if found.iter().all(|adapter| !adapter.taken_by_gpu) {
+        assert!(std::env::var("PRIVATEER_GPU").as_deref() != Ok("required"), "no adapter");
+        println!("skipped: no adapter");
+        return;
+    }
+    assert!(found.iter().all(|adapter| !(adapter.taken_by_auto && adapter.kind == "software")));
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
+    let parts = |backend: &str| {
+        let out = format!("out-{backend}");
+        let arguments = ["run", "spec.toml", "--quiet", "--backend", backend, "--out", &out];
+        let output = privateer(folder.path()).args(arguments).output().expect("the program starts");
+        assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+        let cells = std::fs::read_dir(folder.path().join(&out).join("cells")).expect("parts");
+        let mut parts: Vec<_> = cells
+            .map(|entry| entry.expect("an entry").path())
+            .map(|path| (path.file_name().map(ToOwned::to_owned), std::fs::read(&path).expect("a part")))
+            .collect();
+        parts.sort();
+        let manifest = std::fs::read_to_string(folder.path().join(&out).join("manifest.json")).expect("a manifest");
+        (parts, manifest)
+    };
+    let (on_cpu, _) = parts("cpu");
+    let (on_gpu, manifest) = parts("gpu");
+    assert!(on_cpu == on_gpu && !on_cpu.is_empty(), "other bytes in the parts");
+    assert!(manifest.contains("\"backend\": \"gpu\"") && manifest.contains(&found[0].name), "{manifest}");
+    let output = privateer(folder.path()).arg("devices").output().expect("the program starts");
+    assert!(stdout(&output).contains(&found[0].name) && stdout(&output).contains("--backend gpu"), "{}", stdout(&output));
+}

@@ -1,0 +1,118 @@
+//! What only a graphics adapter can do wrong: planted faults of shaders, a device lost in the middle of a sweep, tables beyond
+//! a binding, no room.
+//!
+//! Without an adapter every test here prints "skipped: no adapter"; with `PRIVATEER_GPU=required` a missing one fails.
+
+use super::backends::{LONG, OPTIONS};
+use super::forms::{over_a_gram_table, over_features};
+use crate::roads::{Road, open_gpu};
+use crate::support::{run_all, sweep};
+use privateer::backend::device::Precision;
+use privateer::backend::gpu::{Gpu, GpuOptions, Replacement};
+use privateer::backend::{Backend, Batched, Counters, Cpu, Fallback};
+use privateer::engine::{Observer, Preparation, Rows, Stop, Unit, run};
+use privateer::env::DataFolder;
+use privateer::error::Error;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+/// The long spec, shorter: software adapters are slow.
+fn long() -> String {
+    LONG.replace("rounds = 300", "rounds = 140")
+}
+
+fn expected() -> Vec<u64> {
+    run_all(&sweep(&long()), &DataFolder::default(), &Cpu::default(), OPTIONS).expect("a run").bits()
+}
+
+fn backend(gpu: &Gpu, precision: Precision) -> Batched {
+    Batched::new(Arc::new(gpu.clone())).with_precision(Some(precision))
+}
+
+/// A shader that leaves out the last column of a product, and one that never looks at the last points of a tile: both leave
+/// every answer plausible. Exact scores find them, or the bytes differ; they may not pass for right.
+#[test]
+fn planted_faults_of_shaders_are_found() {
+    let faults = [
+        Replacement {
+            shader: "project",
+            from: "let end = min(128u, shape.n_columns - block);",
+            to: "let end = min(128u, shape.n_columns - block) - 1u;",
+        },
+        Replacement { shader: "update", from: "if (x < shape.n_points) {", to: "if (x < shape.n_points - 30u) {" },
+        Replacement { shader: "select", from: "place < work.n_scored", to: "place + 20u < work.n_scored" },
+        Replacement { shader: "update", from: "variance = variance - fall * fall;", to: "variance = variance + fall * fall;" },
+    ];
+    let right = expected();
+    for fault in faults {
+        let Some(gpu) = open_gpu(GpuOptions { replacements: vec![fault], ..GpuOptions::default() }) else { return };
+        match run_all(&sweep(&long()), &DataFolder::default(), &backend(&gpu, Precision::F32), OPTIONS) {
+            Err(error) => println!("{}: {error}", fault.to),
+            Ok(found) => assert_ne!(found.bits(), right, "{} was not noticed", fault.to),
+        }
+    }
+}
+
+/// Destroys the device when the first rounds have been run.
+struct Destroyer(Gpu, Mutex<BTreeMap<Unit, Rows>>);
+
+impl Observer for Destroyer {
+    fn progressed(&self, _trial_rounds: u64) {
+        self.0.destroy();
+    }
+
+    fn finished(&self, unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        self.1.lock().expect("no panic").insert(unit, rows);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_device_lost_in_the_middle_changes_no_byte() {
+    let Some(gpu) = open_gpu(GpuOptions::default()) else { return };
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&said);
+    let device = Arc::new(Batched::new(Arc::new(gpu.clone())));
+    let backend = Fallback::new(device, move |error| told.lock().expect("no panic").push(error.to_string()));
+    let destroyer = Destroyer(gpu, Mutex::default());
+    let (sweep, data) = (sweep(&long()), DataFolder::default());
+    let preparation = Preparation::new(&sweep, &data, &backend);
+    let tally = run(&sweep, &preparation, OPTIONS, &BTreeSet::new(), &Stop::new(), &destroyer).expect("the CPU carries on");
+    let said = said.lock().expect("no panic");
+    println!("{said:?}, {:?}", tally.counters);
+    assert!(!said.is_empty() && 0 < tally.counters.fallbacks, "nothing was lost: this test tests nothing");
+    let rows = destroyer.1.into_inner().expect("no panic");
+    assert_eq!(crate::support::Ran { rows, counters: tally.counters }.bits(), expected());
+}
+
+/// Tables in several pieces give what whole ones give.
+#[test]
+fn small_bindings_change_nothing() {
+    // 300 points are two tiles of 256: a tile of 40 features, or of 300 Gram columns, fits, and two do not.
+    for (precision, features, gram) in [(Precision::F32, 60 << 10, 400 << 10), (Precision::F64, 120 << 10, 800 << 10)] {
+        let of = |bytes: u64| -> Option<Vec<Road>> {
+            let gpu = open_gpu(GpuOptions { max_binding: Some(bytes), ..GpuOptions::default() })?;
+            Some(vec![(format!("bindings of {bytes} bytes, {precision:?}"), Box::new(backend(&gpu, precision)))])
+        };
+        let (Some(small), Some(larger)) = (of(features), of(gram)) else { return };
+        over_features(&small, 6);
+        over_a_gram_table(&larger, 6, 300);
+    }
+}
+
+/// What does not fit is an error that the CPU makes good.
+#[test]
+fn no_room_is_no_failure() {
+    let options = GpuOptions { max_binding: Some(4 << 10), ..GpuOptions::default() };
+    let Some(gpu) = open_gpu(options) else { return };
+    let bare = backend(&gpu, Precision::F32);
+    let error = run_all(&sweep(&long()), &DataFolder::default(), &bare, OPTIONS).expect_err("a binding of 4 KiB is too small");
+    assert!(matches!(error, Error::Device { .. }), "{error}");
+    let said = Arc::new(Mutex::new(0));
+    let told = Arc::clone(&said);
+    let fallback = Fallback::new(Arc::new(bare), move |_| *told.lock().expect("no panic") += 1);
+    assert_eq!(fallback.name(), "gpu");
+    let found = run_all(&sweep(&long()), &DataFolder::default(), &fallback, OPTIONS).expect("the CPU carries on");
+    assert_eq!(found.bits(), expected());
+    assert!(0 < *said.lock().expect("no panic"));
+}
