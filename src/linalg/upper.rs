@@ -14,6 +14,26 @@ const ROWS: usize = 4;
 /// [`NotPositive`] if a pivot is not a positive finite number; `a` is then half-factored and of no use.
 pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
     debug_assert_eq!(a.len(), n * n);
+    pulp::Arch::new().dispatch(Factorization { a, n })
+}
+
+/// The vector lanes of this processor run the loops; the operations and their order are the same in lanes of any width.
+struct Factorization<'a> {
+    a: &'a mut [f64],
+    n: usize,
+}
+
+impl pulp::NullaryFnOnce for Factorization<'_> {
+    type Output = Result<(), NotPositive>;
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        factor_rows(self.a, self.n)
+    }
+}
+
+#[inline(always)]
+fn factor_rows(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
     for first in (0..n).step_by(ROWS) {
         let end = (first + ROWS).min(n);
         let (head, below) = a.split_at_mut(end * n);
@@ -22,7 +42,7 @@ pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
             let (above, rest) = panel.split_at_mut((row - first) * n);
             let current = &mut rest[row..n];
             for other in above.chunks_exact(n) {
-                add_scaled(current, -other[row], &other[row..]);
+                add_one(current, -other[row], &other[row..]);
             }
             let pivot = current[0];
             if !(0.0 < pivot && pivot.is_finite()) {
@@ -44,6 +64,7 @@ pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
 }
 
 /// `y += f_0 x_0 + f_1 x_1 + f_2 x_2 + f_3 x_3`, entry by entry, in this order.
+#[inline(always)]
 fn add_four(y: &mut [f64], f: [f64; ROWS], x: [&[f64]; ROWS]) {
     let n = y.len();
     let [a, b, c, d] = x.map(|x| &x[..n]);
@@ -52,9 +73,38 @@ fn add_four(y: &mut [f64], f: [f64; ROWS], x: [&[f64]; ROWS]) {
     }
 }
 
+/// `y += factor * x`, entry by entry.
+#[inline(always)]
+fn add_one(y: &mut [f64], factor: f64, x: &[f64]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += factor * x;
+    }
+}
+
 /// Writes `scale U^{-T}` (lower triangular, `n x n` row-major, zeros above the diagonal) of the upper factor `u`.
 pub fn inverse_of_upper_transposed(u: &[f64], n: usize, scale: f64, out: &mut [f64]) {
     debug_assert_eq!((u.len(), out.len()), (n * n, n * n));
+    pulp::Arch::new().dispatch(Inversion { u, n, scale, out });
+}
+
+struct Inversion<'a> {
+    u: &'a [f64],
+    n: usize,
+    scale: f64,
+    out: &'a mut [f64],
+}
+
+impl pulp::NullaryFnOnce for Inversion<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        invert_rows(self.u, self.n, self.scale, self.out);
+    }
+}
+
+#[inline(always)]
+fn invert_rows(u: &[f64], n: usize, scale: f64, out: &mut [f64]) {
     // Row i of X = U^{-T}: (e_i - sum_{k<i} U_ki X_k) / U_ii.
     for i in 0..n {
         let (above, rest) = out.split_at_mut(i * n);
@@ -69,7 +119,7 @@ pub fn inverse_of_upper_transposed(u: &[f64], n: usize, scale: f64, out: &mut [f
             k += ROWS;
         }
         for k in k..i {
-            add_scaled(&mut current[..=k], -u[k * n + i], &above[k * n..=k * n + k]);
+            add_one(&mut current[..=k], -u[k * n + i], &above[k * n..=k * n + k]);
         }
         current[i] = scale;
         let pivot = u[i * n + i];
