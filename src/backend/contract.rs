@@ -10,6 +10,11 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// Name for the manifest.
     fn name(&self) -> &'static str;
 
+    /// The device behind it, for the manifest; `None` for the processor.
+    fn adapter(&self) -> Option<String> {
+        None
+    }
+
     /// Makes what all trials over one basis share (tables, resident on the device).
     ///
     /// # Errors

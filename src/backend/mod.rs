@@ -4,9 +4,18 @@
 //! ([`crate::score::ScoreModel::exact`]) could tie with the largest; the engine decides among them. So results are the
 //! same bits on every backend. **Invariant:** knows no policy and no randomness; sees `score`, `linalg`, `error` only.
 
+mod batched;
 mod contract;
 mod cpu;
 pub mod device;
+mod fallback;
+#[cfg(feature = "gpu")]
+pub mod gpu;
+mod lane;
+mod scale;
+pub mod twin;
 
+pub use batched::Batched;
 pub use contract::{Backend, Band, Counters, Domain, Screen};
 pub use cpu::Cpu;
+pub use fallback::Fallback;

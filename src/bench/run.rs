@@ -19,11 +19,12 @@ use std::time::Instant;
 #[derive(Debug)]
 pub struct Machine {
     /// Who screens.
-    pub backend: Box<dyn Backend>,
+    pub backend: Arc<dyn Backend>,
     /// What it runs on, for people.
     pub device: String,
-    /// Type that the screen computes in: "float32" or "float64". Decisions are in f64 on all.
-    pub dtype: &'static str,
+    /// Types that screens compute in, "float32" or "float64": of rows over features, and of whole factors. Decisions are in
+    /// f64 on all.
+    pub dtypes: [&'static str; 2],
     /// A device that is emulated on the CPU: its speed says nothing.
     pub software_adapter: bool,
     /// What the device can do at most, where that was measured.
@@ -277,7 +278,7 @@ pub fn measure(
         kernel_error: instance.table.kernel_error,
         backend: machine.backend.name().to_owned(),
         device: machine.device.clone(),
-        dtype: machine.dtype,
+        dtype: machine.dtypes[usize::from(job.workload == Workload::FullRank)],
         software_adapter: machine.software_adapter,
         ceilings: machine.ceilings.clone(),
         threads: pool.current_num_threads(),

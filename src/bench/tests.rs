@@ -15,8 +15,8 @@ fn job(workload: Workload) -> Job {
 }
 
 fn cpu(band: Band) -> Machine {
-    let backend = Box::new(Cpu::with_band(band));
-    Machine { backend, device: "here".to_owned(), dtype: "float64", software_adapter: false, ceilings: None }
+    let backend = std::sync::Arc::new(Cpu::with_band(band));
+    Machine { backend, device: "here".to_owned(), dtypes: ["float64", "float32"], software_adapter: false, ceilings: None }
 }
 
 fn measured(job: &Job, instance: &Instance, threads: usize, options: Options) -> Measured {

@@ -1,7 +1,9 @@
 //! `privateer bench`: speed of the standard jobs.
 
+use super::backends::{self, Opened};
 use super::commands::{note, say};
-use super::run::{MOST_THREADS, backend};
+use super::run::MOST_THREADS;
+use crate::backend::device::Precision;
 use crate::bench::{self, Ceilings, Flags, Instance, Job, Machine, Measured, Options, Size, Workload};
 use crate::error::{Diagnostic, Error};
 use clap::Args;
@@ -58,6 +60,9 @@ pub struct BenchArgs {
     /// Times that each job is run
     #[arg(long, value_name = "N", default_value_t = 1)]
     repeat: usize,
+    /// What a GPU screens in [default: f32]
+    #[arg(long, value_name = "f32|f64", value_parser = ["f32", "f64"])]
+    precision: Option<String>,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -67,6 +72,10 @@ pub struct BenchArgs {
 }
 
 impl BenchArgs {
+    fn precision(&self) -> Option<Precision> {
+        self.precision.as_deref().map(|name| if name == "f64" { Precision::F64 } else { Precision::F32 })
+    }
+
     fn flags(&self) -> Flags {
         Flags {
             points: self.points,
@@ -119,15 +128,38 @@ impl BenchArgs {
 const MOST_REPEATS: usize = 10_000;
 
 /// The backend of this name and what is to be said of it.
-fn machine(name: &str, pool: &rayon::ThreadPool) -> Result<Machine, Error> {
-    let backend = backend(name)?;
+fn machine(name: &str, precision: Option<Precision>, pool: &rayon::ThreadPool) -> Result<Machine, Error> {
+    let opened = backends::open(name, precision)?;
     Ok(Machine {
-        device: backend.name().to_owned(),
-        backend,
-        dtype: "float64",
-        software_adapter: false,
-        ceilings: Some(pool.install(Ceilings::of_cpu)),
+        device: opened.device.clone(),
+        dtypes: opened.types.map(|precision| match precision {
+            Precision::F32 => "float32",
+            Precision::F64 => "float64",
+        }),
+        software_adapter: opened.software,
+        ceilings: Some(ceilings(&opened, pool)?),
+        backend: opened.backend,
     })
+}
+
+/// The ceilings of the device, or of the processor on these threads.
+fn ceilings(opened: &Opened, pool: &rayon::ThreadPool) -> Result<Ceilings, Error> {
+    #[cfg(feature = "gpu")]
+    if let Some(gpu) = &opened.gpu {
+        let found = gpu.ceilings()?;
+        return Ok(Ceilings {
+            f64_flops: found.f64_flops,
+            f32_flops: Some(found.f32_flops),
+            copy_bytes: found.copy_bytes,
+            how: format!(
+                "shader: product {}³ in tiles of 64 x 64; copy of {} MiB between buffers",
+                found.side,
+                found.copied >> 20
+            ),
+        });
+    }
+    debug_assert!(!opened.software, "a software adapter is a device");
+    Ok(pool.install(Ceilings::of_cpu))
 }
 
 /// Measures every job on every backend asked for.
@@ -147,14 +179,14 @@ pub fn bench(args: &BenchArgs) -> Result<(), Error> {
         .map_err(|problem| Error::input(Diagnostic::new(format!("cannot start threads: {problem}")).hint("lower `--threads`")))?;
     let machines = match args.backend.as_str() {
         "both" => {
-            let mut machines = vec![machine("cpu", &pool)?];
-            match machine("gpu", &pool) {
+            let mut machines = vec![machine("cpu", None, &pool)?];
+            match machine("gpu", args.precision(), &pool) {
                 Ok(gpu) => machines.push(gpu),
                 Err(error) => note(&format!("no GPU column: {}", error.to_string().trim_start_matches("error: "))),
             }
             machines
         }
-        name => vec![machine(name, &pool)?],
+        name => vec![machine(name, args.precision(), &pool)?],
     };
     let options = Options { repeat: args.repeat, verify: args.verify };
     let mut all: Vec<Measured> = Vec::new();

@@ -1,6 +1,6 @@
 //! The command line and its one `match` from outcome to exit code.
 
-use super::{bench, check, list, run};
+use super::{bench, check, devices, list, run};
 use crate::engine::Shard;
 use crate::error::{Error, ExitCode};
 use crate::{record, report};
@@ -59,6 +59,12 @@ enum Command {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+    /// List graphics adapters, their limits, and which one `--backend` would take
+    Devices {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Print completions for a shell
     Completions {
         /// Which shell
@@ -104,6 +110,10 @@ fn dispatch(command: Command) -> Result<(), Error> {
             let outcome = report::write_report(&folder)?;
             say(&outcome.table);
             say(&format!("report: {}", outcome.report_path.display()));
+            Ok(())
+        }
+        Command::Devices { json } => {
+            devices::devices(json);
             Ok(())
         }
         Command::Completions { shell } => {

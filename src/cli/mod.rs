@@ -2,9 +2,11 @@
 //!
 //! Data goes to stdout, everything else to stderr.
 
+mod backends;
 mod bench;
 mod check;
 mod commands;
+mod devices;
 mod list;
 mod progress;
 mod run;

@@ -1,9 +1,10 @@
 //! `privateer run`: read, open the folder, simulate, record, report.
 
+use super::backends;
 use super::commands::{note, say, shard};
 use super::progress::Progress;
 use super::source::SpecArgs;
-use crate::backend::{Backend, Counters, Cpu};
+use crate::backend::{Backend, Counters};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Shard, Stop, Unit};
 use crate::error::{Diagnostic, Error};
 use crate::record::{self, CellInfo, Folder, Manifest, PartId, PartRows};
@@ -26,7 +27,7 @@ pub struct RunArgs {
     #[command(flatten)]
     spec: SpecArgs,
     /// Who scores: `auto` takes a real GPU where there is one
-    #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = ["auto", "cpu", "gpu"])]
+    #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = backends::NAMES)]
     backend: String,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]
@@ -116,22 +117,8 @@ fn cpu_features() -> Vec<String> {
     known.into_iter().filter(|(_, has)| *has).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The backend of this name.
-///
-/// # Errors
-/// [`Error::Device`] if there is no such device.
-pub(super) fn backend(name: &str) -> Result<Box<dyn Backend>, Error> {
-    match name {
-        "gpu" => Err(Error::Device {
-            problem: "this build has no GPU backend".to_owned(),
-            hint: "use `--backend cpu`: the answers are the same".to_owned(),
-        }),
-        _ => Ok(Box::new(Cpu::default())),
-    }
-}
-
 fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
-    let backend = backend(&args.backend)?;
+    let backend = backends::open(&args.backend, None)?.backend;
     let data = args.spec.data();
     let mut pool = rayon::ThreadPoolBuilder::new();
     if let Some(threads) = args.threads {
@@ -244,7 +231,7 @@ fn manifest(sweep: &Sweep, cells: Vec<CellInfo>, backend: &dyn Backend, threads:
             Recorded::Log { per_decade } => format!("about {per_decade} rounds for each factor of ten"),
         },
         backend: backend.name().to_owned(),
-        adapter: None,
+        adapter: backend.adapter(),
         cpu_features: cpu_features(),
         threads,
         shard: shard.map(|shard| format!("{}/{}", shard.index + 1, shard.count)),
@@ -260,6 +247,8 @@ fn counters_json(counters: &Counters) -> serde_json::Value {
         "candidates": counters.candidates,
         "rounds_with_several_candidates": counters.ambiguous,
         "screens_rebuilt": counters.rebuilds,
+        "scans_in_f64": counters.scans,
+        "screens_given_to_the_cpu": counters.fallbacks,
         "band_violations": counters.violations,
     })
 }

@@ -1,4 +1,8 @@
 //! Some trials of one cell in lockstep: propose, screen, decide, observe, release, update.
+//!
+//! A batch is split into as many parts as its backend keeps in flight; each part has its own screen. While one part is
+//! scored in the background, the others decide, observe and update. Trials share nothing that is recorded, so the split
+//! changes no byte.
 
 use super::decide::decide;
 use super::observer::{Rows, Stop};
@@ -75,6 +79,87 @@ pub struct BatchResult {
     pub counters: Counters,
 }
 
+/// Trials that share a screen: while it works in the background, other parts of the batch decide, observe and update.
+struct Part {
+    trials: Vec<Trial>,
+    screen: Option<Box<dyn Screen>>,
+    proposals: Vec<Proposal>,
+    answers: Vec<Candidates>,
+    scratch: Vec<(u32, f64)>,
+}
+
+impl Part {
+    fn start(cell: &ReadyCell, numbers: Range<u64>) -> Result<Self, Error> {
+        let trials = numbers.map(|number| Trial::start(cell, number)).collect::<Result<Vec<Trial>, Error>>()?;
+        Ok(Self {
+            screen: cell.domain.as_ref().map(|domain| domain.open(trials.len())),
+            proposals: vec![Proposal::Play(0); trials.len()],
+            answers: vec![Candidates::default(); trials.len()],
+            scratch: Vec::new(),
+            trials,
+        })
+    }
+
+    /// What the trials that score ask of the screen.
+    fn requests(&self) -> Result<Vec<TrialScore<'_>>, Error> {
+        let mut requests = Vec::with_capacity(self.trials.len());
+        for (i, (trial, proposal)) in self.trials.iter().zip(&self.proposals).enumerate() {
+            if let Proposal::Score { width } = *proposal {
+                let policy = &trial.ready.policy;
+                let Some(model) = policy.model() else { return Err(no_model(width)) };
+                requests.push(TrialScore::new(i, policy.change(), width, model));
+            }
+        }
+        Ok(requests)
+    }
+
+    /// The first half of a round: proposals, and the screen set to work.
+    fn begin(&mut self) -> Result<(), Error> {
+        for (trial, proposal) in self.trials.iter_mut().zip(&mut self.proposals) {
+            *proposal = trial.ready.policy.propose(&mut trial.streams);
+        }
+        let mut screen = self.screen.take();
+        let requests = self.requests()?;
+        match &mut screen {
+            Some(screen) if !requests.is_empty() => screen.begin(&requests)?,
+            None if !requests.is_empty() => return Err(no_model(requests[0].width)),
+            _ => {}
+        }
+        drop(requests);
+        self.screen = screen;
+        Ok(())
+    }
+
+    /// The second half: candidates, decisions, observations, updates.
+    fn finish(&mut self, round: u64, recorded: bool) -> Result<(), Error> {
+        let mut points: Vec<usize> = vec![0; self.trials.len()];
+        for (point, proposal) in points.iter_mut().zip(&self.proposals) {
+            if let Proposal::Play(played) = *proposal {
+                *point = played;
+            }
+        }
+        let (mut screen, mut answers) = (self.screen.take(), std::mem::take(&mut self.answers));
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let requests = self.requests()?;
+        if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
+            let answers = &mut answers[..requests.len()];
+            screen.finish(&requests, answers)?;
+            for (request, answer) in requests.iter().zip(answers.iter()) {
+                points[request.trial] = decide(answer, request.model, request.width, &mut scratch)?;
+            }
+        }
+        drop(requests);
+        (self.screen, self.answers, self.scratch) = (screen, answers, scratch);
+        for ((trial, proposal), &point) in self.trials.iter_mut().zip(&self.proposals).zip(&points) {
+            if let Proposal::Score { .. } = proposal {
+                trial.ready.policy.screened();
+            }
+            trial.play(point, round, recorded);
+        }
+        Ok(())
+    }
+}
+
 /// Runs trials `numbers` of a cell to the end. `None` if stopped on the way.
 ///
 /// # Errors
@@ -86,76 +171,45 @@ pub fn batch(
     stop: &Stop,
     progressed: &(dyn Fn(u64) + Sync),
 ) -> Result<Option<BatchResult>, Error> {
-    let mut trials = numbers.map(|number| Trial::start(cell, number)).collect::<Result<Vec<Trial>, Error>>()?;
-    let mut screen: Option<Box<dyn Screen>> = cell.domain.as_ref().map(|domain| domain.open(trials.len()));
-    let mut answers = vec![Candidates::default(); trials.len()];
-    let mut proposals = vec![Proposal::Play(0); trials.len()];
-    let mut points = vec![0usize; trials.len()];
-    let mut scratch = Vec::new();
+    let n_trials = numbers.end - numbers.start;
+    let n_parts = cell.domain.as_ref().map_or(1, |domain| domain.in_flight() as u64).clamp(1, n_trials.max(1));
+    let size = n_trials.div_ceil(n_parts).max(1);
+    let starts = numbers.clone().step_by(size as usize);
+    let mut parts =
+        starts.map(|first| Part::start(cell, first..(first + size).min(numbers.end))).collect::<Result<Vec<Part>, Error>>()?;
     let mut next_recorded = recorded.iter().copied().peekable();
+    for part in &mut parts {
+        part.begin()?;
+    }
     for round in 1..=cell.plan.rounds {
         if round % STOP_EVERY == 0 {
             if stop.asked() {
                 return Ok(None);
             }
-            progressed(STOP_EVERY * trials.len() as u64);
+            progressed(STOP_EVERY * n_trials);
         }
-        for (trial, proposal) in trials.iter_mut().zip(&mut proposals) {
-            *proposal = trial.ready.policy.propose(&mut trial.streams);
-        }
-        screen_and_decide(&mut trials, &proposals, screen.as_deref_mut(), &mut answers, &mut points, &mut scratch)?;
         let record = next_recorded.next_if_eq(&round).is_some();
-        for (trial, &point) in trials.iter_mut().zip(&points) {
-            trial.play(point, round, record);
-        }
-    }
-    progressed((cell.plan.rounds % STOP_EVERY) * trials.len() as u64);
-    let mut rows = Rows::default();
-    for trial in trials {
-        rows.extend(trial.rows);
-    }
-    Ok(Some(BatchResult { rows, counters: screen.map(|screen| screen.counters()).unwrap_or_default() }))
-}
-
-/// Fills `points` with each trial's next point.
-fn screen_and_decide(
-    trials: &mut [Trial],
-    proposals: &[Proposal],
-    screen: Option<&mut (dyn Screen + '_)>,
-    answers: &mut [Candidates],
-    points: &mut [usize],
-    scratch: &mut Vec<(u32, f64)>,
-) -> Result<(), Error> {
-    let mut requests: Vec<TrialScore<'_>> = Vec::with_capacity(trials.len());
-    for (i, (trial, proposal)) in trials.iter().zip(proposals).enumerate() {
-        match *proposal {
-            Proposal::Play(point) => points[i] = point,
-            Proposal::Score { width } => {
-                let policy = &trial.ready.policy;
-                let Some(model) = policy.model() else { return Err(no_model(&width)) };
-                requests.push(TrialScore::new(i, policy.change(), width, model));
+        for part in &mut parts {
+            part.finish(round, record)?;
+            if round < cell.plan.rounds {
+                part.begin()?;
             }
         }
     }
-    if requests.is_empty() {
-        return Ok(());
-    }
-    let Some(screen) = screen else { return Err(no_model(&0.0)) };
-    let answers = &mut answers[..requests.len()];
-    screen.round(&requests, answers)?;
-    for (request, answer) in requests.iter().zip(answers.iter()) {
-        points[request.trial] = decide(answer, request.model, request.width, scratch)?;
-    }
-    drop(requests);
-    for (trial, proposal) in trials.iter_mut().zip(proposals) {
-        if let Proposal::Score { .. } = proposal {
-            trial.ready.policy.screened();
+    progressed((cell.plan.rounds % STOP_EVERY) * n_trials);
+    let mut result = BatchResult { rows: Rows::default(), counters: Counters::default() };
+    for part in parts {
+        if let Some(screen) = &part.screen {
+            result.counters.add(&screen.counters());
+        }
+        for trial in part.trials {
+            result.rows.extend(trial.rows);
         }
     }
-    Ok(())
+    Ok(Some(result))
 }
 
-fn no_model(width: &f64) -> Error {
+fn no_model(width: f64) -> Error {
     Error::Failed {
         problem: format!("a policy asked for scores (width {width}) without having a model"),
         hint: "this is a fault of the policy, not of the spec: please report it".to_owned(),

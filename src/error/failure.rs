@@ -115,8 +115,8 @@ impl fmt::Display for Error {
             Self::TooLarge { what, needs_bytes, limit_bytes, hint } => write!(
                 f,
                 "error: {what} would need {}, more than the limit of {}\nhint: {hint}",
-                bytes(*needs_bytes),
-                bytes(*limit_bytes)
+                readable_bytes(*needs_bytes),
+                readable_bytes(*limit_bytes)
             ),
             Self::Folder { path, problem, hint } => write!(f, "error: `{}` {problem}\nhint: {hint}", path.display()),
             Self::Io { action, path, source } => {
@@ -148,7 +148,7 @@ fn io_hint(source: &std::io::Error) -> &'static str {
 }
 
 /// A byte count in binary units, three significant digits.
-fn bytes(count: f64) -> String {
+pub fn readable_bytes(count: f64) -> String {
     let mut value = count;
     for unit in ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] {
         if value < 1024.0 {
@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn sizes_are_readable() {
-        assert_eq!(bytes(512.0), "512 B");
-        assert_eq!(bytes(8e12), "7.3 TiB");
-        assert!(bytes(1e30).ends_with("EiB"));
+        assert_eq!(readable_bytes(512.0), "512 B");
+        assert_eq!(readable_bytes(8e12), "7.3 TiB");
+        assert!(readable_bytes(1e30).ends_with("EiB"));
     }
 }

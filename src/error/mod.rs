@@ -10,5 +10,5 @@ mod suggest;
 
 pub use diagnostic::{COMMAND_LINE, Diagnostic, Place, Sources, Span};
 pub use exit::ExitCode;
-pub use failure::Error;
+pub use failure::{Error, readable_bytes};
 pub use suggest::closest;

@@ -11,6 +11,7 @@ mod messages;
 mod program;
 mod reference;
 mod report;
+mod roads;
 mod sensors;
 mod support;
 mod tidy;

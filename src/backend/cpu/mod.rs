@@ -16,6 +16,7 @@
 //! points, in turn, are compared with their exact scores; so is every point when drift asks for a rebuild. A model that
 //! has just been rebuilt is no reference: it shed a drift that screen and state had in common.
 
+mod factor;
 mod road;
 mod trial;
 mod vector;

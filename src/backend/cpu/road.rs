@@ -1,10 +1,18 @@
 //! The backend, its prepared bases and its screens.
 
-use super::trial::TrialScreen;
+use super::factor::{FactorScreen, Table32};
+use super::trial::{BLOCK, TrialScreen, whole};
+use crate::backend::scale::Scale;
 use crate::backend::{Backend, Band, Counters, Domain, Screen};
 use crate::error::Error;
-use crate::score::{Basis, Candidates, Change, TrialScore};
-use std::sync::Arc;
+use crate::score::{Basis, Candidates, Change, GramSource, TrialScore};
+use std::sync::{Arc, OnceLock};
+
+/// Most trials in lockstep over a table.
+const MOST_IN_BATCH: usize = 8;
+
+/// Most bytes of a batch's arrays.
+const MOST_BYTES: usize = 1 << 28;
 
 /// The CPU backend.
 #[derive(Debug, Clone)]
@@ -32,10 +40,33 @@ impl Backend for Cpu {
     }
 
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error> {
-        let columns = match basis {
-            Basis::Gram(_) | Basis::Own(_) => Columns::default(),
+        let scale = Arc::new(Scale::of(basis));
+        Ok(Arc::new(CpuDomain(Arc::new(Shared {
+            basis: basis.clone(),
+            scale,
+            columns: OnceLock::new(),
+            rounded: OnceLock::new(),
+            band: self.band,
+        }))))
+    }
+}
+
+/// What all screens over a basis share.
+struct Shared {
+    basis: Basis,
+    scale: Arc<Scale>,
+    /// Feature-major copy of a table: one feature of all points is contiguous, so that a block's sums run in many lanes.
+    columns: OnceLock<Vec<f64>>,
+    /// For whole factors.
+    rounded: OnceLock<Table32>,
+    band: Band,
+}
+
+impl Shared {
+    fn columns(&self) -> &[f64] {
+        self.columns.get_or_init(|| match &self.basis {
+            Basis::Gram(_) | Basis::Own(_) => Vec::new(),
             Basis::Table(table) => {
-                // Feature-major copy: one feature of all points is contiguous, so that a block's sums run in many lanes.
                 let n = table.n_points;
                 let mut values = vec![0.0; table.n_features * n];
                 for point in 0..n {
@@ -43,54 +74,161 @@ impl Backend for Cpu {
                         values[feature * n + point] = value;
                     }
                 }
-                let magnitude = |column: &[f64]| column.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-                let largest = values.chunks(n.max(1)).map(magnitude).collect();
-                Columns { values, largest }
+                values
             }
-        };
-        Ok(Arc::new(CpuDomain { basis: basis.clone(), columns: Arc::new(columns), band: self.band }))
+        })
     }
 }
 
-/// Feature-major values of a table basis; empty for a Gram basis.
-#[derive(Debug, Default)]
-struct Columns {
-    values: Vec<f64>,
-    /// Largest magnitude in each column.
-    largest: Vec<f64>,
-}
-
-struct CpuDomain {
-    basis: Basis,
-    columns: Arc<Columns>,
-    band: Band,
-}
+struct CpuDomain(Arc<Shared>);
 
 impl Domain for CpuDomain {
     fn batch(&self, _rounds: u64) -> usize {
-        // A trial's arrays (mean, spread², p, score: 32 bytes a point) should stay in a second-level cache of 1 MiB with
-        // its state; lockstep buys nothing beyond that, as trials share no arithmetic here.
-        (1usize << 19).checked_div(32 * self.basis.n_points()).unwrap_or(1).clamp(1, 8)
+        match &self.0.basis {
+            // Rows of several trials share what they read of a table.
+            Basis::Table(_) => MOST_BYTES.checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH),
+            // A trial's arrays (mean, spread², p, score: 32 bytes a point) should stay in a second-level cache of 1 MiB with
+            // its state; lockstep buys nothing beyond that, as trials share no arithmetic here.
+            Basis::Gram(_) | Basis::Own(_) => (1usize << 19).checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, 8),
+        }
     }
 
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
-        let n_points = self.basis.n_points();
         Box::new(CpuScreen {
-            basis: self.basis.clone(),
-            columns: Arc::clone(&self.columns),
-            band: self.band,
-            trials: (0..n_trials).map(|_| TrialScreen::new(n_points)).collect(),
+            trials: (0..n_trials).map(|_| None).collect(),
+            own: vec![None; n_trials],
+            factor: FactorScreen::default(),
             counters: Counters::default(),
+            shared: Arc::clone(&self.0),
         })
     }
 }
 
 struct CpuScreen {
-    basis: Basis,
-    columns: Arc<Columns>,
-    band: Band,
-    trials: Vec<TrialScreen>,
+    shared: Arc<Shared>,
+    /// Made when first needed: a model that is new every round needs none.
+    trials: Vec<Option<TrialScreen>>,
+    /// Scales of trials with inputs of their own.
+    own: Vec<Option<Arc<Scale>>>,
+    factor: FactorScreen,
     counters: Counters,
+}
+
+/// The covariance of a request's basis, if it is one.
+fn gram_of<'a>(basis: &'a Basis, request: &TrialScore<'a>) -> Option<&'a dyn GramSource> {
+    match basis {
+        Basis::Table(_) => None,
+        Basis::Gram(gram) => Some(gram.as_ref()),
+        Basis::Own(_) => request.model.own_gram().map(AsRef::as_ref),
+    }
+}
+
+impl CpuScreen {
+    /// The scale of a trial's basis.
+    fn scale(&mut self, request: &TrialScore<'_>) -> Arc<Scale> {
+        match (&self.shared.basis, request.model.own_gram()) {
+            (Basis::Own(_), Some(gram)) => {
+                let found = self.own[request.trial].get_or_insert_with(|| Arc::new(Scale::of(&Basis::Gram(Arc::clone(gram)))));
+                Arc::clone(found)
+            }
+            _ => Arc::clone(&self.shared.scale),
+        }
+    }
+
+    /// A model that is new: nothing is kept of it.
+    fn new_factor(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
+        let scale = self.scale(request);
+        let shared = Arc::clone(&self.shared);
+        if let Some(trial) = &mut self.trials[request.trial] {
+            trial.forget();
+        }
+        let rounded = shared.rounded.get_or_init(|| Table32::of(&shared.basis));
+        let gram = gram_of(&shared.basis, request);
+        let found = shared.band == Band::Proved
+            && request
+                .model
+                .factor()
+                .is_some_and(|factor| self.factor.candidates(request, &factor, gram, rounded, &scale, answer));
+        if !found {
+            self.counters.scans += 1;
+            whole(shared.basis.n_points(), request.subset, answer);
+        }
+    }
+
+    /// Projects the new rows of all trials over a table, block by block of points: what a block reads of the table stays in
+    /// cache for all trials.
+    fn project_all(&mut self, trials: &[TrialScore<'_>]) {
+        let shared = Arc::clone(&self.shared);
+        if !matches!(shared.basis, Basis::Table(_)) {
+            return;
+        }
+        let n = shared.basis.n_points();
+        let mut rows: Vec<(usize, &[f64])> = Vec::with_capacity(trials.len());
+        for request in trials {
+            if let Change::Row { row, repeated, .. } = request.change {
+                let trial = self.trials[request.trial].get_or_insert_with(|| TrialScreen::new(n));
+                if !(repeated && trial.has_row()) {
+                    rows.push((request.trial, row));
+                }
+            }
+        }
+        if rows.is_empty() {
+            return;
+        }
+        let columns: Vec<&[f64]> = shared.columns().chunks_exact(n.max(1)).collect();
+        for first in (0..n).step_by(BLOCK) {
+            for &(trial, row) in &rows {
+                if let Some(trial) = &mut self.trials[trial] {
+                    trial.project_block(row, &columns, first);
+                }
+            }
+        }
+        for (trial, row) in rows {
+            if let Some(trial) = &mut self.trials[trial] {
+                trial.projected(row, |i| shared.scale.largest[i]);
+            }
+        }
+    }
+
+    /// A model that changed by a row at most, or starts.
+    fn follow(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
+        let scale = self.scale(request);
+        let shared = Arc::clone(&self.shared);
+        let trial = self.trials[request.trial].get_or_insert_with(|| TrialScreen::new(shared.basis.n_points()));
+        let mut start_anew = false;
+        let observations = request.model.n_observations();
+        match request.change {
+            Change::None => {}
+            Change::Rebuild | Change::Factor => trial.forget(),
+            Change::Row { row, scale: along, mean_step, repeated, rebuilt } => {
+                start_anew = rebuilt;
+                // Projected even where the screen starts anew: the next observation may repeat the row.
+                // Rows over a table have been projected already.
+                if let Some(gram) = gram_of(&shared.basis, request)
+                    && !(repeated && trial.has_row())
+                {
+                    let points = request.model.basis_points();
+                    trial.project_gram(gram, points, row, request.model.prior_variance_bound());
+                }
+                if observations == 1 && !trial.is_fresh() {
+                    trial.start_from_prior(&scale);
+                }
+                if trial.is_fresh() {
+                    trial.observe(along, mean_step);
+                }
+            }
+        }
+        if observations == 0 {
+            trial.start_from_prior(&scale);
+        }
+        if start_anew || !trial.is_fresh() || trial.has_drifted(request.model.prior_variance_bound()) {
+            // A model that has just been rebuilt is no reference for what the screen followed.
+            trial.rebuild(request.model, !start_anew, &mut self.counters);
+        } else {
+            trial.check(request.model, &mut self.counters);
+        }
+        trial.candidates(request, shared.band, answer);
+    }
 }
 
 impl Screen for CpuScreen {
@@ -99,45 +237,12 @@ impl Screen for CpuScreen {
     }
 
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
+        self.project_all(trials);
         for (request, answer) in trials.iter().zip(out) {
-            let trial = &mut self.trials[request.trial];
-            let mut start_anew = false;
             match request.change {
-                Change::None => {}
-                Change::Rebuild | Change::Factor => trial.forget(),
-                Change::Row { row, scale, mean_step, repeated, rebuilt } => {
-                    start_anew = rebuilt;
-                    // Projected even where the screen starts anew: the next observation may repeat the row.
-                    match &self.basis {
-                        _ if repeated => {}
-                        Basis::Table(table) => {
-                            let n = table.n_points;
-                            let column = |i: usize| &self.columns.values[i * n..(i + 1) * n];
-                            trial.project(row, column, |i| self.columns.largest[i]);
-                        }
-                        Basis::Own(_) => {
-                            if let Some(gram) = request.model.own_gram() {
-                                let points = request.model.basis_points();
-                                trial.project_gram(gram.as_ref(), points, row, request.model.prior_variance_bound());
-                            }
-                        }
-                        Basis::Gram(gram) => {
-                            let points = request.model.basis_points();
-                            trial.project_gram(gram.as_ref(), points, row, request.model.prior_variance_bound());
-                        }
-                    }
-                    if trial.is_fresh() {
-                        trial.observe(scale, mean_step);
-                    }
-                }
+                Change::Factor => self.new_factor(request, answer),
+                _ => self.follow(request, answer),
             }
-            if start_anew || !trial.is_fresh() || trial.has_drifted(request.model.prior_variance_bound()) {
-                // A model that has just been rebuilt is no reference for what the screen followed.
-                trial.rebuild(request.model, !start_anew, &mut self.counters);
-            } else {
-                trial.check(request.model, &mut self.counters);
-            }
-            trial.candidates(request, self.band, answer);
             self.counters.rounds += 1;
             self.counters.candidates += answer.points.len() as u64;
             self.counters.ambiguous += u64::from(1 < answer.points.len());

@@ -1,11 +1,12 @@
 //! One trial's screen: mean and spread² of every point, with the errors they may carry.
 
 use super::vector::{largest_magnitude, score, weighted_sum};
+use crate::backend::scale::Scale;
 use crate::backend::{Band, Counters};
 use crate::score::{Candidates, GramSource, Moments, ScoreModel, TIE_TOLERANCE, TrialScore};
 
 /// Points in a block: what a block touches stays in the first-level cache.
-const BLOCK: usize = 512;
+pub const BLOCK: usize = 512;
 
 /// Error of spread² (as a share of the prior variance) beyond which a screen is rebuilt.
 pub const REFRESH_SHARE: f64 = 1e-9;
@@ -23,8 +24,9 @@ pub struct TrialScreen {
     mean: Vec<f64>,
     variance: Vec<f64>,
     score: Vec<f64>,
-    /// `row · h` of the last projected row.
+    /// `row · h` of the last projected row, if there is one.
     p: Vec<f64>,
+    has_row: bool,
     p_error: f64,
     p_max: f64,
     mean_error: f64,
@@ -45,6 +47,7 @@ impl TrialScreen {
             variance: vec![0.0; n_points],
             score: vec![0.0; n_points],
             p: vec![0.0; n_points],
+            has_row: false,
             p_error: 0.0,
             p_max: 0.0,
             mean_error: 0.0,
@@ -63,6 +66,21 @@ impl TrialScreen {
     /// The arrays no longer follow the model.
     pub fn forget(&mut self) {
         self.fresh = false;
+    }
+
+    /// Whether `p` holds a row that the next observation may repeat.
+    pub fn has_row(&self) -> bool {
+        self.has_row
+    }
+
+    /// Starts from the prior, before the first observation.
+    pub fn start_from_prior(&mut self, scale: &Scale) {
+        self.mean.fill(0.0);
+        self.variance.copy_from_slice(&scale.prior);
+        self.fresh = true;
+        self.mean_error = 0.0;
+        self.variance_error = scale.prior_error * largest_magnitude(&scale.prior);
+        self.since_check = 0;
     }
 
     /// Whether the error has grown enough to start anew.
@@ -133,14 +151,24 @@ impl TrialScreen {
     /// `p = row · h`: `column(i)` is basis function `i` at all points, `largest(i)` a bound on its magnitude.
     pub fn project<'c>(&mut self, row: &[f64], column: impl Fn(usize) -> &'c [f64], largest: impl Fn(usize) -> f64) {
         let columns: Vec<&[f64]> = (0..row.len()).map(column).collect();
-        let n = self.p.len();
-        for first in (0..n).step_by(BLOCK) {
-            let end = (first + BLOCK).min(n);
-            weighted_sum(row, &columns, first, &mut self.p[first..end]);
+        for first in (0..self.p.len()).step_by(BLOCK) {
+            self.project_block(row, &columns, first);
         }
+        self.projected(row, largest);
+    }
+
+    /// The block of [`TrialScreen::project`] that starts at this point; the caller does all of them, then says so.
+    pub fn project_block(&mut self, row: &[f64], columns: &[&[f64]], first: usize) {
+        let end = (first + BLOCK).min(self.p.len());
+        weighted_sum(row, columns, first, &mut self.p[first..end]);
+    }
+
+    /// All blocks of a row have been projected.
+    pub fn projected(&mut self, row: &[f64], largest: impl Fn(usize) -> f64) {
         let magnitude: f64 = row.iter().enumerate().map(|(i, r)| r.abs() * largest(i)).sum();
         self.p_error = 4.0 * (row.len() as f64 + 8.0) * U * magnitude;
         self.p_max = largest_magnitude(&self.p);
+        self.has_row = true;
     }
 
     /// One observation along the projected row.
@@ -157,18 +185,21 @@ impl TrialScreen {
         self.mean_error += mean_step.abs() * (p_error + U * p_max) + U * largest_magnitude(&self.mean);
     }
 
-    /// Every point whose interval reaches the best lower end, less the tie tolerance.
+    /// Every point, or every one of the subset, whose interval reaches the best lower end, less the tie tolerance.
     pub fn candidates(&mut self, request: &TrialScore<'_>, band: Band, answer: &mut Candidates) {
         answer.points.clear();
-        let n = self.mean.len();
         if band == Band::Infinite {
-            answer.points.extend(0..n as u32);
+            whole(self.mean.len(), request.subset, answer);
             return;
         }
         let width = request.width;
-        let best = score(&self.mean, &self.variance, width, &mut self.score);
+        let mut best = score(&self.mean, &self.variance, width, &mut self.score);
+        if let Some(subset) = request.subset {
+            best = subset.iter().map(|&point| self.score[point as usize]).fold(f64::NEG_INFINITY, f64::max);
+        }
+        let scores = &self.score;
         if band == Band::Zero {
-            answer.points.extend(self.score.iter().position(|&score| score == best).map(|point| point as u32));
+            answer.points.extend(chosen(scores, request.subset).find(|&point| scores[point as usize] == best));
             return;
         }
         let state_error = request.model.state_error();
@@ -179,24 +210,47 @@ impl TrialScreen {
         let widest = e_mean + width * (2.0 * e).sqrt();
         let tie = TIE_TOLERANCE * (1.0 + best.abs());
         let floor = best - tie - 2.0 * widest;
-        let mut best_lower = f64::NEG_INFINITY;
-        for (point, &score) in self.score.iter().enumerate() {
-            if floor <= score {
-                answer.points.push(point as u32);
-                let spread_low = (self.variance[point] - e).max(0.0).sqrt();
-                best_lower = best_lower.max(self.mean[point] - e_mean + width * spread_low);
-            }
-        }
+        let (mean, variance) = (&self.mean, &self.variance);
+        let lower = |point: u32| {
+            let point = point as usize;
+            mean[point] - e_mean + width * (variance[point] - e).max(0.0).sqrt()
+        };
+        let upper = |point: u32| {
+            let point = point as usize;
+            mean[point] + e_mean + width * (variance[point] + e).max(0.0).sqrt()
+        };
+        answer.points.extend(chosen(scores, request.subset).filter(|&point| floor <= scores[point as usize]));
         if 1 < answer.points.len() {
-            let (mean, variance) = (&self.mean, &self.variance);
-            answer.points.retain(|&point| {
-                let point = point as usize;
-                best_lower - tie <= mean[point] + e_mean + width * (variance[point] + e).max(0.0).sqrt()
-            });
+            let best_lower = answer.points.iter().map(|&point| lower(point)).fold(f64::NEG_INFINITY, f64::max);
+            answer.points.retain(|&point| best_lower - tie <= upper(point));
+            // A point that certainly ties with the best wins over all that come later: the lowest index does.
+            let best_upper = answer.points.iter().map(|&point| upper(point)).fold(f64::NEG_INFINITY, f64::max);
+            if let Some(&first) = answer.points.first()
+                && best_upper - 0.5 * tie <= lower(first)
+            {
+                answer.points.truncate(1);
+            }
         }
         if answer.points.is_empty() {
             // A NaN reached the screen; the exact scores decide, or report it.
-            answer.points.extend(0..n as u32);
+            whole(mean.len(), request.subset, answer);
         }
+    }
+}
+
+/// The points that may be played.
+fn chosen<'a>(scores: &'a [f64], subset: Option<&'a [u32]>) -> Box<dyn Iterator<Item = u32> + 'a> {
+    match subset {
+        Some(subset) => Box::new(subset.iter().copied()),
+        None => Box::new(0..scores.len() as u32),
+    }
+}
+
+/// All points that may be played, as candidates.
+pub fn whole(n_points: usize, subset: Option<&[u32]>, answer: &mut Candidates) {
+    answer.points.clear();
+    match subset {
+        Some(subset) => answer.points.extend_from_slice(subset),
+        None => answer.points.extend(0..n_points as u32),
     }
 }

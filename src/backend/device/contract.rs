@@ -99,7 +99,7 @@ pub trait Tables: Send + Sync {
     fn most_lanes(&self) -> usize;
 
     /// Bounds on the error of one `h_i(x)` beyond the rounding of exact values: 0 for uploaded tables; for kernels that the
-    /// device evaluates, absolute.
+    /// device evaluates, absolute. For [`TableSpec::Own`], [`Lanes::set_points`] says.
     fn kernel_error(&self) -> f64;
 
     /// Allocates all buffers for so many lanes.
@@ -123,11 +123,12 @@ pub trait Lanes: Send {
     /// [`Error::Device`] if the device is lost, hangs, or gives back nothing.
     fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), Error>;
 
-    /// For [`TableSpec::Own`]: the points of one lane, before its first round.
+    /// For [`TableSpec::Own`]: the points of one lane, before its first round. Returns a bound on the absolute error of one
+    /// `h_i(x)` of this lane, which depends on the points.
     ///
     /// # Errors
     /// [`Error::Device`] if the source has no form, or no room is left.
-    fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<(), Error>;
+    fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<f64, Error>;
 }
 
 /// One lane's part of a round. Every number is f64 here; the device rounds it to its type.

@@ -1,7 +1,14 @@
 //! What a device does for a screen, in plain data: hold tables, keep mean and spread² of every point of some trials, run
 //! the passes of a round. Implemented by loops on the CPU (`twin`) and by compute shaders (`gpu`), from one set of
 //! buffers and passes.
+//!
+//! What both need on the host stands here: the numbers of a type (`real`), tables and kernels as the passes read them
+//! (`tables`), a round's parameters packed into buffers (`pack`), the answers read out of them (`answer`).
 
+pub(in crate::backend) mod answer;
 mod contract;
+pub(in crate::backend) mod pack;
+pub(in crate::backend) mod real;
+pub(in crate::backend) mod tables;
 
 pub use contract::{Answer, Band4, CAPACITY, Device, LaneWork, Lanes, Precision, Start, TableSpec, Tables, Visit};

@@ -34,7 +34,7 @@ const FUNCTION: &str = "domain = { kind = \"grid\", points = 40 }\nkernel = { ki
 const POINTS: &str = "file = \"points.csv\"\ninputs = [\"x\", \"y\"]\nvalue = \"price\"\nkernel = { kind = \"squared-exponential\", lengthscale = 0.5 }\nnoise = { kind = \"gaussian\", sd = 0.3 }";
 
 /// `[environment]` tables of each environment.
-fn settings(name: &str) -> Vec<String> {
+pub fn settings(name: &str) -> Vec<String> {
     match name {
         "rkhs" => vec![
             format!("{FUNCTION}\nnoise = {{ kind = \"uniform\", bound = 1.0 }}"),

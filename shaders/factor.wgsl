@@ -1,0 +1,177 @@
+// Mean and spread² of every point from a lower triangular factor R and weights: |R h|² and weights · h.
+// Workgroup: 64 points x 1 lane; 256 threads, each with 4 rows x 4 points; columns in steps of 16.
+
+// 16 columns x 64 points and 16 columns x 64 rows, in fours.
+var<workgroup> four_points: array<vec4<Real>, 256>;
+var<workgroup> four_rows: array<vec4<Real>, 256>;
+
+// Value k of a row of the factor; 0 beyond the triangle.
+fn factor_value(work: Work, row: u32, k: u32) -> Real {
+    var value = Real(0.0);
+    if (row < work.factor_len && k <= row) {
+        value = coefficients[work.factor_at + row * (row + 1u) / 2u + k];
+    }
+    return value;
+}
+
+// Values of four rows at one column, for the products of this step.
+fn stage_rows(work: Work, first_row: u32, first_column: u32, thread: u32) {
+    let row = first_row + 4u * (thread >> 4u);
+    let k = first_column + (thread & 15u);
+    four_rows[(thread & 15u) * 16u + (thread >> 4u)] = vec4<Real>(
+        factor_value(work, row, k),
+        factor_value(work, row + 1u, k),
+        factor_value(work, row + 2u, k),
+        factor_value(work, row + 3u, k),
+    );
+}
+
+// What a thread gathers for its four points: squares of its rows of R h, and the part of the mean of its columns.
+struct Gathered {
+    squares: vec4<Real>,
+    mean: vec4<Real>,
+}
+
+// Four rows of products, each over a thread's four points.
+struct Sums {
+    row_0: vec4<Real>,
+    row_1: vec4<Real>,
+    row_2: vec4<Real>,
+    row_3: vec4<Real>,
+}
+
+// Adds the products of this step's 16 columns.
+fn multiplied(thread: u32, so_far: Sums) -> Sums {
+    var sums = so_far;
+    for (var step = 0u; step < 16u; step++) {
+        let h = four_points[step * 16u + (thread & 15u)];
+        let r = four_rows[step * 16u + (thread >> 4u)];
+        sums.row_0 += h * r.x;
+        sums.row_1 += h * r.y;
+        sums.row_2 += h * r.z;
+        sums.row_3 += h * r.w;
+    }
+    return sums;
+}
+
+// Squares of four rows.
+fn squared(sums: Sums) -> vec4<Real> {
+    return sums.row_0 * sums.row_0 + sums.row_1 * sums.row_1 + sums.row_2 * sums.row_2 + sums.row_3 * sums.row_3;
+}
+
+// The weight of a column; 0 beyond the basis. The weights stand behind the triangle.
+fn weight(work: Work, k: u32) -> Real {
+    var value = Real(0.0);
+    if (k < work.factor_len) {
+        value = coefficients[work.factor_at + work.factor_len * (work.factor_len + 1u) / 2u + k];
+    }
+    return value;
+}
+
+// Adds up the 16 threads of each point and writes it.
+fn finish(work: Work, thread: u32, mine: Gathered, first: u32) {
+    four_points[thread] = mine.squares;
+    four_rows[thread] = mine.mean;
+    workgroupBarrier();
+    let x = first + thread;
+    if (thread < 64u && x < shape.n_points) {
+        var square = Real(0.0);
+        var mean = Real(0.0);
+        for (var part = 0u; part < 16u; part++) {
+            square += four_points[part * 16u + (thread & 15u)][thread >> 4u];
+            mean += four_rows[part * 16u + (thread & 15u)][thread >> 4u];
+        }
+        planes[plane(work.lane, MEAN) + x] = mean;
+        let added = base[work.prior_at - shape.stride + x] + square;
+        let removed = base[work.prior_at + x] - square;
+        planes[plane(work.lane, VARIANCE) + x] = select(removed, added, work.start == START_ADDED);
+    }
+}
+
+// Column k of the basis at a point of the bound table; 0 beyond the basis.
+fn table_value(work: Work, k: u32, at: u32) -> Real {
+    var value = Real(0.0);
+    if (k < work.factor_len) {
+        value = source[indices[work.slots_at + k] * shape.chunk_len + at];
+    }
+    return value;
+}
+
+// Basis columns from a table by a list of slots.
+@compute @workgroup_size(256)
+fn from_table(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+    let work = works[indices[indices[1] + group.y]];
+    let n = work.factor_len;
+    // A thread's four points are 16 apart, so that neighbours read neighbours.
+    let at = group.x * 64u + (thread & 15u);
+    let mine = thread >> 4u;
+    var gathered = Gathered(vec4<Real>(), vec4<Real>());
+    for (var rows = 0u; rows < n; rows += 64u) {
+        var sums = Sums(vec4<Real>(), vec4<Real>(), vec4<Real>(), vec4<Real>());
+        // Beyond these columns the rows of this step are zero.
+        let end = min(rows + 64u, n);
+        for (var columns = 0u; columns < end; columns += 16u) {
+            stage_rows(work, rows, columns, thread);
+            let k = columns + mine;
+            four_points[thread] = vec4<Real>(
+                table_value(work, k, at),
+                table_value(work, k, at + 16u),
+                table_value(work, k, at + 32u),
+                table_value(work, k, at + 48u),
+            );
+            if (end == n) {
+                // The last rows meet every column once.
+                gathered.mean += four_points[thread] * weight(work, k);
+            }
+            workgroupBarrier();
+            sums = multiplied(thread, sums);
+            workgroupBarrier();
+        }
+        gathered.squares += squared(sums);
+    }
+    finish(work, thread, gathered, shape.chunk_first + group.x * 64u);
+}
+
+// Column k of the basis from coordinates; 0 beyond the basis.
+fn evaluated_value(work: Work, lane: Numbers, k: u32, x: u32) -> Real {
+    var value = Real(0.0);
+    if (k < work.factor_len) {
+        value = kernel_value(work, lane, indices[work.slots_at + k], x);
+    }
+    return value;
+}
+
+// Basis columns evaluated from coordinates.
+@compute @workgroup_size(256)
+fn from_kernel(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+    let w = indices[indices[1] + group.y];
+    let work = works[w];
+    let lane = numbers[w];
+    let n = work.factor_len;
+    let x = group.x * 64u + (thread & 15u);
+    let mine = thread >> 4u;
+    var gathered = Gathered(vec4<Real>(), vec4<Real>());
+    for (var rows = 0u; rows < n; rows += 64u) {
+        var sums = Sums(vec4<Real>(), vec4<Real>(), vec4<Real>(), vec4<Real>());
+        let end = min(rows + 64u, n);
+        for (var columns = 0u; columns < end; columns += 16u) {
+            stage_rows(work, rows, columns, thread);
+            let k = columns + mine;
+            four_points[thread] = vec4<Real>(
+                evaluated_value(work, lane, k, x),
+                evaluated_value(work, lane, k, x + 16u),
+                evaluated_value(work, lane, k, x + 32u),
+                evaluated_value(work, lane, k, x + 48u),
+            );
+            if (end == n) {
+                // The last rows meet every column once.
+                gathered.mean += four_points[thread] * weight(work, k);
+            }
+            workgroupBarrier();
+            sums = multiplied(thread, sums);
+            workgroupBarrier();
+        }
+        gathered.squares += squared(sums);
+    }
+    finish(work, thread, gathered, group.x * 64u);
+}

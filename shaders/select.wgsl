@@ -1,0 +1,71 @@
+// Every point whose upper end reaches the best lower end of its lane. Workgroup: 1 lane; tiles that hold none are passed
+// over. The list holds 64 points, the count goes on.
+
+const CAPACITY: u32 = 64u;
+const ANSWER_WORDS: u32 = 68u;
+
+var<workgroup> chosen: array<u32, 64>;
+var<workgroup> n_chosen: atomic<u32>;
+
+@compute @workgroup_size(256)
+fn choose(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+    let w = group.x;
+    let work = works[w];
+    let lane = numbers[w];
+    let tiles = (work.n_scored + TILE - 1u) / TILE;
+    if (thread < CAPACITY) {
+        chosen[thread] = NONE;
+    }
+    if (thread == 0u) {
+        atomicStore(&n_chosen, 0u);
+    }
+    let partials_at = w * 4u * shape.n_tiles;
+    var mine = nothing();
+    for (var tile = thread; tile < tiles; tile += TILE) {
+        mine.lower = larger(mine.lower, partials[partials_at + tile]);
+        mine.upper = larger(mine.upper, partials[partials_at + shape.n_tiles + tile]);
+        mine.variance = larger(mine.variance, partials[partials_at + 2u * shape.n_tiles + tile]);
+        mine.mean = larger(mine.mean, partials[partials_at + 3u * shape.n_tiles + tile]);
+        mine.counts += counts[w * shape.n_tiles + tile];
+    }
+    reduce(thread, mine);
+    let best_lower = most_lower[0];
+    for (var tile = 0u; tile < tiles; tile++) {
+        let place = tile * TILE + thread;
+        if (partials[partials_at + shape.n_tiles + tile] >= best_lower && place < work.n_scored) {
+            var x = place;
+            if (work.listed != 0u) {
+                x = indices[work.subset_at + place];
+            }
+            let mean = planes[plane(work.lane, MEAN) + x];
+            let variance = planes[plane(work.lane, VARIANCE) + x];
+            let one = interval(lane, mean, variance, planes[plane(work.lane, ANCHOR) + x]);
+            if (one.counts == 1u && one.upper >= best_lower) {
+                let slot = atomicAdd(&n_chosen, 1u);
+                if (slot < CAPACITY) {
+                    chosen[slot] = x;
+                }
+            }
+        }
+    }
+    workgroupBarrier();
+    let answer_at = w * ANSWER_WORDS;
+    if (thread < CAPACITY) {
+        answers[answer_at + 4u + thread] = chosen[thread];
+    }
+    if (thread == 0u) {
+        let count = atomicLoad(&n_chosen);
+        var sum = work.stamp + count;
+        for (var slot = 0u; slot < CAPACITY; slot++) {
+            sum += chosen[slot];
+        }
+        answers[answer_at] = work.stamp;
+        answers[answer_at + 1u] = n_counted[0];
+        answers[answer_at + 2u] = count;
+        answers[answer_at + 3u] = sum;
+        maxima[w * 4u] = most_lower[0];
+        maxima[w * 4u + 1u] = most_upper[0];
+        maxima[w * 4u + 2u] = most_variance[0];
+        maxima[w * 4u + 3u] = most_mean[0];
+    }
+}

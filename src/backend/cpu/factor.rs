@@ -1,0 +1,154 @@
+//! The dense road for a model that is new every round: mean and spread² of all points by one f32 product with its factor.
+//!
+//! The band is that of a device lane started from a factor in f32 (`lane`): a product in any order, with or
+//! without fused operations. So a library's matrix product serves, whatever vector instructions it picks at run time.
+
+use crate::backend::device::Precision;
+use crate::backend::lane::Lane;
+use crate::backend::scale::Scale;
+use crate::score::{Basis, Candidates, Factor, GramSource, ScoreModel, Spread, TrialScore};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice, linalg::general_mat_mul};
+
+/// Points whose products stay in a second-level cache.
+const POINTS: usize = 256;
+
+/// Block rows of the factor: its zero blocks are skipped.
+const BLOCK_ROWS: usize = 4;
+
+/// The f32 copy of a table, `n_points x n_features` row-major.
+#[derive(Debug, Default)]
+pub struct Table32(Vec<f32>);
+
+impl Table32 {
+    /// Rounds a table; empty for Gram columns.
+    pub fn of(basis: &Basis) -> Self {
+        match basis {
+            Basis::Table(table) => Self(table.values.iter().map(|&value| value as f32).collect()),
+            Basis::Gram(_) | Basis::Own(_) => Self::default(),
+        }
+    }
+}
+
+/// Room for the products of one trial.
+#[derive(Debug, Default)]
+pub struct FactorScreen {
+    rows: Vec<f32>,
+    h: Vec<f32>,
+    product: Vec<f32>,
+    mean: Vec<f32>,
+    variance: Vec<f32>,
+}
+
+impl FactorScreen {
+    /// Writes the candidates; false where the numbers do not fit f32 and every point must be scored in f64.
+    pub fn candidates(
+        &mut self,
+        request: &TrialScore<'_>,
+        factor: &Factor<'_>,
+        gram: Option<&dyn GramSource>,
+        table: &Table32,
+        scale: &Scale,
+        answer: &mut Candidates,
+    ) -> bool {
+        let mut lane = Lane::new(0);
+        let model = request.model;
+        let prior = model.prior_variance_bound();
+        if !lane.start_factor(factor, scale, prior, 0.0, Precision::F32) {
+            return false;
+        }
+        let base: &[f64] = match factor.spread {
+            Spread::Added => &[],
+            Spread::Removed => &scale.prior,
+        };
+        let n_points = scale.prior.len();
+        self.load(factor);
+        self.mean.resize(n_points, 0.0);
+        self.variance.resize(n_points, 0.0);
+        for first in (0..n_points).step_by(POINTS) {
+            let n = POINTS.min(n_points - first);
+            self.block(model, factor, gram, table, first, n);
+        }
+        let residual = |point: usize| if base.is_empty() { scale.residual(point) } else { base[point] };
+        let sign = if factor.spread == Spread::Added { 1.0 } else { -1.0 };
+        let band = lane.band(request.width, model.state_error(), Precision::F32);
+        let interval = |point: u32| {
+            let point = point as usize;
+            let variance = residual(point) + sign * f64::from(self.variance[point]);
+            let anchor = variance.max(0.0).sqrt();
+            let e = band.c0 + band.c1 * anchor + band.c2 * variance.abs();
+            let mean = f64::from(self.mean[point]);
+            let spread = |variance: f64| request.width * variance.max(0.0).sqrt();
+            (mean - band.c + spread(variance - e), mean + band.c + spread(variance + e))
+        };
+        let all = 0..n_points as u32;
+        answer.points.clear();
+        let mut best = f64::NEG_INFINITY;
+        let mut look = |point: u32| best = best.max(interval(point).0);
+        match request.subset {
+            Some(subset) => subset.iter().copied().for_each(&mut look),
+            None => all.clone().for_each(&mut look),
+        }
+        let reaches = |point: &u32| best <= interval(*point).1;
+        match request.subset {
+            Some(subset) => answer.points.extend(subset.iter().copied().filter(reaches)),
+            None => answer.points.extend(all.filter(reaches)),
+        }
+        !answer.points.is_empty()
+    }
+
+    /// The factor's rows and the weights as one more row, rounded.
+    fn load(&mut self, factor: &Factor<'_>) {
+        self.rows.clear();
+        self.rows.extend(factor.rows.iter().chain(factor.weights.iter()).map(|&value| value as f32));
+    }
+
+    /// Mean and `|R h|²` of `n` points from `first`.
+    fn block(
+        &mut self,
+        model: &dyn ScoreModel,
+        factor: &Factor<'_>,
+        gram: Option<&dyn GramSource>,
+        table: &Table32,
+        first: usize,
+        n: usize,
+    ) {
+        let k = factor.weights.len();
+        let h = match gram {
+            None => &table.0[first * k..(first + n) * k],
+            Some(gram) => {
+                self.h.resize(n * k, 0.0);
+                let mut column = vec![0.0; n];
+                for (i, &point) in model.basis_points().iter().enumerate() {
+                    gram.column(point as usize, first, &mut column);
+                    for (x, &value) in column.iter().enumerate() {
+                        self.h[x * k + i] = value as f32;
+                    }
+                }
+                &self.h
+            }
+        };
+        let (Ok(h), Ok(rows)) = (ArrayView2::from_shape((n, k), h), ArrayView2::from_shape((k + 1, k), &self.rows)) else {
+            return;
+        };
+        let variance = &mut self.variance[first..first + n];
+        variance.fill(0.0);
+        for block in 0..BLOCK_ROWS {
+            let (low, high) = (k * block / BLOCK_ROWS, k * (block + 1) / BLOCK_ROWS);
+            // Rows low..high of a lower triangular factor end at column high; the weights ride along with the last block.
+            let last = block + 1 == BLOCK_ROWS;
+            let (end, width) = if last { (k + 1, k + 1 - low) } else { (high, high - low) };
+            self.product.resize(n * width, 0.0);
+            let Ok(mut product) = ArrayViewMut2::from_shape((n, width), &mut self.product[..n * width]) else { return };
+            let to = Slice::from(..high);
+            let (a, b) = (h.slice_axis(Axis(1), to), rows.slice_axis(Axis(0), Slice::from(low..end)));
+            general_mat_mul(1.0, &a, &b.slice_axis(Axis(1), to).t(), 0.0, &mut product);
+            for (x, values) in self.product[..n * width].chunks_exact(width).enumerate() {
+                let squares = if last { &values[..width - 1] } else { values };
+                variance[x] += squares.iter().map(|y| y * y).sum::<f32>();
+                if last {
+                    self.mean[first + x] = values[width - 1];
+                }
+            }
+        }
+    }
+}

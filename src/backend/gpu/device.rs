@@ -1,0 +1,236 @@
+//! The device: opened, tested, shared.
+
+use super::adapters::{AdapterFacts, Choice, choose};
+use super::buffers::{storage, upload};
+use super::layout::{self, Shape};
+use super::pipeline::{Pass, Pipeline};
+use super::readback::{Health, Staging, guarded};
+use super::tables::GpuTables;
+use crate::backend::device::tables::device_error;
+use crate::backend::device::{Device, Precision, TableSpec, Tables};
+use crate::error::Error;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Settings for tests: none of them changes an answer, except a replacement that plants a fault.
+#[derive(Debug, Clone, Default)]
+pub struct GpuOptions {
+    /// Bytes that one binding may span, at most what the adapter allows.
+    pub max_binding: Option<u64>,
+    /// Computes in f32 alone, even where f64 is there.
+    pub without_f64: bool,
+    /// Text that is replaced in shaders.
+    pub replacements: Vec<Replacement>,
+}
+
+/// A piece of a shader's text and what stands in its place.
+#[derive(Debug, Clone, Copy)]
+pub struct Replacement {
+    /// Name of the shader.
+    pub shader: &'static str,
+    /// The piece; it must occur.
+    pub from: &'static str,
+    /// What replaces it.
+    pub to: &'static str,
+}
+
+/// A GPU.
+#[derive(Clone)]
+pub struct Gpu {
+    shared: Arc<Shared>,
+}
+
+/// What everything on a device needs.
+pub struct Shared {
+    /// Of wgpu.
+    pub device: wgpu::Device,
+    /// Of wgpu.
+    pub queue: wgpu::Queue,
+    /// The adapter.
+    pub facts: AdapterFacts,
+    /// Whether it computes in f64, as tested.
+    pub has_f64: bool,
+    /// Bytes that one binding may span.
+    pub max_binding: u64,
+    /// Workgroups in a dimension.
+    pub max_groups: usize,
+    /// Problems outside of calls.
+    pub health: Arc<Health>,
+    /// Planted.
+    pub replacements: Vec<Replacement>,
+    pipelines: Mutex<BTreeMap<Pass, Pipeline>>,
+}
+
+impl Gpu {
+    /// Opens the adapter that suits a choice best.
+    ///
+    /// # Errors
+    /// [`Error::Device`] with what was found, if none suits or the best cannot be opened.
+    pub fn open(choice: Choice) -> Result<Self, Error> {
+        Self::with_options(choice, GpuOptions::default())
+    }
+
+    /// [`Gpu::open`] with settings for tests.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub fn with_options(choice: Choice, options: GpuOptions) -> Result<Self, Error> {
+        let (adapter, facts) = choose(choice)?;
+        let limits = adapter.limits();
+        let wants_f64 = facts.f64 && !options.without_f64;
+        let features = if wants_f64 { wgpu::Features::SHADER_F64 } else { wgpu::Features::empty() };
+        let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+            label: Some("privateer"),
+            required_features: features,
+            required_limits: limits.clone(),
+            experimental_features: wgpu::ExperimentalFeatures::disabled(),
+            memory_hints: wgpu::MemoryHints::Performance,
+            trace: wgpu::Trace::Off,
+        }))
+        .map_err(|problem| device_error(format!("{} cannot be opened: {problem}", facts.name)))?;
+        let health = Arc::new(Health::default());
+        let (on_loss, on_error) = (Arc::clone(&health), Arc::clone(&health));
+        let name = facts.name.clone();
+        device.set_device_lost_callback(move |reason, message| on_loss.note(format!("{name} was lost ({reason:?}): {message}")));
+        let name = facts.name.clone();
+        device.on_uncaptured_error(Arc::new(move |problem: wgpu::Error| on_error.note(format!("{name} failed: {problem}"))));
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let mut shared = Shared {
+            device,
+            queue,
+            facts,
+            has_f64: wants_f64,
+            // Sizes of buffers are multiples of 16.
+            max_binding: options.max_binding.unwrap_or(u64::MAX).min(most) / 16 * 16,
+            max_groups: limits.max_compute_workgroups_per_dimension as usize,
+            health,
+            replacements: options.replacements,
+            pipelines: Mutex::default(),
+        };
+        shared.has_f64 = wants_f64 && shared.computes_in_f64().unwrap_or(false);
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The adapter.
+    #[must_use]
+    pub fn facts(&self) -> &AdapterFacts {
+        &self.shared.facts
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu").field("facts", &self.shared.facts).field("has_f64", &self.shared.has_f64).finish()
+    }
+}
+
+impl Device for Gpu {
+    fn name(&self) -> &'static str {
+        "gpu"
+    }
+
+    fn description(&self) -> String {
+        let facts = &self.shared.facts;
+        let types = if self.shared.has_f64 { "f32 and f64" } else { "f32" };
+        format!("{} ({}, {}, {}, {types})", facts.name, facts.kind, facts.interface, facts.driver)
+    }
+
+    fn computes_in(&self, precision: Precision) -> bool {
+        self.shared.has_f64 || precision == Precision::F32
+    }
+
+    fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, Error> {
+        if !self.computes_in(precision) {
+            return Err(device_error(format!("{} does not compute in f64", self.shared.facts.name)));
+        }
+        Ok(match precision {
+            Precision::F32 => Box::new(GpuTables::<f32>::new(&self.shared, spec)?),
+            Precision::F64 => Box::new(GpuTables::<f64>::new(&self.shared, spec)?),
+        })
+    }
+}
+
+/// Results of one pair in the shader `arithmetic`.
+const RESULTS: usize = 8;
+
+impl Shared {
+    /// A pipeline, compiled when it is first asked for.
+    ///
+    /// # Errors
+    /// If the device refuses it.
+    pub fn pipeline(&self, pass: Pass) -> Result<Pipeline, Error> {
+        if let Some(pipeline) = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(&pass) {
+            return Ok(pipeline.clone());
+        }
+        let pipeline = Pipeline::new(self, pass)?;
+        self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).insert(pass, pipeline.clone());
+        Ok(pipeline)
+    }
+
+    /// Runs the shader `arithmetic` on pairs of numbers.
+    ///
+    /// # Errors
+    /// If the device refuses.
+    pub fn arithmetic<R: super::buffers::Plain>(&self, pairs: &[[R; 2]]) -> Result<Vec<R>, Error> {
+        let flat: Vec<R> = pairs.iter().flatten().copied().collect();
+        let source = storage(self, "pairs", size_of_val(flat.as_slice()) as u64)?;
+        upload(self, &source, 0, bytemuck::cast_slice(&flat))?;
+        let bytes = (pairs.len() * RESULTS * size_of::<R>()) as u64;
+        let results = storage(self, "results", bytes)?;
+        let shape = Shape { n_columns: pairs.len() as u32, ..Shape::default() };
+        let shape = super::buffers::uniform(self, &shape.words())?;
+        let pipeline = self.pipeline(Pass::making("arithmetic", R::PRECISION, R::PRECISION))?;
+        let group = pipeline.bind(self, &[(layout::SHAPE, &shape), (layout::SOURCE, &source), (layout::TABLE, &results)])?;
+        let staging = Staging::new(self, bytes)?;
+        let (pending, submission) = guarded(self, "compute", |device| {
+            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
+            run(&mut encoder, &[(&pipeline, &group, [1, 1])]);
+            let pending = staging.schedule(&mut encoder, &[(&results, 0, bytes)]);
+            (pending, self.queue.submit([encoder.finish()]))
+        })?;
+        Ok(bytemuck::pod_collect_to_vec(&pending.wait(self, submission)?))
+    }
+
+    /// Whether sums, differences, products and integers of f64 come out to the last bit, and quotients and roots within
+    /// what is allowed.
+    fn computes_in_f64(&self) -> Result<bool, Error> {
+        let pairs: Vec<[f64; 2]> = (0..64)
+            .map(|i| {
+                let a = (f64::from(i) + 0.1) * std::f64::consts::PI / 7.0;
+                let b = (if i % 2 == 0 { 1.0 } else { -1.0 }) * (f64::from(i * i) + 1.0 / 3.0) * std::f64::consts::E / 11.0;
+                [a, b]
+            })
+            .collect();
+        let results = self.arithmetic(&pairs)?;
+        let near = |got: f64, want: f64, roundoffs: f64| (got - want).abs() <= roundoffs * Precision::F64.unit() * want.abs();
+        Ok(pairs.iter().zip(results.chunks_exact(RESULTS)).all(|([a, b], got)| {
+            got[0] == a + b
+                && got[1] == a - b
+                && got[2] == a * b
+                && near(got[3], a / b, 8.0)
+                && near(got[4], a.sqrt(), 16.0)
+                && got[5] == a.floor()
+                && got[6] == b.trunc()
+        }))
+    }
+}
+
+/// One pass: pipeline, buffers, workgroups.
+pub type Dispatch<'a> = (&'a Pipeline, &'a wgpu::BindGroup, [u32; 2]);
+
+/// Adds one compute pass with these dispatches, in order; none with an empty grid.
+pub fn run(encoder: &mut wgpu::CommandEncoder, dispatches: &[Dispatch<'_>]) {
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes: None });
+    for (pipeline, group, [x, y]) in dispatches {
+        if *x != 0 && *y != 0 {
+            pass.set_pipeline(&pipeline.pipeline);
+            pass.set_bind_group(0, *group, &[]);
+            pass.dispatch_workgroups(*x, *y, 1);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Twin of `project.wgsl`: `p = row · h` for the work that has a new row.
+
+use super::buffers::{Buffers, P};
+use super::kernel::{Kernel, kernel};
+use crate::backend::device::pack::{NONE, TOGETHER};
+use crate::backend::device::real::Real;
+use crate::backend::device::tables::TILE;
+
+/// Entry `shared`: every row is over all columns of the table, in order; eight rows are taken together.
+pub fn shared<R: Real>(buffers: &mut Buffers<R>, n_projected: usize) {
+    let stride = buffers.extent.stride;
+    let group = buffers.list(0, n_projected.next_multiple_of(TOGETHER));
+    let tiles = buffers.extent.n_tiles() - buffers.skipped_tiles;
+    for together in group.chunks(TOGETHER) {
+        for x in 0..tiles * TILE {
+            for &w in together.iter().filter(|&&w| w != NONE as usize) {
+                let work = buffers.works[w];
+                let row = &buffers.coefficients[work.row_at as usize..][..work.row_len as usize - buffers.dropped];
+                let mut sum = R::default();
+                for (k, &coefficient) in row.iter().enumerate() {
+                    sum += coefficient * buffers.source[k * stride + x];
+                }
+                let at = buffers.plane(work.lane, P) + x;
+                buffers.planes[at] = sum;
+            }
+        }
+    }
+}
+
+/// Entries `gather` (columns of a table by a list of slots) and `kernel` (evaluated from coordinates).
+pub fn gather<R: Real>(buffers: &mut Buffers<R>, n_projected: usize, from_kernel: bool) {
+    let tiles = buffers.extent.n_tiles() - buffers.skipped_tiles;
+    for w in buffers.list(0, n_projected) {
+        let work = buffers.works[w];
+        let used = (work.row_len as usize).saturating_sub(buffers.dropped);
+        for x in 0..tiles * TILE {
+            let mut sum = R::default();
+            for k in 0..used {
+                sum += buffers.coefficients[work.row_at as usize + k] * column(buffers, w, k, x, from_kernel);
+            }
+            let at = buffers.plane(work.lane, P) + x;
+            buffers.planes[at] = sum;
+        }
+    }
+}
+
+/// `h_k(x)` of a work's basis.
+pub fn column<R: Real>(buffers: &Buffers<R>, w: usize, k: usize, x: usize, from_kernel: bool) -> R {
+    let (work, numbers) = (buffers.works[w], &buffers.numbers[w]);
+    let slot = buffers.indices[work.slots_at as usize + k] as usize;
+    if !from_kernel {
+        return buffers.source[slot * buffers.extent.stride + x];
+    }
+    let form =
+        Kernel { family: work.family, dimension: work.dimension, scale: numbers.kernel_scale, offset: numbers.kernel_offset };
+    kernel(form, &buffers.source[work.coords_at as usize..], buffers.extent.stride, slot, x)
+}

@@ -1,0 +1,103 @@
+//! Which backend scores, by name.
+
+#[cfg(feature = "gpu")]
+use super::commands::note;
+use crate::backend::device::Precision;
+use crate::backend::{Backend, Cpu};
+use crate::error::Error;
+use std::sync::Arc;
+
+/// The backends that `--backend` takes.
+pub const NAMES: [&str; 3] = ["auto", "cpu", "gpu"];
+
+/// A backend, and what is to be said of its figures.
+pub struct Opened {
+    /// The backend.
+    pub backend: Arc<dyn Backend>,
+    /// A driver that computes on the processor: for correctness, never for speed.
+    pub software: bool,
+    /// What screens compute in: of rows over features, and of whole factors.
+    pub types: [Precision; 2],
+    /// Its name for tables.
+    pub device: String,
+    /// The device, to measure it.
+    #[cfg(feature = "gpu")]
+    pub gpu: Option<crate::backend::gpu::Gpu>,
+}
+
+/// Opens `cpu`, `gpu` (whatever adapter there is) or `auto` (a real GPU where there is one, else the CPU).
+///
+/// # Errors
+/// [`Error::Device`] if `gpu` is asked for and there is none, or it has no such type.
+pub fn open(name: &str, precision: Option<Precision>) -> Result<Opened, Error> {
+    match name {
+        "gpu" => gpu(precision),
+        "auto" => Ok(automatic().unwrap_or_else(cpu)),
+        _ => Ok(cpu()),
+    }
+}
+
+fn cpu() -> Opened {
+    Opened {
+        backend: Arc::new(Cpu::default()),
+        software: false,
+        types: [Precision::F64, Precision::F32],
+        device: "cpu".to_owned(),
+        #[cfg(feature = "gpu")]
+        gpu: None,
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn with_fallback(gpu: crate::backend::gpu::Gpu, precision: Option<Precision>) -> Opened {
+    use crate::backend::{Batched, Fallback};
+    let told = |error: &Error| {
+        let problem = match error {
+            Error::Device { problem, .. } => problem.clone(),
+            other => other.to_string(),
+        };
+        note(&format!("warning: {problem}; the CPU carries on, with the same answers"));
+    };
+    let batched = Batched::new(Arc::new(gpu.clone())).with_precision(precision);
+    Opened {
+        backend: Arc::new(Fallback::new(Arc::new(batched), told)),
+        software: gpu.facts().kind == "software",
+        types: [precision.unwrap_or(Precision::F32); 2],
+        device: gpu.facts().name.clone(),
+        gpu: Some(gpu),
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn gpu(precision: Option<Precision>) -> Result<Opened, Error> {
+    use crate::backend::device::Device;
+    use crate::backend::gpu::{Choice, Gpu};
+    let gpu = Gpu::open(Choice::Any)?;
+    if let Some(precision) = precision.filter(|&precision| !gpu.computes_in(precision)) {
+        return Err(Error::Device {
+            problem: format!("{} does not compute in {precision:?}", gpu.facts().name),
+            hint: "leave `--precision` away".to_owned(),
+        });
+    }
+    note(&format!("gpu: {}", gpu.description()));
+    Ok(with_fallback(gpu, precision))
+}
+
+#[cfg(feature = "gpu")]
+fn automatic() -> Option<Opened> {
+    use crate::backend::gpu::{Choice, Gpu};
+    Gpu::open(Choice::Auto).ok().map(|gpu| with_fallback(gpu, None))
+}
+
+#[cfg(not(feature = "gpu"))]
+fn gpu(_precision: Option<Precision>) -> Result<Opened, Error> {
+    Err(Error::Device {
+        problem: "this program was built without the feature `gpu`: it has no GPU backend".to_owned(),
+        hint: "use `--backend cpu`: the answers are the same".to_owned(),
+    })
+}
+
+#[cfg(not(feature = "gpu"))]
+fn automatic() -> Option<Opened> {
+    None
+}

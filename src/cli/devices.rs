@@ -1,0 +1,69 @@
+//! `privateer devices`: adapters, their limits, and what would be used.
+
+use super::commands::say;
+
+/// Lists the graphics adapters, as text or as one JSON object.
+#[cfg(feature = "gpu")]
+pub fn devices(json: bool) {
+    use crate::backend::gpu::adapters;
+    use crate::error::readable_bytes;
+    let found = adapters();
+    if json {
+        let adapters: Vec<serde_json::Value> = found
+            .iter()
+            .map(|adapter| {
+                serde_json::json!({
+                    "name": adapter.name,
+                    "kind": adapter.kind,
+                    "interface": adapter.interface,
+                    "driver": adapter.driver,
+                    "f64": adapter.f64,
+                    "max_binding_bytes": adapter.max_binding,
+                    "max_buffer_bytes": adapter.max_buffer,
+                    "workgroup_threads": adapter.workgroup_threads,
+                    "workgroup_bytes": adapter.workgroup_bytes,
+                    "storage_buffers": adapter.storage_buffers,
+                    "lacks": adapter.lacks,
+                    "auto_takes": adapter.taken_by_auto,
+                    "gpu_takes": adapter.taken_by_gpu,
+                })
+            })
+            .collect();
+        say(&serde_json::json!({ "adapters": adapters }).to_string());
+        return;
+    }
+    for (i, adapter) in found.iter().enumerate() {
+        say(&format!("{i}  {} ({}, {})", adapter.name, adapter.kind, adapter.interface));
+        say(&format!("   driver        {}", adapter.driver));
+        say(&format!("   computes in   {}", if adapter.f64 { "f32 and f64" } else { "f32" }));
+        say(&format!(
+            "   limits        {} a binding, {} a buffer; workgroups of {} threads with {} and {} storage buffers",
+            readable_bytes(adapter.max_binding as f64),
+            readable_bytes(adapter.max_buffer as f64),
+            adapter.workgroup_threads,
+            readable_bytes(f64::from(adapter.workgroup_bytes)),
+            adapter.storage_buffers
+        ));
+        if let Some(lacks) = &adapter.lacks {
+            say(&format!("   not usable    {lacks}"));
+        }
+    }
+    if found.is_empty() {
+        say("no graphics adapter, or no Vulkan driver for one");
+    }
+    let of = |adapter: &crate::backend::gpu::AdapterFacts| format!("{} ({})", adapter.name, adapter.kind);
+    let automatic = found.iter().find(|adapter| adapter.taken_by_auto).map(of);
+    let any = found.iter().find(|adapter| adapter.taken_by_gpu).map(of);
+    say(&format!("--backend auto: {}", automatic.as_deref().unwrap_or("the CPU, as there is no hardware adapter that suits")));
+    say(&format!("--backend gpu:  {}", any.as_deref().unwrap_or("an error, as there is no adapter that suits")));
+}
+
+/// Says that there is nothing to list.
+#[cfg(not(feature = "gpu"))]
+pub fn devices(json: bool) {
+    if json {
+        say(&serde_json::json!({ "adapters": [] }).to_string());
+    } else {
+        say("built without the feature `gpu`: every backend but `cpu` is an error, and `auto` is the CPU");
+    }
+}

@@ -1,0 +1,149 @@
+//! The same bytes on every backend: each policy and each environment once, on the CPU, on the loops that stand in for
+//! shaders, and on a graphics adapter.
+//!
+//! Without an adapter the GPU part prints "skipped: no adapter"; with `PRIVATEER_GPU=required` a missing one fails.
+
+use crate::contract::{environments, policies};
+use crate::roads::{Road, gpu_roads, twin_roads};
+use crate::support::{run_all, sweep};
+use privateer::backend::device::Precision;
+use privateer::backend::twin::{Fault, Twin};
+use privateer::backend::{Band, Batched, Cpu, Fallback};
+use privateer::engine::Options;
+use privateer::env::DataFolder;
+use privateer::registry::{ENVIRONMENTS, names};
+use std::sync::{Arc, Mutex};
+
+/// Three trials in blocks and batches that do not divide each other.
+const OPTIONS: Options = Options { batch: Some(3), shard: None };
+
+/// Specs of at most 41 rounds.
+fn policy_specs() -> Vec<String> {
+    let short = |text: String| text.replace("rounds = 60", "rounds = 40\ntrials = 4\nrecord = { rounds = \"all\" }");
+    policies::settings()
+        .into_iter()
+        .zip(["mechanism = \"laplace\"\nepsilon = 1.0", "epsilon = 4.0", "mechanism = \"none\""].into_iter().cycle())
+        .map(|((_, setting), privacy)| short(policies::spec(&setting, privacy)))
+        .collect()
+}
+
+fn environment_specs() -> Vec<String> {
+    let of = |name: &str, setting: &str| {
+        format!(
+            "seed = 5\nrounds = 40\ntrials = 3\nrecord = {{ rounds = \"all\" }}\n[environment]\nkind = \"{name}\"\n{setting}\n\
+             [[policy]]\nkind = \"igp-ucb\"\nwidth = {{ kind = \"constant\", value = 2.0 }}\nridge = 0.1\n"
+        )
+    };
+    names(ENVIRONMENTS)
+        .into_iter()
+        .flat_map(|name| environments::settings(name).into_iter().map(move |setting| (name, setting)))
+        // A sample on a three-dimensional grid is larger than software adapters like.
+        .map(|(name, setting)| of(name, &setting.replace("dimension = 3, points = 7", "dimension = 3, points = 6")))
+        .collect()
+}
+
+/// Runs every spec on every road; returns what differed from the CPU.
+fn differences(roads: &[Road], specs: &[String]) -> Vec<String> {
+    let (_kept, data) = environments::tables();
+    let mut wrong = Vec::new();
+    for text in specs {
+        let sweep = sweep(text);
+        let expected = run_all(&sweep, &data, &Cpu::default(), OPTIONS).expect("the CPU runs");
+        for (name, backend) in roads {
+            match run_all(&sweep, &data, backend.as_ref(), OPTIONS) {
+                Ok(found) => {
+                    println!("{name}: {:?}", found.counters);
+                    if found.bits() != expected.bits() {
+                        wrong.push(format!("{name}: other bytes on\n{text}"));
+                    }
+                    if 0 < found.counters.violations {
+                        wrong.push(format!("{name}: {} points outside their band on\n{text}", found.counters.violations));
+                    }
+                }
+                Err(error) => wrong.push(format!("{name}: {error} on\n{text}")),
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn twins_write_the_bytes_of_the_cpu() {
+    let specs: Vec<String> = policy_specs().into_iter().chain(environment_specs()).collect();
+    let wrong = differences(&twin_roads(), &specs);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_graphics_adapter_writes_the_bytes_of_the_cpu() {
+    let specs: Vec<String> = policy_specs().into_iter().chain(environment_specs()).collect();
+    let wrong = differences(&gpu_roads(), &specs);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Noise of 1 on a domain of 100 points, 300 rounds: long enough for starts, checks and several candidates.
+const LONG: &str = "seed = 2\nrounds = 300\ntrials = 4\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
+    domain = { kind = \"grid\", points = 100 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
+    noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 2.0\n\
+    [[policy]]\nkind = \"igp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nwidth = { kind = \"constant\", value = 1.0 }\n\
+    [[policy]]\nkind = \"gp-ucb\"\nwidth = { kind = \"order\", factor = 0.5 }\nridge = 0.1\n";
+
+/// What a batched backend over this twin does on the long spec.
+fn long_run(twin: Twin, precision: Option<Precision>, band: Band) -> (Vec<u64>, privateer::backend::Counters) {
+    let backend = Batched::new(Arc::new(twin)).with_precision(precision).with_band(band);
+    let found = run_all(&sweep(LONG), &DataFolder::default(), &backend, OPTIONS).expect("a run");
+    (found.bits(), found.counters)
+}
+
+#[test]
+fn bands_of_devices() {
+    let expected = run_all(&sweep(LONG), &DataFolder::default(), &Cpu::default(), OPTIONS).expect("a run");
+    for precision in [Some(Precision::F32), Some(Precision::F64), None] {
+        let (bits, counters) = long_run(Twin::default(), precision, Band::Proved);
+        println!("{precision:?}: {counters:?}");
+        assert_eq!(bits, expected.bits(), "{precision:?}");
+        assert_eq!(counters.violations, 0);
+        let several = (counters.candidates - counters.rounds) as f64 / counters.rounds as f64;
+        assert!(several < 6.0, "{precision:?}: {several} candidates beyond the first a round");
+        let (bits, _) = long_run(Twin::default(), precision, Band::Infinite);
+        assert_eq!(bits, expected.bits(), "{precision:?}: an infinite band changed a byte");
+    }
+    let (bits, _) = long_run(Twin::default(), Some(Precision::F32), Band::Zero);
+    assert_ne!(bits, expected.bits(), "f32 decided like f64 without a band: this test tests nothing");
+}
+
+/// Whatever goes wrong on a device in the middle of a sweep, the CPU carries on and the bytes are the same.
+#[test]
+fn failing_devices_change_no_byte() {
+    let expected = run_all(&sweep(LONG), &DataFolder::default(), &Cpu::default(), OPTIONS).expect("a run").bits();
+    for after_rounds in [0, 1, 77, 240] {
+        for fault in [
+            Fault::LosesDevice { after_rounds },
+            Fault::Garbage { after_rounds },
+            Fault::WritesNothing { after_rounds },
+            Fault::NotANumber { after_rounds },
+        ] {
+            let said = Arc::new(Mutex::new(Vec::new()));
+            let told = Arc::clone(&said);
+            let device = Arc::new(Batched::new(Arc::new(Twin::with_fault(fault))));
+            let backend = Fallback::new(device, move |error| told.lock().expect("no panic").push(error.to_string()));
+            let found = run_all(&sweep(LONG), &DataFolder::default(), &backend, OPTIONS).expect("the CPU carries on");
+            let said = said.lock().expect("no panic");
+            println!("{fault:?}: {said:?}");
+            assert_eq!(said.len(), 1, "{fault:?}: {said:?}");
+            assert!(0 < found.counters.fallbacks, "{fault:?}");
+            assert_eq!(found.bits(), expected, "{fault:?}");
+        }
+    }
+}
+
+/// Faults that leave every answer plausible: the comparison with exact scores finds them.
+#[test]
+fn wrong_numbers_are_found() {
+    for fault in [Fault::DropsLastFeature, Fault::SkipsLastTile] {
+        let backend = Batched::new(Arc::new(Twin::with_fault(fault))).with_precision(Some(Precision::F32));
+        let outcome = run_all(&sweep(LONG), &DataFolder::default(), &backend, OPTIONS);
+        let message = outcome.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(message.contains("the device"), "{fault:?} was not found: {message:?}");
+    }
+}

@@ -1,0 +1,411 @@
+//! Every form of score on every road, against exact scores of all points: rows over features and kernels, a trial's own
+//! inputs, whole factors of both signs, subsets.
+
+use crate::roads::{Road, gpu_roads, twin_roads};
+use crate::support::stream;
+use privateer::backend::{Counters, Cpu};
+use privateer::engine::decide;
+use privateer::gp::features::random_fourier::{draw_frequencies, random_fourier};
+use privateer::gp::kernel::{Kernel, Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+use privateer::gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
+use privateer::gp::{KernelGram, Points, TableGram, tabulated};
+use privateer::linalg::{cholesky, dot};
+use privateer::rng::Stream;
+use privateer::score::{
+    Basis, Candidates, Change, Factor, FeatureTable, GramSource, Moments, ScoreModel, Spread, TrialScore, lowest_within_tie,
+};
+use std::sync::Arc;
+
+const TRIALS: usize = 3;
+const WIDTH: f64 = 1.5;
+
+/// A model that a test drives: what to play is decided elsewhere.
+trait Driven {
+    fn model(&self) -> &dyn ScoreModel;
+    fn change(&self) -> Change<'_>;
+    fn taken(&mut self);
+    fn observe(&mut self, point: usize, reward: f64);
+}
+
+impl<P: Posterior> Driven for P {
+    fn model(&self) -> &dyn ScoreModel {
+        self
+    }
+
+    fn change(&self) -> Change<'_> {
+        Posterior::change(self)
+    }
+
+    fn taken(&mut self) {
+        self.screened();
+    }
+
+    fn observe(&mut self, point: usize, reward: f64) {
+        Posterior::observe(self, point, reward);
+    }
+}
+
+/// An exact posterior over inputs of the trial's own.
+struct Own(ExactPosterior, Arc<dyn GramSource>);
+
+impl ScoreModel for Own {
+    fn exact(&self, point: usize) -> Moments {
+        self.0.exact(point)
+    }
+
+    fn prior_variance_bound(&self) -> f64 {
+        self.0.prior_variance_bound()
+    }
+
+    fn state_error(&self) -> Moments {
+        self.0.state_error()
+    }
+
+    fn basis_points(&self) -> &[u32] {
+        self.0.basis_points()
+    }
+
+    fn n_observations(&self) -> u64 {
+        self.0.n_observations()
+    }
+
+    fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {
+        Some(&self.1)
+    }
+}
+
+impl Driven for Own {
+    fn model(&self) -> &dyn ScoreModel {
+        self
+    }
+
+    fn change(&self) -> Change<'_> {
+        Posterior::change(&self.0)
+    }
+
+    fn taken(&mut self) {
+        self.0.screened();
+    }
+
+    fn observe(&mut self, point: usize, reward: f64) {
+        Posterior::observe(&mut self.0, point, reward);
+    }
+}
+
+/// A model whose precision matrix gets fresh noise every round: over features, or over Gram columns of fixed points.
+struct Fresh {
+    table: Option<Arc<FeatureTable>>,
+    gram: Option<Arc<dyn GramSource>>,
+    basis: Vec<u32>,
+    /// `V` without noise, row-major, and the moments.
+    precision: Vec<f64>,
+    moments: Vec<f64>,
+    ridge: f64,
+    weights: Vec<f64>,
+    rows: Vec<f64>,
+    noise: Stream,
+    observations: u64,
+}
+
+impl Fresh {
+    fn new(table: Option<Arc<FeatureTable>>, gram: Option<Arc<dyn GramSource>>, basis: Vec<u32>, noise: Stream) -> Self {
+        let n = table.as_ref().map_or(basis.len(), |table| table.n_features);
+        let ridge = 0.3;
+        let mut precision = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                precision[i * n + j] = gram.as_ref().map_or(0.0, |gram| gram.entry(basis[i] as usize, basis[j] as usize));
+            }
+            precision[i * n + i] += ridge;
+        }
+        let mut model = Self {
+            table,
+            gram,
+            basis,
+            precision,
+            moments: vec![0.0; n],
+            ridge,
+            weights: Vec::new(),
+            rows: Vec::new(),
+            noise,
+            observations: 0,
+        };
+        model.draw();
+        model
+    }
+
+    fn h(&self, point: usize) -> Vec<f64> {
+        match (&self.table, &self.gram) {
+            (Some(table), _) => table.row(point).to_vec(),
+            (None, Some(gram)) => self.basis.iter().map(|&p| gram.entry(p as usize, point)).collect(),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// Fresh positive noise on the diagonal, a new factor and new weights.
+    fn draw(&mut self) {
+        let n = self.moments.len();
+        let mut noisy = self.precision.clone();
+        for i in 0..n {
+            noisy[i * n + i] += 0.1 * self.noise.uniform();
+        }
+        cholesky(&mut noisy, n).expect("positive");
+        // R = scale L^-1, column by column.
+        let scale = if self.gram.is_some() { 1.0 } else { self.ridge.sqrt() };
+        self.rows = vec![0.0; n * n];
+        for j in 0..n {
+            for i in j..n {
+                let mut sum = if i == j { 1.0 } else { 0.0 };
+                for k in j..i {
+                    sum -= noisy[i * n + k] * self.rows[k * n + j];
+                }
+                self.rows[i * n + j] = sum / noisy[i * n + i];
+            }
+        }
+        let half: Vec<f64> = (0..n).map(|i| dot(&self.rows[i * n..(i + 1) * n], &self.moments)).collect();
+        self.weights = (0..n).map(|j| (0..n).map(|i| self.rows[i * n + j] * half[i]).sum()).collect();
+        self.rows.iter_mut().for_each(|entry| *entry *= scale);
+    }
+
+    fn spread(&self) -> Spread {
+        if self.gram.is_some() { Spread::Removed } else { Spread::Added }
+    }
+}
+
+impl ScoreModel for Fresh {
+    fn exact(&self, point: usize) -> Moments {
+        let h = self.h(point);
+        let n = h.len();
+        let square: f64 = (0..n).map(|i| dot(&self.rows[i * n..(i + 1) * n], &h)).map(|y| y * y).sum();
+        let variance = match (&self.table, &self.gram) {
+            (Some(table), _) => table.residual[point] + square,
+            (None, Some(gram)) => (gram.diagonal(point) - square).max(0.0),
+            (None, None) => square,
+        };
+        Moments { mean: dot(&self.weights, &h), variance }
+    }
+
+    fn prior_variance_bound(&self) -> f64 {
+        1.0 + 1e-9
+    }
+
+    fn state_error(&self) -> Moments {
+        Moments { mean: 1e-10, variance: 1e-12 }
+    }
+
+    fn basis_points(&self) -> &[u32] {
+        &self.basis
+    }
+
+    fn n_observations(&self) -> u64 {
+        self.observations
+    }
+
+    fn factor(&self) -> Option<Factor<'_>> {
+        Some(Factor { weights: (&self.weights).into(), rows: (&self.rows).into(), spread: self.spread() })
+    }
+}
+
+impl Driven for Fresh {
+    fn model(&self) -> &dyn ScoreModel {
+        self
+    }
+
+    fn change(&self) -> Change<'_> {
+        Change::Factor
+    }
+
+    fn taken(&mut self) {}
+
+    fn observe(&mut self, point: usize, reward: f64) {
+        let h = self.h(point);
+        let n = h.len();
+        for i in 0..n {
+            self.moments[i] += reward * h[i];
+            if self.table.is_some() {
+                for j in 0..n {
+                    self.precision[i * n + j] += h[i] * h[j];
+                }
+            }
+        }
+        self.observations += 1;
+        self.draw();
+    }
+}
+
+/// The best of these points by exact scores of all.
+fn best(model: &dyn ScoreModel, points: impl Iterator<Item = u32>) -> usize {
+    let scored: Vec<(u32, f64)> = points.map(|point| (point, model.exact(point as usize).upper(WIDTH))).collect();
+    lowest_within_tie(&scored).expect("finite") as usize
+}
+
+/// Drives fresh models on every road and returns what each screen counted; every choice must be that of exact scores of all.
+fn drive(
+    roads: &[Road],
+    label: &str,
+    basis: &Basis,
+    rounds: usize,
+    subsets: bool,
+    make: &dyn Fn(usize) -> Box<dyn Driven>,
+) -> Vec<Counters> {
+    let n = basis.n_points();
+    let mut all = Vec::new();
+    for (name, backend) in roads {
+        let domain = backend.prepare(basis).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut screen = domain.open(TRIALS);
+        let mut models: Vec<Box<dyn Driven>> = (0..TRIALS).map(make).collect();
+        let mut luck = stream(label);
+        for round in 0..rounds {
+            let subset: Option<Vec<u32>> = (subsets && round % 3 != 1).then(|| {
+                let chosen: Vec<u32> = (0..n as u32).filter(|_| luck.uniform() < 0.2).collect();
+                if chosen.is_empty() { vec![luck.index(n) as u32] } else { chosen }
+            });
+            // One trial sits a round out now and then.
+            let playing: Vec<usize> = (0..TRIALS).filter(|i| round % 7 != 5 || i % 2 == 0).collect();
+            let requests: Vec<TrialScore<'_>> = playing
+                .iter()
+                .map(|&i| TrialScore {
+                    subset: subset.as_deref(),
+                    ..TrialScore::new(i, models[i].change(), WIDTH, models[i].model())
+                })
+                .collect();
+            let mut answers = vec![Candidates::default(); requests.len()];
+            screen.round(&requests, &mut answers).unwrap_or_else(|error| panic!("{label}, {name}, round {round}: {error}"));
+            let mut played = Vec::new();
+            for (request, answer) in requests.iter().zip(&answers) {
+                assert!(answer.points.is_sorted_by(|a, b| a < b), "{label}, {name}");
+                let found = decide(answer, request.model, WIDTH, &mut Vec::new()).expect("finite");
+                let expected = match &subset {
+                    Some(subset) => best(request.model, subset.iter().copied()),
+                    None => best(request.model, 0..n as u32),
+                };
+                assert_eq!(found, expected, "{label}, {name}, round {round}, trial {}", request.trial);
+                played.push((request.trial, found));
+            }
+            drop(requests);
+            for (trial, point) in played {
+                models[trial].taken();
+                let reward = libm::sin(7.0 * point as f64 / n as f64) + 0.3 * luck.normal();
+                models[trial].observe(point, reward);
+                if round % 4 == 2 {
+                    // A second observation before the next round: a row no longer says all.
+                    models[trial].observe((point + 3) % n, 0.1);
+                }
+            }
+        }
+        println!("{label}, {name}: {:?}", screen.counters());
+        assert_eq!(screen.counters().violations, 0, "{label}, {name}");
+        all.push(screen.counters());
+    }
+    all
+}
+
+fn kernels() -> Vec<(&'static str, Arc<dyn Kernel>)> {
+    let l = || Lengthscales::PerDimension(vec![0.3, 0.5]);
+    vec![
+        ("squared exponential", Arc::new(SquaredExponential::new(l(), 1.0))),
+        ("Matern 1/2", Arc::new(Matern::new(0.5, l(), 1.0))),
+        ("Matern 3/2", Arc::new(Matern::new(1.5, l(), 1.0))),
+        ("Matern 5/2", Arc::new(Matern::new(2.5, l(), 1.0))),
+        ("linear", Arc::new(Linear::new(0.4, 0.2))),
+    ]
+}
+
+fn points(n: usize, label: &str) -> Points {
+    Points::random_uniform(2, n, 0.0, 1.0, &mut stream(label))
+}
+
+/// A covariance that is a formula and never a table, as that of a large domain.
+fn formula(kernel: &Arc<dyn Kernel>, n: usize, label: &str) -> Arc<dyn GramSource> {
+    Arc::new(KernelGram::new(Arc::clone(kernel), points(n, label)))
+}
+
+fn features(n: usize, frequencies: usize) -> Arc<FeatureTable> {
+    let kernel = SquaredExponential::new(Lengthscales::Isotropic(0.3), 1.0);
+    let w = draw_frequencies(&kernel, 2, frequencies, &mut stream("w")).expect("a spectral density");
+    Arc::new(random_fourier(&points(n, "x"), &w, 1.0, None))
+}
+
+/// All forms on these roads, `rounds` rounds each.
+fn every_form(roads: &[Road], rounds: usize) {
+    for (name, kernel) in kernels() {
+        let formula_basis = formula(&kernel, 130, "shared");
+        for (form, gram) in [
+            ("a formula", Arc::clone(&formula_basis)),
+            ("a table", tabulated(KernelGram::new(Arc::clone(&kernel), points(130, "shared")))),
+        ] {
+            let basis = Basis::Gram(Arc::clone(&gram));
+            let make = |_: usize| -> Box<dyn Driven> { Box::new(ExactPosterior::new(Arc::clone(&gram), 0.2)) };
+            drive(roads, &format!("{name} as {form}"), &basis, rounds, false, &make);
+        }
+        let make = |i: usize| -> Box<dyn Driven> {
+            let gram = formula(&kernel, 130, ["own 0", "own 1", "own 2"][i]);
+            Box::new(Own(ExactPosterior::new(Arc::clone(&gram), 0.05), gram))
+        };
+        drive(roads, &format!("{name} over own inputs"), &Basis::Own(130), rounds, false, &make);
+        drive(roads, &format!("{name} over subsets of own inputs"), &Basis::Own(130), rounds, true, &make);
+    }
+    let table = features(300, 20);
+    let basis = Basis::Table(Arc::clone(&table));
+    let rows = |_: usize| -> Box<dyn Driven> { Box::new(FeaturePosterior::new(Arc::clone(&table), 0.1)) };
+    drive(roads, "features", &basis, rounds, false, &rows);
+    drive(roads, "subsets of features", &basis, rounds, true, &rows);
+    let fresh = |i: usize| -> Box<dyn Driven> {
+        Box::new(Fresh::new(Some(Arc::clone(&table)), None, Vec::new(), stream(["a", "b", "c"][i])))
+    };
+    drive(roads, "whole factors", &basis, rounds, false, &fresh);
+    drive(roads, "whole factors over subsets", &basis, rounds, true, &fresh);
+    let gram = tabulated(KernelGram::new(Arc::new(Matern::new(1.5, Lengthscales::Isotropic(0.4), 1.0)), points(130, "shared")));
+    let removed = |i: usize| -> Box<dyn Driven> {
+        let basis = (0..30u32).map(|p| (4 * p + i as u32) % 130).collect();
+        Box::new(Fresh::new(None, Some(Arc::clone(&gram)), basis, stream(["a", "b", "c"][i])))
+    };
+    drive(roads, "factors taken from the prior", &Basis::Gram(Arc::clone(&gram)), rounds, false, &removed);
+    drive(roads, "factors taken from the prior, over subsets", &Basis::Gram(gram.clone()), rounds, true, &removed);
+}
+
+/// Covariance by point, as a table.
+fn table(n: usize, entry: impl Fn(usize, usize) -> f64) -> Arc<dyn GramSource> {
+    Arc::new(TableGram::new(n, (0..n * n).map(|e| entry(e / n, e % n)).collect()))
+}
+
+/// More ties than a device can name, and numbers beyond its type: exact scores of all points decide, and are counted.
+#[test]
+fn crowds_and_giants_are_scanned() {
+    let roads = twin_roads();
+    // 400 points in 4 places.
+    let crowd = table(400, |a, b| libm::exp(-0.5 * ((a % 4) as f64 - (b % 4) as f64).abs()));
+    let make = |_: usize| -> Box<dyn Driven> { Box::new(ExactPosterior::new(Arc::clone(&crowd), 0.2)) };
+    let mut few = points(4, "few");
+    few = Points::new(2, (0..400).flat_map(|i| few.point(i % 4).to_vec()).collect());
+    let kernel = SquaredExponential::new(Lengthscales::Isotropic(0.3), 1.0);
+    let w = draw_frequencies(&kernel, 2, 20, &mut stream("w")).expect("a spectral density");
+    let crowded = Arc::new(random_fourier(&few, &w, 1.0, None));
+    let rows = |_: usize| -> Box<dyn Driven> { Box::new(FeaturePosterior::new(Arc::clone(&crowded), 0.1)) };
+    // Beyond what products of two f32 can hold, but no more than f64 can.
+    let giant = table(60, |a, b| 1e36 * libm::exp(-0.01 * ((a as f64) - (b as f64)).powi(2)));
+    let large = |_: usize| -> Box<dyn Driven> { Box::new(ExactPosterior::new(Arc::clone(&giant), 1e35)) };
+    for (label, basis, make) in [
+        ("crowd", Basis::Gram(Arc::clone(&crowd)), &make as &dyn Fn(usize) -> Box<dyn Driven>),
+        ("crowd of features", Basis::Table(Arc::clone(&crowded)), &rows),
+        ("giants", Basis::Gram(Arc::clone(&giant)), &large),
+    ] {
+        let counters = drive(&roads, label, &basis, 30, false, make);
+        assert!(0 < counters[0].scans, "{label}: f32 scanned nothing");
+    }
+}
+
+#[test]
+fn every_form_on_the_cpu_and_the_twins() {
+    let mut roads: Vec<Road> = vec![("cpu".to_owned(), Box::new(Cpu::default()))];
+    roads.extend(twin_roads());
+    every_form(&roads, 60);
+}
+
+#[test]
+fn every_form_on_a_graphics_adapter() {
+    let roads = gpu_roads();
+    if !roads.is_empty() {
+        every_form(&roads, 12);
+    }
+}
