@@ -134,27 +134,13 @@ impl FullRank {
 }
 
 impl ScoreModel for FullRank {
-    /// Each row of `R` is summed in the order of the features, sixteen rows side by side; squares are added to 16 partial
-    /// sums in the order of the rows, and these in their order.
+    /// Each row of `R` is summed over the features of even and of odd index apart, each in ascending order, sixteen rows side by
+    /// side; squares are added to 16 partial sums in the order of the rows, and these in their order. In vector lanes of any
+    /// width these are the same operations.
     fn exact(&self, point: usize) -> Moments {
         let phi = self.table.row(point);
-        let mut squares = [0.0; LANES];
-        let mut rest = &self.blocks[..];
-        for block in 0..phi.len().div_ceil(LANES) {
-            let used = phi.len().min((block + 1) * LANES);
-            let (columns, next) = rest.split_at(used * LANES);
-            rest = next;
-            let mut sums = [0.0; LANES];
-            for (column, &feature) in columns.chunks_exact(LANES).zip(phi) {
-                for lane in 0..LANES {
-                    sums[lane] += feature * column[lane];
-                }
-            }
-            for lane in 0..LANES {
-                squares[lane] += sums[lane] * sums[lane];
-            }
-        }
-        Moments { mean: dot(&self.weights, phi), variance: self.table.residual[point] + squares.iter().sum::<f64>() }
+        let variance = self.table.residual[point] + pulp::Arch::new().dispatch(SquaredNorm { blocks: &self.blocks, phi });
+        Moments { mean: dot(&self.weights, phi), variance }
     }
 
     fn prior_variance_bound(&self) -> f64 {
@@ -175,5 +161,46 @@ impl ScoreModel for FullRank {
 
     fn factor(&self) -> Option<Factor<'_>> {
         Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), spread: Spread::Added })
+    }
+}
+
+/// `|R phi|²` from the blocks of `R`.
+struct SquaredNorm<'a> {
+    blocks: &'a [f64],
+    phi: &'a [f64],
+}
+
+impl pulp::NullaryFnOnce for SquaredNorm<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let phi = self.phi;
+        let mut squares = [0.0; LANES];
+        let mut rest = self.blocks;
+        for block in 0..phi.len().div_ceil(LANES) {
+            let used = phi.len().min((block + 1) * LANES);
+            let (columns, next) = rest.split_at(used * LANES);
+            rest = next;
+            let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
+            let (columns, _) = columns.as_chunks::<LANES>();
+            let ((pairs, last), (features, last_feature)) = (columns.as_chunks::<2>(), phi[..used].as_chunks::<2>());
+            for ([a, b], [at, bt]) in pairs.iter().zip(features) {
+                for lane in 0..LANES {
+                    even[lane] += at * a[lane];
+                    odd[lane] += bt * b[lane];
+                }
+            }
+            for (column, feature) in last.iter().zip(last_feature) {
+                for lane in 0..LANES {
+                    even[lane] += feature * column[lane];
+                }
+            }
+            for lane in 0..LANES {
+                let sum = even[lane] + odd[lane];
+                squares[lane] += sum * sum;
+            }
+        }
+        squares.iter().sum::<f64>()
     }
 }

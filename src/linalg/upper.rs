@@ -6,55 +6,118 @@ use super::{NotPositive, add_scaled, dot};
 
 /// Rows that are subtracted at once.
 const ROWS: usize = 4;
+/// Rows begin and end at multiples of this where they can, so that no lane is left over.
+const LANES: usize = 8;
 
 /// Replaces the upper triangle of `a` (`n x n`, row-major, symmetric) by `U` with `U^T U = a`. Only the upper triangle is
-/// read and written.
+/// read; what stands below the diagonal afterwards means nothing.
 ///
 /// # Errors
 /// [`NotPositive`] if a pivot is not a positive finite number; `a` is then half-factored and of no use.
 pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
     debug_assert_eq!(a.len(), n * n);
+    pulp::Arch::new().dispatch(Factorization { a, n })
+}
+
+/// The vector lanes of this processor run the loops; the operations and their order are the same in lanes of any width.
+struct Factorization<'a> {
+    a: &'a mut [f64],
+    n: usize,
+}
+
+impl pulp::NullaryFnOnce for Factorization<'_> {
+    type Output = Result<(), NotPositive>;
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        factor_rows(self.a, self.n)
+    }
+}
+
+#[inline(always)]
+fn factor_rows(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
     for first in (0..n).step_by(ROWS) {
         let end = (first + ROWS).min(n);
         let (head, below) = a.split_at_mut(end * n);
         let panel = &mut head[first * n..];
         for row in first..end {
             let (above, rest) = panel.split_at_mut((row - first) * n);
-            let current = &mut rest[row..n];
+            let current = &mut rest[..n];
+            let aligned = row / LANES * LANES;
             for other in above.chunks_exact(n) {
-                add_scaled(current, -other[row], &other[row..]);
+                add_one(&mut current[aligned..], -other[row], &other[aligned..]);
             }
-            let pivot = current[0];
+            let pivot = current[row];
             if !(0.0 < pivot && pivot.is_finite()) {
                 return Err(NotPositive { row, pivot });
             }
             let root = pivot.sqrt();
-            current[0] = root;
-            current[1..].iter_mut().for_each(|entry| *entry /= root);
+            current[row] = root;
+            current[row + 1..].iter_mut().for_each(|entry| *entry /= root);
         }
         // A short panel is the last: nothing lies below it.
         for (i, target) in below.chunks_exact_mut(n).enumerate() {
             let row = end + i;
             let factors = [panel[row], panel[n + row], panel[2 * n + row], panel[3 * n + row]].map(|factor| -factor);
-            let line = |k: usize| &panel[k * n + row..(k + 1) * n];
-            add_four(&mut target[row..], factors, [line(0), line(1), line(2), line(3)]);
+            let aligned = row / LANES * LANES;
+            let line = |k: usize| &panel[k * n + aligned..(k + 1) * n];
+            add_four(&mut target[aligned..], factors, [line(0), line(1), line(2), line(3)]);
         }
     }
     Ok(())
 }
 
 /// `y += f_0 x_0 + f_1 x_1 + f_2 x_2 + f_3 x_3`, entry by entry, in this order.
+#[inline(always)]
 fn add_four(y: &mut [f64], f: [f64; ROWS], x: [&[f64]; ROWS]) {
     let n = y.len();
-    let [a, b, c, d] = x.map(|x| &x[..n]);
-    for (i, y) in y.iter_mut().enumerate() {
-        *y = *y + f[0] * a[i] + f[1] * b[i] + f[2] * c[i] + f[3] * d[i];
+    let (y, y_rest) = y.as_chunks_mut::<LANES>();
+    let [(a, a_rest), (b, b_rest), (c, c_rest), (d, d_rest)] = x.map(|x| x[..n].as_chunks::<LANES>());
+    for ((((y, a), b), c), d) in y.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+        // A copy, so that the lanes are one register.
+        let mut sum = *y;
+        for l in 0..LANES {
+            sum[l] = sum[l] + f[0] * a[l] + f[1] * b[l] + f[2] * c[l] + f[3] * d[l];
+        }
+        *y = sum;
+    }
+    for (i, y) in y_rest.iter_mut().enumerate() {
+        *y = *y + f[0] * a_rest[i] + f[1] * b_rest[i] + f[2] * c_rest[i] + f[3] * d_rest[i];
+    }
+}
+
+/// `y += factor * x`, entry by entry.
+#[inline(always)]
+fn add_one(y: &mut [f64], factor: f64, x: &[f64]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y += factor * x;
     }
 }
 
 /// Writes `scale U^{-T}` (lower triangular, `n x n` row-major, zeros above the diagonal) of the upper factor `u`.
 pub fn inverse_of_upper_transposed(u: &[f64], n: usize, scale: f64, out: &mut [f64]) {
     debug_assert_eq!((u.len(), out.len()), (n * n, n * n));
+    pulp::Arch::new().dispatch(Inversion { u, n, scale, out });
+}
+
+struct Inversion<'a> {
+    u: &'a [f64],
+    n: usize,
+    scale: f64,
+    out: &'a mut [f64],
+}
+
+impl pulp::NullaryFnOnce for Inversion<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        invert_rows(self.u, self.n, self.scale, self.out);
+    }
+}
+
+#[inline(always)]
+fn invert_rows(u: &[f64], n: usize, scale: f64, out: &mut [f64]) {
     // Row i of X = U^{-T}: (e_i - sum_{k<i} U_ki X_k) / U_ii.
     for i in 0..n {
         let (above, rest) = out.split_at_mut(i * n);
@@ -64,12 +127,13 @@ pub fn inverse_of_upper_transposed(u: &[f64], n: usize, scale: f64, out: &mut [f
         while k + ROWS <= i {
             let factors = [0, 1, 2, 3].map(|q| -u[(k + q) * n + i]);
             // X_k ends at its own column: rows k..k+4 are zero from column k+4.
-            let line = |q: usize| &above[(k + q) * n..(k + q) * n + k + ROWS];
-            add_four(&mut current[..k + ROWS], factors, [line(0), line(1), line(2), line(3)]);
+            let end = (k + ROWS).next_multiple_of(LANES).min(n);
+            let line = |q: usize| &above[(k + q) * n..(k + q) * n + end];
+            add_four(&mut current[..end], factors, [line(0), line(1), line(2), line(3)]);
             k += ROWS;
         }
         for k in k..i {
-            add_scaled(&mut current[..=k], -u[k * n + i], &above[k * n..=k * n + k]);
+            add_one(&mut current[..=k], -u[k * n + i], &above[k * n..=k * n + k]);
         }
         current[i] = scale;
         let pivot = u[i * n + i];
