@@ -1,6 +1,6 @@
 //! One trial's screen: mean and spread² of every point, with the errors they may carry.
 
-use super::vector::{largest_magnitude, score, weighted_sum};
+use super::vector::{largest_magnitude, observe, score, weighted_sum};
 use crate::backend::scale::Scale;
 use crate::backend::{Band, Counters};
 use crate::score::{Candidates, GramSource, Moments, ScoreModel, TIE_TOLERANCE, TrialScore};
@@ -174,15 +174,11 @@ impl TrialScreen {
     /// One observation along the projected row.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.since_check += 1;
-        for ((mean, variance), &p) in self.mean.iter_mut().zip(&mut self.variance).zip(&self.p) {
-            let fall = scale * p;
-            *variance -= fall * fall;
-            *mean += mean_step * p;
-        }
+        let (mean_max, variance_max) = observe(&mut self.mean, &mut self.variance, &self.p, scale, mean_step);
         let (p_max, p_error) = (self.p_max, self.p_error);
         let squares = scale * scale * (2.0 * p_max * p_error + p_error * p_error + 4.0 * U * p_max * p_max);
-        self.variance_error += squares + U * largest_magnitude(&self.variance);
-        self.mean_error += mean_step.abs() * (p_error + U * p_max) + U * largest_magnitude(&self.mean);
+        self.variance_error += squares + U * variance_max;
+        self.mean_error += mean_step.abs() * (p_error + U * p_max) + U * mean_max;
     }
 
     /// Every point, or every one of the subset, whose interval reaches the best lower end, less the tie tolerance.

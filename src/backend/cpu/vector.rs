@@ -1,7 +1,38 @@
 //! The loops over points, written so that the compiler runs them in vector lanes: no sum crosses points.
+//!
+//! Each runs in the widest lanes of the processor, picked at run time ([`pulp`]): the operations on a point and their order are
+//! the same in lanes of any width, and so are the bits.
+
+use pulp::NullaryFnOnce;
+
+/// Runs a loop in the widest lanes there are.
+fn wide<T: NullaryFnOnce>(task: T) -> T::Output {
+    pulp::Arch::new().dispatch(task)
+}
 
 /// `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in the order of the columns.
 pub fn weighted_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
+    wide(WeightedSum { row, columns, first, out });
+}
+
+struct WeightedSum<'a> {
+    row: &'a [f64],
+    columns: &'a [&'a [f64]],
+    first: usize,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for WeightedSum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        add_columns(self.row, self.columns, self.first, self.out);
+    }
+}
+
+#[inline(always)]
+fn add_columns(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
     out.fill(0.0);
     let n = out.len();
     let mut i = 0;
@@ -29,12 +60,29 @@ pub fn weighted_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f6
 const LANES: usize = 8;
 
 /// The larger of two numbers; the first where one is NaN. One instruction in every lane.
+#[inline(always)]
 fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
 /// Largest magnitude; NaNs are passed over.
 pub fn largest_magnitude(values: &[f64]) -> f64 {
+    wide(LargestMagnitude(values))
+}
+
+struct LargestMagnitude<'a>(&'a [f64]);
+
+impl NullaryFnOnce for LargestMagnitude<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        magnitude_in_lanes(self.0)
+    }
+}
+
+#[inline(always)]
+fn magnitude_in_lanes(values: &[f64]) -> f64 {
     let mut lanes = [0.0f64; LANES];
     let blocks = values.chunks_exact(LANES);
     let rest = blocks.remainder();
@@ -48,6 +96,27 @@ pub fn largest_magnitude(values: &[f64]) -> f64 {
 
 /// Writes `mean + width * sqrt(max(0, variance))` and returns the largest score; NaNs are passed over.
 pub fn score(mean: &[f64], variance: &[f64], width: f64, out: &mut [f64]) -> f64 {
+    wide(Score { mean, variance, width, out })
+}
+
+struct Score<'a> {
+    mean: &'a [f64],
+    variance: &'a [f64],
+    width: f64,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Score<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        score_in_lanes(self.mean, self.variance, self.width, self.out)
+    }
+}
+
+#[inline(always)]
+fn score_in_lanes(mean: &[f64], variance: &[f64], width: f64, out: &mut [f64]) -> f64 {
     for ((score, &mean), &variance) in out.iter_mut().zip(mean).zip(variance) {
         *score = mean + width * larger(0.0, variance).sqrt();
     }
@@ -60,6 +129,34 @@ pub fn score(mean: &[f64], variance: &[f64], width: f64, out: &mut [f64]) -> f64
         }
     }
     rest.iter().copied().chain(lanes).fold(f64::NEG_INFINITY, larger)
+}
+
+/// One observation: `variance -= (scale p)²`, `mean += mean_step p`; returns the largest magnitudes of mean and variance.
+pub fn observe(mean: &mut [f64], variance: &mut [f64], p: &[f64], scale: f64, mean_step: f64) -> (f64, f64) {
+    wide(Observe { mean, variance, p, scale, mean_step })
+}
+
+struct Observe<'a> {
+    mean: &'a mut [f64],
+    variance: &'a mut [f64],
+    p: &'a [f64],
+    scale: f64,
+    mean_step: f64,
+}
+
+impl NullaryFnOnce for Observe<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn call(self) -> (f64, f64) {
+        let Self { mean, variance, p, scale, mean_step } = self;
+        for ((mean, variance), &p) in mean.iter_mut().zip(variance.iter_mut()).zip(p) {
+            let fall = scale * p;
+            *variance -= fall * fall;
+            *mean += mean_step * p;
+        }
+        (magnitude_in_lanes(mean), magnitude_in_lanes(variance))
+    }
 }
 
 #[cfg(test)]
