@@ -32,6 +32,19 @@ pub fn settings() -> Vec<(&'static str, String)> {
             let scored = if policy == "uniform" { "" } else { "width = { kind = \"order\", factor = 0.5 }\nridge = 0.5\n" };
             all.push((policy, format!("kind = \"{policy}\"\n{posterior}{scored}")));
         }
+        let documented = documentation("policy").into_iter().find(|kind| kind.name == policy).expect("documented");
+        if documented.keys.iter().any(|key| key.path == "resample") {
+            for resample in
+                ["\"doubling\"", "{ kind = \"fixed\", size = 12 }", "{ kind = \"fixed\", points = [0, 9, 20, 31, 40, 49] }"]
+            {
+                all.push((
+                    policy,
+                    format!(
+                        "kind = \"{policy}\"\nresample = {resample}\nwidth = {{ kind = \"order\", factor = 0.5 }}\nridge = 0.5\n"
+                    ),
+                ));
+            }
+        }
         if policy != "uniform" {
             all.push((policy, format!("kind = \"{policy}\"\ninitial = {{ kind = \"random\", points = 7 }}\n")));
             all.push((
@@ -40,7 +53,10 @@ pub fn settings() -> Vec<(&'static str, String)> {
             ));
         }
     }
-    all
+    // The theorem's k would be more than these horizons.
+    let users =
+        |(name, text): (&'static str, String)| if name == "moma-gp-ucb" { (name, text + "k = 3\n") } else { (name, text) };
+    all.into_iter().map(users).collect()
 }
 
 pub fn spec(policy: &str, privacy: &str) -> String {
