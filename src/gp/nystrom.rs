@@ -115,6 +115,21 @@ impl Embedding {
     }
 }
 
+/// Whether a point is drawn into a dictionary by the uniform number `u`: whether `u < 1 - (1 - p)^plays`, `p = min(1, inclusion)`
+/// the probability of one play.
+#[must_use]
+pub fn is_included(inclusion: f64, plays: f64, u: f64) -> bool {
+    // Most cases are decided by c p/(1 + c p) <= 1 - (1 - p)^c <= min(1, c p) without a logarithm.
+    let total = inclusion * plays;
+    if 1.0 <= inclusion || u * (1.0 + total) < total * (1.0 - 1e-12) {
+        return true;
+    }
+    if total < u {
+        return false;
+    }
+    u < -libm::expm1(plays * libm::log1p(-inclusion))
+}
+
 /// Newton steps towards an orthogonal matrix: two are usual.
 const MOST_POLISHES: usize = 8;
 
@@ -174,6 +189,18 @@ mod tests {
                     let root =
                         |i: usize, j: usize| (0..m).map(|k| rotation[i * m + k] * embedding.factor()[j * m + k]).sum::<f64>();
                     assert!((root(i, j) - root(j, i)).abs() < 1e-9, "symmetric: {} {}", root(i, j), root(j, i));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn inclusion_merges_plays() {
+        for (p, plays) in [(0.02, 3.0), (1.0, 10.0), (0.6, 1.0), (1e-9, 1e9), (0.999, 2.0), (0.0, 5.0)] {
+            let exact = 1.0 - libm::pow(1.0 - p, plays);
+            for u in [0.0, 1e-3, 0.058, 0.0589, 0.3, 0.599, 0.6134, 0.632, 0.9, 0.999_999] {
+                if 1e-7 < (u - exact).abs() {
+                    assert_eq!(is_included(p, plays, u), u < exact, "{p} {plays} {u} {exact}");
                 }
             }
         }

@@ -9,6 +9,7 @@
 use super::{Initial, Problem, Width};
 use crate::error::{Diagnostic, Error};
 use crate::gp::features::nystrom::{self, FixedDictionary};
+use crate::gp::nystrom::is_included;
 use crate::gp::posterior::{ExactPosterior, SketchedPosterior};
 use crate::params::Args;
 use crate::rng::Stream;
@@ -282,7 +283,8 @@ impl SketchModel {
     fn draw(&self, spreads: &[f64], luck: &[f64], played: usize) -> Vec<u32> {
         let visits = self.posterior.visits();
         let drawn = |slot: usize| {
-            let inclusion = included(self.inclusion * spreads[slot], visits.counts[slot] as f64, luck.get(slot).copied());
+            let inclusion =
+                luck.get(slot).is_some_and(|&u| is_included(self.inclusion * spreads[slot], visits.counts[slot] as f64, u));
             inclusion.then_some(visits.points[slot])
         };
         let mut dictionary: Vec<u32> = (0..spreads.len()).filter_map(drawn).collect();
@@ -320,37 +322,5 @@ impl SketchModel {
             "sketch": self.state,
             "posterior": self.posterior.save(),
         })
-    }
-}
-
-/// Whether `u` (uniform; a missing one takes nothing) falls below `1 - (1 - p)^plays`, `p = min(1, inclusion)`.
-fn included(inclusion: f64, plays: f64, u: Option<f64>) -> bool {
-    let Some(u) = u else { return false };
-    // Most cases are decided by c p/(1 + c p) <= 1 - (1 - p)^c <= min(1, c p) without a logarithm.
-    let total = inclusion * plays;
-    if 1.0 <= inclusion || u * (1.0 + total) < total * (1.0 - 1e-12) {
-        return true;
-    }
-    if total < u {
-        return false;
-    }
-    u < -libm::expm1(plays * libm::log1p(-inclusion))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn inclusion_merges_plays() {
-        for (p, plays) in [(0.02, 3.0), (1.0, 10.0), (0.6, 1.0), (1e-9, 1e9), (0.999, 2.0), (0.0, 5.0)] {
-            let exact = 1.0 - libm::pow(1.0 - p, plays);
-            for u in [0.0, 1e-3, 0.058, 0.0589, 0.3, 0.599, 0.6134, 0.632, 0.9, 0.999_999] {
-                if 1e-9 < (u - exact).abs() {
-                    assert_eq!(included(p, plays, Some(u)), u < exact, "{p} {plays} {u} {exact}");
-                }
-            }
-        }
-        assert!(!included(1.0, 1.0, None));
     }
 }

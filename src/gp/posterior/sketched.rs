@@ -36,6 +36,9 @@ pub struct SketchedPosterior {
     error: Moments,
 }
 
+/// Features below which no factor is handed out.
+const FEWEST_FACTORED: usize = 4;
+
 /// What is saved.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct State {
@@ -389,8 +392,9 @@ impl ScoreModel for SketchedPosterior {
         self.state.visits.n_observations()
     }
 
-    /// `None` for an embedding without features: every point is then at its prior.
+    /// `None` for so few features that scores of all points cost less than a product with a factor.
     fn factor(&self) -> Option<Factor<'_>> {
-        (0 < self.m()).then(|| Factor { weights: (&self.weights).into(), rows: (&self.rows).into(), spread: Spread::Removed })
+        let whole = || Factor { weights: (&self.weights).into(), rows: (&self.rows).into(), spread: Spread::Removed };
+        (FEWEST_FACTORED <= self.m()).then(whole)
     }
 }
