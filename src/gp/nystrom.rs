@@ -88,14 +88,12 @@ impl Embedding {
         // K_D^{-1/2} L is the orthogonal polar factor of L: L (L^T L)^{-1/2}.
         let m = self.m();
         let mut inner = vec![0.0; m * m];
-        for i in 0..m {
-            for j in 0..=i {
-                // (L^T L)_ij: row r of L ends at column r.
-                let entry = (i..m).map(|r| self.factor[r * m + i] * self.factor[r * m + j]).sum();
-                inner[i * m + j] = entry;
-                inner[j * m + i] = entry;
+        for row in self.factor.chunks_exact(m.max(1)) {
+            for (i, line) in inner.chunks_exact_mut(m).enumerate() {
+                add_scaled(&mut line[..=i], row[i], &row[..=i]);
             }
         }
+        mirror(&mut inner, m);
         let eigen = linalg::eigen_symmetric(&inner, m)?;
         let least = f64::EPSILON * eigen.values.iter().fold(0.0f64, |most, &value| most.max(value));
         let root = eigen.function(|value| 1.0 / value.max(least).sqrt());
@@ -107,7 +105,8 @@ impl Embedding {
         }
         // Small eigenvalues are known to few digits: Newton's iteration for the polar factor squares what is left of the error.
         for _ in 0..MOST_POLISHES {
-            if polish(&mut rotation, m) < 1e-12 {
+            // The step that found 1e-7 left its square.
+            if polish(&mut rotation, m) < 1e-7 {
                 break;
             }
         }
@@ -130,6 +129,15 @@ pub fn is_included(inclusion: f64, plays: f64, u: f64) -> bool {
     u < -libm::expm1(plays * libm::log1p(-inclusion))
 }
 
+/// Copies what stands below the diagonal above it.
+fn mirror(a: &mut [f64], n: usize) {
+    for i in 0..n {
+        for j in 0..i {
+            a[j * n + i] = a[i * n + j];
+        }
+    }
+}
+
 /// Newton steps towards an orthogonal matrix: two are usual.
 const MOST_POLISHES: usize = 8;
 
@@ -138,10 +146,11 @@ fn polish(rotation: &mut Vec<f64>, m: usize) -> f64 {
     // -(O^T O) / 2 + 3/2 I, row by row of O.
     let mut step = vec![0.0; m * m];
     for row in rotation.chunks_exact(m.max(1)) {
-        for (line, &entry) in step.chunks_exact_mut(m).zip(row) {
-            add_scaled(line, -0.5 * entry, row);
+        for (i, line) in step.chunks_exact_mut(m).enumerate() {
+            add_scaled(&mut line[..=i], -0.5 * row[i], &row[..=i]);
         }
     }
+    mirror(&mut step, m);
     let mut distance = 0.0f64;
     for (e, entry) in step.iter_mut().enumerate() {
         let identity = if e / m == e % m { 1.0 } else { 0.0 };

@@ -145,15 +145,20 @@ fn sweep(diagonal: &mut [f64], beside: &mut [f64], vectors: &mut [f64], low: usi
 }
 
 impl Eigen {
-    /// `f(A) = sum_i f(value_i) v_i v_i^T`, `n x n` row-major, symmetric up to rounding.
+    /// `f(A) = sum_i f(value_i) v_i v_i^T`, `n x n` row-major, symmetric to the last bit.
     #[must_use]
     pub fn function(&self, f: impl Fn(f64) -> f64) -> Vec<f64> {
         let n = self.values.len();
         let mut out = vec![0.0; n * n];
         for (&value, vector) in self.values.iter().zip(self.vectors.chunks_exact(n.max(1))) {
             let factor = f(value);
-            for (row, &x) in out.chunks_exact_mut(n).zip(vector) {
-                add_scaled(row, factor * x, vector);
+            for (i, row) in out.chunks_exact_mut(n).enumerate() {
+                add_scaled(&mut row[..=i], factor * vector[i], &vector[..=i]);
+            }
+        }
+        for i in 0..n {
+            for j in 0..i {
+                out[j * n + i] = out[i * n + j];
             }
         }
         out

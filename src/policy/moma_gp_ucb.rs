@@ -271,8 +271,10 @@ mod tests {
                 prop_assert_eq!(shuffled_r[at], r[from]);
             }
             let (chosen, again) = (most_central(&estimates), most_central(&shuffled));
-            prop_assert_eq!(r[chosen], shuffled_r[again]);
-            if r.iter().filter(|&&other| other == r[chosen]).count() == 1 {
+            // Mutual neighbours tie, and their medians may differ in the last bit.
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-10 * (1.0 + b);
+            prop_assert!(close(r[chosen], shuffled_r[again]));
+            if r.iter().filter(|&&other| close(other, r[chosen])).count() == 1 {
                 prop_assert_eq!(&estimates[chosen], &shuffled[again]);
             }
         }
