@@ -5,10 +5,14 @@
 pub mod features;
 mod gram;
 pub mod kernel;
+pub mod nystrom;
 mod points;
 pub mod posterior;
 pub mod sample;
+mod sorted_rewards;
 pub mod special;
+pub mod truncation;
 
 pub use gram::{KernelGram, TableGram, tabulated};
 pub use points::{Points, grid_axis};
+pub use sorted_rewards::SortedRewards;

@@ -5,6 +5,7 @@
 mod cholesky;
 mod dot;
 mod growing;
+mod symmetric;
 mod triangular;
 mod update;
 mod upper;
@@ -12,6 +13,7 @@ mod upper;
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
 pub use dot::{add_scaled, dot};
 pub use growing::GrowingCholesky;
+pub use symmetric::{Eigen, eigen_symmetric};
 pub use triangular::{inverse_spd, solve_lower, solve_lower_transposed, solve_spd};
 pub use update::rank_one_update;
 pub use upper::{cholesky_upper, inverse_of_upper_transposed, solve_upper};

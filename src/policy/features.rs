@@ -2,7 +2,7 @@
 
 use super::{FeaturesPlan, Problem};
 use crate::error::{Diagnostic, Error};
-use crate::gp::features::{exact, random_fourier};
+use crate::gp::features::{exact, nystrom, random_fourier};
 use crate::params::Args;
 use crate::rng::Purpose;
 use crate::score::FeatureTable;
@@ -11,6 +11,11 @@ use std::sync::Arc;
 /// Reads exact features.
 pub fn exact(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
     Arc::new(exact::parse(args))
+}
+
+/// Reads Nystrom features.
+pub fn nystrom(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
+    Arc::new(nystrom::parse(args))
 }
 
 /// Reads random Fourier features.
@@ -23,6 +28,22 @@ impl FeaturesPlan for exact::Exact {
         let bytes_per_feature = 8.0 * problem.gram.n_points() as f64;
         let most = (problem.memory_bytes / bytes_per_feature).clamp(1.0, self.max_features as f64) as usize;
         exact::exact(problem.gram.as_ref(), self.tolerance, most)
+    }
+}
+
+impl FeaturesPlan for nystrom::FixedDictionary {
+    fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
+        let dictionary = self.resolve(problem.gram.as_ref())?;
+        let needs = 16.0 * dictionary.len() as f64 * problem.gram.n_points() as f64;
+        if problem.memory_bytes < needs {
+            return Err(Error::TooLarge {
+                what: format!("Nystrom features of {} points over {}", problem.gram.n_points(), dictionary.len()),
+                needs_bytes: needs,
+                limit_bytes: problem.memory_bytes,
+                hint: "use a smaller dictionary or fewer points, or raise `limits.memory_gib`".to_owned(),
+            });
+        }
+        nystrom::nystrom(problem.gram.as_ref(), &dictionary)
     }
 }
 

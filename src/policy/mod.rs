@@ -4,13 +4,17 @@
 //! to score with, and can be saved and restored. **Invariant:** never sees a raw reward, the environment, a thread or a
 //! device.
 
+pub mod ata_gp_ucb;
 mod contract;
 pub mod features;
 mod gp_policy;
 pub mod gp_ucb;
 pub mod igp_ucb;
 mod initial;
+pub mod moma_gp_ucb;
+mod nystrom_policy;
 mod posterior_plan;
+mod tail_moments;
 pub mod tgp_ucb;
 pub mod uniform;
 mod width;

@@ -5,7 +5,8 @@
 //! - Laplace noise of scale L: `b_t = B + R + L ln t`, with the bias term `sqrt(K (ln t + 1))`, `K = B² + R² + 2 L²`.
 //! - A bounded mechanism, or bounded noise without one: `b_t` is the bound, so nothing is truncated and there is no bias term.
 //! - Other unbounded mechanisms: as Laplace, with `L = sqrt(variance / 2)`, the scale of the Laplace noise of that variance.
-//! - Unbounded noise without a mechanism: `b_t = sqrt(v) t^(1/4)`, `v` a bound on the second moment of a reward.
+//! - Unbounded noise without a mechanism: `b_t = sqrt(v) t^(1/4)`, `v` a bound on the second moment of a reward. A stated `moment`
+//!   asks for this level without a mechanism even where rewards are bounded.
 
 use super::gp_policy::failure_prob;
 use super::{GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
@@ -19,7 +20,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
         width: Width::parse(args),
         failure_prob: failure_prob(args),
         moment: args
-            .number("moment", "v: bound on the second moment of a released reward (heavy tails)")
+            .number("moment", "v: bound on the second moment of a released reward; stated without a mechanism, truncate as for heavy tails even where rewards are bounded")
             .above(0.0)
             .optional("B² + variance of noise and mechanism"),
     };
@@ -57,7 +58,7 @@ impl Tail {
         }
         let Some(reward_bound) = released.clipped_bound else { return Ok(Self::Heavy { moment: second_moment()? }) };
         if released.mechanism_variance == 0.0 {
-            return Ok(Self::Bounded { bound: reward_bound });
+            return Ok(given.map_or(Self::Bounded { bound: reward_bound }, |moment| Self::Heavy { moment }));
         }
         let scale = released.laplace_scale.unwrap_or_else(|| libm::sqrt(0.5 * released.mechanism_variance));
         // K = B² + R² + 2 L²; a clip bound above B stands for B + R.

@@ -6,7 +6,9 @@ use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_samp
 use crate::gp::kernel::empirical::Normalise;
 use crate::gp::kernel::{Kernel, empirical, linear, matern, squared_exponential};
 use crate::params::Args;
-use crate::policy::{FeaturesPlan, Parts as PolicyParts, PolicyPlan, features, gp_ucb, igp_ucb, tgp_ucb, uniform};
+use crate::policy::{
+    FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, moma_gp_ucb, tgp_ucb, uniform,
+};
 use crate::privacy::MechanismEntry;
 use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
 use std::sync::Arc;
@@ -54,6 +56,12 @@ pub static KERNELS: &[Entry<KernelBuild>] = &[
 pub static FEATURES: &[Entry<FeaturesBuild>] = &[
     Entry { name: "exact", summary: "pivoted Cholesky of the Gram matrix, to a tolerance", paper: "", build: features::exact },
     Entry {
+        name: "nystrom",
+        summary: "Nystrom features over a fixed dictionary of points",
+        paper: "Zhou2021",
+        build: features::nystrom,
+    },
+    Entry {
         name: "random-fourier",
         summary: "cosines and sines at random frequencies",
         paper: "Rahimi2007",
@@ -80,12 +88,24 @@ pub static ENVIRONMENTS: &[Entry<EnvironmentBuild>] = &[
 
 /// Policies.
 pub static POLICIES: &[Entry<PolicyBuild>] = &[
+    Entry {
+        name: "ata-gp-ucb",
+        summary: "GP-UCB truncated in Nystrom feature space: LDP-ATA-GP-UCB, ATA-GP-UCB",
+        paper: "Zhou2021",
+        build: ata_gp_ucb::parse,
+    },
     Entry { name: "gp-ucb", summary: "GP-UCB with the Bayesian width", paper: "Srinivas2010", build: gp_ucb::parse },
     Entry {
         name: "igp-ucb",
         summary: "GP-UCB with the improved frequentist width",
         paper: "Chowdhury2017",
         build: igp_ucb::parse,
+    },
+    Entry {
+        name: "moma-gp-ucb",
+        summary: "median of means over Nystrom features: LDP-MoMA-GP-UCB, MoMA-GP-UCB",
+        paper: "Zhou2021",
+        build: moma_gp_ucb::parse,
     },
     Entry {
         name: "tgp-ucb",

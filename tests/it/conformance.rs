@@ -37,7 +37,15 @@ fn every_file_agrees_as_far_as_it_is_known() {
         assert!(outcome.largest_error() < 1e-12, "{name}: within the tolerance, but worse than it ever was");
         known.push(name);
     }
-    for name in ["calibration.json", "kernels.json", "posterior.json", "qff.json", "ucb_sequences.json"] {
+    for name in [
+        "calibration.json",
+        "kernels.json",
+        "mom_truncation.json",
+        "nystrom.json",
+        "posterior.json",
+        "qff.json",
+        "ucb_sequences.json",
+    ] {
         assert!(known.iter().any(|known| known == name), "{name} was not recognised");
     }
 }
@@ -82,6 +90,11 @@ fn a_planted_fault_is_caught_in_every_section() {
         ("ucb_sequences.json", vec!["/runs/tgp_heavy/var_final/3", "/runs/tgp_heavy/truncated_rounds/2"]),
         ("calibration.json", vec!["/jdp/31/gdp_mu", "/zhou_tan/0/laplace_scale", "/zhou_tan/1/igp/1", "/zhou_tan/2/tgp_b/3"]),
         ("calibration.json", vec!["/zhou_tan/0/tgp_beta/2/beta"]),
+        ("ucb_sequences.json", vec!["/runs/ata_ldp/idx/49", "/runs/ata_heavy/mean_final/3", "/runs/moma_ldp/var_final/19"]),
+        ("ucb_sequences.json", vec!["/runs/moma_heavy/epoch_points/9", "/runs/moma_ldp/chosen_j/3"]),
+        ("nystrom.json", vec!["/K_D/3/3", "/pinv_sqrt/5/0", "/phi/24/5", "/residual/7", "/inclusion/per_play/0"]),
+        ("nystrom.json", vec!["/duplicate/gram/24/3", "/inclusion/point/0"]),
+        ("mom_truncation.json", vec!["/mom/0/r/6", "/mom/1/r/0", "/truncation/r/3", "/sym_inv_sqrt/root/1/0"]),
     ];
     let cases = cases();
     for (name, pointers) in spots {

@@ -29,6 +29,8 @@ pub struct Constants {
     pub scale: f64,
     /// T.
     pub rounds: u64,
+    /// c.
+    pub noise_moment: f64,
 }
 
 /// The formulas that a stored run follows.
@@ -40,13 +42,51 @@ pub enum Formulas {
     LocalDp,
     /// TGP-UCB: a second moment and no more.
     HeavyTails,
+    /// LDP-ATA-GP-UCB.
+    AtaLocalDp,
+    /// ATA-GP-UCB.
+    AtaHeavyTails,
+    /// LDP-MoMA-GP-UCB.
+    MomaLocalDp,
+    /// MoMA-GP-UCB.
+    MomaHeavyTails,
+}
+
+impl Formulas {
+    fn policy(self) -> &'static str {
+        match self {
+            Self::Improved => "igp-ucb",
+            Self::LocalDp | Self::HeavyTails => "tgp-ucb",
+            Self::AtaLocalDp | Self::AtaHeavyTails => "ata-gp-ucb",
+            Self::MomaLocalDp | Self::MomaHeavyTails => "moma-gp-ucb",
+        }
+    }
+
+    fn is_laplace(self) -> bool {
+        matches!(self, Self::LocalDp | Self::AtaLocalDp | Self::MomaLocalDp)
+    }
+
+    fn is_heavy(self) -> bool {
+        matches!(self, Self::HeavyTails | Self::AtaHeavyTails | Self::MomaHeavyTails)
+    }
+}
+
+/// What policies over Nystrom features read besides.
+#[derive(Debug, Clone, Default)]
+pub struct Nystrom {
+    /// Fixed dictionary.
+    pub dictionary: Vec<f64>,
+    /// approx_eps.
+    pub accuracy: f64,
+    /// k.
+    pub users: Option<u64>,
 }
 
 impl Constants {
     /// What a policy is told of the problem, such that the formulas follow.
     pub fn setting(&self, formulas: Formulas) -> Setting {
-        let laplace = formulas == Formulas::LocalDp;
-        let bounded = formulas != Formulas::HeavyTails;
+        let laplace = formulas.is_laplace();
+        let bounded = !formulas.is_heavy();
         let facts = RewardFacts {
             bound: self.bound,
             noise_bound: bounded.then_some(self.noise_bound),
@@ -64,8 +104,14 @@ impl Constants {
     }
 
     /// The registered policy over these points.
-    pub fn maker(&self, formulas: Formulas, kernel: Arc<dyn Kernel>, points: Points) -> Result<Box<dyn PolicyMaker>, String> {
-        let name = if formulas == Formulas::Improved { "igp-ucb" } else { "tgp-ucb" };
+    pub fn maker(
+        &self,
+        formulas: Formulas,
+        kernel: Arc<dyn Kernel>,
+        points: Points,
+        nystrom: &Nystrom,
+    ) -> Result<Box<dyn PolicyMaker>, String> {
+        let name = formulas.policy();
         let mut keys = vec![
             ("initial", Value::Text("lowest-index".to_owned())),
             ("ridge", Value::Float(self.ridge)),
@@ -75,8 +121,19 @@ impl Constants {
                 Value::Table(table(vec![("kind", Value::Text("scaled".to_owned())), ("factor", Value::Float(self.scale))])),
             ),
         ];
-        if formulas == Formulas::HeavyTails {
-            keys.push(("moment", Value::Float(self.moment)));
+        match formulas {
+            Formulas::HeavyTails | Formulas::AtaHeavyTails => keys.push(("moment", Value::Float(self.moment))),
+            Formulas::MomaHeavyTails => keys.push(("noise_moment", Value::Float(self.noise_moment))),
+            _ => {}
+        }
+        if ["ata-gp-ucb", "moma-gp-ucb"].contains(&name) {
+            let points = nystrom.dictionary.iter().map(|&point| Node::bare(Value::Float(point))).collect();
+            let resample = vec![("kind", Value::Text("fixed".to_owned())), ("points", Value::Array(points))];
+            keys.push(("resample", Value::Table(table(resample))));
+            keys.push(("accuracy", Value::Float(nystrom.accuracy)));
+        }
+        if let Some(users) = nystrom.users {
+            keys.push(("k", Value::Integer(users as i64)));
         }
         let table = table(keys);
         let sink = Sink::new(Sources::default());

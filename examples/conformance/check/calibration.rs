@@ -1,7 +1,7 @@
 //! Calibrations and widths. Of these the Gaussian budget, the Laplace scale, and the widths and levels of IGP-UCB and
 //! TGP-UCB are computed so far.
 
-use super::bandit::{Constants, Formulas, admitted, mechanism, no_luck, released, said};
+use super::bandit::{Constants, Formulas, Nystrom, admitted, mechanism, no_luck, released, said};
 use super::outcome::Outcome;
 use super::read::{field, number, optional_number};
 use privateer::gp::Points;
@@ -61,6 +61,7 @@ fn constants(row: &Value) -> Result<Constants, String> {
         failure_prob: number(row, "delta")?,
         scale: 1.0,
         rounds: number(row, "T")? as u64,
+        noise_moment: number(row, "c")?,
     })
 }
 
@@ -75,7 +76,7 @@ fn laplace_scale(row: &Value) -> Result<f64, String> {
 fn standing(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<Box<dyn Policy>, String> {
     let constants = constants(row)?;
     // One point with any covariance: the widths look at round and gain alone.
-    let maker = constants.maker(formulas, Arc::new(Linear::new(1.0, 0.0)), Points::new(1, vec![1.0]))?;
+    let maker = constants.maker(formulas, Arc::new(Linear::new(1.0, 0.0)), Points::new(1, vec![1.0]), &Nystrom::default())?;
     let setting = constants.setting(formulas);
     let mut state = maker.make(&setting).map_err(said)?.save();
     for (pointer, value) in [("/round", Value::from(round)), ("/posterior/model/gain", Value::from(gain))] {

@@ -4,12 +4,14 @@
 mod bandit;
 mod calibration;
 mod kernels;
+mod nystrom;
 mod outcome;
 mod posterior;
 mod qff;
 mod read;
 mod registry;
 mod sequences;
+mod truncation;
 
 pub use outcome::{Section, Verdict};
 pub use registry::{KINDS, recognise};

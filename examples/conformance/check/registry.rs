@@ -1,7 +1,7 @@
 //! The kinds of reference files, by name.
 
 use super::outcome::Outcome;
-use super::{calibration, kernels, posterior, qff, sequences};
+use super::{calibration, kernels, nystrom, posterior, qff, sequences, truncation};
 use serde_json::Value;
 
 /// One kind of file.
@@ -20,6 +20,8 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "quadrature and random Fourier features", recognise: qff::recognise, check: qff::check },
     Kind { name: "posteriors", recognise: posterior::recognise, check: posterior::check },
     Kind { name: "bandit sequences", recognise: sequences::recognise, check: sequences::check },
+    Kind { name: "Nystrom features", recognise: nystrom::recognise, check: nystrom::check },
+    Kind { name: "medians and truncation", recognise: truncation::recognise, check: truncation::check },
     Kind { name: "calibration", recognise: calibration::recognise, check: calibration::check },
 ];
 

@@ -1,6 +1,6 @@
 //! What every noise can do, and the list of those that a spec can name.
 
-use super::{bernoulli, gaussian, silent, student_t, uniform};
+use super::{bernoulli, gaussian, pareto, silent, student_t, uniform};
 use crate::params::{Args, Variant};
 use crate::rng::Stream;
 use std::fmt;
@@ -33,10 +33,11 @@ pub struct NoiseEntry {
 }
 
 /// All noises that a spec can name. Resampled readings come with their table and have no line here.
-pub const NOISES: [NoiseEntry; 5] = [
+pub const NOISES: [NoiseEntry; 6] = [
     NoiseEntry { name: "uniform", summary: "uniform on [-bound, bound] around the mean", parse: uniform::parse },
     NoiseEntry { name: "gaussian", summary: "normal around the mean", parse: gaussian::parse },
     NoiseEntry { name: "student-t", summary: "Student's t around the mean: heavy tails", parse: student_t::parse },
+    NoiseEntry { name: "pareto", summary: "symmetric Pareto around the mean: heavier tails", parse: pareto::parse },
     NoiseEntry { name: "bernoulli", summary: "1 with probability the mean, else 0", parse: bernoulli::parse },
     NoiseEntry { name: "none", summary: "the mean itself", parse: silent::parse },
 ];
@@ -89,10 +90,12 @@ mod tests {
     #[test]
     fn moments() {
         let n = 100_000;
-        let cases: [Case<'_>; 5] = [
+        let cases: [Case<'_>; 6] = [
             ("uniform", &[("bound", 2.0)], 0.3, 1.8, 1),
             ("gaussian", &[("sd", 0.5)], -1.0, 3.0, 1),
             ("student-t", &[("dof", 9.0), ("scale", 2.0)], 0.0, 4.2, 2),
+            // Fourth moment 24/((a-1)(a-2)(a-3)(a-4)) = 1/70, second 1/28.
+            ("pareto", &[("shape", 9.0), ("scale", 3.0)], 0.5, 11.2, 2),
             ("bernoulli", &[], 0.5, 1.0, 1),
             ("none", &[], 7.0, 1.0, 0),
         ];
@@ -124,6 +127,11 @@ mod tests {
         assert_eq!(noise("student-t", &[("dof", 2.0)]).variance(), None);
         assert_eq!(noise("student-t", &[("dof", 4.0)]).variance(), Some(2.0));
         assert_eq!(noise("student-t", &[("dof", 4.0)]).bound(), None);
+        assert_eq!(noise("pareto", &[("shape", 2.0)]).variance(), None);
+        assert_eq!(noise("pareto", &[("shape", 3.0)]).variance(), Some(1.0));
+        let mut luck = Streams::new(3, "noise").of(1, Purpose::Noise);
+        let heaviest = noise("pareto", &[("shape", 0.5), ("scale", LARGEST)]);
+        assert!((0..10_000).all(|_| heaviest.reward(0.0, 0, &mut luck).is_finite()));
         // The heaviest tails allowed still draw finite rewards.
         let heavy = noise("student-t", &[("dof", 0.5), ("scale", LARGEST)]);
         let mut stream = Streams::new(3, "noise").of(0, Purpose::Noise);
@@ -141,6 +149,6 @@ mod tests {
 
     #[test]
     fn kinds_are_the_names() {
-        assert_eq!(noise_kinds(), ["uniform", "gaussian", "student-t", "bernoulli", "none"]);
+        assert_eq!(noise_kinds(), ["uniform", "gaussian", "student-t", "pareto", "bernoulli", "none"]);
     }
 }

@@ -6,6 +6,7 @@
 mod bernoulli;
 mod contract;
 mod gaussian;
+mod pareto;
 mod resampled;
 mod silent;
 mod student_t;

@@ -49,6 +49,44 @@ pub fn parse(args: &Args<'_>) -> Exact {
 /// be positive semi-definite or not finite.
 pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Result<FeatureTable, Error> {
     let n_points = gram.n_points();
+    let Pivoted { columns, left, residual, largest, .. } = pivoted(gram, tolerance, max_features)?;
+    if columns.len() == max_features && tolerance.max(ROUNDING) * largest < left {
+        return Err(too_many(n_points, max_features, tolerance.max(ROUNDING), left / largest));
+    }
+    let n_features = columns.len();
+    let mut values = vec![0.0; n_points * n_features];
+    for (feature, column) in columns.iter().enumerate() {
+        for (point, entry) in column.iter().enumerate() {
+            values[point * n_features + feature] = *entry;
+        }
+    }
+    Ok(FeatureTable { n_points, n_features, values, residual, kernel_error: left, form: None })
+}
+
+/// A pivoted Cholesky factor, complete or not.
+struct Pivoted {
+    /// Long columns: one feature of every point.
+    columns: Vec<Vec<f64>>,
+    pivots: Vec<usize>,
+    /// What is left of each variance, and the largest of it.
+    residual: Vec<f64>,
+    left: f64,
+    /// The largest prior variance.
+    largest: f64,
+}
+
+/// Up to `most` points, each where the ones before leave the most variance (the lowest index among equals), while more than
+/// rounding is left.
+///
+/// # Errors
+/// As [`exact`] for what is no covariance.
+pub fn widest_first(gram: &dyn GramSource, most: usize) -> Result<Vec<usize>, Error> {
+    Ok(pivoted(gram, Exact::default().tolerance, most)?.pivots)
+}
+
+/// Factors until `tolerance` is reached or there are `most` columns.
+fn pivoted(gram: &dyn GramSource, tolerance: f64, most: usize) -> Result<Pivoted, Error> {
+    let n_points = gram.n_points();
     let mut residual: Vec<f64> = (0..n_points).map(|point| gram.diagonal(point)).collect();
     let largest = residual.iter().fold(0.0_f64, |largest, &v| largest.max(v));
     check(&residual, largest)?;
@@ -56,13 +94,10 @@ pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Resu
     let mut columns: Vec<Vec<f64>> = Vec::new();
     let mut pivots: Vec<usize> = Vec::new();
     let tolerance = tolerance.max(ROUNDING);
-    let left = loop {
+    loop {
         let (pivot, left) = widest(&residual);
-        if left <= tolerance * largest {
-            break left;
-        }
-        if columns.len() == max_features {
-            return Err(too_many(n_points, max_features, tolerance, left / largest));
+        if left <= tolerance * largest || columns.len() == most {
+            return Ok(Pivoted { columns, pivots, residual, left, largest });
         }
         let mut column = vec![0.0; n_points];
         gram.column(pivot, 0, &mut column);
@@ -82,15 +117,7 @@ pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Resu
         check(&residual, largest)?;
         residual.iter_mut().for_each(|variance| *variance = variance.max(0.0));
         columns.push(column);
-    };
-    let n_features = columns.len();
-    let mut values = vec![0.0; n_points * n_features];
-    for (feature, column) in columns.iter().enumerate() {
-        for (point, entry) in column.iter().enumerate() {
-            values[point * n_features + feature] = *entry;
-        }
     }
-    Ok(FeatureTable { n_points, n_features, values, residual, kernel_error: left, form: None })
 }
 
 /// The least tolerance that means anything: some fifty roundings of the largest variance.

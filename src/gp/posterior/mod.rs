@@ -1,13 +1,15 @@
 //! Posteriors of a Gaussian process as linear models, in f64, with repeated visits collapsed.
 //!
 //! [`ExactPosterior`] works over the distinct points visited (Gram columns, any kernel, any domain size; its mathematics is
-//! [`DualModel`]), [`FeaturePosterior`] over a shared feature table ([`WeightModel`]).
+//! [`DualModel`]), [`FeaturePosterior`] over a shared feature table ([`WeightModel`]), [`SketchedPosterior`] over a Nystrom dictionary
+//! of the trial's own.
 
 mod change;
 mod contract;
 mod dual;
 mod exact;
 mod features;
+mod sketched;
 #[cfg(test)]
 mod tests;
 mod visits;
@@ -17,5 +19,6 @@ pub use contract::Posterior;
 pub use dual::DualModel;
 pub use exact::ExactPosterior;
 pub use features::FeaturePosterior;
+pub use sketched::SketchedPosterior;
 pub use visits::Visits;
 pub use weights::{Observed, REBUILD_EVERY, WeightModel};

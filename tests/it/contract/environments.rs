@@ -42,6 +42,7 @@ pub fn settings(name: &str) -> Vec<String> {
         ],
         "gp-sample" => vec![
             format!("{FUNCTION}\nnoise = {{ kind = \"student-t\", dof = 3.0 }}"),
+            format!("{FUNCTION}\nnoise = {{ kind = \"pareto\", shape = 5.0 }}"),
             "domain = { kind = \"grid\", dimension = 3, points = 7 }\nkernel = { kind = \"squared-exponential\", lengthscale = 0.4 }\nnoise = { kind = \"gaussian\", sd = 0.5 }".to_owned(),
         ],
         "arms-table" => {
@@ -157,6 +158,7 @@ fn every_noise_serves() {
             "uniform" => ", bound = 0.5",
             "gaussian" => ", sd = 0.5",
             "student-t" => ", dof = 5.0",
+            "pareto" => ", shape = 5.0",
             "bernoulli" | "none" => "",
             other => panic!("no keys for the noise `{other}`: add them here"),
         };

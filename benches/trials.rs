@@ -1,0 +1,70 @@
+//! What a whole trial costs: every policy of Zhou & Tan over 100 points (Matern 5/2) and 10⁴ rounds, one thread.
+//!
+//! The ids say policy, mechanism and how the dictionary is drawn. Seeds are fixed. `cargo bench --bench trials`.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use privateer::backend::Cpu;
+use privateer::engine::{Observer, Options, Preparation, Rows, Stop, Unit, run};
+use privateer::env::DataFolder;
+use privateer::error::Error;
+use privateer::spec::Sweep;
+use std::collections::BTreeSet;
+use std::hint::black_box;
+use std::time::Duration;
+
+/// Keeps nothing.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn progressed(&self, _rounds: u64) {}
+
+    fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &privateer::backend::Counters) -> Result<(), Error> {
+        black_box(rows);
+        Ok(())
+    }
+}
+
+fn spec(policy: &str, mechanism: &str) -> String {
+    format!(
+        "seed = 2021\nrounds = 10000\ntrials = 1\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", points = 100 }}\n\
+         kernel = {{ kind = \"matern\", nu = 2.5, lengthscale = 0.2 }}\nnoise = {{ kind = \"uniform\", bound = 1.0 }}\n\
+         [privacy]\nmechanism = \"{mechanism}\"\nepsilon = 1.0\n[[policy]]\nridge = 3.0\n\
+         width = {{ kind = \"order\", factor = 0.5 }}\n{policy}"
+    )
+}
+
+const CASES: [(&str, &str, &str); 9] = [
+    ("tgp/laplace", "kind = \"tgp-ucb\"", "laplace"),
+    ("moma_k10/laplace/every-round", "kind = \"moma-gp-ucb\"\nk = 10", "laplace"),
+    ("moma_k10/laplace/doubling", "kind = \"moma-gp-ucb\"\nk = 10\nresample = \"doubling\"", "laplace"),
+    ("ata/laplace/every-round", "kind = \"ata-gp-ucb\"", "laplace"),
+    ("ata/laplace/doubling", "kind = \"ata-gp-ucb\"\nresample = \"doubling\"", "laplace"),
+    ("ata/laplace/fixed20", "kind = \"ata-gp-ucb\"\nresample = { kind = \"fixed\", size = 20 }", "laplace"),
+    ("ata/hybrid/every-round", "kind = \"ata-gp-ucb\"", "hybrid"),
+    ("ata/hybrid/doubling", "kind = \"ata-gp-ucb\"\nresample = \"doubling\"", "hybrid"),
+    ("ata/hybrid/fixed20", "kind = \"ata-gp-ucb\"\nresample = { kind = \"fixed\", size = 20 }", "hybrid"),
+];
+
+fn trial(c: &mut Criterion) {
+    let mut group = c.benchmark_group("trial_N100_T10000");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+    for (name, policy, mechanism) in CASES {
+        let sweep = Sweep::parse("bench.toml", &spec(policy, mechanism), &[]).expect("a sound spec");
+        let (data, backend) = (DataFolder::default(), Cpu::default());
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let preparation = Preparation::new(&sweep, &data, &backend);
+                pool.install(|| run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::default(), &Nobody))
+                    .expect("a run")
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
+    targets = trial
+}
+criterion_main!(benches);

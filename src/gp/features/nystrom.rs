@@ -1,0 +1,164 @@
+//! Nystrom features over a fixed dictionary.
+
+use super::exact::widest_first;
+use crate::error::{Diagnostic, Error};
+use crate::gp::nystrom::Embedding;
+use crate::params::Args;
+use crate::score::{FeatureTable, GramSource};
+
+/// Points of a dictionary unless its size is given.
+const DEFAULT_SIZE: u64 = 20;
+
+/// A dictionary that stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FixedDictionary {
+    /// These points, as indices into the domain.
+    Points(Vec<u64>),
+    /// This many points, each where the ones before leave the most variance; fewer where nothing is left.
+    Size(usize),
+}
+
+/// Reads `points` or `size`.
+#[must_use]
+pub fn parse(args: &Args<'_>) -> FixedDictionary {
+    let points = args.numbers("points", "dictionary: indices of points of the domain, from 0");
+    let size = args.count("size", "dictionary of so many points, each where the ones before leave the most variance");
+    let size = size.between(1, 65_536).or(DEFAULT_SIZE) as usize;
+    let dictionary = match points {
+        None => FixedDictionary::Size(size),
+        Some(points) => {
+            let whole = |x: &f64| 0.0 <= *x && *x <= f64::from(u32::MAX) && libm::floor(*x) == *x;
+            if points.is_empty() {
+                args.reject("points", "the dictionary is empty", "at least one index of a point");
+            } else if let Some(odd) = points.iter().find(|x| !whole(x)) {
+                args.reject("points", format!("{odd} is no index of a point"), "whole numbers from 0");
+            } else if args.has("size") {
+                args.reject("size", "the dictionary's points are already listed", "`points` or `size`, not both");
+            }
+            FixedDictionary::Points(points.iter().filter(|x| whole(x)).map(|&x| x as u64).collect())
+        }
+    };
+    args.finish();
+    dictionary
+}
+
+impl FixedDictionary {
+    /// The points over this domain, ascending, repeats merged: at least one, and fewer than the domain has.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for an index outside of the domain and for a dictionary as large as the domain; whatever is refused as
+    /// no covariance.
+    pub fn resolve(&self, gram: &dyn GramSource) -> Result<Vec<u32>, Error> {
+        let n = gram.n_points();
+        let refuse = |message: String, hint: &str| Err(Error::input(Diagnostic::new(message).hint(hint)));
+        let mut points: Vec<u32> = match self {
+            Self::Points(points) => {
+                if let Some(outside) = points.iter().find(|&&point| n as u64 <= point) {
+                    return refuse(
+                        format!("the dictionary names point {outside}, and the domain has {n} points"),
+                        "count points from 0",
+                    );
+                }
+                points.iter().map(|&point| point as u32).collect()
+            }
+            Self::Size(size) if n <= *size => {
+                return refuse(format!("a dictionary of {size} points is as large as the domain, which has {n}"), WHOLE_DOMAIN);
+            }
+            Self::Size(size) => widest_first(gram, *size)?.into_iter().map(|point| point as u32).collect(),
+        };
+        points.sort_unstable();
+        points.dedup();
+        if points.is_empty() {
+            return refuse("the dictionary is empty".to_owned(), "name at least one point");
+        }
+        if n <= points.len() {
+            return refuse(format!("the dictionary holds all {n} points of the domain"), WHOLE_DOMAIN);
+        }
+        Ok(points)
+    }
+}
+
+const WHOLE_DOMAIN: &str = "name fewer points, or use `features = \"exact\"` or no features: they approximate nothing";
+
+/// Nystrom features in the symmetric root's coordinates, `phi(x) = K_D^{-1/2} k_D(x)` [Calandriello2019], of every point of the
+/// domain; as many as the numerical rank of the dictionary. `residual` holds `k(x,x) - |phi(x)|²`, and `kernel_error` the
+/// largest of them, which bounds the error of every pair.
+/// * `dictionary` — indices of points; repeats merge
+///
+/// # Errors
+/// [`Error::Failed`] if the eigenvalues of the dictionary's covariance cannot be found.
+pub fn nystrom(gram: &dyn GramSource, dictionary: &[u32]) -> Result<FeatureTable, Error> {
+    let n_points = gram.n_points();
+    let embedding = Embedding::of(dictionary, |a, b| gram.entry(a as usize, b as usize));
+    let m = embedding.m();
+    let mut columns: Vec<Vec<f64>> = vec![vec![0.0; n_points]; m];
+    for (column, &point) in columns.iter_mut().zip(embedding.points()) {
+        gram.column(point as usize, 0, column);
+    }
+    embedding.coordinates(&mut columns, 0);
+    let Some(rotation) = embedding.rotation() else {
+        return Err(Error::Failed {
+            problem: format!("the covariance of {m} dictionary points has no eigenvalues in f64"),
+            hint: "check the scale of the kernel".to_owned(),
+        });
+    };
+    let mut table = FeatureTable {
+        n_points,
+        n_features: m,
+        values: Vec::with_capacity(n_points * m),
+        residual: Vec::with_capacity(n_points),
+        kernel_error: 0.0,
+        form: None,
+    };
+    for point in 0..n_points {
+        let c: Vec<f64> = columns.iter().map(|column| column[point]).collect();
+        let square = crate::linalg::dot(&c, &c);
+        table.values.extend(rotation.chunks_exact(m.max(1)).map(|turn| crate::linalg::dot(turn, &c)));
+        table.residual.push((gram.diagonal(point) - square).max(0.0));
+    }
+    table.kernel_error = table.residual.iter().fold(0.0, |most, &left| most.max(left));
+    Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gp::kernel::{Lengthscales, matern::Matern};
+    use crate::gp::{KernelGram, Points};
+    use crate::linalg::dot;
+    use std::sync::Arc;
+
+    fn gram(n: usize) -> KernelGram {
+        KernelGram::new(Arc::new(Matern::new(2.5, Lengthscales::Isotropic(0.2), 1.5)), Points::grid(1, n, 0.0, 1.0))
+    }
+
+    #[test]
+    fn the_stated_error_is_the_largest_and_dictionary_points_have_none() {
+        let gram = gram(60);
+        for dictionary in [vec![30], vec![0, 10, 10, 59], (0..40).collect::<Vec<u32>>()] {
+            let table = nystrom(&gram, &dictionary).expect("features");
+            for &point in &dictionary {
+                assert!(table.residual[point as usize] < 1e-9);
+            }
+            let mut worst = 0.0f64;
+            for a in 0..60 {
+                for b in 0..60 {
+                    worst = worst.max((dot(table.row(a), table.row(b)) - gram.entry(a, b)).abs());
+                }
+            }
+            assert!(worst <= table.kernel_error + 1e-12 && table.kernel_error < worst + 1e-12, "{worst} {}", table.kernel_error);
+        }
+    }
+
+    #[test]
+    fn sizes_choose_spread_out_points() {
+        let gram = gram(50);
+        let points = FixedDictionary::Size(5).resolve(&gram).expect("five");
+        assert_eq!(points.len(), 5);
+        assert!(points.contains(&0) && points.contains(&49), "{points:?}");
+        assert!(FixedDictionary::Size(50).resolve(&gram).is_err());
+        assert!(FixedDictionary::Points((0..50).collect()).resolve(&gram).is_err());
+        assert!(FixedDictionary::Points(vec![50]).resolve(&gram).is_err());
+        assert_eq!(FixedDictionary::Points(vec![7, 3, 7]).resolve(&gram).expect("two"), [3, 7]);
+    }
+}

@@ -1,0 +1,292 @@
+//! `moma-gp-ucb` [Zhou2021, Algorithm 3 (MoMA-GP-UCB, LDP-MoMA-GP-UCB)]: median of means over Nystrom features.
+//!
+//! An epoch plays one point k times, for k different users; user j of every epoch feeds the j-th of k least-squares
+//! estimates, and the one closest to the others, by the median of its distances in the norm of V, gives the mean. The last
+//! `T - N k` rounds, too few for an epoch, repeat the last point and teach nothing.
+
+use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
+use super::tail_moments::{StatedMoments, TailMoments};
+use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, Width};
+use crate::error::{Diagnostic, Error};
+use crate::linalg::dot;
+use crate::params::Args;
+use crate::privacy::{Released, Signal};
+use crate::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use serde::{Deserialize, Serialize};
+
+const NAME: &str = "moma-gp-ucb";
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+    let k = args.count("k", "users that play the same point, at least 3, and estimates between which the median decides");
+    Box::new(Moma {
+        sketch: Sketch::parse(args),
+        stated: StatedMoments::parse_noise(args),
+        k: k.at_least(3).optional("the theorem's ceil(24 ln(4 e T/failure_prob)) with the width `theory`, else ceil(ln T)"),
+    })
+}
+
+struct Moma {
+    sketch: Sketch,
+    stated: StatedMoments,
+    k: Option<u64>,
+}
+
+impl PolicyPlan for Moma {
+    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
+        let rounds = problem.rounds as f64;
+        let k = self.k.unwrap_or_else(|| {
+            let theory = || libm::ceil(24.0 * libm::log(4.0 * std::f64::consts::E * rounds / self.sketch.failure_prob));
+            let k = if let Width::Theory { .. } = self.sketch.width { theory() } else { libm::ceil(libm::log(rounds)) };
+            (k as u64).max(3)
+        });
+        if problem.rounds < k {
+            return Err(Error::input(
+                Diagnostic::new(format!("`{NAME}` plays each point {k} times, and there are {} rounds", problem.rounds))
+                    .expected(format!("a `k` from 3 to {}", problem.rounds))
+                    .hint("state a smaller `k`, or run more rounds"),
+            ));
+        }
+        Ok(Box::new(MomaMaker { sketch: self.sketch.prepare(problem)?, stated: self.stated, k: k as usize }))
+    }
+}
+
+struct MomaMaker {
+    sketch: PreparedSketch,
+    stated: StatedMoments,
+    k: usize,
+}
+
+/// What is saved beside the model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct MomaState {
+    /// The coming round, 1-based.
+    round: u64,
+    /// The point of the epoch under way, or of the last one.
+    point: Option<u32>,
+    /// The epoch's rewards so far, by user.
+    rewards: Vec<f64>,
+    /// Sums of each user's rewards at each visited point, `n_visited x k`.
+    sums: Vec<f64>,
+    /// The estimate that the last epoch chose.
+    chosen: Option<usize>,
+}
+
+impl MomaMaker {
+    fn assemble(&self, setting: &Setting, model: SketchModel, state: MomaState) -> Result<MomaPolicy, Error> {
+        let moments = TailMoments::of(NAME, setting, self.stated).map_err(Error::input)?;
+        let epochs = self.sketch.rounds / self.k as u64;
+        Ok(MomaPolicy { model, state, keys: self.sketch.keys.clone(), k: self.k, epochs, bound: setting.facts.bound, moments })
+    }
+}
+
+impl PolicyMaker for MomaMaker {
+    fn basis(&self) -> Option<Basis> {
+        Some(self.sketch.basis())
+    }
+
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        let state = MomaState { round: 1, ..MomaState::default() };
+        Ok(Box::new(self.assemble(setting, self.sketch.prior(), state)?))
+    }
+
+    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
+        let model = self.sketch.restore(NAME, &state)?;
+        let saved: MomaState =
+            serde_json::from_value(state["epochs"].clone()).map_err(|source| unreadable(NAME, &source.to_string()))?;
+        let (visits, k) = (model.posterior.visits(), self.k);
+        let finished = visits.n_observations();
+        let (epochs, n_points) = (self.sketch.rounds / k as u64, model.posterior.basis().n_points());
+        // The round follows from what was played; beyond the last epoch it only counts on.
+        let expected = finished.saturating_mul(k as u64).saturating_add(saved.rewards.len() as u64).saturating_add(1);
+        let over = finished == epochs && saved.rewards.is_empty() && expected <= saved.round;
+        let fits = saved.sums.len() == visits.n_distinct() * k && saved.rewards.len() < k && finished <= epochs;
+        let point_fits = saved.point.map_or(finished == 0 && saved.rewards.is_empty(), |point| (point as usize) < n_points);
+        let finite = saved.sums.iter().chain(&saved.rewards).all(|x| x.is_finite());
+        if !(fits && point_fits && finite && (saved.round == expected || over)) || saved.round == u64::MAX {
+            return Err(unreadable(NAME, "its epochs, rounds and rewards do not fit each other"));
+        }
+        if saved.chosen.is_some_and(|chosen| k <= chosen) || saved.chosen.is_some() != (0 < finished) {
+            return Err(unreadable(NAME, "its chosen estimate is not one of them"));
+        }
+        let mut policy = self.assemble(setting, model, saved)?;
+        if 0 < finished {
+            policy.estimate();
+        }
+        Ok(Box::new(policy))
+    }
+}
+
+struct MomaPolicy {
+    model: SketchModel,
+    state: MomaState,
+    keys: Sketch,
+    k: usize,
+    /// N.
+    epochs: u64,
+    bound: f64,
+    moments: TailMoments,
+}
+
+impl MomaPolicy {
+    fn width(&self) -> f64 {
+        // Before the first epoch there are no features yet, whatever the dictionary.
+        let first = self.model.posterior.n_observations() == 0;
+        let m = if first { 0.0 } else { self.model.posterior.m() as f64 };
+        self.keys.width.value(
+            // B (1 + 1/sqrt(1 - accuracy)) + 3 sqrt(9 m c / ridge) [Zhou2021, Theorem 4, second moments]
+            || self.keys.bias(self.bound) + 3.0 * libm::sqrt(9.0 * m * self.moments.noise / self.keys.ridge),
+            || self.bound + libm::sqrt(self.moments.noise * m / self.keys.ridge),
+        )
+    }
+
+    /// Finds the k estimates, chooses one, and gives it to the posterior.
+    fn estimate(&mut self) {
+        let (k, posterior) = (self.k, &self.model.posterior);
+        let moments: Vec<Vec<f64>> = (0..k)
+            .map(|user| posterior.moment(&self.state.sums.iter().skip(user).step_by(k).copied().collect::<Vec<f64>>()))
+            .collect();
+        let mut whitened = moments.clone();
+        whitened.iter_mut().for_each(|moment| posterior.whiten(moment));
+        let chosen = most_central(&whitened);
+        let mut theta = moments[chosen].clone();
+        posterior.solve(&mut theta);
+        self.state.chosen = Some(chosen);
+        self.model.posterior.set_theta(theta);
+    }
+}
+
+/// The estimate whose median distance to the others is least; the lowest index among ties, 0 if a distance is not a number.
+/// * `estimates` — at least 3, equally long, in coordinates in which V is the identity
+#[must_use]
+pub fn most_central(estimates: &[Vec<f64>]) -> usize {
+    let central: Vec<(usize, f64)> = median_distances(estimates).into_iter().map(|r| -r).enumerate().collect();
+    lowest_within_tie(&central).unwrap_or(0)
+}
+
+/// `r_j`: the median of the distances from estimate j to the others; of an even number, the mean of the two in the middle.
+#[must_use]
+pub fn median_distances(estimates: &[Vec<f64>]) -> Vec<f64> {
+    let k = estimates.len();
+    let mut distances = vec![0.0; k * k];
+    for j in 0..k {
+        for s in 0..j {
+            let apart: Vec<f64> = estimates[j].iter().zip(&estimates[s]).map(|(a, b)| a - b).collect();
+            let distance = dot(&apart, &apart).sqrt();
+            distances[j * k + s] = distance;
+            distances[s * k + j] = distance;
+        }
+    }
+    let median = |j: usize| {
+        let row = &distances[j * k..(j + 1) * k];
+        let mut others: Vec<f64> = row[..j].iter().chain(&row[j + 1..]).copied().collect();
+        others.sort_by(f64::total_cmp);
+        let n = others.len();
+        if n.is_multiple_of(2) { 0.5 * (others[n / 2 - 1] + others[n / 2]) } else { others[n / 2] }
+    };
+    (0..k).map(median).collect()
+}
+
+impl Policy for MomaPolicy {
+    fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
+        if let Some(point) = self.state.point
+            && (!self.state.rewards.is_empty() || self.epochs * (self.k as u64) < self.state.round)
+        {
+            return Proposal::Play(point as usize);
+        }
+        self.model.prepare_update(&mut streams.own);
+        match self.model.start(self.model.posterior.n_observations() + 1, &mut streams.start) {
+            Some(point) => Proposal::Play(point),
+            None => Proposal::Score { width: self.width() },
+        }
+    }
+
+    fn model(&self) -> Option<&dyn ScoreModel> {
+        Some(&self.model.posterior)
+    }
+
+    fn change(&self) -> Change<'_> {
+        self.model.change()
+    }
+
+    fn screened(&mut self) {
+        self.model.screened();
+    }
+
+    /// Takes the reward of one user; all of an epoch count for the point of its first.
+    fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        let Signal::Reward(reward) = *signal.value();
+        let over = self.epochs * (self.k as u64) < self.state.round;
+        self.state.round += 1;
+        if over {
+            return;
+        }
+        if self.state.rewards.is_empty() {
+            self.state.point = Some(point as u32);
+        }
+        self.state.rewards.push(reward);
+        if self.state.rewards.len() < self.k {
+            return;
+        }
+        let point = self.state.point.map_or(point, |point| point as usize);
+        let slot = self.model.update(point);
+        let k = self.k;
+        self.state.sums.resize(self.model.posterior.visits().n_distinct() * k, 0.0);
+        let epoch = std::mem::take(&mut self.state.rewards);
+        for (sum, reward) in self.state.sums[slot * k..(slot + 1) * k].iter_mut().zip(epoch) {
+            *sum += reward;
+        }
+        self.estimate();
+    }
+
+    /// Before the end of the first epoch, its point.
+    fn recommend(&self) -> Option<usize> {
+        self.model.recommend().or(self.state.point.map(|point| point as usize))
+    }
+
+    fn save(&self) -> serde_json::Value {
+        let mut state = self.model.save(NAME);
+        state["epochs"] = serde_json::json!(self.state);
+        state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Streams};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Other names for the users permute the medians, and choose the same estimate where one is the most central.
+        #[test]
+        fn users_can_be_permuted(seed in 0u64..10_000, k in 3usize..12, m in 1usize..6) {
+            let mut stream = Streams::new(seed, "moma").of(0, Purpose::Noise);
+            let estimates: Vec<Vec<f64>> = (0..k).map(|_| (0..m).map(|_| stream.student_t(2.0)).collect()).collect();
+            let mut order: Vec<usize> = (0..k).collect();
+            (1..k).rev().for_each(|i| order.swap(i, stream.index(i + 1)));
+            let shuffled: Vec<Vec<f64>> = order.iter().map(|&from| estimates[from].clone()).collect();
+            let (r, shuffled_r) = (median_distances(&estimates), median_distances(&shuffled));
+            for (at, &from) in order.iter().enumerate() {
+                prop_assert_eq!(shuffled_r[at], r[from]);
+            }
+            let (chosen, again) = (most_central(&estimates), most_central(&shuffled));
+            // Mutual neighbours tie, and their medians may differ in the last bit.
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-10 * (1.0 + b);
+            prop_assert!(close(r[chosen], shuffled_r[again]));
+            if r.iter().filter(|&&other| close(other, r[chosen])).count() == 1 {
+                prop_assert_eq!(&estimates[chosen], &shuffled[again]);
+            }
+        }
+    }
+
+    #[test]
+    fn an_outlier_is_not_chosen_and_ties_go_to_the_lowest() {
+        let of = |values: &[f64]| values.iter().map(|&x| vec![x]).collect::<Vec<_>>();
+        assert_eq!(most_central(&of(&[1e9, 0.1, 0.0, 0.2, -0.1])), 1);
+        assert_eq!(most_central(&of(&[5.0, 5.0, 5.0])), 0);
+        assert_eq!(most_central(&of(&[f64::NAN, 0.0, 1.0])), 0);
+        // Three estimates: distances 1 and 3, 1 and 2, 3 and 2, medians their means.
+        assert_eq!(median_distances(&of(&[0.0, 1.0, 3.0])), [2.0, 1.5, 2.5]);
+    }
+}

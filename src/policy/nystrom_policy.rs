@@ -1,0 +1,326 @@
+//! What `ata-gp-ucb` and `moma-gp-ucb` share: a posterior over a Nystrom dictionary, and how the dictionary follows the visits
+//! [Zhou2021, NystromEmbed; Calandriello2019].
+//!
+//! A dictionary is drawn after an update from the points visited, each of its plays taken with probability
+//! `min(1, q · spread²)`, the spread that of the model before the update; plays of one point merge, so the point is in with
+//! probability `1 - (1 - p)^plays`. A draw of nothing takes the point just played. The luck for an update is drawn when its
+//! round is proposed, so that a policy saved between the two goes on as if it had not been.
+
+use super::{Initial, Problem, Width};
+use crate::error::{Diagnostic, Error};
+use crate::gp::features::nystrom::{self, FixedDictionary};
+use crate::gp::nystrom::is_included;
+use crate::gp::posterior::{ExactPosterior, SketchedPosterior};
+use crate::params::Args;
+use crate::rng::Stream;
+use crate::score::{Basis, Change, GramSource, ScoreModel, lowest_within_tie};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// When a dictionary is drawn anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resample {
+    /// After every update, as in the paper.
+    EveryRound,
+    /// Whenever the number of updates has doubled.
+    Doubling,
+    /// Never.
+    Fixed(FixedDictionary),
+}
+
+/// Inclusion of a play in units of its spread², where the theorem's would take everything.
+const USUAL_INCLUSION: f64 = 2.0;
+
+/// The keys that both policies read.
+#[derive(Debug, Clone)]
+pub struct Sketch {
+    /// What multiplies the spread.
+    pub width: Width,
+    /// Regularizer, > 0.
+    pub ridge: f64,
+    /// Starting updates.
+    pub initial: Initial,
+    /// Failure probability of the confidence bound.
+    pub failure_prob: f64,
+    /// Accuracy of the embedding that the theorem's constants suppose.
+    pub accuracy: f64,
+    /// Inclusion.
+    pub q: Option<f64>,
+    /// When the dictionary is drawn anew.
+    pub resample: Resample,
+}
+
+impl Sketch {
+    /// Reads `width`, `failure_prob`, `accuracy`, `ridge`, `q`, `resample` and `initial`.
+    pub fn parse(args: &Args<'_>) -> Self {
+        let doc = "when the dictionary is drawn anew: after every update, when their number has doubled, or never";
+        let resample = match args.variant("resample", doc, &["every-round", "doubling", "fixed"], Some("every-round")) {
+            Some(variant) => {
+                let resample = match variant.kind.as_str() {
+                    "doubling" => Resample::Doubling,
+                    "fixed" => Resample::Fixed(nystrom::parse(&variant.args)),
+                    _ => Resample::EveryRound,
+                };
+                variant.args.finish();
+                resample
+            }
+            None => Resample::EveryRound,
+        };
+        args.documents("resample.points", "an array of numbers, for `fixed`: the dictionary as indices of points, from 0");
+        args.documents("resample.size", "a whole number >= 1, for `fixed`: the dictionary's size, 20 unless given");
+        let q = args.number("q", "a play enters the dictionary with probability min(1, q · spread²)");
+        Self {
+            width: Width::parse(args),
+            failure_prob: super::gp_policy::failure_prob(args),
+            accuracy: args
+                .number("accuracy", "error of the embedding that the theorem's constants suppose")
+                .above(0.0)
+                .below(1.0)
+                .or(0.5),
+            ridge: args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0),
+            q: q.above(0.0)
+                .at_most(1e12)
+                .optional("the theorem's 6 rho ln(4 T/failure_prob)/accuracy² with the width `theory`, else 2"),
+            resample,
+            initial: Initial::parse(args),
+        }
+    }
+
+    /// `B (1 + 1/sqrt(1 - accuracy))`, the bias term of the theorems' widths.
+    pub fn bias(&self, bound: f64) -> f64 {
+        bound * (1.0 + 1.0 / libm::sqrt(1.0 - self.accuracy))
+    }
+
+    /// `q`: `6 rho ln(4T/failure)/accuracy²`, `rho = (1+accuracy)/(1-accuracy)` [Zhou2021, Theorem 2].
+    fn inclusion(&self, rounds: u64) -> f64 {
+        let theory = || {
+            let rho = (1.0 + self.accuracy) / (1.0 - self.accuracy);
+            6.0 * rho * libm::log(4.0 * rounds as f64 / self.failure_prob) / (self.accuracy * self.accuracy)
+        };
+        self.q.unwrap_or_else(|| if matches!(self.width, Width::Theory { .. }) { theory() } else { USUAL_INCLUSION })
+    }
+
+    /// Made ready for one problem.
+    ///
+    /// # Errors
+    /// If a fixed dictionary does not suit the domain.
+    pub fn prepare(&self, problem: &Problem) -> Result<PreparedSketch, Error> {
+        let fixed = match &self.resample {
+            Resample::Fixed(dictionary) => Some(dictionary.resolve(problem.gram.as_ref())?),
+            _ => None,
+        };
+        Ok(PreparedSketch {
+            prior_bound: ExactPosterior::prior_bound(problem.gram.as_ref()),
+            gram: Arc::clone(&problem.gram),
+            inclusion: self.inclusion(problem.rounds),
+            fixed,
+            keys: self.clone(),
+            rounds: problem.rounds,
+        })
+    }
+}
+
+/// What all trials share.
+#[derive(Debug, Clone)]
+pub struct PreparedSketch {
+    /// As they were read.
+    pub keys: Sketch,
+    /// Horizon.
+    pub rounds: u64,
+    gram: Arc<dyn GramSource>,
+    prior_bound: f64,
+    inclusion: f64,
+    fixed: Option<Vec<u32>>,
+}
+
+/// Version of the saved states of both policies.
+pub const STATE_VERSION: u64 = 1;
+
+impl PreparedSketch {
+    /// The basis of the scores.
+    pub fn basis(&self) -> Basis {
+        Basis::Gram(Arc::clone(&self.gram))
+    }
+
+    /// The model of one trial before its first update.
+    pub fn prior(&self) -> SketchModel {
+        let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge);
+        let mut model = self.around(posterior, SketchState::default());
+        if let Some(dictionary) = &self.fixed {
+            model.posterior.set_dictionary(dictionary.clone());
+            model.posterior.refresh();
+        }
+        model
+    }
+
+    fn around(&self, posterior: SketchedPosterior, state: SketchState) -> SketchModel {
+        SketchModel {
+            posterior,
+            state,
+            resample: self.keys.resample.clone(),
+            inclusion: self.inclusion,
+            taken: false,
+            initial: self.keys.initial,
+            leverages: None,
+        }
+    }
+
+    /// The saved model of policy `name`; its weights are for the caller to set.
+    ///
+    /// # Errors
+    /// If the state is of another policy or version, or does not hang together.
+    pub fn restore(&self, name: &str, saved: &serde_json::Value) -> Result<SketchModel, Error> {
+        let (found, version) = (saved["policy"].as_str().unwrap_or("none"), saved["version"].as_u64().unwrap_or(0));
+        if found != name || version != STATE_VERSION {
+            return Err(Error::input(
+                Diagnostic::new(format!("the state is of policy `{found}`, version {version}"))
+                    .expected(format!("policy `{name}`, version {STATE_VERSION}"))
+                    .hint("restore with the spec and the program version that saved it"),
+            ));
+        }
+        let unreadable = |why: String| unreadable(name, &why);
+        let state: SketchState =
+            serde_json::from_value(saved["sketch"].clone()).map_err(|source| unreadable(source.to_string()))?;
+        let (gram, posterior) = (Arc::clone(&self.gram), saved["posterior"].clone());
+        let posterior = SketchedPosterior::restore(gram, self.prior_bound, self.keys.ridge, posterior)
+            .map_err(|source| unreadable(source.to_string()))?;
+        let (updates, distinct) = (posterior.n_observations(), posterior.visits().n_distinct());
+        if updates < state.drawn_at || state.luck.iter().any(|u| !u.is_finite()) {
+            return Err(unreadable("the draws of its dictionary are not possible".to_owned()));
+        }
+        if ![0, distinct + 1].contains(&state.luck.len()) {
+            return Err(unreadable("it holds luck for another number of points".to_owned()));
+        }
+        if self.fixed.as_deref().is_some_and(|fixed| fixed != posterior.dictionary()) {
+            return Err(unreadable("its dictionary is not the fixed one of the spec".to_owned()));
+        }
+        Ok(self.around(posterior, state))
+    }
+}
+
+/// The error of a state that cannot be used.
+pub fn unreadable(name: &str, why: &str) -> Error {
+    Error::input(Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}")))
+}
+
+/// What is saved beside the posterior.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct SketchState {
+    /// Updates when the dictionary was last drawn; 0 before.
+    drawn_at: u64,
+    /// One uniform number for each visited point and one for a new one, for the coming update; empty if none is under way.
+    luck: Vec<f64>,
+}
+
+/// A posterior with its dictionary's rule.
+#[derive(Debug, Clone)]
+pub struct SketchModel {
+    /// The posterior.
+    pub posterior: SketchedPosterior,
+    state: SketchState,
+    resample: Resample,
+    inclusion: f64,
+    initial: Initial,
+    /// A backend has taken the last update.
+    taken: bool,
+    /// Of the posterior as it stands, once they were found.
+    leverages: Option<Vec<f64>>,
+}
+
+impl SketchModel {
+    /// A starting point, if update number `update` (1-based) is one of the first.
+    pub fn start(&self, update: u64, start: &mut Stream) -> Option<usize> {
+        self.initial.point(update, self.posterior.basis().n_points(), start)
+    }
+
+    /// Whether the coming update draws a dictionary.
+    fn is_due(&self) -> bool {
+        match self.resample {
+            Resample::EveryRound => true,
+            Resample::Doubling => 2 * self.state.drawn_at <= self.posterior.n_observations() + 1,
+            Resample::Fixed(_) => false,
+        }
+    }
+
+    /// Draws the luck of the coming update, once.
+    pub fn prepare_update(&mut self, own: &mut Stream) {
+        if self.is_due() && self.state.luck.is_empty() {
+            self.state.luck = (0..=self.posterior.visits().n_distinct()).map(|_| own.uniform()).collect();
+        }
+    }
+
+    /// Leverages of the visited points.
+    pub fn leverages(&mut self) -> &[f64] {
+        let posterior = &self.posterior;
+        self.leverages.get_or_insert_with(|| posterior.leverages())
+    }
+
+    /// Counts one visit, draws the dictionary if that is due, and refreshes the posterior, whose weights are then to be set.
+    /// Returns the point's slot.
+    pub fn update(&mut self, point: usize) -> usize {
+        let luck = std::mem::take(&mut self.state.luck);
+        let due = self.is_due();
+        let mut spreads = Vec::new();
+        if due {
+            let leverages = self.leverages().to_vec();
+            spreads = self.posterior.spreads(&leverages);
+            if self.posterior.visits().slot(point).is_none() {
+                spreads.push(self.posterior.exact(point).variance);
+            }
+        }
+        let slot = self.posterior.visit(point);
+        if due {
+            self.state.drawn_at = self.posterior.n_observations();
+            let dictionary = self.draw(&spreads, &luck, point);
+            self.posterior.set_dictionary(dictionary);
+        }
+        self.posterior.refresh();
+        self.leverages = None;
+        self.taken = false;
+        slot
+    }
+
+    fn draw(&self, spreads: &[f64], luck: &[f64], played: usize) -> Vec<u32> {
+        let visits = self.posterior.visits();
+        let drawn = |slot: usize| {
+            let inclusion =
+                luck.get(slot).is_some_and(|&u| is_included(self.inclusion * spreads[slot], visits.counts[slot] as f64, u));
+            inclusion.then_some(visits.points[slot])
+        };
+        let mut dictionary: Vec<u32> = (0..spreads.len()).filter_map(drawn).collect();
+        if dictionary.is_empty() {
+            dictionary.push(played as u32);
+        }
+        dictionary.sort_unstable();
+        dictionary
+    }
+
+    /// As [`super::Policy::change`]: everything is new after an update.
+    pub fn change(&self) -> Change<'_> {
+        if self.taken || self.posterior.n_observations() == 0 { Change::None } else { Change::Factor }
+    }
+
+    /// As [`super::Policy::screened`].
+    pub fn screened(&mut self) {
+        self.taken = true;
+    }
+
+    /// As [`super::Policy::recommend`].
+    pub fn recommend(&self) -> Option<usize> {
+        let mut played: Vec<u32> = self.posterior.visits().points.clone();
+        played.sort_unstable();
+        let means: Vec<(usize, f64)> =
+            played.into_iter().map(|point| (point as usize, self.posterior.mean(point as usize))).collect();
+        lowest_within_tie(&means)
+    }
+
+    /// The parts of a saved state that are this model's.
+    pub fn save(&self, name: &str) -> serde_json::Value {
+        serde_json::json!({
+            "policy": name,
+            "version": STATE_VERSION,
+            "sketch": self.state,
+            "posterior": self.posterior.save(),
+        })
+    }
+}
