@@ -94,8 +94,8 @@ pub enum Change<'a> {
     },
     /// More than a row says: take everything from the model.
     Rebuild,
-    /// All of the model is new, as it is every round (fresh noise in every entry of the precision matrix): take
-    /// [`ScoreModel::factor`], which is then there.
+    /// All of the model is new, as it is every round (fresh noise in every entry of the precision matrix, another
+    /// dictionary): take [`ScoreModel::factor`], or exact scores where it hands out none.
     Factor,
 }
 
