@@ -137,6 +137,9 @@ impl FactorScreen {
             // Rows low..high of a lower triangular factor end at column high; the weights ride along with the last block.
             let last = block + 1 == BLOCK_ROWS;
             let (end, width) = if last { (k + 1, k + 1 - low) } else { (high, high - low) };
+            if width == 0 {
+                continue;
+            }
             self.product.resize(n * width, 0.0);
             let Ok(mut product) = ArrayViewMut2::from_shape((n, width), &mut self.product[..n * width]) else { return };
             let to = Slice::from(..high);

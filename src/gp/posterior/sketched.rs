@@ -36,9 +36,6 @@ pub struct SketchedPosterior {
     error: Moments,
 }
 
-/// Features below which no factor is handed out.
-const FEWEST_FACTORED: usize = 4;
-
 /// What is saved.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct State {
@@ -392,9 +389,7 @@ impl ScoreModel for SketchedPosterior {
         self.state.visits.n_observations()
     }
 
-    /// `None` for so few features that scores of all points cost less than a product with a factor.
     fn factor(&self) -> Option<Factor<'_>> {
-        let whole = || Factor { weights: (&self.weights).into(), rows: (&self.rows).into(), spread: Spread::Removed };
-        (FEWEST_FACTORED <= self.m()).then(whole)
+        Some(Factor { weights: (&self.weights).into(), rows: (&self.rows).into(), spread: Spread::Removed })
     }
 }

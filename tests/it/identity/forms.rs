@@ -367,6 +367,12 @@ pub fn over_features(roads: &[Road], rounds: usize) {
 pub fn over_a_gram_table(roads: &[Road], rounds: usize, n: usize) {
     let kernel = Arc::new(Matern::new(1.5, Lengthscales::Isotropic(0.4), 1.0));
     let gram = tabulated(KernelGram::new(kernel, points(n, "shared")));
+    // Factors of 30 rows, and of one, two and three.
+    let few = |i: usize| -> Box<dyn Driven> {
+        let basis = (0..=i as u32).map(|p| (17 * p + 5) % n as u32).collect();
+        Box::new(Fresh::new(None, Some(Arc::clone(&gram)), basis, stream(["a", "b", "c"][i])))
+    };
+    drive(roads, "small factors taken from the prior", &Basis::Gram(Arc::clone(&gram)), rounds, false, &few);
     let removed = |i: usize| -> Box<dyn Driven> {
         let basis = (0..30u32).map(|p| (4 * p + i as u32) % n as u32).collect();
         Box::new(Fresh::new(None, Some(Arc::clone(&gram)), basis, stream(["a", "b", "c"][i])))
