@@ -45,6 +45,8 @@ pub struct Lane {
     /// Bounds on what the device holds.
     largest_mean: f64,
     largest_variance: f64,
+    /// Bound on the model's own spread², which the device's may fall below.
+    prior: f64,
 }
 
 impl Lane {
@@ -67,6 +69,7 @@ impl Lane {
             mean_error: 0.0,
             largest_mean: 0.0,
             largest_variance: 0.0,
+            prior: 0.0,
         }
     }
 
@@ -78,6 +81,7 @@ impl Lane {
             mean_error: unit * largest_mean,
             largest_mean,
             largest_variance: prior * ROUNDED_UP,
+            prior: prior * ROUNDED_UP,
             ..self.cleared()
         };
     }
@@ -115,6 +119,7 @@ impl Lane {
             mean_error: mean,
             largest_mean: weights * h,
             largest_variance: prior * ROUNDED_UP,
+            prior: prior * ROUNDED_UP,
             ..self.cleared()
         };
         true
@@ -151,9 +156,8 @@ impl Lane {
     pub fn visit(&mut self, scale: f64, mean_step: f64, precision: Precision) -> bool {
         let unit = precision.unit();
         let epsilon = scale * self.row_error;
-        let spread = (self.largest_variance + self.variance_error()).max(0.0).sqrt();
-        let p = if 0.0 < scale { self.row_bound.min(spread / scale) } else { self.row_bound };
-        let step = mean_step.abs() * p;
+        let p = if 0.0 < scale { self.row_bound.min(self.prior.sqrt() / scale) } else { self.row_bound };
+        let step = mean_step.abs() * (p + self.row_error);
         if !fits(&[scale, mean_step, scale * self.row_bound, mean_step * self.row_bound, epsilon], precision) {
             return false;
         }
@@ -195,7 +199,7 @@ impl Lane {
 
     /// What the device says it holds, of all points.
     pub fn seen(&mut self, largest_mean: f64, largest_variance: f64) {
-        self.largest_mean = self.largest_mean.min(largest_mean);
+        self.largest_mean = largest_mean;
         self.largest_variance = self.largest_variance.min(largest_variance.max(0.0) * ROUNDED_UP);
     }
 }

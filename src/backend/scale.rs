@@ -78,8 +78,9 @@ impl Scale {
         for point in points().filter(|&point| best - 2.0 * error - tie <= score(point)) {
             let certain = best + error - (tie - 2.0 * error) <= score(point) - error;
             out.points.push(point);
-            if certain {
-                // Whatever comes later can at best tie with it, and the lowest wins.
+            if certain && out.points.len() == 1 {
+                // Whatever comes later can at best tie with it, and the lowest wins. Behind a point that is not certain this
+                // does not hold: whether that one ties is decided by the best, which must then be among the candidates.
                 break;
             }
         }
@@ -124,5 +125,7 @@ mod tests {
         // At the edge of the tolerance nothing is certain: the decision sees both.
         let edge = 1.0 - 2.0 * TIE_TOLERANCE * 1.5;
         assert_eq!(best(&[edge, 1.0], None), [0, 1]);
+        // Nor after such a point: without the best, the tolerance would be taken from a lesser one, and reach further.
+        assert_eq!(best(&[edge, 1.0 - TIE_TOLERANCE, 1.0], None), [0, 1, 2]);
     }
 }

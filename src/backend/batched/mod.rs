@@ -15,7 +15,8 @@
 //! * A start from the prior or from f64 values: one rounding, within the last term. From a factor: `|ŝ - s| <= e_s =
 //!   gamma |R|_F max |h|`, so `2 e_s s_a + 3 e_s²` more. A factor that is removed from the prior: absolute, `2 e_s sqrt(P) + e_s² +
 //!   (K + 10) u P`, `P` the prior's bound.
-//! * The mean: `gamma |w| max |h|` for a factor; an observation adds `|step| (e_p + 3 u |p|) + u |mean|`, `|p| <= s / scale`.
+//! * The mean: `gamma |w| max |h|` for a factor; an observation adds `|step| (e_p + 3 u |p|) + u |mean|`, `|p| <= s / scale`, `s` the model's
+//!   spread, not the device's.
 //! * To these come the f64 state's own rounding ([`ScoreModel::state_error`](crate::score::ScoreModel::state_error)), the tie tolerance, and the roundings of the
 //!   score itself.
 //!

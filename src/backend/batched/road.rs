@@ -241,7 +241,8 @@ impl BatchedScreen {
                     None => {
                         let (mean, variance) = exact_scores(model, n_points);
                         if !(largest(&mean) <= precision.largest() && prior <= precision.largest()) {
-                            lane.fresh = false;
+                            // A new row was not projected either.
+                            (lane.fresh, lane.has_row) = (false, false);
                             return Ok((Asked::Scan, None));
                         }
                         lane.start(prior, 0.0, largest(&mean), unit);

@@ -412,6 +412,38 @@ fn crowds_and_giants_are_scanned() {
     }
 }
 
+/// One feature, so that one observation tells nearly all, then a mean of half a million that falls by half of its last bit in
+/// f32 at one point and by a trifle more at the other: rounding keeps the one and moves the other by a whole bit. The band must
+/// know how large the mean is though next to no spread is left.
+#[test]
+fn steps_below_the_last_bit_of_a_mean() {
+    let gap = 5e-6;
+    let table = Arc::new(FeatureTable {
+        n_points: 2,
+        n_features: 1,
+        values: vec![1.0, 1.0 + gap],
+        residual: vec![0.0; 2],
+        kernel_error: 0.0,
+        form: None,
+    });
+    for (name, backend) in twin_roads() {
+        let mut screen = backend.prepare(&Basis::Table(Arc::clone(&table))).expect("prepared").open(1);
+        let mut model = FeaturePosterior::new(Arc::clone(&table), 1e-8);
+        for round in 0..300u32 {
+            let falling = || model.exact(0).mean - 0.03125 * (1.0 - 0.5 * gap) * f64::from(round + 1);
+            let reward = [0.0, 2.0 * 524_600.0].get(round as usize).copied().unwrap_or_else(falling);
+            Posterior::observe(&mut model, 0, reward);
+            let mut answers = vec![Candidates::default()];
+            screen
+                .round(&[TrialScore::new(0, Posterior::change(&model), WIDTH, &model)], &mut answers)
+                .unwrap_or_else(|error| panic!("{name}, round {round}: {error}"));
+            let found = decide(&answers[0], &model, WIDTH, &mut Vec::new()).expect("finite");
+            assert_eq!(found, best(&model, 0..2), "{name}, round {round}");
+            model.screened();
+        }
+    }
+}
+
 #[test]
 fn every_form_on_the_cpu_and_the_twins() {
     let mut roads: Vec<Road> = vec![("cpu".to_owned(), Box::new(Cpu::default()))];
