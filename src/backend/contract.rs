@@ -24,6 +24,11 @@ pub trait Backend: Send + Sync + fmt::Debug {
 
 /// A basis made ready: shared by all trials and threads.
 pub trait Domain: Send + Sync {
+    /// Most trials that a batch may have; more do not fit.
+    fn most_in_batch(&self) -> usize {
+        usize::MAX
+    }
+
     /// How many trials of up to `rounds` rounds this backend wants in lockstep.
     fn batch(&self, rounds: u64) -> usize;
 
@@ -41,7 +46,8 @@ pub trait Screen: Send {
     /// Starts a round: takes each trial's change. Work may go on in the background until [`Screen::finish`].
     ///
     /// # Errors
-    /// A device failure; the trials' states are then unchanged and can be given to another backend.
+    /// [`Error::Device`]: the device failed; the trials' states are unchanged and can be given to another backend.
+    /// [`Error::Untrusted`]: the device gave back what cannot be; whatever it answered before may be wrong as well.
     fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), Error>;
 
     /// Ends the round that was begun with these very requests: writes, for each trial, every point that could be its best,

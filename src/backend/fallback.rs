@@ -1,11 +1,14 @@
 //! A backend that gives its trials to the CPU when its device fails.
 //!
-//! A device may be lost, run out of memory or give back what cannot be. State lives in f64 with the trials, so the CPU opens
-//! its own screens from it and carries on in the same round; nothing that is recorded changes.
+//! State lives in f64 with the trials, so the CPU can open its own screens from it. A device that is lost or has no room left
+//! ([`Error::Device`]) has answered rightly so far: the CPU carries on in the same round. One that gave back what cannot be
+//! ([`Error::Untrusted`]) may have answered wrongly before: the error goes to the caller, who starts again, and by then every
+//! screen is the CPU's. Either way nothing that is recorded changes.
 
 use super::{Backend, Counters, Cpu, Domain, Screen};
 use crate::error::Error;
 use crate::score::{Basis, Candidates, TrialScore};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,35 +22,44 @@ pub struct Fallback {
     link: Arc<Link>,
 }
 
-/// What all screens share: whether the device still works, and who is told that it does not.
+/// What all screens share: whether the device is still believed, and who is told of failures.
 struct Link {
-    failed: AtomicBool,
+    untrusted: AtomicBool,
+    /// What was told already: a lost device fails for every basis with the same words.
+    said: Mutex<BTreeSet<String>>,
     told: Told,
 }
 
 impl Link {
-    /// The device has failed: no further screen is opened on it.
-    fn fail(&self, error: &Error) {
-        if !self.failed.swap(true, Ordering::SeqCst) {
+    fn tell(&self, error: &Error) {
+        if self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(error.to_string()) {
             (self.told)(error);
         }
     }
 
-    fn works(&self) -> bool {
-        !self.failed.load(Ordering::SeqCst)
+    /// No further screen is opened on the device.
+    fn distrust(&self, error: &Error) {
+        if !self.untrusted.swap(true, Ordering::SeqCst) {
+            self.tell(error);
+        }
+    }
+
+    fn is_trusted(&self) -> bool {
+        !self.untrusted.load(Ordering::SeqCst)
     }
 }
 
 impl fmt::Debug for Fallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fallback").field("device", &self.device).field("works", &self.link.works()).finish_non_exhaustive()
+        f.debug_struct("Fallback").field("device", &self.device).field("trusted", &self.link.is_trusted()).finish_non_exhaustive()
     }
 }
 
 impl Fallback {
-    /// `device` with the CPU behind it; `told` is called once when the device fails, and for each basis that does not suit it.
+    /// `device` with the CPU behind it; `told` is called once with each failure that is worded differently.
     pub fn new(device: Arc<dyn Backend>, told: impl Fn(&Error) + Send + Sync + 'static) -> Self {
-        Self { device, link: Arc::new(Link { failed: AtomicBool::new(false), told: Arc::new(told) }) }
+        let link = Link { untrusted: AtomicBool::new(false), said: Mutex::default(), told: Arc::new(told) };
+        Self { device, link: Arc::new(link) }
     }
 }
 
@@ -66,12 +78,12 @@ impl Backend for Fallback {
     }
 
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error> {
-        let device = if self.link.works() {
+        let device = if self.link.is_trusted() {
             match self.device.prepare(basis) {
                 Ok(domain) => Some(domain),
                 Err(error) if is_of_device(&error) => {
                     // Another basis may still suit the device.
-                    (self.link.told)(&error);
+                    self.link.tell(&error);
                     None
                 }
                 Err(error) => return Err(error),
@@ -82,6 +94,7 @@ impl Backend for Fallback {
         Ok(Arc::new(FallbackDomain(Arc::new(Shared {
             basis: basis.clone(),
             device,
+            failed: AtomicBool::new(false),
             cpu: Mutex::new(None),
             link: Arc::clone(&self.link),
         }))))
@@ -92,6 +105,8 @@ struct Shared {
     basis: Basis,
     /// `None` where the basis does not suit the device.
     device: Option<Arc<dyn Domain>>,
+    /// The device has failed with this basis: it is lost, or has no room for it.
+    failed: AtomicBool,
     /// Made when first needed: it may hold a table of its own.
     cpu: Mutex<Option<Arc<dyn Domain>>>,
     link: Arc<Link>,
@@ -99,7 +114,7 @@ struct Shared {
 
 impl Shared {
     fn device(&self) -> Option<&Arc<dyn Domain>> {
-        self.device.as_ref().filter(|_| self.link.works())
+        self.device.as_ref().filter(|_| self.link.is_trusted() && !self.failed.load(Ordering::SeqCst))
     }
 
     fn cpu(&self) -> Result<Arc<dyn Domain>, Error> {
@@ -114,6 +129,10 @@ impl Shared {
 struct FallbackDomain(Arc<Shared>);
 
 impl Domain for FallbackDomain {
+    fn most_in_batch(&self) -> usize {
+        self.0.device().map_or(usize::MAX, |device| device.most_in_batch())
+    }
+
     fn batch(&self, rounds: u64) -> usize {
         match self.0.device() {
             Some(device) => device.batch(rounds),
@@ -158,18 +177,29 @@ impl FallbackScreen {
         })
     }
 
-    /// Leaves the device for the CPU if the error is one that this mends.
+    /// Leaves the device for the CPU if the error is one of the device; gives back an error that this does not mend.
     fn leave(&mut self, error: Error) -> Result<(), Error> {
-        if !(self.on_device && is_of_device(&error)) {
+        if !self.on_device {
             return Err(error);
         }
-        self.shared.link.fail(&error);
+        let mended = match &error {
+            Error::Device { .. } => {
+                self.shared.failed.store(true, Ordering::SeqCst);
+                self.shared.link.tell(&error);
+                true
+            }
+            Error::Untrusted { .. } => {
+                self.shared.link.distrust(&error);
+                false
+            }
+            _ => return Err(error),
+        };
         self.left.fallbacks += 1;
         if let Some(screen) = self.screen.take() {
             self.left.add(&screen.counters());
         }
         self.on_device = false;
-        Ok(())
+        if mended { Ok(()) } else { Err(error) }
     }
 }
 

@@ -107,10 +107,13 @@ impl Lane {
             return false;
         }
         let (spread, mean) = (per_norm * rows, per_norm * weights);
-        let variance = match factor.spread {
+        // Squares of n products may be flushed to zero.
+        let flushed = (n as f64 + 2.0) * precision.tiny();
+        let removed = match factor.spread {
             Spread::Added => 0.0,
             Spread::Removed => 2.0 * spread * prior.sqrt() + spread * spread + (n as f64 + 10.0) * unit * prior,
         };
+        let variance = flushed + removed;
         *self = Self {
             fresh: true,
             start_spread: if factor.spread == Spread::Added { spread } else { 0.0 },
@@ -146,7 +149,7 @@ impl Lane {
         }
         self.row_error = gamma(row.len(), precision.unit()) * bound
             + kernel_error * magnitudes
-            + (row.len() as f64 + 2.0) * precision.tiny() * (1.0 + magnitudes + prior.sqrt());
+            + (row.len() as f64 + 2.0) * precision.tiny() * (1.0 + magnitudes + prior.max(prior.sqrt()));
         self.row_bound = bound;
         self.has_row = true;
         true
@@ -180,6 +183,8 @@ impl Lane {
         // The spread at the anchor is at most â + e_s + sqrt(error of its square).
         let beyond = self.start_spread + self.start_variance.sqrt();
         let score = self.largest_mean + width * (self.largest_variance * ROUNDED_UP).sqrt();
+        // Roundings are shares of the spread² at the anchor, which is at most (â + beyond)².
+        let rounded = (self.visits + self.start_roundings + 12.0) * unit;
         // A square root flushed to zero.
         let flushed = width * precision.tiny().sqrt();
         Band4 {
@@ -191,9 +196,13 @@ impl Lane {
                     + flushed
                     + precision.tiny()),
             c0: ROUNDED_UP
-                * (self.variance_error() + 2.0 * beyond * root + state.variance + self.visits.max(1.0) * precision.tiny()),
-            c1: ROUNDED_UP * 2.0 * (self.start_spread + root),
-            c2: ROUNDED_UP * (self.visits + self.start_roundings + 12.0) * unit,
+                * (self.variance_error()
+                    + 2.0 * beyond * root
+                    + rounded * beyond * beyond
+                    + state.variance
+                    + self.visits.max(1.0) * precision.tiny()),
+            c1: ROUNDED_UP * 2.0 * (self.start_spread + root + rounded * beyond),
+            c2: ROUNDED_UP * rounded,
         }
     }
 
@@ -205,6 +214,6 @@ impl Lane {
 }
 
 /// Whether all of these can enter the device's arithmetic.
-fn fits(values: &[f64], precision: Precision) -> bool {
+pub fn fits(values: &[f64], precision: Precision) -> bool {
     values.iter().all(|value| value.abs() <= precision.largest())
 }

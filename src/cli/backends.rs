@@ -25,14 +25,15 @@ pub struct Opened {
     pub gpu: Option<crate::backend::gpu::Gpu>,
 }
 
-/// Opens `cpu`, `gpu` (whatever adapter there is) or `auto` (a real GPU where there is one, else the CPU).
+/// Opens `cpu`, `gpu` (whatever adapter there is) or `auto` (a real GPU where there is one, else the CPU), and says what it
+/// took unless that is the CPU.
 ///
 /// # Errors
 /// [`Error::Device`] if `gpu` is asked for and there is none, or it has no such type.
-pub fn open(name: &str, precision: Option<Precision>) -> Result<Opened, Error> {
+pub fn open(name: &str, precision: Option<Precision>, quiet: bool) -> Result<Opened, Error> {
     match name {
-        "gpu" => gpu(precision),
-        "auto" => Ok(automatic().unwrap_or_else(cpu)),
+        "gpu" => gpu(precision, quiet),
+        "auto" => Ok(automatic(quiet).unwrap_or_else(cpu)),
         _ => Ok(cpu()),
     }
 }
@@ -48,15 +49,24 @@ fn cpu() -> Opened {
     }
 }
 
+/// What an error says, without its hint.
+#[cfg(feature = "gpu")]
+fn problem_of(error: &Error) -> String {
+    match error {
+        Error::Device { problem, .. } | Error::Untrusted { problem, .. } => problem.clone(),
+        other => other.to_string(),
+    }
+}
+
 #[cfg(feature = "gpu")]
 fn with_fallback(gpu: crate::backend::gpu::Gpu, precision: Option<Precision>) -> Opened {
     use crate::backend::{Batched, Fallback};
     let told = |error: &Error| {
-        let problem = match error {
-            Error::Device { problem, .. } => problem.clone(),
-            other => other.to_string(),
+        let rest = match error {
+            Error::Untrusted { .. } => "what it did in this run is done again on the CPU",
+            _ => "the CPU carries on, with the same answers",
         };
-        note(&format!("warning: {problem}; the CPU carries on, with the same answers"));
+        note(&format!("warning: {}; {rest}", problem_of(error)));
     };
     let batched = Batched::new(Arc::new(gpu.clone())).with_precision(precision);
     Opened {
@@ -69,7 +79,7 @@ fn with_fallback(gpu: crate::backend::gpu::Gpu, precision: Option<Precision>) ->
 }
 
 #[cfg(feature = "gpu")]
-fn gpu(precision: Option<Precision>) -> Result<Opened, Error> {
+fn gpu(precision: Option<Precision>, quiet: bool) -> Result<Opened, Error> {
     use crate::backend::device::Device;
     use crate::backend::gpu::{Choice, Gpu};
     let gpu = Gpu::open(Choice::Any)?;
@@ -79,18 +89,35 @@ fn gpu(precision: Option<Precision>) -> Result<Opened, Error> {
             hint: "leave `--precision` away".to_owned(),
         });
     }
-    note(&format!("gpu: {}", gpu.description()));
+    if !quiet {
+        note(&format!("gpu: {}", gpu.description()));
+    }
     Ok(with_fallback(gpu, precision))
 }
 
 #[cfg(feature = "gpu")]
-fn automatic() -> Option<Opened> {
-    use crate::backend::gpu::{Choice, Gpu};
-    Gpu::open(Choice::Auto).ok().map(|gpu| with_fallback(gpu, None))
+fn automatic(quiet: bool) -> Option<Opened> {
+    use crate::backend::device::Device;
+    use crate::backend::gpu::{Choice, Gpu, adapters};
+    match Gpu::open(Choice::Auto) {
+        Ok(gpu) => {
+            if !quiet {
+                note(&format!("gpu: {}", gpu.description()));
+            }
+            Some(with_fallback(gpu, None))
+        }
+        // No hardware adapter is nothing to speak of; one that cannot be opened is.
+        Err(error) => {
+            if adapters().iter().any(|adapter| adapter.taken_by_auto) {
+                note(&format!("warning: {}; the CPU scores, with the same answers", problem_of(&error)));
+            }
+            None
+        }
+    }
 }
 
 #[cfg(not(feature = "gpu"))]
-fn gpu(_precision: Option<Precision>) -> Result<Opened, Error> {
+fn gpu(_precision: Option<Precision>, _quiet: bool) -> Result<Opened, Error> {
     Err(Error::Device {
         problem: "this program was built without the feature `gpu`: it has no GPU backend".to_owned(),
         hint: "use `--backend cpu`: the answers are the same".to_owned(),
@@ -98,6 +125,6 @@ fn gpu(_precision: Option<Precision>) -> Result<Opened, Error> {
 }
 
 #[cfg(not(feature = "gpu"))]
-fn automatic() -> Option<Opened> {
+fn automatic(_quiet: bool) -> Option<Opened> {
     None
 }

@@ -129,7 +129,7 @@ const MOST_REPEATS: usize = 10_000;
 
 /// The backend of this name and what is to be said of it.
 fn machine(name: &str, precision: Option<Precision>, pool: &rayon::ThreadPool) -> Result<Machine, Error> {
-    let opened = backends::open(name, precision)?;
+    let opened = backends::open(name, precision, false)?;
     Ok(Machine {
         device: opened.device.clone(),
         dtypes: opened.types.map(|precision| match precision {
@@ -225,6 +225,9 @@ fn faults_of(same: &[Measured]) -> Vec<String> {
         let (workload, backend) = (measured.job.workload.name(), &measured.backend);
         if let Some(wrong) = measured.wrong.filter(|&wrong| 0 < wrong) {
             faults.push(format!("{workload} on {backend}: {wrong} choices are not the best in f64"));
+        }
+        if 0 < measured.counters.fallbacks {
+            faults.push(format!("{workload} on {backend}: the device failed, and the CPU was measured in its place"));
         }
         if 0 < measured.counters.violations {
             faults.push(format!("{workload} on {backend}: {} points left their error band", measured.counters.violations));

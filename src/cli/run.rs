@@ -118,7 +118,7 @@ fn cpu_features() -> Vec<String> {
 }
 
 fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
-    let backend = backends::open(&args.backend, None)?.backend;
+    let backend = backends::open(&args.backend, None, args.quiet)?.backend;
     let data = args.spec.data();
     let mut pool = rayon::ThreadPoolBuilder::new();
     if let Some(threads) = args.threads {
@@ -294,5 +294,13 @@ impl Observer for Recorder<'_> {
         let first = u64::from(unit.block) * self.sweep.block;
         let trials = self.sweep.block.min(self.sweep.trials - first);
         record::append_timing(self.out, id, seconds, trials as u32, self.sweep.cells[unit.cell as usize].rounds as u32)
+    }
+
+    fn taken_back(&self, units: &[Unit]) -> Result<(), Error> {
+        for unit in units {
+            record::remove_part(self.out, PartId { cell: unit.cell, block: unit.block })?;
+        }
+        note(&format!("{} finished blocks are done again without the device", units.len()));
+        Ok(())
     }
 }

@@ -55,6 +55,16 @@ pub trait Observer: Sync {
     /// # Errors
     /// What kept the rows from being stored; the run then stops.
     fn finished(&self, unit: Unit, rows: Rows, seconds: f64, counters: &Counters) -> Result<(), Error>;
+
+    /// Units handed over earlier in this run are not to be believed, because the device that scored them was caught with
+    /// wrong results: forget them. They come again.
+    ///
+    /// # Errors
+    /// If they cannot be forgotten; the run then stops.
+    fn taken_back(&self, units: &[Unit]) -> Result<(), Error> {
+        let _ = units;
+        Ok(())
+    }
 }
 
 /// A request to stop, from a signal handler or a failed unit.

@@ -82,6 +82,12 @@ impl<'a> Preparation<'a> {
         Self { sweep, data, backend, kept: Mutex::new(Vec::new()) }
     }
 
+    /// Whether a device scores, and not the processor.
+    #[must_use]
+    pub fn uses_a_device(&self) -> bool {
+        self.backend.adapter().is_some()
+    }
+
     fn kept(&self, plan: &CellPlan) -> Arc<Kept> {
         let mut kept = lock(&self.kept);
         if let Some(found) = kept.iter().find(|kept| kept.key == plan.environment_key) {

@@ -9,7 +9,8 @@ use crate::spec::Sweep;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::str::FromStr;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// One of several runs that share a sweep: takes the units whose index is `index` modulo `count`.
@@ -48,6 +49,8 @@ pub struct Options {
 pub struct Tally {
     /// Units finished now.
     pub finished: usize,
+    /// Of these, units whose first results were taken back because a device could not be trusted.
+    pub redone: usize,
     /// Units that had been done before.
     pub skipped: usize,
     /// Whether it was stopped before the end.
@@ -82,32 +85,60 @@ pub fn run(
     let all = units(sweep, options.shard);
     let open: Vec<Unit> = all.iter().copied().filter(|unit| !done.contains(unit)).collect();
     let tally = Mutex::new(Tally { skipped: all.len() - open.len(), ..Tally::default() });
-    let job = Job { sweep, preparation, options, stop, observer };
+    let job = Job { sweep, preparation, options, stop, observer, doubt: Doubt::default() };
+    let count = |counters: &Counters, finished: usize, redone: usize| {
+        let mut tally = lock(&tally);
+        tally.finished += finished;
+        tally.redone += redone;
+        tally.counters.add(counters);
+    };
     // One unit at a time from the front of the list: what is under way when a run is killed is what is lost.
-    let outcome = open.into_par_iter().with_max_len(1).try_for_each(|unit| {
-        if stop.asked() {
-            return Ok(());
-        }
-        let started = Instant::now();
-        match job.unit(unit) {
-            Ok(Some((rows, counters))) => {
-                observer.finished(unit, rows, started.elapsed().as_secs_f64(), &counters).inspect_err(|_| stop.ask())?;
-                let mut tally = tally.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                tally.finished += 1;
-                tally.counters.add(&counters);
-                Ok(())
+    let each = |units: Vec<Unit>, again: bool| {
+        units.into_par_iter().with_max_len(1).try_for_each(|unit| {
+            if stop.asked() {
+                return Ok(());
             }
-            Ok(None) => Ok(()),
-            Err(error) => {
-                stop.ask();
-                Err(sweep.cells[unit.cell as usize].placed(error))
+            match job.believed(unit) {
+                Ok(Some(counters)) => {
+                    count(&counters, 1, usize::from(again));
+                    Ok(())
+                }
+                Ok(None) => Ok(()),
+                Err(error) => {
+                    stop.ask();
+                    Err(sweep.cells[unit.cell as usize].placed(error))
+                }
             }
-        }
-    });
-    outcome?;
-    let mut tally = tally.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        })
+    };
+    each(open, false)?;
+    let suspects = std::mem::take(&mut *lock(&job.doubt.suspects));
+    if job.doubt.is_raised() {
+        lock(&tally).finished -= suspects.len();
+        each(suspects, true)?;
+    }
+    let mut tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     tally.stopped = tally.finished + tally.skipped < all.len();
     Ok(tally)
+}
+
+/// Whether the backend's device was caught with wrong results, and what it had done by then.
+#[derive(Default)]
+struct Doubt {
+    raised: AtomicBool,
+    /// Units handed over before; once doubt is raised, those whose results were taken back.
+    suspects: Mutex<Vec<Unit>>,
+}
+
+impl Doubt {
+    fn is_raised(&self) -> bool {
+        self.raised.load(Ordering::SeqCst)
+    }
+}
+
+/// Locks whatever a panicking thread may have left: every guarded value is whole between statements.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Job<'a> {
@@ -116,9 +147,52 @@ struct Job<'a> {
     options: Options,
     stop: &'a Stop,
     observer: &'a dyn Observer,
+    doubt: Doubt,
 }
 
 impl Job<'_> {
+    /// Runs one unit and hands its rows over; `None` if stopped. When a device turns out not to be trusted, everything it
+    /// did in this run is taken back, this unit is run again (on what the backend has put in its place), and the others
+    /// wait to be.
+    fn believed(&self, unit: Unit) -> Result<Option<Counters>, Error> {
+        loop {
+            let started = Instant::now();
+            let was_raised = self.doubt.is_raised();
+            let outcome = self.unit(unit);
+            match outcome {
+                Err(Error::Untrusted { .. }) if !was_raised => self.raise()?,
+                Err(error) => return Err(error),
+                Ok(None) => return Ok(None),
+                Ok(Some((rows, counters))) => {
+                    let seconds = started.elapsed().as_secs_f64();
+                    let hand_over = || self.observer.finished(unit, rows, seconds, &counters).inspect_err(|_| self.stop.ask());
+                    if self.preparation.uses_a_device() && !was_raised {
+                        // Under the lock: what is handed over is either taken back or was never in doubt.
+                        let mut suspects = lock(&self.doubt.suspects);
+                        if self.doubt.is_raised() {
+                            // Raised by another unit while this one used the same device.
+                            continue;
+                        }
+                        suspects.push(unit);
+                        hand_over()?;
+                    } else {
+                        hand_over()?;
+                    }
+                    return Ok(Some(counters));
+                }
+            }
+        }
+    }
+
+    /// Takes back what was handed over.
+    fn raise(&self) -> Result<(), Error> {
+        let suspects = lock(&self.doubt.suspects);
+        if self.doubt.raised.swap(true, Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.observer.taken_back(&suspects)
+    }
+
     /// Runs one unit; `None` if stopped.
     fn unit(&self, unit: Unit) -> Result<Option<(Rows, Counters)>, Error> {
         let plan = &self.sweep.cells[unit.cell as usize];
@@ -128,7 +202,7 @@ impl Job<'_> {
         let end = (first + self.sweep.block).min(self.sweep.trials);
         let block = end - first;
         let size = match self.options.batch {
-            Some(batch) => batch as u64,
+            Some(batch) => batch.min(cell.domain.as_ref().map_or(usize::MAX, |domain| domain.most_in_batch())) as u64,
             // A block too small for full batches on all threads is cut finer.
             None => {
                 let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(plan.rounds)) as u64;

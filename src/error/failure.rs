@@ -54,6 +54,13 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
+    /// A device gave back what cannot be: neither this result nor those before it can be believed.
+    Untrusted {
+        /// What it gave back.
+        problem: String,
+        /// What to do.
+        hint: String,
+    },
     /// The run stopped before its end; what was finished is kept.
     Incomplete {
         /// Units of work finished.
@@ -93,7 +100,7 @@ impl Error {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Input(_) | Self::TooLarge { .. } | Self::Folder { .. } | Self::Corrupt { .. } => ExitCode::BadInput,
-            Self::Io { .. } | Self::Incomplete { .. } | Self::Failed { .. } => ExitCode::Incomplete,
+            Self::Io { .. } | Self::Incomplete { .. } | Self::Failed { .. } | Self::Untrusted { .. } => ExitCode::Incomplete,
             Self::Device { .. } => ExitCode::NoDevice,
             Self::CheckSaidNo(_) => ExitCode::CheckSaidNo,
         }
@@ -123,7 +130,9 @@ impl fmt::Display for Error {
                 write!(f, "error: cannot {action} `{}`: {source}\nhint: {}", path.display(), io_hint(source))
             }
             Self::Corrupt { path, problem, hint } => write!(f, "error: `{}` {problem}\nhint: {hint}", path.display()),
-            Self::Device { problem, hint } | Self::Failed { problem, hint } => write!(f, "error: {problem}\nhint: {hint}"),
+            Self::Device { problem, hint } | Self::Failed { problem, hint } | Self::Untrusted { problem, hint } => {
+                write!(f, "error: {problem}\nhint: {hint}")
+            }
             Self::Incomplete { done, total, reason, hint } => {
                 write!(f, "incomplete: {done} of {total} blocks are done; {reason}\nhint: {hint}")
             }

@@ -22,6 +22,6 @@ pub use cell::{CellInfo, PartHeader, PartId, PartRows, SCHEMA_VERSION, unify_swe
 pub use folder::{Folder, Opened};
 pub use manifest::{Manifest, hash_text};
 pub use merge::merge;
-pub use part::write_part;
+pub use part::{remove_part, write_part};
 pub use part_read::{check_part, read_part};
 pub use timings::append_timing;

@@ -46,6 +46,18 @@ pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows
     write_whole(&path, &bytes, "write the part")
 }
 
+/// Removes a part that is not to be believed; it need not be there.
+///
+/// # Errors
+/// If the operating system refuses.
+pub fn remove_part(out: &Path, id: PartId) -> Result<(), Error> {
+    let path = id.path(out);
+    match fs::remove_file(&path) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove the part", &path, source)),
+        _ => Ok(()),
+    }
+}
+
 fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> ParquetResult<Vec<u8>> {
     let properties = properties(spec_hash, id, rows);
     let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema(cell)?), Arc::new(properties))?;

@@ -29,7 +29,7 @@
 //!
 //! **Trust.** Every answer must carry its round's stamp, have scored every point, and name points that exist. Every
 //! `CHECK_EVERY` rounds of a lane, exact scores of its candidates and of some other points are compared with what the device
-//! claims. A device that fails any of it is not believed further: the error says so, and the CPU takes over.
+//! claims. What fails any of it is [`Error::Untrusted`](crate::error::Error::Untrusted): earlier answers may be wrong as well.
 
 mod road;
 mod trust;

@@ -2,7 +2,7 @@
 
 use super::trust::{plausible, untrusted, violations};
 use crate::backend::device::{Answer, Band4, CAPACITY, Device, LaneWork, Lanes, Precision, Start, TableSpec, Tables, Visit};
-use crate::backend::lane::Lane;
+use crate::backend::lane::{Lane, fits};
 use crate::backend::scale::Scale;
 use crate::backend::{Backend, Band, Counters, Domain, Screen};
 use crate::error::Error;
@@ -100,6 +100,10 @@ struct Shared {
 struct BatchedDomain(Arc<Shared>);
 
 impl Domain for BatchedDomain {
+    fn most_in_batch(&self) -> usize {
+        IN_FLIGHT * self.0.tables.most_lanes()
+    }
+
     fn batch(&self, _rounds: u64) -> usize {
         (IN_FLIGHT * self.0.tables.most_lanes()).clamp(1, MOST_IN_BATCH)
     }
@@ -204,6 +208,10 @@ impl BatchedScreen {
             (lane.fresh, lane.has_row, lane.scanned) = (false, false, None);
             return Ok((Asked::Prior, None));
         }
+        if !fits(&[prior, request.width, request.width * prior.sqrt()], precision) {
+            (lane.fresh, lane.has_row, lane.scanned) = (false, false, None);
+            return Ok((Asked::Scan, None));
+        }
         let was_fresh = lane.fresh;
         let scanned = lane.scanned.take();
         // What a start costs: on the host a factorization of the features, else an exact score a point.
@@ -240,7 +248,7 @@ impl BatchedScreen {
                     }
                     None => {
                         let (mean, variance) = exact_scores(model, n_points);
-                        if !(largest(&mean) <= precision.largest() && prior <= precision.largest()) {
+                        if !fits(&[largest(&mean)], precision) {
                             // A new row was not projected either.
                             (lane.fresh, lane.has_row) = (false, false);
                             return Ok((Asked::Scan, None));

@@ -12,7 +12,7 @@ const CHECKED_POINTS: usize = 4;
 /// Checks what any answer must fulfil.
 ///
 /// # Errors
-/// [`Error::Device`] with what is wrong.
+/// [`Error::Untrusted`] with what is wrong.
 pub fn plausible(answer: &mut Answer, stamp: u32, n_points: usize, subset: Option<&[u32]>) -> Result<(), Error> {
     let expected = subset.map_or(n_points, <[u32]>::len);
     let named = answer.points.len();
@@ -63,7 +63,7 @@ pub fn violations(lane: &mut Lane, answer: &Answer, request: &TrialScore<'_>, n_
 
 /// The error of a device that is not believed any more.
 pub fn untrusted(problem: &str) -> Error {
-    Error::Device {
+    Error::Untrusted {
         problem: format!("the device {problem}"),
         hint: "use `--backend cpu`: the answers are the same; check the graphics driver".to_owned(),
     }

@@ -1,7 +1,7 @@
 //! A lane's answer as the last pass writes it.
 
 use super::{Answer, CAPACITY};
-use crate::backend::device::tables::device_error;
+use crate::backend::device::tables::USE_CPU;
 use crate::error::Error;
 
 /// Words before the list: stamp, scored, count, checksum.
@@ -28,11 +28,14 @@ pub fn checksum(words: &[u32]) -> u32 {
 /// If the checksum is not that of the list.
 pub fn decode(words: &[u32], maxima: [f64; MAXIMA]) -> Result<Answer, Error> {
     if checksum(words) != words[3] {
-        return Err(device_error(format!(
-            "the device gave back an answer with checksum {:#010x} in the place of {:#010x}",
-            words[3],
-            checksum(words)
-        )));
+        return Err(Error::Untrusted {
+            problem: format!(
+                "the device gave back an answer with checksum {:#010x} in the place of {:#010x}",
+                words[3],
+                checksum(words)
+            ),
+            hint: USE_CPU.to_owned(),
+        });
     }
     let listed = (words[2] as usize).min(CAPACITY);
     let [best_lower, best_upper, largest_variance, largest_mean] = maxima;

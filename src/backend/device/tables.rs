@@ -125,13 +125,13 @@ pub fn coordinates<R: Real>(form: &KernelForm, extent: Extent) -> Coordinates<R>
 /// of two coordinates moves a distance by at most `2 u Z sqrt(d)`, and no `rho` has a slope above 1; the relative error of a
 /// distance, `(d + 3)/2 u` for the sum of squares and at most `16 u` for the square root, is multiplied by `|r rho'(r)| < 1`;
 /// the reduced argument of `exp` loses at most `u`, its polynomial and the one before it at most `10 u`. A quarter is
-/// added for terms of second order. The linear family has `(d + 4) u` times `d Z²`. In f64 the host's own formula errs as
+/// added for terms of second order. The linear family has `1.25 (d + 6) u` times `d Z²`. In f64 the host's own formula errs as
 /// much, so that the bound is doubled; and the host rounded the coordinates, before they were moved, in f64.
 pub fn kernel_error<R>(form: &KernelForm, coords: &Coordinates<R>, precision: Precision) -> f64 {
     let (u, d, largest) = (precision.unit(), form.dimension as f64, coords.largest);
     let host = if form.family == KernelFamily::Linear { 0.0 } else { 4.0 * Precision::F64.unit() * coords.unmoved * d.sqrt() };
     let relative = match form.family {
-        KernelFamily::Linear => (d + 4.0) * d * largest * largest,
+        KernelFamily::Linear => 1.25 * (d + 6.0) * d * largest * largest,
         _ => 2.5 * largest * d.sqrt() + d + 36.0,
     };
     let sides = if precision == Precision::F64 { 2.0 } else { 1.0 };

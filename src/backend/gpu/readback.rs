@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a submission may take before the device counts as hanging.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a submission may take, with all that other threads have queued before it, until the device counts as hanging.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How long, and how often, a finished submission's mapping is waited for: another thread may be about to report it.
 const REPORT: Duration = Duration::from_millis(20);
