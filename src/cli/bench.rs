@@ -2,7 +2,7 @@
 
 use super::backends::{self, Opened};
 use super::commands::{note, say};
-use super::run::MOST_THREADS;
+use super::threads::{self, MOST_THREADS};
 use crate::backend::device::Precision;
 use crate::bench::{self, Ceilings, Flags, Instance, Job, Machine, Measured, Options, Size, Workload};
 use crate::error::{Diagnostic, Error};
@@ -170,13 +170,7 @@ fn ceilings(opened: &Opened, pool: &rayon::ThreadPool) -> Result<Ceilings, Error
 pub fn bench(args: &BenchArgs) -> Result<(), Error> {
     args.check()?;
     let jobs = args.jobs()?;
-    let mut pool = rayon::ThreadPoolBuilder::new();
-    if let Some(threads) = args.threads {
-        pool = pool.num_threads(threads);
-    }
-    let pool = pool
-        .build()
-        .map_err(|problem| Error::input(Diagnostic::new(format!("cannot start threads: {problem}")).hint("lower `--threads`")))?;
+    let pool = threads::pool(args.threads)?;
     let machines = match args.backend.as_str() {
         "both" => {
             let mut machines = vec![machine("cpu", None, &pool)?];

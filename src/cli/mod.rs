@@ -11,5 +11,6 @@ mod list;
 mod progress;
 mod run;
 mod source;
+mod threads;
 
 pub use commands::main;

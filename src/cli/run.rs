@@ -4,6 +4,7 @@ use super::backends;
 use super::commands::{note, say, shard};
 use super::progress::Progress;
 use super::source::SpecArgs;
+use super::threads::{self, MOST_THREADS};
 use crate::backend::{Backend, Counters};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Shard, Stop, Unit};
 use crate::error::{Diagnostic, Error};
@@ -42,9 +43,6 @@ pub struct RunArgs {
     #[arg(long)]
     quiet: bool,
 }
-
-/// Most worker threads.
-pub(super) const MOST_THREADS: usize = 4096;
 
 static STOP: Stop = Stop::new();
 static HANDLER: Once = Once::new();
@@ -120,13 +118,7 @@ fn cpu_features() -> Vec<String> {
 fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     let backend = backends::open(&args.backend, None, args.quiet)?.backend;
     let data = args.spec.data();
-    let mut pool = rayon::ThreadPoolBuilder::new();
-    if let Some(threads) = args.threads {
-        pool = pool.num_threads(threads);
-    }
-    let pool = pool
-        .build()
-        .map_err(|problem| Error::input(Diagnostic::new(format!("cannot start threads: {problem}")).hint("lower `--threads`")))?;
+    let pool = threads::pool(args.threads)?;
     let preparation = Preparation::new(sweep, &data, backend.as_ref());
     let cells = cell_infos(sweep, &preparation)?;
     let mut manifest = manifest(sweep, cells, backend.as_ref(), pool.current_num_threads(), args.shard);
