@@ -100,7 +100,7 @@ impl Constants {
             laplace_scale: laplace.then_some(self.laplace_scale),
             clipped_bound: bounded.then_some(self.bound + self.noise_bound),
         };
-        Setting { facts, released }
+        Setting { facts, released, train: None }
     }
 
     /// The registered policy over these points.
