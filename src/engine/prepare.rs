@@ -69,6 +69,8 @@ pub struct ReadyTrial {
     pub mechanism: Arc<dyn RewardMechanism>,
     /// The policy before its first round.
     pub policy: Box<dyn Policy>,
+    /// What the manifest must say of the policy's constants.
+    pub facts: Vec<(String, serde_json::Value)>,
 }
 
 /// Locks whatever a panicking thread may have left: every guarded value is whole between statements.
@@ -215,7 +217,9 @@ impl<'a> Preparation<'a> {
                 "B is taken from each trial's own function and treated as public; numbers here are the first trial's".to_owned(),
             );
         }
-        Ok(CellFacts { ledger, facts: cell.environment.facts() })
+        let mut facts = cell.environment.facts();
+        facts.extend(trial.facts);
+        Ok(CellFacts { ledger, facts })
     }
 }
 
@@ -231,8 +235,8 @@ impl ReadyCell {
     fn with(&self, instance: Instance) -> Result<ReadyTrial, Error> {
         let mechanism = self.plan.privacy.mechanism(instance.facts(), instance.bound_stated())?;
         let released = ReleasedFacts::of(mechanism.as_ref(), instance.facts());
-        let setting = Setting { facts: instance.facts().clone(), released };
+        let setting = Setting { facts: instance.facts().clone(), released, train: self.environment.train_readings().cloned() };
         let policy = self.maker.make(&setting)?;
-        Ok(ReadyTrial { instance, mechanism, policy })
+        Ok(ReadyTrial { instance, mechanism, policy, facts: self.maker.facts(&setting) })
     }
 }

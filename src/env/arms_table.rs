@@ -10,7 +10,7 @@ use super::{BuildContext, Environment, EnvironmentPlan, Instance, KernelChoice, 
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
 use crate::gp::kernel::empirical::{Normalise, empirical_covariance};
-use crate::gp::{Points, TableGram};
+use crate::gp::{Points, TableGram, TrainReadings};
 use crate::params::Args;
 use crate::rng::Purpose;
 use crate::score::GramSource;
@@ -102,11 +102,14 @@ impl EnvironmentPlan for ArmsTable {
         let means = test.column_means();
         let rows = test.rows;
         let fingerprints = (train.fingerprint(), test.fingerprint());
+        let also_test = fingerprints.0 == fingerprints.1;
+        let train_readings = Arc::new(TrainReadings::new(&train.values, train.columns, also_test));
         let noise = Arc::new(Resampled::new(test));
         Ok(Arc::new(ArmsEnvironment {
             gram: Arc::new(TableGram::new(train.columns, covariance)),
             means: Arc::new(means),
             noise,
+            train_readings,
             rows,
             fingerprints,
             stand_in: self.stand_in.is_some(),
@@ -121,6 +124,7 @@ struct ArmsEnvironment {
     gram: Arc<dyn GramSource>,
     means: Arc<Vec<f64>>,
     noise: Arc<Resampled>,
+    train_readings: Arc<TrainReadings>,
     rows: usize,
     /// Of train and test table.
     fingerprints: (String, String),
@@ -155,6 +159,10 @@ impl Environment for ArmsEnvironment {
         Instance::new(Arc::clone(&self.means), Arc::<Resampled>::clone(&self.noise), self.bound, self.rounds, self.regret)
     }
 
+    fn train_readings(&self) -> Option<&Arc<TrainReadings>> {
+        Some(&self.train_readings)
+    }
+
     fn facts(&self) -> Vec<(String, serde_json::Value)> {
         let best = crate::score::lowest_within_tie(&self.means.iter().copied().enumerate().collect::<Vec<_>>()).unwrap_or(0);
         let mut facts: Vec<(String, serde_json::Value)> = vec![
@@ -163,8 +171,8 @@ impl Environment for ArmsEnvironment {
             ("best arm (1-based)".into(), (best + 1).into()),
             ("largest mean reward".into(), self.means[best].into()),
             ("R, largest |reading - mean|".into(), self.noise.bound().into()),
-            ("c, mean squared noise".into(), self.noise.mean_variance().into()),
-            ("v, mean squared reading".into(), self.second_moment().into()),
+            ("c, mean squared noise of the test readings".into(), self.noise.mean_variance().into()),
+            ("v, mean squared test reading".into(), self.second_moment().into()),
         ];
         facts.push(self.regret.fact());
         facts.push(("fingerprint of the train readings".into(), self.fingerprints.0.clone().into()));

@@ -2,9 +2,9 @@
 
 use super::noise::Noise;
 use crate::error::{Diagnostic, Error};
-use crate::gp::Points;
 use crate::gp::kernel::Kernel;
 use crate::gp::kernel::empirical::Normalise;
+use crate::gp::{Points, TrainReadings};
 use crate::params::Args;
 use crate::privacy::{Raw, RewardFacts};
 use crate::rng::{Stream, Streams};
@@ -80,6 +80,11 @@ pub trait Environment: Send + Sync {
 
     /// Facts for the manifest and the report, as (name, value).
     fn facts(&self) -> Vec<(String, serde_json::Value)>;
+
+    /// Readings of an earlier time, if there are any: a policy may estimate moments from them.
+    fn train_readings(&self) -> Option<&Arc<TrainReadings>> {
+        None
+    }
 
     /// What a ledger must say of constants that this environment takes from data; none where all are public.
     fn privacy_notes(&self) -> Vec<String> {

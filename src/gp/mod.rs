@@ -8,6 +8,7 @@ pub mod kernel;
 pub mod nystrom;
 mod points;
 pub mod posterior;
+mod readings;
 pub mod sample;
 mod sorted_rewards;
 pub mod special;
@@ -15,4 +16,5 @@ pub mod truncation;
 
 pub use gram::{KernelGram, TableGram, tabulated};
 pub use points::{Points, grid_axis};
+pub use readings::TrainReadings;
 pub use sorted_rewards::SortedRewards;

@@ -56,6 +56,19 @@ impl<'r, 'a> Number<'r, 'a> {
         self.read()
     }
 
+    /// The number or this word, if given; the word reads as `Err`. `meaning` says what absence means, for the listing.
+    pub fn or_word(self, word: &'static str, meaning: &str) -> Option<Result<f64, &'static str>> {
+        self.args.note(self.key, format!("{}, or `{word}`", self.range()), Some(meaning.to_owned()), self.doc);
+        match self.args.node(self.key)? {
+            Node { value: Value::Text(text), .. } if text == word => Some(Err(word)),
+            node @ Node { value: Value::Text(_), .. } => {
+                self.args.wrong_type(self.key, node, &format!("{}, or `{word}`", self.range()));
+                None
+            }
+            _ => self.read().map(Ok),
+        }
+    }
+
     /// The number; absence is a mistake.
     pub fn required(self) -> f64 {
         self.note(None);

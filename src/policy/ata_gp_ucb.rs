@@ -1,12 +1,12 @@
 //! `ata-gp-ucb` [Zhou2021, Algorithm 1 (LDP-ATA-GP-UCB); Chowdhury2019, Algorithm 2 (ATA-GP-UCB)]: rewards truncated in the
 //! space of Nystrom features, over the whole history in every round.
 //!
-//! Level of round t: `b_t = sqrt(v / ln(4 m_t T / failure))`, `m_t` the features after it, v a bound on the second moment of a released
-//! reward. A bounded mechanism, or bounded noise without one (unless `moment` is stated), needs no truncation: the level is
+//! Level of round t: `b_t = (v / ln(4 m_t T / failure))^(1/(1+a)) t^((1-a)/(2(1+a)))`, `m_t` the features after it, v a bound on the
+//! moment of order 1 + a of a released reward; a = 1 unless `moment_order` says otherwise. A bounded mechanism, or bounded noise without one (unless `moment` is stated), needs no truncation: the level is
 //! then without end.
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
-use super::tail_moments::{StatedMoments, TailMoments};
+use super::tail_moments::{Moment, TailMoments, parse_order, power};
 use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use crate::error::Error;
 use crate::gp::SortedRewards;
@@ -19,30 +19,36 @@ const NAME: &str = "ata-gp-ucb";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
-    Box::new(Ata { sketch: Sketch::parse(args), stated: StatedMoments::parse_reward(args) })
+    Box::new(Ata { sketch: Sketch::parse(args), moment: Moment::parse_reward(args), order: parse_order(args) })
 }
 
 struct Ata {
     sketch: Sketch,
-    stated: StatedMoments,
+    moment: Moment,
+    /// 1 + a.
+    order: f64,
 }
 
 impl PolicyPlan for Ata {
     fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        Ok(Box::new(AtaMaker { sketch: self.sketch.prepare(problem)?, stated: self.stated }))
+        Ok(Box::new(AtaMaker { sketch: self.sketch.prepare(problem)?, moment: self.moment, order: self.order }))
     }
 }
 
 struct AtaMaker {
     sketch: PreparedSketch,
-    stated: StatedMoments,
+    moment: Moment,
+    order: f64,
 }
 
 impl AtaMaker {
     fn assemble(&self, setting: &Setting, model: SketchModel, rewards: Vec<SortedRewards>) -> Result<AtaPolicy, Error> {
-        let moments = TailMoments::of(NAME, setting, self.stated).map_err(Error::input)?;
-        let rounds = self.sketch.rounds as f64;
-        Ok(AtaPolicy { model, rewards, keys: self.sketch.keys.clone(), rounds, bound: setting.facts.bound, moments })
+        let (keys, rounds, bound) = (self.sketch.keys.clone(), self.sketch.rounds as f64, setting.facts.bound);
+        Ok(AtaPolicy { model, rewards, keys, rounds, bound, moments: self.moments(setting)?, order: self.order })
+    }
+
+    fn moments(&self, setting: &Setting) -> Result<TailMoments, Error> {
+        TailMoments::of(NAME, setting, self.moment, Moment::Known, self.order).map_err(Error::input)
     }
 }
 
@@ -53,6 +59,12 @@ impl PolicyMaker for AtaMaker {
 
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         Ok(Box::new(self.assemble(setting, self.sketch.prior(), Vec::new())?))
+    }
+
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        // The width uses v even where nothing is truncated.
+        let fact = |moments: TailMoments| self.moment.fact("v, the policy's moment bound", moments.reward, setting);
+        self.moments(setting).ok().and_then(fact).into_iter().collect()
     }
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
@@ -80,6 +92,8 @@ struct AtaPolicy {
     rounds: f64,
     bound: f64,
     moments: TailMoments,
+    /// 1 + a.
+    order: f64,
 }
 
 impl AtaPolicy {
@@ -92,15 +106,31 @@ impl AtaPolicy {
     fn level(&self) -> f64 {
         match self.moments.bound {
             Some(_) => f64::INFINITY,
-            None => libm::sqrt(self.moments.reward / self.logarithm()),
+            None => power(self.moments.reward / self.logarithm(), 1.0 / self.order) * self.growth(),
         }
+    }
+
+    /// `t^((1-a)/(2(1+a)))`, t the updates so far and at least 1; 1 for second moments.
+    fn growth(&self) -> f64 {
+        let t = self.model.posterior.n_observations().max(1) as f64;
+        if self.order == 2.0 { 1.0 } else { libm::pow(t, (2.0 - self.order) / (2.0 * self.order)) }
     }
 
     fn width(&self) -> f64 {
         let m = self.model.posterior.m() as f64;
         // Before the first observation there are no features yet, whatever the dictionary.
         let m = if self.model.posterior.n_observations() == 0 { 0.0 } else { m };
-        let noise = |logarithm: f64| libm::sqrt(logarithm * self.moments.reward * m / self.keys.ridge);
+        // v^(1/(1+a)) ln(…)^(a/(1+a)) t^((1-a)/(2(1+a))) sqrt(m / ridge) [Chowdhury2019, Theorem 3]
+        let noise = |logarithm: f64| {
+            let squared = if self.order == 2.0 {
+                logarithm * self.moments.reward
+            } else {
+                let tail =
+                    power(self.moments.reward, 1.0 / self.order) * power(logarithm, 1.0 - 1.0 / self.order) * self.growth();
+                tail * tail
+            };
+            libm::sqrt(squared * m / self.keys.ridge)
+        };
         self.keys.width.value(
             // B (1 + 1/sqrt(1 - accuracy)) + 4 sqrt(ln(4 m T/failure) v m / ridge) [Zhou2021, Theorem 2]
             || self.keys.bias(self.bound) + 4.0 * noise(self.logarithm()),

@@ -1,8 +1,8 @@
 //! What every policy is, and what it may know.
 
 use crate::error::Error;
-use crate::gp::Points;
 use crate::gp::kernel::Kernel;
+use crate::gp::{Points, TrainReadings};
 use crate::params::Args;
 use crate::privacy::{Released, RewardFacts, RewardMechanism, Signal};
 use crate::rng::{Stream, Streams};
@@ -102,6 +102,8 @@ pub struct Setting {
     pub facts: RewardFacts,
     /// What the mechanism lets through.
     pub released: ReleasedFacts,
+    /// Readings of an earlier time, where the environment has any.
+    pub train: Option<Arc<TrainReadings>>,
 }
 
 /// Public constants of what a mechanism releases.
@@ -150,6 +152,12 @@ pub trait PolicyMaker: Send + Sync {
     /// # Errors
     /// If the width or truncation needs a constant that the problem does not have.
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error>;
+
+    /// What the manifest must say of constants that the policy was given or has estimated, as (name, value).
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        let _ = setting;
+        Vec::new()
+    }
 
     /// The policy whose state was saved.
     ///

@@ -43,6 +43,12 @@ pub trait RuleMaker: Send + Sync {
     /// # Errors
     /// If a constant is missing; the text says which key gives it.
     fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic>;
+
+    /// As [`PolicyMaker::facts`].
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        let _ = setting;
+        Vec::new()
+    }
 }
 
 /// A GP-UCB algorithm as read from a spec.
@@ -110,6 +116,10 @@ impl PolicyMaker for GpMaker {
 
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         self.assemble(setting, self.posterior.prior(self.ridge), 1)
+    }
+
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        self.rule.facts(setting)
     }
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {

@@ -5,7 +5,7 @@
 //! `T - N k` rounds, too few for an epoch, repeat the last point and teach nothing.
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
-use super::tail_moments::{StatedMoments, TailMoments};
+use super::tail_moments::{Moment, TailMoments};
 use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, Width};
 use crate::error::{Diagnostic, Error};
 use crate::linalg::dot;
@@ -21,14 +21,14 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
     let k = args.count("k", "users that play the same point, at least 3, and estimates between which the median decides");
     Box::new(Moma {
         sketch: Sketch::parse(args),
-        stated: StatedMoments::parse_noise(args),
+        moment: Moment::parse_noise(args),
         k: k.at_least(3).optional("the theorem's ceil(24 ln(4 e T/failure_prob)) with the width `theory`, else ceil(ln T)"),
     })
 }
 
 struct Moma {
     sketch: Sketch,
-    stated: StatedMoments,
+    moment: Moment,
     k: Option<u64>,
 }
 
@@ -47,13 +47,13 @@ impl PolicyPlan for Moma {
                     .hint("state a smaller `k`, or run more rounds"),
             ));
         }
-        Ok(Box::new(MomaMaker { sketch: self.sketch.prepare(problem)?, stated: self.stated, k: k as usize }))
+        Ok(Box::new(MomaMaker { sketch: self.sketch.prepare(problem)?, moment: self.moment, k: k as usize }))
     }
 }
 
 struct MomaMaker {
     sketch: PreparedSketch,
-    stated: StatedMoments,
+    moment: Moment,
     k: usize,
 }
 
@@ -73,8 +73,12 @@ struct MomaState {
 }
 
 impl MomaMaker {
+    fn moments(&self, setting: &Setting) -> Result<TailMoments, Error> {
+        TailMoments::of(NAME, setting, Moment::Known, self.moment, 2.0).map_err(Error::input)
+    }
+
     fn assemble(&self, setting: &Setting, model: SketchModel, state: MomaState) -> Result<MomaPolicy, Error> {
-        let moments = TailMoments::of(NAME, setting, self.stated).map_err(Error::input)?;
+        let moments = self.moments(setting)?;
         let epochs = self.sketch.rounds / self.k as u64;
         Ok(MomaPolicy { model, state, keys: self.sketch.keys.clone(), k: self.k, epochs, bound: setting.facts.bound, moments })
     }
@@ -88,6 +92,11 @@ impl PolicyMaker for MomaMaker {
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         let state = MomaState { round: 1, ..MomaState::default() };
         Ok(Box::new(self.assemble(setting, self.sketch.prior(), state)?))
+    }
+
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        let fact = |moments: TailMoments| self.moment.fact("c, the policy's moment bound of the noise", moments.noise, setting);
+        self.moments(setting).ok().and_then(fact).into_iter().collect()
     }
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {

@@ -1,30 +1,107 @@
-//! How far a released reward may reach, as `ata-gp-ucb` and `moma-gp-ucb` use it: bounds v and c on the second moments of a
-//! reward and of its noise, and a bound on the reward where there is one.
+//! How far a released reward may reach, as the policies for heavy tails use it: bounds v and c on the moments of order
+//! `1 + a` of a reward and on the second moment of its noise, stated or estimated on train readings, and a bound on the reward
+//! where there is one.
 
 use super::Setting;
 use crate::error::Diagnostic;
+use crate::gp::TrainReadings;
 use crate::params::Args;
 
-/// Moment bounds as a spec may state them.
+/// Where a moment bound comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct StatedMoments {
-    /// v.
-    pub reward: Option<f64>,
-    /// c.
-    pub noise: Option<f64>,
+pub enum Moment {
+    /// From what is known of noise and mechanism.
+    #[default]
+    Known,
+    /// The spec states it.
+    Stated(f64),
+    /// Estimated on the environment's train readings.
+    Train,
 }
 
-impl StatedMoments {
-    /// Reads the key `moment`.
+impl Moment {
+    /// Reads the key `moment`, v.
     pub fn parse_reward(args: &Args<'_>) -> Self {
-        let number = args.number("moment", "v: bound on the second moment of a released reward; stated without a mechanism, truncate as for heavy tails even where rewards are bounded");
-        Self { reward: number.above(0.0).optional("B² + second moment of noise and mechanism"), noise: None }
+        Self::parse(
+            args,
+            "moment",
+            "v: bound on the moment of a released reward, or `train`: its mean over the train readings; given without a mechanism, truncate as for heavy tails even where rewards are bounded",
+            "B² + variance of noise and mechanism",
+        )
     }
 
-    /// Reads the key `noise_moment`.
+    /// Reads the key `noise_moment`, c.
     pub fn parse_noise(args: &Args<'_>) -> Self {
-        let number = args.number("noise_moment", "c: bound on the second moment of a released reward's noise");
-        Self { reward: None, noise: number.above(0.0).optional("that of noise and mechanism") }
+        let doc = "c: bound on the second moment of a released reward's noise, or `train`: its mean over the train readings";
+        Self::parse(args, "noise_moment", doc, "that of noise and mechanism")
+    }
+
+    fn parse(args: &Args<'_>, key: &'static str, doc: &'static str, absent: &str) -> Self {
+        match args.number(key, doc).above(0.0).or_word("train", absent) {
+            None => Self::Known,
+            Some(Ok(value)) => Self::Stated(value),
+            Some(Err(_)) => Self::Train,
+        }
+    }
+
+    /// The bound on a released reward's part, `None` where it is left to what is known.
+    /// * `of` — the moment of order `order` of the train readings
+    ///
+    /// # Errors
+    /// If there are no train readings to estimate it on.
+    pub fn given(
+        self,
+        policy: &str,
+        key: &str,
+        setting: &Setting,
+        order: f64,
+        of: fn(&TrainReadings, f64) -> f64,
+    ) -> Result<Option<f64>, Diagnostic> {
+        match (self, &setting.train) {
+            (Self::Known, _) => Ok(None),
+            (Self::Stated(value), _) => Ok(Some(value)),
+            // E|y + z|^p <= E|y|^p + E|z|^p for symmetric z and p <= 2, and E|z|^p <= (E z²)^(p/2).
+            (Self::Train, Some(train)) => Ok(Some(of(train, order) + power(setting.released.mechanism_variance, 0.5 * order))),
+            (Self::Train, None) => Err(Diagnostic::new(format!(
+                "`{policy}` is to estimate `{key}` on train readings, and this environment has none"
+            ))
+            .hint(format!("state a number, `{key} = …`, or use the environment `arms-table` with a `train` file"))),
+        }
+    }
+
+    /// What the manifest says of a bound that is used; nothing where it follows from what is known.
+    pub fn fact(self, name: &str, value: f64, setting: &Setting) -> Option<(String, serde_json::Value)> {
+        let train = setting.train.as_deref();
+        let private = 0.0 < setting.released.mechanism_variance;
+        let source = match self {
+            Self::Known => return None,
+            Self::Stated(_) => "stated in the spec",
+            Self::Train if train.is_some_and(|train| train.also_test) => {
+                "estimated on the train readings, which rewards are drawn from"
+            }
+            Self::Train => "estimated on the train readings",
+        };
+        let mechanism = if private && self == Self::Train { ", and the mechanism's noise" } else { "" };
+        Some((name.to_owned(), format!("{value:.6}: {source}{mechanism}").into()))
+    }
+}
+
+/// Reads the key `moment_order`.
+pub fn parse_order(args: &Args<'_>) -> f64 {
+    args.number("moment_order", "1 + a: the order of the moment that v bounds, for rewards without a second moment")
+        .above(1.0)
+        .at_most(2.0)
+        .or(2.0)
+}
+
+/// `x^y`, for `y` = 1/2 and 1 by what rounds once.
+pub fn power(x: f64, y: f64) -> f64 {
+    if y == 1.0 {
+        x
+    } else if y == 0.5 {
+        libm::sqrt(x)
+    } else {
+        libm::pow(x, y)
     }
 }
 
@@ -41,25 +118,27 @@ pub struct TailMoments {
 
 impl TailMoments {
     /// `c = R² + variance of the mechanism` under a mechanism [Zhou2021, Theorem 2 and Corollary 1, with the mechanism's own
-    /// variance for Laplace's 8 (B+R)²/epsilon²], the noise's variance without one; `v = B² + c`. Where R is not known, the
-    /// variance stands for R², and the clip range beyond B for R.
+    /// variance for Laplace's 8 (B+R)²/epsilon²], the noise's variance without one; `v = B² + c`, to the power `order / 2` for
+    /// moments of a lower order. Where R is not known, the variance stands for R², and the clip range beyond B for R.
     ///
     /// # Errors
     /// If a constant is missing; the text says which key gives it.
-    pub fn of(policy: &str, setting: &Setting, stated: StatedMoments) -> Result<Self, Diagnostic> {
+    pub fn of(policy: &str, setting: &Setting, reward: Moment, noise: Moment, order: f64) -> Result<Self, Diagnostic> {
         let (facts, released) = (&setting.facts, &setting.released);
         let private = 0.0 < released.mechanism_variance;
         let beyond = released.clipped_bound.map(|bound| (bound - facts.bound).max(0.0));
         let squared = facts.noise_bound.or(beyond).map(|noise| noise * noise);
         let own = if private { squared.or(facts.noise_variance) } else { facts.noise_variance.or(squared) };
-        let noise = stated.noise.or(own.map(|own| own + released.mechanism_variance));
-        let reward = stated.reward.or(noise.map(|noise| facts.bound * facts.bound + noise));
+        let stated_noise = noise.given(policy, "noise_moment", setting, 2.0, TrainReadings::noise_moment)?;
+        let stated_reward = reward.given(policy, "moment", setting, order, TrainReadings::reward_moment)?;
+        let noise = stated_noise.or(own.map(|own| own + released.mechanism_variance));
+        let reward = stated_reward.or(noise.map(|noise| power(facts.bound * facts.bound + noise, 0.5 * order)));
         let bound = match released.output_bound {
             Some(bound) => Some(bound),
-            None if private || stated.reward.is_some() => None,
+            None if private || stated_reward.is_some() => None,
             None => released.clipped_bound,
         };
-        let (Some(reward), Some(noise)) = (reward, noise.or(stated.reward)) else {
+        let (Some(reward), Some(noise)) = (reward, noise.or(stated_reward)) else {
             return Err(Diagnostic::new(format!(
                 "`{policy}` needs a bound on the second moment of a reward, and the environment's noise has no known variance"
             ))
@@ -70,5 +149,52 @@ impl TailMoments {
             }));
         };
         Ok(Self { reward, noise, bound })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::ReleasedFacts;
+    use crate::privacy::RewardFacts;
+    use std::sync::Arc;
+
+    fn setting(mechanism_variance: f64, train: Option<TrainReadings>) -> Setting {
+        let facts = RewardFacts { bound: 3.0, noise_bound: None, range: None, noise_variance: Some(16.0), rounds: 10 };
+        let released = ReleasedFacts { output_bound: None, mechanism_variance, laplace_scale: None, clipped_bound: None };
+        Setting { facts, released, train: train.map(Arc::new) }
+    }
+
+    #[test]
+    fn known_stated_and_estimated_moments() {
+        // Means 2 and -3, deviations 1: v = 7.5, c = 1.
+        let train = || Some(TrainReadings::new(&[1.0, -4.0, 3.0, -2.0], 2, false));
+        let of = |reward, noise, order, setting: &Setting| {
+            let moments = TailMoments::of("ata-gp-ucb", setting, reward, noise, order);
+            moments.map(|moments| (moments.reward, moments.noise))
+        };
+        use Moment::{Known, Stated, Train};
+        assert_eq!(of(Known, Known, 2.0, &setting(0.0, train())), Ok((25.0, 16.0)));
+        assert_eq!(of(Known, Known, 1.5, &setting(0.0, None)), Ok((libm::pow(25.0, 0.75), 16.0)));
+        assert_eq!(of(Stated(9.0), Known, 2.0, &setting(2.0, train())), Ok((9.0, 18.0)));
+        assert_eq!(of(Train, Train, 2.0, &setting(0.0, train())), Ok((7.5, 1.0)));
+        // The mechanism's noise comes on top.
+        assert_eq!(of(Train, Train, 2.0, &setting(2.0, train())), Ok((9.5, 3.0)));
+        let error = of(Train, Known, 2.0, &setting(0.0, None)).expect_err("no readings");
+        assert!(format!("{error:?}").contains("`moment`"), "{error:?}");
+    }
+
+    #[test]
+    fn facts_tell_statements_from_estimates() {
+        let text = |moment: Moment, also_test, variance| {
+            let train = TrainReadings::new(&[1.0, 2.0], 1, also_test);
+            moment.fact("v", 2.5, &setting(variance, Some(train))).map(|(_, value)| value.as_str().unwrap_or("").to_owned())
+        };
+        assert_eq!(text(Moment::Known, false, 0.0), None);
+        assert_eq!(text(Moment::Stated(2.5), true, 1.0).as_deref(), Some("2.500000: stated in the spec"));
+        assert_eq!(text(Moment::Train, false, 0.0).as_deref(), Some("2.500000: estimated on the train readings"));
+        let both = text(Moment::Train, true, 1.0);
+        let expected = "2.500000: estimated on the train readings, which rewards are drawn from, and the mechanism's noise";
+        assert_eq!(both.as_deref(), Some(expected));
     }
 }

@@ -5,12 +5,14 @@
 //! - Laplace noise of scale L: `b_t = B + R + L ln t`, with the bias term `sqrt(K (ln t + 1))`, `K = B² + R² + 2 L²`.
 //! - A bounded mechanism, or bounded noise without one: `b_t` is the bound, so nothing is truncated and there is no bias term.
 //! - Other unbounded mechanisms: as Laplace, with `L = sqrt(variance / 2)`, the scale of the Laplace noise of that variance.
-//! - Unbounded noise without a mechanism: `b_t = sqrt(v) t^(1/4)`, `v` a bound on the second moment of a reward. A stated `moment`
-//!   asks for this level without a mechanism even where rewards are bounded.
+//! - Unbounded noise without a mechanism: `b_t = v^(1/(1+a)) t^(1/(2(1+a)))`, `v` a bound on the moment of order 1 + a of a reward,
+//!   a = 1 unless `moment_order` says otherwise. A given `moment` asks for this level without a mechanism even where rewards are bounded.
 
 use super::gp_policy::failure_prob;
+use super::tail_moments::{Moment, parse_order, power};
 use super::{GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
 use crate::error::Diagnostic;
+use crate::gp::TrainReadings;
 use crate::params::Args;
 use std::f64::consts::SQRT_2;
 
@@ -19,10 +21,8 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
     let maker = TgpUcb {
         width: Width::parse(args),
         failure_prob: failure_prob(args),
-        moment: args
-            .number("moment", "v: bound on the second moment of a released reward; stated without a mechanism, truncate as for heavy tails even where rewards are bounded")
-            .above(0.0)
-            .optional("B² + variance of noise and mechanism"),
+        moment: Moment::parse_reward(args),
+        order: parse_order(args),
     };
     GpPlan::parse(args, parts, maker)
 }
@@ -30,7 +30,9 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
 struct TgpUcb {
     width: Width,
     failure_prob: f64,
-    moment: Option<f64>,
+    moment: Moment,
+    /// 1 + a.
+    order: f64,
 }
 
 /// How far a released reward may reach.
@@ -40,25 +42,31 @@ enum Tail {
     Bounded { bound: f64 },
     /// `reward_bound` before noise like Laplace's with this scale; `moment` is K.
     Exponential { reward_bound: f64, scale: f64, moment: f64 },
-    /// Second moment `v`.
-    Heavy { moment: f64 },
+    /// `v`, a moment of this order.
+    Heavy { moment: f64, order: f64 },
 }
 
 impl Tail {
-    fn of(setting: &Setting, given: Option<f64>) -> Result<Self, Diagnostic> {
+    fn of(setting: &Setting, moment: Moment, order: f64) -> Result<Self, Diagnostic> {
+        let given = moment.given("tgp-ucb", "moment", setting, order, TrainReadings::reward_moment)?;
         let (facts, released) = (&setting.facts, &setting.released);
         let second_moment = || {
-            given.or_else(|| facts.noise_variance.map(|variance| facts.bound * facts.bound + variance + released.mechanism_variance)).ok_or_else(|| {
-                Diagnostic::new("`tgp-ucb` needs a bound on the second moment of a reward, and the environment's noise has no known variance")
-                    .hint("give `moment = …` in the policy")
+            let second =
+                || facts.noise_variance.map(|variance| facts.bound * facts.bound + variance + released.mechanism_variance);
+            // E|y|^p <= (E y²)^(p/2).
+            given.or_else(|| second().map(|second| power(second, 0.5 * order))).ok_or_else(|| {
+                Diagnostic::new(
+                    "`tgp-ucb` needs a bound on the second moment of a reward, and the environment's noise has no known variance",
+                )
+                .hint("give `moment = …` in the policy")
             })
         };
         if let Some(bound) = released.output_bound {
             return Ok(Self::Bounded { bound });
         }
-        let Some(reward_bound) = released.clipped_bound else { return Ok(Self::Heavy { moment: second_moment()? }) };
+        let Some(reward_bound) = released.clipped_bound else { return Ok(Self::Heavy { moment: second_moment()?, order }) };
         if released.mechanism_variance == 0.0 {
-            return Ok(given.map_or(Self::Bounded { bound: reward_bound }, |moment| Self::Heavy { moment }));
+            return Ok(given.map_or(Self::Bounded { bound: reward_bound }, |moment| Self::Heavy { moment, order }));
         }
         let scale = released.laplace_scale.unwrap_or_else(|| libm::sqrt(0.5 * released.mechanism_variance));
         // K = B² + R² + 2 L²; a clip bound above B stands for B + R.
@@ -73,8 +81,7 @@ impl Tail {
         match self {
             Self::Bounded { bound } => bound,
             Self::Exponential { reward_bound, scale, .. } => reward_bound + scale * libm::log(t),
-            // sqrt(v) t^(1/4)
-            Self::Heavy { moment } => libm::sqrt(moment) * libm::sqrt(libm::sqrt(t)),
+            Self::Heavy { moment, order } => power(moment, 1.0 / order) * power(libm::sqrt(t), 1.0 / order),
         }
     }
 
@@ -84,7 +91,10 @@ impl Tail {
         match self {
             Self::Bounded { .. } => 0.0,
             Self::Exponential { moment, .. } => libm::sqrt(moment * (libm::log(s) + 1.0)),
-            Self::Heavy { moment } => libm::sqrt(2.0 * moment) * libm::sqrt(libm::sqrt(s)),
+            // What is cut off in round t is at most v / b_t^a in the mean, and its norm that of all rounds:
+            // sqrt(sum of (v / b_t^a)²) <= sqrt(1+a) v^(1/(1+a)) s^(1/(2(1+a))).
+            Self::Heavy { moment, order: 2.0 } => libm::sqrt(2.0 * moment) * libm::sqrt(libm::sqrt(s)),
+            Self::Heavy { moment, order } => libm::sqrt(order) * power(moment, 1.0 / order) * power(libm::sqrt(s), 1.0 / order),
         }
     }
 }
@@ -95,8 +105,18 @@ impl RuleMaker for TgpUcb {
     }
 
     fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
-        let tail = Tail::of(setting, self.moment)?;
+        let tail = Tail::of(setting, self.moment, self.order)?;
         Ok(Box::new(TgpUcbRule { width: self.width, failure_prob: self.failure_prob, ridge, bound: setting.facts.bound, tail }))
+    }
+
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        match Tail::of(setting, self.moment, self.order) {
+            Ok(Tail::Heavy { moment, .. }) => {
+                self.moment.fact("v, the policy's moment bound", moment, setting).into_iter().collect()
+            }
+            // Other levels do not use it.
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -124,5 +144,27 @@ impl Rule for TgpUcbRule {
 
     fn admit(&self, reward: f64, round: u64) -> f64 {
         if self.tail.level(round) < reward.abs() { 0.0 } else { reward }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// [Chowdhury2019, Algorithm 1], and the bias term beside the sum that it bounds.
+    #[test]
+    fn levels_and_bias_of_moments_of_any_order() {
+        let v = 7.0;
+        for a in [0.25, 0.5, 0.9, 1.0] {
+            let tail = Tail::Heavy { moment: v, order: 1.0 + a };
+            for t in [1u64, 2, 50, 3000] {
+                let level = libm::pow(v, 1.0 / (1.0 + a)) * libm::pow(t as f64, 1.0 / (2.0 * (1.0 + a)));
+                assert!((tail.level(t) - level).abs() < 1e-13 * level, "{a}, {t}");
+                let cut = |round: u64| libm::pow(v / libm::pow(tail.level(round), a), 2.0);
+                let literal = libm::sqrt((1..=t).map(cut).sum::<f64>());
+                assert!(literal <= tail.bias(t) * (1.0 + 1e-12), "{a}, {t}: {literal}");
+                assert!(t < 3000 || tail.bias(t) < 1.01 * literal, "{a}: {} is far above {literal}", tail.bias(t));
+            }
+        }
     }
 }

@@ -59,6 +59,8 @@ pub(super) struct Series {
     pub(super) intervals: Vec<Option<(f64, f64)>>,
     /// Intervals as bars with a marker at each point, rather than as a band.
     pub(super) bars: bool,
+    /// Not a measurement: thin, grey, without markers.
+    pub(super) guide: bool,
 }
 
 /// A chart, ready to be drawn.
@@ -131,7 +133,9 @@ impl Frame<'_> {
         for (series, (x, row)) in self.chart.series.iter().zip(legend) {
             let y = 24 + LEGEND_ROW * row + LEGEND_ROW / 2 - 8;
             stroke(area, &[(*x, y), (x + 84, y)], series)?;
-            marker(area, (x + 42, y), series.colour)?;
+            if !series.guide {
+                marker(area, (x + 42, y), series.colour)?;
+            }
             area.draw_text(&series.name, &text_style(HPos::Left, VPos::Center), (x + 98, y))?;
         }
         Ok(())
@@ -189,7 +193,7 @@ impl Frame<'_> {
                 }
                 marker(area, place, series.colour)?;
             }
-        } else {
+        } else if !series.guide {
             for place in spaced(&places, series.colour) {
                 marker(area, place, series.colour)?;
             }
@@ -221,6 +225,10 @@ fn spaced(places: &[(i32, i32)], series_idx: usize) -> Vec<(i32, i32)> {
 }
 
 fn stroke(area: &Area<'_>, places: &[(i32, i32)], series: &Series) -> Drawn {
+    if series.guide {
+        area.draw(&PathElement::new(places.to_vec(), AXIS.stroke_width(2)))?;
+        return Ok(());
+    }
     let style = colour(series.colour).stroke_width(4);
     match DASHES[series.dash % DASHES.len()] {
         None => area.draw(&PathElement::new(places.to_vec(), style))?,
@@ -283,6 +291,7 @@ mod tests {
                         intervals: points.iter().map(|(_, y)| Some((y - 1.0, y + 1.0))).collect(),
                         points: points.clone(),
                         bars,
+                        guide: i == 13,
                     })
                     .collect();
                 let chart = Chart {

@@ -12,6 +12,7 @@ mod canvas;
 mod collect;
 mod compare;
 mod curves;
+mod guide;
 mod page;
 mod page_figures;
 mod page_tables;

@@ -4,7 +4,7 @@ use super::canvas::Chart;
 use super::collect::Run;
 use super::compare::SweepPoint;
 use super::text::safe_name;
-use super::{plot_curves, plot_final};
+use super::{guide, plot_curves, plot_final};
 
 /// The two kinds of figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,7 @@ pub(super) fn figures(run: &Run, points: &[SweepPoint]) -> Vec<Planned> {
             caption +=
                 &format!(" The first {} lines are drawn; {} more are in summary.csv.", plot_final::N_LINES, plot.n_left_out);
         }
+        caption += guide_caption(std::slice::from_ref(&plot.chart));
         let name = format!("final-{i}-{}.svg", safe_name(&plot.key));
         figures.push(Planned { group: Group::Final, charts: vec![(name, plot.chart)], caption });
     }
@@ -46,15 +47,21 @@ pub(super) fn figures(run: &Run, points: &[SweepPoint]) -> Vec<Planned> {
         let band = if n_trials < 2 { "One trial: no band" } else { "The band is the 95 % Student-t interval of the mean" };
         let at = plot_curves::at(point);
         let at = if at.is_empty() { String::new() } else { format!(" {at}") };
-        let caption = format!(
+        let mut caption = format!(
             "Cumulative regret against the round{at}, on linear (left) and logarithmic (right) axes. {}. {band}.",
             over(n_trials)
         );
-        let [linear, loglog] = plot_curves::charts(run, point);
+        let drawn = plot_curves::charts(run, point);
+        caption += guide_caption(&drawn);
+        let [linear, loglog] = drawn;
         let charts = vec![(format!("curves-p{i:03}-linear.svg"), linear), (format!("curves-p{i:03}-loglog.svg"), loglog)];
         figures.push(Planned { group: Group::Curves, charts, caption });
     }
     figures
+}
+
+fn guide_caption(charts: &[Chart]) -> &'static str {
+    if charts.iter().any(|chart| chart.series.iter().any(|series| series.guide)) { guide::CAPTION } else { "" }
 }
 
 fn over(n_trials: u32) -> String {

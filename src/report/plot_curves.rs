@@ -4,6 +4,7 @@ use super::axis::Axis;
 use super::canvas::{Chart, Series};
 use super::collect::Run;
 use super::compare::SweepPoint;
+use super::guide;
 use super::text::number;
 
 /// At most this many sweep points are drawn.
@@ -20,20 +21,27 @@ pub(super) fn charts(run: &Run, point: &SweepPoint) -> [Chart; 2] {
             let policy_idx = policies.iter().position(|policy| *policy == cell.info.policy).unwrap_or(0);
             let known = cell.curve.rounds.iter().zip(&cell.curve.moments).filter_map(|(round, m)| m.map(|m| (round, m)));
             let (points, intervals) = known.map(|(round, m)| ((f64::from(*round), m.mean), m.low().zip(m.high()))).unzip();
-            Series { name: cell.info.policy.clone(), colour: policy_idx, dash: policy_idx, points, intervals, bars: false }
+            let name = cell.info.policy.clone();
+            Series { name, colour: policy_idx, dash: policy_idx, points, intervals, ..Series::default() }
         })
         .collect();
+    let guide = guide::shared(point.cells.iter().map(|&cell_idx| &run.cells[cell_idx]));
+    let ends = series.iter().filter_map(|series| series.points.last().copied());
+    let lowest = ends.filter(|(_, mean)| 0.0 < *mean).min_by(|left, right| left.1.total_cmp(&right.1));
+    let rounds: Vec<f64> = series.first().map_or(Vec::new(), |series| series.points.iter().map(|point| point.0).collect());
     [false, true].map(|logarithmic| {
         let xs = series.iter().flat_map(|series| series.points.iter().map(|point| point.0));
         let means = series.iter().flat_map(|series| series.points.iter().map(|point| point.1));
         // A band that reaches down to zero must not stretch a logarithmic axis without end: means alone set its floor.
         let ends = series.iter().flat_map(|series| series.intervals.iter().flatten());
         let ends = ends.flat_map(|(low, high)| [if logarithmic { *high } else { *low }, *high]);
+        let y = Axis::holding("cumulative regret", logarithmic, means.chain(ends)).with_air(0.03);
+        let line = guide.zip(lowest).map(|(guide, lowest)| guide.over_rounds(&rounds, lowest, y.low));
         Chart {
             title: format!("Cumulative regret against the round {}", at(point)),
             x: Axis::holding("round", logarithmic, xs),
-            y: Axis::holding("cumulative regret", logarithmic, means.chain(ends)).with_air(0.03),
-            series: series.clone(),
+            y,
+            series: series.iter().cloned().chain(line).collect(),
         }
     })
 }

@@ -3,6 +3,7 @@
 use super::axis::Axis;
 use super::canvas::{Chart, Series};
 use super::collect::{CellData, Run};
+use super::guide;
 use super::stats::Moments;
 use super::text::short_key;
 
@@ -62,10 +63,19 @@ fn plot(run: &Run, key: &str) -> Option<FinalPlot> {
 
     let ys = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
     let ends = series.iter().flat_map(|line| line.intervals.iter().flatten().flat_map(|(low, high)| [*low, *high]));
+    let y = Axis::holding("final cumulative regret", false, ys.chain(ends)).with_air(0.03);
+    if key == "privacy.epsilon" && 0.0 < low {
+        let mut budgets = values.clone();
+        budgets.sort_by(f64::total_cmp);
+        budgets.dedup();
+        let starts = series.iter().filter_map(|line| line.points.first().copied()).filter(|point| point.0 == budgets[0]);
+        let lowest = starts.min_by(|left, right| left.1.total_cmp(&right.1));
+        series.extend(guide::shared(run.cells.iter()).zip(lowest).map(|(guide, lowest)| guide.over_budgets(&budgets, lowest)));
+    }
     let chart = Chart {
         title: format!("Final cumulative regret against {key}"),
         x: Axis::marking(key, logarithmic, &values).with_air(0.03),
-        y: Axis::holding("final cumulative regret", false, ys.chain(ends)).with_air(0.03),
+        y,
         series,
     };
     Some(FinalPlot { key: key.to_owned(), chart, n_left_out })

@@ -74,7 +74,7 @@ impl Formulas {
 /// What policies over Nystrom features read besides.
 #[derive(Debug, Clone, Default)]
 pub struct Nystrom {
-    /// Fixed dictionary.
+    /// Fixed dictionary; drawn every round where empty.
     pub dictionary: Vec<f64>,
     /// approx_eps.
     pub accuracy: f64,
@@ -100,7 +100,7 @@ impl Constants {
             laplace_scale: laplace.then_some(self.laplace_scale),
             clipped_bound: bounded.then_some(self.bound + self.noise_bound),
         };
-        Setting { facts, released }
+        Setting { facts, released, train: None }
     }
 
     /// The registered policy over these points.
@@ -127,9 +127,11 @@ impl Constants {
             _ => {}
         }
         if ["ata-gp-ucb", "moma-gp-ucb"].contains(&name) {
-            let points = nystrom.dictionary.iter().map(|&point| Node::bare(Value::Float(point))).collect();
-            let resample = vec![("kind", Value::Text("fixed".to_owned())), ("points", Value::Array(points))];
-            keys.push(("resample", Value::Table(table(resample))));
+            if !nystrom.dictionary.is_empty() {
+                let points = nystrom.dictionary.iter().map(|&point| Node::bare(Value::Float(point))).collect();
+                let resample = vec![("kind", Value::Text("fixed".to_owned())), ("points", Value::Array(points))];
+                keys.push(("resample", Value::Table(table(resample))));
+            }
             keys.push(("accuracy", Value::Float(nystrom.accuracy)));
         }
         if let Some(users) = nystrom.users {
@@ -190,6 +192,20 @@ pub fn mechanism(
     let facts = RewardFacts { bound, noise_bound: Some(noise_bound), range: None, noise_variance: None, rounds: 1 };
     let request = Request { mechanism: name.to_owned(), reading, epsilon, delta: None, clip: None, facts };
     (entry.build)(&request).map_err(|refusal| refusal.to_string())
+}
+
+/// The truncation levels of a policy that keeps rewards sorted by `|reward| / level`, from its saved state.
+pub fn levels(policy: &dyn Policy) -> Vec<f64> {
+    let state = policy.save();
+    let blocks = state["rewards"].as_array().into_iter().flatten().flat_map(|list| list.as_array().into_iter().flatten());
+    let of = |block: &serde_json::Value, key: &str| -> Vec<f64> {
+        block[key].as_array().into_iter().flatten().filter_map(serde_json::Value::as_f64).collect()
+    };
+    blocks
+        .flat_map(|block| {
+            of(block, "rewards").into_iter().zip(of(block, "keys")).map(|(reward, key)| reward.abs() / key).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// The sum of the rewards that a policy has admitted at a point, from its saved state.

@@ -1,18 +1,21 @@
-//! Calibrations and widths. Of these the Gaussian budget, the Laplace scale, and the widths and levels of IGP-UCB and
-//! TGP-UCB are computed so far.
+//! Calibrations and widths: the Gaussian budget, the Laplace scale, the widths and levels of all policies, `q` and `k`. The
+//! constants v, c and K stand behind them and are not shown.
 
-use super::bandit::{Constants, Formulas, Nystrom, admitted, mechanism, no_luck, released, said};
+use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, no_luck, released, said};
 use super::outcome::Outcome;
 use super::read::{field, number, optional_number};
 use privateer::gp::Points;
 use privateer::gp::kernel::linear::Linear;
-use privateer::policy::{Policy, Proposal};
+use privateer::gp::kernel::{Lengthscales, squared_exponential::SquaredExponential};
+use privateer::policy::{Policy, PolicyMaker, Proposal};
 use privateer::privacy::{Delta, Epsilon, Reading, gdp_mu};
 use serde_json::Value;
 use std::sync::Arc;
 
 const NOT_YET_JDP: [&str; 5] = ["zcdp_rho", "sigma", "spectrum_proof_m36_zeta0.1", "local", "local_replacement"];
-const NOT_YET_ZHOU_TAN: [&str; 8] = ["v", "c", "K", "q", "k", "ata_b", "ata_beta", "moma_beta"];
+const NOT_YET_ZHOU_TAN: [&str; 3] = ["v", "c", "K"];
+/// Numbers of features behind the entries of `ata_beta` and `moma_beta`; those of `ata_b` are all but the first.
+const FEATURES: [usize; 4] = [0, 1, 10, 40];
 /// Rounds and gains behind the entries of `igp`.
 const IGP: [(u64, f64); 2] = [(1, 0.0), (10, 3.0)];
 /// Rounds behind the entries of `tgp_b`.
@@ -40,6 +43,11 @@ pub fn check(file: &Value) -> Outcome {
     outcome.compare("zhou_tan tgp_b", each(tgp_levels), &column("zhou_tan", "tgp_b"));
     let widths = rows("zhou_tan").into_iter().flat_map(|row| row["tgp_beta"].as_array().cloned().unwrap_or_default());
     outcome.compare("zhou_tan tgp_beta", each(tgp_widths), &Value::Array(widths.map(|row| row["beta"].clone()).collect()));
+    outcome.compare("zhou_tan ata_b", each(|row| sketched(row, Sketch::Levels)), &column("zhou_tan", "ata_b"));
+    outcome.compare("zhou_tan ata_beta", each(|row| sketched(row, Sketch::Widths)), &column("zhou_tan", "ata_beta"));
+    outcome.compare("zhou_tan moma_beta", each(|row| sketched(row, Sketch::MedianWidths)), &column("zhou_tan", "moma_beta"));
+    outcome.compare("zhou_tan q", each(|row| inclusion(row).map(|q| vec![q])), &column("zhou_tan", "q"));
+    outcome.compare("zhou_tan k", each(|row| users(row).map(|k| vec![k])), &column("zhou_tan", "k"));
     outcome.note_parts("zhou_tan", &file["zhou_tan"][0], &NOT_YET_ZHOU_TAN);
     outcome.note_rest(file, &["jdp", "zhou_tan"]);
     outcome
@@ -127,4 +135,98 @@ fn level(row: &Value, round: u64) -> Result<f64, String> {
         }
     }
     Ok(low)
+}
+
+/// Which numbers of a policy over a dictionary.
+#[derive(Clone, Copy, PartialEq)]
+enum Sketch {
+    Levels,
+    Widths,
+    MedianWidths,
+}
+
+/// The registered policy over points too far apart to tell of each other.
+fn apart(row: &Value, formulas: Formulas, nystrom: &Nystrom, variance: f64) -> Result<Box<dyn PolicyMaker>, String> {
+    let kernel = SquaredExponential::new(Lengthscales::Isotropic(0.01), variance);
+    let points = Points::new(1, (0..50).map(f64::from).collect());
+    constants(row)?.maker(formulas, Arc::new(kernel), points, nystrom)
+}
+
+fn sketches(row: &Value, medians: bool) -> Result<Formulas, String> {
+    Ok(match (optional_number(row, "eps")?.is_some(), medians) {
+        (true, false) => Formulas::AtaLocalDp,
+        (false, false) => Formulas::AtaHeavyTails,
+        (true, true) => Formulas::MomaLocalDp,
+        (false, true) => Formulas::MomaHeavyTails,
+    })
+}
+
+/// Widths after one update with dictionaries of some sizes (before it for no features), or the update's level.
+fn sketched(row: &Value, which: Sketch) -> Result<Vec<f64>, String> {
+    let formulas = sketches(row, which == Sketch::MedianWidths)?;
+    let setting = constants(row)?.setting(formulas);
+    let wanted = FEATURES.iter().copied().skip(usize::from(which == Sketch::Levels));
+    wanted
+        .map(|m| {
+            let users = (which == Sketch::MedianWidths).then_some(3);
+            let dictionary = (0..m.max(1)).map(|point| point as f64).collect();
+            let nystrom = Nystrom { dictionary, accuracy: number(row, "approx_eps")?, users };
+            let mut policy = apart(row, formulas, &nystrom, 1.0)?.make(&setting).map_err(said)?;
+            for _ in 0..if m == 0 { 0 } else { users.unwrap_or(1) } {
+                policy.propose(&mut no_luck());
+                policy.update(0, &released(1.5)?);
+            }
+            match (which, policy.propose(&mut no_luck())) {
+                (Sketch::Levels, _) => levels(policy.as_ref()).pop().ok_or_else(|| "no level".to_owned()),
+                (_, Proposal::Score { width }) => Ok(width),
+                (_, Proposal::Play(_)) => Err(format!("{m} features: not scored")),
+            }
+        })
+        .collect()
+}
+
+/// How many users an epoch has where no `k` is stated: rounds until it is over.
+fn users(row: &Value) -> Result<f64, String> {
+    let formulas = sketches(row, true)?;
+    let nystrom = Nystrom { dictionary: vec![0.0], accuracy: number(row, "approx_eps")?, users: None };
+    let mut policy = apart(row, formulas, &nystrom, 1.0)?.make(&constants(row)?.setting(formulas)).map_err(said)?;
+    for round in 1..=constants(row)?.rounds {
+        policy.propose(&mut no_luck());
+        policy.update(0, &released(1.5)?);
+        if policy.save()["epochs"]["rewards"].as_array().is_some_and(Vec::is_empty) {
+            return Ok(round as f64);
+        }
+    }
+    Err("the first epoch has no end".to_owned())
+}
+
+/// The inclusion of a play in units of its spread²: the largest uniform number that still draws a new point of small
+/// variance, over that variance.
+fn inclusion(row: &Value) -> Result<f64, String> {
+    let (formulas, variance) = (sketches(row, false)?, 1e-4);
+    let nystrom = Nystrom { dictionary: Vec::new(), accuracy: number(row, "approx_eps")?, users: None };
+    let (maker, setting) = (apart(row, formulas, &nystrom, variance)?, constants(row)?.setting(formulas));
+    let mut policy = maker.make(&setting).map_err(said)?;
+    policy.propose(&mut no_luck());
+    policy.update(0, &released(1.5)?);
+    policy.propose(&mut no_luck());
+    let state = policy.save();
+    let draws = |u: f64| -> Result<bool, String> {
+        let mut state = state.clone();
+        // The first point is drawn for certain, the new one by `u`.
+        *state.pointer_mut("/sketch/luck").ok_or("a saved state has no luck")? = serde_json::json!([0.0, u]);
+        let mut policy = maker.restore(&setting, state).map_err(said)?;
+        policy.update(1, &released(1.5)?);
+        Ok(policy.save()["posterior"]["dictionary"].as_array().is_some_and(|points| points.contains(&Value::from(1))))
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if draws(middle)? {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low / variance)
 }

@@ -1,13 +1,18 @@
 //! Whole runs of registered policies through the CPU backend, on stored rewards.
 
-use super::bandit::{Constants, Formulas, Nystrom, admitted, no_luck, released, said};
+use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, no_luck, released, said};
 use super::outcome::Outcome;
 use super::read::{kernel, line, number, numbers, optional_number};
 use privateer::backend::{Backend, Cpu};
 use privateer::engine::decide;
+use privateer::gp::nystrom::Embedding;
+use privateer::gp::posterior::{ExactPosterior, SketchedPosterior};
+use privateer::gp::{KernelGram, tabulated};
 use privateer::policy::Proposal;
-use privateer::score::{Candidates, TrialScore};
+use privateer::policy::moma_gp_ucb::median_distances;
+use privateer::score::{Candidates, GramSource, TrialScore};
 use serde_json::Value;
+use std::sync::Arc;
 
 const RUNS: [(&str, Formulas); 7] = [
     ("igp_ucb", Formulas::Improved),
@@ -18,8 +23,8 @@ const RUNS: [(&str, Formulas); 7] = [
     ("moma_ldp", Formulas::MomaLocalDp),
     ("moma_heavy", Formulas::MomaHeavyTails),
 ];
-/// Parts of a run that no interface shows; truncation and medians have a file of their own.
-const INSIDE: [&str; 4] = ["theta_final", "b_tau", "mean_after_round", "r"];
+/// Parts of a run that no interface shows.
+const INSIDE: [&str; 1] = ["mean_after_round"];
 const INPUTS: [&str; 12] = ["X", "kernel", "f", "B", "R", "dictionary", "T", "delta", "approx_eps", "noise", "runs", "notes"];
 
 pub fn recognise(file: &Value) -> bool {
@@ -52,6 +57,17 @@ pub fn check(file: &Value) -> Outcome {
                 outcome.compare(&format!("{name} {key}"), of(read), &run[key]);
             }
         }
+        if run.get("r").is_some() {
+            outcome.compare(&format!("{name} r"), of(|found| &found.distances), &run["r"]);
+        }
+        if run.get("theta_final").is_some() {
+            outcome.compare(&format!("{name} theta_final"), of(|found| &found.theta), &run["theta_final"]);
+        }
+        // One level for all rounds: the dictionary is fixed.
+        if matches!(formulas, Formulas::AtaLocalDp | Formulas::AtaHeavyTails) {
+            let expected = vec![run["b_tau"].clone(); found.as_ref().map_or(1, |found| found.points.len())];
+            outcome.compare(&format!("{name} b_tau"), of(|found| &found.levels), &Value::Array(expected));
+        }
         outcome.note_parts(&format!("runs {name}"), run, &INSIDE);
         outcome.compare(&format!("{name} mean_final"), of(|found| &found.means), &run["mean_final"]);
         outcome.compare(&format!("{name} var_final"), of(|found| &found.variances), &run["var_final"]);
@@ -80,6 +96,12 @@ struct Found {
     variances: Vec<f64>,
     epoch_points: Vec<f64>,
     chosen: Vec<f64>,
+    /// Median distances of the estimates of each epoch.
+    distances: Vec<f64>,
+    /// Truncation levels of all rounds, in no order.
+    levels: Vec<f64>,
+    /// Weights of the features of the symmetric root.
+    theta: Vec<f64>,
 }
 
 fn play(file: &Value, run: &Value, formulas: Formulas) -> Result<Found, String> {
@@ -107,6 +129,7 @@ fn play(file: &Value, run: &Value, formulas: Formulas) -> Result<Found, String> 
     if points.n_points() != values.len() || noise.len() as u64 != constants.rounds {
         return Err("`X` and `f`, or `noise` and `T`, do not fit".to_owned());
     }
+    let gram = tabulated(KernelGram::new(kernel(file)?, points.clone()));
     let maker = constants.maker(formulas, kernel(file)?, points, &nystrom)?;
     let basis = maker.basis().ok_or("the policy has no basis")?;
     let mut screen = Cpu::default().prepare(&basis).map_err(said)?.open(1);
@@ -134,11 +157,45 @@ fn play(file: &Value, run: &Value, formulas: Formulas) -> Result<Found, String> 
         }
         found.points.push(point as f64);
         if u64::from(round) % epoch == 0 {
-            found.chosen.extend(policy.save()["epochs"]["chosen"].as_f64());
+            let state = policy.save();
+            found.chosen.extend(state["epochs"]["chosen"].as_f64());
+            if let Some(k) = nystrom.users {
+                found.distances.extend(distances(&gram, constants.ridge, &state, k as usize)?);
+            }
         }
     }
     let model = policy.model().ok_or("the policy has no model")?;
+    found.levels = levels(policy.as_ref());
+    if let Some(factor) = model.factor() {
+        found.theta = theta(&gram, model.basis_points(), &factor.weights)?;
+    }
     let moments = (0..values.len()).map(|point| model.exact(point));
     (found.means, found.variances) = moments.map(|m| (m.mean, m.variance)).unzip();
     Ok(found)
+}
+
+/// Median distances of the k estimates, from a saved state.
+fn distances(gram: &Arc<dyn GramSource>, ridge: f64, state: &Value, k: usize) -> Result<Vec<f64>, String> {
+    let bound = ExactPosterior::prior_bound(gram.as_ref());
+    let posterior = SketchedPosterior::restore(Arc::clone(gram), bound, ridge, state["posterior"].clone());
+    let posterior = posterior.map_err(|error| error.to_string())?;
+    let sums = numbers(&state["epochs"], "sums")?;
+    let whitened = |user: usize| {
+        let mut moment = posterior.moment(&sums.iter().skip(user).step_by(k).copied().collect::<Vec<f64>>());
+        posterior.whiten(&mut moment);
+        moment
+    };
+    Ok(median_distances(&(0..k).map(whitened).collect::<Vec<_>>()))
+}
+
+/// `K_D^{1/2} w` from the weights w of the dictionary's Gram columns: `O L^T w`.
+fn theta(gram: &Arc<dyn GramSource>, dictionary: &[u32], weights: &[f64]) -> Result<Vec<f64>, String> {
+    let embedding = Embedding::of(dictionary, |a, b| gram.entry(a as usize, b as usize));
+    let m = embedding.m();
+    if m != weights.len() {
+        return Err("weights and dictionary are not equally many".to_owned());
+    }
+    let coordinates: Vec<f64> = (0..m).map(|i| (i..m).map(|r| embedding.factor()[r * m + i] * weights[r]).sum()).collect();
+    let rotation = embedding.rotation().ok_or("no eigenvalues")?;
+    Ok(rotation.chunks_exact(m).map(|row| row.iter().zip(&coordinates).map(|(a, b)| a * b).sum()).collect())
 }

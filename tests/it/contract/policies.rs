@@ -51,6 +51,13 @@ pub fn settings() -> Vec<(&'static str, String)> {
                 all.push((policy, format!("kind = \"{policy}\"\nresample = {resample}\n{SKETCHED}")));
             }
         }
+        if documentation("policy")
+            .iter()
+            .any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "moment_order"))
+        {
+            let scored = if sketched(policy) { SKETCHED } else { "width = { kind = \"order\", factor = 0.1 }\nridge = 0.5\n" };
+            all.push((policy, format!("kind = \"{policy}\"\nmoment = 4.0\nmoment_order = 1.4\n{scored}")));
+        }
         if policy != "uniform" {
             all.push((policy, format!("kind = \"{policy}\"\ninitial = {{ kind = \"random\", points = 7 }}\n")));
             all.push((
@@ -132,7 +139,7 @@ fn choices_widths_and_states() {
                 let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
                 let trial = cell.trial(0).expect("a trial");
                 let released = privateer::policy::ReleasedFacts::of(trial.mechanism.as_ref(), trial.instance.facts());
-                let facts = privateer::policy::Setting { facts: trial.instance.facts().clone(), released };
+                let facts = privateer::policy::Setting { facts: trial.instance.facts().clone(), released, train: None };
                 let open = || cell.domain.as_ref().map(|domain| domain.open(1));
                 let n = cell.environment.gram().n_points();
                 let mut ways = vec![Way::new(trial.policy, luck(&cell.streams), open())];

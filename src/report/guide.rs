@@ -1,0 +1,126 @@
+//! The lower bound of [Zhou2021, Theorem 1] as a guide line: its slope, drawn through the least regret in view, because no
+//! constant of it is known.
+//!
+//! For rewards with a second moment v, no epsilon-local DP learner does better on the worst function of the kernel's space than
+//! `sqrt(v T) / zeta`, times a logarithm, for squared exponential kernels, and `T^((nu+d)/(2nu+d)) (sqrt(v) / zeta)^(2nu/(2nu+d))
+//! B^(d/(2nu+d))` for Matern's, `zeta = e^epsilon - 1`. It binds runs of local privacy on functions of such a space alone.
+
+use super::canvas::Series;
+use super::collect::CellData;
+
+/// Slopes of the bound's logarithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Guide {
+    /// In `ln T`.
+    pub(super) rounds: f64,
+    /// In `ln (e^epsilon - 1)`, negative.
+    pub(super) zeta: f64,
+}
+
+impl Guide {
+    /// The guide of a cell; `None` where the theorem says nothing.
+    pub(super) fn of(cell: &CellData) -> Option<Self> {
+        let local = cell.ledger_text("neighbours").contains("local") && cell.info.ledger["epsilon"].as_f64().is_some();
+        let environment = &cell.info.resolved["environment"];
+        if !local || environment["kind"].as_str() != Some("rkhs") {
+            return None;
+        }
+        let kernel = &environment["kernel"];
+        match kernel.as_str().or(kernel["kind"].as_str())? {
+            "squared-exponential" => Some(Self { rounds: 0.5, zeta: -1.0 }),
+            "matern" => {
+                let nu = kernel["nu"].as_f64()?;
+                let d = cell.info.facts["dimension"].as_f64()?;
+                Some(Self { rounds: (nu + d) / (2.0 * nu + d), zeta: -2.0 * nu / (2.0 * nu + d) })
+            }
+            _ => None,
+        }
+    }
+
+    /// The line over rounds, through `(last, mean)`, down to `floor`.
+    pub(super) fn over_rounds(self, rounds: &[f64], (last, mean): (f64, f64), floor: f64) -> Series {
+        let at = |&round: &f64| (round, mean * (round / last).powf(self.rounds));
+        let points = rounds.iter().map(at).filter(|(_, y)| floor <= *y).collect();
+        Self::line(format!("slope of a lower bound: T^{:.2}", self.rounds), points)
+    }
+
+    /// The line over budgets, through the first of them, `(epsilon, mean)`.
+    pub(super) fn over_budgets(self, budgets: &[f64], (epsilon, mean): (f64, f64)) -> Series {
+        let at = |&budget: &f64| (budget, mean * (budget.exp_m1() / epsilon.exp_m1()).powf(self.zeta));
+        let points = budgets.iter().map(at).filter(|(_, y)| y.is_finite()).collect();
+        Self::line(format!("slope of a lower bound: (e^ε − 1)^−{:.2}", -self.zeta), points)
+    }
+
+    fn line(name: String, points: Vec<(f64, f64)>) -> Series {
+        Series { name, intervals: vec![None; points.len()], points, guide: true, ..Series::default() }
+    }
+}
+
+/// The guide that all of these cells share.
+pub(super) fn shared<'c>(mut cells: impl Iterator<Item = &'c CellData>) -> Option<Guide> {
+    let first = Guide::of(cells.next()?)?;
+    cells.all(|cell| Guide::of(cell) == Some(first)).then_some(first)
+}
+
+/// What a caption says of the line.
+pub(super) const CAPTION: &str = " The thin grey line has the slope of the lower bound of Theorem 1 in Zhou & Tan (2021), logarithms left out; no \
+                                  constant of it is known, so that only its slope says something.";
+
+#[cfg(test)]
+mod tests {
+    use super::super::collect::Run;
+    use super::super::collect::tests::{OPEN, PRIVATE, plant};
+    use super::super::compare::sweep_points;
+    use super::super::{page_figures, plot_final};
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// Two planted policies at three budgets on functions of this kernel's space, both private.
+    fn run(kernel: Value, neighbours: &str) -> Run {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
+        let mut run = Run::read(folder.path()).expect("read");
+        for (i, cell) in run.cells.iter_mut().enumerate() {
+            cell.info.resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}});
+            cell.info.facts = json!({"dimension": 2});
+            let epsilon = [0.5, 1.0, 2.0][i / 2];
+            cell.info.ledger = json!({"epsilon": epsilon, "neighbours": neighbours});
+        }
+        run
+    }
+
+    const LOCAL: &str = "any two rewards of one user (local model)";
+
+    #[test]
+    fn slopes_are_those_of_the_theorem() {
+        let of = |kernel: Value, neighbours| Guide::of(&run(kernel, neighbours).cells[0]);
+        assert_eq!(of(json!({"kind": "squared-exponential"}), LOCAL), Some(Guide { rounds: 0.5, zeta: -1.0 }));
+        let matern = of(json!({"kind": "matern", "nu": 2.5}), LOCAL).expect("d = 2");
+        assert!((matern.rounds - 4.5 / 7.0).abs() < 1e-15 && (matern.zeta + 5.0 / 7.0).abs() < 1e-15);
+        assert_eq!(of(json!({"kind": "linear"}), LOCAL), None);
+        assert_eq!(of(json!({"kind": "squared-exponential"}), "one row of the data set"), None);
+    }
+
+    #[test]
+    fn lines_pass_through_the_least_regret_and_stay_on_the_paper() {
+        let run = run(json!({"kind": "squared-exponential"}), LOCAL);
+        let points = sweep_points(&run);
+        for chart in super::super::plot_curves::charts(&run, &points[0]) {
+            let [.., least, line] = &chart.series[..] else { panic!("a line") };
+            assert!(line.guide && !least.guide);
+            // The planted policy with the least regret, 40, grows like the root as well.
+            assert_eq!(line.points.last(), Some(&(400.0, 40.0)));
+            assert!(line.points.iter().all(|&(round, y)| (y - 2.0 * round.sqrt()).abs() < 1e-9 && chart.y.low <= y));
+        }
+        let line = plot_final::plots(&run)[0].chart.series.last().expect("a line").clone();
+        assert!(line.guide);
+        assert_eq!(line.points[0], (0.5, 40.0));
+        assert!((line.points[2].1 - 40.0 * 0.5_f64.exp_m1() / 2.0_f64.exp_m1()).abs() < 1e-12);
+        let captions =
+            |run: &Run| page_figures::figures(run, &points).into_iter().all(|figure| figure.caption.contains("Theorem 1"));
+        assert!(captions(&run));
+        let mut open = run;
+        open.cells.iter_mut().for_each(|cell| cell.info.ledger = json!({"epsilon": null}));
+        assert!(!captions(&open));
+    }
+}
