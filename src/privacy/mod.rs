@@ -8,12 +8,14 @@
 //! simulation over reproducible streams: nothing it releases is a private release of real data.
 
 mod accountant;
+pub mod accounting;
 mod budget;
 mod calibration;
 mod event;
 mod guarantee;
 mod ledger;
 pub mod mechanism;
+pub mod printed;
 mod reading;
 mod request;
 mod seal;
