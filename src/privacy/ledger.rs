@@ -126,7 +126,7 @@ fn worded(epsilon: f64, delta: Option<Delta>) -> String {
 }
 
 /// Six significant digits, plain where that is readable.
-fn short(x: f64) -> String {
+pub(super) fn short(x: f64) -> String {
     let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
     if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }
 }

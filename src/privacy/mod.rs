@@ -16,9 +16,11 @@ mod guarantee;
 mod ledger;
 pub mod mechanism;
 pub mod printed;
+pub mod quote;
 mod reading;
 mod request;
 mod seal;
+pub mod streams;
 
 pub use accountant::{Delivered, price};
 pub use budget::{BadDelta, BadEpsilon, Delta, Epsilon};
