@@ -2,6 +2,7 @@
 //!
 //! Data goes to stdout, everything else to stderr.
 
+mod account;
 mod backends;
 mod bench;
 mod check;

@@ -4,6 +4,17 @@
 use super::{Delta, Epsilon, Event, Guarantee, Reading, price};
 use serde::{Deserialize, Serialize};
 
+/// On which path a value was released.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Provenance {
+    /// Noise on doubles from a reproducible stream.
+    #[serde(rename = "simulated: not a private release")]
+    Simulated,
+    /// Exact noise from the operating system's entropy.
+    #[serde(rename = "released")]
+    Released,
+}
+
 /// The privacy statement that every result carries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
@@ -32,7 +43,7 @@ pub struct Ledger {
     /// Range to which rewards were clipped; `None` if they were not.
     pub clip: Option<[f64; 2]>,
     /// On which path the values were released.
-    pub provenance: String,
+    pub provenance: Provenance,
     /// The formula that set the noise.
     pub calibration: String,
     /// What else a reader must know.
@@ -111,7 +122,7 @@ impl Ledger {
             delivered_epsilon,
             guarantee,
             clip: clip.map(|(lo, hi)| [lo, hi]),
-            provenance: "simulated: not a private release".to_owned(),
+            provenance: Provenance::Simulated,
             calibration,
             notes,
         }
@@ -126,7 +137,7 @@ fn worded(epsilon: f64, delta: Option<Delta>) -> String {
 }
 
 /// Six significant digits, plain where that is readable.
-fn short(x: f64) -> String {
+pub(super) fn short(x: f64) -> String {
     let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
     if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }
 }

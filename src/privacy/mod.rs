@@ -8,22 +8,27 @@
 //! simulation over reproducible streams: nothing it releases is a private release of real data.
 
 mod accountant;
+pub mod accounting;
 mod budget;
 mod calibration;
 mod event;
 mod guarantee;
 mod ledger;
 pub mod mechanism;
+pub mod printed;
+pub mod quote;
 mod reading;
+pub mod release;
 mod request;
 mod seal;
+pub mod streams;
 
 pub use accountant::{Delivered, price};
 pub use budget::{BadDelta, BadEpsilon, Delta, Epsilon};
 pub use calibration::{analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};
 pub use event::Event;
 pub use guarantee::Guarantee;
-pub use ledger::{Ledger, Statement};
+pub use ledger::{Ledger, Provenance, Statement};
 pub use mechanism::{MechanismEntry, Privatizer, RewardMechanism, resolve_auto};
 pub use reading::{Reading, UnknownReading};
 pub use request::{Refusal, Request, RewardFacts};

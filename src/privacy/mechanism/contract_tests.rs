@@ -37,7 +37,7 @@ fn what_is_claimed_is_delivered() {
                 assert!((delivered - epsilon).abs() <= 1e-6 * epsilon, "{} {epsilon}: {delivered}", entry.name);
                 assert_eq!(ledger.epsilon, Some(epsilon));
                 assert_eq!((ledger.mechanism.as_str(), ledger.reading, ledger.clip), (entry.name, reading, Some([-2.0, 2.0])));
-                assert_eq!(ledger.provenance, "simulated: not a private release");
+                assert_eq!(ledger.provenance, crate::privacy::Provenance::Simulated);
                 let text = serde_json::to_string(&ledger).expect("json");
                 assert_eq!(serde_json::from_str::<Ledger>(&text).expect("a ledger"), ledger);
             }

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// Pinned file under `src/privacy`, its text, the proof under `docs/proofs`, its text.
-const PAIRS: [(&str, &str, &str, &str); 8] = [
+const PAIRS: [(&str, &str, &str, &str); 29] = [
     ("mechanism/laplace.rs", include_str!("laplace.rs"), "laplace", LAPLACE),
     ("mechanism/window.rs", include_str!("window.rs"), "laplace", LAPLACE),
     ("mechanism/duchi.rs", include_str!("duchi.rs"), "duchi", include_str!("../../../docs/proofs/duchi.md")),
@@ -12,8 +12,32 @@ const PAIRS: [(&str, &str, &str, &str); 8] = [
     ("mechanism/hybrid.rs", include_str!("hybrid.rs"), "hybrid", include_str!("../../../docs/proofs/hybrid.md")),
     ("mechanism/gaussian.rs", include_str!("gaussian.rs"), "gaussian", GAUSSIAN),
     ("calibration.rs", include_str!("../calibration.rs"), "gaussian", GAUSSIAN),
+    ("release/entropy.rs", include_str!("../release/entropy.rs"), "discrete", DISCRETE),
+    ("release/bernoulli.rs", include_str!("../release/bernoulli.rs"), "discrete", DISCRETE),
+    ("release/discrete.rs", include_str!("../release/discrete.rs"), "discrete", DISCRETE),
+    ("release/grid.rs", include_str!("../release/grid.rs"), "discrete", DISCRETE),
+    ("release/vector.rs", include_str!("../release/vector.rs"), "discrete", DISCRETE),
+    ("release/laplace.rs", include_str!("../release/laplace.rs"), "discrete", DISCRETE),
+    ("release/tree.rs", include_str!("../release/tree.rs"), "discrete", DISCRETE),
+    ("release/choice.rs", include_str!("../release/choice.rs"), "discrete", DISCRETE),
+    ("release/density.rs", include_str!("../release/density.rs"), "discrete", DISCRETE),
+    ("streams/contract.rs", include_str!("../streams/contract.rs"), "streams", STREAMS),
+    ("streams/tree.rs", include_str!("../streams/tree.rs"), "streams", STREAMS),
+    ("streams/honaker.rs", include_str!("../streams/honaker.rs"), "streams", STREAMS),
+    ("streams/toeplitz.rs", include_str!("../streams/toeplitz.rs"), "streams", STREAMS),
+    ("streams/blt.rs", include_str!("../streams/blt.rs"), "streams", STREAMS),
+    ("streams/prefix.rs", include_str!("../streams/prefix.rs"), "streams", STREAMS),
+    ("accounting/pld.rs", include_str!("../accounting/pld.rs"), "accounting", ACCOUNTING),
+    ("accounting/loss.rs", include_str!("../accounting/loss.rs"), "accounting", ACCOUNTING),
+    ("accounting/zcdp.rs", include_str!("../accounting/zcdp.rs"), "accounting", ACCOUNTING),
+    ("accounting/renyi.rs", include_str!("../accounting/renyi.rs"), "accounting", ACCOUNTING),
+    ("accounting/composition.rs", include_str!("../accounting/composition.rs"), "accounting", ACCOUNTING),
+    ("accounting/sensitivity.rs", include_str!("../accounting/sensitivity.rs"), "accounting", ACCOUNTING),
 ];
 const LAPLACE: &str = include_str!("../../../docs/proofs/laplace.md");
+const DISCRETE: &str = include_str!("../../../docs/proofs/discrete.md");
+const STREAMS: &str = include_str!("../../../docs/proofs/streams.md");
+const ACCOUNTING: &str = include_str!("../../../docs/proofs/accounting.md");
 const GAUSSIAN: &str = include_str!("../../../docs/proofs/gaussian.md");
 
 fn pin(source: &str) -> String {

@@ -49,7 +49,7 @@ fn the_ledger_prices_what_is_done() {
                     let ledger = built.ledger();
                     let said = format!("{} {reading} {epsilon} {noise_bound:?}: {ledger:?}", entry.name);
                     assert_eq!((ledger.mechanism.as_str(), ledger.reading), (entry.name, reading), "{said}");
-                    assert!(ledger.provenance.contains("not a private release"), "{said}");
+                    assert_eq!(ledger.provenance, privateer::privacy::Provenance::Simulated, "{said}");
                     let delta = (0.0 < ledger.delta).then(|| ledger.delta.try_into().expect("a probability"));
                     assert_eq!(ledger.delivered_epsilon, price(&ledger.event).epsilon(delta), "{said}");
                     match &ledger.guarantee {

@@ -1,0 +1,265 @@
+//! `privateer account`: what a mechanism or a spec costs, without running anything; or the least noise for a budget.
+
+use super::commands::say;
+use super::source::SpecArgs;
+use crate::backend::Cpu;
+use crate::engine::Preparation;
+use crate::error::{Diagnostic, Error, closest};
+use crate::privacy::accounting::sensitivity::{Participation, Relation};
+use crate::privacy::quote::{self, Quote, StreamKind, StreamTerms, short};
+use crate::privacy::{Delta, Epsilon, Guarantee, MechanismEntry, Reading, Refusal, Request, RewardFacts};
+use crate::registry::MECHANISMS;
+use clap::Args;
+use std::path::Path;
+
+/// Arguments of `privateer account`.
+#[derive(Debug, Args)]
+pub struct AccountArgs {
+    /// A spec (a TOML file), a reward mechanism, `vector-prefix` or `gram-prefix`
+    #[arg(value_name = "SPEC|MECHANISM")]
+    what: String,
+    /// Total privacy loss of one person: finds the least noise for it
+    #[arg(long, value_name = "E", conflicts_with_all = ["answer_epsilon", "sigma"])]
+    epsilon: Option<f64>,
+    /// Failure probability of that budget (0 or left out: pure)
+    #[arg(long, value_name = "D")]
+    delta: Option<f64>,
+    /// Privacy loss that a reward mechanism is set to for one answer: prices it
+    #[arg(long, value_name = "E")]
+    answer_epsilon: Option<f64>,
+    /// Standard deviation of a draw of a stream: prices it
+    #[arg(long, value_name = "S")]
+    sigma: Option<f64>,
+    /// Which reading of the paper
+    #[arg(long, value_name = "NAME", default_value = "tight")]
+    reading: String,
+    /// Range to which rewards are clipped
+    #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
+    clip: Option<String>,
+    /// Clip of a stream's items: |y| of `gram-prefix`, the L2 norm of `vector-prefix`
+    #[arg(long, value_name = "Y", default_value_t = 1.0)]
+    radius: f64,
+    /// Rounds of a stream
+    #[arg(long, value_name = "T", default_value_t = 1000)]
+    horizon: u64,
+    /// How a stream's noise is made: blt, tree, honaker, square-root
+    #[arg(long, value_name = "NAME", default_value = "blt")]
+    factorisation: String,
+    /// Neighbouring streams: replace, add-remove
+    #[arg(long, value_name = "NAME", default_value = "replace")]
+    neighbours: String,
+    /// Rounds in which one person takes part
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    participations: u64,
+    /// Least distance in rounds between two of them
+    #[arg(long, value_name = "ROUNDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    separation: u64,
+    /// As JSON, with the composition for another accountant
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    spec: SpecArgs,
+}
+
+/// Prices what is named.
+///
+/// # Errors
+/// An unknown name, a missing or bad number, or whatever a run of the spec would refuse. A claim that does not hold is exit code 1.
+pub fn account(args: &AccountArgs) -> Result<(), Error> {
+    let quotes = if Path::new(&args.what).extension().is_some_and(|ending| ending == "toml") {
+        of_spec(args)?
+    } else if let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == args.what) {
+        vec![(entry.name.to_owned(), of_rewards(args, entry)?)]
+    } else if ["vector-prefix", "gram-prefix"].contains(&args.what.as_str()) {
+        vec![(args.what.clone(), of_stream(args)?)]
+    } else {
+        return Err(unknown(&args.what));
+    };
+    if args.json {
+        let all: Vec<serde_json::Value> =
+            quotes.iter().map(|(label, quote)| serde_json::json!({ "label": label, "quote": quote })).collect();
+        say(&serde_json::json!({ "quotes": all }).to_string());
+    } else {
+        let texts: Vec<String> = quotes.iter().map(|(label, quote)| text(label, quote)).collect();
+        say(&texts.join("\n"));
+    }
+    let broken: Vec<String> = quotes
+        .iter()
+        .filter_map(|(label, quote)| match &quote.guarantee {
+            Some(doubt @ Guarantee::NoGuarantee { .. }) => Some(format!("{label}: {doubt}")),
+            _ => None,
+        })
+        .collect();
+    if broken.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(broken.join("\n"))) }
+}
+
+fn of_spec(args: &AccountArgs) -> Result<Vec<(String, Quote)>, Error> {
+    let sweep = args.spec.read(Path::new(&args.what))?;
+    let (data, backend) = (args.spec.data(), Cpu::default());
+    let preparation = Preparation::new(&sweep, &data, &backend);
+    let mut quotes: Vec<(String, Quote)> = Vec::new();
+    for plan in &sweep.cells {
+        let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
+        let quote = Quote::of_rewards(&facts.ledger, args.participations);
+        // Cells that differ in what costs nothing share a price.
+        match quotes.iter_mut().find(|(_, known)| *known == quote) {
+            Some((label, _)) => label.push_str(&format!("\n{}", plan.label())),
+            None => quotes.push((plan.label(), quote)),
+        }
+    }
+    Ok(quotes)
+}
+
+fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<Quote, Error> {
+    let reading: Reading =
+        args.reading.parse().map_err(|_| refused("--reading", &format!("`{}`", args.reading), &Reading::NAMES.join(", ")))?;
+    let clip = args.clip.as_deref().map(range).transpose()?;
+    let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: args.horizon };
+    let request = |epsilon: Option<f64>| Request {
+        mechanism: entry.name.to_owned(),
+        reading,
+        epsilon,
+        delta: args.delta,
+        clip,
+        facts: facts.clone(),
+    };
+    let build = |epsilon: f64| (entry.build)(&request(Some(epsilon)));
+    let (epsilon, found) = match (args.answer_epsilon, args.epsilon) {
+        (Some(answer), _) => (Some(answer), false),
+        (None, Some(total)) => {
+            let total =
+                Epsilon::try_from(total).map_err(|bad| refused("--epsilon", &bad.0.to_string(), "a finite number > 0"))?;
+            let delta = budget_delta(args)?;
+            let answer = quote::largest_answer(build, args.participations, total, delta).map_err(|refusal| placed(&refusal))?;
+            (Some(answer), true)
+        }
+        (None, None) => (None, false),
+    };
+    let made = (entry.build)(&request(epsilon)).map_err(|refusal| placed(&refusal))?;
+    let mut quote = Quote::of_rewards(&made.ledger(), args.participations);
+    quote.noise_size = epsilon;
+    if let (true, Some(epsilon)) = (found, epsilon) {
+        quote.notes.insert(0, format!("the least noise for the budget: one answer is set to epsilon = {}", short(epsilon)));
+    }
+    Ok(quote)
+}
+
+fn of_stream(args: &AccountArgs) -> Result<Quote, Error> {
+    if !(args.radius.is_finite() && 0.0 < args.radius) {
+        return Err(refused("--radius", &args.radius.to_string(), "a finite number > 0"));
+    }
+    if !(1..=10_000_000).contains(&args.horizon) {
+        return Err(refused("--horizon", &args.horizon.to_string(), "1 to 10000000 rounds"));
+    }
+    let relation = match args.neighbours.as_str() {
+        "replace" => Relation::Replace,
+        "add-remove" => Relation::AddRemove,
+        other => return Err(refused("--neighbours", &format!("`{other}`"), "replace, add-remove")),
+    };
+    let names = quote::FACTORISATIONS.join(", ");
+    let Some(factorisation) = quote::factorisation(&args.factorisation, args.horizon) else {
+        return Err(refused("--factorisation", &format!("`{}`", args.factorisation), &names));
+    };
+    let what = match args.what.as_str() {
+        "gram-prefix" => StreamKind::Gram { reward: args.radius },
+        _ => StreamKind::Vector { radius: args.radius },
+    };
+    let terms =
+        StreamTerms { relation, participation: Participation { count: args.participations, separation: args.separation } };
+    let sigma = match (args.sigma, args.epsilon) {
+        (Some(sigma), _) if sigma.is_finite() && 0.0 < sigma => sigma,
+        (Some(sigma), _) => return Err(refused("--sigma", &sigma.to_string(), "a finite number > 0")),
+        (None, Some(epsilon)) => {
+            let epsilon =
+                Epsilon::try_from(epsilon).map_err(|bad| refused("--epsilon", &bad.0.to_string(), "a finite number > 0"))?;
+            let Some(delta) = budget_delta(args)? else {
+                return Err(refused("--delta", "not stated", "a number > 0 and < 1: Gaussian noise has no pure loss"));
+            };
+            quote::least_sigma(&what, terms, factorisation.as_ref(), (epsilon, delta))
+        }
+        (None, None) => {
+            return Err(Error::input(
+                Diagnostic::new(format!("`{}` needs a noise or a budget", args.what))
+                    .expected("`--sigma S`, or `--epsilon E --delta D`")
+                    .hint("with a budget the least noise for it is found"),
+            ));
+        }
+    };
+    Ok(Quote::of_stream(&what, terms, factorisation.as_ref(), sigma))
+}
+
+fn budget_delta(args: &AccountArgs) -> Result<Option<Delta>, Error> {
+    match args.delta {
+        None | Some(0.0) => Ok(None),
+        Some(delta) => {
+            Delta::try_from(delta).map(Some).map_err(|bad| refused("--delta", &bad.0.to_string(), "a number >= 0 and < 1"))
+        }
+    }
+}
+
+fn range(text: &str) -> Result<(f64, f64), Error> {
+    let number = |part: &str| part.trim().parse::<f64>().ok();
+    text.split_once(',')
+        .and_then(|(lo, hi)| Some((number(lo)?, number(hi)?)))
+        .ok_or_else(|| refused("--clip", &format!("`{text}`"), "two numbers, as in `--clip -1,1`"))
+}
+
+fn refused(option: &str, found: &str, expected: &str) -> Error {
+    Error::input(Diagnostic::new(format!("`{option}` is {found}")).expected(expected))
+}
+
+fn placed(refusal: &Refusal) -> Error {
+    let mut diagnostic = Diagnostic::new(refusal.message.clone()).expected(refusal.expected.clone());
+    diagnostic.hint = Some(match refusal.key {
+        "epsilon" => "state `--epsilon E` (total budget) or `--answer-epsilon E` (one answer)".to_owned(),
+        "delta" => "state `--delta D`, at most one over the number of people".to_owned(),
+        "clip" => "state `--clip LO,HI`: rewards outside are clipped, which costs bias and never privacy (E3)".to_owned(),
+        _ => "`privateer account --help` lists the options".to_owned(),
+    });
+    Error::input(diagnostic)
+}
+
+fn unknown(what: &str) -> Error {
+    let names: Vec<&str> = MECHANISMS.iter().map(|entry| entry.name).chain(["vector-prefix", "gram-prefix"]).collect();
+    let diagnostic = Diagnostic::new(format!("`{what}` is no spec and no mechanism"))
+        .expected(format!("a file ending in `.toml`, or one of {}", names.join(", ")));
+    Error::input(match closest(what, names.iter().copied()) {
+        Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),
+        None => diagnostic,
+    })
+}
+
+fn text(label: &str, quote: &Quote) -> String {
+    let mut lines = vec![label.to_owned()];
+    let mut line = |name: &str, value: &str| lines.push(format!("  {name:15}{value}"));
+    line("event", &quote.event);
+    line("protects", &quote.protects);
+    line("not protected", &quote.not_protected);
+    line("neighbours", &quote.neighbours);
+    line("participations", &quote.participations.to_string());
+    line("sensitivity", &quote.sensitivity.map_or("unbounded".to_owned(), short));
+    line("", &quote.derivation);
+    line("noise", &quote.noise);
+    line("pure epsilon", &quote.pure_epsilon.map_or("none".to_owned(), short));
+    if let Some(guarantee) = &quote.guarantee {
+        line("claim", &guarantee.to_string());
+    }
+    if let Some(first) = quote.curve.first() {
+        line("epsilon(delta)", &first.epsilon.road.to_string());
+    }
+    for point in &quote.curve {
+        let (lower, upper) = (short(point.epsilon.lower), short(point.epsilon.upper));
+        let shown = if !point.epsilon.upper.is_finite() {
+            "infinite".to_owned()
+        } else if lower == upper {
+            upper
+        } else {
+            format!("{upper} (at least {lower})")
+        };
+        line("", &format!("{:>7}  {shown}", format!("{:e}", point.delta)));
+    }
+    for note in &quote.notes {
+        line("note", note);
+    }
+    lines.join("\n")
+}

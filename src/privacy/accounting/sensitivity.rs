@@ -1,0 +1,187 @@
+//! How far one person can move what is released. Neighbouring relation, clip bounds, radius and participations are arguments.
+//!
+//! For symmetric matrices the noise has off-diagonal variance sigma² and diagonal variance 2 sigma²: it is isotropic with
+//! standard deviation `sqrt(2) sigma` on symmetric matrices under the Frobenius norm. The sensitivities of matrices here are
+//! divided by `sqrt(2)`, so that `sigma = sensitivity / mu` (E7).
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Which data sets must look alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Relation {
+    /// One person's data is replaced by any other person's.
+    Replace,
+    /// One person's data is there, or is left out.
+    AddRemove,
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Replace => "one person's data replaced by any other's",
+            Self::AddRemove => "one person's data there or left out",
+        })
+    }
+}
+
+/// A pattern of taking part in a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Participation {
+    /// Rounds in which one person takes part, at least 1.
+    pub count: u64,
+    /// Least distance in rounds between two of them, at least 1.
+    pub separation: u64,
+}
+
+impl Participation {
+    /// A fresh person in every round.
+    pub const ONCE: Self = Self { count: 1, separation: 1 };
+}
+
+/// A scalar clipped to [lo, hi]: the width (replaced), the largest absolute value (there or left out).
+#[must_use]
+pub fn scalar(lo: f64, hi: f64, relation: Relation) -> f64 {
+    match relation {
+        Relation::Replace => hi - lo,
+        Relation::AddRemove => lo.abs().max(hi.abs()),
+    }
+}
+
+/// A vector clipped to L2 norm `radius`.
+#[must_use]
+pub fn vector(radius: f64, relation: Relation) -> f64 {
+    match relation {
+        Relation::Replace => 2.0 * radius,
+        Relation::AddRemove => radius,
+    }
+}
+
+/// A vector in `n` dimensions whose l_q norm (`q >= 2`) moves by at most `distance`: its L2 distance is at most
+/// `n^(1/2 - 1/q) distance`; for `q <= 2` it is `distance` itself. `q` may be infinite (E24).
+#[must_use]
+pub fn from_lq(distance: f64, q: f64, n: usize) -> f64 {
+    distance * libm::pow(n as f64, (0.5 - 1.0 / q).max(0.0))
+}
+
+/// The Frobenius distance of `z z^T` from `z' z'^T`, for `z = [phi, y]`, `|phi| <= 1`, `|y| <= reward` (E7): the bottom right
+/// corner is released too. Exact.
+#[must_use]
+pub fn gram_with_corner_frobenius(reward: f64, relation: Relation) -> f64 {
+    libm::sqrt(gram_with_corner_squared(reward, relation))
+}
+
+fn gram_with_corner_squared(reward: f64, relation: Relation) -> f64 {
+    let square = |y: f64| (1.0 + y * y) * (1.0 + y * y);
+    if relation == Relation::AddRemove {
+        return square(reward);
+    }
+    if reward <= 1.0 {
+        return 2.0 * square(reward);
+    }
+    // |zz^T - z'z'^T|² = |z|⁴ + |z'|⁴ - 2 (z·z')², z·z' = phi·phi' - Y b: smallest square with b in [0, Y], phi' = -+phi.
+    let squared = |b: f64| square(reward) + square(b) - 2.0 * (reward * b - 1.0) * (reward * b - 1.0);
+    let inside = cubic_roots(1.0 - reward * reward, reward).into_iter().filter(|b| (0.0..=reward).contains(b));
+    // Where Y b < 1 the scalar product can be made zero.
+    let split = square(reward) + square(1.0 / reward);
+    inside.map(squared).fold(squared(reward).max(split), f64::max)
+}
+
+/// Real roots of `b³ + p b + q`.
+fn cubic_roots(p: f64, q: f64) -> Vec<f64> {
+    let discriminant = 0.25 * q * q + p * p * p / 27.0;
+    if 0.0 <= discriminant {
+        let root = libm::sqrt(discriminant);
+        return vec![libm::cbrt(-0.5 * q + root) + libm::cbrt(-0.5 * q - root)];
+    }
+    let radius = 2.0 * libm::sqrt(-p / 3.0);
+    let angle = libm::acos((3.0 * q / (p * radius)).clamp(-1.0, 1.0)) / 3.0;
+    (0..3).map(|k| radius * libm::cos(angle - 2.0 * std::f64::consts::PI * f64::from(k) / 3.0)).collect()
+}
+
+/// Effective sensitivity of the matrix with its corner: `1 + Y²` for `Y <= 1` (E7).
+#[must_use]
+pub fn gram_with_corner(reward: f64, relation: Relation) -> f64 {
+    libm::sqrt(0.5 * gram_with_corner_squared(reward, relation))
+}
+
+/// `mu²` of releasing `phi phi^T` with Gaussian noise of off-diagonal standard deviation `sigma_gram` and `y phi` with
+/// `sigma_reward`, `|phi| <= 1`, `|y| <= reward`, without the corner (E7): the worst pair, exactly.
+#[must_use]
+pub fn gram_and_reward_mu_squared(reward: f64, sigma_gram: f64, sigma_reward: f64, relation: Relation) -> f64 {
+    let (gram, other) = (1.0 / (sigma_gram * sigma_gram), reward * reward / (sigma_reward * sigma_reward));
+    match relation {
+        // |phi phi^T|² / 2 = 1/2 and |y phi|² = Y².
+        Relation::AddRemove => 0.5 * gram + other,
+        // (1 - c²) gram + 2 (1 + c) other over c = phi·phi' in [-1, 1], with y' = -y: the peak is at c = other/gram.
+        Relation::Replace => {
+            let c = (other / gram).min(1.0);
+            (1.0 - c * c) * gram + 2.0 * (1.0 + c) * other
+        }
+    }
+}
+
+/// Effective sensitivity of Gram matrix and reward vector at one common sigma: `1 + Y²` for `Y <= 1`, `2Y` above; 1.25 for
+/// rewards in [0, 1] centred to [-1/2, 1/2].
+#[must_use]
+pub fn gram_and_reward(reward: f64, relation: Relation) -> f64 {
+    libm::sqrt(gram_and_reward_mu_squared(reward, 1.0, 1.0, relation))
+}
+
+/// Frobenius distance of `phi phi^T` alone, `|phi| <= 1`: `sqrt(2)` replaced, 1 there or left out. For noise with the same
+/// variance on the diagonal as off it, this is the sensitivity (E13).
+#[must_use]
+pub fn gram_frobenius(relation: Relation) -> f64 {
+    match relation {
+        Relation::Replace => std::f64::consts::SQRT_2,
+        Relation::AddRemove => 1.0,
+    }
+}
+
+/// How far the range of linear scores `<d, v>` over vertices of diameter `diameter` (l1) moves with the direction `d` by
+/// `distance` (max norm): the quantity that prices a noisy choice (E27). Not to be halved.
+#[must_use]
+pub fn score_range(diameter: f64, distance: f64) -> f64 {
+    diameter * distance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The closed forms against a search over pairs in the plane.
+    #[test]
+    fn closed_forms_are_the_largest_distances() {
+        for reward in [0.3, 0.5, 1.0, 1.1, 1.5, 3.0, 6.0] {
+            let (mut corner, mut without, n) = (0.0_f64, 0.0_f64, 60);
+            for i in 0..=n {
+                let c = -1.0 + 2.0 * f64::from(i) / f64::from(n);
+                for j in 0..=2 * n {
+                    let b = reward * (f64::from(j) / f64::from(n) - 1.0);
+                    let product = c + reward * b;
+                    let gap = (1.0 + reward * reward).powi(2) + (1.0 + b * b).powi(2) - 2.0 * product * product;
+                    corner = corner.max(gap);
+                    // |Y phi - b phi'|² without the corner.
+                    without = without.max(1.0 - c * c + reward * reward + b * b - 2.0 * reward * b * c);
+                }
+            }
+            let (exact, found) = (gram_with_corner_frobenius(reward, Relation::Replace), corner.sqrt());
+            assert!(found <= exact * (1.0 + 1e-12) && exact <= found * 1.002, "{reward}: {exact} {found}");
+            let (exact, found) = (gram_and_reward(reward, Relation::Replace), without.sqrt());
+            assert!(found <= exact * (1.0 + 1e-12) && exact <= found * 1.002, "{reward}: {exact} {found}");
+        }
+    }
+
+    #[test]
+    fn known_values() {
+        let replace = Relation::Replace;
+        assert_eq!(
+            [gram_with_corner(1.0, replace), gram_and_reward(1.0, replace), gram_and_reward(0.5, replace)],
+            [2.0, 2.0, 1.25]
+        );
+        assert!((gram_with_corner(6.0, replace) - 26.2).abs() < 0.05 && gram_and_reward(6.0, replace) == 12.0);
+        assert_eq!((scalar(-1.0, 3.0, replace), scalar(-1.0, 3.0, Relation::AddRemove)), (4.0, 3.0));
+        assert_eq!((vector(0.5, replace), from_lq(2.0, f64::INFINITY, 16), from_lq(2.0, 1.5, 16)), (1.0, 8.0, 2.0));
+    }
+}

@@ -1,0 +1,65 @@
+//! The tree over `[phi, y]^T [phi, y]` [Dubey2021, algorithm 2, lemmas 2 and 3]; alpha, beta are epsilon, delta.
+
+/// Nodes that hold a leaf in the full tree, `1 + ceil(log2 T)`. Fewer are ever read: see [`nodes_released`] (E10).
+#[must_use]
+pub fn nodes_printed(rounds: u64) -> u32 {
+    1 + if rounds <= 1 { 0 } else { (rounds - 1).ilog2() + 1 }
+}
+
+/// Nodes that hold a leaf and that prefix sums read, `floor(log2 T) + 1` (E10).
+#[must_use]
+pub fn nodes_released(rounds: u64) -> u32 {
+    rounds.max(1).ilog2() + 1
+}
+
+/// `S = 1 + B² + 2 rho² ln(8 T/beta)`: a bound on `|z|²` for Gaussian noise of standard deviation rho. The cross term of
+/// `(B + rho sqrt(2 ln(2T/beta)))²` is missing (E9).
+#[must_use]
+pub fn squared_norm(bound: f64, noise_std: f64, rounds: u64, delta: f64) -> f64 {
+    1.0 + bound * bound + 2.0 * noise_std * noise_std * libm::log(8.0 * rounds as f64 / delta)
+}
+
+/// Standard deviation of a node by the proof of lemma 2, `4 sqrt(n S) ln(10/beta)/alpha`: grows with sqrt(S) where the
+/// sensitivity of the matrix with its corner grows with S (E8).
+#[must_use]
+pub fn sigma_of_the_proof(nodes: u32, squared_norm: f64, epsilon: f64, delta: f64) -> f64 {
+    4.0 * libm::sqrt(f64::from(nodes) * squared_norm) * libm::log(10.0 / delta) / epsilon
+}
+
+/// The number that the statement of lemma 2 prints as the standard deviation, the square of the proof's (E8).
+#[must_use]
+pub fn sigma_of_the_statement(nodes: u32, squared_norm: f64, epsilon: f64, delta: f64) -> f64 {
+    let sigma = sigma_of_the_proof(nodes, squared_norm, epsilon, delta);
+    sigma * sigma
+}
+
+/// Standard deviation of a node with the power of S put right, as for sensitivity `squared_norm` (E8).
+#[must_use]
+pub fn sigma_right_power(nodes: u32, squared_norm: f64, epsilon: f64, delta: f64) -> f64 {
+    4.0 * libm::sqrt(f64::from(nodes)) * squared_norm * libm::log(10.0 / delta) / epsilon
+}
+
+/// What the proof's own composition gives: `n` nodes of `alpha / sqrt(8 n ln(2/beta))` each by advanced composition. Above
+/// `alpha` for large alpha (E8).
+#[must_use]
+pub fn composed_by_the_proof(nodes: u32, epsilon: f64, delta: f64) -> f64 {
+    let (n, log) = (f64::from(nodes), libm::log(2.0 / delta));
+    let each = epsilon / libm::sqrt(8.0 * n * log);
+    libm::sqrt(2.0 * n * log) * each + n * each * libm::expm1(each)
+}
+
+/// `Lambda = sigma sqrt(2 n)(4 sqrt(m) + 2 ln(2T/zeta))` [lemma 3]; eigenvalues lie in [Lambda, 3 Lambda] only after a shift by
+/// `2 Lambda`, which the algorithm never states (E11).
+#[must_use]
+pub fn spectrum(sigma: f64, nodes: u32, n_features: usize, rounds: u64, failure_prob: f64) -> f64 {
+    let m = n_features as f64;
+    sigma * libm::sqrt(2.0 * f64::from(nodes)) * (4.0 * libm::sqrt(m) + 2.0 * libm::log(2.0 * rounds as f64 / failure_prob))
+}
+
+/// A bound on the norm of noise whose entries have standard deviation `sigma` (diagonal `sqrt(2) sigma`), with probability
+/// `1 - zeta/(2T)` on each side: `sigma (2 sqrt(m) + 2 sqrt(ln(2T/zeta)))`. Ours, in place of [`spectrum`] (E11).
+#[must_use]
+pub fn tight_spectrum(sigma: f64, n_features: usize, rounds: u64, failure_prob: f64) -> f64 {
+    let log = libm::log(2.0 * rounds as f64 / failure_prob);
+    sigma * 2.0 * (libm::sqrt(n_features as f64) + libm::sqrt(log))
+}

@@ -1,0 +1,28 @@
+//! One person's Gram matrix and reward vector, noise added by the person [Dubey2021, algorithm 3, lemmas 5 and 6].
+
+/// `sigma_X = sqrt(8 ln(5/(2 beta)))/alpha` [lemma 5]: the classical formula for half of the budget at sensitivity 1 "per
+/// element"; the L2 sensitivity is sqrt(2) for the noise as specified (E13).
+#[must_use]
+pub fn sigma_gram(epsilon: f64, delta: f64) -> f64 {
+    libm::sqrt(8.0 * libm::log(2.5 / delta)) / epsilon
+}
+
+/// `sigma_u` of lemma 5 with `B² + 2 ln(8m/beta)`: the printed delta is undefined and read as beta, rho² and the cross term are
+/// missing, and the sensitivity is 2Y (E14).
+#[must_use]
+pub fn sigma_reward(bound: f64, n_features: usize, epsilon: f64, delta: f64) -> f64 {
+    let log = libm::log(8.0 * n_features as f64 / delta);
+    libm::sqrt(8.0 * (bound * bound + 2.0 * log) * libm::log(5.0 / delta)) / epsilon
+}
+
+/// `sigma_u` for bounded rewards: the logarithm inside is dropped. Violates the total claim at alpha = 10 (E14).
+#[must_use]
+pub fn sigma_reward_bounded(bound: f64, epsilon: f64, delta: f64) -> f64 {
+    libm::sqrt(8.0 * bound * bound * libm::log(5.0 / delta)) / epsilon
+}
+
+/// Lemma 5 with the L2 sensitivities `sqrt(2)` and `2Y` put in: `(sigma_X, sigma_u)`.
+#[must_use]
+pub fn corrected_sensitivities(bound: f64, epsilon: f64, delta: f64) -> (f64, f64) {
+    (std::f64::consts::SQRT_2 * sigma_gram(epsilon, delta), 2.0 * sigma_reward_bounded(bound, epsilon, delta))
+}

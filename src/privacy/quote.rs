@@ -1,0 +1,273 @@
+//! The price of a mechanism before anything is run: event, sensitivity with its derivation, noise, the curve of epsilon over
+//! delta, and what is not protected.
+
+use super::accounting::sensitivity::{self, Participation, Relation};
+use super::accounting::{Bracket, Composition, Loss, least_noise};
+use super::streams::blt::Blt;
+use super::streams::honaker::Honaker;
+use super::streams::toeplitz::SquareRoot;
+use super::streams::tree::Tree;
+use super::streams::{Factorisation, Stated};
+use super::{Delta, Epsilon, Guarantee, Ledger, Refusal, RewardMechanism};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Failure probabilities of a curve.
+pub const CURVE: [f64; 6] = [1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10];
+
+/// One point of a curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Point {
+    /// The failure probability.
+    pub delta: f64,
+    /// The least epsilon there; an infinite bound is written as null.
+    pub epsilon: Bracket,
+}
+
+/// A priced mechanism.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Quote {
+    /// Its name.
+    pub mechanism: String,
+    /// What is done.
+    pub event: String,
+    /// Whose data.
+    pub protects: String,
+    /// What stays visible.
+    pub not_protected: String,
+    /// Which pairs of inputs must look alike.
+    pub neighbours: String,
+    /// Rounds in which one person takes part.
+    pub participations: u64,
+    /// Largest distance of two neighbouring inputs, after the transformation that the noise is added to; `None` if unbounded.
+    pub sensitivity: Option<f64>,
+    /// Where it comes from.
+    pub derivation: String,
+    /// The noise in words, with its size.
+    pub noise: String,
+    /// The size as a number (standard deviation, scale, or epsilon of one answer, as `noise` says).
+    pub noise_size: Option<f64>,
+    /// Pure loss; `None` if there is none.
+    pub pure_epsilon: Option<f64>,
+    /// What another accountant needs: each loss and how often it occurs.
+    pub composition: Composition,
+    /// Epsilon over delta.
+    pub curve: Vec<Point>,
+    /// Whether the claim that the mechanism makes holds, where it makes one.
+    pub guarantee: Option<Guarantee>,
+    /// What else a reader must know.
+    pub notes: Vec<String>,
+}
+
+impl Quote {
+    /// Prices a reward mechanism from what its ledger says was done, for a person who answers `participations` times.
+    #[must_use]
+    pub fn of_rewards(ledger: &Ledger, participations: u64) -> Self {
+        let loss = Loss::of(&ledger.event);
+        let composition = Composition::of(loss).times(participations);
+        let (sensitivity, derivation) = match ledger.clip {
+            Some([lo, hi]) => (
+                Some(sensitivity::scalar(lo, hi, Relation::Replace)),
+                format!("rewards are clipped to [{lo}, {hi}]: two of them differ by at most hi - lo (E2)"),
+            ),
+            None => (None, "rewards are not clipped: two of them can differ by anything (E3)".to_owned()),
+        };
+        Self {
+            mechanism: ledger.mechanism.clone(),
+            event: format!("one answer a round: {}", event_words(&ledger.event)),
+            protects: "one person's reward y_t".to_owned(),
+            not_protected: "the point x_t chosen by the learner, that a person answered at all, and when".to_owned(),
+            neighbours: ledger.neighbours.clone(),
+            participations,
+            sensitivity,
+            derivation,
+            noise: ledger.calibration.clone(),
+            noise_size: None,
+            pure_epsilon: composition.pure(),
+            curve: curve(&composition),
+            composition,
+            guarantee: Some(ledger.guarantee.clone()),
+            notes: ledger.notes.clone(),
+        }
+    }
+
+    /// Prices noise of standard deviation `sigma` a draw on a released stream of running sums.
+    #[must_use]
+    pub fn of_stream(what: &StreamKind, stated: StreamTerms, factorisation: &dyn Factorisation, sigma: f64) -> Self {
+        let StreamTerms { relation, participation } = stated;
+        let (distance, derivation) = what.distance(relation);
+        let norm = factorisation.sensitivity(participation);
+        let composition = Composition::of(Loss::Gaussian { mu: distance * norm / sigma });
+        let rounds = factorisation.rounds();
+        let last = sigma * libm::sqrt(factorisation.variance(rounds));
+        Self {
+            mechanism: what.name().to_owned(),
+            event: format!("{} after each of {rounds} rounds, by the factorisation `{}`", what.words(), factorisation.name()),
+            protects: "one person's items of the stream".to_owned(),
+            not_protected: "the number of rounds, and which person took part in which round".to_owned(),
+            neighbours: relation.to_string(),
+            participations: participation.count,
+            sensitivity: Some(distance * norm),
+            derivation: format!(
+                "{derivation}; times {} for the columns of the factorisation ({} in one stream, at least {} rounds apart)",
+                short(norm),
+                counted(participation.count, "participation"),
+                participation.separation
+            ),
+            noise: format!("Gaussian draws of standard deviation {}; on the last prefix {}", short(sigma), short(last)),
+            noise_size: Some(sigma),
+            pure_epsilon: composition.pure(),
+            curve: curve(&composition),
+            composition,
+            guarantee: None,
+            notes: vec![
+                "items must be clipped to the stated bounds before anything else, and NaN refused before the clip".to_owned(),
+            ],
+        }
+    }
+}
+
+/// A relation and a pattern of taking part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StreamTerms {
+    /// Which streams must look alike.
+    pub relation: Relation,
+    /// How often one person takes part.
+    pub participation: Participation,
+}
+
+/// What a stream sums.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum StreamKind {
+    /// Vectors clipped to this L2 norm.
+    Vector {
+        /// The clip.
+        radius: f64,
+    },
+    /// `phi phi^T` and `y phi`, `|phi| <= 1`, rewards clipped to |y| <= `reward`; no corner.
+    Gram {
+        /// The clip.
+        reward: f64,
+    },
+}
+
+impl StreamKind {
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Vector { .. } => "vector-prefix",
+            Self::Gram { .. } => "gram-prefix",
+        }
+    }
+
+    fn words(&self) -> &'static str {
+        match self {
+            Self::Vector { .. } => "the running sum of vectors",
+            Self::Gram { .. } => {
+                "the running sums of phi phi^T (symmetric noise, diagonal variance 2 sigma²) and y phi, without the y² corner,"
+            }
+        }
+    }
+
+    /// Distance of two neighbouring items, and why.
+    #[must_use]
+    pub fn distance(&self, relation: Relation) -> (f64, String) {
+        match *self {
+            Self::Vector { radius } => {
+                (sensitivity::vector(radius, relation), format!("vectors are clipped to L2 norm {radius}"))
+            }
+            Self::Gram { reward } => (
+                sensitivity::gram_and_reward(reward, relation),
+                format!("|phi| <= 1 and |y| <= {reward}: 1 + Y² up to Y = 1, 2Y above, for replaced data (E7)"),
+            ),
+        }
+    }
+}
+
+/// Names of the factorisations.
+pub const FACTORISATIONS: [&str; 4] = ["blt", "tree", "honaker", "square-root"];
+
+/// The factorisation of this name over so many rounds; `None` for an unknown name.
+#[must_use]
+pub fn factorisation(name: &str, rounds: u64) -> Option<Arc<dyn Factorisation>> {
+    Some(match name {
+        "blt" => Arc::new(Blt::fitted(rounds)),
+        "tree" => Arc::new(Tree::new(rounds)),
+        "honaker" => Arc::new(Honaker::new(rounds)),
+        "square-root" => Arc::new(SquareRoot::new(rounds)),
+        _ => return None,
+    })
+}
+
+/// The least standard deviation of a draw for a budget.
+#[must_use]
+pub fn least_sigma(what: &StreamKind, terms: StreamTerms, factorisation: &dyn Factorisation, budget: (Epsilon, Delta)) -> f64 {
+    let StreamTerms { relation, participation } = terms;
+    let (epsilon, delta) = budget;
+    Stated { epsilon, delta, distance: what.distance(relation).0, relation, participation }.sigma(factorisation)
+}
+
+/// The largest epsilon of one answer with which `participations` answers keep a budget (`None`: pure): `build` makes the mechanism at
+/// an epsilon.
+///
+/// # Errors
+/// The refusal of `build`, or one on `epsilon` where no answer keeps the budget.
+pub fn largest_answer(
+    build: impl Fn(f64) -> Result<Arc<dyn RewardMechanism>, Refusal>,
+    participations: u64,
+    epsilon: Epsilon,
+    delta: Option<Delta>,
+) -> Result<f64, Refusal> {
+    build(epsilon.get())?;
+    if participations == 1 && delta.is_none() {
+        return Ok(epsilon.get());
+    }
+    let of = |size: f64| match build(1.0 / size) {
+        Ok(mechanism) => Composition::of(Loss::of(&mechanism.ledger().event)).times(participations),
+        // Sizes that the mechanism refuses are far above or below any in use: large noise is refused as no information.
+        Err(_) if 1.0 < size => Composition::default(),
+        Err(_) => Composition::of(Loss::Unbounded),
+    };
+    let size = least_noise(of, epsilon, delta)
+        .ok_or_else(|| Refusal::new("epsilon", "no noise keeps this budget", "a larger budget, or fewer participations"))?;
+    build(1.0 / size)?;
+    Ok(1.0 / size)
+}
+
+fn curve(composition: &Composition) -> Vec<Point> {
+    let solver = composition.solver();
+    CURVE
+        .into_iter()
+        .filter_map(|delta| Delta::try_from(delta).ok())
+        .map(|delta| Point { delta: delta.get(), epsilon: solver.epsilon(delta) })
+        .collect()
+}
+
+fn event_words(event: &super::Event) -> String {
+    use super::Event as E;
+    match *event {
+        E::NonPrivate => "the reward as it is".to_owned(),
+        E::Laplace { scale, .. } => format!("Laplace noise of scale {}", short(scale)),
+        E::TwoPoint { rare } => format!("one of two values, the rarer with probability {} at the ends", short(rare)),
+        E::TwoLevel { high, low } => format!("a density of two levels, {} and {}", short(high), short(low)),
+        E::Mixture { rare, high, low, two_level_share } => format!(
+            "with probability {} a density of two levels, {} and {}, else one of two values, the rarer with probability {}",
+            short(two_level_share),
+            short(high),
+            short(low),
+            short(rare)
+        ),
+        E::Gaussian { sigma, .. } => format!("Gaussian noise of standard deviation {}", short(sigma)),
+    }
+}
+
+fn counted(n: u64, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Six significant digits, plain where that is readable.
+#[must_use]
+pub fn short(x: f64) -> String {
+    super::ledger::short(x)
+}

@@ -1,0 +1,54 @@
+//! Exact coins [CanonneKamathSteinke2020, algorithm 1]: probabilities are quotients of integers, compared digit by digit with
+//! random digits, so that no probability is ever rounded. Proof: `docs/proofs/discrete.md`.
+
+use super::entropy::Words;
+
+/// True with probability `numerator/denominator`; `numerator <= denominator`, `0 < denominator < 2^96`.
+pub(super) fn bernoulli(numerator: u128, denominator: u128, words: &mut impl Words) -> bool {
+    let mut left = numerator;
+    loop {
+        // The next 32 binary digits of a uniform number, against those of left/denominator.
+        let digit = u128::from(words.half()) * denominator;
+        let target = left << 32;
+        if digit + denominator <= target {
+            return true;
+        }
+        if target <= digit {
+            return false;
+        }
+        left = target - digit;
+    }
+}
+
+/// True with probability `e^-(a/b)`; `a <= b`, `0 < b < 2^88`.
+pub(super) fn bernoulli_exp_fraction(a: u128, b: u128, words: &mut impl Words) -> bool {
+    // The run of successes of coins (a/b)/k, k = 1, 2, …, has even length with probability e^-(a/b).
+    let mut k = 1;
+    while bernoulli(a, b * k, words) {
+        k += 1;
+    }
+    k % 2 == 1
+}
+
+/// True with probability `e^-(a/b)`, any `a`; `0 < b < 2^88`.
+pub(super) fn bernoulli_exp(a: u128, b: u128, words: &mut impl Words) -> bool {
+    let (mut whole, rest) = (a / b, a % b);
+    while 0 < whole {
+        if !bernoulli_exp_fraction(1, 1, words) {
+            return false;
+        }
+        whole -= 1;
+    }
+    bernoulli_exp_fraction(rest, b, words)
+}
+
+/// Uniform on `0..n`, `n >= 1`.
+pub(super) fn below(n: u64, words: &mut impl Words) -> u64 {
+    let mask = u64::MAX >> (n - 1).leading_zeros().min(63);
+    loop {
+        let candidate = words.word() & mask;
+        if candidate < n {
+            return candidate;
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The source of bits: ChaCha20 with a fresh key from the operating system for every release.
+
+use super::ReleaseError;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use std::fmt;
+
+/// Independent uniform words. Implemented by [`Entropy`], and in tests by a generator with a seed.
+pub(super) trait Words {
+    /// 64 bits.
+    fn word(&mut self) -> u64;
+
+    /// 32 bits.
+    fn half(&mut self) -> u32;
+}
+
+/// One release's worth of randomness. Cannot be cloned, seeded or printed.
+pub(super) struct Entropy(ChaCha20Rng);
+
+impl Entropy {
+    /// Keyed anew.
+    ///
+    /// # Errors
+    /// Where the operating system has no entropy.
+    pub(super) fn fresh() -> Result<Self, ReleaseError> {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|error| ReleaseError::NoEntropy(error.to_string()))?;
+        let generator = ChaCha20Rng::from_seed(key);
+        key.fill(0);
+        Ok(Self(generator))
+    }
+}
+
+impl fmt::Debug for Entropy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Entropy(secret)")
+    }
+}
+
+impl Words for Entropy {
+    fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    fn half(&mut self) -> u32 {
+        self.0.next_u32()
+    }
+}

@@ -1,0 +1,68 @@
+//! The grid of a release: multiples of a power of two. Values are rounded to it before noise, which moves each of two
+//! neighbours by at most half a step in every coordinate; the sensitivity is raised by that.
+
+use super::ReleaseError;
+
+/// A step `2^k` and noise in whole steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Grid {
+    pub(super) step: f64,
+    /// Standard deviation or scale of the noise in steps.
+    pub(super) noise: u64,
+}
+
+/// Relative room for the rounding of sums of squares and of the calibration, and for the difference between the discrete
+/// and the continuous Gaussian's delta at more than 2^10 steps.
+const ROOM: f64 = 1.0 + 1e-6;
+
+impl Grid {
+    /// A grid with `2^bits` to `2^(bits + 1)` steps in the noise `distance · per_unit` whose sensitivity is raised by
+    /// `rounding` steps.
+    ///
+    /// # Errors
+    /// Sizes that are no normal double or too far from 1 for exact arithmetic.
+    pub(super) fn new(distance: f64, per_unit: f64, rounding: f64, bits: i32) -> Result<Self, ReleaseError> {
+        let plain = distance * per_unit;
+        if !(1e-150..1e150).contains(&plain) || !(1e-150..1e150).contains(&distance) {
+            return Err(ReleaseError::Range(format!("noise of size {plain:e} at distance {distance:e}")));
+        }
+        let step = libm::exp2(libm::floor(libm::log2(plain)) - f64::from(bits));
+        let noise = (distance + rounding * step) * per_unit * ROOM / step;
+        // The conversion is exact: far below 2^53.
+        Ok(Self { step, noise: noise.ceil() as u64 })
+    }
+
+    /// The nearest multiple, in steps.
+    pub(super) fn steps(self, value: f64) -> i64 {
+        // Division by a power of two is exact.
+        (value / self.step).round() as i64
+    }
+
+    /// Back to units of the value.
+    pub(super) fn value(self, steps: i64) -> f64 {
+        steps as f64 * self.step
+    }
+}
+
+/// Clips to L2 norm `radius`.
+///
+/// # Errors
+/// A wrong length, or an entry that is not finite: refused before the clip, as a clip passes NaN on.
+pub(super) fn clipped(mut vector: Vec<f64>, dimension: usize, radius: f64) -> Result<Vec<f64>, ReleaseError> {
+    if vector.len() != dimension {
+        return Err(ReleaseError::Length { expected: dimension });
+    }
+    if vector.iter().any(|entry| !entry.is_finite()) {
+        return Err(ReleaseError::NotFinite);
+    }
+    // The largest entry first, so that no square overflows.
+    let largest = vector.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
+    if 0.0 < largest {
+        let shape: f64 = vector.iter().map(|entry| (entry / largest) * (entry / largest)).sum();
+        let shrink = radius / largest / libm::sqrt(shape);
+        if shrink < 1.0 {
+            vector.iter_mut().for_each(|entry| *entry *= shrink);
+        }
+    }
+    Ok(vector)
+}

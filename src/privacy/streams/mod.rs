@@ -1,0 +1,24 @@
+//! Noise for running sums released after every round, as factorisations: with raw prefixes `A x`, release `A x + B z` for iid
+//! Gaussian z, where `A = B C`. Changing one person's rows of x by at most `D` moves `C x` by at most `D` times the norm of the
+//! columns of `C`, so the releases are one Gaussian mechanism, also when rows are chosen after seeing earlier releases
+//! [Denisov2022, theorem 2.1].
+//!
+//! In reading order: the [`contract`], the binary [`tree`], its weighted form ([`honaker`]), buffered linear Toeplitz ([`blt`],
+//! fitted in `blt_fit`), the square-root Toeplitz matrix for short streams ([`toeplitz`]), and [`PrefixSums`], which adds
+//! noise to sealed sums.
+
+pub mod blt;
+mod blt_fit;
+mod contract;
+pub mod honaker;
+mod prefix;
+pub mod toeplitz;
+pub mod tree;
+
+#[cfg(test)]
+mod contract_tests;
+#[cfg(test)]
+mod reference_tests;
+
+pub use contract::{Factorisation, PrefixNoise, Shape};
+pub use prefix::{Exhausted, PrefixSums, Stated};

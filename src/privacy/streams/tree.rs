@@ -1,0 +1,88 @@
+//! The binary tree [Chan2011, Dwork2010] in Fenwick form: every node holds the sum of its leaves and its own fresh noise (noise in
+//! leaves alone would grow with the square root of the round, E6). Only the nodes that prefixes read are drawn: one a round.
+
+use super::{Factorisation, PrefixNoise, Shape};
+use crate::privacy::accounting::sensitivity::Participation;
+
+/// The tree over this many rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tree {
+    rounds: u64,
+}
+
+impl Tree {
+    /// For `rounds >= 1` (0 is taken as 1).
+    #[must_use]
+    pub fn new(rounds: u64) -> Self {
+        Self { rounds: rounds.max(1) }
+    }
+
+    /// Nodes that hold one leaf and are read: `floor(log2 rounds) + 1` (E10).
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.rounds.ilog2() + 1
+    }
+}
+
+impl Factorisation for Tree {
+    fn name(&self) -> &'static str {
+        "tree"
+    }
+
+    fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    fn sensitivity(&self, participation: Participation) -> f64 {
+        // Node k sums rounds k - lowbit(k) + 1 ..= k. Round 1 is in nodes 1, 2, 4, …; no round is in more. Several rounds: the triangle
+        // inequality.
+        participation.count.min(self.rounds) as f64 * libm::sqrt(f64::from(self.nodes()))
+    }
+
+    fn variance(&self, round: u64) -> f64 {
+        f64::from(round.count_ones())
+    }
+
+    fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
+        Box::new(TreeNoise {
+            round: 0,
+            fresh: vec![0.0; shape.len()],
+            slots: vec![vec![0.0; shape.len()]; self.nodes() as usize],
+        })
+    }
+}
+
+/// Prefix k is prefix `k - lowbit(k)` and one fresh node; the former still lies in the slot of its own lowest bit.
+#[derive(Debug)]
+struct TreeNoise {
+    round: u64,
+    fresh: Vec<f64>,
+    slots: Vec<Vec<f64>>,
+}
+
+impl PrefixNoise for TreeNoise {
+    fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64] {
+        self.round += 1;
+        let level = self.round.trailing_zeros() as usize;
+        let parent = self.round & (self.round - 1);
+        if self.slots.len() <= level {
+            self.slots.resize(level + 1, vec![0.0; self.fresh.len()]);
+        }
+        draw(&mut self.fresh);
+        let (lower, upper) = self.slots.split_at_mut(level + 1);
+        let slot = &mut lower[level];
+        if parent == 0 {
+            slot.copy_from_slice(&self.fresh);
+        } else {
+            let before = &upper[parent.trailing_zeros() as usize - level - 1];
+            for ((sum, before), fresh) in slot.iter_mut().zip(before).zip(&self.fresh) {
+                *sum = before + fresh;
+            }
+        }
+        &self.slots[level]
+    }
+
+    fn state(&self) -> usize {
+        self.slots.len() * self.fresh.len()
+    }
+}
