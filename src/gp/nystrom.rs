@@ -2,7 +2,7 @@
 //! the covariances with them and `K_D` those among them.
 //!
 //! Two systems of coordinates: `c(x) = L^{-1} k_D(x)` with `K_D = L L^T`, which is cheap and stable, and the symmetric root
-//! `phi(x) = K_D^{-1/2} k_D(x)` of [Calandriello2019], equal to `O c(x)` with `O = K_D^{-1/2} L` orthogonal. Posterior mean and
+//! `phi(x) = K_D^{-1/2} k_D(x)` of Calandriello et al. 2019, equal to `O c(x)` with `O = K_D^{-1/2} L` orthogonal. Posterior mean and
 //! spread are the same in both; only truncation by coordinates tells them apart.
 
 use crate::linalg::{self, add_scaled, dot};

@@ -80,7 +80,7 @@ impl FixedDictionary {
 
 const WHOLE_DOMAIN: &str = "name fewer points, or use `features = \"exact\"` or no features: they approximate nothing";
 
-/// Nystrom features in the symmetric root's coordinates, `phi(x) = K_D^{-1/2} k_D(x)` [Calandriello2019], of every point of the
+/// Nystrom features in the symmetric root's coordinates, `phi(x) = K_D^{-1/2} k_D(x)` \[Calandriello2019\], of every point of the
 /// domain; as many as the numerical rank of the dictionary. `residual` holds `k(x,x) - |phi(x)|²`, and `kernel_error` the
 /// largest of them, which bounds the error of every pair.
 /// * `dictionary` — indices of points; repeats merge
