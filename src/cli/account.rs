@@ -19,16 +19,16 @@ pub struct AccountArgs {
     #[arg(value_name = "SPEC|MECHANISM")]
     what: String,
     /// Total privacy loss of one person: finds the least noise for it
-    #[arg(long, value_name = "E", conflicts_with_all = ["answer_epsilon", "sigma"])]
+    #[arg(long, allow_negative_numbers = true, value_name = "E", conflicts_with_all = ["answer_epsilon", "sigma"])]
     epsilon: Option<f64>,
     /// Failure probability of that budget (0 or left out: pure)
-    #[arg(long, value_name = "D")]
+    #[arg(long, allow_negative_numbers = true, value_name = "D")]
     delta: Option<f64>,
     /// Privacy loss that a reward mechanism is set to for one answer: prices it
-    #[arg(long, value_name = "E")]
+    #[arg(long, allow_negative_numbers = true, value_name = "E")]
     answer_epsilon: Option<f64>,
     /// Standard deviation of a draw of a stream: prices it
-    #[arg(long, value_name = "S")]
+    #[arg(long, allow_negative_numbers = true, value_name = "S")]
     sigma: Option<f64>,
     /// Which reading of the paper
     #[arg(long, value_name = "NAME", default_value = "tight")]
@@ -37,7 +37,7 @@ pub struct AccountArgs {
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
     clip: Option<String>,
     /// Clip of a stream's items: |y| of `gram-prefix`, the L2 norm of `vector-prefix`
-    #[arg(long, value_name = "Y", default_value_t = 1.0)]
+    #[arg(long, allow_negative_numbers = true, value_name = "Y", default_value_t = 1.0)]
     radius: f64,
     /// Rounds of a stream
     #[arg(long, value_name = "T", default_value_t = 1000)]
@@ -111,8 +111,10 @@ fn of_spec(args: &AccountArgs) -> Result<Vec<(String, Quote)>, Error> {
 }
 
 fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<Quote, Error> {
-    let reading: Reading =
-        args.reading.parse().map_err(|_| refused("--reading", &format!("`{}`", args.reading), &Reading::NAMES.join(", ")))?;
+    let reading: Reading = args
+        .reading
+        .parse()
+        .map_err(|_| refused("--reading", &format!("`{}`", args.reading), &format!("one of {}", Reading::NAMES.join(", "))))?;
     let clip = args.clip.as_deref().map(range).transpose()?;
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: args.horizon };
     let request = |epsilon: Option<f64>| Request {
@@ -154,9 +156,9 @@ fn of_stream(args: &AccountArgs) -> Result<Quote, Error> {
     let relation = match args.neighbours.as_str() {
         "replace" => Relation::Replace,
         "add-remove" => Relation::AddRemove,
-        other => return Err(refused("--neighbours", &format!("`{other}`"), "replace, add-remove")),
+        other => return Err(refused("--neighbours", &format!("`{other}`"), "one of replace, add-remove")),
     };
-    let names = quote::FACTORISATIONS.join(", ");
+    let names = format!("one of {}", quote::FACTORISATIONS.join(", "));
     let Some(factorisation) = quote::factorisation(&args.factorisation, args.horizon) else {
         return Err(refused("--factorisation", &format!("`{}`", args.factorisation), &names));
     };

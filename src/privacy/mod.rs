@@ -1,10 +1,11 @@
 //! Where epsilon becomes noise: sealed values, readings, reward mechanisms, ledgers.
 //!
 //! In reading order: what a spec asks for ([`Request`]), how an epsilon becomes a scale ([`analytic_gaussian_sigma`] and
-//! the files of `mechanism`), what was done ([`Event`]), what it costs ([`price`]) and what a result says about both
-//! ([`Ledger`]).
+//! the files of `mechanism`), what was done ([`Event`]), what it costs ([`price`], and [`accounting`] for many releases together) and what
+//! a result says about both ([`Ledger`]). [`streams`] has noise for prefix sums, [`printed`] the papers' formulas, [`quote`]
+//! prices without running.
 //!
-//! **Invariant:** only this room opens a [`Raw`] and makes a [`Released`]. Knows no policy. Every path here is a
+//! **Invariant:** only this room opens a [`Raw`] and makes a [`Released`]. Knows no policy. Every path but [`release`] is a
 //! simulation over reproducible streams: nothing it releases is a private release of real data.
 
 mod accountant;

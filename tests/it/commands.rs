@@ -40,12 +40,30 @@ fn commands_say_what_is_stored() {
     fs::create_dir_all(folder.path().join("examples")).expect("a folder");
     let example = "examples/ldp-epsilon-sweep.toml";
     fs::copy(root.join(example), folder.path().join(example)).expect("the example");
-    let cases: [(&str, &[&str]); 13] = [
+    let cases: [(&str, &[&str]); 22] = [
         ("no-arguments", &[]),
         ("version", &["--version"]),
         ("help", &["--help"]),
         ("help-run", &["run", "--help"]),
         ("help-bench", &["bench", "--help"]),
+        ("help-account", &["account", "--help"]),
+        ("account-laplace", &["account", "laplace", "--epsilon", "1", "--clip", "-1,1"]),
+        (
+            "account-hybrid-budget",
+            &["account", "hybrid", "--epsilon", "2", "--delta", "1e-6", "--participations", "20", "--clip", "0,1"],
+        ),
+        ("account-gaussian", &["account", "gaussian", "--answer-epsilon", "1", "--delta", "1e-5", "--clip", "0,1"]),
+        ("account-printed", &["account", "laplace", "--answer-epsilon", "1", "--reading", "printed", "--clip", "-1,1"]),
+        ("account-none", &["account", "none"]),
+        (
+            "account-gram-budget",
+            &["account", "gram-prefix", "--epsilon", "1", "--delta", "0.01", "--horizon", "1024", "--radius", "0.5"],
+        ),
+        (
+            "account-vector-json",
+            &["account", "vector-prefix", "--sigma", "30", "--factorisation", "tree", "--participations", "3", "--json"],
+        ),
+        ("account-example", &["account", example]),
         ("list", &["list"]),
         ("list-policy", &["list", "policy"]),
         ("list-mechanism", &["list", "mechanism"]),

@@ -1,5 +1,6 @@
 //! Tests of the crate from outside, one file a subject.
 
+mod accountants;
 mod bench;
 mod commands;
 mod conformance;

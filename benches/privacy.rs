@@ -1,0 +1,60 @@
+//! Speed of privacy noise: one round of prefix-sum noise at 144 features for 32 trials, the fit of the buffers, exact samples.
+
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use privateer::privacy::accounting::sensitivity::Relation;
+use privateer::privacy::quote;
+use privateer::privacy::release::{LaplaceRelease, VectorRelease};
+use privateer::privacy::streams::Shape;
+use privateer::privacy::streams::blt::Blt;
+use privateer::privacy::{Delta, Epsilon, Raw};
+use privateer::rng::{Purpose, Streams};
+use std::hint::black_box;
+
+fn streams(c: &mut Criterion) {
+    let (shape, trials, rounds) = (Shape::Symmetric(144), 32, 1024);
+    let mut group = c.benchmark_group("a round of prefix noise, m = 144, B = 32");
+    group.sample_size(10).throughput(Throughput::Elements(trials * shape.len() as u64));
+    let mut stream = Streams::new(1, "bench").of(0, Purpose::Mechanism("bench"));
+    group.bench_function("draws alone", |b| {
+        let mut out = vec![0.0; shape.len()];
+        b.iter(|| (0..trials).for_each(|_| shape.draw(1.0, &mut stream, black_box(&mut out))));
+    });
+    for name in ["blt", "tree", "honaker"] {
+        let factorisation = quote::factorisation(name, rounds).expect("a known name");
+        let mut noises: Vec<_> = (0..trials).map(|_| factorisation.noise(shape)).collect();
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                for noise in &mut noises {
+                    black_box(noise.next(&mut |out| shape.draw(1.0, &mut stream, out)));
+                }
+            });
+        });
+    }
+    group.finish();
+    c.bench_function("fit of the buffers for 10000 rounds", |b| b.iter(|| Blt::fitted(black_box(10_000))));
+}
+
+fn samples(c: &mut Criterion) {
+    let (epsilon, delta) = (Epsilon::try_from(1.0).expect("a budget"), Delta::try_from(1e-6).expect("a probability"));
+    let n = 100_000;
+    let mut group = c.benchmark_group("exact samples");
+    group.sample_size(10).throughput(Throughput::Elements(n as u64));
+    group.bench_function("discrete Gaussian, 2^19 steps", |b| {
+        b.iter_batched(
+            || {
+                let made = VectorRelease::calibrated(epsilon, delta, 1.0, n, Relation::Replace).expect("a mechanism");
+                (made, Raw::seal(vec![0.0; n]))
+            },
+            |(mechanism, zeros)| mechanism.release(zeros).expect("a release"),
+            BatchSize::LargeInput,
+        );
+    });
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("one Laplace release, with its key", |b| {
+        b.iter(|| LaplaceRelease::calibrated(epsilon, -1.0, 1.0).and_then(|m| m.release(Raw::seal(0.3))).expect("a release"));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, streams, samples);
+criterion_main!(benches);
