@@ -15,7 +15,7 @@ const STEPS: f64 = 1024.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Road {
-    /// Gaussian noise throughout: one Gaussian mechanism, exactly \[Dong2022\].
+    /// Gaussian noise throughout: one Gaussian mechanism, exactly (Dong2022).
     Gaussian,
     /// One pure release at delta 0, or a sum of such.
     Pure,

@@ -177,4 +177,31 @@ mod tests {
         }
         assert_eq!(Loss::of(&Event::Gaussian { sigma: 2.0, sensitivity: 1.0 }), Loss::Gaussian { mu: 0.5 });
     }
+
+    /// The two prices of an event, by `price` and by the pair, are the same.
+    #[test]
+    fn pairs_agree_with_prices() {
+        use crate::privacy::{Delivered, Delta, price};
+        let delta = Delta::try_from(1e-5).expect("a probability");
+        for event in [
+            Event::Laplace { scale: 2.0, sensitivity: Some(3.0) },
+            Event::TwoPoint { rare: 0.2 },
+            Event::TwoLevel { high: 0.9, low: 0.2 },
+            Event::Mixture { rare: 0.1, high: 0.8, low: 0.3, two_level_share: 0.4 },
+            Event::Gaussian { sigma: 2.0, sensitivity: 3.0 },
+            Event::NonPrivate,
+        ] {
+            let (loss, priced) = (Loss::of(&event), price(&event));
+            match priced {
+                Delivered::Unbounded => assert_eq!(loss, Loss::Unbounded),
+                Delivered::Pure { epsilon } => {
+                    assert!(loss.pure().is_some_and(|pure| (pure - epsilon).abs() < 1e-14), "{event:?}");
+                }
+                Delivered::Gaussian { .. } => {
+                    let composed = crate::privacy::accounting::Composition::of(loss).epsilon(delta);
+                    assert_eq!(Some(composed.upper), priced.epsilon(Some(delta)));
+                }
+            }
+        }
+    }
 }

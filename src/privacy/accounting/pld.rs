@@ -3,7 +3,7 @@
 //!
 //! With P, Q the two laws, `L = ln(P/Q)` under P and `x = e^-L`, `delta(epsilon) = E max(0, 1 - e^epsilon x)`: falling and
 //! convex in x, also where x is a product over releases. So moving mass to larger losses, and spreading it at an unchanged mean
-//! of x, gives an upper bound \[Doroshenko2022\]; moving it to smaller losses gives a lower bound. Sums are of positive terms,
+//! of x, gives an upper bound (Doroshenko2022); moving it to smaller losses gives a lower bound. Sums are of positive terms,
 //! and the bound on their rounding is carried along.
 
 use super::Loss;

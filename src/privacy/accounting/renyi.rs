@@ -1,4 +1,4 @@
-//! Rényi privacy: the divergence of every order, which adds up under adaptive composition \[Mironov2017\], and the tight
+//! Rényi privacy: the divergence of every order, which adds up under adaptive composition (Mironov2017), and the tight
 //! conversion to (epsilon, delta) [CanonneKamathSteinke2020, proposition 12].
 
 use super::Loss;

@@ -1,4 +1,4 @@
-//! Zero-concentrated privacy: `rho` bounds every Rényi divergence of order `a` by `a rho` \[BunSteinke2016\]. The conversions
+//! Zero-concentrated privacy: `rho` bounds every Rényi divergence of order `a` by `a rho` (BunSteinke2016). The conversions
 //! are the tight ones [CanonneKamathSteinke2020, proposition 12].
 
 use crate::privacy::{Delta, Epsilon};
@@ -16,7 +16,7 @@ pub fn of_pure(epsilon: f64) -> f64 {
 }
 
 /// `rho` of one choice by the exponential mechanism (Gumbel noise) whose scores' range moves by `epsilon` noise scales:
-/// `epsilon²/8` \[CesarRogers2021\].
+/// `epsilon²/8` (CesarRogers2021).
 #[must_use]
 pub fn of_choice(epsilon: f64) -> f64 {
     0.125 * epsilon * epsilon
@@ -76,7 +76,7 @@ pub fn rho(epsilon: Epsilon, delta: Delta) -> f64 {
     }
 }
 
-/// `rho` by the textbook conversion `epsilon = rho + 2 sqrt(rho ln(1/delta))` \[BunSteinke2016\]: looser, printed beside the
+/// `rho` by the textbook conversion `epsilon = rho + 2 sqrt(rho ln(1/delta))` (BunSteinke2016): looser, printed beside the
 /// tight one.
 #[must_use]
 pub fn textbook_rho(epsilon: Epsilon, delta: Delta) -> f64 {

@@ -32,7 +32,7 @@ pub(super) fn proper(lo: f64, hi: f64) -> Result<(f64, f64), ReleaseError> {
     if lo < hi && half.is_normal() { Ok((lo, hi)) } else { Err(ReleaseError::Range(format!("the clip range [{lo}, {hi}]"))) }
 }
 
-/// One bit for a clipped number \[Duchi2018\]: no grid, no low bits.
+/// One bit for a clipped number (Duchi2018): no grid, no low bits.
 #[derive(Debug)]
 pub struct BitRelease {
     /// tanh(epsilon/2) in units of 2^-52, rounded down.
@@ -90,7 +90,7 @@ impl BitRelease {
     }
 }
 
-/// The exponential mechanism \[McSherryTalwar2007\] over finitely many scores, the largest preferred: exact.
+/// The exponential mechanism (McSherryTalwar2007) over finitely many scores, the largest preferred: exact.
 #[derive(Debug)]
 pub struct ChoiceRelease {
     step: f64,

@@ -1,4 +1,4 @@
-//! The piecewise density [Wang2019] and its mixture with one bit on a finite grid: integer weights, whose ratio is checked, in place
+//! The piecewise density (Wang2019) and its mixture with one bit on a finite grid: integer weights, whose ratio is checked, in place
 //! of a continuous law on doubles. Proof: `docs/proofs/discrete.md`.
 
 use super::bernoulli::below;

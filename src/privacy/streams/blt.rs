@@ -1,4 +1,4 @@
-//! Buffered linear Toeplitz matrices \[Dvijotham2024\]: `C = I + sum_i omega_i theta_i^(lag - 1)`, whose inverse runs in a few buffers.
+//! Buffered linear Toeplitz matrices (Dvijotham2024): `C = I + sum_i omega_i theta_i^(lag - 1)`, whose inverse runs in a few buffers.
 //! State and work of a round do not grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation.
 
 use super::blt_fit::{self, Poles};

@@ -1,5 +1,5 @@
 //! The tree with each node estimated from its own noise and from its children's, the least variance that is known when
-//! the node is complete \[Honaker2015\]. Reads right children too; two draws a round on average.
+//! the node is complete (Honaker2015). Reads right children too; two draws a round on average.
 
 use super::{Factorisation, PrefixNoise, Shape, tree::Tree};
 use crate::privacy::accounting::sensitivity::Participation;

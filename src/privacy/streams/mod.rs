@@ -3,8 +3,8 @@
 //! columns of `C`, so the releases are one Gaussian mechanism, also when rows are chosen after seeing earlier releases
 //! [Denisov2022, theorem 2.1].
 //!
-//! In reading order: the `contract`, the binary `tree`, its weighted form (`honaker`), buffered linear Toeplitz (`blt`,
-//! fitted in `blt_fit`), the square-root Toeplitz matrix for short streams (`toeplitz`), and [`PrefixSums`], which adds
+//! In reading order: the contract ([`Factorisation`]), the binary [`tree`], its weighted form ([`honaker`]), buffered linear Toeplitz ([`blt`],
+//! fitted in `blt_fit`), the square-root Toeplitz matrix for short streams ([`toeplitz`]), and [`PrefixSums`], which adds
 //! noise to sealed sums.
 
 pub mod blt;

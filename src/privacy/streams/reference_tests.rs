@@ -178,3 +178,14 @@ fn noise_is_monotone() {
         assert!(base.iter().zip(&more).all(|(base, more)| base < more), "{name}: {base:?} {more:?}");
     }
 }
+
+/// Stated buffers must keep columns falling; what is private with bad ones is priced by their own norm.
+#[test]
+fn stated_buffers_are_checked() {
+    for (theta, omega) in [(vec![1.0], vec![0.1]), (vec![0.5], vec![-0.1]), (vec![0.5, 0.6], vec![0.7, 0.7]), (vec![0.5], vec![])]
+    {
+        assert_eq!(Blt::stated(&theta, &omega, 10), None, "{theta:?} {omega:?}");
+    }
+    let poor = Blt::stated(&[0.9], &[0.9], 500).expect("allowed");
+    assert!(1.5 < poor.excess() && 1.2 < poor.sensitivity(Participation::ONCE), "{}", poor.excess());
+}

@@ -1,5 +1,5 @@
-//! The square root of the prefix matrix, `c_k = binom(2k, k)/4^k` \[Fichtenberger2023\]: the least largest variance of all Toeplitz
-//! factorisations \[Dvijotham2024\]. Keeps every draw: for short streams, and the yardstick of the others.
+//! The square root of the prefix matrix, `c_k = binom(2k, k)/4^k` (Fichtenberger2023): the least largest variance of all Toeplitz
+//! factorisations (Dvijotham2024). Keeps every draw: for short streams, and the yardstick of the others.
 
 use super::{Factorisation, PrefixNoise, Shape};
 use crate::privacy::accounting::sensitivity::Participation;
