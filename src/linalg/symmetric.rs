@@ -14,6 +14,9 @@ pub struct Eigen {
 /// Iterations for one eigenvalue; two or three are usual.
 const MOST_ITERATIONS: usize = 80;
 
+/// Squares below this count as zero in a matrix whose largest entry is 1.
+const LEAST_SQUARE: f64 = 1e-290;
+
 /// The eigenvalues and eigenvectors of a symmetric matrix (`n x n`, row-major, finite): reduction to tridiagonal form by
 /// reflections, then implicit QL iterations [Golub & Van Loan 2013, Matrix Computations, 8.3]. Errors are about
 /// `n` roundings of the largest eigenvalue. `None` if an entry is not finite or the iterations do not converge.
@@ -47,7 +50,8 @@ fn tridiagonal(a: &mut [f64], n: usize, transposed: &mut [f64]) -> (Vec<f64>, Ve
         let (head, rest) = a.split_at_mut(first * n);
         let v = &mut head[k * n + first..(k + 1) * n];
         let below = dot(&v[1..], &v[1..]);
-        if below == 0.0 {
+        // Less would overflow the factor, and is nothing beside the largest entry, which is 1.
+        if below < LEAST_SQUARE {
             beside[k] = v[0];
             continue;
         }
@@ -194,6 +198,18 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// As covariances of far points are.
+    #[test]
+    fn entries_whose_squares_underflow_are_no_obstacle() {
+        for tiny in [1e-140, 1e-150, 1e-155, 1e-158, 1e-161, 1e-170, 1e-300] {
+            let eigen = eigen_symmetric(&[1.0, tiny, tiny, tiny, 1.0, 0.5, tiny, 0.5, 1.0], 3).expect("converges");
+            let mut values = eigen.values;
+            values.sort_by(f64::total_cmp);
+            let close = |found: f64, value: f64| (found - value).abs() < 1e-14;
+            assert!(values.iter().zip([0.5, 1.0, 1.5]).all(|(&found, value)| close(found, value)), "{tiny}: {values:?}");
         }
     }
 
