@@ -40,6 +40,12 @@ impl PolicyPlan for Moma {
             let k = if let Width::Theory { .. } = self.sketch.width { theory() } else { libm::ceil(libm::log(rounds)) };
             (k as u64).max(3)
         });
+        if problem.rounds < 3 {
+            return Err(Error::input(
+                Diagnostic::new(format!("`{NAME}` plays each point at least 3 times, and there are {} rounds", problem.rounds))
+                    .expected("at least 3 rounds"),
+            ));
+        }
         if problem.rounds < k {
             return Err(Error::input(
                 Diagnostic::new(format!("`{NAME}` plays each point {k} times, and there are {} rounds", problem.rounds))
