@@ -49,7 +49,7 @@ impl Block {
 impl SortedRewards {
     /// Adds a reward that came at this level, > 0; with an infinite level it is never truncated.
     pub fn insert(&mut self, reward: f64, level: f64) {
-        let key = reward.abs() / level;
+        let key = (reward.abs() / level).min(f64::MAX);
         let at = self.blocks.partition_point(|block| block.largest() <= key).min(self.blocks.len().saturating_sub(1));
         if self.blocks.is_empty() {
             self.blocks.push(Block::default());

@@ -106,7 +106,8 @@ impl AtaPolicy {
     fn level(&self) -> f64 {
         match self.moments.bound {
             Some(_) => f64::INFINITY,
-            None => power(self.moments.reward / self.logarithm(), 1.0 / self.order) * self.growth(),
+            // A level of 0 would give keys that are no numbers.
+            None => (power(self.moments.reward / self.logarithm(), 1.0 / self.order) * self.growth()).max(f64::MIN_POSITIVE),
         }
     }
 
