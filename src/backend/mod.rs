@@ -12,6 +12,7 @@ mod fallback;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod lane;
+mod playable;
 mod scale;
 pub mod twin;
 

@@ -1,5 +1,6 @@
 //! Magnitudes of a basis over its domain, found once: what error bounds are made of.
 
+use super::playable::playable;
 use crate::linalg;
 use crate::score::{Basis, Candidates, TIE_TOLERANCE};
 
@@ -67,9 +68,7 @@ impl Scale {
     /// best, the lowest alone.
     pub fn best_priors(&self, width: f64, subset: Option<&[u32]>, out: &mut Candidates) {
         out.points.clear();
-        let all = 0..self.prior.len() as u32;
-        let points =
-            || subset.map_or_else(|| Box::new(all.clone()) as Box<dyn Iterator<Item = u32>>, |s| Box::new(s.iter().copied()));
+        let points = || playable(self.prior.len(), subset);
         let score = |point: u32| width * self.prior[point as usize].max(0.0).sqrt();
         let best = points().map(score).fold(f64::NEG_INFINITY, f64::max);
         // A relative error of the square is at most itself in the root.

@@ -49,15 +49,6 @@ fn cpu() -> Opened {
     }
 }
 
-/// What an error says, without its hint.
-#[cfg(feature = "gpu")]
-fn problem_of(error: &Error) -> String {
-    match error {
-        Error::Device { problem, .. } | Error::Untrusted { problem, .. } => problem.clone(),
-        other => other.to_string(),
-    }
-}
-
 #[cfg(feature = "gpu")]
 fn with_fallback(gpu: crate::backend::gpu::Gpu, precision: Option<Precision>) -> Opened {
     use crate::backend::{Batched, Fallback};
@@ -66,7 +57,7 @@ fn with_fallback(gpu: crate::backend::gpu::Gpu, precision: Option<Precision>) ->
             Error::Untrusted { .. } => "what it did in this run is done again on the CPU",
             _ => "the CPU carries on, with the same answers",
         };
-        note(&format!("warning: {}; {rest}", problem_of(error)));
+        note(&format!("warning: {}; {rest}", error.problem()));
     };
     let batched = Batched::new(Arc::new(gpu.clone())).with_precision(precision);
     Opened {
@@ -98,19 +89,17 @@ fn gpu(precision: Option<Precision>, quiet: bool) -> Result<Opened, Error> {
 #[cfg(feature = "gpu")]
 fn automatic(quiet: bool) -> Option<Opened> {
     use crate::backend::device::Device;
-    use crate::backend::gpu::{Choice, Gpu, adapters};
-    match Gpu::open(Choice::Auto) {
+    use crate::backend::gpu::Gpu;
+    match Gpu::automatic() {
         Ok(gpu) => {
+            let gpu = gpu?;
             if !quiet {
                 note(&format!("gpu: {}", gpu.description()));
             }
             Some(with_fallback(gpu, None))
         }
-        // No hardware adapter is nothing to speak of; one that cannot be opened is.
         Err(error) => {
-            if adapters().iter().any(|adapter| adapter.taken_by_auto) {
-                note(&format!("warning: {}; the CPU scores, with the same answers", problem_of(&error)));
-            }
+            note(&format!("warning: {}; the CPU scores, with the same answers", error.problem()));
             None
         }
     }

@@ -85,6 +85,7 @@ struct Part {
     screen: Option<Box<dyn Screen>>,
     proposals: Vec<Proposal>,
     answers: Vec<Candidates>,
+    points: Vec<usize>,
     scratch: Vec<(u32, f64)>,
 }
 
@@ -95,6 +96,7 @@ impl Part {
             screen: cell.domain.as_ref().map(|domain| domain.open(trials.len())),
             proposals: vec![Proposal::Play(0); trials.len()],
             answers: vec![Candidates::default(); trials.len()],
+            points: vec![0; trials.len()],
             scratch: Vec::new(),
             trials,
         })
@@ -132,7 +134,7 @@ impl Part {
 
     /// The second half: candidates, decisions, observations, updates.
     fn finish(&mut self, round: u64, recorded: bool) -> Result<(), Error> {
-        let mut points: Vec<usize> = vec![0; self.trials.len()];
+        let mut points = std::mem::take(&mut self.points);
         for (point, proposal) in points.iter_mut().zip(&self.proposals) {
             if let Proposal::Play(played) = *proposal {
                 *point = played;
@@ -156,6 +158,7 @@ impl Part {
             }
             trial.play(point, round, recorded);
         }
+        self.points = points;
         Ok(())
     }
 }

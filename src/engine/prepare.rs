@@ -74,7 +74,7 @@ pub struct ReadyTrial {
 }
 
 /// Locks whatever a panicking thread may have left: every guarded value is whole between statements.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

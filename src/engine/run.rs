@@ -2,7 +2,7 @@
 
 use super::lockstep::batch;
 use super::observer::{Observer, Rows, Stop, Unit};
-use super::prepare::Preparation;
+use super::prepare::{Preparation, lock};
 use crate::backend::Counters;
 use crate::error::{Diagnostic, Error};
 use crate::spec::Sweep;
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// One of several runs that share a sweep: takes the units whose index is `index` modulo `count`.
@@ -134,11 +134,6 @@ impl Doubt {
     fn is_raised(&self) -> bool {
         self.raised.load(Ordering::SeqCst)
     }
-}
-
-/// Locks whatever a panicking thread may have left: every guarded value is whole between statements.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Job<'a> {

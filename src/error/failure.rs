@@ -95,6 +95,15 @@ impl Error {
         Self::Io { action: action.into(), path: path.as_ref().to_owned(), source }
     }
 
+    /// What went wrong, of a device without the hint.
+    #[must_use]
+    pub fn problem(&self) -> String {
+        match self {
+            Self::Device { problem, .. } | Self::Untrusted { problem, .. } => problem.clone(),
+            other => other.to_string(),
+        }
+    }
+
     /// The process exit code for this failure.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {

@@ -150,11 +150,8 @@ impl AtaPolicy {
 
 impl Policy for AtaPolicy {
     fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
-        self.model.prepare_update(&mut streams.own);
-        match self.model.start(self.model.posterior.n_observations() + 1, &mut streams.start) {
-            Some(point) => Proposal::Play(point),
-            None => Proposal::Score { width: self.width() },
-        }
+        let width = self.width();
+        self.model.propose(streams, width)
     }
 
     fn model(&self) -> Option<&dyn ScoreModel> {

@@ -209,11 +209,8 @@ impl Policy for MomaPolicy {
         {
             return Proposal::Play(point as usize);
         }
-        self.model.prepare_update(&mut streams.own);
-        match self.model.start(self.model.posterior.n_observations() + 1, &mut streams.start) {
-            Some(point) => Proposal::Play(point),
-            None => Proposal::Score { width: self.width() },
-        }
+        let width = self.width();
+        self.model.propose(streams, width)
     }
 
     fn model(&self) -> Option<&dyn ScoreModel> {

@@ -6,7 +6,7 @@
 //! probability `1 - (1 - p)^plays`. A draw of nothing takes the point just played. The luck for an update is drawn when its
 //! round is proposed, so that a policy saved between the two goes on as if it had not been.
 
-use super::{Initial, Problem, Width};
+use super::{Initial, PolicyStreams, Problem, Proposal, Width};
 use crate::error::{Diagnostic, Error};
 use crate::gp::features::nystrom::{self, FixedDictionary};
 use crate::gp::nystrom::is_included;
@@ -228,8 +228,17 @@ pub struct SketchModel {
 }
 
 impl SketchModel {
+    /// What to play for the coming update: a starting point, or the best score of this width.
+    pub fn propose(&mut self, streams: &mut PolicyStreams, width: f64) -> Proposal {
+        self.prepare_update(&mut streams.own);
+        match self.start(self.posterior.n_observations() + 1, &mut streams.start) {
+            Some(point) => Proposal::Play(point),
+            None => Proposal::Score { width },
+        }
+    }
+
     /// A starting point, if update number `update` (1-based) is one of the first.
-    pub fn start(&self, update: u64, start: &mut Stream) -> Option<usize> {
+    fn start(&self, update: u64, start: &mut Stream) -> Option<usize> {
         self.initial.point(update, self.posterior.basis().n_points(), start)
     }
 
@@ -243,7 +252,7 @@ impl SketchModel {
     }
 
     /// Draws the luck of the coming update, once.
-    pub fn prepare_update(&mut self, own: &mut Stream) {
+    fn prepare_update(&mut self, own: &mut Stream) {
         if self.is_due() && self.state.luck.is_empty() {
             self.state.luck = (0..=self.posterior.visits().n_distinct()).map(|_| own.uniform()).collect();
         }

@@ -3,6 +3,7 @@
 use super::trust::{plausible, untrusted, violations};
 use crate::backend::device::{Answer, Band4, CAPACITY, Device, LaneWork, Lanes, Precision, Start, TableSpec, Tables, Visit};
 use crate::backend::lane::{Lane, fits};
+use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
 use crate::backend::{Backend, Band, Counters, Domain, Screen};
 use crate::error::Error;
@@ -172,7 +173,7 @@ impl BatchedScreen {
         match &mut self.on_device {
             Ok(lanes) => Ok(lanes),
             Err(error) => {
-                Err(Error::Device { problem: said(error), hint: "use `--backend cpu`: the answers are the same".to_owned() })
+                Err(Error::Device { problem: error.problem(), hint: "use `--backend cpu`: the answers are the same".to_owned() })
             }
         }
     }
@@ -345,10 +346,7 @@ impl BatchedScreen {
         self.counters.scans += 1;
         out.points.clear();
         let exact = |point: u32| (point, request.model.exact(point as usize));
-        let all: Vec<_> = match request.subset {
-            Some(subset) => subset.iter().map(|&point| exact(point)).collect(),
-            None => (0..self.shared.basis.n_points() as u32).map(exact).collect(),
-        };
+        let all: Vec<_> = playable(self.shared.basis.n_points(), request.subset).map(exact).collect();
         let scored: Vec<(u32, f64)> = all.iter().map(|(point, moments)| (*point, moments.upper(request.width))).collect();
         match lowest_within_tie(&scored) {
             // By exact scores of all there is one best.
@@ -421,10 +419,7 @@ impl Screen for BatchedScreen {
                 Band::Zero => answer.points.truncate(1),
                 Band::Infinite => {
                     answer.points.clear();
-                    match request.subset {
-                        Some(subset) => answer.points.extend_from_slice(subset),
-                        None => answer.points.extend(0..self.shared.basis.n_points() as u32),
-                    }
+                    answer.points.extend(playable(self.shared.basis.n_points(), request.subset));
                 }
             }
             self.counters.rounds += 1;
@@ -482,12 +477,4 @@ fn exact_scores(model: &dyn ScoreModel, n_points: usize) -> (Vec<f64>, Vec<f64>)
 /// The largest magnitude; NaN if there is one.
 fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most: f64, value| if value.is_nan() { f64::NAN } else { most.max(value.abs()) })
-}
-
-/// The problem of an error, without its hint.
-fn said(error: &Error) -> String {
-    match error {
-        Error::Device { problem, .. } => problem.clone(),
-        other => other.to_string(),
-    }
 }

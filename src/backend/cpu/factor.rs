@@ -5,6 +5,7 @@
 
 use crate::backend::device::Precision;
 use crate::backend::lane::Lane;
+use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
 use crate::score::{Basis, Candidates, Factor, GramSource, ScoreModel, Spread, TrialScore};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice, linalg::general_mat_mul};
@@ -56,10 +57,6 @@ impl FactorScreen {
         if !lane.start_factor(factor, scale, prior, 0.0, Precision::F32) {
             return false;
         }
-        let base: &[f64] = match factor.spread {
-            Spread::Added => &[],
-            Spread::Removed => &scale.prior,
-        };
         let n_points = scale.prior.len();
         self.load(factor);
         self.mean.resize(n_points, 0.0);
@@ -68,31 +65,29 @@ impl FactorScreen {
             let n = POINTS.min(n_points - first);
             self.block(model, factor, gram, table, first, n);
         }
-        let residual = |point: usize| if base.is_empty() { scale.residual(point) } else { base[point] };
-        let sign = if factor.spread == Spread::Added { 1.0 } else { -1.0 };
         let band = lane.band(request.width, model.state_error(), Precision::F32);
         let interval = |point: u32| {
             let point = point as usize;
-            let variance = residual(point) + sign * f64::from(self.variance[point]);
+            let square = f64::from(self.variance[point]);
+            let variance = match factor.spread {
+                Spread::Added => scale.residual(point) + square,
+                Spread::Removed => scale.prior[point] - square,
+            };
             let anchor = variance.max(0.0).sqrt();
             let e = band.c0 + band.c1 * anchor + band.c2 * variance.abs();
             let mean = f64::from(self.mean[point]);
             let spread = |variance: f64| request.width * variance.max(0.0).sqrt();
             (mean - band.c + spread(variance - e), mean + band.c + spread(variance + e))
         };
-        let all = 0..n_points as u32;
+        let intervals: Vec<(u32, f64, f64)> = playable(n_points, request.subset)
+            .map(|point| {
+                let (lower, upper) = interval(point);
+                (point, lower, upper)
+            })
+            .collect();
+        let best = intervals.iter().map(|&(_, lower, _)| lower).fold(f64::NEG_INFINITY, f64::max);
         answer.points.clear();
-        let mut best = f64::NEG_INFINITY;
-        let mut look = |point: u32| best = best.max(interval(point).0);
-        match request.subset {
-            Some(subset) => subset.iter().copied().for_each(&mut look),
-            None => all.clone().for_each(&mut look),
-        }
-        let reaches = |point: &u32| best <= interval(*point).1;
-        match request.subset {
-            Some(subset) => answer.points.extend(subset.iter().copied().filter(reaches)),
-            None => answer.points.extend(all.filter(reaches)),
-        }
+        answer.points.extend(intervals.iter().filter(|&&(_, _, upper)| best <= upper).map(|&(point, ..)| point));
         !answer.points.is_empty()
     }
 

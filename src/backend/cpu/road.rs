@@ -1,7 +1,8 @@
 //! The backend, its prepared bases and its screens.
 
 use super::factor::{FactorScreen, Table32};
-use super::trial::{BLOCK, TrialScreen, whole};
+use super::trial::{BLOCK, TrialScreen};
+use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
 use crate::backend::{Backend, Band, Counters, Domain, Screen};
 use crate::error::Error;
@@ -151,7 +152,8 @@ impl CpuScreen {
                 .is_some_and(|factor| self.factor.candidates(request, &factor, gram, rounded, &scale, answer));
         if !found {
             self.counters.scans += 1;
-            whole(shared.basis.n_points(), request.subset, answer);
+            answer.points.clear();
+            answer.points.extend(playable(shared.basis.n_points(), request.subset));
         }
     }
 

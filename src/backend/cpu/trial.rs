@@ -1,6 +1,7 @@
 //! One trial's screen: mean and spread² of every point, with the errors they may carry.
 
 use super::vector::{largest_magnitude, observe, score, weighted_sum};
+use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
 use crate::backend::{Band, Counters};
 use crate::score::{Candidates, GramSource, Moments, ScoreModel, TIE_TOLERANCE, TrialScore};
@@ -185,7 +186,7 @@ impl TrialScreen {
     pub fn candidates(&mut self, request: &TrialScore<'_>, band: Band, answer: &mut Candidates) {
         answer.points.clear();
         if band == Band::Infinite {
-            whole(self.mean.len(), request.subset, answer);
+            answer.points.extend(playable(self.mean.len(), request.subset));
             return;
         }
         let width = request.width;
@@ -195,7 +196,7 @@ impl TrialScreen {
         }
         let scores = &self.score;
         if band == Band::Zero {
-            answer.points.extend(chosen(scores, request.subset).find(|&point| scores[point as usize] == best));
+            answer.points.extend(playable(scores.len(), request.subset).find(|&point| scores[point as usize] == best));
             return;
         }
         let state_error = request.model.state_error();
@@ -215,7 +216,7 @@ impl TrialScreen {
             let point = point as usize;
             mean[point] + e_mean + width * (variance[point] + e).max(0.0).sqrt()
         };
-        answer.points.extend(chosen(scores, request.subset).filter(|&point| floor <= scores[point as usize]));
+        answer.points.extend(playable(scores.len(), request.subset).filter(|&point| floor <= scores[point as usize]));
         if 1 < answer.points.len() {
             let best_lower = answer.points.iter().map(|&point| lower(point)).fold(f64::NEG_INFINITY, f64::max);
             answer.points.retain(|&point| best_lower - tie <= upper(point));
@@ -229,24 +230,7 @@ impl TrialScreen {
         }
         if answer.points.is_empty() {
             // A NaN reached the screen; the exact scores decide, or report it.
-            whole(mean.len(), request.subset, answer);
+            answer.points.extend(playable(mean.len(), request.subset));
         }
-    }
-}
-
-/// The points that may be played.
-fn chosen<'a>(scores: &'a [f64], subset: Option<&'a [u32]>) -> Box<dyn Iterator<Item = u32> + 'a> {
-    match subset {
-        Some(subset) => Box::new(subset.iter().copied()),
-        None => Box::new(0..scores.len() as u32),
-    }
-}
-
-/// All points that may be played, as candidates.
-pub fn whole(n_points: usize, subset: Option<&[u32]>, answer: &mut Candidates) {
-    answer.points.clear();
-    match subset {
-        Some(subset) => answer.points.extend_from_slice(subset),
-        None => answer.points.extend(0..n_points as u32),
     }
 }

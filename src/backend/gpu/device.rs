@@ -71,12 +71,23 @@ impl Gpu {
         Self::with_options(choice, GpuOptions::default())
     }
 
+    /// Opens the hardware adapter that suits best; `None` if there is none, which is no error.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if there is one and it cannot be opened.
+    pub fn automatic() -> Result<Option<Self>, Error> {
+        choose(Choice::Auto).ok().map(|found| Self::opened(found, GpuOptions::default())).transpose()
+    }
+
     /// [`Gpu::open`] with settings for tests.
     ///
     /// # Errors
     /// As [`Gpu::open`].
     pub fn with_options(choice: Choice, options: GpuOptions) -> Result<Self, Error> {
-        let (adapter, facts) = choose(choice)?;
+        Self::opened(choose(choice)?, options)
+    }
+
+    fn opened((adapter, facts): (wgpu::Adapter, AdapterFacts), options: GpuOptions) -> Result<Self, Error> {
         let limits = adapter.limits();
         let wants_f64 = facts.f64 && !options.without_f64;
         let features = if wants_f64 { wgpu::Features::SHADER_F64 } else { wgpu::Features::empty() };
