@@ -1,13 +1,14 @@
 //! The backend, its prepared bases and its screens.
 
 use super::factor::{FactorScreen, Table32};
+use super::pivots::{Asked, Growth, Interpolation, PivotScreen, dense_work};
 use super::trial::{BLOCK, TrialScreen};
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
 use crate::backend::{Backend, Band, Counters, Domain, Screen};
 use crate::error::Error;
 use crate::score::{Basis, Candidates, Change, GramSource, TrialScore};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Most trials in lockstep over a table.
 const MOST_IN_BATCH: usize = 8;
@@ -47,6 +48,7 @@ impl Backend for Cpu {
             scale,
             columns: OnceLock::new(),
             rounded: OnceLock::new(),
+            growth: Mutex::new(None),
             band: self.band,
         }))))
     }
@@ -60,6 +62,8 @@ struct Shared {
     columns: OnceLock<Vec<f64>>,
     /// For whole factors.
     rounded: OnceLock<Table32>,
+    /// The set-up of an interpolation from pivots, for tables.
+    growth: Mutex<Option<Growth>>,
     band: Band,
 }
 
@@ -99,6 +103,9 @@ impl Domain for CpuDomain {
             trials: (0..n_trials).map(|_| None).collect(),
             own: vec![None; n_trials],
             factor: FactorScreen::default(),
+            pivots: PivotScreen::default(),
+            dense_work: 0.0,
+            interpolation: None,
             counters: Counters::default(),
             shared: Arc::clone(&self.0),
         })
@@ -112,6 +119,10 @@ struct CpuScreen {
     /// Scales of trials with inputs of their own.
     own: Vec<Option<Arc<Scale>>>,
     factor: FactorScreen,
+    pivots: PivotScreen,
+    /// Multiply-adds that dense scores of whole factors have taken, or would have by now.
+    dense_work: f64,
+    interpolation: Option<Arc<Interpolation>>,
     counters: Counters,
 }
 
@@ -140,9 +151,6 @@ impl CpuScreen {
     fn new_factor(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
         let scale = self.scale(request);
         let shared = Arc::clone(&self.shared);
-        if let Some(trial) = &mut self.trials[request.trial] {
-            trial.forget();
-        }
         let rounded = shared.rounded.get_or_init(|| Table32::of(&shared.basis));
         let gram = gram_of(&shared.basis, request);
         let found = shared.band == Band::Proved
@@ -154,6 +162,42 @@ impl CpuScreen {
             self.counters.scans += 1;
             answer.points.clear();
             answer.points.extend(playable(shared.basis.n_points(), request.subset));
+        }
+    }
+
+    /// The interpolation from pivots, once dense scores of this many more factors would have cost its set-up.
+    fn interpolation(&mut self, n_factors: usize) -> Option<Arc<Interpolation>> {
+        let Basis::Table(table) = &self.shared.basis else { return None };
+        if self.interpolation.is_none() && self.shared.band == Band::Proved {
+            self.dense_work += n_factors as f64 * dense_work(table.n_points, table.n_features);
+            // Every guarded value is whole between statements.
+            let mut growth = self.shared.growth.lock().unwrap_or_else(PoisonError::into_inner);
+            let growth = growth.get_or_insert_with(|| Growth::new(table));
+            self.interpolation = growth.grow(self.dense_work, || self.shared.columns());
+        }
+        self.interpolation.clone()
+    }
+
+    /// New factors of some trials by pivots; returns the answers, empty where a trial must be scored in another way.
+    fn by_pivots(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) {
+        let new = |request: &&TrialScore<'_>| matches!(request.change, Change::Factor);
+        let n_factors = trials.iter().filter(new).count();
+        if n_factors == 0 {
+            return;
+        }
+        let Some(table) = self.interpolation(n_factors) else { return };
+        let mut places = Vec::with_capacity(n_factors);
+        let mut asked = Vec::with_capacity(n_factors);
+        for (place, request) in trials.iter().enumerate().filter(|(_, request)| new(request)) {
+            if let Some(factor) = request.model.factor() {
+                places.push(place);
+                asked.push(Asked { request: *request, factor });
+            }
+        }
+        let mut found = vec![Candidates::default(); asked.len()];
+        self.counters.violations += self.pivots.round(&table, &self.shared.scale, &asked, &mut found);
+        for (place, found) in places.into_iter().zip(found) {
+            out[place] = found;
         }
     }
 
@@ -240,9 +284,18 @@ impl Screen for CpuScreen {
 
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
         self.project_all(trials);
+        out.iter_mut().for_each(|answer| answer.points.clear());
+        self.by_pivots(trials, out);
         for (request, answer) in trials.iter().zip(out) {
             match request.change {
-                Change::Factor => self.new_factor(request, answer),
+                Change::Factor => {
+                    if let Some(trial) = &mut self.trials[request.trial] {
+                        trial.forget();
+                    }
+                    if answer.points.is_empty() {
+                        self.new_factor(request, answer);
+                    }
+                }
                 _ => self.follow(request, answer),
             }
             self.counters.rounds += 1;
