@@ -7,9 +7,6 @@ use crate::rng::Stream;
 use crate::score::{Factor, FeatureTable, Moments, ScoreModel, Spread};
 use std::sync::Arc;
 
-/// Rows of `R` that [`FullRank::exact`] sums side by side.
-const LANES: usize = 16;
-
 /// One trial: `V = G + E + (shift + ridge) I` with `G = sum phi phi^T` and `E` the tree's noise, `theta = V^{-1} sum y phi`,
 /// `mean = theta · phi`, `spread² = ridge phi^T V^{-1} phi = |R phi|²` with `R = sqrt(ridge) L^{-1}`, `V = L L^T`.
 #[derive(Debug, Clone)]
@@ -30,8 +27,6 @@ pub struct FullRank {
     weights: Vec<f64>,
     /// `R`, row-major.
     rows: Vec<f64>,
-    /// `R` in blocks of [`LANES`] rows, each block column by column up to its last diagonal entry.
-    blocks: Vec<f64>,
     /// Bounds on the rounding of [`ScoreModel::exact`].
     error: Moments,
 }
@@ -62,11 +57,10 @@ impl FullRank {
             upper: vec![0.0; n * n],
             weights: vec![0.0; n],
             rows: vec![0.0; n * n],
-            blocks: vec![0.0; (0..n.div_ceil(LANES)).map(|block| LANES * n.min((block + 1) * LANES)).sum()],
             error: Moments { mean: 0.0, variance: 0.0 },
             table,
         };
-        model.factor_anew(None)?;
+        model.factor_anew(false)?;
         Ok(model)
     }
 
@@ -85,22 +79,22 @@ impl FullRank {
         }
         add_scaled(&mut self.moment, reward, phi);
         self.n_observations += 1;
-        let noise = self.tree.next(&mut self.stream).to_vec();
-        self.factor_anew(Some(&noise))
+        self.factor_anew(true)
     }
 
-    fn factor_anew(&mut self, noise: Option<&[f64]>) -> Result<(), Error> {
+    fn factor_anew(&mut self, noisy: bool) -> Result<(), Error> {
         let n = self.moment.len();
+        let noise = if noisy { self.tree.next(&mut self.stream) } else { &[] };
         let mut at = 0;
         for i in 0..n {
-            let length = n - i;
+            let end = at + n - i;
             let row = &mut self.upper[i * n + i..(i + 1) * n];
-            row.copy_from_slice(&self.gram[at..at + length]);
-            if let Some(noise) = noise {
-                row.iter_mut().zip(&noise[at..at + length]).for_each(|(entry, noise)| *entry += noise);
+            row.copy_from_slice(&self.gram[at..end]);
+            if noisy {
+                row.iter_mut().zip(&noise[at..end]).for_each(|(entry, noise)| *entry += noise);
             }
             row[0] += self.diagonal;
-            at += length;
+            at = end;
         }
         cholesky_upper(&mut self.upper, n).map_err(|refused| Error::Failed {
             problem: format!("after {} observations {refused}", self.n_observations),
@@ -110,16 +104,6 @@ impl FullRank {
         self.weights.copy_from_slice(&self.moment);
         solve_upper(&self.upper, &mut self.weights);
         inverse_of_upper_transposed(&self.upper, n, self.ridge.sqrt(), &mut self.rows);
-        let mut at = 0;
-        for block in 0..n.div_ceil(LANES) {
-            let (first, end) = (block * LANES, n.min((block + 1) * LANES));
-            for j in 0..end {
-                for i in first..end {
-                    self.blocks[at + i - first] = self.rows[i * n + j];
-                }
-                at += LANES;
-            }
-        }
         self.error = self.rounding();
         Ok(())
     }
@@ -134,13 +118,11 @@ impl FullRank {
 }
 
 impl ScoreModel for FullRank {
-    /// Each row of `R` is summed over the features of even and of odd index apart, each in ascending order, sixteen rows side by
-    /// side; squares are added to 16 partial sums in the order of the rows, and these in their order. In vector lanes of any
-    /// width these are the same operations.
     fn exact(&self, point: usize) -> Moments {
         let phi = self.table.row(point);
-        let variance = self.table.residual[point] + pulp::Arch::new().dispatch(SquaredNorm { blocks: &self.blocks, phi });
-        Moments { mean: dot(&self.weights, phi), variance }
+        let rows = self.rows.chunks_exact(phi.len().max(1)).enumerate();
+        let squares = rows.map(|(i, row)| dot(&row[..=i], &phi[..=i])).map(|y| y * y);
+        Moments { mean: dot(&self.weights, phi), variance: self.table.residual[point] + squares.sum::<f64>() }
     }
 
     fn prior_variance_bound(&self) -> f64 {
@@ -161,46 +143,5 @@ impl ScoreModel for FullRank {
 
     fn factor(&self) -> Option<Factor<'_>> {
         Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), spread: Spread::Added })
-    }
-}
-
-/// `|R phi|²` from the blocks of `R`.
-struct SquaredNorm<'a> {
-    blocks: &'a [f64],
-    phi: &'a [f64],
-}
-
-impl pulp::NullaryFnOnce for SquaredNorm<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn call(self) -> f64 {
-        let phi = self.phi;
-        let mut squares = [0.0; LANES];
-        let mut rest = self.blocks;
-        for block in 0..phi.len().div_ceil(LANES) {
-            let used = phi.len().min((block + 1) * LANES);
-            let (columns, next) = rest.split_at(used * LANES);
-            rest = next;
-            let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
-            let (columns, _) = columns.as_chunks::<LANES>();
-            let ((pairs, last), (features, last_feature)) = (columns.as_chunks::<2>(), phi[..used].as_chunks::<2>());
-            for ([a, b], [at, bt]) in pairs.iter().zip(features) {
-                for lane in 0..LANES {
-                    even[lane] += at * a[lane];
-                    odd[lane] += bt * b[lane];
-                }
-            }
-            for (column, feature) in last.iter().zip(last_feature) {
-                for lane in 0..LANES {
-                    even[lane] += feature * column[lane];
-                }
-            }
-            for lane in 0..LANES {
-                let sum = even[lane] + odd[lane];
-                squares[lane] += sum * sum;
-            }
-        }
-        squares.iter().sum::<f64>()
     }
 }

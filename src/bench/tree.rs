@@ -1,5 +1,6 @@
 //! The binary tree mechanism's noise for a running sum of symmetric matrices.
 
+use crate::linalg::add_scaled;
 use crate::rng::Stream;
 
 /// The noise of one trial after each of up to `updates` updates, in prefix form: with `p` = `k` less its lowest set bit,
@@ -14,6 +15,8 @@ pub struct TreeNoise {
     update: u64,
     /// One packed matrix a level.
     slots: Vec<Vec<f64>>,
+    /// Scratch: the draws of a node.
+    draws: Vec<f64>,
 }
 
 /// Levels of the tree over the rounds and the observation before the first: `1 + floor(log2(rounds + 1))`.
@@ -33,7 +36,7 @@ impl TreeNoise {
     /// Noise for `n x n` matrices: each node has off-diagonal variance `node_std²` and diagonal variance twice that.
     #[must_use]
     pub fn new(n: usize, rounds: usize, node_std: f64) -> Self {
-        Self { n, node_std, update: 0, slots: vec![vec![0.0; n * (n + 1) / 2]; levels(rounds)] }
+        Self { n, node_std, update: 0, slots: vec![vec![0.0; n * (n + 1) / 2]; levels(rounds)], draws: vec![0.0; n * (n + 1) / 2] }
     }
 
     /// Draws the node of the next update, one word an entry, and returns the noise `E_k`.
@@ -51,13 +54,13 @@ impl TreeNoise {
             Some(parent) => slot.copy_from_slice(parent),
             None => slot.fill(0.0),
         }
+        stream.fill_normal(&mut self.draws);
         let mut at = 0;
         for row in 0..self.n {
-            slot[at] += std::f64::consts::SQRT_2 * self.node_std * stream.normal();
-            for entry in &mut slot[at + 1..at + self.n - row] {
-                *entry += self.node_std * stream.normal();
-            }
-            at += self.n - row;
+            slot[at] += std::f64::consts::SQRT_2 * self.node_std * self.draws[at];
+            let end = at + self.n - row;
+            add_scaled(&mut slot[at + 1..end], self.node_std, &self.draws[at + 1..end]);
+            at = end;
         }
         &self.slots[written]
     }

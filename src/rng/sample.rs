@@ -2,6 +2,7 @@
 //! the one that cannot, [`Stream::gamma`], says so.
 
 use super::Stream;
+use super::normals::{MANY, quantiles};
 use std::f64::consts::PI;
 
 impl Stream {
@@ -34,6 +35,14 @@ impl Stream {
     /// Standard normal, by inversion of the distribution function. One word; |value| stays below 8.3.
     pub fn normal(&mut self) -> f64 {
         normal_quantile(self.open_uniform())
+    }
+
+    /// Fills `out` with standard normals: the bits and the words of as many calls of [`Stream::normal`], several at a time.
+    pub fn fill_normal(&mut self, out: &mut [f64]) {
+        for values in out.chunks_mut(MANY) {
+            values.iter_mut().for_each(|value| *value = self.open_uniform());
+            quantiles(values);
+        }
     }
 
     /// Laplace with the given scale (variance 2 scale²), by inversion. One word.
@@ -84,16 +93,33 @@ impl Stream {
 #[must_use]
 pub fn normal_quantile(p: f64) -> f64 {
     let q = p - 0.5;
-    if q.abs() <= 0.425 {
-        let r = 0.180_625 - q * q;
-        return q * ratio(r, &A, &B);
+    if q.abs() <= CENTRE {
+        return centre(q);
     }
     let tail = if q < 0.0 { p } else { 1.0 - p };
     let r = libm::sqrt(-libm::log(tail));
-    let magnitude = if r <= 5.0 { ratio(r - 1.6, &C, &D) } else { ratio(r - 5.0, &E, &F) };
+    let magnitude = if r <= FAR { shoulder(r) } else { ratio(r - FAR, &E, &F) };
     if q < 0.0 { -magnitude } else { magnitude }
 }
 
+/// Where the centre ends, as a distance from one half.
+pub(super) const CENTRE: f64 = 0.425;
+/// Where the shoulder's argument begins.
+pub(super) const SHOULDER: f64 = 1.6;
+/// Where it ends.
+pub(super) const FAR: f64 = 5.0;
+
+#[inline(always)]
+pub(super) fn centre(q: f64) -> f64 {
+    q * ratio(0.180_625 - q * q, &A, &B)
+}
+
+#[inline(always)]
+pub(super) fn shoulder(r: f64) -> f64 {
+    ratio(r - SHOULDER, &C, &D)
+}
+
+#[inline(always)]
 fn ratio(r: f64, numerator: &[f64; 8], denominator: &[f64; 8]) -> f64 {
     let horner = |c: &[f64; 8]| c.iter().rev().fold(0.0, |sum, &coefficient| sum * r + coefficient);
     horner(numerator) / horner(denominator)
