@@ -79,7 +79,12 @@ fn incremental_plays_what_a_plain_loop_plays() {
 
 #[test]
 fn fullrank_plays_what_a_plain_loop_plays() {
-    let job = job(Workload::FullRank);
+    // Dense products, and interpolation from pivots.
+    fullrank(job(Workload::FullRank));
+    fullrank(Job { points: 700, rounds: 25, lengthscale: 1.0, ..job(Workload::FullRank) });
+}
+
+fn fullrank(job: Job) {
     let instance = Instance::draw(&job);
     let m = job.features;
     let shift = super::tree::shift(job.rounds, m, job.node_std);

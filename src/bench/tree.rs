@@ -36,7 +36,13 @@ impl TreeNoise {
     /// Noise for `n x n` matrices: each node has off-diagonal variance `node_std²` and diagonal variance twice that.
     #[must_use]
     pub fn new(n: usize, rounds: usize, node_std: f64) -> Self {
-        Self { n, node_std, update: 0, slots: vec![vec![0.0; n * (n + 1) / 2]; levels(rounds)], draws: vec![0.0; n * (n + 1) / 2] }
+        Self {
+            n,
+            node_std,
+            update: 0,
+            slots: vec![vec![0.0; n * (n + 1) / 2]; levels(rounds)],
+            draws: vec![0.0; n * (n + 1) / 2],
+        }
     }
 
     /// Draws the node of the next update, one word an entry, and returns the noise `E_k`.

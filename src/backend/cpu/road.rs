@@ -1,7 +1,7 @@
 //! The backend, its prepared bases and its screens.
 
 use super::factor::{FactorScreen, Table32};
-use super::pivots::{Asked, Growth, Interpolation, PivotScreen, dense_work};
+use super::pivots::{Asked, Growth, Interpolation, PivotScreen, dense_work, work_by_pivots};
 use super::trial::{BLOCK, TrialScreen};
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
@@ -165,11 +165,11 @@ impl CpuScreen {
         }
     }
 
-    /// The interpolation from pivots, once dense scores of this many more factors would have cost its set-up.
-    fn interpolation(&mut self, n_factors: usize) -> Option<Arc<Interpolation>> {
+    /// The interpolation from pivots, once dense scores of these factors and those before would have cost its set-up.
+    fn interpolation(&mut self, dense_work: f64) -> Option<Arc<Interpolation>> {
         let Basis::Table(table) = &self.shared.basis else { return None };
         if self.interpolation.is_none() && self.shared.band == Band::Proved {
-            self.dense_work += n_factors as f64 * dense_work(table.n_points, table.n_features);
+            self.dense_work += dense_work;
             // Every guarded value is whole between statements.
             let mut growth = self.shared.growth.lock().unwrap_or_else(PoisonError::into_inner);
             let growth = growth.get_or_insert_with(|| Growth::new(table));
@@ -178,17 +178,22 @@ impl CpuScreen {
         self.interpolation.clone()
     }
 
-    /// New factors of some trials by pivots; returns the answers, empty where a trial must be scored in another way.
+    /// New factors of some trials by pivots; an answer is left empty where a trial must be scored in another way.
     fn by_pivots(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) {
-        let new = |request: &&TrialScore<'_>| matches!(request.change, Change::Factor);
-        let n_factors = trials.iter().filter(new).count();
-        if n_factors == 0 {
+        let Basis::Table(table) = &self.shared.basis else { return };
+        let (n, m) = (table.n_points, table.n_features);
+        let dense = |request: &TrialScore<'_>| match request.change {
+            Change::Factor => dense_work(request.subset.map_or(n, <[u32]>::len), m),
+            _ => 0.0,
+        };
+        let due: f64 = trials.iter().map(dense).sum();
+        if due <= 0.0 {
             return;
         }
-        let Some(table) = self.interpolation(n_factors) else { return };
-        let mut places = Vec::with_capacity(n_factors);
-        let mut asked = Vec::with_capacity(n_factors);
-        for (place, request) in trials.iter().enumerate().filter(|(_, request)| new(request)) {
+        let Some(table) = self.interpolation(due) else { return };
+        let work = work_by_pivots(n, m, table.rank);
+        let (mut places, mut asked) = (Vec::with_capacity(trials.len()), Vec::with_capacity(trials.len()));
+        for (place, request) in trials.iter().enumerate().filter(|(_, request)| work < dense(request)) {
             if let Some(factor) = request.model.factor() {
                 places.push(place);
                 asked.push(Asked { request: *request, factor });

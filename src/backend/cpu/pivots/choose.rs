@@ -23,14 +23,14 @@ pub fn dense_work(n_points: usize, n_features: usize) -> f64 {
     0.625 * n_points as f64 * m * m
 }
 
-/// Multiply-adds of a round by pivots.
-fn work_by_pivots(n_points: usize, n_features: usize, rank: usize) -> f64 {
+/// Multiply-adds of a round of one trial by pivots.
+pub fn work_by_pivots(n_points: usize, n_features: usize, rank: usize) -> f64 {
     let (m, r) = (n_features as f64, rank as f64);
     2.0 * n_points as f64 * r + r * m * (0.5 * m + 1.0)
 }
 
 /// Multiply-adds of the set-up up to so many pivots.
-fn setup_work(n_points: usize, n_features: usize, rank: usize) -> f64 {
+pub fn setup_work(n_points: usize, n_features: usize, rank: usize) -> f64 {
     let (n, m, r) = (n_points as f64, n_features as f64, rank as f64);
     SETUP_WEIGHT * n * r * (2.0 * m + r)
 }
@@ -55,8 +55,8 @@ enum State {
     Growing(Growing),
     /// It was finished after this much work.
     Ready(f64, Arc<Interpolation>),
-    /// After this much work it was clear that it does not pay.
-    Never(f64),
+    /// It does not pay.
+    Never,
 }
 
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Growth {
         let products = vec![0.0; table.n_points];
         let growing = Growing { pivots: Vec::new(), columns: Vec::new(), residual, products };
         let usable = 0.0 < largest && (largest * largest).is_finite();
-        let state = if usable { State::Growing(growing) } else { State::Never(0.0) };
+        let state = if usable { State::Growing(growing) } else { State::Never };
         Self { table: Arc::clone(table), largest, state }
     }
 
@@ -89,12 +89,14 @@ impl Growth {
         while let State::Growing(growing) = &mut self.state {
             let rank = growing.pivots.len();
             let (n, m) = (self.table.n_points, self.table.n_features);
-            let (next, deepest) = growing.residual.iter().enumerate().fold((0, f64::NEG_INFINITY), |best, (point, &d)| {
-                if best.1 < d { (point, d) } else { best }
-            });
+            let (next, deepest) = growing
+                .residual
+                .iter()
+                .enumerate()
+                .fold((0, f64::NEG_INFINITY), |best, (point, &d)| if best.1 < d { (point, d) } else { best });
             if deepest <= 16.0 * entry_error(self.table.n_features, rank) * self.largest * self.largest {
                 let work = setup_work(n, m, rank);
-                let State::Growing(grown) = std::mem::replace(&mut self.state, State::Never(work)) else { return None };
+                let State::Growing(grown) = std::mem::replace(&mut self.state, State::Never) else { return None };
                 let errors = Errors {
                     entry: entry_error(self.table.n_features, rank) * self.largest * self.largest,
                     diagonal: 1.25 * (rank as f64 + 8.0) * U * self.largest * self.largest,
@@ -105,7 +107,7 @@ impl Growth {
                 break;
             }
             if !pays(n, m, rank + 1) {
-                self.state = State::Never(setup_work(n, m, rank));
+                self.state = State::Never;
                 break;
             }
             if allowed < setup_work(n, m, rank + 1) {
@@ -120,13 +122,24 @@ impl Growth {
     }
 }
 
+#[cfg(test)]
+impl Growth {
+    /// Pivots, coordinates and residuals so far, where it is not finished.
+    pub fn grown(self) -> Option<(Vec<usize>, Vec<Vec<f64>>, Vec<f64>)> {
+        match self.state {
+            State::Growing(growing) => Some((growing.pivots, growing.columns, growing.residual)),
+            _ => None,
+        }
+    }
+}
+
 /// `eps` in units of `D²`.
 fn entry_error(n_features: usize, rank: usize) -> f64 {
     1.25 * (2.0 * sum_depth(n_features) + sum_depth(rank) + 8.0) * U
 }
 
 /// Bounds on what rounding does to the factor, see the module's notes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Errors {
     /// `eps`
     pub entry: f64,

@@ -33,6 +33,9 @@ mod kernels;
 mod round;
 mod table;
 
-pub use choose::{Growth, dense_work};
+pub use choose::{Growth, dense_work, work_by_pivots};
 pub use round::{Asked, PivotScreen};
 pub use table::Interpolation;
+
+#[cfg(test)]
+mod tests;

@@ -186,6 +186,11 @@ impl PivotScreen {
         }
     }
 
+    /// The interval of a point in the last round.
+    pub fn interval(&self, trial: usize, point: usize) -> (f32, f32) {
+        (self.lower[trial][point], self.upper[trial][point])
+    }
+
     /// Now and then, compares the intervals of some points with their exact scores.
     fn check(&mut self, n_points: usize, request: &TrialScore<'_>, i: usize) -> u64 {
         self.since_check += 1;
@@ -197,7 +202,7 @@ impl PivotScreen {
         self.next_checked += CHECKED_POINTS;
         let outside = |&point: &u32| {
             let exact = request.model.exact(point as usize).upper(request.width);
-            let (lower, upper) = (self.lower[i][point as usize], self.upper[i][point as usize]);
+            let (lower, upper) = self.interval(i, point as usize);
             // A NaN breaks no interval: the decision reports it.
             exact < f64::from(lower) || f64::from(upper) < exact
         };

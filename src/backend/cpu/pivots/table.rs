@@ -110,6 +110,14 @@ impl Interpolation {
     }
 }
 
+#[cfg(test)]
+impl Interpolation {
+    /// `c_j(x)`.
+    pub fn coefficient(&self, point: usize, j: usize) -> f32 {
+        self.panels[(point / PANEL * self.rank + j) * PANEL + point % PANEL]
+    }
+}
+
 /// Replaces the coordinates `l(x)` of all points by the rows `c(x)` with `L^T c = l`, from the last pivot to the first.
 fn solve(pivots: &[usize], columns: &mut [Vec<f64>]) {
     let rank = pivots.len();
