@@ -202,6 +202,7 @@ impl CpuScreen {
         let mut found = vec![Candidates::default(); asked.len()];
         self.counters.violations += self.pivots.round(&table, &self.shared.scale, &asked, &mut found);
         for (place, found) in places.into_iter().zip(found) {
+            self.counters.interpolated += u64::from(!found.points.is_empty());
             out[place] = found;
         }
     }
