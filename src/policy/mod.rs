@@ -14,15 +14,18 @@ mod initial;
 pub mod moma_gp_ucb;
 mod nystrom_policy;
 mod posterior_plan;
+mod released_inputs;
 mod tail_moments;
 pub mod tgp_ucb;
 pub mod uniform;
 mod width;
 
 pub use contract::{
-    FeaturesPlan, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, TableCache,
+    FeaturesPlan, KnownInputs, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting,
+    SharedInputs, TableCache,
 };
 pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
 pub use posterior_plan::PosteriorPlan;
+pub use released_inputs::InputReading;
 pub use width::Width;
