@@ -243,8 +243,11 @@ impl<'a> Preparation<'a> {
         }
         let mut facts = cell.environment.facts();
         facts.extend(trial.facts);
-        let mut inputs =
-            cell.curator.as_ref().zip(cell.environment.points()).map(|(c, points)| c.ledger(points.n_points(), points.dimension()));
+        let mut inputs = cell
+            .curator
+            .as_ref()
+            .zip(cell.environment.points())
+            .map(|(c, points)| c.ledger(points.n_points(), points.dimension()));
         if let Some(inputs) = &mut inputs {
             inputs.notes.extend(cell.environment.input_notes());
         }
@@ -285,7 +288,12 @@ impl ReadyCell {
     fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
         let mechanism = self.plan.privacy.mechanism(instance.facts(), instance.bound_stated())?;
         let released = ReleasedFacts::of(mechanism.as_ref(), instance.facts());
-        let setting = Setting { facts: instance.facts().clone(), released, train: self.environment.train_readings().cloned(), images: self.images(trial)? };
+        let setting = Setting {
+            facts: instance.facts().clone(),
+            released,
+            train: self.environment.train_readings().cloned(),
+            images: self.images(trial)?,
+        };
         let policy = self.maker.make(&setting)?;
         Ok(ReadyTrial { instance, mechanism, policy, facts: self.maker.facts(&setting) })
     }

@@ -10,11 +10,8 @@ use std::f64::consts::PI;
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
     let doc = "whether starting rounds count in the width's t; [Kharkovskii2020] counts queries after the first point";
-    let maker = GpUcb {
-        width: Width::parse(args),
-        failure_prob: failure_prob(args),
-        count_start: args.flag("count_start", doc, true),
-    };
+    let maker =
+        GpUcb { width: Width::parse(args), failure_prob: failure_prob(args), count_start: args.flag("count_start", doc, true) };
     GpPlan::parse(args, parts, maker)
 }
 

@@ -48,7 +48,8 @@ impl InputReading {
         if images.noise_variance == 0.0 || self == Self::Ignored {
             return Ok(KernelGram::new(Arc::clone(kernel), points));
         }
-        let (Some(variance), Some(blurred)) = (kernel.variance(), kernel.under_input_noise(images.noise_variance, images.dimension))
+        let (Some(variance), Some(blurred)) =
+            (kernel.variance(), kernel.under_input_noise(images.noise_variance, images.dimension))
         else {
             return Err(Error::input(
                 Diagnostic::new("the covariance given noisy inputs is known for `squared-exponential` kernels alone")

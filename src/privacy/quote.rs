@@ -96,9 +96,10 @@ impl Quote {
     pub fn of_inputs(ledger: &Ledger) -> Self {
         let composition = Composition::of(Loss::of(&ledger.event));
         let (sensitivity, derivation) = match ledger.event {
-            super::Event::Gaussian { sensitivity, .. } => {
-                (Some(sensitivity), "a row that moves by the radius moves its image by at most sigma_max(P) times that".to_owned())
-            }
+            super::Event::Gaussian { sensitivity, .. } => (
+                Some(sensitivity),
+                "a row that moves by the radius moves its image by at most sigma_max(P) times that".to_owned(),
+            ),
             _ => (None, "neighbours have images of different column spaces (E16)".to_owned()),
         };
         Self {

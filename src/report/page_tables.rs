@@ -132,7 +132,9 @@ pub(super) fn ledger(run: &Run) -> String {
         .filter_map(|(key, title)| groups.first().map(|(first, _)| format!("{title}: {}", text_of(first, key))))
         .collect();
     below.extend(common.clone());
-    groups.sort_by_key(|(_, cells)| policies.iter().position(|policy| cells.first().is_some_and(|cell| *policy == cell.info.policy)));
+    groups.sort_by_key(|(_, cells)| {
+        policies.iter().position(|policy| cells.first().is_some_and(|cell| *policy == cell.info.policy))
+    });
     let mut html = "<div class=\"scroll\"><table class=\"ledger\"><thead><tr><th>applies to</th>".to_owned();
     for (_, title) in &columns {
         html += &format!("<th>{title}</th>");

@@ -4,7 +4,7 @@ use privateer::error::{Error, Sources};
 use privateer::gp::kernel::Kernel;
 use privateer::gp::{KernelGram, Points, tabulated};
 use privateer::params::{Args, Entry, Node, Sink, Table, Value};
-use privateer::policy::{KnownInputs, SharedInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting};
+use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting, SharedInputs};
 use privateer::privacy::{Raw, Reading, Released, Request, RewardFacts, RewardMechanism, Signal};
 use privateer::registry::{MECHANISMS, POLICIES, Shelf, find};
 use privateer::rng::{Purpose, Stream, Streams};

@@ -3,7 +3,9 @@
 
 mod bandit;
 mod calibration;
+mod curator;
 mod kernels;
+mod modeler;
 mod nystrom;
 mod outcome;
 mod posterior;

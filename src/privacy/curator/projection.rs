@@ -151,6 +151,15 @@ pub fn lifted(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec
     Ok(product(centred, &lift(centred, d, omega, always)?, d, d))
 }
 
+/// `Z = lifted M / sqrt(r)`, `n x r`, with `M` of `d x r`, all row-major [Kharkovskii2020, algorithm 1, line 10].
+#[must_use]
+pub fn images(lifted: &[f64], d: usize, m: &[f64], r: usize) -> Vec<f64> {
+    let unit = 1.0 / libm::sqrt(r as f64);
+    let mut images = product(lifted, m, d, r);
+    images.iter_mut().for_each(|z| *z *= unit);
+    images
+}
+
 /// `V diag(g(s)/s) V^T`, `d x d`: what a lift multiplies the centred inputs by; the identity where nothing is lifted.
 fn lift(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec<f64>, Refusal> {
     let refuse = |message: String| {
@@ -170,7 +179,8 @@ fn lift(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec<f64>,
     if least <= most * LEAST_SHARE {
         // U of a zero singular value is undetermined.
         return Err(refuse(
-            "the centred inputs have not full column rank, and a zero singular value has no direction to be lifted along".to_owned(),
+            "the centred inputs have not full column rank, and a zero singular value has no direction to be lifted along"
+                .to_owned(),
         ));
     }
     Ok(function(&eigen, d, |square| libm::sqrt((square + omega * omega) / square)))

@@ -1,3 +1,5 @@
+//! Identities of the curators, noise of the stated size, and the attack on the projection.
+
 use super::*;
 use crate::privacy::{Delta, Epsilon, Guarantee, Raw, Reading, printed::kharkovskii2020::omega};
 use crate::rng::{Purpose, Stream, Streams};
@@ -52,7 +54,9 @@ fn the_short_form_keeps_the_distances_of_the_long_one() {
 #[test]
 fn more_columns_extend_fewer() {
     let data = inputs(10, 4, 1.0);
-    let of = |r| images((projection::PROJECTION.build)(&request(Reading::Printed, 1e9, None, Some(r))).expect("built").as_ref(), &data);
+    let of = |r| {
+        images((projection::PROJECTION.build)(&request(Reading::Printed, 1e9, None, Some(r))).expect("built").as_ref(), &data)
+    };
     let (two, three) = (of(2), of(3));
     for row in 0..10 {
         for c in 0..2 {

@@ -60,10 +60,15 @@ fn length_and_stated_error() {
                 let mut worst = 0.0_f64;
                 for a in 0..22 {
                     let length = dot(features.row(a), features.row(a));
-                    assert!(length <= problem.shared().expect("shared").gram.diagonal(a) * (1.0 + 1e-9), "{said}: |phi|² = {length}");
+                    assert!(
+                        length <= problem.shared().expect("shared").gram.diagonal(a) * (1.0 + 1e-9),
+                        "{said}: |phi|² = {length}"
+                    );
                     assert!(0.0 <= features.residual[a], "{said}");
                     for b in 0..22 {
-                        worst = worst.max((dot(features.row(a), features.row(b)) - problem.shared().expect("shared").gram.entry(a, b)).abs());
+                        worst = worst.max(
+                            (dot(features.row(a), features.row(b)) - problem.shared().expect("shared").gram.entry(a, b)).abs(),
+                        );
                     }
                 }
                 let scale = (0..22).map(|a| problem.shared().expect("shared").gram.diagonal(a)).fold(0.0, f64::max);
