@@ -1,4 +1,4 @@
-//! A public projection, then Gaussian noise on every row: `Z = X P + N(0, sigma²)` [Kenthapadi2013]. The noise of a row is drawn
+//! A public projection, then Gaussian noise on every row: `Z = X P + N(0, sigma²)` (Kenthapadi2013). The noise of a row is drawn
 //! once. Proof: `docs/proofs/gaussian.md`: moving one row by at most `radius` moves its image by at most `radius sigma_max(P)`.
 
 use super::projection::product;
