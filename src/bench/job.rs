@@ -1,6 +1,6 @@
 //! What is measured: workload, sizes, numbers of the model; and the flags that change them.
 
-use super::quadrature::MOST_NODES;
+use crate::gp::special::MOST_NODES;
 use crate::error::{Diagnostic, Error};
 use std::str::FromStr;
 

@@ -22,13 +22,23 @@ pub enum PreparedPosterior {
     /// See [`PosteriorPlan::Exact`].
     Exact(Arc<dyn GramSource>, f64),
     /// See [`PosteriorPlan::Features`].
-    Features(Arc<FeatureTable>, f64),
+    Features(Arc<FeatureTable>, f64, Vec<(String, serde_json::Value)>),
 }
 
 impl PosteriorPlan {
     /// Reads the key `features`: without one, the posterior is exact.
     pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Self {
         parts.features(args, "features").map_or(Self::Exact, Self::Features)
+    }
+
+    /// Reads the key `features` where only one map will do, which `build` reads; that map with its defaults when absent.
+    pub fn parse_of(args: &Args<'_>, kind: &'static str, build: fn(&Args<'_>) -> Arc<dyn FeaturesPlan>) -> Self {
+        let Some(variant) = args.variant("features", "the feature map, for its keys", &[kind], Some(kind)) else {
+            return Self::Exact;
+        };
+        let features = build(&variant.args);
+        args.absorb(&variant.args);
+        Self::Features(features)
     }
 
     /// Builds the feature table, if there is one.
@@ -43,7 +53,8 @@ impl PosteriorPlan {
             Self::Features(plan) => {
                 let table = problem.tables.table(plan.as_ref(), problem)?;
                 let prior_bound = FeaturePosterior::prior_bound(&table);
-                PreparedPosterior::Features(table, prior_bound)
+                let facts = plan.facts(problem, &table);
+                PreparedPosterior::Features(table, prior_bound, facts)
             }
         })
     }
@@ -54,7 +65,23 @@ impl PreparedPosterior {
     pub fn basis(&self) -> Basis {
         match self {
             Self::Exact(gram, _) => Basis::Gram(Arc::clone(gram)),
-            Self::Features(table, _) => Basis::Table(Arc::clone(table)),
+            Self::Features(table, ..) => Basis::Table(Arc::clone(table)),
+        }
+    }
+
+    /// What the manifest must say of the features.
+    pub fn facts(&self) -> &[(String, serde_json::Value)] {
+        match self {
+            Self::Exact(..) => &[],
+            Self::Features(.., facts) => facts,
+        }
+    }
+
+    /// Number of features and their stated kernel error; zeros without features.
+    pub fn feature_error(&self) -> (usize, f64) {
+        match self {
+            Self::Exact(..) => (0, 0.0),
+            Self::Features(table, ..) => (table.n_features, table.kernel_error),
         }
     }
 
@@ -62,7 +89,7 @@ impl PreparedPosterior {
     pub fn prior(&self, ridge: f64) -> Box<dyn Posterior> {
         match self {
             Self::Exact(gram, bound) => Box::new(ExactPosterior::with_prior_bound(Arc::clone(gram), *bound, ridge)),
-            Self::Features(table, bound) => Box::new(FeaturePosterior::with_prior_bound(Arc::clone(table), *bound, ridge)),
+            Self::Features(table, bound, _) => Box::new(FeaturePosterior::with_prior_bound(Arc::clone(table), *bound, ridge)),
         }
     }
 
@@ -70,7 +97,7 @@ impl PreparedPosterior {
     pub fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Posterior>, serde_json::Error> {
         Ok(match self {
             Self::Exact(gram, _) => Box::new(ExactPosterior::restore(Arc::clone(gram), state)?),
-            Self::Features(table, _) => Box::new(FeaturePosterior::restore(Arc::clone(table), state)?),
+            Self::Features(table, ..) => Box::new(FeaturePosterior::restore(Arc::clone(table), state)?),
         })
     }
 }
