@@ -2,6 +2,7 @@
 
 use super::Entry;
 pub use crate::env::noise::NOISES;
+use crate::env::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
 use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_sample, points_table, rkhs};
 use crate::gp::kernel::empirical::Normalise;
 use crate::gp::kernel::{Kernel, Parts as KernelParts, additive, empirical, linear, matern, squared_exponential};
@@ -99,6 +100,18 @@ pub static ENVIRONMENTS: &[Entry<EnvironmentBuild>] = &[
         build: arms_table::parse,
     },
     Entry { name: "points-table", summary: "a CSV of points with values", paper: "Kharkovskii2020", build: points_table::parse },
+    Entry { name: "branin", summary: "the Branin function of two coordinates", paper: "", build: branin::parse },
+    Entry { name: "camelback", summary: "the six-hump camel of two coordinates", paper: "Mutny2018", build: camelback::parse },
+    Entry {
+        name: "styblinski-tang",
+        summary: "the Styblinski-Tang function, additive",
+        paper: "Mutny2018",
+        build: styblinski_tang::parse,
+    },
+    Entry { name: "michalewicz", summary: "the Michalewicz function, additive", paper: "Mutny2018", build: michalewicz::parse },
+    Entry { name: "hartmann-6", summary: "the Hartmann function of six coordinates", paper: "", build: hartmann::parse },
+    Entry { name: "ackley", summary: "the Ackley function", paper: "", build: ackley::parse },
+    Entry { name: "levy", summary: "the Levy function", paper: "", build: levy::parse },
 ];
 
 /// Policies.
@@ -128,12 +141,7 @@ pub static POLICIES: &[Entry<PolicyBuild>] = &[
         paper: "Dubey2021",
         build: qff_gp_ucb::parse,
     },
-    Entry {
-        name: "rff-gp-ucb",
-        summary: "GP-UCB over random Fourier features",
-        paper: "Rahimi2007",
-        build: rff_gp_ucb::parse,
-    },
+    Entry { name: "rff-gp-ucb", summary: "GP-UCB over random Fourier features", paper: "Rahimi2007", build: rff_gp_ucb::parse },
     Entry {
         name: "tgp-ucb",
         summary: "GP-UCB on truncated rewards: LDP-TGP-UCB, TGP-UCB",

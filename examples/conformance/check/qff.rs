@@ -65,7 +65,11 @@ fn entries(outcome: &mut Outcome, dimension: usize, name: &str, entry: &Value) {
         Err(problem) => return outcome.compare(name, Err(problem), &Value::Null),
     };
     outcome.compare(&format!("{name} gram"), Ok(gram(&map, &points)), &entry["gram"]);
-    outcome.compare(&format!("{name} bound_theorem2"), Ok(vec![map.accuracy.bound.unwrap_or(f64::NAN)]), &entry["bound_theorem2"]);
+    outcome.compare(
+        &format!("{name} bound_theorem2"),
+        Ok(vec![map.accuracy.bound.unwrap_or(f64::NAN)]),
+        &entry["bound_theorem2"],
+    );
     if let Some(half) = entry.get("half") {
         outcome.compare(&format!("{name} half"), Ok(map.table(&points, None).values), half);
     }

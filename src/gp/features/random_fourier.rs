@@ -66,8 +66,8 @@ pub fn random_fourier(points: &Points, frequencies: &[f64], variance: f64, kerne
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::dot;
     use crate::gp::kernel::{Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+    use crate::linalg::dot;
     use crate::rng::{Purpose, Streams};
 
     fn kernels() -> Vec<Box<dyn Kernel>> {
