@@ -10,7 +10,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
     TestEnvironment::parse(&CAMELBACK, args, parts)
 }
 
-/// `-[(4 - 2.1 u² + u⁴/3) u² + u v + (4 v² - 4) v²]` on `[-2, 2] x [-1, 1]`; scaled: divided by 5 [Mutny2018].
+/// `-[(4 - 2.1 u² + u⁴/3) u² + u v + (4 v² - 4) v²]` on `[-2, 2] x [-1, 1]`; scaled: divided by 5 (Mutny2018).
 pub static CAMELBACK: TestFunction = TestFunction {
     name: "camelback",
     sizes: Sizes::One(2),

@@ -12,7 +12,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
 }
 
 /// `sum_i sin z_i sin(i z_i²/pi)^20` on `[0, pi]^d`, i from 1; scaled: `sum_i sin z_i sin(i z_i/pi)^20` divided by its maximum, the
-/// variant of published code [Mutny2018].
+/// variant of published code (Mutny2018).
 pub static MICHALEWICZ: TestFunction = TestFunction {
     name: "michalewicz",
     sizes: Sizes::UpTo { usual: 10, most: 10 },

@@ -10,7 +10,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
     TestEnvironment::parse(&STYBLINSKI_TANG, args, parts)
 }
 
-/// `-1/2 sum_i (z_i⁴ - 16 z_i² + 5 z_i)` on `[-5, 5]^d`; scaled: `z = 8 x`, that is `[-4, 4]^d`, divided by the maximum [Mutny2018].
+/// `-1/2 sum_i (z_i⁴ - 16 z_i² + 5 z_i)` on `[-5, 5]^d`; scaled: `z = 8 x`, that is `[-4, 4]^d`, divided by the maximum (Mutny2018).
 pub static STYBLINSKI_TANG: TestFunction = TestFunction {
     name: "styblinski-tang",
     sizes: Sizes::UpTo { usual: 20, most: 1000 },

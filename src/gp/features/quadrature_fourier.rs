@@ -1,4 +1,4 @@
-//! Quadrature Fourier features [Mutny2018; Dubey2021, Definition 4]: cosines and sines at the nodes of a rule over the
+//! Quadrature Fourier features (Mutny2018; Dubey2021, Definition 4): cosines and sines at the nodes of a rule over the
 //! kernel's spectral density.
 //!
 //! Over a group of d coordinates the rule is the full tensor grid of all nodes, both signs: `nodes^d` frequencies. By symmetry

@@ -43,7 +43,7 @@ pub trait Kernel: Send + Sync + fmt::Debug {
     }
 
     /// As [`Kernel::axis_factors`], where the product need only stand for this kernel in quadrature features: the Matern kernel's
-    /// modified spectral form is one [Mutny2018].
+    /// modified spectral form is one (Mutny2018).
     fn spectral_factors(&self, dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
         self.axis_factors(dimension)
     }
