@@ -230,4 +230,13 @@ pub trait FeaturesPlan: Send + Sync + fmt::Debug {
     /// # Errors
     /// If the map does not suit the kernel, or the table would be too large.
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error>;
+
+    /// What the manifest must say of a table that this plan built, as (name, value).
+    fn facts(&self, problem: &Problem, table: &FeatureTable) -> Vec<(String, serde_json::Value)> {
+        let _ = problem;
+        vec![
+            ("features".to_owned(), table.n_features.into()),
+            ("kernel error of the features".to_owned(), table.kernel_error.into()),
+        ]
+    }
 }

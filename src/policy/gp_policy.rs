@@ -21,6 +21,10 @@ pub struct RoundFacts {
     pub started: u64,
     /// Points of the domain.
     pub n_points: usize,
+    /// Features of the model; 0 for an exact posterior.
+    pub n_features: usize,
+    /// The kernel error that the features state; 0 for an exact posterior.
+    pub feature_error: f64,
 }
 
 /// What tells one GP-UCB algorithm from another, for one trial.
@@ -68,14 +72,18 @@ pub struct GpPlan {
 impl GpPlan {
     /// Reads the keys that all these policies share, after those of the rule.
     pub fn parse(args: &Args<'_>, parts: &dyn Parts, rule: impl RuleMaker + 'static) -> Box<dyn PolicyPlan> {
+        Self::over(args, || PosteriorPlan::parse(args, parts), rule)
+    }
+
+    /// As [`GpPlan::parse`], with a posterior that is read in the policy's own way.
+    pub fn over(
+        args: &Args<'_>,
+        posterior: impl FnOnce() -> PosteriorPlan,
+        rule: impl RuleMaker + 'static,
+    ) -> Box<dyn PolicyPlan> {
         let ridge =
             args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
-        Box::new(Self {
-            posterior: PosteriorPlan::parse(args, parts),
-            ridge,
-            initial: Initial::parse(args),
-            rule: Arc::new(rule),
-        })
+        Box::new(Self { posterior: posterior(), ridge, initial: Initial::parse(args), rule: Arc::new(rule) })
     }
 }
 
@@ -107,7 +115,8 @@ impl GpMaker {
     fn assemble(&self, setting: &Setting, posterior: Box<dyn Posterior>, round: u64) -> Result<Box<dyn Policy>, Error> {
         let rule = self.rule.rule(setting, self.ridge).map_err(Error::input)?;
         let n_points = self.posterior.basis().n_points();
-        Ok(Box::new(GpPolicy { name: self.rule.name(), posterior, initial: self.initial, rule, round, n_points }))
+        let features = self.posterior.feature_error();
+        Ok(Box::new(GpPolicy { name: self.rule.name(), posterior, initial: self.initial, rule, round, n_points, features }))
     }
 }
 
@@ -121,7 +130,9 @@ impl PolicyMaker for GpMaker {
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        self.rule.facts(setting)
+        let mut facts = self.rule.facts(setting);
+        facts.extend_from_slice(self.posterior.facts());
+        facts
     }
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
@@ -161,6 +172,8 @@ struct GpPolicy {
     /// The coming round, 1-based.
     round: u64,
     n_points: usize,
+    /// Their number and their stated kernel error.
+    features: (usize, f64),
 }
 
 impl Policy for GpPolicy {
@@ -173,6 +186,8 @@ impl Policy for GpPolicy {
             gain: self.posterior.information_gain(),
             started: self.initial.rounds(),
             n_points: self.n_points,
+            n_features: self.features.0,
+            feature_error: self.features.1,
         };
         Proposal::Score { width: self.rule.width(&facts) }
     }

@@ -32,7 +32,7 @@ pub enum PreparedPosterior {
         reading: InputReading,
     },
     /// See [`PosteriorPlan::Features`].
-    Features(Arc<FeatureTable>, f64),
+    Features(Arc<FeatureTable>, f64, Vec<(String, serde_json::Value)>),
 }
 
 impl PosteriorPlan {
@@ -40,6 +40,16 @@ impl PosteriorPlan {
     pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Self {
         let reading = InputReading::parse(args);
         parts.features(args, "features").map_or(Self::Exact(reading), Self::Features)
+    }
+
+    /// Reads the key `features` where only one map will do, which `build` reads; that map with its defaults when absent.
+    pub fn parse_of(args: &Args<'_>, kind: &'static str, build: fn(&Args<'_>) -> Arc<dyn FeaturesPlan>) -> Self {
+        let Some(variant) = args.variant("features", "the feature map, for its keys", &[kind], Some(kind)) else {
+            return Self::Exact(InputReading::Modelled);
+        };
+        let features = build(&variant.args);
+        args.absorb(&variant.args);
+        Self::Features(features)
     }
 
     /// Builds the feature table, if there is one.
@@ -58,7 +68,8 @@ impl PosteriorPlan {
                 problem.shared()?;
                 let table = problem.tables.table(plan.as_ref(), problem)?;
                 let prior_bound = FeaturePosterior::prior_bound(&table);
-                PreparedPosterior::Features(table, prior_bound)
+                let facts = plan.facts(problem, &table);
+                PreparedPosterior::Features(table, prior_bound, facts)
             }
         })
     }
@@ -70,7 +81,23 @@ impl PreparedPosterior {
         match self {
             Self::Exact(gram, _) => Basis::Gram(Arc::clone(gram)),
             Self::Own { n_points, .. } => Basis::Own(*n_points),
-            Self::Features(table, _) => Basis::Table(Arc::clone(table)),
+            Self::Features(table, ..) => Basis::Table(Arc::clone(table)),
+        }
+    }
+
+    /// What the manifest must say of the features.
+    pub fn facts(&self) -> &[(String, serde_json::Value)] {
+        match self {
+            Self::Exact(..) | Self::Own { .. } => &[],
+            Self::Features(.., facts) => facts,
+        }
+    }
+
+    /// Number of features and their stated kernel error; zeros without features.
+    pub fn feature_error(&self) -> (usize, f64) {
+        match self {
+            Self::Exact(..) | Self::Own { .. } => (0, 0.0),
+            Self::Features(table, ..) => (table.n_features, table.kernel_error),
         }
     }
 
@@ -82,7 +109,7 @@ impl PreparedPosterior {
         Ok(match self {
             Self::Exact(gram, bound) => Box::new(ExactPosterior::with_prior_bound(Arc::clone(gram), *bound, ridge)),
             Self::Own { .. } => Box::new(ExactPosterior::new(self.own(setting)?, ridge).over_own_inputs()),
-            Self::Features(table, bound) => Box::new(FeaturePosterior::with_prior_bound(Arc::clone(table), *bound, ridge)),
+            Self::Features(table, bound, _) => Box::new(FeaturePosterior::with_prior_bound(Arc::clone(table), *bound, ridge)),
         })
     }
 
@@ -97,7 +124,7 @@ impl PreparedPosterior {
                 let gram = self.own(setting).map_err(RestoreError::Setting)?;
                 Box::new(ExactPosterior::restore(gram, state)?.over_own_inputs())
             }
-            Self::Features(table, _) => Box::new(FeaturePosterior::restore(Arc::clone(table), state)?),
+            Self::Features(table, ..) => Box::new(FeaturePosterior::restore(Arc::clone(table), state)?),
         })
     }
 

@@ -44,6 +44,7 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
         "environment" => each(ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Shelf))),
         "kernel" => each(KERNELS, |entry, args| match entry.build {
             KernelBuild::Function(build) => drop(build(args)),
+            KernelBuild::Composed(build) => drop(build(args, &Shelf)),
             KernelBuild::Empirical(build) => {
                 build(args);
             }

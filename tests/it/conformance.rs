@@ -42,6 +42,7 @@ fn every_file_agrees_as_far_as_it_is_known() {
         known.push(name);
     }
     for name in [
+        "benchmarks.json",
         "calibration.json",
         "curator.json",
         "grid_conditions.json",
@@ -74,6 +75,15 @@ fn nothing_checked_is_no_agreement() {
     let file = serde_json::json!({"X": [[1.0]], "Y": [[1.0]], "se": {}, "matern": {}, "unheard-of": 1});
     let outcome = (check::recognise(&file).expect("known").check)(&file);
     assert_eq!((outcome.verdict(), outcome.not_yet), (Verdict::Disagrees, vec!["unheard-of".to_owned()]));
+}
+
+#[test]
+fn features_and_test_functions_are_checked_whole() {
+    for name in ["qff.json", "benchmarks.json"] {
+        let (_, file) = cases().into_iter().find(|(found, _)| found == name).expect("the case");
+        let outcome = (check::recognise(&file).expect("known").check)(&file);
+        assert!(outcome.not_yet.is_empty(), "{name}: {:?}", outcome.not_yet);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! say. Adding a kind is one file here and one line in `registry.rs`.
 
 mod bandit;
+mod benchmarks;
 mod calibration;
 mod curator;
 mod kernels;

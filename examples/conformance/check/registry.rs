@@ -1,7 +1,7 @@
 //! The kinds of reference files, by name.
 
 use super::outcome::Outcome;
-use super::{calibration, curator, kernels, modeler, nystrom, posterior, qff, sequences, truncation};
+use super::{benchmarks, calibration, curator, kernels, modeler, nystrom, posterior, qff, sequences, truncation};
 use serde_json::Value;
 
 /// One kind of file.
@@ -18,6 +18,7 @@ pub struct Kind {
 pub const KINDS: &[Kind] = &[
     Kind { name: "kernels", recognise: kernels::recognise, check: kernels::check },
     Kind { name: "quadrature and random Fourier features", recognise: qff::recognise, check: qff::check },
+    Kind { name: "test functions", recognise: benchmarks::recognise, check: benchmarks::check },
     Kind { name: "posteriors", recognise: posterior::recognise, check: posterior::check },
     Kind { name: "bandit sequences", recognise: sequences::recognise, check: sequences::check },
     Kind { name: "Nystrom features", recognise: nystrom::recognise, check: nystrom::check },

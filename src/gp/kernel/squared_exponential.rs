@@ -2,9 +2,12 @@
 
 use super::{Kernel, Lengthscales};
 use crate::gp::Points;
+use crate::gp::special::gauss_hermite;
 use crate::params::Args;
 use crate::rng::Stream;
 use crate::score::{KernelFamily, KernelForm};
+use std::f64::consts::FRAC_PI_2;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// `k(a, b) = variance · exp(-r²/2)`, `r² = Σ_i ((a_i - b_i) / l_i)²`.
@@ -79,5 +82,21 @@ impl Kernel for SquaredExponential {
             Arc::new(Self::new(Lengthscales::Isotropic(self.lengthscales.of(i)), variance))
         };
         Some((0..dimension).map(factor).collect())
+    }
+
+    /// Gauss–Hermite over the normal density of standard deviation `1/l`: frequencies `sqrt(2) t / l`, weights `w / sqrt(pi)`.
+    fn spectral_rule(&self, nodes: usize) -> Option<Vec<(f64, f64)>> {
+        let scale = libm::sqrt(2.0) / self.lengthscales.of(0);
+        Some(gauss_hermite(nodes).into_iter().map(|(t, weight)| (scale * t, weight)).collect())
+    }
+
+    /// `sqrt(pi/2) (e / (4 n v²))^n` for n nodes and `v = l / extent` [Dubey2021, Theorem 2, d = 1].
+    fn spectral_bound(&self, nodes: usize, extent: f64) -> Option<f64> {
+        let (n, v) = (nodes as f64, self.lengthscales.of(0) / extent);
+        Some(libm::sqrt(FRAC_PI_2) * libm::exp(n * (1.0 - libm::log(4.0 * n * v * v))))
+    }
+
+    fn on_coordinates(&self, coordinates: Range<usize>) -> Option<Arc<dyn Kernel>> {
+        Some(Arc::new(Self::new(self.lengthscales.of_range(coordinates), self.variance)))
     }
 }

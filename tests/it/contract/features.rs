@@ -76,6 +76,9 @@ fn length_and_stated_error() {
                 assert!(worst <= features.kernel_error + rounding, "{said}: {worst} beyond {}", features.kernel_error);
                 if entry.name == "exact" {
                     assert!(features.kernel_error <= 1e-10 * scale, "{said}");
+                } else if entry.name == "quadrature-fourier" {
+                    // Measured over the whole box of the domain, not at its points alone.
+                    assert!(features.kernel_error <= 0.9 * scale, "{said}");
                 } else {
                     assert!(features.kernel_error <= worst + rounding, "{said}: states more than there is");
                 }
