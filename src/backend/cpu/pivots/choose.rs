@@ -59,13 +59,15 @@ enum State {
     Never,
 }
 
+/// Pivots so far.
 #[derive(Debug)]
-struct Growing {
-    pivots: Vec<usize>,
+pub struct Growing {
+    /// The points.
+    pub pivots: Vec<usize>,
     /// One column of the factor a pivot: `l(x)_k` of all points.
-    columns: Vec<Vec<f64>>,
+    pub columns: Vec<Vec<f64>>,
     /// `d(x)`.
-    residual: Vec<f64>,
+    pub residual: Vec<f64>,
     /// `phi(x)·phi(p)` of the newest pivot.
     products: Vec<f64>,
 }
@@ -125,9 +127,9 @@ impl Growth {
 #[cfg(test)]
 impl Growth {
     /// Pivots, coordinates and residuals so far, where it is not finished.
-    pub fn grown(self) -> Option<(Vec<usize>, Vec<Vec<f64>>, Vec<f64>)> {
+    pub fn grown(self) -> Option<Growing> {
         match self.state {
-            State::Growing(growing) => Some((growing.pivots, growing.columns, growing.residual)),
+            State::Growing(growing) => Some(growing),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! The bounds against what they bound, and bounds that are too small.
 
-use super::choose::{Errors, Growth, setup_work};
+use super::choose::{Errors, Growing, Growth, setup_work};
 use super::{Asked, Interpolation, PivotScreen, dense_work};
 use crate::backend::scale::Scale;
 use crate::linalg::dot;
@@ -237,7 +237,7 @@ fn bounds_that_are_too_small_are_caught() {
         let mut growth = Growth::new(&table);
         // Work for so many pivots and no more.
         assert!(growth.grow(setup_work(N, table.n_features, 12), || &columns).is_none());
-        let (pivots, of_pivots, residual) = growth.grown().expect("growing");
+        let Growing { pivots, columns: of_pivots, residual, .. } = growth.grown().expect("growing");
         assert_eq!(pivots.len(), 12);
         let residual = if honest { residual } else { vec![0.0; N] };
         let mut by = Interpolation::new(&table, &columns, pivots, of_pivots, &residual, Errors::default());
