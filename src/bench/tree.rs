@@ -1,6 +1,5 @@
 //! The binary tree mechanism's noise for a running sum of symmetric matrices.
 
-use crate::linalg::add_scaled;
 use crate::rng::Stream;
 
 /// The noise of one trial after each of up to `updates` updates, in prefix form: with `p` = `k` less its lowest set bit,
@@ -17,6 +16,35 @@ pub struct TreeNoise {
     slots: Vec<Vec<f64>>,
     /// Scratch: the draws of a node.
     draws: Vec<f64>,
+}
+
+/// `slot = parent + std draws`.
+struct Node<'a> {
+    slot: &'a mut [f64],
+    parent: Option<&'a [f64]>,
+    draws: &'a [f64],
+    std: f64,
+}
+
+impl pulp::NullaryFnOnce for Node<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { slot, parent, draws, std } = self;
+        match parent {
+            Some(parent) => {
+                for ((entry, parent), draw) in slot.iter_mut().zip(parent).zip(draws) {
+                    *entry = parent + std * draw;
+                }
+            }
+            None => {
+                for (entry, draw) in slot.iter_mut().zip(draws) {
+                    *entry = std * draw;
+                }
+            }
+        }
+    }
 }
 
 /// Levels of the tree over the rounds and the observation before the first: `1 + floor(log2(rounds + 1))`.
@@ -55,19 +83,15 @@ impl TreeNoise {
         }
         let (lower, upper) = self.slots.split_at_mut(written + 1);
         let slot = &mut lower[written];
-        // The parent's lowest set bit is above that of the update.
-        match (parent != 0).then(|| &upper[parent.trailing_zeros() as usize - written - 1]) {
-            Some(parent) => slot.copy_from_slice(parent),
-            None => slot.fill(0.0),
-        }
         stream.fill_normal(&mut self.draws);
         let mut at = 0;
         for row in 0..self.n {
-            slot[at] += std::f64::consts::SQRT_2 * self.node_std * self.draws[at];
-            let end = at + self.n - row;
-            add_scaled(&mut slot[at + 1..end], self.node_std, &self.draws[at + 1..end]);
-            at = end;
+            self.draws[at] *= std::f64::consts::SQRT_2;
+            at += self.n - row;
         }
+        // The parent's lowest set bit is above that of the update.
+        let parent = (parent != 0).then(|| &upper[parent.trailing_zeros() as usize - written - 1][..]);
+        pulp::Arch::new().dispatch(Node { slot, parent, draws: &self.draws, std: self.node_std });
         &self.slots[written]
     }
 }

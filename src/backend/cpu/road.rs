@@ -11,7 +11,7 @@ use crate::score::{Basis, Candidates, Change, GramSource, TrialScore};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Most trials in lockstep over a table.
-const MOST_IN_BATCH: usize = 8;
+const MOST_IN_BATCH: usize = 32;
 
 /// Most bytes of a batch's arrays.
 const MOST_BYTES: usize = 1 << 28;

@@ -4,7 +4,7 @@ use super::kernels::{self, Ends, Forms, Intervals, Means, SIDES, Spread, TRIALS}
 use super::table::{Interpolation, PANEL};
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
-use crate::linalg::dot;
+use crate::linalg::sum_of_squares;
 use crate::score::{Candidates, Factor, Spread as FactorSpread, TIE_TOLERANCE, TrialScore};
 
 /// Unit roundoff of f32.
@@ -85,8 +85,8 @@ impl PivotScreen {
         if factor.spread != FactorSpread::Added || factor.weights.len() != m {
             return None;
         }
-        let rows = dot(&factor.rows, &factor.rows).sqrt();
-        let weights = dot(&factor.weights, &factor.weights).sqrt();
+        let rows = sum_of_squares(&factor.rows).sqrt();
+        let weights = sum_of_squares(&factor.weights).sqrt();
         let h = scale.norm;
         let fits = |value: f64| value.abs() <= LARGEST;
         if ![rows, weights, h, rows * h, weights * h, request.width].into_iter().all(fits) {

@@ -95,7 +95,8 @@ impl Interpolation {
                 size += c.abs();
                 square += c * c;
             }
-            let rho2 = (errors.substitution * size).powi(2)
+            let solved = errors.substitution * size;
+            let rho2 = solved * solved
                 + residual[point].max(0.0)
                 + (1.0 + size) * (1.0 + size) * errors.entry
                 + (1.0 + square) * errors.diagonal;
