@@ -42,7 +42,7 @@ pub struct AccountArgs {
     /// Rounds of a stream
     #[arg(long, value_name = "T", default_value_t = 1000)]
     horizon: u64,
-    /// How a stream's noise is made: blt, tree, honaker, square-root
+    /// How a stream's noise is made: blt, tree, honaker, sqrt-toeplitz
     #[arg(long, value_name = "NAME", default_value = "blt")]
     factorisation: String,
     /// Neighbouring streams: replace, add-remove
@@ -100,7 +100,7 @@ fn of_spec(args: &AccountArgs) -> Result<Vec<(String, Quote)>, Error> {
     let mut quotes: Vec<(String, Quote)> = Vec::new();
     for plan in &sweep.cells {
         let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
-        let quote = Quote::of_rewards(&facts.ledger, args.participations);
+        let quote = Quote::of_ledger(&facts.ledger, args.participations);
         // Cells that differ in what costs nothing share a price.
         match quotes.iter_mut().find(|(_, known)| *known == quote) {
             Some((label, _)) => label.push_str(&format!("\n{}", plan.label())),
@@ -138,7 +138,7 @@ fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<Quote, Error
         (None, None) => (None, false),
     };
     let made = (entry.build)(&request(epsilon)).map_err(|refusal| placed(&refusal))?;
-    let mut quote = Quote::of_rewards(&made.ledger(), args.participations);
+    let mut quote = Quote::of_ledger(&made.ledger(), args.participations);
     quote.noise_size = epsilon;
     if let (true, Some(epsilon)) = (found, epsilon) {
         quote.notes.insert(0, format!("the least noise for the budget: one answer is set to epsilon = {}", short(epsilon)));
