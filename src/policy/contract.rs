@@ -124,7 +124,8 @@ impl Setting {
     /// What a policy may know under this mechanism.
     #[must_use]
     pub fn new(facts: &RewardFacts, channel: &Channel, train: Option<Arc<TrainReadings>>) -> Self {
-        let released = channel.rewards().map_or_else(|| ReleasedFacts::nothing(facts), |rewards| ReleasedFacts::of(rewards, facts));
+        let released =
+            channel.rewards().map_or_else(|| ReleasedFacts::nothing(facts), |rewards| ReleasedFacts::of(rewards, facts));
         Self { facts: facts.clone(), released, sums: channel.sums().map(|sums| sums.facts()), train }
     }
 }

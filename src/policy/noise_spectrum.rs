@@ -44,11 +44,15 @@ impl SpectrumPlan {
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "what keeps the noisy Gram matrix positive: `multiple` of 2 Lambda on its diagonal, eigenvalues raised to that, or nothing";
         args.documents("repair.multiple", "a number >= 0: 1 for `printed` and `corrected`, 0.35 for `tight` unless given");
-        args.documents("repair.spectrum", "`printed` or `tight`: whose Lambda bounds the noise; that of the reading unless given");
+        args.documents(
+            "repair.spectrum",
+            "`printed` or `tight`: whose Lambda bounds the noise; that of the reading unless given",
+        );
         let nothing = Self { repair: RepairPlan::Shift { multiple: None }, bound: None };
         let Some(variant) = args.variant("repair", doc, &["shift", "clip", "none"], Some("shift")) else { return nothing };
         let nested = &variant.args;
-        let multiple = |meaning: &str| nested.number("multiple", "multiple of 2 Lambda").at_least(0.0).at_most(1e6).optional(meaning);
+        let multiple =
+            |meaning: &str| nested.number("multiple", "multiple of 2 Lambda").at_least(0.0).at_most(1e6).optional(meaning);
         let repair = match variant.kind.as_str() {
             "clip" => RepairPlan::Clip { multiple: multiple("as for `shift`") },
             "none" => RepairPlan::None,
@@ -77,10 +81,9 @@ impl SpectrumPlan {
                 dubey2021::vector_norm(sums.moment_std, m, rounds, failure_prob),
             ),
             // sigma sqrt(n) is `std`: the formula for one node of that much.
-            (Bound::Printed, Spectrum::Joint { std }) => (
-                dubey2021::spectrum(std, 1, m, rounds, failure_prob),
-                dubey2021::vector_norm(std, m, rounds, failure_prob),
-            ),
+            (Bound::Printed, Spectrum::Joint { std }) => {
+                (dubey2021::spectrum(std, 1, m, rounds, failure_prob), dubey2021::vector_norm(std, m, rounds, failure_prob))
+            }
             (Bound::Printed, Spectrum::Local { gram, moment }) => {
                 let vector = if facts.reading == Reading::Printed {
                     moment * libm::sqrt(m as f64 * rounds as f64)
@@ -92,7 +95,13 @@ impl SpectrumPlan {
             }
         };
         // The largest eigenvalue to be expected, 2 sigma sqrt(m), is about a third of the tight 2 Lambda.
-        let usual = if tight_reading && bound == Bound::Tight { 0.35 } else if tight_reading { 0.1 } else { 1.0 };
+        let usual = if tight_reading && bound == Bound::Tight {
+            0.35
+        } else if tight_reading {
+            0.1
+        } else {
+            1.0
+        };
         let of = |multiple: Option<f64>| 2.0 * lambda * multiple.unwrap_or(usual);
         let (shift, floor) = match self.repair {
             RepairPlan::Shift { multiple } => (of(multiple), 0.0),

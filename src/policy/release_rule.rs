@@ -35,13 +35,19 @@ impl ReleaseRule {
         let doc = "when sums are released: after every round, every `rounds`, or when the count of people or the determinant has grown by `factor`";
         let Some(variant) = args.variant("release", doc, &kinds, Some("every-round")) else { return Self::EveryRound };
         args.documents("release.rounds", "a whole number >= 1: required by `interval`");
-        args.documents("release.factor", "a number >= 1.01: growth between releases of `count` and `determinant`, 2 unless given");
-        args.documents("release.most", "a whole number >= 1: most releases of `determinant`, 4 for each doubling of the horizon unless given");
+        args.documents(
+            "release.factor",
+            "a number >= 1.01: growth between releases of `count` and `determinant`, 2 unless given",
+        );
+        args.documents(
+            "release.most",
+            "a whole number >= 1: most releases of `determinant`, 4 for each doubling of the horizon unless given",
+        );
         let factor = || variant.args.number("factor", "growth between two releases").at_least(1.01).at_most(1e6).or(2.0);
         let rule = match variant.kind.as_str() {
-            "interval" => {
-                Self::Interval { rounds: variant.args.count("rounds", "rounds between two releases").at_least(1).required().max(1) }
-            }
+            "interval" => Self::Interval {
+                rounds: variant.args.count("rounds", "rounds between two releases").at_least(1).required().max(1),
+            },
             "count" => Self::Count { factor: factor() },
             "determinant" => {
                 let most = variant.args.count("most", "most releases").at_least(1).optional("4 for each doubling of the horizon");
@@ -86,7 +92,11 @@ impl ReleaseRule {
             Self::Determinant { factor, .. } => {
                 // As many as it takes to double the count up to the horizon are kept back.
                 let doublings = u64::from((rounds / round).max(1).ilog2() + 1);
-                if left <= doublings { if left == 1 { rounds } else { grown(round, 2.0) } } else { round + sums.rounds_until(factor) }
+                if left <= doublings {
+                    if left == 1 { rounds } else { grown(round, 2.0) }
+                } else {
+                    round + sums.rounds_until(factor)
+                }
             }
         };
         Some(next.clamp(round + 1, rounds))
@@ -127,11 +137,8 @@ impl Extrapolation<'_> {
         }
         let Some(eigen) = eigen_symmetric(&full, n) else { return 1 };
         let people = self.people.max(1) as f64;
-        let rates: Vec<f64> = eigen
-            .values
-            .iter()
-            .map(|&value| value.max(0.0) / people / (value + self.diagonal).max(self.floor))
-            .collect();
+        let rates: Vec<f64> =
+            eigen.values.iter().map(|&value| value.max(0.0) / people / (value + self.diagonal).max(self.floor)).collect();
         let target = libm::log(factor);
         let growth = |rounds: u64| rates.iter().map(|rate| libm::log1p(rounds as f64 * rate)).sum::<f64>();
         // At most the count has to double: released noise cannot put it off for ever.

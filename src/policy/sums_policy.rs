@@ -6,9 +6,7 @@
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
-use super::{
-    FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, Width,
-};
+use super::{FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, Width};
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::{FeaturePosterior, Repair, SumsPosterior};
 use crate::linalg::dot;
@@ -59,7 +57,8 @@ impl SumsPlan {
         let ridge =
             args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
         let noise_std = args.number("noise_std", "rho: sub-Gaussian scale of the observation noise, for the width");
-        let noise_std = noise_std.above(0.0).at_most(1e12).optional("the noise's standard deviation, else half of the clip range");
+        let noise_std =
+            noise_std.above(0.0).at_most(1e12).optional("the noise's standard deviation, else half of the clip range");
         let spectrum = SpectrumPlan::parse(args);
         let release = ReleaseRule::parse(args);
         let epochs = if kind.local {
@@ -73,7 +72,11 @@ impl SumsPlan {
             }
         };
         if epochs != Epochs::One && release != ReleaseRule::EveryRound {
-            args.reject("release", "epochs of an unknown horizon release after every round", "`every-round`, or `epochs = \"one\"`");
+            args.reject(
+                "release",
+                "epochs of an unknown horizon release after every round",
+                "`every-round`, or `epochs = \"one\"`",
+            );
         }
         let keys = Keys { ridge, width, failure_prob, noise_std, spectrum, release, epochs, initial: Initial::parse(args) };
         Box::new(Self { kind, features, keys })
@@ -194,7 +197,8 @@ impl SumsMaker {
         let half_range = facts.clip.or(reward.range).map(|(lo, hi)| 0.5 * (hi - lo));
         let known = reward.noise_variance.map(libm::sqrt).or(half_range).or(reward.noise_bound);
         let Some(noise_std) = shared.keys.noise_std.or(known) else {
-            let what = format!("the width of `{}` needs the scale of the noise, and this problem's has no variance", shared.kind.name);
+            let what =
+                format!("the width of `{}` needs the scale of the noise, and this problem's has no variance", shared.kind.name);
             return Err(Error::input(Diagnostic::new(what).hint("state `noise_std` in the policy, or `privacy.clip`")));
         };
         let Shared { ref table, prior_bound, norm, need, .. } = *shared;

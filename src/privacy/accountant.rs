@@ -45,9 +45,7 @@ pub fn price(event: &Event) -> Delivered {
         Event::TwoLevel { high, low } => pure(levels(high, low)),
         // The branch is visible in the output (two atoms against a density), so the worse branch counts.
         Event::Mixture { rare, high, low, .. } => pure(odds(rare).max(levels(high, low))),
-        Event::Gaussian { sigma, sensitivity } => {
-            gaussian(sensitivity / sigma)
-        }
+        Event::Gaussian { sigma, sensitivity } => gaussian(sensitivity / sigma),
         Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
             gaussian(mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward, Participation::ONCE))
         }

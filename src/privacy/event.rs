@@ -1,11 +1,11 @@
 //! What was done to one reward, apart from what it costs (`accountant`) and from what was claimed (`ledger`).
 
 use super::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
+use super::streams::Factorisation;
 use super::streams::blt::Blt;
 use super::streams::honaker::Honaker;
 use super::streams::toeplitz::SquareRoot;
 use super::streams::tree::Tree;
-use super::streams::Factorisation;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -110,7 +110,13 @@ impl Factor {
 }
 
 /// `mu` of sums for one person who takes part so often; infinite where nothing is bounded.
-pub(super) fn mu_of_sums(factor: Factor, releases: u64, sigmas: (f64, f64), reward: Option<f64>, participation: Participation) -> f64 {
+pub(super) fn mu_of_sums(
+    factor: Factor,
+    releases: u64,
+    sigmas: (f64, f64),
+    reward: Option<f64>,
+    participation: Participation,
+) -> f64 {
     let Some(reward) = reward else { return f64::INFINITY };
     let once = libm::sqrt(gram_and_reward_mu_squared(reward, sigmas.0, sigmas.1, Relation::Replace));
     // Items on their own are independent releases; in one stream the columns of one person's rounds add up.

@@ -3,12 +3,12 @@
 
 use super::accounting::sensitivity::{self, Participation, Relation};
 use super::accounting::{Bracket, Composition, Loss, least_noise};
+use super::event::mu_of_sums;
 use super::streams::blt::Blt;
 use super::streams::honaker::Honaker;
 use super::streams::toeplitz::SquareRoot;
 use super::streams::tree::Tree;
 use super::streams::{Factorisation, Stated};
-use super::event::mu_of_sums;
 use super::{Delta, Epsilon, Event, Factor, Guarantee, Ledger, Refusal, RewardMechanism};
 use serde::Serialize;
 use std::sync::Arc;
@@ -81,7 +81,10 @@ impl Quote {
         let derivation = match (reward, factor) {
             (None, _) => "rewards are not clipped: two of them can differ by anything (E3)".to_owned(),
             (Some(reward), Factor::Own) => {
-                format!("|phi| <= 1 and |y| <= {} after centring: 1 + Y² up to Y = 1, 2Y above (E7), an item on its own", short(reward))
+                format!(
+                    "|phi| <= 1 and |y| <= {} after centring: 1 + Y² up to Y = 1, 2Y above (E7), an item on its own",
+                    short(reward)
+                )
             }
             (Some(reward), _) => format!(
                 "|phi| <= 1 and |y| <= {} after centring: 1 + Y² up to Y = 1, 2Y above (E7); times {} for the columns of the \

@@ -299,7 +299,9 @@ impl Reader<'_> {
             }
             let privacy_args = Args::new(&privacy_table, "privacy", self.sink);
             let stated = base_privacy.is_some() || own.is_some();
-            let Some(privacy) = PrivacyPlan::parse(&privacy_args, &privacy_table, stated, policy_plan.protection()) else { continue };
+            let Some(privacy) = PrivacyPlan::parse(&privacy_args, &privacy_table, stated, policy_plan.protection()) else {
+                continue;
+            };
             let mut defaults = defaults.clone();
             note_defaults("policy", &args.documented(), &written_json(policy_table), &mut defaults);
             note_defaults("privacy", &privacy_args.documented(), &written_json(&privacy_table), &mut defaults);

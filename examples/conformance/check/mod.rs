@@ -3,6 +3,7 @@
 
 mod bandit;
 mod calibration;
+mod joint;
 mod kernels;
 mod nystrom;
 mod outcome;

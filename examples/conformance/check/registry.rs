@@ -1,7 +1,7 @@
 //! The kinds of reference files, by name.
 
 use super::outcome::Outcome;
-use super::{calibration, kernels, nystrom, posterior, qff, sequences, truncation};
+use super::{calibration, joint, kernels, nystrom, posterior, qff, sequences, truncation};
 use serde_json::Value;
 
 /// One kind of file.
@@ -22,6 +22,8 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "bandit sequences", recognise: sequences::recognise, check: sequences::check },
     Kind { name: "Nystrom features", recognise: nystrom::recognise, check: nystrom::check },
     Kind { name: "medians and truncation", recognise: truncation::recognise, check: truncation::check },
+    Kind { name: "prefix sums of the tree", recognise: joint::recognise_tree, check: joint::check_tree },
+    Kind { name: "joint private runs", recognise: joint::recognise_run, check: joint::check_run },
     Kind { name: "calibration", recognise: calibration::recognise, check: calibration::check },
 ];
 

@@ -3,7 +3,10 @@
 
 use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
-use crate::privacy::{Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, analytic_gaussian_sigma};
+use crate::privacy::{
+    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement,
+    analytic_gaussian_sigma,
+};
 use crate::rng::Stream;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 //! answers there, and the answer is scaled back. Proofs: those of the randomisers; clipping and scaling see the reward
 //! first and the answer last, so neither changes what is promised.
 
-use super::window::{Window, exponential_epsilon, representable};
 use super::RewardMechanism;
+use super::window::{Window, exponential_epsilon, representable};
 use crate::privacy::{Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement};
 use crate::rng::Stream;
 use std::fmt;

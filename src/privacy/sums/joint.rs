@@ -18,7 +18,8 @@ use crate::privacy::mechanism::window::Window;
 use crate::privacy::printed::{dubey2021, shariff2018};
 use crate::privacy::streams::{Factorisation, PrefixState, PrefixSums, Shape};
 use crate::privacy::{
-    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal, analytic_gaussian_sigma,
+    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal,
+    analytic_gaussian_sigma,
 };
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -111,7 +112,8 @@ fn build(request: &SumsRequest, factor: Factor) -> Result<Arc<dyn SumsMechanism>
         let factorisation = factor.factorisation(releases);
         let (sigma, calibration) = sigma(request, &rewards, factorisation.as_ref(), horizon, (epsilon, delta));
         if !(sigma * sigma).is_normal() {
-            let message = format!("with `epsilon` = {:e} the noise of mechanism `{}` is no double", epsilon.get(), spec.mechanism);
+            let message =
+                format!("with `epsilon` = {:e} the noise of mechanism `{}` is no double", epsilon.get(), spec.mechanism);
             return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
         }
         let stds = factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect();
@@ -173,10 +175,16 @@ fn sigma(
             };
             if request.need.linear {
                 let sigma = shariff2018::sigma(nodes, squared, epsilon, delta);
-                return (sigma, "sigma = 4 sqrt(n) S ln(4/delta)/epsilon a node [ShariffSheffet2018, quoted from memory]".to_owned());
+                return (
+                    sigma,
+                    "sigma = 4 sqrt(n) S ln(4/delta)/epsilon a node [ShariffSheffet2018, quoted from memory]".to_owned(),
+                );
             }
             let sigma = dubey2021::sigma_of_the_proof(nodes, squared, epsilon, delta);
-            (sigma, "sigma = 4 sqrt(n S) ln(10/delta)/epsilon a node, n = 1 + ceil(log2 T) [Dubey2021, proof of lemma 2]".to_owned())
+            (
+                sigma,
+                "sigma = 4 sqrt(n S) ln(10/delta)/epsilon a node, n = 1 + ceil(log2 T) [Dubey2021, proof of lemma 2]".to_owned(),
+            )
         }
         Reading::Corrected => {
             let n = if factorisation.name() == "tree" { libm::sqrt(f64::from(nodes)) } else { norm };
@@ -269,7 +277,9 @@ impl SumsMechanism for Joint {
         }
         match shared.need.epochs {
             Epochs::One => {}
-            Epochs::Restart => notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each from nothing; everybody is in one of them".to_owned()),
+            Epochs::Restart => {
+                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each from nothing; everybody is in one of them".to_owned())
+            }
             Epochs::Carry => {
                 notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each added to the last release of the one before; everybody is in one of them".to_owned());
             }
@@ -365,9 +375,8 @@ impl JointPrivatizer {
         made.before.entries = state.before;
         made.open();
         let horizon = made.horizon();
-        made.last = state.last.map(|(entries, people, std)| {
-            Arc::new(Sums { entries, people, gram_std: std, moment_std: std, horizon })
-        });
+        made.last =
+            state.last.map(|(entries, people, std)| Arc::new(Sums { entries, people, gram_std: std, moment_std: std, horizon }));
         let fits = match (&mut made.sums, state.sums) {
             (Some(sums), Some(state)) => sums.load(state),
             (None, None) => true,

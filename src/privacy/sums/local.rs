@@ -13,7 +13,8 @@ use super::statement::{Said, ledger};
 use super::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::privacy::printed::dubey2021_local;
 use crate::privacy::{
-    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal, analytic_gaussian_sigma,
+    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal,
+    analytic_gaussian_sigma,
 };
 use crate::rng::Stream;
 use std::collections::VecDeque;
@@ -58,7 +59,11 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     let SumsRequest { spec, need } = request;
     let (epsilon, delta) = (spec.epsilon()?, spec.delta()?);
     if need.epochs != Epochs::One {
-        return Err(Refusal::new("mechanism", "items of people who add their own noise know no horizon", "a policy without `epochs`"));
+        return Err(Refusal::new(
+            "mechanism",
+            "items of people who add their own noise know no horizon",
+            "a policy without `epochs`",
+        ));
     }
     let rewards = Rewards::of(request)?;
     let noise = match spec.reading {
@@ -110,9 +115,13 @@ impl SumsMechanism for Local {
 
     fn ledger(&self) -> Ledger {
         let calibration = match self.reading {
-            Reading::Printed => "sigma_X = sqrt(8 ln(5/(2 delta)))/epsilon, sigma_u = sqrt(8 Y² ln(5/delta))/epsilon [Dubey2021, lemma 5]",
+            Reading::Printed => {
+                "sigma_X = sqrt(8 ln(5/(2 delta)))/epsilon, sigma_u = sqrt(8 Y² ln(5/delta))/epsilon [Dubey2021, lemma 5]"
+            }
             Reading::Corrected => "sqrt(2) and 2Y times sigma_AG(epsilon/2, delta/2): lemma 5 at its L2 sensitivities (E13, E14)",
-            Reading::Tight => "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)",
+            Reading::Tight => {
+                "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)"
+            }
         };
         ledger(Said {
             mechanism: ENTRY.name,

@@ -9,8 +9,13 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The registry line; it serves both models.
-pub const ENTRY: SumsEntry =
-    SumsEntry { name: "none", summary: "no privacy: the sums as they are, rewards never clipped", paper: "", local: false, build };
+pub const ENTRY: SumsEntry = SumsEntry {
+    name: "none",
+    summary: "no privacy: the sums as they are, rewards never clipped",
+    paper: "",
+    local: false,
+    build,
+};
 
 const CLIPPING: Clipping = Clipping { range: None, centre: 0.0 };
 

@@ -1,6 +1,6 @@
 //! One person's item before any noise: the reward clipped and centred, the features kept within the unit ball.
 
-use crate::privacy::{Raw, Released, ReleaseCounts, Signal};
+use crate::privacy::{Raw, ReleaseCounts, Released, Signal};
 
 /// How items are made.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -60,7 +60,8 @@ pub(super) fn ledger(said: Said) -> Ledger {
         "one person's decision set and reward (D_t, y_t), in all that is shown to others; the person's own point x_t is not protected"
     }
     .to_owned();
-    ledger.neighbours = "two streams that differ in one person's decision set and reward, replaced by any other's (joint model)".to_owned();
+    ledger.neighbours =
+        "two streams that differ in one person's decision set and reward, replaced by any other's (joint model)".to_owned();
     if local {
         ledger.neighbours = "any two decision sets and rewards of one person (local joint model)".to_owned();
     }
