@@ -143,8 +143,10 @@ struct State {
     version: u64,
     /// The coming round, 1-based.
     round: u64,
-    /// The last release, or the sum of all items.
+    /// The sums that the model stands on.
     released: Parameters,
+    /// The sum of all items, where people add their own noise: the model follows on its schedule.
+    items: Option<Parameters>,
     /// Releases taken in.
     releases: u64,
     /// The round after which the next one is asked for; 0: none is.
@@ -210,6 +212,7 @@ impl SumsMaker {
             noise_std,
             posterior,
             bounds: shared.keys.spectrum.at(&facts, &empty, need.n_features, shared.ridge(), shared.keys.failure_prob),
+            items: shared.kind.local.then(|| empty.clone()),
             sums: empty,
             round: 1,
             releases: 0,
@@ -278,7 +281,13 @@ impl PolicyMaker for SumsMaker {
         if !(1..=1 << 53).contains(&state.round) || counts.iter().any(|count| 1 << 53 < *count) {
             return refuse("its rounds are not possible");
         }
+        let items = match (state.items.map(|items| items.sums(shared.need.n_features)), shared.kind.local) {
+            (None, false) => None,
+            (Some(Some(items)), true) => Some(items),
+            _ => return refuse("its items are not possible"),
+        };
         let mut server = self.server(setting)?;
+        server.items = items;
         (server.round, server.sums, server.releases) = (state.round, sums, state.releases);
         (server.next_release, server.played) = (state.next_release, state.played.into_iter().collect());
         server.refresh();
@@ -295,7 +304,10 @@ struct Server {
     noise_std: f64,
     posterior: SumsPosterior,
     bounds: NoiseBounds,
+    /// What the model stands on.
     sums: Sums,
+    /// The sum of all items, in the local model.
+    items: Option<Sums>,
     round: u64,
     releases: u64,
     next_release: u64,
@@ -411,12 +423,18 @@ impl Policy for Server {
                 self.take();
             }
             Signal::Item(item) => {
-                self.sums.entries.iter_mut().zip(&item.entries).for_each(|(sum, entry)| *sum += entry);
-                self.sums.people += item.people;
-                // Noise of different people is independent.
-                self.sums.gram_std = libm::hypot(self.sums.gram_std, item.gram_std);
-                self.sums.moment_std = libm::hypot(self.sums.moment_std, item.moment_std);
-                if self.is_due() {
+                let due = self.is_due();
+                if let Some(items) = &mut self.items {
+                    items.entries.iter_mut().zip(&item.entries).for_each(|(sum, entry)| *sum += entry);
+                    items.people += item.people;
+                    // Noise of different people is independent.
+                    items.gram_std = libm::hypot(items.gram_std, item.gram_std);
+                    items.moment_std = libm::hypot(items.moment_std, item.moment_std);
+                    if due {
+                        self.sums = items.clone();
+                    }
+                }
+                if due {
                     self.take();
                 }
             }
@@ -441,6 +459,7 @@ impl Policy for Server {
             version: STATE_VERSION,
             round: self.round,
             released: Parameters::of(&self.sums),
+            items: self.items.as_ref().map(Parameters::of),
             releases: self.releases,
             next_release: self.next_release,
             repaired: self.repaired,

@@ -101,8 +101,14 @@ fn a_planted_fault_is_caught_in_every_section() {
         ("nystrom.json", vec!["/duplicate/gram/24/3", "/inclusion/point/0"]),
         ("tree.json", vec!["/prefixes/13/nodes/2/1", "/prefixes/7/noise/0/3", "/prefixes/16/noisy_sum/2/2"]),
         ("jdp_policy.json", vec!["/actions/63", "/rounds/9/beta_half", "/rounds/63/width", "/rounds/40/ucb/4", "/regret"]),
-        ("jdp_policy.json", vec!["/spectrum/kappa", "/spectrum/lam_max", "/rounds/32/V/5/0", "/rounds/63/u/2", "/rounds/1/theta/0"]),
-        ("local_jdp.json", vec!["/actions/31", "/rounds/9/beta_half", "/rounds/31/ucb/0", "/rounds/31/V/2/2", "/rounds/31/theta/4"]),
+        (
+            "jdp_policy.json",
+            vec!["/spectrum/kappa", "/spectrum/lam_max", "/rounds/32/V/5/0", "/rounds/63/u/2", "/rounds/1/theta/0"],
+        ),
+        (
+            "local_jdp.json",
+            vec!["/actions/31", "/rounds/9/beta_half", "/rounds/31/ucb/0", "/rounds/31/V/2/2", "/rounds/31/theta/4"],
+        ),
         ("local_jdp.json", vec!["/spectrum/kappa_printed", "/spectrum/shift"]),
         ("calibration.json", vec!["/jdp/0/zcdp_rho", "/jdp/31/sigma/proof", "/jdp/7/spectrum_proof_m36_zeta0.1/kappa"]),
         ("calibration.json", vec!["/jdp/3/local/lam_max", "/jdp/12/local_replacement/1", "/sens_subgaussian/L"]),
