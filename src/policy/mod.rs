@@ -6,6 +6,7 @@
 
 pub mod ata_gp_ucb;
 mod contract;
+mod feature_width;
 pub mod features;
 mod gp_policy;
 pub mod gp_ucb;
@@ -18,7 +19,10 @@ pub mod moma_gp_ucb;
 mod noise_spectrum;
 mod nystrom_policy;
 mod posterior_plan;
+pub mod qff_gp_ucb;
 mod release_rule;
+mod released_inputs;
+pub mod rff_gp_ucb;
 mod sums_policy;
 mod tail_moments;
 pub mod tgp_ucb;
@@ -26,9 +30,11 @@ pub mod uniform;
 mod width;
 
 pub use contract::{
-    FeaturesPlan, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, TableCache,
+    FeaturesPlan, KnownInputs, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting,
+    SharedInputs, TableCache,
 };
 pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
 pub use posterior_plan::PosteriorPlan;
+pub use released_inputs::InputReading;
 pub use width::Width;

@@ -1,4 +1,4 @@
-//! What was done to one reward, apart from what it costs (`accountant`) and from what was claimed (`ledger`).
+//! What was done to one reward, or to a data set of inputs, apart from what it costs (`accountant`) and from what was claimed (`ledger`).
 
 use super::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
 use super::streams::Factorisation;
@@ -9,7 +9,7 @@ use super::streams::tree::Tree;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One release of one user's reward.
+/// One release of one user's reward, or of the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Event {
@@ -64,6 +64,15 @@ pub enum Event {
         moment_sigma: f64,
         /// Bound on |y|, less the centre; `None` if unbounded.
         reward: Option<f64>,
+    },
+    /// A data set was multiplied by a secret normal matrix from the right.
+    Projection {
+        /// Rows of the data set.
+        rows: u64,
+        /// Its columns.
+        dimension: u64,
+        /// Columns of the result.
+        columns: u64,
     },
 }
 

@@ -11,7 +11,7 @@ use privateer::gp::kernel::linear::Linear;
 use privateer::gp::{KernelGram, Points, tabulated};
 use privateer::linalg::eigen_symmetric;
 use privateer::params::{Args, Sink, Value as Key};
-use privateer::policy::{FeaturesPlan, Parts, Policy, Problem, Proposal, ReleasedFacts, Setting};
+use privateer::policy::{FeaturesPlan, KnownInputs, Parts, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs};
 use privateer::privacy::printed::{dubey2021, dubey2021_local};
 use privateer::privacy::streams::tree::Tree;
 use privateer::privacy::streams::{Factorisation, PrefixSums, Shape};
@@ -73,8 +73,11 @@ pub fn check_tree(file: &Value) -> Outcome {
     outcome
 }
 
-/// Nodes, noise and noisy sum of every prefix from none to all.
-fn prefixes(file: &Value) -> Result<(Vec<f64>, Vec<f64>, Vec<f64>), String> {
+/// Nodes, noise and noisy sums.
+type Prefixes = (Vec<f64>, Vec<f64>, Vec<f64>);
+
+/// Of every prefix from none to all.
+fn prefixes(file: &Value) -> Result<Prefixes, String> {
     let (n, items) = matrix(file, "items")?;
     let rounds = number(file, "T")? as u64;
     let mut draws = node_draws(file, rounds, n, false)?.into_iter();
@@ -335,9 +338,11 @@ fn play(file: &Value) -> Result<Found, String> {
     let n_points = features.n_points;
     let points = Points::new(1, (0..n_points).map(|i| i as f64).collect());
     let problem = Problem {
-        gram: tabulated(KernelGram::new(Arc::new(Linear::new(1.0, 1.0)), points.clone())),
-        points: Some(points),
-        kernel: None,
+        inputs: KnownInputs::Shared(SharedInputs {
+            gram: tabulated(KernelGram::new(Arc::new(Linear::new(1.0, 1.0)), points.clone())),
+            points: Some(points),
+            kernel: None,
+        }),
         rounds,
         streams: Streams::new(0, "conformance"),
         memory_bytes: 1e9,
@@ -349,6 +354,7 @@ fn play(file: &Value) -> Result<Found, String> {
         released: ReleasedFacts { output_bound: None, mechanism_variance: 0.0, laplace_scale: None, clipped_bound: None },
         sums: Some(facts),
         train: None,
+        images: None,
     };
     let mut policy = maker.make(&setting).map_err(said)?;
     let mut screen = Cpu::default().prepare(&maker.basis().ok_or("no basis")?).map_err(said)?.open(1);

@@ -2,9 +2,12 @@
 //! say. Adding a kind is one file here and one line in `registry.rs`.
 
 mod bandit;
+mod benchmarks;
 mod calibration;
+mod curator;
 mod joint;
 mod kernels;
+mod modeler;
 mod nystrom;
 mod outcome;
 mod posterior;

@@ -235,7 +235,8 @@ fn noise_has_the_stated_covariance() {
 fn planted_faults_of_the_noise_are_found() {
     let tree = joint::ENTRIES[0];
     let diagonal = [0, 4, 7, 9];
-    let faults: [&dyn Fn(usize, &mut [f64]); 4] = [
+    type Fault<'a> = &'a dyn Fn(usize, &mut [f64]);
+    let faults: [Fault<'_>; 4] = [
         &|_, noise| {
             noise.iter_mut().enumerate().filter(|(at, _)| diagonal.contains(at)).for_each(|(_, x)| *x /= std::f64::consts::SQRT_2)
         },

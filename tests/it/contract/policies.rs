@@ -14,9 +14,10 @@ use privateer::score::{Candidates, Moments, TrialScore};
 fn posteriors(policy: &str) -> Vec<String> {
     let documented = documentation("policy").into_iter().find(|kind| kind.name == policy).expect("documented");
     let mut lines = vec![String::new()];
-    if documented.keys.iter().any(|key| key.path == "features") {
+    if let Some(key) = documented.keys.iter().find(|key| key.path == "features") {
         // Few random frequencies: a state holds the square of their number.
-        lines.extend(names(FEATURES).into_iter().map(|name| match name {
+        let accepted = names(FEATURES).into_iter().filter(|name| key.accepts.contains(&format!("`{name}`")));
+        lines.extend(accepted.map(|name| match name {
             "random-fourier" => format!("features = {{ kind = \"{name}\", features = 25 }}\n"),
             _ => format!("features = \"{name}\"\n"),
         }));

@@ -1,6 +1,8 @@
 //! Names, summaries, documentation.
 
-use privateer::registry::{ENVIRONMENTS, FEATURES, KERNELS, MECHANISMS, NOISES, POLICIES, SUMS, documentation, kinds, names};
+use privateer::registry::{
+    CURATORS, ENVIRONMENTS, FEATURES, KERNELS, MECHANISMS, NOISES, POLICIES, SUMS, documentation, kinds, names,
+};
 
 /// Each kind with its names and summaries, as the lists have them.
 fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
@@ -13,6 +15,7 @@ fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
             let sums = SUMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.summary));
             MECHANISMS.iter().map(|entry| (entry.name, entry.summary)).chain(sums).collect()
         }),
+        ("curator", CURATORS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("policy", POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("features", FEATURES.iter().map(|entry| (entry.name, entry.summary)).collect()),
     ]
