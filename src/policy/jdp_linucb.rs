@@ -1,4 +1,4 @@
-//! `jdp-linucb` [ShariffSheffet2018]: linear UCB over the coordinates themselves, from running sums of a trusted privatizer. Whatever the
+//! `jdp-linucb` (ShariffSheffet2018): linear UCB over the coordinates themselves, from running sums of a trusted privatizer. Whatever the
 //! environment's kernel, the model is linear, and has no offset.
 
 use super::sums_policy::{Kind, SumsPlan};

@@ -15,7 +15,7 @@ pub struct SumsNeed {
     pub rounds: u64,
     /// How the horizon is met.
     pub epochs: Epochs,
-    /// Whose formula the printed reading takes: linear bandits have [ShariffSheffet2018], others \[Dubey2021\].
+    /// Whose formula the printed reading takes: linear bandits have (ShariffSheffet2018), others \[Dubey2021\].
     pub linear: bool,
 }
 
