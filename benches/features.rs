@@ -96,7 +96,7 @@ fn factor(c: &mut Criterion) {
         });
         let mut stream = Streams::new(0, "bench").of(0, Purpose::Mechanism("tree"));
         let mut draws = vec![0.0; m * (m + 1) / 2];
-        group.bench_function(BenchmarkId::new("normals", m), |b| b.iter(|| stream.fill_normal(black_box(&mut draws))));
+        group.bench_function(BenchmarkId::new("normals", m), |b| b.iter(|| stream.normals(black_box(&mut draws))));
         group.bench_function(BenchmarkId::new("inverse", m), |b| {
             b.iter(|| inverse_of_upper_transposed(black_box(&upper), m, 0.1, &mut rows));
         });

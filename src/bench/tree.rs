@@ -83,7 +83,7 @@ impl TreeNoise {
         }
         let (lower, upper) = self.slots.split_at_mut(written + 1);
         let slot = &mut lower[written];
-        stream.fill_normal(&mut self.draws);
+        stream.normals(&mut self.draws);
         let mut at = 0;
         for row in 0..self.n {
             self.draws[at] *= std::f64::consts::SQRT_2;

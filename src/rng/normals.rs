@@ -92,7 +92,7 @@ mod tests {
             let (mut one, mut many) = (stream(), stream());
             let expected: Vec<u64> = (0..n).map(|_| one.normal().to_bits()).collect();
             let mut found = vec![0.0; n];
-            many.fill_normal(&mut found);
+            many.normals(&mut found);
             assert!(found.iter().map(|x| x.to_bits()).eq(expected), "{n}");
             assert_eq!(one.word(), many.word(), "{n}: as many words");
         }

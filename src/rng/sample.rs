@@ -37,8 +37,8 @@ impl Stream {
         normal_quantile(self.open_uniform())
     }
 
-    /// Fills `out` with standard normals: the bits and the words of as many calls of [`Stream::normal`], several at a time.
-    pub fn fill_normal(&mut self, out: &mut [f64]) {
+    /// Fills with the draws that [`Stream::normal`] would give one by one, to the last bit, many at a time in vector lanes.
+    pub fn normals(&mut self, out: &mut [f64]) {
         for values in out.chunks_mut(MANY) {
             values.iter_mut().for_each(|value| *value = self.open_uniform());
             quantiles(values);
