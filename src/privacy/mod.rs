@@ -13,6 +13,7 @@ pub mod accounting;
 mod budget;
 mod calibration;
 mod event;
+pub mod gradients;
 mod guarantee;
 mod ledger;
 pub mod mechanism;

@@ -2,8 +2,16 @@
 
 use serde_json::Value;
 
-/// The tolerance of the files under `bo`: |a - b| <= 1e-9 (1 + |b|).
-const TOLERANCE: f64 = 1e-9;
+/// How numbers are compared.
+#[derive(Debug, Clone, Copy)]
+enum Rule {
+    /// The files under `bo`: |a - b| <= 1e-9 (1 + |b|).
+    Mixed,
+    /// |a - b| <= tolerance.
+    Absolute(f64),
+    /// |a - b| <= tolerance times the largest |b| of the innermost list.
+    Relative(f64),
+}
 
 /// A section of a file that was computed and compared.
 #[derive(Debug, Clone)]
@@ -12,7 +20,7 @@ pub struct Section {
     pub name: String,
     /// How many numbers were compared.
     pub numbers: usize,
-    /// The largest |a - b| / (1 + |b|), infinite where something is missing or not a number.
+    /// The largest error as the file's rule measures it, infinite where something is missing or not a number.
     pub largest_error: f64,
 }
 
@@ -26,8 +34,9 @@ pub enum Verdict {
 }
 
 /// What came of one file.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Outcome {
+    rule: Rule,
     /// Sections that were compared.
     pub checked: Vec<Section>,
     /// Sections that nothing here computes.
@@ -36,7 +45,20 @@ pub struct Outcome {
     pub failures: Vec<String>,
 }
 
+impl Default for Outcome {
+    fn default() -> Self {
+        Self { rule: Rule::Mixed, checked: Vec::new(), not_yet: Vec::new(), failures: Vec::new() }
+    }
+}
+
 impl Outcome {
+    /// With the tolerance that the file states; one that states none is held to an exact match.
+    pub fn stated(file: &Value) -> Self {
+        let tolerance = file["tolerance"].as_f64().unwrap_or(0.0);
+        let rule = if file["relative"].as_bool() == Some(true) { Rule::Relative(tolerance) } else { Rule::Absolute(tolerance) };
+        Self { rule, ..Self::default() }
+    }
+
     /// Compares a section: `found` is what this build computes (nested lists flattened, innermost last), `file` what the
     /// file says. An error on the way to `found` is a failure of the section.
     pub fn compare(&mut self, section: &str, found: Result<Vec<f64>, String>, file: &Value) {
@@ -49,16 +71,25 @@ impl Outcome {
         if found.is_empty() || found.len() != expected.len() {
             return self.failures.push(format!("{section}: {} numbers computed, {} in the file", found.len(), expected.len()));
         }
-        let error = |(a, b): (&f64, &f64)| {
-            let error = (a - b).abs() / (1.0 + b.abs());
+        let tolerance = match self.rule {
+            Rule::Mixed => 1e-9,
+            Rule::Absolute(tolerance) | Rule::Relative(tolerance) => tolerance,
+        };
+        let error = |(a, &(b, largest)): (&f64, &(f64, f64))| {
+            let error = match self.rule {
+                Rule::Mixed => (a - b).abs() / (1.0 + b.abs()),
+                Rule::Absolute(_) => (a - b).abs(),
+                Rule::Relative(_) if *a == b => 0.0,
+                Rule::Relative(_) => (a - b).abs() / largest,
+            };
             if error.is_nan() { f64::INFINITY } else { error }
         };
         let errors: Vec<f64> = found.iter().zip(&expected).map(error).collect();
         let largest_error = errors.iter().fold(0.0, |m: f64, e| m.max(*e));
-        if TOLERANCE < largest_error
+        if tolerance < largest_error
             && let Some(at) = errors.iter().position(|e| *e == largest_error)
         {
-            self.failures.push(format!("{section}: number {at} is {:e}, the file has {:e}", found[at], expected[at]));
+            self.failures.push(format!("{section}: number {at} is {:e}, the file has {:e}", found[at], expected[at].0));
         }
         self.checked.push(Section { name: section.to_owned(), numbers: found.len(), largest_error });
     }
@@ -87,10 +118,15 @@ impl Outcome {
     }
 }
 
-/// Numbers in order; anything else becomes NaN, which agrees with nothing.
-fn flatten(value: &Value, out: &mut Vec<f64>) {
+/// Numbers in order, each with the largest of its innermost list; anything else becomes NaN, which agrees with nothing.
+fn flatten(value: &Value, out: &mut Vec<(f64, f64)>) {
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     match value {
+        Value::Array(items) if items.iter().all(|item| !item.is_array()) => {
+            let largest = items.iter().map(|item| number(item).abs()).fold(0.0, f64::max);
+            out.extend(items.iter().map(|item| (number(item), largest)));
+        }
         Value::Array(items) => items.iter().for_each(|item| flatten(item, out)),
-        other => out.push(other.as_f64().unwrap_or(f64::NAN)),
+        other => out.push((number(other), number(other).abs())),
     }
 }

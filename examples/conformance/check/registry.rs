@@ -1,7 +1,7 @@
 //! The kinds of reference files, by name.
 
 use super::outcome::Outcome;
-use super::{calibration, kernels, nystrom, posterior, qff, sequences, truncation};
+use super::{baselines, calibration, frank_wolfe, kernels, noise, oracles, prefix, nystrom, posterior, qff, sequences, truncation};
 use serde_json::Value;
 
 /// One kind of file.
@@ -23,6 +23,13 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "Nystrom features", recognise: nystrom::recognise, check: nystrom::check },
     Kind { name: "medians and truncation", recognise: truncation::recognise, check: truncation::check },
     Kind { name: "calibration", recognise: calibration::recognise, check: calibration::check },
+    Kind { name: "linear minimization", recognise: oracles::recognise, check: oracles::check },
+    Kind { name: "noisy prefix sums", recognise: prefix::recognise, check: prefix::check },
+    Kind { name: "DP-TOFW", recognise: frank_wolfe::recognise_sums, check: frank_wolfe::check_sums },
+    Kind { name: "DP-POFW", recognise: frank_wolfe::recognise_choices, check: frank_wolfe::check_choices },
+    Kind { name: "generalised Gaussian noise", recognise: noise::recognise_law, check: noise::check_law },
+    Kind { name: "noise levels", recognise: noise::recognise_levels, check: noise::check_levels },
+    Kind { name: "baselines of convex optimization", recognise: baselines::recognise, check: baselines::check },
 ];
 
 /// The kind of a file.
