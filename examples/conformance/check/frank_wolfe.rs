@@ -37,7 +37,9 @@ pub fn check_sums(file: &Value) -> Outcome {
     for (at, case) in file["runs"].as_array().into_iter().flatten().enumerate() {
         let run = sums(file, case);
         let of = |part: fn(&Run) -> &Vec<f64>| run.as_ref().map(|run| part(run).clone()).map_err(Clone::clone);
-        for (name, part) in [("g", of(|run| &run.g)), ("d", of(|run| &run.d)), ("v", of(|run| &run.v)), ("theta", of(|run| &run.theta))] {
+        for (name, part) in
+            [("g", of(|run| &run.g)), ("d", of(|run| &run.d)), ("v", of(|run| &run.v)), ("theta", of(|run| &run.theta))]
+        {
             outcome.compare(&format!("runs {at} {name}"), part, &case[name]);
         }
         let width = case["final"].as_array().map_or(0, Vec::len);
@@ -58,7 +60,8 @@ pub fn check_choices(file: &Value) -> Outcome {
             outcome.compare(&format!("runs {at} {name}"), part, &case[name]);
         }
     }
-    let known = ["radius", "T", "X", "y", "unit_laplace", "base_scale_t1", "parameters", "runs", "tolerance", "relative", "min_gap"];
+    let known =
+        ["radius", "T", "X", "y", "unit_laplace", "base_scale_t1", "parameters", "runs", "tolerance", "relative", "min_gap"];
     outcome.note_rest(file, &known);
     outcome
 }

@@ -1,7 +1,9 @@
 //! The kinds of reference files, by name.
 
 use super::outcome::Outcome;
-use super::{baselines, calibration, frank_wolfe, kernels, noise, oracles, prefix, nystrom, posterior, qff, sequences, truncation};
+use super::{
+    baselines, calibration, frank_wolfe, kernels, noise, nystrom, oracles, posterior, prefix, qff, sequences, truncation,
+};
 use serde_json::Value;
 
 /// One kind of file.

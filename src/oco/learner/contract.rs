@@ -132,10 +132,12 @@ impl Request {
             return Err(Refusal::new("epsilon", "a private learner needs a privacy loss", expected)
                 .hint("state `epsilon`, or `mechanism = \"none\"` for a run without privacy"));
         };
-        let epsilon = Epsilon::try_from(epsilon).map_err(|bad| Refusal::new("epsilon", format!("`epsilon` is {}", bad.0), expected))?;
+        let epsilon =
+            Epsilon::try_from(epsilon).map_err(|bad| Refusal::new("epsilon", format!("`epsilon` is {}", bad.0), expected))?;
         let delta = self.delta.unwrap_or(1.0 / rounds as f64);
         let delta = Delta::try_from(delta).map_err(|bad| {
-            Refusal::new("delta", format!("`delta` is {}", bad.0), "a number > 0 and < 1").hint("without `delta` it is one over the number of rounds")
+            Refusal::new("delta", format!("`delta` is {}", bad.0), "a number > 0 and < 1")
+                .hint("without `delta` it is one over the number of rounds")
         })?;
         Ok(Some((epsilon, delta)))
     }
@@ -226,8 +228,10 @@ impl Rates {
     #[must_use]
     pub fn parse(args: &Args<'_>) -> Self {
         let fixed = args.number("learning_rate", "factor on the learner's steps").above(0.0).at_most(1e6).optional("1");
-        let grid = args.numbers("learning_rates", "candidates, of which validation data chooses; in the place of `learning_rate`");
-        let trials = args.count("validation_trials", "trials on validation data that choose the learning rate").between(1, 10_000).or(5);
+        let grid =
+            args.numbers("learning_rates", "candidates, of which validation data chooses; in the place of `learning_rate`");
+        let trials =
+            args.count("validation_trials", "trials on validation data that choose the learning rate").between(1, 10_000).or(5);
         let Some(grid) = grid else {
             return Self::Fixed(fixed.unwrap_or(1.0));
         };

@@ -35,7 +35,8 @@ impl LearnerPlan for Plan {
     fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
         let Some(vertices) = setting.set.vertices() else {
             let message = format!("`dp-pofw` chooses among vertices, and those of the {} are not listed", setting.set.words());
-            return Err(Refusal::new("kind", message, "an l_1 ball (`p = 1`), a simplex or a polytope").hint("`dp-tofw` works on every set"));
+            return Err(Refusal::new("kind", message, "an l_1 ball (`p = 1`), a simplex or a polytope")
+                .hint("`dp-tofw` works on every set"));
         };
         let terms = request.terms(setting)?;
         let gumbel = match request.mechanism {

@@ -110,10 +110,7 @@ impl Tofw {
 impl Learner for Tofw {
     fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
         let sum = self.privatizer.release(self.server.query(), sample, &mut streams.mechanism);
-        let sum = sum.map_err(|exhausted| Error::Failed {
-            problem: exhausted.to_string(),
-            hint: "raise `rounds`".to_owned(),
-        })?;
+        let sum = sum.map_err(|exhausted| Error::Failed { problem: exhausted.to_string(), hint: "raise `rounds`".to_owned() })?;
         self.round += 1;
         self.server.follow(sum.value(), 1.0 / (self.round as f64 + 1.0), step_size(self.learning_rate, self.round));
         Ok(())

@@ -48,7 +48,8 @@ impl LearnerPlan for Plan {
         let p = setting.set.norm().exponent();
         if !(1.0 < p && p <= 2.0) {
             let message = format!("`local-md` is for 1 < p <= 2, and the {} has p = {p}", setting.set.words());
-            return Err(Refusal::new("kind", message, "a set of such a geometry").hint("`dp-tofw` works for all p > 1, `dp-pofw` for p = 1"));
+            return Err(Refusal::new("kind", message, "a set of such a geometry")
+                .hint("`dp-tofw` works for all p > 1, `dp-pofw` for p = 1"));
         }
         let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
         let priced = terms.step_noise(generalized)?;

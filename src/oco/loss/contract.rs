@@ -69,7 +69,11 @@ mod tests {
                     let z = f64::from(i) * 5e-3;
                     let slope = loss.slope(z, y);
                     let by_values = (loss.value(z + step, y) - loss.value(z - step, y)) / (2.0 * step);
-                    assert!((slope - by_values).abs() < 1e-4 * (1.0 + slope.abs()), "{} {z} {y}: {slope} {by_values}", loss.words());
+                    assert!(
+                        (slope - by_values).abs() < 1e-4 * (1.0 + slope.abs()),
+                        "{} {z} {y}: {slope} {by_values}",
+                        loss.words()
+                    );
                     let change = (loss.slope(z + step, y) - loss.slope(z - step, y)) / (2.0 * step);
                     assert!(-1e-9 <= change, "{} is not convex at {z}", loss.words());
                     (steepest, bent) = (steepest.max(slope.abs()), bent.max(change));

@@ -87,8 +87,7 @@ impl Polytope {
     /// Weights of the affine combination of these vertices nearest to `theta`; `None` where they are affinely dependent.
     fn affine(&self, chosen: &[usize], theta: &[f64]) -> Option<Vec<f64>> {
         let k = chosen.len();
-        let gaps: Vec<Vec<f64>> =
-            chosen.iter().map(|&i| self.row(i).iter().zip(theta).map(|(v, x)| v - x).collect()).collect();
+        let gaps: Vec<Vec<f64>> = chosen.iter().map(|&i| self.row(i).iter().zip(theta).map(|(v, x)| v - x).collect()).collect();
         // Minimise |sum w_i gap_i|² with sum w = 1: the Gram matrix with ones added solves G w = 1 up to a factor.
         let scale = gaps.iter().map(|gap| dot(gap, gap)).fold(f64::MIN_POSITIVE, f64::max);
         let mut gram = vec![0.0; k * k];

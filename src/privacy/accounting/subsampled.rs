@@ -37,8 +37,7 @@ pub fn step_divergence(distance: f64, n_samples: u64, order: u32) -> f64 {
     let (mut log_binomial, mut sum) = (libm::log(f64::from(order)), 0.0);
     for j in 2..=order {
         log_binomial += libm::log(f64::from(order - j + 1) / f64::from(j));
-        let log_term =
-            log_binomial + f64::from(j) * libm::log(q) - f64::from(j - 1) * libm::log1p(-q) + log_bound(j);
+        let log_term = log_binomial + f64::from(j) * libm::log(q) - f64::from(j - 1) * libm::log1p(-q) + log_bound(j);
         sum += libm::exp(log_term);
     }
     // Never above the step without sampling.

@@ -1,8 +1,8 @@
 //! The laws of noise, with stated false-alarm rates and planted faults; what no sample can make a privatizer show.
 
 use super::{
-    Choice, Clip, GeneralizedGaussian, Gradient, IsotropicGaussian, LaplaceVector, NoNoise, PrefixGradients, Query, Sample, SampleClip,
-    Start, VectorNoise, VertexChoice, Vertices,
+    Choice, Clip, GeneralizedGaussian, Gradient, IsotropicGaussian, LaplaceVector, NoNoise, PrefixGradients, Query, Sample,
+    SampleClip, Start, VectorNoise, VertexChoice, Vertices,
 };
 use crate::linalg::Norm;
 use crate::privacy::Raw;

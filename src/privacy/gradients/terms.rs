@@ -152,7 +152,11 @@ impl Terms {
         if self.clip.is_some() || self.reading == Reading::Printed || self.budget.is_none() {
             return Ok(());
         }
-        Err(Refusal::new("clip", format!("the {} reading is private through its clip, and `clip` is false", self.reading), "no `clip`, or `reading = \"printed\"`"))
+        Err(Refusal::new(
+            "clip",
+            format!("the {} reading is private through its clip, and `clip` is false", self.reading),
+            "no `clip`, or `reading = \"printed\"`",
+        ))
     }
 
     fn smooth(&self) -> Result<Smooth, Refusal> {
@@ -200,8 +204,13 @@ impl Terms {
             // Gaussian noise of all draws is one Gaussian mechanism; |v|_2 <= d^(1/2 - 1/q) |v|_q (E24).
             let sensitivity = spread * from_lq(actual, self.q(), self.dimension);
             let sigma = sensitivity / gdp_mu(epsilon, delta);
-            let calibration = format!("sigma = {sigma:.6} = {sensitivity:.6} / mu(epsilon, delta), one Gaussian mechanism (E24, E25)");
-            return Ok(Priced { noise: VectorLaw::Gaussian { sigma }, event: Event::Gaussian { sigma, sensitivity }, calibration });
+            let calibration =
+                format!("sigma = {sigma:.6} = {sensitivity:.6} / mu(epsilon, delta), one Gaussian mechanism (E24, E25)");
+            return Ok(Priced {
+                noise: VectorLaw::Gaussian { sigma },
+                event: Event::Gaussian { sigma, sensitivity },
+                calibration,
+            });
         }
         let Smooth { exponent, multiplier, kappa, proved } = self.smooth()?;
         let needed = |kappa: f64| spread * actual * libm::sqrt(kappa / (2.0 * zcdp::rho(epsilon, delta)));
@@ -210,7 +219,10 @@ impl Terms {
                 let sigma_plus = printed(kappa, stated, epsilon, delta);
                 // Radius² of Gamma scale 2 sigma_+ and not 2 sigma_+²: as if sigma were its root (E23).
                 let sigma = libm::sqrt(0.5 * han2022_tree::gamma_scale_printed(sigma_plus));
-                (sigma, format!("sigma_+ = {sigma_plus:.6} as printed, exponent {exponent:.4} (E22), Gamma scale 2 sigma_+ (E23)"))
+                (
+                    sigma,
+                    format!("sigma_+ = {sigma_plus:.6} as printed, exponent {exponent:.4} (E22), Gamma scale 2 sigma_+ (E23)"),
+                )
             }
             Reading::Corrected => {
                 let sigma = printed(kappa, actual, epsilon, delta);
@@ -260,9 +272,8 @@ impl Terms {
     /// A law that the reading does not have.
     pub fn batch_noise(&self, generalized: bool, plan: BatchPlan, eta: f64) -> Result<Priced<BatchNoise>, Refusal> {
         let (n, first, batch) = (self.rounds as f64, plan.first as f64, plan.batch as f64);
-        let printed = |kappa: f64, s: f64, epsilon: Epsilon, delta: Delta| {
-            han2022_tree::sigma_plus(kappa, s, epsilon.get(), delta.get())
-        };
+        let printed =
+            |kappa: f64, s: f64, epsilon: Epsilon, delta: Delta| han2022_tree::sigma_plus(kappa, s, epsilon.get(), delta.get());
         let (actual, stated) = (self.actual, self.stated);
         // A mean over m samples moves by 2/m of the bound on one; printed for batches of exactly n/2 and sqrt(n)/2.
         let gradients = (2.0 * actual.lipschitz / first, 4.0 * stated.lipschitz / n);
@@ -272,7 +283,8 @@ impl Terms {
         );
         let first = self.vector(generalized, gradients, 1.0, printed)?;
         let later = self.vector(generalized, differences, 1.0, printed)?;
-        let worse = |event: &Event| crate::privacy::price(event).epsilon(self.budget.map(|(_, delta)| delta)).unwrap_or(f64::INFINITY);
+        let worse =
+            |event: &Event| crate::privacy::price(event).epsilon(self.budget.map(|(_, delta)| delta)).unwrap_or(f64::INFINITY);
         let event = if worse(&first.event) < worse(&later.event) { later.event } else { first.event };
         let calibration = format!("first batch: {}; later batches: {}", first.calibration, later.calibration);
         Ok(Priced { noise: (first.noise, later.noise), event, calibration })
@@ -300,13 +312,15 @@ impl Terms {
         // sum over t of (range/(t + 1))² / (scale/sqrt(t))² = (range/scale)² sum t/(t + 1)².
         let sum: f64 = (1..=n).map(|t| t as f64 / ((t as f64 + 1.0) * (t as f64 + 1.0))).sum();
         let rho = zcdp::rho(epsilon, delta);
-        let laplace = |c: &Constants, lr: f64| han2022_choice::laplace_scale(c.diameter, lr * c.smoothness, c.lipschitz, n, 1, e, d);
+        let laplace =
+            |c: &Constants, lr: f64| han2022_choice::laplace_scale(c.diameter, lr * c.smoothness, c.lipschitz, n, 1, e, d);
         let pure_needed = range * libm::sqrt(sum / (2.0 * rho));
         let (scale, calibration) = match (self.reading, gumbel) {
             (Reading::Printed, _) => (laplace(&self.stated, 1.0), "as printed [theorem 3.4], d_1 = grad (E28)"),
-            (Reading::Corrected, _) => {
-                (laplace(&self.actual, learning_rate).max(pure_needed), "as printed with d_1 = grad/2 (E28), never below its price (E29)")
-            }
+            (Reading::Corrected, _) => (
+                laplace(&self.actual, learning_rate).max(pure_needed),
+                "as printed with d_1 = grad/2 (E28), never below its price (E29)",
+            ),
             (Reading::Tight, false) => (pure_needed, "Laplace by concentrated privacy (E29)"),
             (Reading::Tight, true) => (0.5 * pure_needed, "exponential mechanism by concentrated privacy (E29)"),
         };
