@@ -9,13 +9,11 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 fn cases() -> Vec<(String, Value)> {
-    let mut files: Vec<PathBuf> = ["bo", "oco"]
-        .iter()
-        .flat_map(|part| {
-            let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "cases", part].iter().collect();
-            std::fs::read_dir(folder).expect("the cases").map(|entry| entry.expect("a file").path())
-        })
-        .collect();
+    let mut files: Vec<PathBuf> = Vec::new();
+    for folder in ["bo", "oco", "pogp"] {
+        let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "cases", folder].iter().collect();
+        files.extend(std::fs::read_dir(folder).expect("the cases").map(|entry| entry.expect("a file").path()));
+    }
     files.sort();
     let read = |path: &PathBuf| serde_json::from_str(&std::fs::read_to_string(path).expect("a file")).expect("JSON");
     files.iter().map(|path| (path.file_name().expect("a name").to_string_lossy().into_owned(), read(path))).collect()
@@ -38,20 +36,28 @@ fn every_file_agrees_as_far_as_it_is_known() {
         sections.sort_unstable();
         sections.dedup();
         assert_eq!(sections.len(), outcome.checked.len(), "{name}: a section was checked twice");
-        assert!(outcome.largest_error() < 1e-12, "{name}: within the tolerance, but worse than it ever was");
+        // Noise variances of 1e-5 leave eight digits fewer than ridges of order one.
+        let usual = if name.starts_with("posterior_200") || name.starts_with("modeler") { 1e-9 } else { 1e-12 };
+        assert!(outcome.largest_error() < usual, "{name}: within the tolerance, but worse than it ever was");
         known.push(name);
     }
     for name in [
         "baselines.json",
+        "benchmarks.json",
         "calibration.json",
+        "curator.json",
         "gennoise.json",
+        "grid_conditions.json",
         "kernels.json",
         "lmo.json",
+        "modeler_30.json",
         "mom_truncation.json",
         "noise_levels.json",
         "nystrom.json",
+        "omega.json",
         "pofw.json",
         "posterior.json",
+        "posterior_200.json",
         "qff.json",
         "tofw_p1.5.json",
         "tofw_p2.json",
@@ -81,6 +87,15 @@ fn nothing_checked_is_no_agreement() {
 }
 
 #[test]
+fn features_and_test_functions_are_checked_whole() {
+    for name in ["qff.json", "benchmarks.json"] {
+        let (_, file) = cases().into_iter().find(|(found, _)| found == name).expect("the case");
+        let outcome = (check::recognise(&file).expect("known").check)(&file);
+        assert!(outcome.not_yet.is_empty(), "{name}: {:?}", outcome.not_yet);
+    }
+}
+
+#[test]
 fn kernels_are_checked_whole() {
     let (_, file) = cases().into_iter().find(|(name, _)| name == "kernels.json").expect("the case");
     let outcome = (check::recognise(&file).expect("known").check)(&file);
@@ -89,7 +104,7 @@ fn kernels_are_checked_whole() {
     assert_eq!(outcome.checked.len(), 17);
 }
 
-/// Every section that passes must fail with one number of it moved by 1e-6, and with one number missing.
+/// Every section that passes must fail with one number of it moved by a millionth, and with one number missing.
 #[test]
 fn a_planted_fault_is_caught_in_every_section() {
     let spots = [
@@ -119,6 +134,11 @@ fn a_planted_fault_is_caught_in_every_section() {
         ("noise_levels.json", vec!["/rows/0/kappa", "/rows/9/gdp_mu"]),
         ("baselines.json", vec!["/noisy_sfw/plan/sigma0", "/noisy_sfw/theta/3", "/noisy_sgd/plan/eta", "/noisy_sgd/theta/0"]),
         ("baselines.json", vec!["/local_md_step/2/u/1"]),
+        ("omega.json", vec!["/rows/0/root", "/rows/71/printed"]),
+        ("curator.json", vec!["/cases/0/Z/11/0", "/cases/3/lifted/0/0", "/cases/5/sigma_min", "/cases/2/omega"]),
+        ("grid_conditions.json", vec!["/singular_values/1", "/largest_r/2/root"]),
+        ("posterior_200.json", vec!["/sets/0/mean/199", "/sets/3/var/0"]),
+        ("modeler_30.json", vec!["/sequences/1/sequence/30", "/sequences/2/values/29", "/sequences/6/beta/3"]),
         ("mom_truncation.json", vec!["/mom/0/r/6", "/mom/1/r/0", "/truncation/r/3", "/sym_inv_sqrt/root/1/0"]),
     ];
     let cases = cases();
@@ -128,7 +148,8 @@ fn a_planted_fault_is_caught_in_every_section() {
         for pointer in pointers {
             let mut faulty = file.clone();
             let number = faulty.pointer_mut(pointer).expect("a number");
-            *number = Value::from(number.as_f64().expect("a number") + 1e-6);
+            let value = number.as_f64().expect("a number");
+            *number = Value::from(value + 1e-6 * (1.0 + value.abs()));
             let outcome = (kind.check)(&faulty);
             assert_eq!(outcome.failures.len(), 1, "{name}{pointer}: {:?}", outcome.failures);
             *faulty.pointer_mut(pointer).expect("a number") = Value::Null;

@@ -3,9 +3,12 @@
 
 mod bandit;
 mod baselines;
+mod benchmarks;
 mod calibration;
+mod curator;
 mod frank_wolfe;
 mod kernels;
+mod modeler;
 mod noise;
 mod nystrom;
 mod oracles;

@@ -2,15 +2,40 @@
 
 use serde_json::Value;
 
-/// How numbers are compared.
-#[derive(Debug, Clone, Copy)]
-enum Rule {
-    /// The files under `bo`: |a - b| <= 1e-9 (1 + |b|).
+/// How far a number may be from the file's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tolerance {
+    /// `|a - b| <= 1e-9 (1 + |b|)`: the files under `bo`.
     Mixed,
-    /// |a - b| <= tolerance.
+    /// `|a - b| <=` this.
     Absolute(f64),
-    /// |a - b| <= tolerance times the largest |b| of the innermost list.
+    /// `|a - b| <=` this times the largest `|b|` of the innermost list (a number alone is a list of one).
     Relative(f64),
+}
+
+impl Tolerance {
+    /// As a file states it: `tolerance` and `relative`.
+    pub fn stated(file: &Value) -> Result<Self, String> {
+        let tolerance = file["tolerance"].as_f64().ok_or("the file has no `tolerance`")?;
+        let relative = file["relative"].as_bool().ok_or("the file has no `relative`")?;
+        Ok(if relative { Self::Relative(tolerance) } else { Self::Absolute(tolerance) })
+    }
+
+    fn most(self) -> f64 {
+        match self {
+            Self::Mixed => 1e-9,
+            Self::Absolute(tolerance) | Self::Relative(tolerance) => tolerance,
+        }
+    }
+
+    /// What an error is divided by: `b` and the largest magnitude of its list.
+    fn scale(self, b: f64, list: f64) -> f64 {
+        match self {
+            Self::Mixed => 1.0 + b.abs(),
+            Self::Absolute(_) => 1.0,
+            Self::Relative(_) => list,
+        }
+    }
 }
 
 /// A section of a file that was computed and compared.
@@ -20,7 +45,7 @@ pub struct Section {
     pub name: String,
     /// How many numbers were compared.
     pub numbers: usize,
-    /// The largest error as the file's rule measures it, infinite where something is missing or not a number.
+    /// The largest error in units of its scale (see [`Tolerance`]), infinite where something is missing or not a number.
     pub largest_error: f64,
 }
 
@@ -36,7 +61,7 @@ pub enum Verdict {
 /// What came of one file.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    rule: Rule,
+    within: Tolerance,
     /// Sections that were compared.
     pub checked: Vec<Section>,
     /// Sections that nothing here computes.
@@ -47,21 +72,27 @@ pub struct Outcome {
 
 impl Default for Outcome {
     fn default() -> Self {
-        Self { rule: Rule::Mixed, checked: Vec::new(), not_yet: Vec::new(), failures: Vec::new() }
+        Self { within: Tolerance::Mixed, checked: Vec::new(), not_yet: Vec::new(), failures: Vec::new() }
     }
 }
 
 impl Outcome {
-    /// With the tolerance that the file states; one that states none is held to an exact match.
+    /// With the tolerance that the file states; a file that states none has failed.
     pub fn stated(file: &Value) -> Self {
-        let tolerance = file["tolerance"].as_f64().unwrap_or(0.0);
-        let rule = if file["relative"].as_bool() == Some(true) { Rule::Relative(tolerance) } else { Rule::Absolute(tolerance) };
-        Self { rule, ..Self::default() }
+        match Tolerance::stated(file) {
+            Ok(within) => Self { within, ..Self::default() },
+            Err(problem) => Self { failures: vec![problem], ..Self::default() },
+        }
     }
 
     /// Compares a section: `found` is what this build computes (nested lists flattened, innermost last), `file` what the
     /// file says. An error on the way to `found` is a failure of the section.
     pub fn compare(&mut self, section: &str, found: Result<Vec<f64>, String>, file: &Value) {
+        self.compare_within(self.within, section, found, file);
+    }
+
+    /// The same with another tolerance.
+    pub fn compare_within(&mut self, within: Tolerance, section: &str, found: Result<Vec<f64>, String>, file: &Value) {
         let found = match found {
             Ok(found) => found,
             Err(problem) => return self.failures.push(format!("{section}: {problem}")),
@@ -71,22 +102,14 @@ impl Outcome {
         if found.is_empty() || found.len() != expected.len() {
             return self.failures.push(format!("{section}: {} numbers computed, {} in the file", found.len(), expected.len()));
         }
-        let tolerance = match self.rule {
-            Rule::Mixed => 1e-9,
-            Rule::Absolute(tolerance) | Rule::Relative(tolerance) => tolerance,
-        };
-        let error = |(a, &(b, largest)): (&f64, &(f64, f64))| {
-            let error = match self.rule {
-                Rule::Mixed => (a - b).abs() / (1.0 + b.abs()),
-                Rule::Absolute(_) => (a - b).abs(),
-                Rule::Relative(_) if *a == b => 0.0,
-                Rule::Relative(_) => (a - b).abs() / largest,
-            };
+        let error = |(a, (b, list)): (&f64, &(f64, f64))| {
+            let difference = (a - b).abs();
+            let error = if difference == 0.0 { 0.0 } else { difference / within.scale(*b, *list) };
             if error.is_nan() { f64::INFINITY } else { error }
         };
         let errors: Vec<f64> = found.iter().zip(&expected).map(error).collect();
         let largest_error = errors.iter().fold(0.0, |m: f64, e| m.max(*e));
-        if tolerance < largest_error
+        if within.most() < largest_error
             && let Some(at) = errors.iter().position(|e| *e == largest_error)
         {
             self.failures.push(format!("{section}: number {at} is {:e}, the file has {:e}", found[at], expected[at].0));
@@ -118,15 +141,16 @@ impl Outcome {
     }
 }
 
-/// Numbers in order, each with the largest of its innermost list; anything else becomes NaN, which agrees with nothing.
+/// Numbers in order, each with the largest magnitude of its innermost list; anything else becomes NaN, which agrees with
+/// nothing.
 fn flatten(value: &Value, out: &mut Vec<(f64, f64)>) {
-    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let number = |item: &Value| item.as_f64().unwrap_or(f64::NAN);
     match value {
-        Value::Array(items) if items.iter().all(|item| !item.is_array()) => {
+        Value::Array(items) if items.iter().any(Value::is_array) => items.iter().for_each(|item| flatten(item, out)),
+        Value::Array(items) => {
             let largest = items.iter().map(|item| number(item).abs()).fold(0.0, f64::max);
             out.extend(items.iter().map(|item| (number(item), largest)));
         }
-        Value::Array(items) => items.iter().for_each(|item| flatten(item, out)),
         other => out.push((number(other), number(other).abs())),
     }
 }

@@ -2,7 +2,8 @@
 
 use super::outcome::Outcome;
 use super::{
-    baselines, calibration, frank_wolfe, kernels, noise, nystrom, oracles, posterior, prefix, qff, sequences, truncation,
+    baselines, benchmarks, calibration, curator, frank_wolfe, kernels, modeler, noise, nystrom, oracles, posterior, prefix, qff,
+    sequences, truncation,
 };
 use serde_json::Value;
 
@@ -20,10 +21,16 @@ pub struct Kind {
 pub const KINDS: &[Kind] = &[
     Kind { name: "kernels", recognise: kernels::recognise, check: kernels::check },
     Kind { name: "quadrature and random Fourier features", recognise: qff::recognise, check: qff::check },
+    Kind { name: "test functions", recognise: benchmarks::recognise, check: benchmarks::check },
     Kind { name: "posteriors", recognise: posterior::recognise, check: posterior::check },
     Kind { name: "bandit sequences", recognise: sequences::recognise, check: sequences::check },
     Kind { name: "Nystrom features", recognise: nystrom::recognise, check: nystrom::check },
     Kind { name: "medians and truncation", recognise: truncation::recognise, check: truncation::check },
+    Kind { name: "thresholds of the curator", recognise: curator::recognise_omega, check: curator::check_omega },
+    Kind { name: "curators", recognise: curator::recognise, check: curator::check },
+    Kind { name: "grids of the curator", recognise: curator::recognise_grid, check: curator::check_grid },
+    Kind { name: "outsourced posteriors", recognise: modeler::recognise_posterior, check: modeler::check_posterior },
+    Kind { name: "modelers", recognise: modeler::recognise, check: modeler::check },
     Kind { name: "calibration", recognise: calibration::recognise, check: calibration::check },
     Kind { name: "linear minimization", recognise: oracles::recognise, check: oracles::check },
     Kind { name: "noisy prefix sums", recognise: prefix::recognise, check: prefix::check },
