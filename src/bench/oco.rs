@@ -3,8 +3,8 @@
 use crate::error::{Diagnostic, Error};
 use crate::linalg::Norm;
 use crate::oco::learner::{LearnerPlan, LearnerStreams, Request, dp_pofw, dp_tofw, noisy_sfw, noisy_sgd, ofw};
-use crate::oco::problem::{Parts, Problem, ProblemContext, regression};
 use crate::oco::loss::{Loss, squared::Squared};
+use crate::oco::problem::{Parts, Problem, ProblemContext, regression};
 use crate::oco::set::{ConstraintSet, LpBall, SetPlan};
 use crate::params::{Args, Entry, Node, Sink, Table, Value};
 use crate::privacy::Reading;
@@ -88,9 +88,7 @@ impl Parts for Fixed {
 
 fn problem(p: f64, dimension: usize, rounds: u64) -> Result<Arc<dyn Problem>, Error> {
     let sink = Sink::new(crate::error::Sources::default());
-    let number = |key: &str, n: usize| {
-        Entry { key: key.to_owned(), key_span: None, node: Node::bare(Value::Integer(n as i64)) }
-    };
+    let number = |key: &str, n: usize| Entry { key: key.to_owned(), key_span: None, node: Node::bare(Value::Integer(n as i64)) };
     let table = Table { entries: vec![number("dimension", dimension), number("test_samples", 1)], span: None };
     let plan = regression::parse_linear(&Args::new(&table, "problem", &sink), &Fixed(p));
     let streams = Streams::new(1, "bench");
@@ -107,7 +105,9 @@ pub fn measure_oco(repeat: usize, mut done: impl FnMut(Timed)) -> Result<(), Err
         let learner = parse(&Args::dry(&sink));
         let request = Request { mechanism, reading, epsilon: Some(1.0), ..Request::none() };
         let problem = problem(p, dimension, rounds)?;
-        let maker = learner.prepare(problem.setting(), &request, 1.0).map_err(|refusal| Error::input(Diagnostic::new(refusal.message)))?;
+        let maker = learner
+            .prepare(problem.setting(), &request, 1.0)
+            .map_err(|refusal| Error::input(Diagnostic::new(refusal.message)))?;
         let streams = Streams::new(1, "bench");
         let mut best = f64::INFINITY;
         for run in 0..repeat as u64 {

@@ -7,6 +7,7 @@ mod benchmarks;
 mod calibration;
 mod curator;
 mod frank_wolfe;
+mod joint;
 mod kernels;
 mod modeler;
 mod noise;

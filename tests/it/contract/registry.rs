@@ -2,7 +2,7 @@
 
 use privateer::registry::{
     CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS,
-    documentation, kinds, names,
+    SUMS, documentation, kinds, names,
 };
 
 /// Each kind with its names and summaries, as the lists have them.
@@ -11,7 +11,11 @@ fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         ("environment", ENVIRONMENTS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("kernel", KERNELS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("noise", NOISES.iter().map(|entry| (entry.name, entry.summary)).collect()),
-        ("mechanism", MECHANISMS.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("mechanism", {
+            // `none` serves both kinds.
+            let sums = SUMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.summary));
+            MECHANISMS.iter().map(|entry| (entry.name, entry.summary)).chain(sums).collect()
+        }),
         ("curator", CURATORS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("policy", POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("features", FEATURES.iter().map(|entry| (entry.name, entry.summary)).collect()),
