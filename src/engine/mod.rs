@@ -8,6 +8,7 @@ mod ask_tell;
 mod decide;
 mod lockstep;
 mod observer;
+mod online;
 mod prepare;
 mod run;
 

@@ -3,6 +3,7 @@
 //! Cells that differ in budget or mechanism share all of it, so the last few environments are kept with the feature tables
 //! and prepared bases that were made over them.
 
+use super::online::{OnlineCell, OnlinePreparation};
 use crate::backend::{Backend, Domain};
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
@@ -11,7 +12,7 @@ use crate::privacy::curator::{Curator, Images, Inputs};
 use crate::privacy::{Channel, Ledger, Raw, Released};
 use crate::rng::{Purpose, Streams};
 use crate::score::{Basis, FeatureTable};
-use crate::spec::{CellPlan, CuratorPlan, Sweep};
+use crate::spec::{BanditPlan, CellPlan, CuratorPlan, Sweep, Task};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Environments kept at a time.
@@ -23,6 +24,7 @@ pub struct Preparation<'a> {
     data: &'a DataFolder,
     backend: &'a dyn Backend,
     kept: Mutex<Vec<Arc<Kept>>>,
+    online: OnlinePreparation,
 }
 
 /// An environment with what was made over it.
@@ -43,6 +45,8 @@ type TableDomain = (Arc<FeatureTable>, Arc<dyn Domain>);
 pub struct ReadyCell {
     /// The plan.
     pub plan: CellPlan,
+    /// Its part of bandits.
+    pub bandit: BanditPlan,
     /// The problem.
     pub environment: Arc<dyn Environment>,
     /// Who gives out its inputs, if they are not in the open.
@@ -80,6 +84,14 @@ impl CellFacts {
     }
 }
 
+/// A cell of either kind.
+pub(super) enum Ready {
+    /// A policy on an environment.
+    Bandit(Box<ReadyCell>),
+    /// A learner on a problem.
+    Online(Box<OnlineCell>),
+}
+
 /// One trial's constants, mechanism and policy.
 pub struct ReadyTrial {
     /// The function.
@@ -102,7 +114,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<'a> Preparation<'a> {
     /// Prepares cells of this sweep.
     pub fn new(sweep: &'a Sweep, data: &'a DataFolder, backend: &'a dyn Backend) -> Self {
-        Self { sweep, data, backend, kept: Mutex::new(Vec::new()) }
+        Self { sweep, data, backend, kept: Mutex::new(Vec::new()), online: OnlinePreparation::default() }
     }
 
     /// Whether a device scores, and not the processor.
@@ -131,14 +143,14 @@ impl<'a> Preparation<'a> {
         new
     }
 
-    fn environment(&self, plan: &CellPlan, kept: &Kept) -> Result<Arc<dyn Environment>, Error> {
+    fn environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<Arc<dyn Environment>, Error> {
         let mut slot = lock(&kept.environment);
         if let Some(environment) = slot.as_ref() {
             return Ok(Arc::clone(environment));
         }
         let context =
             BuildContext { streams: &kept.streams, data: self.data, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
-        let environment = plan.environment_plan.build(&context)?;
+        let environment = bandit.environment_plan.build(&context)?;
         *slot = Some(Arc::clone(&environment));
         Ok(environment)
     }
@@ -147,13 +159,30 @@ impl<'a> Preparation<'a> {
     ///
     /// # Errors
     /// Whatever the environment, the policy or the backend refuses.
-    pub fn cell(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
-        self.ready(plan, &self.kept(plan))
+    pub(super) fn any(&self, plan: &CellPlan) -> Result<Ready, Error> {
+        match &plan.task {
+            Task::Bandit(bandit) => Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, &self.kept(plan))?))),
+            Task::Online(online) => Ok(Ready::Online(Box::new(self.online.cell(self.sweep, plan, online)?))),
+        }
     }
 
-    fn ready(&self, plan: &CellPlan, kept: &Kept) -> Result<ReadyCell, Error> {
-        let environment = self.environment(plan, kept)?;
-        let curator = plan.curator.as_ref().map(CuratorPlan::curator).transpose()?;
+    /// Makes a cell with a policy ready.
+    ///
+    /// # Errors
+    /// Whatever the environment, the policy or the backend refuses; a cell that runs a learner.
+    pub fn cell(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
+        match self.any(plan)? {
+            Ready::Bandit(cell) => Ok(*cell),
+            Ready::Online(_) => Err(Error::Failed {
+                problem: format!("`{}` is a learner and no policy", plan.policy),
+                hint: "run it with `privateer run`".to_owned(),
+            }),
+        }
+    }
+
+    fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<ReadyCell, Error> {
+        let environment = self.environment(plan, bandit, kept)?;
+        let curator = bandit.curator.as_ref().map(CuratorPlan::curator).transpose()?;
         let inputs = match &curator {
             Some(_) => withheld(environment.as_ref())?,
             None => KnownInputs::Shared(SharedInputs {
@@ -169,7 +198,7 @@ impl<'a> Preparation<'a> {
             memory_bytes: self.sweep.memory_bytes,
             tables: Arc::clone(&kept.tables),
         };
-        let maker = plan.policy_plan.prepare(&problem)?;
+        let maker = bandit.policy_plan.prepare(&problem)?;
         let domain = match maker.basis() {
             Some(basis) => {
                 self.allow_trial(&basis, plan.rounds, maker.sums().is_some())?;
@@ -179,6 +208,7 @@ impl<'a> Preparation<'a> {
         };
         Ok(ReadyCell {
             plan: plan.clone(),
+            bandit: bandit.clone(),
             environment,
             curator,
             maker,
@@ -230,8 +260,26 @@ impl<'a> Preparation<'a> {
     /// # Errors
     /// As [`Preparation::cell`], or whatever the first trial refuses.
     pub fn facts(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
+        match &plan.task {
+            Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
+            Task::Online(online) => self.online.facts(self.sweep, plan, online, true),
+        }
+    }
+
+    /// The same without running anything: a learning rate that validation data would choose is shown at its first candidate.
+    ///
+    /// # Errors
+    /// As [`Preparation::facts`].
+    pub fn facts_in_short(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
+        match &plan.task {
+            Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
+            Task::Online(online) => self.online.facts(self.sweep, plan, online, false),
+        }
+    }
+
+    fn bandit_facts(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<CellFacts, Error> {
         let kept = self.kept(plan);
-        let cell = self.ready(plan, &kept)?;
+        let cell = self.ready(plan, bandit, &kept)?;
         let mut first = lock(&kept.first_trial);
         let instance = match first.as_ref() {
             Some(instance) => instance.clone(),
@@ -240,7 +288,7 @@ impl<'a> Preparation<'a> {
         let trial = cell.with(instance, 0)?;
         let mut ledger = trial.mechanism.ledger();
         let instance = &trial.instance;
-        if ledger.epsilon.is_some() && !plan.privacy.states_clip() {
+        if ledger.epsilon.is_some() && !bandit.privacy.states_clip() {
             ledger.notes.extend(cell.environment.privacy_notes());
         }
         if instance.bound_stated() && instance.facts().bound < instance.largest() {
@@ -290,7 +338,7 @@ impl ReadyCell {
 
     /// What the trial's curator gives out; `None` without one.
     fn images(&self, trial: u64) -> Result<Option<Arc<Released<Images>>>, Error> {
-        let (Some(curator), Some(plan), Some(points)) = (&self.curator, &self.plan.curator, self.environment.points()) else {
+        let (Some(curator), Some(plan), Some(points)) = (&self.curator, &self.bandit.curator, self.environment.points()) else {
             return Ok(None);
         };
         let inputs = Raw::seal(Inputs::new(points.dimension(), Arc::clone(points.coordinates())));
@@ -299,7 +347,7 @@ impl ReadyCell {
     }
 
     fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
-        let mechanism = self.plan.privacy.channel(instance.facts(), instance.bound_stated(), self.maker.sums())?;
+        let mechanism = self.bandit.privacy.channel(instance.facts(), instance.bound_stated(), self.maker.sums())?;
         if let Some(sums) = mechanism.sums() {
             BuildContext::allow_bytes(
                 self.memory_bytes,

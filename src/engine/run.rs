@@ -2,10 +2,11 @@
 
 use super::lockstep::batch;
 use super::observer::{Observer, Rows, Stop, Unit};
-use super::prepare::{Preparation, lock};
+use super::online::OnlineCell;
+use super::prepare::{Preparation, Ready, lock};
 use crate::backend::Counters;
 use crate::error::{Diagnostic, Error};
-use crate::spec::Sweep;
+use crate::spec::{CellPlan, Sweep};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -191,7 +192,10 @@ impl Job<'_> {
     /// Runs one unit; `None` if stopped.
     fn unit(&self, unit: Unit) -> Result<Option<(Rows, Counters)>, Error> {
         let plan = &self.sweep.cells[unit.cell as usize];
-        let cell = self.preparation.cell(plan)?;
+        let cell = match self.preparation.any(plan)? {
+            Ready::Bandit(cell) => cell,
+            Ready::Online(cell) => return self.online_unit(&cell, plan, unit),
+        };
         let recorded = self.sweep.recorded.rounds(plan.rounds);
         let first = u64::from(unit.block) * self.sweep.block;
         let end = (first + self.sweep.block).min(self.sweep.trials);
@@ -221,5 +225,24 @@ impl Job<'_> {
             counters.add(&result.counters);
         }
         Ok(Some((rows, counters)))
+    }
+
+    /// Runs one unit of an online cell, its trials side by side; `None` if stopped.
+    fn online_unit(&self, cell: &OnlineCell, plan: &CellPlan, unit: Unit) -> Result<Option<(Rows, Counters)>, Error> {
+        let recorded = self.sweep.recorded.rounds(plan.rounds);
+        let first = u64::from(unit.block) * self.sweep.block;
+        let end = (first + self.sweep.block).min(self.sweep.trials);
+        let trials = (first..end)
+            .collect::<Vec<u64>>()
+            .into_par_iter()
+            .with_max_len(self.options.batch.unwrap_or(1))
+            .map(|trial| cell.trial(trial, &recorded, self.stop, &|rounds| self.observer.progressed(rounds)))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let mut rows = Rows::default();
+        for trial in trials {
+            let Some(trial) = trial else { return Ok(None) };
+            rows.extend(trial);
+        }
+        Ok(Some((rows, Counters::default())))
     }
 }

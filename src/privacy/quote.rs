@@ -338,6 +338,13 @@ fn event_words(event: &Event) -> String {
             short(rare)
         ),
         E::Gaussian { sigma, .. } => format!("Gaussian noise of standard deviation {}", short(sigma)),
+        E::GeneralizedGaussian { sigma, .. } => format!("generalised Gaussian noise of scale {}", short(sigma)),
+        E::Choices { gumbel: true, .. } => "a choice by the exponential mechanism".to_owned(),
+        E::Choices { gumbel: false, .. } => "the least score after Laplace noise".to_owned(),
+        E::Subsampled { sigma, n_samples, steps, .. } => format!(
+            "the gradient of one of {n_samples} samples, drawn at random, with Gaussian noise of standard deviation {}, {steps} times",
+            short(sigma)
+        ),
         E::Sums { factor, releases, gram_sigma, moment_sigma, .. } => {
             let sigmas = if gram_sigma == moment_sigma {
                 format!("of standard deviation {}", short(gram_sigma))

@@ -1,25 +1,17 @@
 //! The columns of a part: names, types, order.
 
-use super::CellInfo;
+use super::{CellInfo, Measures};
 use crate::params::Scalar;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::errors::Result;
 use parquet::schema::types::Type;
 use std::sync::Arc;
 
-/// Names of the columns that every part has, in order.
-pub(super) const FIXED: [&str; 10] = [
-    "cell",
-    "trial",
-    "round",
-    "point",
-    "regret",
-    "cumulative_regret",
-    "simple_regret",
-    "recommended_regret",
-    "policy",
-    "environment",
-];
+/// Names of the columns that every part with these measures has, in order.
+pub(super) fn fixed(measures: Measures) -> Vec<&'static str> {
+    let (before, after) = (["cell", "trial", "round", "point"], ["policy", "environment"]);
+    before.into_iter().chain(measures.columns().iter().copied()).chain(after).collect()
+}
 
 /// The message type of a cell's parts.
 ///
@@ -27,8 +19,9 @@ pub(super) const FIXED: [&str; 10] = [
 /// Parquet's own, should it refuse a name.
 pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
     let u32_type = || Some(LogicalType::integer(32, false));
-    let mut fields = Vec::with_capacity(FIXED.len() + cell.swept.len());
-    for name in FIXED {
+    let names = fixed(cell.measures);
+    let mut fields = Vec::with_capacity(names.len() + cell.swept.len());
+    for &name in &names {
         let builder = match name {
             "cell" | "trial" | "round" => Type::primitive_type_builder(name, Physical::INT32).with_logical_type(u32_type()),
             "point" => Type::primitive_type_builder(name, Physical::INT64),
@@ -39,7 +32,7 @@ pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
         fields.push(Arc::new(builder.with_repetition(repetition).build()?));
     }
     for (key, value) in &cell.swept {
-        let name = column_name(key);
+        let name = column_name(key, &names);
         let builder = match value {
             Scalar::Bool(_) => Type::primitive_type_builder(&name, Physical::BOOLEAN),
             Scalar::Integer(_) => Type::primitive_type_builder(&name, Physical::INT64),
@@ -52,8 +45,8 @@ pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
 }
 
 /// A swept key's column: the dotted key, set apart only where a fixed column has that name.
-pub(super) fn column_name(key: &str) -> String {
-    if FIXED.contains(&key) { format!("swept.{key}") } else { key.to_owned() }
+fn column_name(key: &str, fixed: &[&str]) -> String {
+    if fixed.contains(&key) { format!("swept.{key}") } else { key.to_owned() }
 }
 
 fn text(name: &str) -> parquet::schema::types::PrimitiveTypeBuilder<'_> {

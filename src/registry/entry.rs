@@ -1,8 +1,12 @@
 //! What a line of the registry is, and the listing that walks all of them.
 
-use super::lists::{CURATORS, ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES, SUMS};
+use super::lists::{
+    CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild, LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES,
+    PROBLEMS, SETS, SUMS,
+};
 use super::shelf::Shelf;
 use crate::error::Sources;
+use crate::oco::learner::Rates;
 use crate::params::{Args, KeyDoc, Sink};
 
 /// One registered thing.
@@ -33,8 +37,21 @@ pub struct Kind {
 
 /// The kinds that can be listed, in the order of a spec.
 #[must_use]
-pub fn kinds() -> [&'static str; 7] {
-    ["environment", "kernel", "noise", "mechanism", "curator", "policy", "features"]
+pub fn kinds() -> [&'static str; 12] {
+    [
+        "environment",
+        "kernel",
+        "noise",
+        "mechanism",
+        "curator",
+        "policy",
+        "features",
+        "problem",
+        "set",
+        "loss",
+        "gradient-noise",
+        "learner",
+    ]
 }
 
 /// Everything of one kind, with the keys that each reads; empty for an unknown kind.
@@ -71,6 +88,14 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
             .iter()
             .map(|entry| Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: Vec::new() })
             .collect(),
+        "problem" => each(PROBLEMS, |entry, args| drop((entry.build)(args, &Shelf))),
+        "set" => each(SETS, |entry, args| drop((entry.build)(args))),
+        "loss" => each(LOSSES, |entry, args| drop((entry.build)(args))),
+        "gradient-noise" => each(GRADIENT_NOISES, |_, _| ()),
+        "learner" => each(LEARNERS, |entry, args| {
+            drop((entry.build)(args));
+            drop(Rates::parse(args));
+        }),
         _ => Vec::new(),
     }
 }

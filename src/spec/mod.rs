@@ -4,6 +4,7 @@
 
 mod curator;
 mod listing;
+mod online;
 mod path;
 mod plan;
 mod privacy;
@@ -13,6 +14,7 @@ mod sweep;
 
 pub use curator::CuratorPlan;
 pub use listing::listing;
-pub use plan::{CellPlan, Sweep};
+pub use online::OnlinePlan;
+pub use plan::{BanditPlan, CellPlan, Sweep, Task};
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;

@@ -3,12 +3,12 @@
 use super::curator::CuratorPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
-use super::{Recorded, path, read};
+use super::{OnlinePlan, Recorded, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
 use crate::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use crate::policy::PolicyPlan;
-use crate::registry::{ENVIRONMENTS, POLICIES, Shelf, find, names};
+use crate::registry::{ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, Shelf, find, names};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,20 +56,36 @@ pub struct CellPlan {
     pub swept: Vec<(String, Scalar)>,
     /// Horizon.
     pub rounds: u64,
-    /// The environment.
-    pub environment_plan: Arc<dyn EnvironmentPlan>,
     /// Cells with the same key have the same environment.
     pub environment_key: String,
     /// Where the spec has the environment, for mistakes that show only when it is built.
     pub environment_place: Option<Place>,
+    /// What is run.
+    pub task: Task,
+    /// All parameters of the cell, and the defaults of those not written.
+    pub resolved: serde_json::Value,
+}
+
+/// What a cell runs.
+#[derive(Clone)]
+pub enum Task {
+    /// A policy on an environment.
+    Bandit(BanditPlan),
+    /// A learner on a problem.
+    Online(OnlinePlan),
+}
+
+/// One environment with one policy.
+#[derive(Clone)]
+pub struct BanditPlan {
+    /// The environment.
+    pub environment_plan: Arc<dyn EnvironmentPlan>,
     /// The privacy request.
     pub privacy: PrivacyPlan,
     /// Who gives out the inputs; `None`: the policy sees them.
     pub curator: Option<CuratorPlan>,
     /// The policy.
     pub policy_plan: Arc<dyn PolicyPlan>,
-    /// All parameters of the cell, and the defaults of those not written.
-    pub resolved: serde_json::Value,
 }
 
 impl CellPlan {
@@ -157,18 +173,26 @@ impl Reader<'_> {
             .at_most(1e6)
             .or(8.0);
         limits.finish();
-        for key in ["environment", "privacy", "curator"] {
+        let is_online = is_online(self.base);
+        let tables: &[&'static str] = if is_online { &["problem", "privacy"] } else { &["environment", "privacy", "curator"] };
+        for key in tables {
             top.table(key);
         }
-        for (key, header) in [("policy", "[[policy]]"), ("sweep", "[sweep.product]")] {
+        for (key, header) in
+            [if is_online { ("learner", "[[learner]]") } else { ("policy", "[[policy]]") }, ("sweep", "[sweep.product]")]
+        {
             top.documents(key, header);
         }
         let one_of = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
-        if !top.has("environment") {
-            top.missing_table("[environment]", &format!("a `kind`, one of {}", one_of(&names(ENVIRONMENTS))));
-        }
-        if !top.has("policy") {
-            top.missing_table("[[policy]]", &format!("a `kind`, one of {}", one_of(&names(POLICIES))));
+        let parts = if is_online {
+            [("problem", "[problem]", names(PROBLEMS)), ("learner", "[[learner]]", names(LEARNERS))]
+        } else {
+            [("environment", "[environment]", names(ENVIRONMENTS)), ("policy", "[[policy]]", names(POLICIES))]
+        };
+        for (key, header, kinds) in parts {
+            if !top.has(key) {
+                top.missing_table(header, &format!("a `kind`, one of {}", one_of(&kinds)));
+            }
         }
         top.finish();
         let mut cells = Vec::new();
@@ -239,6 +263,10 @@ impl Reader<'_> {
             point.iter().filter_map(|step| Some((step.path.clone(), scalar(&step.node.value)?))).collect();
         let top = Args::new(&table, "", self.sink);
         let rounds = top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
+        if is_online(&table) {
+            online::cells_at(&online::Shared { table: &table, swept: &swept, rounds, sink: self.sink }, cells);
+            return;
+        }
         let mut defaults = BTreeMap::new();
 
         let environment = self.environment(&top, &table, &mut defaults);
@@ -322,12 +350,9 @@ impl Reader<'_> {
                 environment: environment.label.clone(),
                 swept: swept.clone(),
                 rounds,
-                environment_plan: Arc::clone(&environment.plan),
                 environment_key: format!("{rounds} {environment_json}"),
                 environment_place: environment.place.clone(),
-                privacy,
-                curator,
-                policy_plan,
+                task: Task::Bandit(BanditPlan { environment_plan: Arc::clone(&environment.plan), privacy, curator, policy_plan }),
                 resolved,
             });
         }
@@ -335,7 +360,7 @@ impl Reader<'_> {
 }
 
 /// The spec's table under a key with the policy's own keys over it, and whether the policy has any.
-fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Table, bool) {
+pub(super) fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Table, bool) {
     let mut table = base.cloned().unwrap_or_default();
     let own = match policy.get(key).map(|node| &node.value) {
         Some(Value::Table(own)) => Some(own),
@@ -350,6 +375,12 @@ fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Table, bool) {
     (table, own.is_some())
 }
 
+/// Whether a spec is of online convex runs: it has a problem or a learner, and neither environment nor policy.
+fn is_online(table: &Table) -> bool {
+    let has = |key: &str| table.get(key).is_some();
+    (has("problem") || has("learner")) && !has("environment") && !has("policy")
+}
+
 /// The environment of a sweep point.
 struct EnvironmentRead {
     label: String,
@@ -357,19 +388,24 @@ struct EnvironmentRead {
     place: Option<Place>,
 }
 
-fn json_of(table: &Table, key: &str) -> serde_json::Value {
+pub(super) fn json_of(table: &Table, key: &str) -> serde_json::Value {
     match table.get(key).map(|node| &node.value) {
         Some(Value::Table(nested)) => serde_json::to_value(nested.to_toml()).unwrap_or(serde_json::Value::Null),
         _ => serde_json::Value::Null,
     }
 }
 
-fn written_json(table: &Table) -> serde_json::Value {
+pub(super) fn written_json(table: &Table) -> serde_json::Value {
     serde_json::to_value(table.to_toml()).unwrap_or(serde_json::Value::Null)
 }
 
 /// Keys that were not written, with the value they take.
-fn note_defaults(prefix: &str, documented: &[KeyDoc], written: &serde_json::Value, defaults: &mut BTreeMap<String, String>) {
+pub(super) fn note_defaults(
+    prefix: &str,
+    documented: &[KeyDoc],
+    written: &serde_json::Value,
+    defaults: &mut BTreeMap<String, String>,
+) {
     for doc in documented {
         let is_written = written.pointer(&format!("/{}", doc.path.replace('.', "/"))).is_some();
         if let (Some(default), false) = (&doc.default, is_written) {

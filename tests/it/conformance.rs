@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 fn cases() -> Vec<(String, Value)> {
     let mut files: Vec<PathBuf> = Vec::new();
-    for folder in ["bo", "pogp"] {
+    for folder in ["bo", "oco", "pogp"] {
         let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "cases", folder].iter().collect();
         files.extend(std::fs::read_dir(folder).expect("the cases").map(|entry| entry.expect("a file").path()));
     }
@@ -42,22 +42,30 @@ fn every_file_agrees_as_far_as_it_is_known() {
         known.push(name);
     }
     for name in [
+        "baselines.json",
         "benchmarks.json",
         "calibration.json",
+        "curator.json",
+        "gennoise.json",
+        "grid_conditions.json",
         "jdp_policy.json",
         "kernels.json",
+        "lmo.json",
         "local_jdp.json",
-        "curator.json",
-        "grid_conditions.json",
-        "kernels.json",
         "modeler_30.json",
         "mom_truncation.json",
+        "noise_levels.json",
         "nystrom.json",
         "omega.json",
+        "pofw.json",
         "posterior.json",
         "posterior_200.json",
         "qff.json",
+        "tofw_p1.5.json",
+        "tofw_p2.json",
+        "tofw_pinf.json",
         "tree.json",
+        "tree_n13.json",
         "ucb_sequences.json",
     ] {
         assert!(known.iter().any(|known| known == name), "{name} was not recognised");
@@ -119,6 +127,16 @@ fn a_planted_fault_is_caught_in_every_section() {
         ("ucb_sequences.json", vec!["/runs/moma_heavy/epoch_points/9", "/runs/moma_ldp/chosen_j/3"]),
         ("nystrom.json", vec!["/K_D/3/3", "/pinv_sqrt/5/0", "/phi/24/5", "/residual/7", "/inclusion/per_play/0"]),
         ("nystrom.json", vec!["/duplicate/gram/24/3", "/inclusion/point/0"]),
+        ("lmo.json", vec!["/cases/0/v/2/4", "/cases/9/v/5/0", "/cases/5/value/3", "/cases/2/dual_norm_times_minus_r/0"]),
+        ("tree_n13.json", vec!["/prefix/12/2", "/nodes_in_prefix/12/1", "/node_of_noise/5/start"]),
+        ("tofw_p1.5.json", vec!["/runs/0/g/39/0", "/runs/1/d/0/3", "/runs/2/v/20/1", "/runs/2/theta/39/2", "/runs/0/final/0"]),
+        ("tofw_p2.json", vec!["/runs/1/theta/39/2"]),
+        ("tofw_pinf.json", vec!["/runs/2/theta/39/2"]),
+        ("pofw.json", vec!["/runs/0/d/39/0", "/runs/3/v/0/3", "/runs/5/theta/39/1"]),
+        ("gennoise.json", vec!["/rows/2/y/2/11", "/rows/4/kappa", "/moments/3/var", "/rows/1/plus_norm_squared_of_y/0"]),
+        ("noise_levels.json", vec!["/rows/0/kappa", "/rows/9/gdp_mu"]),
+        ("baselines.json", vec!["/noisy_sfw/plan/sigma0", "/noisy_sfw/theta/3", "/noisy_sgd/plan/eta", "/noisy_sgd/theta/0"]),
+        ("baselines.json", vec!["/local_md_step/2/u/1"]),
         ("tree.json", vec!["/prefixes/13/nodes/2/1", "/prefixes/7/noise/0/3", "/prefixes/16/noisy_sum/2/2"]),
         ("jdp_policy.json", vec!["/actions/63", "/rounds/9/beta_half", "/rounds/63/width", "/rounds/40/ucb/4", "/regret"]),
         (
@@ -179,6 +197,13 @@ fn malformed_files_are_failures_and_never_panics() {
         r#"{"X": 1, "f": [], "noise": {}, "runs": {"igp_ucb": {}, "tgp_ldp": {"params": {"R": 1}}}}"#,
         r#"{"jdp": [], "zhou_tan": {}}"#,
         r#"{"jdp": [{"alpha": -1, "beta": 2}], "zhou_tan": [{"B": 1, "R": 1, "laplace_scale": 1, "v": 1, "lam": 0, "delta": 2, "T": -1, "tgp_beta": [{"t": 0, "info": 0}]}]}"#,
+        r#"{"g": [[1.0]], "cases": [{"p": "0.5", "radius": 1, "dual_norm_times_minus_r": [1.0]}]}"#,
+        r#"{"z": [[1.0]], "noise": [[1.0, 2.0]], "nodes_in_prefix": 3}"#,
+        r#"{"p": "2", "radius": 1, "node_noise": [], "runs": [{"lr": 1, "start": "whole"}], "X": [[1.0]], "y": [1.0]}"#,
+        r#"{"unit_laplace": [[1.0]], "base_scale_t1": 1, "parameters": {}, "runs": [{}], "X": [[1.0]], "y": [1.0]}"#,
+        r#"{"rows": [{"plus_exponent": 1, "p": "1.5", "d": 2, "direction": [[1, 2]], "r2": []}], "moments": 1}"#,
+        r#"{"rows": [{"sigma_plus": 1, "sigma_gdp": 1, "p": "2", "d": 1, "n": 0, "eps": -1}]}"#,
+        r#"{"noisy_sfw": {"X": [[1.0]], "y": []}, "noisy_sgd": 1, "local_md_step": [{"p": 2}]}"#,
         r#"{"d1": 1, "d2": 1, "rff": {"X": [[1.0]], "W": [[1.0, 2.0]], "features": [[1.0]]}}"#,
     ] {
         let file = serde_json::from_str(text).expect("JSON");

@@ -59,8 +59,9 @@ pub enum Verdict {
 }
 
 /// What came of one file.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Outcome {
+    within: Tolerance,
     /// Sections that were compared.
     pub checked: Vec<Section>,
     /// Sections that nothing here computes.
@@ -69,11 +70,25 @@ pub struct Outcome {
     pub failures: Vec<String>,
 }
 
+impl Default for Outcome {
+    fn default() -> Self {
+        Self { within: Tolerance::Mixed, checked: Vec::new(), not_yet: Vec::new(), failures: Vec::new() }
+    }
+}
+
 impl Outcome {
+    /// With the tolerance that the file states; a file that states none has failed.
+    pub fn stated(file: &Value) -> Self {
+        match Tolerance::stated(file) {
+            Ok(within) => Self { within, ..Self::default() },
+            Err(problem) => Self { failures: vec![problem], ..Self::default() },
+        }
+    }
+
     /// Compares a section: `found` is what this build computes (nested lists flattened, innermost last), `file` what the
     /// file says. An error on the way to `found` is a failure of the section.
     pub fn compare(&mut self, section: &str, found: Result<Vec<f64>, String>, file: &Value) {
-        self.compare_within(Tolerance::Mixed, section, found, file);
+        self.compare_within(self.within, section, found, file);
     }
 
     /// The same with another tolerance.

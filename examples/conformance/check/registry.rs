@@ -1,7 +1,10 @@
 //! The kinds of reference files, by name.
 
 use super::outcome::Outcome;
-use super::{benchmarks, calibration, curator, joint, kernels, modeler, nystrom, posterior, qff, sequences, truncation};
+use super::{
+    baselines, benchmarks, calibration, curator, frank_wolfe, joint, kernels, modeler, noise, nystrom, oracles, posterior,
+    prefix, qff, sequences, truncation,
+};
 use serde_json::Value;
 
 /// One kind of file.
@@ -31,6 +34,13 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "outsourced posteriors", recognise: modeler::recognise_posterior, check: modeler::check_posterior },
     Kind { name: "modelers", recognise: modeler::recognise, check: modeler::check },
     Kind { name: "calibration", recognise: calibration::recognise, check: calibration::check },
+    Kind { name: "linear minimization", recognise: oracles::recognise, check: oracles::check },
+    Kind { name: "noisy prefix sums", recognise: prefix::recognise, check: prefix::check },
+    Kind { name: "DP-TOFW", recognise: frank_wolfe::recognise_sums, check: frank_wolfe::check_sums },
+    Kind { name: "DP-POFW", recognise: frank_wolfe::recognise_choices, check: frank_wolfe::check_choices },
+    Kind { name: "generalised Gaussian noise", recognise: noise::recognise_law, check: noise::check_law },
+    Kind { name: "noise levels", recognise: noise::recognise_levels, check: noise::check_levels },
+    Kind { name: "baselines of convex optimization", recognise: baselines::recognise, check: baselines::check },
 ];
 
 /// The kind of a file.

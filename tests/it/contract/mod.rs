@@ -3,6 +3,7 @@
 pub mod environments;
 mod features;
 mod kernels;
+mod learners;
 mod mechanisms;
 pub mod policies;
 mod registry;

@@ -1,7 +1,8 @@
 //! Names, summaries, documentation.
 
 use privateer::registry::{
-    CURATORS, ENVIRONMENTS, FEATURES, KERNELS, MECHANISMS, NOISES, POLICIES, SUMS, documentation, kinds, names,
+    CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS,
+    SUMS, documentation, kinds, names,
 };
 
 /// Each kind with its names and summaries, as the lists have them.
@@ -18,6 +19,11 @@ fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         ("curator", CURATORS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("policy", POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("features", FEATURES.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("problem", PROBLEMS.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("set", SETS.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("loss", LOSSES.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("gradient-noise", GRADIENT_NOISES.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("learner", LEARNERS.iter().map(|entry| (entry.name, entry.summary)).collect()),
     ]
 }
 
