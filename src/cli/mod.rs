@@ -9,6 +9,7 @@ mod check;
 mod commands;
 mod curate;
 mod devices;
+mod fit;
 mod list;
 mod progress;
 mod run;

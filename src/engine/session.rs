@@ -8,9 +8,9 @@ use super::ask_tell::AskTell;
 use super::prepare::Preparation;
 use crate::backend::Domain;
 use crate::error::{Diagnostic, Error};
-use crate::policy::{Policy, PolicyMaker, PolicyStreams, ReleasedFacts, Setting};
+use crate::policy::{Policy, PolicyMaker, PolicyStreams, Setting};
 use crate::privacy::release::RewardRelease;
-use crate::privacy::{Guarantee, Ledger, Provenance, Raw, Released, Signal};
+use crate::privacy::{Guarantee, Ledger, Provenance, Raw};
 use crate::rng::{Purpose, Streams};
 use crate::spec::{CellPlan, Sweep};
 use serde::{Deserialize, Serialize};
@@ -223,7 +223,10 @@ impl Session {
             problem: format!("the reward was not released: {why}"),
             hint: "nothing was kept of it; tell it again".to_owned(),
         })?;
-        let told = Told { row: asked, released: released(&signal) };
+        let Some(released) = signal.reward() else {
+            return refuse("the mechanism released no reward".to_owned(), "this is a fault of the program: please report it");
+        };
+        let told = Told { row: asked, released };
         self.asked.tell(&signal);
         self.state.told.push(told);
         self.state.asked = None;
@@ -279,11 +282,6 @@ fn draws(streams: &Streams, plan: &CellPlan, round: u64) -> PolicyStreams {
     PolicyStreams { start: streams.of(round, Purpose::Start), own: streams.of(round, Purpose::Policy(plan.policy.as_str())) }
 }
 
-fn released(signal: &Released<Signal>) -> f64 {
-    let Signal::Reward(reward) = *signal.value();
-    reward
-}
-
 fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
     let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
     let [plan] = sweep.cells.as_slice() else {
@@ -305,7 +303,13 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
             "use `points-table` with a stated `bound` on |f|, in units of the rewards",
         );
     };
-    let mechanism = plan.privacy.mechanism(&facts, true)?;
+    let channel = plan.privacy.channel(&facts, true, cell.maker.sums())?;
+    let Some(mechanism) = channel.rewards() else {
+        return refuse(
+            "the policy learns from sums over people, and a session releases rewards one by one".to_owned(),
+            "use a policy of rewards, such as `gp-ucb` or `tgp-ucb`; running sums have an exact form in the library, `privacy::release::TreeRelease`",
+        );
+    };
     let mut ledger = mechanism.ledger();
     if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
         return refuse(
@@ -321,12 +325,7 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
     // Fresh exact noise takes the place of the simulation's.
     ledger.provenance = Provenance::Released;
     ledger.notes.retain(|note| !note.contains("reproducible stream"));
-    let setting = Setting {
-        released: ReleasedFacts::of(mechanism.as_ref(), &facts),
-        facts,
-        train: cell.environment.train_readings().cloned(),
-        images: None,
-    };
+    let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());
     let fingerprint = cell.environment.facts().into_iter().find(|(name, _)| name.starts_with("fingerprint"));
     Ok(Parts {
         n_points: cell.environment.gram().n_points(),

@@ -129,11 +129,8 @@ mod tests {
             for epsilon in [0.5, 3.0] {
                 let release = RewardRelease::of(&ledger(&entry, epsilon)).expect("exact noise");
                 assert!(release.is_private());
-                let draws: Vec<f64> = (0..2000)
-                    .map(|_| match release.release(Raw::seal(0.4)).expect("entropy").value() {
-                        Signal::Reward(value) => *value,
-                    })
-                    .collect();
+                let draws: Vec<f64> =
+                    (0..2000).map(|_| release.release(Raw::seal(0.4)).expect("entropy").reward().expect("a reward")).collect();
                 let n = draws.len() as f64;
                 let mean = draws.iter().sum::<f64>() / n;
                 let variance = draws.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
