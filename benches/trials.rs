@@ -62,9 +62,33 @@ fn trial(c: &mut Criterion) {
     group.finish();
 }
 
+/// The modeler of an outsourced problem: 10 000 images of a trial's own, 50 queries, noise variance 1e-5; one run an iteration.
+fn modeler(c: &mut Criterion) {
+    let mut group = c.benchmark_group("modeler_N10000_T50");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+    for (name, curator) in [("projection", "reading = \"printed\"\ncolumns = 10"), ("input-noise", "radius = 1.0")] {
+        let text = format!(
+            "seed = 20\nrounds = 51\ntrials = 10\n[environment]\nkind = \"gp-sample\"\n\
+             domain = {{ kind = \"grid\", dimension = 2, points = 100, lo = -17.67, hi = 17.67 }}\n\
+             kernel = {{ kind = \"squared-exponential\", lengthscale = 6.25 }}\nnoise = {{ kind = \"gaussian\", sd = 0.00316 }}\n\
+             [curator]\nepsilon = 3.0\ndelta = 1e-5\n{curator}\n[[policy]]\nkind = \"gp-ucb\"\nridge = 1e-5\nfailure_prob = 0.025\n"
+        );
+        let sweep = Sweep::parse("bench.toml", &text, &[]).expect("a sound spec");
+        let (data, backend) = (DataFolder::default(), Cpu::default());
+        group.bench_function(format!("{name}/10_runs"), |b| {
+            b.iter(|| {
+                let preparation = Preparation::new(&sweep, &data, &backend);
+                pool.install(|| run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::default(), &Nobody))
+                    .expect("a run")
+            });
+        });
+    }
+    group.finish();
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
-    targets = trial
+    targets = trial, modeler
 }
 criterion_main!(benches);

@@ -9,6 +9,7 @@ pub mod cli;
 pub mod engine;
 pub mod env;
 pub mod error;
+pub mod fit;
 pub mod gp;
 pub mod linalg;
 pub mod oco;

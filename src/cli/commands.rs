@@ -1,6 +1,6 @@
 //! The command line and its one `match` from outcome to exit code.
 
-use super::{account, bench, check, devices, list, run};
+use super::{account, bench, check, curate, devices, fit, list, run, session};
 use crate::engine::Shard;
 use crate::error::{Error, ExitCode};
 use crate::{record, report};
@@ -44,6 +44,16 @@ enum Command {
     Check(check::CheckArgs),
     /// Price a spec or a mechanism without running it, or find the least noise for a budget
     Account(account::AccountArgs),
+    /// Give out the inputs of a table for real, by row, with exact noise: images and a ledger
+    Curate(curate::CurateArgs),
+    /// Start a session: one policy over a file of points, whose rewards are told
+    Init(session::InitArgs),
+    /// Which row a session wants observed next
+    Ask(session::AskArgs),
+    /// Tell a session what was observed at the row it asked for
+    Tell(session::TellArgs),
+    /// Kernel and noise of a table by maximum likelihood, as lines of a spec
+    Fit(fit::FitArgs),
     /// Measure the speed of standard jobs, beside what the machine can do
     Bench(bench::BenchArgs),
     /// List what specs can name: environments, kernels, noises, mechanisms, policies, features
@@ -107,6 +117,11 @@ fn dispatch(command: Command) -> Result<(), Error> {
         }
         Command::Check(args) => check::check(&args),
         Command::Account(args) => account::account(&args),
+        Command::Curate(args) => curate::curate(&args),
+        Command::Init(args) => session::init(&args),
+        Command::Ask(args) => session::ask(&args),
+        Command::Tell(args) => session::tell(&args),
+        Command::Fit(args) => fit::fit(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::List { what, json } => list::list(what.as_deref(), json),
         Command::Report { folder } => {

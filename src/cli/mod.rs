@@ -7,10 +7,13 @@ mod backends;
 mod bench;
 mod check;
 mod commands;
+mod curate;
 mod devices;
+mod fit;
 mod list;
 mod progress;
 mod run;
+mod session;
 mod source;
 mod threads;
 

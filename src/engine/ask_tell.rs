@@ -25,6 +25,22 @@ impl AskTell {
         Self { policy, streams, screen: domain.map(|domain| domain.open(1)), asked: None }
     }
 
+    /// A policy in the middle of a round: `asked` was asked for and is not told yet.
+    #[must_use]
+    pub fn resumed(
+        policy: Box<dyn Policy>,
+        streams: PolicyStreams,
+        domain: Option<&Arc<dyn Domain>>,
+        asked: Option<usize>,
+    ) -> Self {
+        Self { asked, ..Self::new(policy, streams, domain) }
+    }
+
+    /// Takes draws from these streams from now on.
+    pub fn draw_from(&mut self, streams: PolicyStreams) {
+        self.streams = streams;
+    }
+
     /// The next point to observe; the same until it is told.
     ///
     /// # Errors

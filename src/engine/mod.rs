@@ -11,9 +11,11 @@ mod observer;
 mod online;
 mod prepare;
 mod run;
+mod session;
 
 pub use ask_tell::AskTell;
 pub use decide::decide;
 pub use observer::{Observer, Rows, Stop, Unit};
 pub use prepare::{CellFacts, Preparation};
 pub use run::{Options, Shard, Tally, run, units};
+pub use session::{Session, Told};

@@ -304,6 +304,9 @@ impl<'a> Preparation<'a> {
         }
         let mut facts = cell.environment.facts();
         facts.extend(trial.facts);
+        if let (Some(curator), Some(inputs)) = (&cell.curator, cell.inputs()) {
+            facts.extend(curator.facts(&inputs));
+        }
         let mut inputs = cell
             .curator
             .as_ref()
@@ -336,12 +339,17 @@ impl ReadyCell {
         self.with(self.environment.draw(trial)?, trial)
     }
 
+    /// The inputs of the environment, sealed.
+    fn inputs(&self) -> Option<Raw<Inputs>> {
+        let points = self.environment.points()?;
+        Some(Raw::seal(Inputs::new(points.dimension(), Arc::clone(points.coordinates()))))
+    }
+
     /// What the trial's curator gives out; `None` without one.
     fn images(&self, trial: u64) -> Result<Option<Arc<Released<Images>>>, Error> {
-        let (Some(curator), Some(plan), Some(points)) = (&self.curator, &self.bandit.curator, self.environment.points()) else {
+        let (Some(curator), Some(plan), Some(inputs)) = (&self.curator, &self.bandit.curator, self.inputs()) else {
             return Ok(None);
         };
-        let inputs = Raw::seal(Inputs::new(points.dimension(), Arc::clone(points.coordinates())));
         let images = curator.release(inputs, &mut self.streams.of(trial, Purpose::Curator));
         Ok(Some(Arc::new(images.map_err(|refusal| plan.place(refusal))?)))
     }

@@ -78,6 +78,11 @@ pub trait Environment: Send + Sync {
     /// A function that does not suit the noise or the unit of regret.
     fn draw(&self, trial: u64) -> Result<Instance, Error>;
 
+    /// What is publicly known of a reward that somebody observes elsewhere and tells; `None` where rewards are the environment's own.
+    fn told_rewards(&self) -> Option<RewardFacts> {
+        None
+    }
+
     /// Facts for the manifest and the report, as (name, value).
     fn facts(&self) -> Vec<(String, serde_json::Value)>;
 
@@ -273,6 +278,15 @@ impl DataFolder {
     #[must_use]
     pub fn new(root: Option<PathBuf>) -> Self {
         Self { root }
+    }
+
+    /// The folder as an absolute path, to be found again from elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it is not there.
+    pub fn absolute(&self) -> Result<PathBuf, Error> {
+        let folder = self.root.clone().unwrap_or_else(|| PathBuf::from("."));
+        folder.canonicalize().map_err(|source| Error::io("find the data folder", folder, source))
     }
 
     /// The path of a data file that must exist. `about` says what it is and where its publisher has it.

@@ -5,6 +5,7 @@
 pub mod arms_table;
 mod contract;
 pub mod csv_table;
+mod curated;
 mod domain;
 mod function;
 pub mod gp_sample;
@@ -15,4 +16,5 @@ mod stand_in;
 pub mod test_function;
 
 pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
+pub use curated::CuratedLedger;
 pub use domain::DomainPlan;

@@ -21,6 +21,19 @@ impl KernelGram {
         Self { kernel, points, row_term: 0.0 }
     }
 
+    /// The covariance of the function's values by row, given images of the inputs with independent normal noise of this variance in
+    /// each coordinate. `k(x, x)` stays the prior variance: what the noise hides of a row's value is the row's own. `None` where the
+    /// kernel has no formula for it.
+    #[must_use]
+    pub fn of_noisy_rows(kernel: &Arc<dyn Kernel>, points: Points, noise_variance: f64) -> Option<Self> {
+        if noise_variance == 0.0 {
+            return Some(Self::new(Arc::clone(kernel), points));
+        }
+        let blurred = kernel.under_input_noise(noise_variance, points.dimension())?;
+        let row_term = kernel.variance()? - blurred.variance()?;
+        Some(Self::new(blurred, points).with_row_term(row_term))
+    }
+
     /// The same with `row_term` >= 0 added where both are the same row, whatever their coordinates: by index, not by place.
     #[must_use]
     pub fn with_row_term(mut self, row_term: f64) -> Self {

@@ -45,20 +45,15 @@ impl InputReading {
                     .hint("divide the inputs by their length-scales and give the kernel one `lengthscale`, or keep all columns"),
             ));
         }
-        if images.noise_variance == 0.0 || self == Self::Ignored {
+        if self == Self::Ignored {
             return Ok(KernelGram::new(Arc::clone(kernel), points));
         }
-        let (Some(variance), Some(blurred)) =
-            (kernel.variance(), kernel.under_input_noise(images.noise_variance, images.dimension))
-        else {
+        let Some(gram) = KernelGram::of_noisy_rows(kernel, points, images.noise_variance) else {
             return Err(Error::input(
                 Diagnostic::new("the covariance given noisy inputs is known for `squared-exponential` kernels alone")
                     .hint("use that kernel, or `input_noise = \"ignored\"`"),
             ));
         };
-        // k(x, x) stays the prior variance: what the noise hides of a row's value is the row's own.
-        let shared = blurred.variance().unwrap_or(variance);
-        let row_term = if self == Self::Modelled { variance - shared } else { 0.0 };
-        Ok(KernelGram::new(blurred, points).with_row_term(row_term))
+        Ok(if self == Self::Modelled { gram } else { gram.with_row_term(0.0) })
     }
 }

@@ -13,6 +13,11 @@ impl<T> Raw<T> {
         Self(value)
     }
 
+    /// Looks through the seal; only mechanisms can.
+    pub(in crate::privacy) fn look(&self) -> &T {
+        &self.0
+    }
+
     /// Opens the seal; only mechanisms can.
     pub(in crate::privacy) fn open(self) -> T {
         self.0

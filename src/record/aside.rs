@@ -15,8 +15,20 @@ pub(super) const ASIDE_SUFFIX: &str = ".tmp";
 /// # Errors
 /// [`Error::Io`] naming `action` and `path`.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error> {
+    write(path, bytes, action, false)
+}
+
+/// The same for a file that only its owner may read and write (mode 0600, where there are modes).
+///
+/// # Errors
+/// As [`write_whole`].
+pub(crate) fn write_private(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error> {
+    write(path, bytes, action, true)
+}
+
+fn write(path: &Path, bytes: &[u8], action: &str, private: bool) -> Result<(), Error> {
     let aside = aside_name(path);
-    let written = write_and_flush(&aside, bytes).and_then(|()| fs::rename(&aside, path));
+    let written = write_and_flush(&aside, bytes, private).and_then(|()| fs::rename(&aside, path));
     if let Err(source) = written {
         // Best effort: the failure to report is the first one.
         let _ = fs::remove_file(&aside);
@@ -26,8 +38,16 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8], action: &str) -> Result<(),
     Ok(())
 }
 
-fn write_and_flush(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = File::create_new(path)?;
+fn write_and_flush(path: &Path, bytes: &[u8], private: bool) -> std::io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = private;
+    let mut file = options.open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

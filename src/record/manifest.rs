@@ -112,7 +112,13 @@ impl Manifest {
 /// SHA-256 of a text, in hexadecimal: the hash of a resolved spec.
 #[must_use]
 pub fn hash_text(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes()))
+    hash_bytes(text.as_bytes())
+}
+
+/// SHA-256 of a file's bytes, in hexadecimal.
+#[must_use]
+pub fn hash_bytes(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -15,13 +15,15 @@ mod manifest;
 mod merge;
 mod part;
 mod part_read;
+mod state_file;
 mod timings;
 
 pub(crate) use aside::write_whole;
 pub use cell::{CellInfo, Measures, PartHeader, PartId, PartRows, SCHEMA_VERSION, unify_swept};
 pub use folder::{Folder, Opened};
-pub use manifest::{Manifest, hash_text};
+pub use manifest::{Manifest, hash_bytes, hash_text};
 pub use merge::merge;
 pub use part::{remove_part, write_part};
 pub use part_read::{check_part, read_part};
+pub use state_file::StateFile;
 pub use timings::append_timing;

@@ -2,8 +2,8 @@
 
 use crate::error::{Diagnostic, Error, Place, Sources};
 use crate::params::{Args, KeyDoc, Sink, Table};
-use crate::privacy::curator::{Curator, CuratorEntry, CuratorRequest, resolve_curator};
-use crate::privacy::{Delta, Epsilon, Reading, Refusal};
+use crate::privacy::curator::{Curator, CuratorEntry, CuratorRequest, Scaled, resolve_curator};
+use crate::privacy::{Delta, Epsilon, Guarantee, Reading, Refusal};
 use crate::registry::CURATORS;
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ use std::sync::Arc;
 pub struct CuratorPlan {
     entry: &'static CuratorEntry,
     request: CuratorRequest,
+    norm: Option<f64>,
+    bound: Option<f64>,
     /// Where each key stands, for refusals.
     places: Vec<(&'static str, Place)>,
 }
@@ -25,7 +27,7 @@ pub fn curator_keys() -> Vec<KeyDoc> {
     args.documented()
 }
 
-const KEYS: [&str; 6] = ["mechanism", "reading", "epsilon", "delta", "radius", "columns"];
+const KEYS: [&str; 8] = ["mechanism", "reading", "epsilon", "delta", "radius", "columns", "norm", "bound"];
 
 impl CuratorPlan {
     /// Reads the table's keys; `None` for the mechanism `none`, or after a mistake.
@@ -48,6 +50,10 @@ impl CuratorPlan {
             .optional("must be given for `input-noise`; 1 for the projections");
         let columns =
             args.count("columns", "r: coordinates of an image").between(1, 10_000).optional("as many as the inputs have");
+        let doc = "scale the centred inputs so that this stands for `bound` before the mechanism; `radius` counts in these units";
+        let norm = args.number("norm", doc).above(0.0).optional("no scaling");
+        let doc = "public bound on the norm of a centred row, in units of the inputs; longer rows are moved to it";
+        let bound = args.number("bound", doc).above(0.0).optional("with `norm`, the data's own largest, which is not private");
         args.finish();
         if mechanism == "none" {
             return None;
@@ -78,7 +84,7 @@ impl CuratorPlan {
             })
             .collect();
         let request = CuratorRequest { reading, epsilon, delta, radius, columns: columns.map(|r| r as usize) };
-        Some(Self { entry, request, places })
+        Some(Self { entry, request, norm, bound, places })
     }
 
     /// The calibrated curator.
@@ -86,7 +92,15 @@ impl CuratorPlan {
     /// # Errors
     /// A refusal, at the key of the spec that it is about.
     pub fn curator(&self) -> Result<Arc<dyn Curator>, Error> {
-        (self.entry.build)(&self.request).map_err(|refusal| self.place(refusal))
+        let made = (self.entry.build)(&self.request).and_then(|inner| {
+            if self.norm.is_none() && self.bound.is_none() {
+                return Ok(inner);
+            }
+            let promises = inner.ledger(2, 1).guarantee == Guarantee::Holds;
+            let scaled: Arc<dyn Curator> = Arc::new(Scaled::new(inner, self.norm, self.bound, promises)?);
+            Ok(scaled)
+        });
+        made.map_err(|refusal| self.place(refusal))
     }
 
     /// A refusal at the key that it is about.

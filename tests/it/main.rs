@@ -19,3 +19,4 @@ mod roads;
 mod sensors;
 mod support;
 mod tidy;
+mod two_parties;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first, each with the rooms it may import from.
-const ROOMS: [(&str, &[&str]); 18] = [
+const ROOMS: [(&str, &[&str]); 19] = [
     ("error", &[]),
     ("rng", &[]),
     ("score", &[]),
@@ -21,9 +21,16 @@ const ROOMS: [(&str, &[&str]); 18] = [
     ("backend", &["error", "score", "linalg"]),
     ("engine", &["error", "rng", "score", "privacy", "env", "oco", "policy", "spec", "backend"]),
     ("bench", &["error", "rng", "params", "score", "linalg", "gp", "privacy", "oco", "backend", "engine"]),
+    ("fit", &["error", "rng", "linalg", "gp"]),
     ("record", &["error", "params"]),
     ("report", &["error", "params", "record"]),
-    ("cli", &["error", "params", "privacy", "env", "registry", "spec", "backend", "engine", "bench", "record", "report"]),
+    (
+        "cli",
+        &[
+            "error", "rng", "params", "gp", "privacy", "env", "registry", "spec", "backend", "engine", "bench", "fit", "record",
+            "report",
+        ],
+    ),
 ];
 
 fn root() -> PathBuf {

@@ -64,6 +64,12 @@ pub trait Curator: Send + Sync + fmt::Debug {
 
     /// What is claimed and what is delivered, for inputs of this size.
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger;
+
+    /// What was done to these inputs before the mechanism, for the manifest of a simulation: never to be released.
+    fn facts(&self, inputs: &Raw<Inputs>) -> Vec<(String, serde_json::Value)> {
+        let _ = inputs;
+        Vec::new()
+    }
 }
 
 /// What a spec asks for.

@@ -7,9 +7,11 @@
 mod contract;
 pub mod input_noise;
 pub mod projection;
+mod scaled;
 #[cfg(test)]
 mod tests;
 
 pub use contract::{Curator, CuratorEntry, CuratorRequest, Images, Inputs, resolve_curator};
 pub use input_noise::public_projection;
 pub use projection::{centred, lifted};
+pub use scaled::Scaled;

@@ -44,6 +44,12 @@ struct Mixture {
     worst_variance: f64,
 }
 
+/// Probability of the piecewise density: 0 up to the threshold, then `1 - e^(-epsilon/2)`.
+#[must_use]
+pub fn density_share(epsilon: Epsilon) -> f64 {
+    Mixture::new(epsilon).density_share
+}
+
 impl Mixture {
     fn new(epsilon: Epsilon) -> Self {
         let (density, coin) = (TwoLevel::new(epsilon), TwoPoint::new(epsilon));

@@ -1,7 +1,7 @@
 //! Noise that may leave the building: exact integer samplers over ChaCha20, keyed by the operating system for every release.
 //!
 //! In reading order: the source of bits (`entropy`), exact coins and integer laws (`bernoulli`, `discrete`), the grid on which
-//! values are rounded before noise (`grid`), the mechanisms ([`VectorRelease`], [`LaplaceRelease`], [`BitRelease`], [`DensityRelease`],
+//! values are rounded before noise (`grid`), the mechanisms ([`VectorRelease`], [`RowsRelease`], [`LaplaceRelease`], [`BitRelease`], [`DensityRelease`],
 //! [`ChoiceRelease`], [`TreeRelease`]) and what comes out ([`Release`]). No seed is accepted and nothing secret is printed.
 //!
 //! Calibration is shared with the simulation; randomness and types are not. A simulated value is no [`Release`]:
@@ -44,6 +44,8 @@ mod entropy;
 mod grid;
 mod laplace;
 mod outcome;
+mod reward;
+mod rows;
 mod tree;
 mod vector;
 
@@ -56,5 +58,7 @@ pub use choice::{BitRelease, ChoiceRelease};
 pub use density::DensityRelease;
 pub use laplace::LaplaceRelease;
 pub use outcome::{Release, ReleaseError, ReleaseLedger, publish};
+pub use reward::RewardRelease;
+pub use rows::{ReleasedRows, RowsRelease};
 pub use tree::TreeRelease;
 pub use vector::VectorRelease;

@@ -1,0 +1,211 @@
+//! `privateer curate`: gives out the inputs of a table, by row, with exact noise from the operating system.
+
+use super::commands::note;
+use crate::env::CuratedLedger;
+use crate::env::csv_table::{CsvOptions, read_table};
+use crate::error::{Diagnostic, Error};
+use crate::privacy::release::{ReleaseError, RowsRelease};
+use crate::privacy::{Delta, Epsilon, Raw};
+use crate::record::{hash_bytes, write_whole};
+use clap::Args;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `privateer curate`.
+#[derive(Debug, Args)]
+pub struct CurateArgs {
+    /// The table (CSV, plain or .gz, with a header)
+    #[arg(value_name = "DATA.csv")]
+    file: PathBuf,
+    /// The input columns, in this order; every other column stays here
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    columns: Vec<String>,
+    /// Privacy loss of one row
+    #[arg(long, allow_negative_numbers = true, value_name = "E")]
+    epsilon: f64,
+    /// Failure probability, well below one over the number of rows
+    #[arg(long, allow_negative_numbers = true, value_name = "D")]
+    delta: f64,
+    /// Neighbours differ in one row by at most this (L2, in released units); twice the bound protects the whole row
+    #[arg(long, allow_negative_numbers = true, value_name = "R")]
+    radius: f64,
+    /// Public bound on the L2 norm of a row (in released units); longer rows are moved to it
+    #[arg(long, allow_negative_numbers = true, value_name = "B")]
+    bound: f64,
+    /// Public numbers taken from the columns first; never the data's own means [default: zeros]
+    #[arg(long, allow_hyphen_values = true, value_name = "NUMBERS", value_delimiter = ',')]
+    centre: Vec<f64>,
+    /// Public numbers that the columns are divided by after that, such as length-scales [default: ones]
+    #[arg(long, allow_hyphen_values = true, value_name = "NUMBERS", value_delimiter = ',')]
+    scales: Vec<f64>,
+    /// Where the images go; their ledger goes beside them, to OUT.ledger.json
+    #[arg(short, long, value_name = "OUT.csv")]
+    out: PathBuf,
+    /// Refused: noise from a seed can be subtracted
+    #[arg(long, hide = true)]
+    seed: Option<String>,
+}
+
+/// Releases the images.
+///
+/// # Errors
+/// Bad arguments or data; a file that is there already; no entropy.
+pub fn curate(args: &CurateArgs) -> Result<(), Error> {
+    if args.seed.is_some() {
+        return refuse(
+            "`--seed` is given",
+            "no seed",
+            "whoever knows the seed of a release can take its noise away: drop `--seed`",
+        );
+    }
+    let epsilon = Epsilon::try_from(args.epsilon).map_err(|bad| wrong("--epsilon", bad.0, "a finite number > 0"))?;
+    let delta = Delta::try_from(args.delta).map_err(|bad| wrong("--delta", bad.0, "a number > 0 and < 1"))?;
+    for (name, value) in [("--radius", args.radius), ("--bound", args.bound)] {
+        if !(value.is_finite() && 0.0 < value) {
+            return Err(wrong(name, value, "a finite number > 0, in released units"));
+        }
+    }
+    let d = args.columns.len();
+    let centre = public("--centre", &args.centre, d, 0.0, f64::is_finite)?;
+    let scales = public("--scales", &args.scales, d, 1.0, |scale| scale.is_finite() && 0.0 < scale)?;
+    for (at, name) in args.columns.iter().enumerate() {
+        if args.columns[..at].contains(name) {
+            return refuse(&format!("column `{name}` is named twice"), "each column once", "drop one of the two");
+        }
+    }
+    let ledger_path = beside(&args.out);
+    for path in [&args.out, &ledger_path] {
+        if path.symlink_metadata().is_ok() {
+            return Err(Error::Folder {
+                path: path.clone(),
+                problem: "is there already".to_owned(),
+                hint: "a second release of the same data spends the budget again, and both together are less private: \
+                       name another file if that is meant"
+                    .to_owned(),
+            });
+        }
+    }
+    let mechanism = RowsRelease::calibrated(epsilon, delta, args.radius, args.bound, d).map_err(|why| failed(&why))?;
+    let options = CsvOptions { columns: Some(args.columns.clone()), header: Some(true), ..CsvOptions::default() };
+    let table = read_table(&args.file, &options)?;
+    warn_of_columns(&args.columns, &table.values, table.rows);
+    if 1.0 / table.rows as f64 <= delta.get() {
+        note(&format!(
+            "warning: delta = {} is not below one over the number of rows ({}): such a promise allows a row to be given out as it is\n\
+             hint: state a delta far below {:e}",
+            delta.get(),
+            table.rows,
+            1.0 / table.rows as f64
+        ));
+    }
+    let rows = table.rows;
+    let mut values = table.values;
+    for row in values.chunks_exact_mut(d) {
+        for (value, (centre, scale)) in row.iter_mut().zip(centre.iter().zip(&scales)) {
+            *value = (*value - centre) / scale;
+        }
+    }
+    let sigma = mechanism.sigma();
+    let released = mechanism.release(Raw::seal(values)).map_err(|why| failed(&why))?;
+    let text = csv(&args.columns, released.rows.value());
+    let names: Vec<&str> = args.columns.iter().map(String::as_str).collect();
+    let ledger = CuratedLedger {
+        sha256: hash_bytes(text.as_bytes()),
+        centre,
+        scales,
+        ..CuratedLedger::of(&released.rows, &names, rows as u64, args.radius, args.bound, sigma)
+    };
+    // The ledger first: images without it would be of no use, and a ledger without images gives nothing away.
+    write_whole(&ledger_path, format!("{:#}\n", serde_json::json!(ledger)).as_bytes(), "write the ledger")?;
+    write_whole(&args.out, text.as_bytes(), "write the images")?;
+    if 0 < released.moved {
+        note(&format!(
+            "{} of {rows} rows were longer than the bound {} and were moved to it (a number about the raw data: do not publish it)",
+            released.moved, args.bound
+        ));
+    }
+    let whole = if 2.0 * args.bound <= args.radius { ": whole rows" } else { "" };
+    note(&format!(
+        "released {rows} rows of {d} numbers with noise {sigma:.4} in each, for (epsilon, delta) = ({}, {}) at radius {}{whole}\n\
+         images: {}\nledger: {}",
+        epsilon.get(),
+        delta.get(),
+        args.radius,
+        args.out.display(),
+        ledger_path.display()
+    ));
+    note("not protected: outputs, which rows are asked for, number and order of the rows");
+    Ok(())
+}
+
+fn beside(out: &Path) -> PathBuf {
+    let mut name = out.file_name().unwrap_or_default().to_owned();
+    name.push(".ledger.json");
+    out.with_file_name(name)
+}
+
+fn csv(columns: &[String], values: &[f64]) -> String {
+    let quoted = |name: &String| {
+        if name.contains([',', '"', '\n', '\r']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.clone() }
+    };
+    let mut text = columns.iter().map(quoted).collect::<Vec<_>>().join(",");
+    text.push('\n');
+    for row in values.chunks_exact(columns.len()) {
+        for (at, value) in row.iter().enumerate() {
+            // Writing to a string does not fail.
+            let _ = write!(text, "{}{value}", if at == 0 { "" } else { "," });
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Columns that cannot help a modeler: said to the curator alone.
+fn warn_of_columns(names: &[String], values: &[f64], rows: usize) {
+    let d = names.len();
+    let column = |j: usize| values.iter().skip(j).step_by(d);
+    for (j, name) in names.iter().enumerate() {
+        if column(j).all(|x| Some(x) == column(j).next()) && 1 < rows {
+            note(&format!("warning: column `{name}` is constant: its images are noise alone\nhint: leave it out of `--columns`"));
+        } else if let Some(twin) = (0..j).find(|&i| column(i).eq(column(j))) {
+            note(&format!(
+                "warning: columns `{}` and `{name}` are the same: both count in the norm of a row\nhint: leave one out of `--columns`",
+                names[twin]
+            ));
+        }
+    }
+    if rows == 1 {
+        note("warning: the table has one row: there is nothing to choose between");
+    }
+}
+
+fn public(name: &str, given: &[f64], d: usize, default: f64, fits: impl Fn(f64) -> bool) -> Result<Vec<f64>, Error> {
+    if given.is_empty() {
+        return Ok(vec![default; d]);
+    }
+    if given.len() != d {
+        let found = format!("`{name}` has {} numbers for {d} columns", given.len());
+        return refuse(&found, &format!("{d} numbers with commas between"), "one number for each of `--columns`, in their order");
+    }
+    match given.iter().find(|&&x| !fits(x)) {
+        Some(&bad) => Err(wrong(name, bad, "finite numbers; scales above 0")),
+        None => Ok(given.to_vec()),
+    }
+}
+
+fn refuse<T>(problem: &str, expected: &str, hint: &str) -> Result<T, Error> {
+    Err(Error::input(Diagnostic::new(problem).expected(expected).hint(hint)))
+}
+
+fn wrong(name: &str, value: f64, expected: &str) -> Error {
+    Error::input(Diagnostic::new(format!("`{name}` is {value}")).expected(expected))
+}
+
+fn failed(why: &ReleaseError) -> Error {
+    match why {
+        ReleaseError::NoEntropy(_) => {
+            Error::Failed { problem: why.to_string(), hint: "try again once the system gives entropy".to_owned() }
+        }
+        _ => Error::input(Diagnostic::new(why.to_string()).hint("nothing was released")),
+    }
+}

@@ -1,0 +1,114 @@
+//! `privateer fit`: kernel and noise by maximum likelihood, as lines of a spec.
+
+use super::commands::{note, say};
+use crate::env::csv_table::{CsvOptions, read_table};
+use crate::error::{Diagnostic, Error};
+use crate::fit::{Form, fit as maximise};
+use crate::gp::Points;
+use crate::rng::{Purpose, Streams};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `privateer fit`.
+#[derive(Debug, Args)]
+pub struct FitArgs {
+    /// The table (CSV, plain or .gz, with a header)
+    #[arg(value_name = "DATA.csv")]
+    file: PathBuf,
+    /// The input columns
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    inputs: Vec<String>,
+    /// The value column
+    #[arg(long, value_name = "NAME")]
+    value: String,
+    /// Take the logarithm of the values
+    #[arg(long)]
+    log: bool,
+    /// Centre columns and divide by their standard deviations, as `points-table` does
+    #[arg(long)]
+    standardise: bool,
+    /// A length-scale for each input
+    #[arg(long)]
+    per_coordinate: bool,
+    /// Fit a Matern kernel of this smoothness in the place of the squared exponential
+    #[arg(long, value_name = "NU", allow_negative_numbers = true)]
+    matern: Option<f64>,
+    /// Most rows used; more are drawn at random without replacement
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u64).range(3..=5000))]
+    subsample: u64,
+    /// Seed of the subsample
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+}
+
+/// Prints the fit.
+///
+/// # Errors
+/// Bad data, values without a logarithm, constant columns.
+pub fn fit(args: &FitArgs) -> Result<(), Error> {
+    if args.matern.is_some_and(|nu| !(nu.is_finite() && 0.0 < nu && nu <= 100.0)) {
+        return Err(Error::input(Diagnostic::new("`--matern` is out of range").expected("a smoothness > 0 and <= 100")));
+    }
+    let mut columns = args.inputs.clone();
+    columns.push(args.value.clone());
+    let options = CsvOptions { columns: Some(columns), header: Some(true), ..CsvOptions::default() };
+    let table = read_table(&args.file, &options)?;
+    let d = args.inputs.len();
+    let mut rows: Vec<Vec<f64>> = table.values.chunks_exact(d + 1).map(<[f64]>::to_vec).collect();
+    if args.log {
+        for (at, row) in rows.iter_mut().enumerate() {
+            if row[d] <= 0.0 {
+                return Err(Error::input(
+                    Diagnostic::new(format!("`{}` is {} in data row {}, which has no logarithm", args.value, row[d], at + 1))
+                        .hint("drop `--log`, or choose a column of positive values"),
+                ));
+            }
+            row[d] = libm::log(row[d]);
+        }
+    }
+    if args.standardise {
+        standardise(&mut rows);
+    }
+    // A random subset by a partial shuffle; the order does not matter to the likelihood.
+    let (all, used) = (rows.len(), rows.len().min(args.subsample as usize));
+    let mut stream = Streams::new(args.seed, "fit").shared(Purpose::Domain);
+    for at in 0..used {
+        let other = at + stream.index(all - at);
+        rows.swap(at, other);
+    }
+    rows.truncate(used);
+    let points = Points::new(d, rows.iter().flat_map(|row| row[..d].iter().copied()).collect());
+    let values: Vec<f64> = rows.iter().map(|row| row[d]).collect();
+    let form = args.matern.map_or(Form::SquaredExponential, Form::Matern);
+    let found = maximise(form, &points, &values, args.per_coordinate)?;
+    let short = |x: f64| format!("{x:.5e}").parse::<f64>().map_or_else(|_| x.to_string(), |x| x.to_string());
+    let scales = match found.lengthscales.as_slice() {
+        [one] if !args.per_coordinate => format!("lengthscale = {}", short(*one)),
+        many => format!("lengthscales = [{}]", many.iter().map(|&l| short(l)).collect::<Vec<_>>().join(", ")),
+    };
+    let kind = args.matern.map_or("\"squared-exponential\"".to_owned(), |nu| format!("\"matern\", nu = {}", short(nu)));
+    say(&format!(
+        "# maximum likelihood on {used} of {all} rows{}: log-likelihood {:.3}, {} evaluations\n\
+         kernel = {{ kind = {kind}, {scales}, variance = {} }}\nnoise = {{ kind = \"gaussian\", sd = {} }}\nridge = {}",
+        if used < all { format!(" (a random subsample, seed {})", args.seed) } else { String::new() },
+        found.log_likelihood,
+        found.evaluations,
+        short(found.variance),
+        short(libm::sqrt(found.noise_variance)),
+        short(found.noise_variance),
+    ));
+    note("these numbers were taken from the raw data: whoever protects it has not paid for them");
+    Ok(())
+}
+
+/// Centres every column and divides by its standard deviation; constant columns are left for the fit to refuse.
+fn standardise(rows: &mut [Vec<f64>]) {
+    let n = rows.len() as f64;
+    for j in 0..rows.first().map_or(0, Vec::len) {
+        let mean = rows.iter().map(|row| row[j]).sum::<f64>() / n;
+        let deviation = libm::sqrt(rows.iter().map(|row| (row[j] - mean) * (row[j] - mean)).sum::<f64>() / n);
+        for row in rows.iter_mut() {
+            row[j] = if 0.0 < deviation { (row[j] - mean) / deviation } else { 0.0 };
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The marginal likelihood of a Gaussian process, and its maximum over length-scales, variance and noise.
+
+use super::simplex::minimise;
+use crate::error::{Diagnostic, Error};
+use crate::gp::Points;
+use crate::gp::kernel::{Kernel, Lengthscales, matern::Matern, squared_exponential::SquaredExponential};
+use crate::linalg;
+use std::f64::consts::PI;
+
+/// Which kernel is fitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Form {
+    /// Squared exponential.
+    SquaredExponential,
+    /// Matern of this smoothness, > 0.
+    Matern(f64),
+}
+
+/// The maximum that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// One, or one a coordinate; in units of the inputs.
+    pub lengthscales: Vec<f64>,
+    /// Prior variance.
+    pub variance: f64,
+    /// Noise variance.
+    pub noise_variance: f64,
+    /// Logarithm of the marginal likelihood, of the values less their mean.
+    pub log_likelihood: f64,
+    /// Likelihoods computed.
+    pub evaluations: usize,
+}
+
+/// Searches from this many length-scales, as shares of the inputs' spread.
+const STARTS: [f64; 3] = [0.1, 0.4, 1.5];
+
+/// Likelihoods computed from one start, for one variable.
+const EVALUATIONS: usize = 80;
+
+/// Fits a kernel to values at points, less their mean; one length-scale, or one a coordinate. Deterministic.
+///
+/// # Errors
+/// Fewer than three points, constant values or inputs, or no likelihood that is finite.
+pub fn fit(form: Form, points: &Points, values: &[f64], per_coordinate: bool) -> Result<Fitted, Error> {
+    let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+    let (n, d) = (points.n_points(), points.dimension());
+    if n < 3 || values.len() != n {
+        return refuse("a fit needs three rows at least", "give a longer table");
+    }
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let y: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    let spread = y.iter().map(|y| y * y).sum::<f64>() / n as f64;
+    if !(spread.is_finite() && 0.0 < spread) {
+        return refuse("the values are constant, and any length-scale fits them", "choose another value column");
+    }
+    let sizes: Vec<f64> = (0..d).map(|j| deviation(points, j)).collect();
+    if sizes.iter().any(|&size| !(size.is_finite() && 0.0 < size)) {
+        return refuse("an input column is constant, and has no length-scale", "leave it out of the inputs");
+    }
+    let n_scales = if per_coordinate { d } else { 1 };
+    let size = |j: usize| if per_coordinate { sizes[j] } else { libm::sqrt(sizes.iter().map(|s| s * s).sum::<f64>()) };
+    // Variables: logarithms of length-scales, variance and noise variance, each relative to the data's own size.
+    let read = |x: &[f64]| {
+        let lengthscales: Vec<f64> = (0..n_scales).map(|j| size(j) * libm::exp(x[j])).collect();
+        (lengthscales, spread * libm::exp(x[n_scales]), spread * libm::exp(x[n_scales + 1]))
+    };
+    let cost = |x: &[f64]| {
+        // Beyond e^±14 nothing is told apart any more.
+        if x.iter().any(|x| !(-14.0..=14.0).contains(x)) {
+            return f64::INFINITY;
+        }
+        let (lengthscales, variance, noise) = read(x);
+        -log_likelihood(kernel(form, &lengthscales, variance).as_ref(), points, &y, noise).unwrap_or(f64::NEG_INFINITY)
+    };
+    let mut found: Option<super::Minimum> = None;
+    let mut evaluations = 0;
+    for start in STARTS {
+        let mut x = vec![libm::log(start); n_scales];
+        x.extend([0.0, libm::log(0.1)]);
+        let minimum = minimise(cost, &x, 0.7, 1e-7, EVALUATIONS * x.len());
+        evaluations += minimum.evaluations;
+        if found.as_ref().is_none_or(|found| minimum.value < found.value) {
+            found = Some(minimum);
+        }
+    }
+    match found.filter(|minimum| minimum.value.is_finite()) {
+        Some(minimum) => {
+            let (lengthscales, variance, noise_variance) = read(&minimum.at);
+            Ok(Fitted { lengthscales, variance, noise_variance, log_likelihood: -minimum.value, evaluations })
+        }
+        None => refuse("no likelihood of these values is finite", "check the table for values of very different sizes"),
+    }
+}
+
+fn deviation(points: &Points, j: usize) -> f64 {
+    let n = points.n_points();
+    let column = || (0..n).map(|i| points.point(i)[j]);
+    let mean = column().sum::<f64>() / n as f64;
+    libm::sqrt(column().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n as f64)
+}
+
+fn kernel(form: Form, lengthscales: &[f64], variance: f64) -> Box<dyn Kernel> {
+    let lengthscales = match lengthscales {
+        [one] => Lengthscales::Isotropic(*one),
+        many => Lengthscales::PerDimension(many.to_vec()),
+    };
+    match form {
+        Form::SquaredExponential => Box::new(SquaredExponential::new(lengthscales, variance)),
+        Form::Matern(nu) => Box::new(Matern::new(nu, lengthscales, variance)),
+    }
+}
+
+/// `ln p(y) = -½ y^T (K + noise I)^{-1} y - ½ ln det(K + noise I) - n/2 ln 2π` [Rasmussen2006, 2.30]; `None` where the matrix is not
+/// positive to rounding.
+fn log_likelihood(kernel: &dyn Kernel, points: &Points, y: &[f64], noise: f64) -> Option<f64> {
+    let n = y.len();
+    let mut a = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            a[i * n + j] = kernel.value(points.point(i), points.point(j));
+        }
+        a[i * n + i] += noise;
+    }
+    linalg::cholesky(&mut a, n).ok()?;
+    let mut half = y.to_vec();
+    linalg::solve_lower(&a, &mut half);
+    Some(-0.5 * (linalg::dot(&half, &half) + linalg::log_determinant(&a, n) + n as f64 * libm::log(2.0 * PI)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Streams};
+
+    /// A draw of a known process: 180 points, so that the maximum lies within a third of the truth.
+    #[test]
+    fn a_known_process_is_recognised() {
+        let mut stream = Streams::new(5, "fit").of(0, Purpose::Function);
+        let (n, truth) = (180, SquaredExponential::new(Lengthscales::Isotropic(0.3), 2.0));
+        let points = Points::random_uniform(2, n, 0.0, 2.0, &mut stream);
+        let mut a = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                a[i * n + j] = truth.value(points.point(i), points.point(j));
+            }
+            a[i * n + i] += 1e-9;
+        }
+        linalg::cholesky(&mut a, n).expect("positive");
+        let z: Vec<f64> = (0..n).map(|_| stream.normal()).collect();
+        let y: Vec<f64> = (0..n).map(|i| 7.0 + linalg::dot(&a[i * n..=i * n + i], &z[..=i]) + 0.1 * stream.normal()).collect();
+        let one = fit(Form::SquaredExponential, &points, &y, false).expect("a fit");
+        println!("{one:?}");
+        assert!((0.24..0.37).contains(&one.lengthscales[0]), "{one:?}");
+        assert!((0.006..0.016).contains(&one.noise_variance) && (0.8..5.0).contains(&one.variance), "{one:?}");
+        let each = fit(Form::SquaredExponential, &points, &y, true).expect("a fit");
+        assert!(one.log_likelihood <= each.log_likelihood + 1e-3, "more freedom fits no worse: {each:?}");
+        let rough = fit(Form::Matern(0.5), &points, &y, false).expect("a fit");
+        assert!(rough.log_likelihood < one.log_likelihood, "a smooth draw is not rough");
+    }
+
+    #[test]
+    fn what_cannot_be_fitted_is_refused() {
+        let line = Points::new(1, vec![0.0, 1.0, 2.0, 3.0]);
+        assert!(fit(Form::SquaredExponential, &line, &[1.0; 4], false).is_err());
+        assert!(fit(Form::SquaredExponential, &Points::new(1, vec![1.0; 4]), &[1.0, 2.0, 3.0, 4.0], false).is_err());
+        assert!(fit(Form::SquaredExponential, &Points::new(1, vec![1.0, 2.0]), &[1.0, 2.0], false).is_err());
+    }
+}
