@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first, each with the rooms it may import from.
-const ROOMS: [(&str, &[&str]); 17] = [
+const ROOMS: [(&str, &[&str]); 18] = [
     ("error", &[]),
     ("rng", &[]),
     ("score", &[]),
@@ -21,8 +21,12 @@ const ROOMS: [(&str, &[&str]); 17] = [
     ("engine", &["error", "rng", "score", "privacy", "env", "policy", "spec", "backend"]),
     ("bench", &["error", "rng", "params", "score", "linalg", "gp", "backend", "engine"]),
     ("record", &["error", "params"]),
+    ("audit", &["error", "rng", "linalg", "privacy", "env", "policy", "registry", "spec", "backend", "engine"]),
     ("report", &["error", "params", "record"]),
-    ("cli", &["error", "params", "privacy", "env", "registry", "spec", "backend", "engine", "bench", "record", "report"]),
+    (
+        "cli",
+        &["error", "params", "privacy", "env", "registry", "spec", "backend", "engine", "bench", "record", "audit", "report"],
+    ),
 ];
 
 fn root() -> PathBuf {
