@@ -13,6 +13,7 @@
 mod bound;
 mod case;
 pub mod choice;
+pub mod curators;
 mod finding;
 mod list;
 pub mod prefix;

@@ -31,8 +31,10 @@ pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
             }
             let label = if known.is_empty() { entry.name.to_owned() } else { format!("{}, {reading}", entry.name) };
             known.push(ledger);
-            cases.push(of_ends(format!("{label} at {epsilon}"), &mechanism, (1.0, -1.0), "the ends of the clip range [-1, 1]"));
-            if Some(&epsilon) == epsilons.last() && cases.last().is_some_and(|case| case.claim.epsilon.is_finite()) {
+            let claims = probe.epsilon.is_some();
+            let at = if claims { format!("{label} at {epsilon}") } else { label.clone() };
+            cases.push(of_ends(at, &mechanism, (1.0, -1.0), "the ends of the clip range [-1, 1]"));
+            if claims && Some(&epsilon) == epsilons.last() {
                 let pair = "far outside of the clip range [-1, 1]";
                 cases.push(of_ends(format!("{label} at {epsilon}, outside"), &mechanism, (1e3, -1e3), pair));
             }

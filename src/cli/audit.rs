@@ -71,9 +71,10 @@ fn cases(names: &[String]) -> Result<Vec<Case>, Error> {
             }
             continue;
         }
-        let Some(entry) = audit::find(name) else {
-            let all: Vec<&str> = AUDITS.iter().chain(PRINTED).map(|entry| entry.name).chain(["printed"]).collect();
-            let hint = match closest(name, all.iter().copied()) {
+        let found = audit::find(name);
+        if found.is_empty() {
+            let all = AUDITS.iter().chain(PRINTED).map(|entry| entry.name).chain(["printed"]);
+            let hint = match closest(name, all) {
                 Some(near) => format!("did you mean `{near}`? `privateer audit --list` shows all"),
                 None => "`privateer audit --list` shows all".to_owned(),
             };
@@ -82,8 +83,10 @@ fn cases(names: &[String]) -> Result<Vec<Case>, Error> {
                     .expected("a mechanism, an erratum or `printed`")
                     .hint(hint),
             ));
-        };
-        cases.extend((entry.cases)()?);
+        }
+        for entry in found {
+            cases.extend((entry.cases)()?);
+        }
     }
     if names.is_empty() {
         for entry in AUDITS {
@@ -108,7 +111,7 @@ fn listed() -> String {
     }
     text.push_str("printed claims that are false (all: `printed`):\n");
     for entry in PRINTED {
-        let _ = writeln!(text, "  {:<26}{}", entry.name, entry.summary);
+        let _ = writeln!(text, "  {:<26}{} ({})", entry.name, entry.summary, entry.erratum.unwrap_or_default());
     }
     text
 }
@@ -163,7 +166,7 @@ fn table(findings: &[Finding], settings: Settings) -> String {
     let n_claims = findings.iter().filter(|found| found.verdict != Verdict::NoClaim).count();
     let _ = write!(
         text,
-        "\n{n_claims} claims attacked, {} refuted. A true claim among them is refuted with probability at most {}; an attack that fails \
+        "\nclaims attacked: {n_claims}, refuted: {}. A true claim among them is refuted with probability at most {}; an attack that fails \
          proves nothing.",
         findings.iter().filter(|found| found.verdict == Verdict::Refuted).count(),
         short(1.0 - settings.confidence)

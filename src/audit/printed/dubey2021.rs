@@ -19,12 +19,12 @@ pub fn e6() -> Result<Vec<Case>, Error> {
     let sigma = dubey2021::sigma_right_power(2, 1.0, claim.epsilon, claim.delta);
     let attack = move |side: Side, stream: &mut Stream| {
         let item = side.pick(0.5, -0.5);
-        let _leaf = item + sigma * stream.normal();
-        let node = item + 0.0;
-        node
+        // Prefix 1 is a leaf, prefix 2 the node above both: it adds no noise and keeps none.
+        let prefixes = [item + sigma * stream.normal(), item + 0.25];
+        prefixes[1]
     };
-    let pair = "x_1 = 1/2 against -1/2, x_2 known";
-    let case = Case::new("tree with noise in its leaves alone", claim, pair, "the node over both rounds", attack);
+    let pair = "x_1 = 1/2 against -1/2, x_2 = 1/4 known";
+    let case = Case::new("tree with noise in its leaves alone", claim, pair, "the prefix of both rounds", attack);
     Ok(vec![case.erratum("E6").source("Dubey2021, text of the tree mechanism")])
 }
 
