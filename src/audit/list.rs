@@ -1,9 +1,10 @@
 //! What is audited: one line a mechanism, one line a false claim.
 
-use super::{Case, choice, curators, prefix, printed, release, rewards};
+use super::{Case, choice, curators, prefix, printed, release, rewards, sums};
 use crate::error::Error;
 use crate::privacy::curator::input_noise;
 use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
+use crate::privacy::sums::{joint, local, none as sums_none};
 
 /// A registered audit.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +30,14 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("tree", "running sums by the binary tree", || Ok(prefix::cases("tree"))),
     sound("honaker", "running sums by the weighted tree", || Ok(prefix::cases("honaker"))),
     sound("blt", "running sums by buffered Toeplitz matrices", || Ok(prefix::cases("blt"))),
-    sound("square-root", "running sums by the square root", || Ok(prefix::cases("square-root"))),
+    sound("sqrt-toeplitz", "running sums by the square root", || Ok(prefix::cases("sqrt-toeplitz"))),
     sound("gram-prefix", "running sums of phi phi^T and y phi", || Ok(prefix::gram_cases())),
+    sound("sums-none", "sums over people, no privacy", || sums::cases(&sums_none::ENTRY)),
+    sound("sums-tree", "sums over people by the tree", || sums::cases(&joint::ENTRIES[0])),
+    sound("sums-honaker", "sums over people by the weighted tree", || sums::cases(&joint::ENTRIES[1])),
+    sound("sums-blt", "sums over people by buffered Toeplitz matrices", || sums::cases(&joint::ENTRIES[2])),
+    sound("sums-sqrt-toeplitz", "sums over people by the square root", || sums::cases(&joint::ENTRIES[3])),
+    sound("sums-local-gaussian", "every person's own item", || sums::cases(&local::ENTRY)),
     sound("input-noise", "Gaussian noise on rows of inputs", || curators::cases(&input_noise::ENTRY)),
     sound("discrete-laplace", "release of one number", || Ok(release::laplace())),
     sound("bit", "release of one bit", || Ok(release::bit())),

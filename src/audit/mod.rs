@@ -21,6 +21,7 @@ pub mod printed;
 pub mod release;
 pub mod rewards;
 mod study;
+pub mod sums;
 mod tail;
 
 pub use case::{Attack, Case, Claim, Side};

@@ -59,7 +59,7 @@ impl Part {
     /// `(first - second)/variance`, entry by entry.
     fn direction(&self) -> Vec<f64> {
         let mut scale = vec![1.0; self.first.len()];
-        if let Shape::Symmetric(n) = self.shape {
+        if let Shape::Symmetric(n) | Shape::Bordered(n) = self.shape {
             // The diagonal's variance is twice that of the rest.
             let mut at = 0;
             for row in 0..n {
@@ -161,7 +161,7 @@ pub fn case(
 }
 
 /// `w` with `(B B^T) w = a`, a the number of changed rounds up to each round.
-fn weights(factorisation: &dyn Factorisation, changed: &[u64]) -> Vec<f64> {
+pub(super) fn weights(factorisation: &dyn Factorisation, changed: &[u64]) -> Vec<f64> {
     let n = factorisation.rounds() as usize;
     // Noise of prefix t when draw k alone is 1, until a pass has no such draw.
     let mut columns: Vec<Vec<f64>> = Vec::new();

@@ -3,7 +3,7 @@
 
 use super::{Case, Claim, Side};
 use crate::error::Error;
-use crate::privacy::{Ledger, MechanismEntry, Privatizer, Raw, Reading, Refusal, Request, RewardFacts, RewardMechanism, Signal};
+use crate::privacy::{Ledger, MechanismEntry, Privatizer, Query, Raw, Reading, Refusal, Request, RewardFacts, RewardMechanism};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -67,8 +67,7 @@ pub fn of_ends(name: String, mechanism: &Arc<dyn RewardMechanism>, rewards: (f64
 
 /// One release of one reward; NaN where none is made.
 pub fn answer(privatizer: &mut dyn Privatizer, reward: f64, stream: &mut Stream) -> f64 {
-    let Signal::Reward(released) = *privatizer.release(Raw::seal(reward), stream).value();
-    released
+    privatizer.release(&Query::default(), Raw::seal(reward), stream).reward().unwrap_or(f64::NAN)
 }
 
 /// A registered mechanism on rewards in [-1, 1] (B = R = 1/2), or on unbounded ones with a stated clip there.

@@ -2,7 +2,7 @@
 
 use privateer::privacy::accounting::sensitivity::Participation;
 use privateer::privacy::streams::tree::Tree;
-use privateer::privacy::streams::{Factorisation, PrefixNoise, Shape};
+use privateer::privacy::streams::{Factorisation, NoiseState, PrefixNoise, Shape};
 
 /// How the nodes of a tree are noised.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,5 +80,13 @@ impl PrefixNoise for BrokenNoise {
 
     fn state(&self) -> usize {
         self.levels.len() * self.prefix.len()
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.round, vectors: Vec::new() }
+    }
+
+    fn load(&mut self, _state: NoiseState) -> bool {
+        false
     }
 }
