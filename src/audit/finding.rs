@@ -56,6 +56,22 @@ pub struct Finding {
     pub score: String,
 }
 
+/// The audit of a run, as it lies in the run's folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditFile {
+    /// Probability that no true claim of these is refuted.
+    pub confidence: f64,
+    /// Seed of the replays.
+    pub seed: u64,
+    /// One a look.
+    pub findings: Vec<Finding>,
+}
+
+impl AuditFile {
+    /// Its name in the folder.
+    pub const NAME: &str = "audit.json";
+}
+
 impl Finding {
     /// Share of the claim that the attack reaches; above 1 it is refuted.
     #[must_use]

@@ -6,26 +6,30 @@
 //! **consistent** with the attack, which is no proof: the proofs are in `docs/proofs`.
 //!
 //! In reading order: exact tails (`tail`), a case ([`Case`]), the bound (`bound`), many cases together ([`audit`]), what was registered
-//! ([`AUDITS`]) and the claims of the papers that are false ([`PRINTED`]).
+//! ([`AUDITS`]), the claims of the papers that are false ([`PRINTED`]), and whole runs of a spec through the real engine ([`of_runs`]).
 //!
 //! **Invariant:** uses what anyone can use: seals inputs, reads releases. Shares no formula with calibration.
 
 mod bound;
+mod canary;
 mod case;
 pub mod choice;
 pub mod curators;
 mod finding;
 mod list;
+mod logistic;
 pub mod prefix;
 pub mod printed;
 pub mod release;
 pub mod rewards;
+mod runs;
 mod study;
 pub mod sums;
 mod tail;
 
 pub use case::{Attack, Case, Claim, Side};
-pub use finding::{Finding, Verdict};
+pub use finding::{AuditFile, Finding, Verdict};
 pub use list::{AUDITS, AuditEntry, PRINTED, find};
+pub use runs::of_runs;
 pub use study::{FalseAlarms, Settings, audit, false_alarms};
 pub use tail::{clopper_pearson_lower, clopper_pearson_upper};

@@ -1,7 +1,7 @@
 //! Many cases together, at one family-wise error rate.
 
 use super::bound::{Form, epsilon_at_least};
-use super::{Case, Finding, Side, Verdict};
+use super::{Case, Claim, Finding, Side, Verdict};
 use crate::error::Error;
 use crate::privacy::Delta;
 use crate::rng::{Purpose, Streams};
@@ -39,32 +39,60 @@ fn judged(case: &Case, settings: Settings, alpha: f64) -> Result<Finding, Error>
     let samples = settings.samples.max(100) * case.effort.max(1);
     let (first, second) =
         (scores(case, Side::First, samples, settings.seed)?, scores(case, Side::Second, samples, settings.seed)?);
-    let gaussian = Delta::try_from(case.claim.delta).ok().filter(|_| case.gaussian);
-    // Two looks at the same replays share the case's error.
-    let share = if gaussian.is_some() { 0.5 * alpha } else { alpha };
-    let direct = epsilon_at_least(&first, &second, Form::Direct { delta: case.claim.delta }, share);
-    let gaussian = gaussian.map(|delta| epsilon_at_least(&first, &second, Form::Gaussian { delta }, share));
-    let at_least = gaussian.map_or(direct, |gaussian| gaussian.max(direct));
-    let verdict = match case.claim.epsilon {
-        epsilon if epsilon.is_infinite() => Verdict::NoClaim,
-        epsilon if epsilon < at_least => Verdict::Refuted,
-        _ => Verdict::Consistent,
-    };
-    Ok(Finding {
+    let about = About {
         name: case.name.clone(),
-        epsilon: Some(case.claim.epsilon).filter(|epsilon| epsilon.is_finite()),
-        delta: case.claim.delta,
-        direct,
-        gaussian,
-        at_least,
-        samples,
-        confidence: 1.0 - alpha,
-        verdict,
-        erratum: case.erratum.map(str::to_owned),
+        claim: case.claim,
+        gaussian: case.gaussian,
+        erratum: case.erratum,
         source: case.source.clone(),
         pair: case.pair.clone(),
         score: case.score.clone(),
-    })
+    };
+    Ok(about.found(&first, &second, alpha))
+}
+
+/// What a finding says beside its figures.
+pub(super) struct About {
+    pub(super) name: String,
+    pub(super) claim: Claim,
+    pub(super) gaussian: bool,
+    pub(super) erratum: Option<&'static str>,
+    pub(super) source: String,
+    pub(super) pair: String,
+    pub(super) score: String,
+}
+
+impl About {
+    /// The finding from as many scores of either side.
+    pub(super) fn found(self, first: &[f64], second: &[f64], alpha: f64) -> Finding {
+        let Self { name, claim, gaussian, erratum, source, pair, score } = self;
+        let gaussian = Delta::try_from(claim.delta).ok().filter(|_| gaussian);
+        // Two looks at the same replays share the case's error.
+        let share = if gaussian.is_some() { 0.5 * alpha } else { alpha };
+        let direct = epsilon_at_least(first, second, Form::Direct { delta: claim.delta }, share);
+        let gaussian = gaussian.map(|delta| epsilon_at_least(first, second, Form::Gaussian { delta }, share));
+        let at_least = gaussian.map_or(direct, |gaussian| gaussian.max(direct));
+        let verdict = match claim.epsilon {
+            epsilon if epsilon.is_infinite() => Verdict::NoClaim,
+            epsilon if epsilon < at_least => Verdict::Refuted,
+            _ => Verdict::Consistent,
+        };
+        Finding {
+            name,
+            epsilon: Some(claim.epsilon).filter(|epsilon| epsilon.is_finite()),
+            delta: claim.delta,
+            direct,
+            gaussian,
+            at_least,
+            samples: first.len() as u64,
+            confidence: 1.0 - alpha,
+            verdict,
+            erratum: erratum.map(str::to_owned),
+            source,
+            pair,
+            score,
+        }
+    }
 }
 
 /// Every replay has a stream of its own, so that the split over threads changes nothing.

@@ -1,24 +1,25 @@
 //! `privateer audit`: attacks every stated epsilon, and counts false alarms.
 
 use super::commands::say;
+use super::source::SpecArgs;
 use crate::audit::{self, AUDITS, Case, FalseAlarms, Finding, PRINTED, Settings, Verdict};
+use crate::backend::Cpu;
 use crate::error::{Diagnostic, Error, closest};
 use crate::privacy::quote::short;
+use crate::spec::Sweep;
 use clap::Args;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Arguments of `privateer audit`.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// Mechanisms; errata (E3) or `printed` for the papers' false claims; none: every mechanism
-    #[arg(value_name = "MECHANISM|ERRATUM")]
+    /// Mechanisms; errata (E3) or `printed` for the papers' false claims; specs, for whole runs; none: every mechanism
+    #[arg(value_name = "MECHANISM|ERRATUM|SPEC")]
     what: Vec<String>,
-    /// Replays of each side of a pair (100 to 100000000)
+    /// Replays of each side of a pair; a tenth for whole runs (100 to 100000000)
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
     samples: u64,
-    /// Seed of all streams
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
     /// Probability that no true claim among all that are named is refuted
     #[arg(long, value_name = "P", default_value_t = 0.99)]
     confidence: f64,
@@ -31,6 +32,8 @@ pub struct AuditArgs {
     /// As JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    spec: SpecArgs,
 }
 
 /// Audits what is named.
@@ -47,16 +50,25 @@ pub fn audit(args: &AuditArgs) -> Result<(), Error> {
         say(&listed());
         return Ok(());
     }
-    let settings = Settings { samples: args.samples, seed: args.seed, confidence: args.confidence };
-    let cases = cases(&args.what)?;
+    let (specs, names): (Vec<String>, Vec<String>) = args.what.iter().cloned().partition(|name| name.ends_with(".toml"));
+    // Every spec and the named mechanisms together get an equal share of the error.
+    let groups = specs.len() + usize::from(specs.is_empty() || !names.is_empty());
+    let confidence = 1.0 - (1.0 - args.confidence) / groups as f64;
+    let settings = Settings { samples: args.samples, seed: args.spec.stated_seed().unwrap_or(1), confidence };
+    let cases = if specs.is_empty() || !names.is_empty() { cases(&names)? } else { Vec::new() };
     if let Some(seeds) = args.false_alarms {
         return counted(args, &cases, settings, seeds);
     }
-    let findings = audit::audit(&cases, settings)?;
+    let sweeps = specs.iter().map(|path| args.spec.read(Path::new(path))).collect::<Result<Vec<Sweep>, Error>>()?;
+    let mut findings = audit::audit(&cases, settings)?;
+    for sweep in &sweeps {
+        let whole = Settings { samples: args.samples / 10, ..settings };
+        findings.extend(audit::of_runs(sweep, &args.spec.data(), &Cpu::default(), whole)?);
+    }
     if args.json {
-        say(&serde_json::json!({ "confidence": args.confidence, "seed": args.seed, "findings": findings }).to_string());
+        say(&serde_json::json!({ "confidence": args.confidence, "seed": settings.seed, "findings": findings }).to_string());
     } else {
-        say(&table(&findings, settings));
+        say(&table(&findings, args.confidence));
     }
     let refuted: Vec<String> = findings.iter().filter(|found| found.verdict == Verdict::Refuted).map(sentence).collect();
     if refuted.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(refuted.join("\n"))) }
@@ -148,7 +160,7 @@ fn sentence(found: &Finding) -> String {
     format!("{}: epsilon {} is claimed and is at least {}{erratum}", found.name, claimed(found), short(found.at_least))
 }
 
-fn table(findings: &[Finding], settings: Settings) -> String {
+fn table(findings: &[Finding], confidence: f64) -> String {
     let width = findings.iter().map(|found| found.name.len()).max().unwrap_or(0);
     let mut text = format!("{:<width$}  {:>14}  {:>8}  {:>7}  {:>8}  verdict\n", "claim", "epsilon", "at least", "reached", "N");
     for found in findings {
@@ -169,7 +181,7 @@ fn table(findings: &[Finding], settings: Settings) -> String {
         "\nclaims attacked: {n_claims}, refuted: {}. A true claim among them is refuted with probability at most {}; an attack that fails \
          proves nothing.",
         findings.iter().filter(|found| found.verdict == Verdict::Refuted).count(),
-        short(1.0 - settings.confidence)
+        short(1.0 - confidence)
     );
     text
 }

@@ -21,8 +21,8 @@ const ROOMS: [(&str, &[&str]); 18] = [
     ("engine", &["error", "rng", "score", "privacy", "env", "policy", "spec", "backend"]),
     ("bench", &["error", "rng", "params", "score", "linalg", "gp", "backend", "engine"]),
     ("record", &["error", "params"]),
-    ("audit", &["error", "rng", "linalg", "privacy", "env", "policy", "registry", "spec", "backend", "engine"]),
-    ("report", &["error", "params", "record"]),
+    ("audit", &["error", "rng", "score", "linalg", "gp", "privacy", "env", "registry", "spec", "backend", "engine"]),
+    ("report", &["error", "params", "record", "audit"]),
     (
         "cli",
         &["error", "params", "privacy", "env", "registry", "spec", "backend", "engine", "bench", "record", "audit", "report"],

@@ -4,3 +4,4 @@ mod alarms;
 mod mutations;
 mod noises;
 mod registered;
+mod runs;
