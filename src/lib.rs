@@ -3,6 +3,7 @@
 //! Rooms, lowest first; a room imports only from rooms to its left (`tests/it/tidy.rs` reads the imports and knows the
 //! table). `ARCHITECTURE.md` says what lives where.
 
+pub mod audit;
 pub mod backend;
 pub mod bench;
 pub mod cli;

@@ -1,6 +1,6 @@
 //! The command line and its one `match` from outcome to exit code.
 
-use super::{account, bench, check, curate, devices, fit, list, run, session};
+use super::{account, audit, bench, check, curate, devices, fit, list, run, session};
 use crate::engine::Shard;
 use crate::error::{Error, ExitCode};
 use crate::{record, report};
@@ -54,6 +54,8 @@ enum Command {
     Tell(session::TellArgs),
     /// Kernel and noise of a table by maximum likelihood, as lines of a spec
     Fit(fit::FitArgs),
+    /// Attack every stated epsilon: refute false claims
+    Audit(audit::AuditArgs),
     /// Measure the speed of standard jobs, beside what the machine can do
     Bench(bench::BenchArgs),
     /// List what specs can name: environments, kernels, noises, mechanisms, policies, features
@@ -122,6 +124,7 @@ fn dispatch(command: Command) -> Result<(), Error> {
         Command::Ask(args) => session::ask(&args),
         Command::Tell(args) => session::tell(&args),
         Command::Fit(args) => fit::fit(&args),
+        Command::Audit(args) => audit::audit(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::List { what, json } => list::list(what.as_deref(), json),
         Command::Report { folder } => {

@@ -3,6 +3,7 @@
 //! Data goes to stdout, everything else to stderr.
 
 mod account;
+mod audit;
 mod backends;
 mod bench;
 mod check;

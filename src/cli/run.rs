@@ -5,8 +5,10 @@ use super::commands::{note, say, shard};
 use super::progress::Progress;
 use super::source::SpecArgs;
 use super::threads::{self, MOST_THREADS};
+use crate::audit::{self, AuditFile, Settings};
 use crate::backend::{Backend, Counters};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Shard, Stop, Unit};
+use crate::env::DataFolder;
 use crate::error::{Diagnostic, Error};
 use crate::record::{self, CellInfo, Folder, Manifest, Measures, PartId, PartRows};
 use crate::report;
@@ -175,12 +177,32 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     if manifest.shard.take().is_some() {
         manifest.save(out)?;
     }
+    if let Some(samples) = sweep.audit {
+        audited(sweep, samples, &data, backend.as_ref(), &pool, out)?;
+    }
     let outcome = report::write_report(out)?;
     if !args.quiet {
         say(&outcome.table);
         say(&format!("report: {}", outcome.report_path.display()));
     }
     Ok(())
+}
+
+/// Attacks every policy of the sweep and keeps what was found beside the parts.
+fn audited(
+    sweep: &Sweep,
+    samples: u64,
+    data: &DataFolder,
+    backend: &dyn Backend,
+    pool: &rayon::ThreadPool,
+    out: &Path,
+) -> Result<(), Error> {
+    let settings = Settings { samples, seed: sweep.seed, ..Settings::default() };
+    let findings = pool.install(|| audit::of_runs(sweep, data, backend, settings))?;
+    let file = AuditFile { confidence: settings.confidence, seed: settings.seed, findings };
+    let text = serde_json::to_string_pretty(&file)
+        .map_err(|error| Error::Failed { problem: format!("the audit: {error}"), hint: "please report this".to_owned() })?;
+    record::write_whole(&out.join(AuditFile::NAME), text.as_bytes(), "write the audit")
 }
 
 fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, Error> {

@@ -43,6 +43,12 @@ impl SpecArgs {
         Sweep::parse(&path.display().to_string(), &text, &self.overrides()?)
     }
 
+    /// The seed stated on the command line.
+    #[must_use]
+    pub fn stated_seed(&self) -> Option<u64> {
+        self.seed
+    }
+
     /// The folder of data files.
     #[must_use]
     pub fn data(&self) -> DataFolder {

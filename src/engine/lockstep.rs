@@ -5,7 +5,7 @@
 //! changes no byte.
 
 use super::decide::decide;
-use super::observer::{Rows, Stop};
+use super::observer::{Observer, Rows, Stop};
 use super::prepare::{ReadyCell, ReadyTrial};
 use crate::backend::{Counters, Screen};
 use crate::error::Error;
@@ -20,6 +20,7 @@ const STOP_EVERY: u64 = 64;
 
 /// One trial as it runs.
 struct Trial {
+    cell: u32,
     number: u64,
     ready: ReadyTrial,
     privatizer: Box<dyn Privatizer>,
@@ -37,6 +38,7 @@ impl Trial {
         let label = cell.plan.policy.as_str();
         let of = |purpose| cell.streams.of(number, purpose);
         Ok(Self {
+            cell: cell.plan.index,
             number,
             privatizer: ready.mechanism.privatizer(),
             ready,
@@ -50,10 +52,11 @@ impl Trial {
     }
 
     /// Plays a point: observation, mechanism, update, and the row if this round is recorded.
-    fn play(&mut self, point: usize, round: u64, recorded: bool) {
+    fn play(&mut self, point: usize, round: u64, recorded: bool, observer: &dyn Observer) {
         let instance = &self.ready.instance;
         let raw = instance.observe(point, &mut self.noise);
         let released = self.privatizer.release(&self.ready.policy.query(point), raw, &mut self.mechanism);
+        observer.released(self.cell, self.number, round, &released);
         self.ready.policy.update(point, &released);
         let regret = instance.regret(point);
         self.cumulative += regret;
@@ -133,7 +136,7 @@ impl Part {
     }
 
     /// The second half: candidates, decisions, observations, updates.
-    fn finish(&mut self, round: u64, recorded: bool) -> Result<(), Error> {
+    fn finish(&mut self, round: u64, recorded: bool, observer: &dyn Observer) -> Result<(), Error> {
         let mut points = std::mem::take(&mut self.points);
         for (point, proposal) in points.iter_mut().zip(&self.proposals) {
             if let Proposal::Play(played) = *proposal {
@@ -156,7 +159,7 @@ impl Part {
             if let Proposal::Score { .. } = proposal {
                 trial.ready.policy.screened();
             }
-            trial.play(point, round, recorded);
+            trial.play(point, round, recorded, observer);
         }
         self.points = points;
         Ok(())
@@ -172,7 +175,7 @@ pub fn batch(
     numbers: Range<u64>,
     recorded: &[u64],
     stop: &Stop,
-    progressed: &(dyn Fn(u64) + Sync),
+    observer: &dyn Observer,
 ) -> Result<Option<BatchResult>, Error> {
     let n_trials = numbers.end - numbers.start;
     let n_parts = cell.domain.as_ref().map_or(1, |domain| domain.in_flight() as u64).clamp(1, n_trials.max(1));
@@ -189,17 +192,17 @@ pub fn batch(
             if stop.asked() {
                 return Ok(None);
             }
-            progressed(STOP_EVERY * n_trials);
+            observer.progressed(STOP_EVERY * n_trials);
         }
         let record = next_recorded.next_if_eq(&round).is_some();
         for part in &mut parts {
-            part.finish(round, record)?;
+            part.finish(round, record, observer)?;
             if round < cell.plan.rounds {
                 part.begin()?;
             }
         }
     }
-    progressed((cell.plan.rounds % STOP_EVERY) * n_trials);
+    observer.progressed((cell.plan.rounds % STOP_EVERY) * n_trials);
     let mut result = BatchResult { rows: Rows::default(), counters: Counters::default() };
     for part in parts {
         if let Some(screen) = &part.screen {

@@ -2,6 +2,7 @@
 
 use crate::backend::Counters;
 use crate::error::Error;
+use crate::privacy::{Released, Signal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One cell and one block of trials: one part.
@@ -56,6 +57,12 @@ impl Rows {
 pub trait Observer: Sync {
     /// Some trial-rounds are done.
     fn progressed(&self, trial_rounds: u64);
+
+    /// What a trial's policy is about to receive. Called from worker threads, rounds of one trial in order, and once more
+    /// where a unit is done again.
+    fn released(&self, cell: u32, trial: u64, round: u64, signal: &Released<Signal>) {
+        let _ = (cell, trial, round, signal);
+    }
 
     /// A unit is done. Called from worker threads, in no particular order.
     ///

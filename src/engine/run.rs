@@ -214,9 +214,7 @@ impl Job<'_> {
         let results = starts
             .into_par_iter()
             .with_max_len(1)
-            .map(|start| {
-                batch(&cell, start..(start + size).min(end), &recorded, self.stop, &|rounds| self.observer.progressed(rounds))
-            })
+            .map(|start| batch(&cell, start..(start + size).min(end), &recorded, self.stop, self.observer))
             .collect::<Result<Vec<_>, Error>>()?;
         let (mut rows, mut counters) = (Rows::default(), Counters::default());
         for result in results {

@@ -14,6 +14,7 @@ mod compare;
 mod curves;
 mod guide;
 mod page;
+mod page_audit;
 mod page_figures;
 mod page_tables;
 mod plot_curves;

@@ -18,8 +18,8 @@ pub(super) struct Figure {
 }
 
 /// The page's text.
-pub(super) fn page(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Figure]) -> String {
-    let sections = sections(run, points, rows, figures);
+pub(super) fn page(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Figure], audit: Option<String>) -> String {
+    let sections = sections(run, points, rows, figures, audit);
     let title = escape(&run.manifest.spec_name);
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -50,7 +50,7 @@ struct Section {
     body: String,
 }
 
-fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Figure]) -> Vec<Section> {
+fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Figure], audit: Option<String>) -> Vec<Section> {
     let mut sections = vec![Section { id: "results", title: "Results", body: results_text(run, points, rows) }];
     let of = |group: Group| figures.iter().enumerate().filter(move |(_, figure)| figure.group == group);
     let draw = |group: Group| of(group).map(|(i, figure)| figure_text(i + 1, figure)).collect::<String>();
@@ -78,6 +78,9 @@ fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Fi
         ledger(run)
     );
     sections.push(Section { id: "ledger", title: "Privacy ledger", body });
+    if let Some(body) = audit {
+        sections.push(Section { id: "audit", title: "Audit", body });
+    }
     let body = format!("<p>{}</p>\n{}", escape(&run.manifest.environment_summary), facts(run));
     sections.push(Section { id: "problem", title: "The problem", body });
     sections.push(Section { id: "again", title: "How to get these numbers again", body: reproduce(run) });

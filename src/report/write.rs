@@ -4,7 +4,7 @@ use super::collect::Run;
 use super::compare::sweep_points;
 use super::page::{Figure, page};
 use super::summary::SummaryRow;
-use super::{page_figures, plot_curves, summary, table};
+use super::{page_audit, page_figures, plot_curves, summary, table};
 use crate::error::Error;
 use crate::record::write_whole;
 use std::fs;
@@ -45,7 +45,7 @@ pub fn write_report(out: &Path) -> Result<Outcome, Error> {
     write_whole(&plots.join("curves.csv"), plot_curves::csv(&run).as_bytes(), "write the curves")?;
 
     let report_path = out.join("report.html");
-    write_whole(&report_path, page(&run, &points, &rows, &drawn).as_bytes(), "write the page")?;
+    write_whole(&report_path, page(&run, &points, &rows, &drawn, page_audit::section(out)?).as_bytes(), "write the page")?;
     let table = table::table(&run, &points, &rows);
     Ok(Outcome { summary: rows, report_path, summary_path, table })
 }

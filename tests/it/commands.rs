@@ -40,13 +40,19 @@ fn commands_say_what_is_stored() {
     fs::create_dir_all(folder.path().join("examples")).expect("a folder");
     let example = "examples/ldp-epsilon-sweep.toml";
     fs::copy(root.join(example), folder.path().join(example)).expect("the example");
-    let cases: [(&str, &[&str]); 22] = [
+    let cases: [(&str, &[&str]); 28] = [
         ("no-arguments", &[]),
         ("version", &["--version"]),
         ("help", &["--help"]),
         ("help-run", &["run", "--help"]),
         ("help-bench", &["bench", "--help"]),
         ("help-account", &["account", "--help"]),
+        ("help-audit", &["audit", "--help"]),
+        ("audit-list", &["audit", "--list"]),
+        ("audit-spec", &["audit", "spec.toml", "--samples", "5000", "--set", "privacy.epsilon=1"]),
+        ("audit-laplace", &["audit", "laplace", "none", "--samples", "2000"]),
+        ("audit-refuted", &["audit", "e3", "--samples", "2000"]),
+        ("audit-false-alarms", &["audit", "duchi", "--samples", "1000", "--false-alarms", "3"]),
         ("account-laplace", &["account", "laplace", "--epsilon", "1", "--clip", "-1,1"]),
         (
             "account-hybrid-budget",

@@ -1,6 +1,7 @@
 //! Tests of the crate from outside, one file a subject.
 
 mod accountants;
+mod audit;
 mod bench;
 mod commands;
 mod conformance;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first, each with the rooms it may import from.
-const ROOMS: [(&str, &[&str]); 19] = [
+const ROOMS: [(&str, &[&str]); 20] = [
     ("error", &[]),
     ("rng", &[]),
     ("score", &[]),
@@ -23,12 +23,13 @@ const ROOMS: [(&str, &[&str]); 19] = [
     ("bench", &["error", "rng", "params", "score", "linalg", "gp", "privacy", "oco", "backend", "engine"]),
     ("fit", &["error", "rng", "linalg", "gp"]),
     ("record", &["error", "params"]),
-    ("report", &["error", "params", "record"]),
+    ("audit", &["error", "rng", "score", "linalg", "gp", "privacy", "env", "registry", "spec", "backend", "engine"]),
+    ("report", &["error", "params", "record", "audit"]),
     (
         "cli",
         &[
             "error", "rng", "params", "gp", "privacy", "env", "registry", "spec", "backend", "engine", "bench", "fit", "record",
-            "report",
+            "audit", "report",
         ],
     ),
 ];

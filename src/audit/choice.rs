@@ -1,0 +1,27 @@
+//! Attacks on noisy choices: two options, one of them behind by a few scales, whose scores move apart by the whole range. The
+//! event is that the option behind wins.
+
+use super::{Case, Claim};
+use crate::privacy::Epsilon;
+use crate::privacy::Raw;
+use crate::privacy::release::ChoiceRelease;
+
+/// The claim of one choice.
+pub const CLAIM: Claim = Claim { epsilon: 3.5, delta: 0.0 };
+/// Scales by which the option is behind on average: the rarer its win, the nearer is the ratio to e^epsilon, and the fewer
+/// wins there are.
+pub const GAP: f64 = 3.6;
+
+/// The exponential mechanism for real data.
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    let attack = |side: super::Side, _: &mut crate::rng::Stream| {
+        let Ok(epsilon) = Epsilon::try_from(CLAIM.epsilon) else { return f64::NAN };
+        let Ok(mechanism) = ChoiceRelease::calibrated(epsilon, 1.0, 2, "any two") else { return f64::NAN };
+        // Range 1: the scores' difference is -gap/epsilon ± 1/2.
+        let behind = super::rewards::half(side, 1.0) - GAP / CLAIM.epsilon;
+        mechanism.release(Raw::seal(vec![behind, 0.0])).map_or(f64::NAN, |release| if *release.value() == 0 { 1.0 } else { 0.0 })
+    };
+    let pair = format!("scores (g + 1/2, 0) against (g - 1/2, 0), g = -{GAP} scales: the range moves by 1");
+    vec![Case::new("exponential", CLAIM, pair, "the first option wins", attack).source("docs/proofs/discrete.md").effort(4)]
+}

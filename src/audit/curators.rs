@@ -1,0 +1,66 @@
+//! Attacks on curators of inputs: one row moves by the radius, and the images of all rows are seen.
+
+use super::rewards::{claim, refused};
+use super::{Case, Side};
+use crate::error::Error;
+use crate::privacy::curator::{Curator, CuratorEntry, CuratorRequest, Inputs, public_projection};
+use crate::privacy::{Delta, Epsilon, Raw, Reading};
+use crate::rng::Stream;
+use std::sync::Arc;
+
+/// Columns of the inputs.
+const COLUMNS: usize = 3;
+
+/// Noise on every row: all columns, and fewer behind the public projection.
+///
+/// # Errors
+/// A curator that refuses three rows.
+pub fn cases(entry: &CuratorEntry) -> Result<Vec<Case>, Error> {
+    let whole = built(entry, Reading::Tight, (4.0, 1e-3), None)?;
+    let narrow = built(entry, Reading::Tight, (4.0, 1e-3), Some(1))?;
+    let direction = public_projection(COLUMNS, 1);
+    let length = libm::sqrt(direction.iter().map(|x| x * x).sum());
+    let along = direction.iter().map(|x| x / length).collect();
+    Ok(vec![
+        of_row(entry.name.to_owned(), whole, vec![1.0, 0.0, 0.0], vec![1.0, 0.0, 0.0]),
+        of_row(format!("{}, one column of {COLUMNS}", entry.name), narrow, along, vec![1.0]),
+    ])
+}
+
+/// The first of three rows moves by one along `step`; its image moves along `seen`.
+fn of_row(name: String, curator: Arc<dyn Curator>, step: Vec<f64>, seen: Vec<f64>) -> Case {
+    let ledger = curator.ledger(3, COLUMNS);
+    let attack = move |side: Side, stream: &mut Stream| {
+        let mut rows = vec![0.0; 3 * COLUMNS];
+        rows[COLUMNS..].fill(0.5);
+        rows.iter_mut().zip(&step).for_each(|(entry, step)| *entry = side.pick(0.5, -0.5) * step);
+        match curator.release(Raw::seal(Inputs::new(COLUMNS, Arc::new(rows))), stream) {
+            Ok(images) => images.value().values.iter().zip(&seen).map(|(image, seen)| image * seen).sum(),
+            Err(_) => f64::NAN,
+        }
+    };
+    Case::new(name, claim(&ledger), "one of three rows moves by 1, the radius", "its image along the move", attack)
+        .gaussian()
+        .source("docs/proofs/gaussian.md")
+}
+
+/// A curator for neighbours at distance 1.
+///
+/// # Errors
+/// Its refusal.
+pub fn built(
+    entry: &CuratorEntry,
+    reading: Reading,
+    budget: (f64, f64),
+    columns: Option<usize>,
+) -> Result<Arc<dyn Curator>, Error> {
+    let bad = |problem: String| Error::Failed { problem, hint: "this is a fault of the audit: please report it".to_owned() };
+    let request = CuratorRequest {
+        reading,
+        epsilon: Epsilon::try_from(budget.0).map_err(|number| bad(number.to_string()))?,
+        delta: Delta::try_from(budget.1).map_err(|number| bad(number.to_string()))?,
+        radius: Some(1.0),
+        columns,
+    };
+    (entry.build)(&request).map_err(|refusal| refused(&refusal))
+}

@@ -1,0 +1,84 @@
+//! What is audited: one line a mechanism, one line a false claim.
+
+use super::{Case, choice, curators, prefix, printed, release, rewards, sums};
+use crate::error::Error;
+use crate::privacy::curator::input_noise;
+use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
+use crate::privacy::sums::{joint, local, none as sums_none};
+
+/// A registered audit.
+#[derive(Debug, Clone, Copy)]
+pub struct AuditEntry {
+    /// Name of the mechanism, or of what is wrong with the claim.
+    pub name: &'static str,
+    /// The erratum that says that the claim is false.
+    pub erratum: Option<&'static str>,
+    /// One line.
+    pub summary: &'static str,
+    /// Its cases.
+    pub cases: fn() -> Result<Vec<Case>, Error>,
+}
+
+/// Every mechanism, by its registered name.
+pub static AUDITS: &[AuditEntry] = &[
+    sound("none", "no privacy", || rewards::cases(&none::ENTRY)),
+    sound("laplace", "Laplace noise on one reward", || rewards::cases(&laplace::ENTRY)),
+    sound("duchi", "one bit for one reward", || rewards::cases(&duchi::ENTRY)),
+    sound("piecewise", "a two-level density for one reward", || rewards::cases(&piecewise::ENTRY)),
+    sound("hybrid", "density or bit for one reward", || rewards::cases(&hybrid::ENTRY)),
+    sound("gaussian", "Gaussian noise on one reward", || rewards::cases(&gaussian::ENTRY)),
+    sound("tree", "running sums by the binary tree", || Ok(prefix::cases("tree"))),
+    sound("honaker", "running sums by the weighted tree", || Ok(prefix::cases("honaker"))),
+    sound("blt", "running sums by buffered Toeplitz matrices", || Ok(prefix::cases("blt"))),
+    sound("sqrt-toeplitz", "running sums by the square root", || Ok(prefix::cases("sqrt-toeplitz"))),
+    sound("gram-prefix", "running sums of phi phi^T and y phi", || Ok(prefix::gram_cases())),
+    sound("sums-none", "sums over people, no privacy", || sums::cases(&sums_none::ENTRY)),
+    sound("sums-tree", "sums over people by the tree", || sums::cases(&joint::ENTRIES[0])),
+    sound("sums-honaker", "sums over people by the weighted tree", || sums::cases(&joint::ENTRIES[1])),
+    sound("sums-blt", "sums over people by buffered Toeplitz matrices", || sums::cases(&joint::ENTRIES[2])),
+    sound("sums-sqrt-toeplitz", "sums over people by the square root", || sums::cases(&joint::ENTRIES[3])),
+    sound("sums-local-gaussian", "every person's own item", || sums::cases(&local::ENTRY)),
+    sound("input-noise", "Gaussian noise on rows of inputs", || curators::cases(&input_noise::ENTRY)),
+    sound("discrete-laplace", "release of one number", || Ok(release::laplace())),
+    sound("bit", "release of one bit", || Ok(release::bit())),
+    sound("hybrid-on-a-grid", "release of one number, bounded", || Ok(release::density())),
+    sound("discrete-gaussian-vector", "release of one vector", || Ok(release::vector())),
+    sound("discrete-gaussian-tree", "release of running sums", || Ok(release::tree())),
+    sound("exponential", "release of one choice", || Ok(choice::cases())),
+];
+
+/// Every printed claim that an attack refutes.
+pub static PRINTED: &[AuditEntry] = &[
+    broken("laplace-unclipped", "E3", "a bound that holds with high probability in the place of a clip", printed::zhou2021::e3),
+    broken("leaf-noise", "E6", "noise in the leaves of the tree alone", printed::dubey2021::e6),
+    broken("gram-corner", "E8", "the corner y² released, noise for the root of S", printed::dubey2021::e8),
+    broken("local-gram", "E13", "sensitivity of a Gram matrix per element", printed::dubey2021::e13),
+    broken("local-sums", "E14", "local sums with the printed noise for bounded rewards", printed::dubey2021::e14),
+    broken("projection", "E16", "the random projection, either branch", printed::kharkovskii2020::e16),
+    broken("projection-always-lift", "E16", "the same, always lifted", printed::kharkovskii2020::e16_always_lifted),
+    broken("gamma-scale", "E23", "scale of the Gamma law of the generalised Gaussian", printed::han2022::e23),
+    broken("choice-of-one-score", "E27", "noise for the change of one score", printed::han2022::e27),
+    broken("first-gradient", "E28", "the first gradient whole", printed::han2022::e28),
+    broken("synthetic-update", "E30", "no update of the arms not pulled", printed::han2022::e30),
+];
+
+const fn sound(name: &'static str, summary: &'static str, cases: fn() -> Result<Vec<Case>, Error>) -> AuditEntry {
+    AuditEntry { name, erratum: None, summary, cases }
+}
+
+const fn broken(
+    name: &'static str,
+    erratum: &'static str,
+    summary: &'static str,
+    cases: fn() -> Result<Vec<Case>, Error>,
+) -> AuditEntry {
+    AuditEntry { name, erratum: Some(erratum), summary, cases }
+}
+
+/// The audits of this name, or of this erratum (in any letters).
+#[must_use]
+pub fn find(name: &str) -> Vec<&'static AuditEntry> {
+    let meant =
+        |entry: &&AuditEntry| entry.name == name || entry.erratum.is_some_and(|erratum| erratum.eq_ignore_ascii_case(name));
+    AUDITS.iter().chain(PRINTED).filter(meant).collect()
+}

@@ -1,0 +1,58 @@
+//! Kharkovskii et al.: the random projection keeps the column space of the inputs, and neighbours have different ones. The registered
+//! curators, on four inputs of one column.
+
+use crate::audit::curators::built;
+use crate::audit::rewards::claim;
+use crate::audit::{Case, Side};
+use crate::error::Error;
+use crate::privacy::curator::{CuratorEntry, Inputs, projection};
+use crate::privacy::{Raw, Reading};
+use crate::rng::Stream;
+use std::sync::Arc;
+
+/// E16: one look at the images tells two neighbours apart, with singular values far above omega and far below it: in the plain
+/// branch and in the lifted one (E17).
+///
+/// # Errors
+/// A curator that refuses such inputs.
+pub fn e16() -> Result<Vec<Case>, Error> {
+    Ok(vec![of(&projection::PROJECTION, "not lifted", 1e4)?, of(&projection::PROJECTION, "lifted", 1.0)?])
+}
+
+/// E16 once more: lifting always does not help.
+///
+/// # Errors
+/// A curator that refuses such inputs.
+pub fn e16_always_lifted() -> Result<Vec<Case>, Error> {
+    Ok(vec![of(&projection::ALWAYS_LIFT, "lifted", 1.0)?])
+}
+
+fn of(entry: &CuratorEntry, branch: &str, size: f64) -> Result<Case, Error> {
+    let curator = built(entry, Reading::Printed, (1.0, 1e-3), None)?;
+    let claimed = claim(&curator.ledger(4, 1));
+    let column = move |side: Side| [size, -0.4 * size, 0.3 * size, 0.1 * size + side.pick(0.0, 1e-3)];
+    let known = centred(column(Side::First));
+    let attack = move |side: Side, stream: &mut Stream| {
+        let inputs = Inputs::new(1, Arc::new(column(side).to_vec()));
+        let Ok(images) = curator.release(Raw::seal(inputs), stream) else { return f64::NAN };
+        let &[a, b, c, d] = images.value().values.as_slice() else { return f64::NAN };
+        let images = [a, b, c, d];
+        // What of the images lies outside of the column space of the first inputs.
+        let along = (0..4).map(|i| images[i] * known[i]).sum::<f64>() / (norm(&known) * norm(&known));
+        let outside = [0, 1, 2, 3].map(|i| images[i] - along * known[i]);
+        -norm(&outside) / norm(&images)
+    };
+    let score = "the share of the images outside of the column space of the first inputs, negated";
+    let name = format!("{}, printed, {branch}", entry.name);
+    let case = Case::new(name, claimed, "one of four inputs moves by 1/1000", score, attack);
+    Ok(case.erratum("E16").source("Kharkovskii2020, theorem 1"))
+}
+
+fn norm(x: &[f64; 4]) -> f64 {
+    libm::sqrt(x.iter().map(|x| x * x).sum())
+}
+
+fn centred(x: [f64; 4]) -> [f64; 4] {
+    let mean = 0.25 * x.iter().sum::<f64>();
+    x.map(|x| x - mean)
+}

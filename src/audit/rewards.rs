@@ -1,0 +1,105 @@
+//! Attacks on mechanisms for one reward. The larger the release, the likelier the larger reward: for each of these mechanisms the
+//! likelihood ratio of the two ends of the clip range grows with the released value, so the value itself is the score.
+
+use super::{Case, Claim, Side};
+use crate::error::Error;
+use crate::privacy::{Ledger, MechanismEntry, Privatizer, Query, Raw, Reading, Refusal, Request, RewardFacts, RewardMechanism};
+use crate::rng::Stream;
+use std::sync::Arc;
+
+/// Budgets of the pure mechanisms.
+const EPSILONS: [f64; 2] = [0.5, 2.0];
+/// Budget of mechanisms that need a failure probability.
+const WITH_DELTA: (f64, f64) = (4.0, 1e-3);
+
+/// All cases of one registered mechanism: the ends of the clip range at two budgets, and rewards far outside of it.
+///
+/// # Errors
+/// A mechanism that refuses rewards in [-1, 1].
+pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
+    let mut cases = Vec::new();
+    let probe = built(entry, Reading::Tight, 1.0, true)?.ledger();
+    let epsilons: &[f64] = if probe.epsilon.is_none() || 0.0 < probe.delta { &[WITH_DELTA.0] } else { &EPSILONS };
+    for &epsilon in epsilons {
+        // Readings that do the same are one case.
+        let mut known: Vec<Ledger> = Vec::new();
+        for reading in [Reading::Tight, Reading::Corrected, Reading::Printed] {
+            let mechanism = built(entry, reading, epsilon, true)?;
+            let ledger = mechanism.ledger();
+            if known.iter().any(|other| (other.event, other.clip) == (ledger.event, ledger.clip)) {
+                continue;
+            }
+            let label = if known.is_empty() { entry.name.to_owned() } else { format!("{}, {reading}", entry.name) };
+            known.push(ledger);
+            let claims = probe.epsilon.is_some();
+            let at = if claims { format!("{label} at {epsilon}") } else { label.clone() };
+            cases.push(of_ends(at, &mechanism, (1.0, -1.0), "the ends of the clip range [-1, 1]"));
+            if claims && Some(&epsilon) == epsilons.last() {
+                let pair = "far outside of the clip range [-1, 1]";
+                cases.push(of_ends(format!("{label} at {epsilon}, outside"), &mechanism, (1e3, -1e3), pair));
+            }
+        }
+    }
+    Ok(cases)
+}
+
+/// The claim that a ledger makes.
+#[must_use]
+pub fn claim(ledger: &Ledger) -> Claim {
+    Claim { epsilon: ledger.epsilon.unwrap_or(f64::INFINITY), delta: ledger.delta }
+}
+
+/// The attack by two rewards of one person.
+#[must_use]
+pub fn of_ends(name: String, mechanism: &Arc<dyn RewardMechanism>, rewards: (f64, f64), where_they_lie: &str) -> Case {
+    let ledger = mechanism.ledger();
+    let of = Arc::clone(mechanism);
+    let case = Case::new(
+        name,
+        claim(&ledger),
+        format!("one reward {} against {}: {where_they_lie}", rewards.0, rewards.1),
+        "the released value",
+        move |side, stream| answer(of.privatizer().as_mut(), side.pick(rewards.0, rewards.1), stream),
+    );
+    let case = case.source(format!("docs/proofs/{}.md", ledger.mechanism));
+    if 0.0 < ledger.delta { case.gaussian() } else { case }
+}
+
+/// One release of one reward; NaN where none is made.
+pub fn answer(privatizer: &mut dyn Privatizer, reward: f64, stream: &mut Stream) -> f64 {
+    privatizer.release(&Query::default(), Raw::seal(reward), stream).reward().unwrap_or(f64::NAN)
+}
+
+/// A registered mechanism on rewards in [-1, 1] (B = R = 1/2), or on unbounded ones with a stated clip there.
+///
+/// # Errors
+/// Its refusal.
+pub fn built(entry: &MechanismEntry, reading: Reading, epsilon: f64, bounded: bool) -> Result<Arc<dyn RewardMechanism>, Error> {
+    let request = Request {
+        mechanism: entry.name.to_owned(),
+        reading,
+        epsilon: Some(epsilon),
+        delta: Some(WITH_DELTA.1),
+        clip: (!bounded).then_some((-1.0, 1.0)),
+        facts: RewardFacts {
+            bound: 0.5,
+            noise_bound: bounded.then_some(0.5),
+            range: None,
+            noise_variance: Some(1.0 / 12.0),
+            rounds: 1000,
+        },
+    };
+    (entry.build)(&request).map_err(|refusal| refused(&refusal))
+}
+
+pub(super) fn refused(refusal: &Refusal) -> Error {
+    Error::Failed {
+        problem: format!("a registered mechanism refuses its own audit: {refusal}"),
+        hint: "this is a fault of the mechanism or of its audit: please report it".to_owned(),
+    }
+}
+
+/// The two sides of a number that moves by `distance` about zero.
+pub(super) fn half(side: Side, distance: f64) -> f64 {
+    side.pick(0.5, -0.5) * distance
+}

@@ -1,0 +1,143 @@
+//! Many cases together, at one family-wise error rate.
+
+use super::bound::{Form, epsilon_at_least};
+use super::{Case, Claim, Finding, Side, Verdict};
+use crate::error::Error;
+use crate::privacy::Delta;
+use crate::rng::{Purpose, Streams};
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// How an audit is run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Replays of each side of a case, at least 100.
+    pub samples: u64,
+    /// Seed of all streams. Releases with the operating system's entropy do not depend on it.
+    pub seed: u64,
+    /// Probability that no true claim among all cases is refuted, in (0, 1).
+    pub confidence: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { samples: 100_000, seed: 1, confidence: 0.99 }
+    }
+}
+
+/// Runs all cases, each on all cores. The same numbers for any number of threads.
+///
+/// # Errors
+/// An attack whose score is not a number.
+pub fn audit(cases: &[Case], settings: Settings) -> Result<Vec<Finding>, Error> {
+    // Family-wise: each case gets an equal share of the error (Bonferroni).
+    let alpha = (1.0 - settings.confidence) / cases.len().max(1) as f64;
+    cases.iter().map(|case| judged(case, settings, alpha)).collect()
+}
+
+fn judged(case: &Case, settings: Settings, alpha: f64) -> Result<Finding, Error> {
+    let samples = settings.samples.max(100) * case.effort.max(1);
+    let (first, second) =
+        (scores(case, Side::First, samples, settings.seed)?, scores(case, Side::Second, samples, settings.seed)?);
+    let about = About {
+        name: case.name.clone(),
+        claim: case.claim,
+        gaussian: case.gaussian,
+        erratum: case.erratum,
+        source: case.source.clone(),
+        pair: case.pair.clone(),
+        score: case.score.clone(),
+    };
+    Ok(about.found(&first, &second, alpha))
+}
+
+/// What a finding says beside its figures.
+pub(super) struct About {
+    pub(super) name: String,
+    pub(super) claim: Claim,
+    pub(super) gaussian: bool,
+    pub(super) erratum: Option<&'static str>,
+    pub(super) source: String,
+    pub(super) pair: String,
+    pub(super) score: String,
+}
+
+impl About {
+    /// The finding from as many scores of either side.
+    pub(super) fn found(self, first: &[f64], second: &[f64], alpha: f64) -> Finding {
+        let Self { name, claim, gaussian, erratum, source, pair, score } = self;
+        let gaussian = Delta::try_from(claim.delta).ok().filter(|_| gaussian);
+        // Two looks at the same replays share the case's error.
+        let share = if gaussian.is_some() { 0.5 * alpha } else { alpha };
+        let direct = epsilon_at_least(first, second, Form::Direct { delta: claim.delta }, share);
+        let gaussian = gaussian.map(|delta| epsilon_at_least(first, second, Form::Gaussian { delta }, share));
+        let at_least = gaussian.map_or(direct, |gaussian| gaussian.max(direct));
+        let verdict = match claim.epsilon {
+            epsilon if epsilon.is_infinite() => Verdict::NoClaim,
+            epsilon if epsilon < at_least => Verdict::Refuted,
+            _ => Verdict::Consistent,
+        };
+        Finding {
+            name,
+            epsilon: Some(claim.epsilon).filter(|epsilon| epsilon.is_finite()),
+            delta: claim.delta,
+            direct,
+            gaussian,
+            at_least,
+            samples: first.len() as u64,
+            confidence: 1.0 - alpha,
+            verdict,
+            erratum: erratum.map(str::to_owned),
+            source,
+            pair,
+            score,
+        }
+    }
+}
+
+/// Every replay has a stream of its own, so that the split over threads changes nothing.
+fn scores(case: &Case, side: Side, samples: u64, seed: u64) -> Result<Vec<f64>, Error> {
+    let streams = Streams::new(seed, format!("audit {}", case.name));
+    let scores: Vec<f64> = (0..samples as usize)
+        .into_par_iter()
+        .with_min_len(64)
+        .map(|replay| (case.attack)(side, &mut streams.of(replay as u64, Purpose::Mechanism(side.name()))))
+        .collect();
+    if scores.iter().any(|score| score.is_nan()) {
+        return Err(Error::Failed {
+            problem: format!("a score of `{}` is not a number", case.name),
+            hint: "this is a fault of the attack, not of the mechanism: please report it".to_owned(),
+        });
+    }
+    Ok(scores)
+}
+
+/// How often a claim that is exactly true was refuted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FalseAlarms {
+    /// Name of the case.
+    pub name: String,
+    /// Seeds tried.
+    pub seeds: u64,
+    /// Of these, seeds at which the claim was refuted.
+    pub refuted: u64,
+    /// Probability of each that is allowed.
+    pub allowed: f64,
+    /// Mean over the seeds of what the attack reaches of the claim.
+    pub mean_reached: f64,
+}
+
+/// Audits one case alone at many seeds, each at the stated confidence.
+///
+/// # Errors
+/// As [`audit`].
+pub fn false_alarms(case: &Case, settings: Settings, seeds: u64) -> Result<FalseAlarms, Error> {
+    let alpha = 1.0 - settings.confidence;
+    let (mut refuted, mut reached) = (0, 0.0);
+    for seed in 0..seeds {
+        let finding = judged(case, Settings { seed: settings.seed.wrapping_add(seed), ..settings }, alpha)?;
+        refuted += u64::from(finding.verdict == Verdict::Refuted);
+        reached += finding.reached().unwrap_or(0.0);
+    }
+    Ok(FalseAlarms { name: case.name.clone(), seeds, refuted, allowed: alpha, mean_reached: reached / seeds.max(1) as f64 })
+}

@@ -1,0 +1,187 @@
+//! `privateer audit`: attacks every stated epsilon, and counts false alarms.
+
+use super::commands::say;
+use super::source::SpecArgs;
+use crate::audit::{self, AUDITS, Case, FalseAlarms, Finding, PRINTED, Settings, Verdict};
+use crate::backend::Cpu;
+use crate::error::{Diagnostic, Error, closest};
+use crate::privacy::quote::short;
+use crate::spec::Sweep;
+use clap::Args;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Arguments of `privateer audit`.
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// Mechanisms; errata (E3) or `printed` for the papers' false claims; specs, for whole runs; none: every mechanism
+    #[arg(value_name = "MECHANISM|ERRATUM|SPEC")]
+    what: Vec<String>,
+    /// Replays of each side of a pair; a tenth for whole runs (100 to 100000000)
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    samples: u64,
+    /// Probability that no true claim among all that are named is refuted
+    #[arg(long, value_name = "P", default_value_t = 0.99)]
+    confidence: f64,
+    /// Repeat every case at so many seeds, and count how often it is refuted
+    #[arg(long, value_name = "SEEDS", value_parser = clap::value_parser!(u64).range(1..))]
+    false_alarms: Option<u64>,
+    /// List what can be named
+    #[arg(long)]
+    list: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    spec: SpecArgs,
+}
+
+/// Audits what is named.
+///
+/// # Errors
+/// An unknown name or a bad number; a refuted claim is exit code 1.
+pub fn audit(args: &AuditArgs) -> Result<(), Error> {
+    if !(0.0 < args.confidence && args.confidence < 1.0) {
+        return Err(Error::input(
+            Diagnostic::new(format!("`--confidence` is {}", args.confidence)).expected("a number > 0 and < 1"),
+        ));
+    }
+    if args.list {
+        say(&listed());
+        return Ok(());
+    }
+    let (specs, names): (Vec<String>, Vec<String>) = args.what.iter().cloned().partition(|name| name.ends_with(".toml"));
+    // Every spec and the named mechanisms together get an equal share of the error.
+    let groups = specs.len() + usize::from(specs.is_empty() || !names.is_empty());
+    let confidence = 1.0 - (1.0 - args.confidence) / groups as f64;
+    let settings = Settings { samples: args.samples, seed: args.spec.stated_seed().unwrap_or(1), confidence };
+    let cases = if specs.is_empty() || !names.is_empty() { cases(&names)? } else { Vec::new() };
+    if let Some(seeds) = args.false_alarms {
+        return counted(args, &cases, settings, seeds);
+    }
+    let sweeps = specs.iter().map(|path| args.spec.read(Path::new(path))).collect::<Result<Vec<Sweep>, Error>>()?;
+    let mut findings = audit::audit(&cases, settings)?;
+    for sweep in &sweeps {
+        let whole = Settings { samples: args.samples / 10, ..settings };
+        findings.extend(audit::of_runs(sweep, &args.spec.data(), &Cpu::default(), whole)?);
+    }
+    if args.json {
+        say(&serde_json::json!({ "confidence": args.confidence, "seed": settings.seed, "findings": findings }).to_string());
+    } else {
+        say(&table(&findings, args.confidence));
+    }
+    let refuted: Vec<String> = findings.iter().filter(|found| found.verdict == Verdict::Refuted).map(sentence).collect();
+    if refuted.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(refuted.join("\n"))) }
+}
+
+fn cases(names: &[String]) -> Result<Vec<Case>, Error> {
+    let mut cases = Vec::new();
+    for name in names {
+        if name == "printed" {
+            for entry in PRINTED {
+                cases.extend((entry.cases)()?);
+            }
+            continue;
+        }
+        let found = audit::find(name);
+        if found.is_empty() {
+            let all = AUDITS.iter().chain(PRINTED).map(|entry| entry.name).chain(["printed"]);
+            let hint = match closest(name, all) {
+                Some(near) => format!("did you mean `{near}`? `privateer audit --list` shows all"),
+                None => "`privateer audit --list` shows all".to_owned(),
+            };
+            return Err(Error::input(
+                Diagnostic::new(format!("nothing named `{name}` is audited"))
+                    .expected("a mechanism, an erratum or `printed`")
+                    .hint(hint),
+            ));
+        }
+        for entry in found {
+            cases.extend((entry.cases)()?);
+        }
+    }
+    if names.is_empty() {
+        for entry in AUDITS {
+            cases.extend((entry.cases)()?);
+        }
+    }
+    // A name given twice is one audit.
+    let mut known: Vec<String> = Vec::new();
+    cases.retain(|case| {
+        !known.contains(&case.name) && {
+            known.push(case.name.clone());
+            true
+        }
+    });
+    Ok(cases)
+}
+
+fn listed() -> String {
+    let mut text = String::from("mechanisms:\n");
+    for entry in AUDITS {
+        let _ = writeln!(text, "  {:<26}{}", entry.name, entry.summary);
+    }
+    text.push_str("printed claims that are false (all: `printed`):\n");
+    for entry in PRINTED {
+        let _ = writeln!(text, "  {:<26}{} ({})", entry.name, entry.summary, entry.erratum.unwrap_or_default());
+    }
+    text
+}
+
+fn counted(args: &AuditArgs, cases: &[Case], settings: Settings, seeds: u64) -> Result<(), Error> {
+    let counts = cases
+        .iter()
+        .filter(|case| case.claim.epsilon.is_finite())
+        .map(|case| audit::false_alarms(case, settings, seeds))
+        .collect::<Result<Vec<FalseAlarms>, Error>>()?;
+    if args.json {
+        say(&serde_json::json!({ "counts": counts }).to_string());
+        return Ok(());
+    }
+    let width = counts.iter().map(|count| count.name.len()).max().unwrap_or(0);
+    let mut text = format!("{:<width$}  refuted  of seeds  allowed  reached on average\n", "claim");
+    for FalseAlarms { name, seeds, refuted, allowed, mean_reached } in &counts {
+        let _ = writeln!(text, "{name:<width$}  {refuted:>7}  {seeds:>8}  {:>7}  {mean_reached:.3}", short(*allowed));
+    }
+    say(&text);
+    Ok(())
+}
+
+fn claimed(found: &Finding) -> String {
+    match found.epsilon {
+        None => "nothing".to_owned(),
+        Some(epsilon) if found.delta == 0.0 => short(epsilon),
+        Some(epsilon) => format!("{} at {}", short(epsilon), short(found.delta)),
+    }
+}
+
+fn sentence(found: &Finding) -> String {
+    let erratum = found.erratum.as_ref().map(|erratum| format!(" ({erratum})")).unwrap_or_default();
+    format!("{}: epsilon {} is claimed and is at least {}{erratum}", found.name, claimed(found), short(found.at_least))
+}
+
+fn table(findings: &[Finding], confidence: f64) -> String {
+    let width = findings.iter().map(|found| found.name.len()).max().unwrap_or(0);
+    let mut text = format!("{:<width$}  {:>14}  {:>8}  {:>7}  {:>8}  verdict\n", "claim", "epsilon", "at least", "reached", "N");
+    for found in findings {
+        let reached = found.reached().map_or_else(|| "-".to_owned(), |reached| format!("{reached:.3}"));
+        let _ = writeln!(
+            text,
+            "{:<width$}  {:>14}  {:>8.4}  {reached:>7}  {:>8}  {}",
+            found.name,
+            claimed(found),
+            found.at_least,
+            found.samples,
+            found.verdict
+        );
+    }
+    let n_claims = findings.iter().filter(|found| found.verdict != Verdict::NoClaim).count();
+    let _ = write!(
+        text,
+        "\nclaims attacked: {n_claims}, refuted: {}. A true claim among them is refuted with probability at most {}; an attack that fails \
+         proves nothing.",
+        findings.iter().filter(|found| found.verdict == Verdict::Refuted).count(),
+        short(1.0 - confidence)
+    );
+    text
+}

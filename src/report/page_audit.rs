@@ -1,0 +1,92 @@
+//! The page's section on audits, where the run's spec asked for one: from `audit.json` in the folder.
+
+use super::text::escape;
+use crate::audit::{AuditFile, Finding, Verdict};
+use crate::error::Error;
+use std::fs;
+use std::path::Path;
+
+/// The section's body; `None` where the folder has no audit.
+///
+/// # Errors
+/// A file that cannot be read, or is none of ours.
+pub(super) fn section(out: &Path) -> Result<Option<String>, Error> {
+    let path = out.join(AuditFile::NAME);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(Error::io("read the audit", &path, source)),
+    };
+    let file: AuditFile = serde_json::from_str(&text).map_err(|error| Error::Corrupt {
+        path,
+        problem: format!("is no audit: {error}"),
+        hint: "remove it and run the spec again".to_owned(),
+    })?;
+    Ok(Some(body(&file)))
+}
+
+fn body(file: &AuditFile) -> String {
+    let mut html = format!(
+        "<p>The real engine was run {} times a side on each pair of neighbours. An attack shows what epsilon is at least; it can refute a \
+         claim and never prove one. A true claim among these is refuted with probability at most {}.</p>\n\
+         <div class=\"scroll\"><table><thead><tr><th>claim</th><th>neighbours</th><th>score</th><th class=\"n\">epsilon</th>\
+         <th class=\"n\">at least</th><th>verdict</th></tr></thead><tbody>",
+        file.findings.first().map_or(0, |found| found.samples),
+        (1e9 * (1.0 - file.confidence)).round() / 1e9,
+    );
+    for found in &file.findings {
+        html += &row(found);
+    }
+    html + "</tbody></table></div>\n"
+}
+
+fn row(found: &Finding) -> String {
+    let claimed = match found.epsilon {
+        None => "–".to_owned(),
+        Some(epsilon) if found.delta == 0.0 => format!("{epsilon}"),
+        Some(epsilon) => format!("{epsilon} at {}", found.delta),
+    };
+    let verdict = if found.verdict == Verdict::Refuted { "<b>refuted</b>".to_owned() } else { found.verdict.to_string() };
+    format!(
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"n\">{claimed}</td><td class=\"n\">{:.3}</td><td>{verdict}</td></tr>",
+        escape(&found.name),
+        escape(&found.pair),
+        escape(&found.score),
+        found.at_least,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refuted_claim_is_seen() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(section(folder.path()).expect("none").map(|_| ()), None);
+        let found = Finding {
+            name: "a <policy>".to_owned(),
+            epsilon: Some(1.0),
+            delta: 0.0,
+            direct: 2.5,
+            gaussian: None,
+            at_least: 2.5,
+            samples: 100,
+            confidence: 0.99,
+            verdict: Verdict::Refuted,
+            erratum: None,
+            source: String::new(),
+            pair: "1 against -1".to_owned(),
+            score: "the value".to_owned(),
+        };
+        let file = AuditFile { confidence: 0.99, seed: 1, findings: vec![found] };
+        let path = folder.path().join(AuditFile::NAME);
+        fs::write(&path, serde_json::to_string(&file).expect("json")).expect("written");
+        let html = section(folder.path()).expect("read").expect("a section");
+        for part in ["a &lt;policy&gt;", "<b>refuted</b>", "2.500", "at most 0.01"] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+        fs::write(&path, "{}").expect("written");
+        assert!(matches!(section(folder.path()), Err(Error::Corrupt { .. })));
+    }
+}
