@@ -16,13 +16,25 @@ const LANES: usize = 8;
 /// [`NotPositive`] if a pivot is not a positive finite number; `a` is then half-factored and of no use.
 pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
     debug_assert_eq!(a.len(), n * n);
-    pulp::Arch::new().dispatch(Factorization { a, n })
+    pulp::Arch::new().dispatch(Factorization { a, n, least: &[] })
+}
+
+/// As [`cholesky_upper`], of the rows that tell something: a row whose pivot is not above its entry of `least` (or is not
+/// finite) becomes zero and leaves the later ones alone. Returns the rows that are left, ascending.
+#[must_use]
+pub fn cholesky_upper_kept(a: &mut [f64], n: usize, least: &[f64]) -> Vec<usize> {
+    debug_assert_eq!((a.len(), least.len()), (n * n, n));
+    // Nothing is refused where `least` says what to do.
+    let _ = pulp::Arch::new().dispatch(Factorization { a, n, least });
+    (0..n).filter(|&row| 0.0 < a[row * n + row]).collect()
 }
 
 /// The vector lanes of this processor run the loops; the operations and their order are the same in lanes of any width.
 struct Factorization<'a> {
     a: &'a mut [f64],
     n: usize,
+    /// What a pivot must exceed for its row to be kept; empty where every row must be.
+    least: &'a [f64],
 }
 
 impl pulp::NullaryFnOnce for Factorization<'_> {
@@ -30,12 +42,12 @@ impl pulp::NullaryFnOnce for Factorization<'_> {
 
     #[inline(always)]
     fn call(self) -> Self::Output {
-        factor_rows(self.a, self.n)
+        factor_rows(self.a, self.n, self.least)
     }
 }
 
 #[inline(always)]
-fn factor_rows(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
+fn factor_rows(a: &mut [f64], n: usize, least: &[f64]) -> Result<(), NotPositive> {
     for first in (0..n).step_by(ROWS) {
         let end = (first + ROWS).min(n);
         let (head, below) = a.split_at_mut(end * n);
@@ -48,8 +60,13 @@ fn factor_rows(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
                 add_one(&mut current[aligned..], -other[row], &other[aligned..]);
             }
             let pivot = current[row];
-            if !(0.0 < pivot && pivot.is_finite()) {
-                return Err(NotPositive { row, pivot });
+            let floor = least.get(row).copied().unwrap_or(0.0);
+            if !(floor < pivot && pivot.is_finite()) {
+                if least.is_empty() {
+                    return Err(NotPositive { row, pivot });
+                }
+                current[row..].fill(0.0);
+                continue;
             }
             let root = pivot.sqrt();
             current[row] = root;

@@ -67,7 +67,7 @@ impl Sketch {
             None => Resample::EveryRound,
         };
         args.documents("resample.points", "an array of numbers, for `fixed`: the dictionary as indices of points, from 0");
-        args.documents("resample.size", "a whole number >= 1, for `fixed`: the dictionary's size, 20 unless given");
+        args.documents("resample.size", "a whole number >= 1, for `fixed`: the dictionary's size; unless given 20, or all but one of a domain that has no more");
         let q = args.number("q", "a play enters the dictionary with probability min(1, q · spread²)");
         Self {
             width: Width::parse(args),
@@ -84,6 +84,11 @@ impl Sketch {
             resample,
             initial: Initial::parse(args),
         }
+    }
+
+    /// Whether dictionaries live for many updates.
+    pub fn follows(&self) -> bool {
+        self.resample != Resample::EveryRound
     }
 
     /// `B (1 + 1/sqrt(1 - accuracy))`, the bias term of the theorems' widths.
@@ -134,7 +139,7 @@ pub struct PreparedSketch {
 }
 
 /// Version of the saved states of both policies.
-pub const STATE_VERSION: u64 = 1;
+pub const STATE_VERSION: u64 = 2;
 
 impl PreparedSketch {
     /// The basis of the scores.
@@ -144,7 +149,7 @@ impl PreparedSketch {
 
     /// The model of one trial before its first update.
     pub fn prior(&self) -> SketchModel {
-        let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge);
+        let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge, self.keys.follows());
         let mut model = self.around(posterior, SketchState::default());
         if let Some(dictionary) = &self.fixed {
             model.posterior.set_dictionary(dictionary.clone());
@@ -161,7 +166,6 @@ impl PreparedSketch {
             inclusion: self.inclusion,
             taken: false,
             initial: self.keys.initial,
-            leverages: None,
         }
     }
 
@@ -182,7 +186,7 @@ impl PreparedSketch {
         let state: SketchState =
             serde_json::from_value(saved["sketch"].clone()).map_err(|source| unreadable(source.to_string()))?;
         let (gram, posterior) = (Arc::clone(&self.gram), saved["posterior"].clone());
-        let posterior = SketchedPosterior::restore(gram, self.prior_bound, self.keys.ridge, posterior)
+        let posterior = SketchedPosterior::restore(gram, self.prior_bound, self.keys.ridge, self.keys.follows(), posterior)
             .map_err(|source| unreadable(source.to_string()))?;
         let (updates, distinct) = (posterior.n_observations(), posterior.visits().n_distinct());
         if updates < state.drawn_at || state.luck.iter().any(|u| !u.is_finite()) {
@@ -223,8 +227,6 @@ pub struct SketchModel {
     initial: Initial,
     /// A backend has taken the last update.
     taken: bool,
-    /// Of the posterior as it stands, once they were found.
-    leverages: Option<Vec<f64>>,
 }
 
 impl SketchModel {
@@ -258,12 +260,6 @@ impl SketchModel {
         }
     }
 
-    /// Leverages of the visited points.
-    pub fn leverages(&mut self) -> &[f64] {
-        let posterior = &self.posterior;
-        self.leverages.get_or_insert_with(|| posterior.leverages())
-    }
-
     /// Counts one visit, draws the dictionary if that is due, and refreshes the posterior, whose weights are then to be set.
     /// Returns the point's slot.
     pub fn update(&mut self, point: usize) -> usize {
@@ -271,8 +267,7 @@ impl SketchModel {
         let due = self.is_due();
         let mut spreads = Vec::new();
         if due {
-            let leverages = self.leverages().to_vec();
-            spreads = self.posterior.spreads(&leverages);
+            spreads = self.posterior.spreads();
             if self.posterior.visits().slot(point).is_none() {
                 spreads.push(self.posterior.exact(point).variance);
             }
@@ -282,15 +277,17 @@ impl SketchModel {
             self.state.drawn_at = self.posterior.n_observations();
             let dictionary = self.draw(&spreads, &luck, point);
             self.posterior.set_dictionary(dictionary);
+            self.posterior.refresh();
+        } else {
+            self.posterior.follow(slot);
         }
-        self.posterior.refresh();
-        self.leverages = None;
         self.taken = false;
         slot
     }
 
     fn draw(&self, spreads: &[f64], luck: &[f64], played: usize) -> Vec<u32> {
         let visits = self.posterior.visits();
+        debug_assert!(spreads.len() <= luck.len(), "every visited point needs its luck: propose comes before update");
         let drawn = |slot: usize| {
             let inclusion =
                 luck.get(slot).is_some_and(|&u| is_included(self.inclusion * spreads[slot], visits.counts[slot] as f64, u));

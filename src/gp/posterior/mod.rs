@@ -8,6 +8,7 @@ mod change;
 mod contract;
 mod dual;
 mod exact;
+mod explained;
 mod features;
 mod sketched;
 #[cfg(test)]
