@@ -12,6 +12,7 @@ const WIDE: usize = 4;
 /// A matrix whose rows are padded with zeros to whole lanes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Columns {
+    n_rows: usize,
     n: usize,
     stride: usize,
     values: Vec<f64>,
@@ -22,7 +23,7 @@ impl Columns {
     #[must_use]
     pub fn zeros(n_rows: usize, n: usize) -> Self {
         let stride = n.next_multiple_of(LANES);
-        Self { n, stride, values: vec![0.0; n_rows * stride] }
+        Self { n_rows, n, stride, values: vec![0.0; n_rows * stride] }
     }
 
     /// Makes it `n_rows x n` with whatever it held; every row is for the caller to write.
@@ -31,16 +32,16 @@ impl Columns {
         if stride != self.stride || n != self.n {
             self.values.clear();
         }
-        (self.n, self.stride) = (n, stride);
+        (self.n_rows, self.n, self.stride) = (n_rows, n, stride);
         self.values.resize(n_rows * stride, 0.0);
     }
 
     /// Adds a column.
     pub fn push(&mut self, column: &[f64]) {
-        let n_rows = column.len();
-        if self.n == self.stride || self.values.is_empty() {
+        debug_assert_eq!(column.len(), self.n_rows);
+        if self.n == self.stride {
             let stride = (2 * self.stride).max(LANES);
-            let mut values = vec![0.0; n_rows * stride];
+            let mut values = vec![0.0; self.n_rows * stride];
             for (row, line) in self.values.chunks_exact(self.stride.max(1)).enumerate() {
                 values[row * stride..row * stride + self.n].copy_from_slice(&line[..self.n]);
             }
@@ -61,7 +62,7 @@ impl Columns {
     /// Number of rows.
     #[must_use]
     pub fn n_rows(&self) -> usize {
-        self.values.len().checked_div(self.stride).unwrap_or(0)
+        self.n_rows
     }
 
     /// A row with its padding.
@@ -84,7 +85,7 @@ impl Columns {
     /// A column.
     #[must_use]
     pub fn column(&self, column: usize) -> Vec<f64> {
-        self.values.iter().skip(column).step_by(self.stride.max(1)).copied().collect()
+        (0..self.n_rows).map(|row| self.values[row * self.stride + column]).collect()
     }
 
     /// Length of a padded row.

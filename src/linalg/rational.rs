@@ -59,8 +59,11 @@ impl Fractions {
             // sc(u) and dn(u)/cn(u)²; beyond the middle by sc(K - v) = 1 / (k' sc(v)), where cn(K - v) would cancel.
             let mirrored = 0.5 * quarter < u;
             let (sn, cn, dn) = jacobi(if mirrored { quarter - u } else { u }, complement);
-            let (sc, slope) =
-                if mirrored { (cn / (complement.sqrt() * sn), dn / (complement.sqrt() * sn * sn)) } else { (sn / cn, dn / (cn * cn)) };
+            let (sc, slope) = if mirrored {
+                (cn / (complement.sqrt() * sn), dn / (complement.sqrt() * sn * sn))
+            } else {
+                (sn / cn, dn / (cn * cn))
+            };
             shifts.push(sc * sc);
             weights.push(scale * slope);
         }
@@ -77,36 +80,34 @@ fn quarter_period(complementary: f64) -> f64 {
     FRAC_PI_2 / a
 }
 
-/// `sn, cn, dn` of `u` for the parameter `1 - complement`, by the arithmetic-geometric mean [Abramowitz & Stegun 1964, 16.4].
+/// `sn, cn, dn` of `u`, at most half of the quarter period, for the parameter `1 - complement`, by the ascending Landen
+/// transformation [Abramowitz & Stegun 1964, 16.14] up to the parameter 1, where they are hyperbolic.
 fn jacobi(u: f64, complement: f64) -> (f64, f64, f64) {
-    let (mut a, mut b) = (1.0, complement.sqrt());
-    // c_i / a_i, i = 1, 2, …
-    let mut ratios = Vec::new();
-    while 1e-16 * a < (a - b).abs() && ratios.len() < 32 {
-        let c = 0.5 * (a - b);
-        (a, b) = (0.5 * (a + b), (a * b).sqrt());
-        ratios.push(c / a);
+    // What is left out is a share of sqrt(complement) / 4.
+    if complement < 1e-33 {
+        let cosh = libm::cosh(u);
+        return (libm::tanh(u), 1.0 / cosh, 1.0 / cosh);
     }
-    let mut angle = a * u * libm::exp2(ratios.len() as f64);
-    let mut above = angle;
-    for ratio in ratios.iter().rev() {
-        above = angle;
-        angle = 0.5 * (angle + libm::asin(ratio * libm::sin(angle)));
-    }
-    let (sn, cn) = (libm::sin(angle), libm::cos(angle));
-    let dn = if ratios.is_empty() { 1.0 } else { cn / libm::cos(above - angle) };
-    (sn, cn, dn)
+    let modulus = (1.0 - complement).sqrt();
+    // (1 - k) / (1 + k)
+    let next = complement / ((1.0 + modulus) * (1.0 + modulus));
+    let (sn, cn, dn) = jacobi(u / (1.0 + next), next * next);
+    let square = dn * dn;
+    ((1.0 + next) * sn * cn / dn, (square - next) / ((1.0 - next) * dn), (square + next) / ((1.0 + next) * dn))
 }
 
-/// `M = U D_j U^T - s_j I` for all shifts at once: the factors of `M + s_j I`, M symmetric, tridiagonal and positive definite.
+/// Numbers of eight shifts.
+type Lanes = [f64; LANES];
+
+/// The factors `L D_j L^T` of `M + s_j I` for all shifts at once, M symmetric, tridiagonal and positive definite.
 #[derive(Debug, Clone)]
 pub struct Shifted {
     n: usize,
     weights: Vec<f64>,
     /// `1 / D`, one row of shifts an index.
-    pivots: Vec<f64>,
+    pivots: Vec<Lanes>,
     /// What an index leaves to the next, one row of shifts an index.
-    factors: Vec<f64>,
+    factors: Vec<Lanes>,
 }
 
 impl Shifted {
@@ -128,13 +129,18 @@ impl Shifted {
     }
 
     fn sized(fractions: &Fractions, n: usize) -> Self {
-        let size = fractions.weights.len();
-        Self { n, weights: fractions.weights.clone(), pivots: vec![0.0; n * size], factors: vec![0.0; n * size] }
+        let blocks = fractions.weights.len() / LANES;
+        let zeros = vec![[0.0; LANES]; n * blocks];
+        Self { n, weights: fractions.weights.clone(), pivots: zeros.clone(), factors: zeros }
+    }
+
+    fn blocks(&self) -> usize {
+        self.weights.len() / LANES
     }
 
     /// Replaces the first `n` entries of every row of `vectors` (`stride` long) by `M^{-1/2}` times them.
     pub fn apply(&self, vectors: &mut [f64], stride: usize) {
-        let mut solved = vec![0.0; self.pivots.len()];
+        let mut solved = vec![[0.0; LANES]; self.pivots.len()];
         wide(Apply { shifted: self, vectors, stride, solved: &mut solved });
     }
 }
@@ -152,21 +158,19 @@ impl NullaryFnOnce for FactorTridiagonal<'_> {
     #[inline(always)]
     fn call(self) {
         let Self { shifted, shifts, diagonal, beside } = self;
-        let (size, n) = (shifts.len(), diagonal.len());
-        let (shifts, _) = shifts.as_chunks::<LANES>();
-        for (block, shift) in shifts.iter().enumerate() {
+        let blocks = shifted.blocks();
+        for (block, shift) in shifts.as_chunks::<LANES>().0.iter().enumerate() {
             // What the index before takes off the pivot.
             let mut taken = [0.0; LANES];
-            for i in 0..n {
-                let at = i * size + block * LANES;
-                let (pivots, factors) = (&mut shifted.pivots[at..at + LANES], &mut shifted.factors[at..at + LANES]);
+            for (i, (&entry, &coupling)) in diagonal.iter().zip(beside).enumerate() {
+                let (mut pivot, mut factor) = ([0.0; LANES], [0.0; LANES]);
                 for lane in 0..LANES {
-                    let pivot = 1.0 / ((diagonal[i] + shift[lane]) - taken[lane]);
-                    let factor = beside[i] * pivot;
-                    taken[lane] = factor * beside[i];
-                    pivots[lane] = pivot;
-                    factors[lane] = factor;
+                    pivot[lane] = 1.0 / ((entry + shift[lane]) - taken[lane]);
+                    factor[lane] = coupling * pivot[lane];
+                    taken[lane] = factor[lane] * coupling;
                 }
+                shifted.pivots[i * blocks + block] = pivot;
+                shifted.factors[i * blocks + block] = factor;
             }
         }
     }
@@ -185,23 +189,22 @@ impl NullaryFnOnce for FactorBidiagonal<'_> {
     #[inline(always)]
     fn call(self) {
         let Self { shifted, shifts, diagonal, below } = self;
-        let (size, n) = (shifts.len(), diagonal.len());
-        let (shifts, _) = shifts.as_chunks::<LANES>();
-        for (block, shift) in shifts.iter().enumerate() {
+        let (n, blocks) = (diagonal.len(), shifted.blocks());
+        for (block, shift) in shifts.as_chunks::<LANES>().0.iter().enumerate() {
             // t_0 = s + d_0²; D_i = t_i + e_i²; t_(i+1) = s + d_(i+1)² t_i / D_i.
             let mut share = [1.0; LANES];
             for i in 0..n {
-                let at = i * size + block * LANES;
-                let (pivots, factors) = (&mut shifted.pivots[at..at + LANES], &mut shifted.factors[at..at + LANES]);
                 let (square, next) = (diagonal[i] * diagonal[i], if i + 1 < n { below[i] } else { 0.0 });
                 let coupling = if i + 1 < n { next * diagonal[i + 1] } else { 0.0 };
+                let (mut pivot, mut factor) = ([0.0; LANES], [0.0; LANES]);
                 for lane in 0..LANES {
                     let rest = shift[lane] + square * share[lane];
-                    let pivot = 1.0 / (rest + next * next);
-                    share[lane] = rest * pivot;
-                    pivots[lane] = pivot;
-                    factors[lane] = coupling * pivot;
+                    pivot[lane] = 1.0 / (rest + next * next);
+                    share[lane] = rest * pivot[lane];
+                    factor[lane] = coupling * pivot[lane];
                 }
+                shifted.pivots[i * blocks + block] = pivot;
+                shifted.factors[i * blocks + block] = factor;
             }
         }
     }
@@ -211,7 +214,7 @@ struct Apply<'a> {
     shifted: &'a Shifted,
     vectors: &'a mut [f64],
     stride: usize,
-    solved: &'a mut [f64],
+    solved: &'a mut [Lanes],
 }
 
 impl NullaryFnOnce for Apply<'_> {
@@ -220,41 +223,57 @@ impl NullaryFnOnce for Apply<'_> {
     #[inline(always)]
     fn call(self) {
         let Self { shifted, vectors, stride, solved } = self;
-        let (n, size) = (shifted.n, shifted.weights.len());
+        let (n, blocks) = (shifted.n, shifted.blocks());
         if n == 0 {
             return;
         }
-        let (weights, _) = shifted.weights.as_chunks::<LANES>();
         for vector in vectors.chunks_exact_mut(stride) {
             let vector = &mut vector[..n];
-            for block in 0..weights.len() {
-                let mut left = [0.0; LANES];
-                for (i, &value) in vector.iter().enumerate() {
-                    let at = i * size + block * LANES;
-                    let (out, factors) = (&mut solved[at..at + LANES], &shifted.factors[at..at + LANES]);
-                    for lane in 0..LANES {
-                        let current = value - left[lane];
-                        out[lane] = current;
-                        left[lane] = factors[lane] * current;
-                    }
-                }
+            let mut block = 0;
+            // Blocks side by side hide how long each step waits for the one before.
+            while block + 4 <= blocks {
+                solve_blocks::<4>(shifted, vector, solved, block);
+                block += 4;
             }
-            for block in 0..weights.len() {
-                let mut after = [0.0; LANES];
-                for i in (0..n).rev() {
-                    let at = i * size + block * LANES;
-                    let out = &mut solved[at..at + LANES];
-                    let (pivots, factors) = (&shifted.pivots[at..at + LANES], &shifted.factors[at..at + LANES]);
-                    for lane in 0..LANES {
-                        let current = out[lane] * pivots[lane] - factors[lane] * after[lane];
-                        out[lane] = current;
-                        after[lane] = current;
-                    }
-                }
+            match blocks - block {
+                3 => solve_blocks::<3>(shifted, vector, solved, block),
+                2 => solve_blocks::<2>(shifted, vector, solved, block),
+                1 => solve_blocks::<1>(shifted, vector, solved, block),
+                _ => {}
             }
-            for (value, solved) in vector.iter_mut().zip(solved.chunks_exact(size)) {
-                *value = super::dot(solved, &shifted.weights);
+            for (value, solved) in vector.iter_mut().zip(solved.chunks_exact(blocks)) {
+                *value = super::dot(solved.as_flattened(), &shifted.weights);
             }
+        }
+    }
+}
+
+/// Solves for `vector` with the shifts of `B` blocks from `first`.
+#[inline(always)]
+fn solve_blocks<const B: usize>(shifted: &Shifted, vector: &[f64], solved: &mut [Lanes], first: usize) {
+    let blocks = shifted.blocks();
+    let mut left = [[0.0; LANES]; B];
+    let rows = solved.chunks_exact_mut(blocks).zip(shifted.factors.chunks_exact(blocks));
+    for (&value, (out, factors)) in vector.iter().zip(rows) {
+        let (out, factors) = (&mut out[first..first + B], &factors[first..first + B]);
+        for b in 0..B {
+            for lane in 0..LANES {
+                let current = value - left[b][lane];
+                out[b][lane] = current;
+                left[b][lane] = factors[b][lane] * current;
+            }
+        }
+    }
+    let mut after = [[0.0; LANES]; B];
+    let rows = solved.chunks_exact_mut(blocks).zip(shifted.pivots.chunks_exact(blocks).zip(shifted.factors.chunks_exact(blocks)));
+    for (out, (pivots, factors)) in rows.rev() {
+        let (out, pivots, factors) = (&mut out[first..first + B], &pivots[first..first + B], &factors[first..first + B]);
+        for b in 0..B {
+            for lane in 0..LANES {
+                let current = out[b][lane] * pivots[b][lane] - factors[b][lane] * after[b][lane];
+                after[b][lane] = current;
+            }
+            out[b] = after[b];
         }
     }
 }
@@ -272,7 +291,7 @@ mod tests {
                 for i in 0..=40 {
                     let x = least * libm::pow(ratio, f64::from(i) / 40.0);
                     let sum: f64 = fractions.weights.iter().zip(&fractions.shifts).map(|(w, s)| w / (x + s)).sum();
-                    assert!((sum * x.sqrt() - 1.0).abs() < 1e-13, "{ratio} {least} {x}: {}", sum * x.sqrt() - 1.0);
+                    assert!((sum * x.sqrt() - 1.0).abs() < 1e-14, "{ratio} {least} {x}: {}", sum * x.sqrt() - 1.0);
                 }
             }
         }

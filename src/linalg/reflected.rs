@@ -144,8 +144,29 @@ impl InverseRoot {
 
 /// The largest magnitude; `None` if an entry is not finite.
 fn largest(a: &[f64]) -> Option<f64> {
-    let most = a.iter().fold(0.0f64, |most, x| if x.is_finite() { most.max(x.abs()) } else { f64::INFINITY });
-    most.is_finite().then_some(most)
+    wide(Largest(a))
+}
+
+struct Largest<'a>(&'a [f64]);
+
+impl NullaryFnOnce for Largest<'_> {
+    type Output = Option<f64>;
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        let (mut most, mut zero) = ([0.0f64; LANES], [0.0f64; LANES]);
+        let (blocks, rest) = self.0.as_chunks::<LANES>();
+        for block in blocks {
+            for lane in 0..LANES {
+                let size = block[lane].abs();
+                most[lane] = if size > most[lane] { size } else { most[lane] };
+                // NaN for what is not finite.
+                zero[lane] += 0.0 * size;
+            }
+        }
+        let sound = zero.iter().all(|zero| *zero == 0.0) && rest.iter().all(|x| x.is_finite());
+        sound.then(|| rest.iter().map(|x| x.abs()).chain(most).fold(0.0, f64::max))
+    }
 }
 
 /// A bound on the eigenvalues of a tridiagonal matrix, by the circles of Gershgorin.
@@ -301,7 +322,14 @@ impl NullaryFnOnce for Bidiagonalize<'_> {
                 let v = &left.vectors[k * stride..k * stride + k + 1];
                 let w = &mut w[..size];
                 w.fill(0.0);
-                for (&v, line) in v.iter().zip(a.values.chunks_exact(stride)) {
+                let four = v.as_chunks::<4>();
+                for (v, lines) in four.0.iter().zip(a.values.chunks_exact(4 * stride)) {
+                    let [l0, l1, l2, l3] = [0, 1, 2, 3].map(|q| &lines[q * stride..q * stride + size]);
+                    for ((((w, a), b), c), d) in w.iter_mut().zip(l0).zip(l1).zip(l2).zip(l3) {
+                        *w = *w + v[0] * a + v[1] * b + v[2] * c + v[3] * d;
+                    }
+                }
+                for (&v, line) in four.1.iter().zip(a.values.chunks_exact(stride).skip(4 * four.0.len())) {
                     add_scaled(w, v, &line[..size]);
                 }
                 for (&v, line) in v.iter().zip(a.values.chunks_exact_mut(stride)) {

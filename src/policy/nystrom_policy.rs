@@ -108,14 +108,24 @@ impl Sketch {
     /// Made ready for one problem.
     ///
     /// # Errors
-    /// If a fixed dictionary does not suit the domain.
+    /// If a fixed dictionary does not suit the domain, or f64 does not carry the ridge.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedSketch, Error> {
         let fixed = match &self.resample {
             Resample::Fixed(dictionary) => Some(dictionary.resolve(problem.gram.as_ref())?),
             _ => None,
         };
+        let prior_bound = ExactPosterior::prior_bound(problem.gram.as_ref());
+        // V sums up to T rank-one matrices of size k(x,x): of a smaller ridge, rounding would leave fewer than four digits.
+        let least = 1e-12 * problem.rounds as f64 * prior_bound;
+        if self.ridge < least {
+            return Err(Error::input(
+                Diagnostic::new(format!("the ridge {:e} is lost in the rounding of sums over {} rounds", self.ridge, problem.rounds))
+                    .expected(format!("a `ridge` of at least {least:e}"))
+                    .hint("the ridge is the variance of a reward that the posterior assumes: state a larger one, or scale the kernel down"),
+            ));
+        }
         Ok(PreparedSketch {
-            prior_bound: ExactPosterior::prior_bound(problem.gram.as_ref()),
+            prior_bound,
             gram: Arc::clone(&problem.gram),
             inclusion: self.inclusion(problem.rounds),
             fixed,

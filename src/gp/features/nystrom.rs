@@ -69,7 +69,10 @@ impl FixedDictionary {
             }
             Self::Size(size) => widest(gram, *size)?,
             Self::Usual if n < 2 => {
-                return refuse(format!("the domain has {n} points, too few for a dictionary beside them"), "take a larger domain");
+                return refuse(
+                    format!("the domain has {n} points, too few for a dictionary beside them"),
+                    "take a larger domain",
+                );
             }
             Self::Usual => widest(gram, USUAL_SIZE.min(n - 1))?,
         };
@@ -85,7 +88,8 @@ impl FixedDictionary {
     }
 }
 
-const WHOLE_DOMAIN: &str = "name fewer points: a dictionary of all approximates nothing, and policies over exact posteriors do without one";
+const WHOLE_DOMAIN: &str =
+    "name fewer points: a dictionary of all approximates nothing, and policies over exact posteriors do without one";
 
 fn widest(gram: &dyn GramSource, size: usize) -> Result<Vec<u32>, Error> {
     Ok(widest_first(gram, size)?.into_iter().map(|point| point as u32).collect())
@@ -169,7 +173,10 @@ mod tests {
         assert!(points.contains(&0) && points.contains(&49), "{points:?}");
         assert!(FixedDictionary::Size(50).resolve(&gram).is_err());
         let usual = |n: usize| FixedDictionary::Usual.resolve(&self::gram(n)).map(|points| points.len());
-        assert_eq!((usual(50).ok(), usual(21).ok(), usual(20).ok(), usual(2).ok(), usual(1).ok()), (Some(20), Some(20), Some(19), Some(1), None));
+        assert_eq!(
+            (usual(50).ok(), usual(21).ok(), usual(20).ok(), usual(2).ok(), usual(1).ok()),
+            (Some(20), Some(20), Some(19), Some(1), None)
+        );
         assert!(FixedDictionary::Points((0..50).collect()).resolve(&gram).is_err());
         assert!(FixedDictionary::Points(vec![50]).resolve(&gram).is_err());
         assert_eq!(FixedDictionary::Points(vec![7, 3, 7]).resolve(&gram).expect("two"), [3, 7]);

@@ -1,6 +1,6 @@
 //! The share of variance that observations explain, as a triangular factor.
 
-use crate::linalg::add_scaled;
+use crate::linalg::{add_scaled, dot};
 
 /// `F`, lower triangular with `F^T F = I - ridge V^{-1}`, from `V^{-1}` (`m x m` row-major): a Cholesky factorization from the
 /// last row up. The matrix is positive semi-definite; where rounding denies it, its diagonal is raised by 1e-14 at most, and
@@ -46,4 +46,14 @@ pub fn solve_from_right(l: &[f64], m: usize, b: &mut [f64]) {
         let value = b[r];
         add_scaled(&mut b[..r], -value, &line[..r]);
     }
+}
+
+/// The Frobenius norm of the inverse of `l`, `m x m` row-major, lower.
+pub fn inverse_norm(l: &[f64], m: usize) -> f64 {
+    let mut inverse = vec![0.0; m * m];
+    for i in 0..m {
+        inverse[i * m + i] = 1.0;
+        solve_from_right(l, m, &mut inverse[i * m..i * m + i + 1]);
+    }
+    dot(&inverse, &inverse).sqrt()
 }

@@ -10,7 +10,11 @@ mod dual;
 mod exact;
 mod explained;
 mod features;
+mod rotation;
 mod sketched;
+mod sketched_state;
+#[cfg(test)]
+mod sketched_tests;
 #[cfg(test)]
 mod tests;
 mod visits;

@@ -7,23 +7,21 @@
 //!
 //! **Long-lived dictionaries** are followed: one more visit changes V by rank one, and `V^{-1}` and the leverages
 //! `c^T V^{-1} c` with it, at O(m²) and O(m) a column. What is followed is saved, and found anew from the visits every
-//! [`ANEW_EVERY`] observations. Dictionaries that are drawn every round are derived from the visits in one order of operations.
+//! 1024 observations. Dictionaries that are drawn every round are derived from the visits in one order of operations.
 //! Either way a restored state continues with the same bits. What becomes of the rewards is the policy's business: it
 //! hands over `theta`, or the moment `sum c y` to be solved.
 
 use super::Visits;
-use super::explained::{explained, solve_from_right};
+use super::explained::{explained, inverse_norm, solve_from_right};
+use super::rotation::Rotation;
+use super::sketched_state::{ANEW_EVERY, Followed, State};
 use crate::gp::nystrom::Embedding;
-use crate::linalg::{self, Columns, InverseRoot, Polar, add_scaled, dot, padded_length};
+use crate::linalg::{self, Columns, InverseRoot, add_scaled, dot};
 use crate::score::{Basis, Factor, GramSource, MomentTable, Moments, ScoreModel, Spread};
-use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
 /// Domains up to this size have all their points in columns: what a screen would do costs no more there.
 pub const MOST_WHOLE: usize = 256;
-
-/// Observations between two times that followed numbers are found anew.
-const ANEW_EVERY: u32 = 1024;
 
 /// The posterior of one trial over a dictionary of its own.
 #[derive(Debug, Clone)]
@@ -61,36 +59,6 @@ pub struct SketchedPosterior {
     error: Moments,
 }
 
-/// What is saved.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct State {
-    version: u32,
-    /// Counts of visits; their sums of rewards are not used.
-    visits: Visits,
-    /// Points, ascending.
-    dictionary: Vec<u32>,
-    /// What rounds off differently when it is found anew.
-    followed: Option<Followed>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Followed {
-    /// Observations since these numbers were found from the visits.
-    since: u32,
-    precision: Vec<f64>,
-    inverse: Vec<f64>,
-    leverages: Vec<f64>,
-}
-
-/// The rotation into the symmetric root's coordinates.
-#[derive(Debug, Clone)]
-enum Rotation {
-    /// As reflections: for a dictionary that serves once.
-    Reflections(Box<Polar>),
-    /// Padded rows of `O` and of `O^T`.
-    Matrix { rows: Vec<f64>, transposed: Vec<f64> },
-}
-
 impl SketchedPosterior {
     /// The prior over this domain, with noise variance `ridge > 0` and an empty dictionary; `prior_bound` is the largest
     /// `k(x, x)`, and `follows` says that dictionaries live for many observations.
@@ -103,7 +71,7 @@ impl SketchedPosterior {
             ridge,
             whole,
             follows,
-            state: State { version: 2, ..State::default() },
+            state: State::default(),
             embedding: Embedding::default(),
             columns: Columns::default(),
             prior: Vec::new(),
@@ -136,37 +104,21 @@ impl SketchedPosterior {
         follows: bool,
         saved: serde_json::Value,
     ) -> Result<Self, serde_json::Error> {
-        let wrong = <serde_json::Error as serde::de::Error>::custom::<String>;
-        let mut state: State = serde_json::from_value(saved)?;
-        if state.version != 2 {
-            return Err(wrong(format!("sketched posterior state has version {}, this program reads 2", state.version)));
-        }
-        let n_points = gram.n_points();
-        state.visits.check(n_points).map_err(|why| wrong(why.to_owned()))?;
-        let ascending = state.dictionary.is_sorted_by(|a, b| a < b);
-        if !ascending || state.dictionary.iter().any(|&point| n_points <= point as usize) {
-            return Err(wrong("the dictionary is not an ascending list of points of the domain".to_owned()));
-        }
-        let followed = state.followed.take();
+        let (state, followed) = State::read(saved, gram.n_points(), follows)?;
         let mut posterior = Self::new(gram, prior_bound, ridge, follows);
         posterior.state = state;
         posterior.embed();
-        if followed.is_some() != follows {
-            return Err(wrong("the dictionary lives for another time than the spec says".to_owned()));
-        }
         match followed {
             None => posterior.refresh(),
             Some(followed) => {
                 let (m, n) = (posterior.m(), posterior.columns.n());
-                let whole = [followed.precision.len(), followed.inverse.len()] == [m * m; 2] && followed.leverages.len() == n;
-                let numbers = followed.precision.iter().chain(&followed.inverse).chain(&followed.leverages);
-                if !whole || !numbers.fold(true, |finite, x| finite && x.is_finite()) || ANEW_EVERY < followed.since {
-                    return Err(wrong("what it followed does not fit its dictionary and its visits".to_owned()));
-                }
+                followed.check(m, n)?;
+                posterior.state.followed = Some(Followed { since: followed.since, ..Followed::default() });
                 posterior.precision = followed.precision;
                 posterior.inverse = followed.inverse;
-                posterior.leverages[..n].copy_from_slice(&followed.leverages);
-                posterior.state.followed = Some(Followed { since: followed.since, ..Followed::default() });
+                posterior.leverages = followed.leverages;
+                posterior.leverages.resize(posterior.columns.stride(), 0.0);
+                posterior.factor = OnceLock::new();
                 posterior.refreshed();
             }
         }
@@ -235,11 +187,9 @@ impl SketchedPosterior {
             // Whatever follows from the leverages of a dictionary that is not followed is found anew.
             let leverage = if self.follows { self.leverage(&c) } else { 0.0 };
             self.columns.push(&c);
-            for (list, value) in [
-                (&mut self.prior, prior),
-                (&mut self.residual, (prior - square).max(0.0)),
-                (&mut self.leverages, leverage),
-            ] {
+            for (list, value) in
+                [(&mut self.prior, prior), (&mut self.residual, (prior - square).max(0.0)), (&mut self.leverages, leverage)]
+            {
                 list.resize(self.columns.stride(), 0.0);
                 list[slot] = value;
             }
@@ -435,33 +385,8 @@ impl SketchedPosterior {
     /// Rotates padded rows into the symmetric root's coordinates ([`Embedding::polar`]), or back; false if the rotation
     /// cannot be found.
     pub fn rotate(&self, rows: &mut [f64], back: bool) -> bool {
-        let (m, stride) = (self.m(), padded_length(self.m()));
-        let rotation = self.rotation.get_or_init(|| {
-            let polar = self.embedding.polar()?;
-            if !self.follows {
-                return Some(Rotation::Reflections(Box::new(polar)));
-            }
-            let mut transposed = vec![0.0; m * stride];
-            (0..m).for_each(|i| transposed[i * stride + i] = 1.0);
-            let mut rows = transposed.clone();
-            polar.apply(&mut transposed);
-            polar.apply_transposed(&mut rows);
-            Some(Rotation::Matrix { rows, transposed })
-        });
-        match rotation {
-            None => return false,
-            Some(Rotation::Reflections(polar)) if back => polar.apply_transposed(rows),
-            Some(Rotation::Reflections(polar)) => polar.apply(rows),
-            Some(Rotation::Matrix { rows: turn, transposed }) => {
-                let turn = if back { transposed } else { turn };
-                let mut turned = vec![0.0; stride];
-                for row in rows.chunks_exact_mut(stride.max(1)) {
-                    turned.iter_mut().zip(turn.chunks_exact(stride)).for_each(|(entry, line)| *entry = dot(line, row));
-                    row.copy_from_slice(&turned);
-                }
-            }
-        }
-        true
+        let rotation = self.rotation.get_or_init(|| Rotation::of(&self.embedding, self.follows));
+        rotation.as_ref().map(|rotation| rotation.turn(rows, back)).is_some()
     }
 
     /// The posterior mean of the features' weights.
@@ -479,23 +404,11 @@ impl SketchedPosterior {
         // coordinates that exact scores are made of.
         let share = 4.0 * (m as f64 + 10.0) * f64::EPSILON;
         let h = (m as f64).sqrt() * self.prior_bound;
-        let product = share * (dot(&self.rows, &self.rows).sqrt() + self.inverse_norm()) * h;
+        let product = share * (dot(&self.rows, &self.rows).sqrt() + inverse_norm(self.embedding.factor(), m)) * h;
         self.error = Moments {
             mean: share * dot(&self.weights, &self.weights).sqrt() * h,
             variance: product * (2.0 * self.prior_bound.sqrt() + product) + share * self.prior_bound,
         };
-    }
-
-    /// A bound on the norm of `L^{-1}`: row by row, `|row_i| <= (1 + sum_j |L_ij| |row_j|) / L_ii`, is far too large; the
-    /// inverse itself is small.
-    fn inverse_norm(&self) -> f64 {
-        let m = self.m();
-        let mut inverse = vec![0.0; m * m];
-        (0..m).for_each(|i| inverse[i * m + i] = 1.0);
-        for i in 0..m {
-            solve_from_right(self.embedding.factor(), m, &mut inverse[i * m..i * m + i + 1]);
-        }
-        dot(&inverse, &inverse).sqrt()
     }
 
     /// Posterior mean of one point: the bits of [`ScoreModel::exact`].
