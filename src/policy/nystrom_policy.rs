@@ -110,11 +110,12 @@ impl Sketch {
     /// # Errors
     /// If a fixed dictionary does not suit the domain, or f64 does not carry the ridge.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedSketch, Error> {
+        let gram = &problem.shared()?.gram;
         let fixed = match &self.resample {
-            Resample::Fixed(dictionary) => Some(dictionary.resolve(problem.gram.as_ref())?),
+            Resample::Fixed(dictionary) => Some(dictionary.resolve(gram.as_ref())?),
             _ => None,
         };
-        let prior_bound = ExactPosterior::prior_bound(problem.gram.as_ref());
+        let prior_bound = ExactPosterior::prior_bound(gram.as_ref());
         // V sums up to T rank-one matrices of size k(x,x): of a smaller ridge, rounding would leave fewer than four digits.
         let least = 1e-12 * problem.rounds as f64 * prior_bound;
         if self.ridge < least {
@@ -126,7 +127,7 @@ impl Sketch {
         }
         Ok(PreparedSketch {
             prior_bound,
-            gram: Arc::clone(&problem.gram),
+            gram: Arc::clone(gram),
             inclusion: self.inclusion(problem.rounds),
             fixed,
             keys: self.clone(),

@@ -2,8 +2,11 @@
 //! say. Adding a kind is one file here and one line in `registry.rs`.
 
 mod bandit;
+mod benchmarks;
 mod calibration;
+mod curator;
 mod kernels;
+mod modeler;
 mod nystrom;
 mod outcome;
 mod posterior;
