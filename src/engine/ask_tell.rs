@@ -2,7 +2,7 @@
 //!
 //! `ask` names the next point, `tell` takes its released signal; the state can be saved between any two calls.
 
-use super::decide::decide;
+use super::decide::{decide, settled};
 use crate::backend::{Domain, Screen};
 use crate::error::Error;
 use crate::policy::{Policy, PolicyStreams, Proposal};
@@ -49,7 +49,8 @@ impl AskTell {
         if let Some(point) = self.asked {
             return Ok(point);
         }
-        let point = match (self.policy.propose(&mut self.streams), &mut self.screen) {
+        let proposed = self.policy.propose(&mut self.streams);
+        let point = match (settled(proposed, self.policy.model(), &mut Vec::new())?, &mut self.screen) {
             (Proposal::Play(point), _) => point,
             (Proposal::Score { width }, Some(screen)) if self.policy.model().is_some() => {
                 let Some(model) = self.policy.model() else { return Ok(0) };

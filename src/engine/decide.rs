@@ -1,7 +1,8 @@
 //! The decision among candidates, in f64: the same on every road.
 
 use crate::error::Error;
-use crate::score::{Candidates, ScoreModel, lowest_within_tie};
+use crate::policy::Proposal;
+use crate::score::{Candidates, MomentTable, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
 
 /// The candidate with the largest exact score, the lowest index among ties. `scratch` saves an allocation a round.
 ///
@@ -21,9 +22,56 @@ pub fn decide(
     scratch.extend(candidates.points.iter().map(|&point| (point, model.exact(point as usize).upper(width))));
     match lowest_within_tie(scratch) {
         Some(point) => Ok(point as usize),
-        None => Err(Error::Failed {
-            problem: format!("a score became NaN (width {width})"),
-            hint: "the spec's scales leave the range of f64: check `ridge`, `width`, `clip` and the reward's unit".to_owned(),
-        }),
+        None => Err(not_a_number(width)),
+    }
+}
+
+fn not_a_number(width: f64) -> Error {
+    Error::Failed {
+        problem: format!("a score became NaN (width {width})"),
+        hint: "the spec's scales leave the range of f64: check `ridge`, `width`, `clip` and the reward's unit".to_owned(),
+    }
+}
+
+/// What is to be done about a proposal: where the model keeps the moments of every point, a score is settled here, as
+/// [`decide`] among all points would, and needs no screen.
+///
+/// # Errors
+/// As [`decide`].
+pub fn settled(proposal: Proposal, model: Option<&dyn ScoreModel>, scores: &mut Vec<f64>) -> Result<Proposal, Error> {
+    match (proposal, model.and_then(ScoreModel::table)) {
+        (Proposal::Score { width }, Some(table)) => Ok(Proposal::Play(best_of(table, width, scores)?)),
+        _ => Ok(proposal),
+    }
+}
+
+/// The point with the largest score, the lowest index among ties.
+fn best_of(table: MomentTable<'_>, width: f64, scores: &mut Vec<f64>) -> Result<usize, Error> {
+    scores.clear();
+    scores.extend(table.means.iter().zip(table.variances).map(|(mean, variance)| mean + width * variance.sqrt()));
+    let best = scores.iter().fold(f64::NEG_INFINITY, |best, &score| if score > best { score } else { best });
+    let sound = scores.iter().fold(true, |sound, score| sound & !score.is_nan());
+    let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
+    let first = scores.iter().position(|&score| floor <= score);
+    first.filter(|_| sound).ok_or_else(|| not_a_number(width))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::score::Moments;
+
+    #[test]
+    fn a_table_is_decided_like_its_points() {
+        let variances = [0.5, 0.25, 0.25, 0.0];
+        for means in [[0.0, 1.0, 1.0 + 1e-12, -3.0], [7.0; 4], [f64::NEG_INFINITY, 0.0, 0.0, 0.0]] {
+            let exact = |point: usize| Moments { mean: means[point], variance: variances[point] }.upper(2.0);
+            let scored: Vec<(usize, f64)> = (0..4).map(|point| (point, exact(point))).collect();
+            let table = MomentTable { means: &means, variances: &variances };
+            assert_eq!(best_of(table, 2.0, &mut Vec::new()).ok(), lowest_within_tie(&scored));
+        }
+        let broken = MomentTable { means: &[0.0, f64::NAN], variances: &[1.0, 1.0] };
+        assert!(best_of(broken, 2.0, &mut Vec::new()).is_err());
+        assert!(best_of(MomentTable { means: &[], variances: &[] }, 2.0, &mut Vec::new()).is_err());
     }
 }

@@ -4,7 +4,7 @@
 //! scored in the background, the others decide, observe and update. Trials share nothing that is recorded, so the split
 //! changes no byte.
 
-use super::decide::decide;
+use super::decide::{decide, settled};
 use super::observer::{Observer, Rows, Stop};
 use super::prepare::{ReadyCell, ReadyTrial};
 use crate::backend::{Counters, Screen};
@@ -90,6 +90,7 @@ struct Part {
     answers: Vec<Candidates>,
     points: Vec<usize>,
     scratch: Vec<(u32, f64)>,
+    scores: Vec<f64>,
 }
 
 impl Part {
@@ -101,6 +102,7 @@ impl Part {
             answers: vec![Candidates::default(); trials.len()],
             points: vec![0; trials.len()],
             scratch: Vec::new(),
+            scores: Vec::new(),
             trials,
         })
     }
@@ -121,7 +123,8 @@ impl Part {
     /// The first half of a round: proposals, and the screen set to work.
     fn begin(&mut self) -> Result<(), Error> {
         for (trial, proposal) in self.trials.iter_mut().zip(&mut self.proposals) {
-            *proposal = trial.ready.policy.propose(&mut trial.streams);
+            let proposed = trial.ready.policy.propose(&mut trial.streams);
+            *proposal = settled(proposed, trial.ready.policy.model(), &mut self.scores)?;
         }
         let mut screen = self.screen.take();
         let requests = self.requests()?;

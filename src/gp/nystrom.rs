@@ -5,7 +5,7 @@
 //! `phi(x) = K_D^{-1/2} k_D(x)` of Calandriello et al. 2019, equal to `O c(x)` with `O = K_D^{-1/2} L` orthogonal. Posterior mean and
 //! spread are the same in both; only truncation by coordinates tells them apart.
 
-use crate::linalg::{self, add_scaled, dot};
+use crate::linalg::{self, Columns, Polar};
 
 /// A dictionary point whose variance the points before it leave less than this share of is dropped: it would add nothing but
 /// rounding. The default tolerance of exact features.
@@ -24,29 +24,24 @@ impl Embedding {
     /// the numerical rank of `K_D`.
     #[must_use]
     pub fn of(dictionary: &[u32], covariance: impl Fn(u32, u32) -> f64) -> Self {
-        let most = dictionary.len();
-        let mut points: Vec<u32> = Vec::with_capacity(most);
-        let mut rows = vec![0.0; most * most];
-        for &point in dictionary {
-            let m = points.len();
-            let (above, rest) = rows.split_at_mut(m * most);
-            let row = &mut rest[..m + 1];
-            for (j, &other) in points.iter().enumerate() {
-                let line = &above[j * most..j * most + j + 1];
-                row[j] = (covariance(other, point) - dot(&row[..j], &line[..j])) / line[j];
-            }
-            let variance = covariance(point, point);
-            let pivot = variance - dot(&row[..m], &row[..m]);
-            if DROPPED * variance < pivot && pivot.is_finite() {
-                row[m] = pivot.sqrt();
-                points.push(point);
-            } else {
-                row.fill(0.0);
+        let n = dictionary.len();
+        let mut upper = vec![0.0; n * n];
+        for (i, &point) in dictionary.iter().enumerate() {
+            for (entry, &other) in upper[i * n + i..(i + 1) * n].iter_mut().zip(&dictionary[i..]) {
+                *entry = covariance(point, other);
             }
         }
-        let m = points.len();
-        let factor = (0..m).flat_map(|i| rows[i * most..i * most + m].iter().copied()).collect();
-        Self { points, factor }
+        let least: Vec<f64> = (0..n).map(|i| DROPPED * upper[i * n + i]).collect();
+        let kept = linalg::cholesky_upper_kept(&mut upper, n, &least);
+        let m = kept.len();
+        let mut factor = vec![0.0; m * m];
+        for (column, &from) in kept.iter().enumerate() {
+            let line = &upper[from * n..(from + 1) * n];
+            for (row, &to) in kept.iter().enumerate().skip(column) {
+                factor[row * m + column] = line[to];
+            }
+        }
+        Self { points: kept.into_iter().map(|i| dictionary[i]).collect(), factor }
     }
 
     /// The points that are left of the dictionary, in order: those whose Gram columns the embedding reads.
@@ -68,49 +63,25 @@ impl Embedding {
     }
 
     /// Replaces covariances by coordinates `c` for many points side by side: `rows` holds, for each dictionary point, the
-    /// covariances with them, of which those from `first` on are replaced. One order of operations a point, however many.
-    pub fn coordinates(&self, rows: &mut [Vec<f64>], first: usize) {
-        let m = self.m();
-        for f in 0..m {
-            let (above, rest) = rows.split_at_mut(f);
-            let current = &mut rest[0][first..];
-            let line = &self.factor[f * m..f * m + f + 1];
-            for (row, &entry) in above.iter().zip(line) {
-                add_scaled(current, -entry, &row[first..]);
-            }
-            current.iter_mut().for_each(|value| *value /= line[f]);
-        }
+    /// covariances with them. One order of operations a point, however many.
+    pub fn coordinates(&self, rows: &mut Columns) {
+        rows.solve_lower(&self.factor);
     }
 
-    /// `O`, `m x m` row-major: `phi = O c`. `None` if the eigenvalues of `K_D` cannot be found.
+    /// `O` as reflections, `phi = O c`: `K_D^{-1/2} L` is the orthogonal polar factor of L. `None` if `K_D` is not finite.
+    #[must_use]
+    pub fn polar(&self) -> Option<Polar> {
+        Polar::of(&self.factor, self.m())
+    }
+
+    /// `O`, `m x m` row-major.
     #[must_use]
     pub fn rotation(&self) -> Option<Vec<f64>> {
-        // K_D^{-1/2} L is the orthogonal polar factor of L: L (L^T L)^{-1/2}.
-        let m = self.m();
-        let mut inner = vec![0.0; m * m];
-        for row in self.factor.chunks_exact(m.max(1)) {
-            for (i, line) in inner.chunks_exact_mut(m).enumerate() {
-                add_scaled(&mut line[..=i], row[i], &row[..=i]);
-            }
-        }
-        mirror(&mut inner, m);
-        let eigen = linalg::eigen_symmetric(&inner, m)?;
-        let least = f64::EPSILON * eigen.values.iter().fold(0.0f64, |most, &value| most.max(value));
-        let root = eigen.function(|value| 1.0 / value.max(least).sqrt());
-        let mut rotation = vec![0.0; m * m];
-        for i in 0..m {
-            for j in 0..=i {
-                add_scaled(&mut rotation[i * m..(i + 1) * m], self.factor[i * m + j], &root[j * m..(j + 1) * m]);
-            }
-        }
-        // Small eigenvalues are known to few digits: Newton's iteration for the polar factor squares what is left of the error.
-        for _ in 0..MOST_POLISHES {
-            // The step that found 1e-7 left its square.
-            if polish(&mut rotation, m) < 1e-7 {
-                break;
-            }
-        }
-        Some(rotation)
+        let (m, stride) = (self.m(), linalg::padded_length(self.m()));
+        let mut rows = vec![0.0; m * stride];
+        (0..m).for_each(|i| rows[i * stride + i] = 1.0);
+        self.polar()?.apply_transposed(&mut rows);
+        Some(rows.chunks_exact(stride.max(1)).flat_map(|row| row[..m].iter().copied()).collect())
     }
 }
 
@@ -127,44 +98,6 @@ pub fn is_included(inclusion: f64, plays: f64, u: f64) -> bool {
         return false;
     }
     u < -libm::expm1(plays * libm::log1p(-inclusion))
-}
-
-/// Copies what stands below the diagonal above it.
-fn mirror(a: &mut [f64], n: usize) {
-    for i in 0..n {
-        for j in 0..i {
-            a[j * n + i] = a[i * n + j];
-        }
-    }
-}
-
-/// Newton steps towards an orthogonal matrix: two are usual.
-const MOST_POLISHES: usize = 8;
-
-/// `O <- O (3 I - O^T O) / 2`; returns how far `O^T O` was from the identity.
-fn polish(rotation: &mut Vec<f64>, m: usize) -> f64 {
-    // -(O^T O) / 2 + 3/2 I, row by row of O.
-    let mut step = vec![0.0; m * m];
-    for row in rotation.chunks_exact(m.max(1)) {
-        for (i, line) in step.chunks_exact_mut(m).enumerate() {
-            add_scaled(&mut line[..=i], -0.5 * row[i], &row[..=i]);
-        }
-    }
-    mirror(&mut step, m);
-    let mut distance = 0.0f64;
-    for (e, entry) in step.iter_mut().enumerate() {
-        let identity = if e / m == e % m { 1.0 } else { 0.0 };
-        distance = distance.max((2.0 * *entry + identity).abs());
-        *entry += 1.5 * identity;
-    }
-    let mut next = vec![0.0; m * m];
-    for (out, row) in next.chunks_exact_mut(m.max(1)).zip(rotation.chunks_exact(m.max(1))) {
-        for (line, &entry) in step.chunks_exact(m).zip(row) {
-            add_scaled(out, entry, line);
-        }
-    }
-    *rotation = next;
-    distance
 }
 
 #[cfg(test)]
@@ -229,22 +162,22 @@ mod tests {
         let [kernel, _] = kernels();
         let covariance = |a: u32, b: u32| kernel.value(&[0.1 * f64::from(a)], &[0.1 * f64::from(b)]);
         let embedding = Embedding::of(&[0, 3, 5, 9], covariance);
-        let columns = |points: &[u32]| -> Vec<Vec<f64>> {
-            embedding.points().iter().map(|&d| points.iter().map(|&x| covariance(d, x)).collect()).collect()
+        let columns = |points: &[u32]| {
+            let mut rows = Columns::zeros(embedding.m(), points.len());
+            for (f, &d) in embedding.points().iter().enumerate() {
+                rows.row_mut(f).iter_mut().zip(points).for_each(|(entry, &x)| *entry = covariance(d, x));
+            }
+            embedding.coordinates(&mut rows);
+            rows
         };
         let all: Vec<u32> = (0..10).collect();
-        let mut whole = columns(&all);
-        embedding.coordinates(&mut whole, 0);
-        let mut grown = columns(&all[..4]);
-        embedding.coordinates(&mut grown, 0);
-        for (row, more) in grown.iter_mut().zip(columns(&all[4..])) {
-            row.extend(more);
+        let whole = columns(&all);
+        for &x in &all {
+            assert_eq!(columns(&[x]).column(0), whole.column(x as usize));
         }
-        embedding.coordinates(&mut grown, 4);
-        assert_eq!(grown, whole);
         // Dictionary points are embedded without loss.
         for &x in embedding.points() {
-            let square: f64 = whole.iter().map(|row| row[x as usize] * row[x as usize]).sum();
+            let square: f64 = whole.column(x as usize).iter().map(|c| c * c).sum();
             assert!((square - 1.0).abs() < 1e-13);
         }
     }

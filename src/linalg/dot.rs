@@ -7,6 +7,7 @@ const LANES: usize = 8;
 /// ascending order, and the partial sums `s` are added as `((s0+s4)+(s2+s6)) + ((s1+s5)+(s3+s7))`. Zeros at the end
 /// change nothing.
 #[must_use]
+#[inline(always)]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     debug_assert_eq!(a.len(), b.len());
     let mut s = [0.0; LANES];
@@ -51,6 +52,7 @@ impl pulp::NullaryFnOnce for SumOfSquares<'_> {
 }
 
 /// `y += factor * x`, entry by entry, over equally long slices.
+#[inline(always)]
 pub fn add_scaled(y: &mut [f64], factor: f64, x: &[f64]) {
     debug_assert_eq!(x.len(), y.len());
     for (y, x) in y.iter_mut().zip(x) {

@@ -3,19 +3,25 @@
 //! **Invariant:** starts no thread, calls no BLAS, contracts no product: the bits depend on the input alone.
 
 mod cholesky;
+mod columns;
 mod dot;
 mod growing;
 mod lp;
+mod rational;
+mod reflected;
 mod symmetric;
 mod triangular;
 mod update;
 mod upper;
 
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
+pub use columns::Columns;
 pub use dot::{add_scaled, dot, sum_of_squares};
 pub use growing::GrowingCholesky;
 pub use lp::{Norm, Power};
+pub use rational::Fractions;
+pub use reflected::{InverseRoot, Polar, padded_length};
 pub use symmetric::{Eigen, eigen_symmetric};
 pub use triangular::{inverse_spd, solve_lower, solve_lower_transposed, solve_spd};
 pub use update::rank_one_update;
-pub use upper::{cholesky_upper, inverse_of_upper_transposed, solve_upper};
+pub use upper::{cholesky_upper, cholesky_upper_kept, inverse_of_upper_transposed, solve_upper};

@@ -17,13 +17,25 @@ const VECTORS: usize = 2;
 /// [`NotPositive`] if a pivot is not a positive finite number; `a` is then half-factored and of no use.
 pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
     debug_assert_eq!(a.len(), n * n);
-    pulp::Arch::new().dispatch(Factorization { a, n })
+    pulp::Arch::new().dispatch(Factorization { a, n, least: &[] })
+}
+
+/// As [`cholesky_upper`], of the rows that tell something: a row whose pivot is not above its entry of `least` (or is not
+/// finite) becomes zero and leaves the later ones alone. Returns the rows that are left, ascending.
+#[must_use]
+pub fn cholesky_upper_kept(a: &mut [f64], n: usize, least: &[f64]) -> Vec<usize> {
+    debug_assert_eq!((a.len(), least.len()), (n * n, n));
+    // Nothing is refused where `least` says what to do.
+    let _ = pulp::Arch::new().dispatch(Factorization { a, n, least });
+    (0..n).filter(|&row| 0.0 < a[row * n + row]).collect()
 }
 
 /// The vector lanes of this processor run the loops; the operations on an entry and their order are the same in all.
 struct Factorization<'a> {
     a: &'a mut [f64],
     n: usize,
+    /// What a pivot must exceed for its row to be kept; empty where every row must be.
+    least: &'a [f64],
 }
 
 impl WithSimd for Factorization<'_> {
@@ -31,7 +43,7 @@ impl WithSimd for Factorization<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let Self { a, n } = self;
+        let Self { a, n, least } = self;
         for first in (0..n).step_by(ROWS) {
             let end = (first + ROWS).min(n);
             let (above, rest) = a.split_at_mut(first * n);
@@ -44,8 +56,13 @@ impl WithSimd for Factorization<'_> {
                     add_one(&mut current[row..], -other[row], &other[row..]);
                 }
                 let pivot = current[row];
-                if !(0.0 < pivot && pivot.is_finite()) {
-                    return Err(NotPositive { row, pivot });
+                let floor = least.get(row).copied().unwrap_or(0.0);
+                if !(floor < pivot && pivot.is_finite()) {
+                    if least.is_empty() {
+                        return Err(NotPositive { row, pivot });
+                    }
+                    current[row..].fill(0.0);
+                    continue;
                 }
                 let root = pivot.sqrt();
                 let inverse = 1.0 / root;

@@ -140,10 +140,7 @@ impl AtaPolicy {
     }
 
     fn estimate(&mut self) {
-        // Where no level was finite, nothing is truncated whatever the leverages.
-        let truncates = self.rewards.iter().any(|list| 0.0 < list.largest_key());
-        let leverages = if truncates { self.model.leverages().to_vec() } else { vec![0.0; self.rewards.len()] };
-        let theta = truncated_theta(&mut self.model.posterior, &self.rewards, &leverages);
+        let theta = truncated_theta(&self.model.posterior, &self.rewards);
         self.model.posterior.set_theta(theta);
     }
 }

@@ -157,14 +157,13 @@ impl MomaPolicy {
 
     /// Finds the k estimates, chooses one, and gives it to the posterior.
     fn estimate(&mut self) {
-        let (k, posterior) = (self.k, &self.model.posterior);
-        let moments: Vec<Vec<f64>> = (0..k)
-            .map(|user| posterior.moment(&self.state.sums.iter().skip(user).step_by(k).copied().collect::<Vec<f64>>()))
-            .collect();
+        let posterior = &self.model.posterior;
+        let moments = posterior.moments(&self.state.sums, self.k);
         let mut whitened = moments.clone();
-        whitened.iter_mut().for_each(|moment| posterior.whiten(moment));
-        let chosen = most_central(&whitened);
-        let mut theta = moments[chosen].clone();
+        posterior.whiten(&mut whitened);
+        let estimates: Vec<Vec<f64>> = (0..self.k).map(|user| whitened.column(user)).collect();
+        let chosen = most_central(&estimates);
+        let mut theta = moments.column(chosen);
         posterior.solve(&mut theta);
         self.state.chosen = Some(chosen);
         self.model.posterior.set_theta(theta);

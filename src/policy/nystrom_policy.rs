@@ -67,7 +67,7 @@ impl Sketch {
             None => Resample::EveryRound,
         };
         args.documents("resample.points", "an array of numbers, for `fixed`: the dictionary as indices of points, from 0");
-        args.documents("resample.size", "a whole number >= 1, for `fixed`: the dictionary's size, 20 unless given");
+        args.documents("resample.size", "a whole number >= 1, for `fixed`: the dictionary's size; unless given 20, or all but one of a domain that has no more");
         let q = args.number("q", "a play enters the dictionary with probability min(1, q · spread²)");
         Self {
             width: Width::parse(args),
@@ -84,6 +84,11 @@ impl Sketch {
             resample,
             initial: Initial::parse(args),
         }
+    }
+
+    /// Whether dictionaries live for many updates.
+    pub fn follows(&self) -> bool {
+        self.resample != Resample::EveryRound
     }
 
     /// `B (1 + 1/sqrt(1 - accuracy))`, the bias term of the theorems' widths.
@@ -103,15 +108,25 @@ impl Sketch {
     /// Made ready for one problem.
     ///
     /// # Errors
-    /// If a fixed dictionary does not suit the domain.
+    /// If a fixed dictionary does not suit the domain, or f64 does not carry the ridge.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedSketch, Error> {
         let gram = &problem.shared()?.gram;
         let fixed = match &self.resample {
             Resample::Fixed(dictionary) => Some(dictionary.resolve(gram.as_ref())?),
             _ => None,
         };
+        let prior_bound = ExactPosterior::prior_bound(gram.as_ref());
+        // V sums up to T rank-one matrices of size k(x,x): of a smaller ridge, rounding would leave fewer than four digits.
+        let least = 1e-12 * problem.rounds as f64 * prior_bound;
+        if self.ridge < least {
+            return Err(Error::input(
+                Diagnostic::new(format!("the ridge {:e} is lost in the rounding of sums over {} rounds", self.ridge, problem.rounds))
+                    .expected(format!("a `ridge` of at least {least:e}"))
+                    .hint("the ridge is the variance of a reward that the posterior assumes: state a larger one, or scale the kernel down"),
+            ));
+        }
         Ok(PreparedSketch {
-            prior_bound: ExactPosterior::prior_bound(gram.as_ref()),
+            prior_bound,
             gram: Arc::clone(gram),
             inclusion: self.inclusion(problem.rounds),
             fixed,
@@ -135,7 +150,7 @@ pub struct PreparedSketch {
 }
 
 /// Version of the saved states of both policies.
-pub const STATE_VERSION: u64 = 1;
+pub const STATE_VERSION: u64 = 2;
 
 impl PreparedSketch {
     /// The basis of the scores.
@@ -145,7 +160,7 @@ impl PreparedSketch {
 
     /// The model of one trial before its first update.
     pub fn prior(&self) -> SketchModel {
-        let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge);
+        let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge, self.keys.follows());
         let mut model = self.around(posterior, SketchState::default());
         if let Some(dictionary) = &self.fixed {
             model.posterior.set_dictionary(dictionary.clone());
@@ -162,7 +177,6 @@ impl PreparedSketch {
             inclusion: self.inclusion,
             taken: false,
             initial: self.keys.initial,
-            leverages: None,
         }
     }
 
@@ -183,7 +197,7 @@ impl PreparedSketch {
         let state: SketchState =
             serde_json::from_value(saved["sketch"].clone()).map_err(|source| unreadable(source.to_string()))?;
         let (gram, posterior) = (Arc::clone(&self.gram), saved["posterior"].clone());
-        let posterior = SketchedPosterior::restore(gram, self.prior_bound, self.keys.ridge, posterior)
+        let posterior = SketchedPosterior::restore(gram, self.prior_bound, self.keys.ridge, self.keys.follows(), posterior)
             .map_err(|source| unreadable(source.to_string()))?;
         let (updates, distinct) = (posterior.n_observations(), posterior.visits().n_distinct());
         if updates < state.drawn_at || state.luck.iter().any(|u| !u.is_finite()) {
@@ -224,8 +238,6 @@ pub struct SketchModel {
     initial: Initial,
     /// A backend has taken the last update.
     taken: bool,
-    /// Of the posterior as it stands, once they were found.
-    leverages: Option<Vec<f64>>,
 }
 
 impl SketchModel {
@@ -259,12 +271,6 @@ impl SketchModel {
         }
     }
 
-    /// Leverages of the visited points.
-    pub fn leverages(&mut self) -> &[f64] {
-        let posterior = &self.posterior;
-        self.leverages.get_or_insert_with(|| posterior.leverages())
-    }
-
     /// Counts one visit, draws the dictionary if that is due, and refreshes the posterior, whose weights are then to be set.
     /// Returns the point's slot.
     pub fn update(&mut self, point: usize) -> usize {
@@ -272,8 +278,7 @@ impl SketchModel {
         let due = self.is_due();
         let mut spreads = Vec::new();
         if due {
-            let leverages = self.leverages().to_vec();
-            spreads = self.posterior.spreads(&leverages);
+            spreads = self.posterior.spreads();
             if self.posterior.visits().slot(point).is_none() {
                 spreads.push(self.posterior.exact(point).variance);
             }
@@ -283,15 +288,17 @@ impl SketchModel {
             self.state.drawn_at = self.posterior.n_observations();
             let dictionary = self.draw(&spreads, &luck, point);
             self.posterior.set_dictionary(dictionary);
+            self.posterior.refresh();
+        } else {
+            self.posterior.follow(slot);
         }
-        self.posterior.refresh();
-        self.leverages = None;
         self.taken = false;
         slot
     }
 
     fn draw(&self, spreads: &[f64], luck: &[f64], played: usize) -> Vec<u32> {
         let visits = self.posterior.visits();
+        debug_assert!(spreads.len() <= luck.len(), "every visited point needs its luck: propose comes before update");
         let drawn = |slot: usize| {
             let inclusion =
                 luck.get(slot).is_some_and(|&u| is_included(self.inclusion * spreads[slot], visits.counts[slot] as f64, u));

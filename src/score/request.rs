@@ -30,6 +30,12 @@ pub trait ScoreModel: Send + Sync {
         None
     }
 
+    /// Mean and spread² of every point, the bits of [`ScoreModel::exact`], where the model keeps them anyway (on small domains):
+    /// then nothing needs to be screened.
+    fn table(&self) -> Option<MomentTable<'_>> {
+        None
+    }
+
     /// The trial's own covariance, for [`super::Basis::Own`].
     fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {
         None
@@ -45,6 +51,15 @@ pub struct Factor<'a> {
     pub rows: Cow<'a, [f64]>,
     /// What `|R h(x)|²` is to spread².
     pub spread: Spread,
+}
+
+/// Posterior mean and spread² of every point of a domain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MomentTable<'a> {
+    /// One a point.
+    pub means: &'a [f64],
+    /// One a point, at least 0.
+    pub variances: &'a [f64],
 }
 
 /// How a factor enters spread².

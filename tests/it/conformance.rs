@@ -125,6 +125,8 @@ fn a_planted_fault_is_caught_in_every_section() {
         ("ucb_sequences.json", vec!["/runs/ata_ldp/theta_final/5", "/runs/ata_heavy/b_tau", "/runs/moma_ldp/r/9/4"]),
         ("ucb_sequences.json", vec!["/runs/ata_ldp/idx/49", "/runs/ata_heavy/mean_final/3", "/runs/moma_ldp/var_final/19"]),
         ("ucb_sequences.json", vec!["/runs/moma_heavy/epoch_points/9", "/runs/moma_ldp/chosen_j/3"]),
+        ("ucb_sequences.json", vec!["/runs/ata_ldp/mean_after_round/0/3", "/runs/ata_heavy/mean_after_round/3/19"]),
+        ("calibration.json", vec!["/zhou_tan/0/v", "/zhou_tan/0/c", "/zhou_tan/1/K", "/zhou_tan/2/K"]),
         ("nystrom.json", vec!["/K_D/3/3", "/pinv_sqrt/5/0", "/phi/24/5", "/residual/7", "/inclusion/per_play/0"]),
         ("nystrom.json", vec!["/duplicate/gram/24/3", "/inclusion/point/0"]),
         ("lmo.json", vec!["/cases/0/v/2/4", "/cases/9/v/5/0", "/cases/5/value/3", "/cases/2/dual_norm_times_minus_r/0"]),

@@ -46,6 +46,8 @@ pub enum Formulas {
     AtaLocalDp,
     /// ATA-GP-UCB.
     AtaHeavyTails,
+    /// ATA-GP-UCB on bounded noise, nothing stated.
+    AtaBounded,
     /// LDP-MoMA-GP-UCB.
     MomaLocalDp,
     /// MoMA-GP-UCB.
@@ -57,7 +59,7 @@ impl Formulas {
         match self {
             Self::Improved => "igp-ucb",
             Self::LocalDp | Self::HeavyTails => "tgp-ucb",
-            Self::AtaLocalDp | Self::AtaHeavyTails => "ata-gp-ucb",
+            Self::AtaLocalDp | Self::AtaHeavyTails | Self::AtaBounded => "ata-gp-ucb",
             Self::MomaLocalDp | Self::MomaHeavyTails => "moma-gp-ucb",
         }
     }

@@ -1,5 +1,5 @@
-//! Calibrations and widths: the Gaussian budget, the Laplace scale, the widths and levels of all policies, `q` and `k`. The
-//! constants v, c and K stand behind them and are not shown.
+//! Calibrations and widths: the Gaussian budget, the Laplace scale, the widths and levels of all policies, `q` and `k`, and the
+//! constants v, c and K behind them, solved for in the widths.
 
 use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, no_luck, released, said};
 use super::outcome::Outcome;
@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 /// Features and failure probability of the stored spectra, and the bound of the squared norm of a datum.
 const JDP: (usize, f64, f64) = (36, 0.1, 2.0);
-const NOT_YET_ZHOU_TAN: [&str; 3] = ["v", "c", "K"];
 /// Numbers of features behind the entries of `ata_beta` and `moma_beta`; those of `ata_b` are all but the first.
 const FEATURES: [usize; 4] = [0, 1, 10, 40];
 /// Rounds and gains behind the entries of `igp`.
@@ -87,7 +86,9 @@ pub fn check(file: &Value) -> Outcome {
     outcome.compare("zhou_tan moma_beta", each(|row| sketched(row, Sketch::MedianWidths)), &column("zhou_tan", "moma_beta"));
     outcome.compare("zhou_tan q", each(|row| inclusion(row).map(|q| vec![q])), &column("zhou_tan", "q"));
     outcome.compare("zhou_tan k", each(|row| users(row).map(|k| vec![k])), &column("zhou_tan", "k"));
-    outcome.note_parts("zhou_tan", &file["zhou_tan"][0], &NOT_YET_ZHOU_TAN);
+    for (key, compute) in [("v", reward_moment as fn(&Value) -> Result<f64, String>), ("c", noise_moment), ("K", known_moment)] {
+        outcome.compare(&format!("zhou_tan {key}"), rows("zhou_tan").iter().map(compute).collect(), &column("zhou_tan", key));
+    }
     outcome.note_rest(file, &["jdp", "zhou_tan", "sens_subgaussian"]);
     outcome
 }
@@ -149,12 +150,13 @@ fn constants(row: &Value) -> Result<Constants, String> {
         bound: number(row, "B")?,
         noise_bound: number(row, "R")?,
         laplace_scale: laplace_scale(row)?,
-        moment: number(row, "v")?,
+        // Stated where there is no budget alone.
+        moment: optional_number(row, "v")?.unwrap_or(0.0),
         ridge: number(row, "lam")?,
         failure_prob: number(row, "delta")?,
         scale: 1.0,
         rounds: number(row, "T")? as u64,
-        noise_moment: number(row, "c")?,
+        noise_moment: optional_number(row, "c")?.unwrap_or(0.0),
     })
 }
 
@@ -222,6 +224,40 @@ fn level(row: &Value, round: u64) -> Result<f64, String> {
     Ok(low)
 }
 
+/// v: what a width of ATA grows by over its first, `4 sqrt(ln(4 m T/failure) v m / ridge)`.
+fn reward_moment(row: &Value) -> Result<f64, String> {
+    moment_of_widths(row, sketches(row, false)?)
+}
+
+fn moment_of_widths(row: &Value, formulas: Formulas) -> Result<f64, String> {
+    let constants = constants(row)?;
+    let (first, later, m) = first_and_later(&widths_over(row, formulas, None)?);
+    let logarithm = (4.0 * m * constants.rounds as f64 / constants.failure_prob).ln();
+    Ok(((later - first) / 4.0).powi(2) * constants.ridge / (m * logarithm))
+}
+
+/// c: what a width of MoMA grows by over its first, `3 sqrt(9 m c / ridge)`.
+fn noise_moment(row: &Value) -> Result<f64, String> {
+    let (first, later, m) = first_and_later(&widths_over(row, sketches(row, true)?, Some(3))?);
+    Ok(((later - first) / 3.0).powi(2) * constants(row)?.ridge / (9.0 * m))
+}
+
+/// K: under Laplace what TGP's first width holds of the bias, `sqrt(K / ridge)`; else v where nothing is stated.
+fn known_moment(row: &Value) -> Result<f64, String> {
+    if truncating(row)? == Formulas::HeavyTails {
+        return moment_of_widths(row, Formulas::AtaBounded);
+    }
+    let constants = constants(row)?;
+    let deviation = 2.0 * 2.0f64.sqrt() * level(row, 1)? * (1.0 / constants.failure_prob).ln().sqrt();
+    let width = width(row, Formulas::LocalDp, 1, 0.0)?;
+    Ok(((width - constants.bound) * constants.ridge.sqrt() - deviation).powi(2))
+}
+
+/// The width without features, that with the most, and how many these are.
+fn first_and_later(widths: &[f64]) -> (f64, f64, f64) {
+    (widths[0], widths[FEATURES.len() - 1], FEATURES[FEATURES.len() - 1] as f64)
+}
+
 /// Which numbers of a policy over a dictionary.
 #[derive(Clone, Copy, PartialEq)]
 enum Sketch {
@@ -249,25 +285,35 @@ fn sketches(row: &Value, medians: bool) -> Result<Formulas, String> {
 /// Widths after one update with dictionaries of some sizes (before it for no features), or the update's level.
 fn sketched(row: &Value, which: Sketch) -> Result<Vec<f64>, String> {
     let formulas = sketches(row, which == Sketch::MedianWidths)?;
+    match which {
+        Sketch::Levels => FEATURES[1..]
+            .iter()
+            .map(|&m| levels(updated(row, formulas, m, None)?.as_ref()).pop().ok_or_else(|| "no level".to_owned()))
+            .collect(),
+        Sketch::Widths => widths_over(row, formulas, None),
+        Sketch::MedianWidths => widths_over(row, formulas, Some(3)),
+    }
+}
+
+fn widths_over(row: &Value, formulas: Formulas, users: Option<u64>) -> Result<Vec<f64>, String> {
+    let width = |m: usize| match updated(row, formulas, m, users)?.propose(&mut no_luck()) {
+        Proposal::Score { width } => Ok(width),
+        Proposal::Play(_) => Err(format!("{m} features: not scored")),
+    };
+    FEATURES.iter().map(|&m| width(m)).collect()
+}
+
+/// The registered policy after one update with a dictionary of `m` points; before it for none.
+fn updated(row: &Value, formulas: Formulas, m: usize, users: Option<u64>) -> Result<Box<dyn Policy>, String> {
+    let dictionary = (0..m.max(1)).map(|point| point as f64).collect();
+    let nystrom = Nystrom { dictionary, accuracy: number(row, "approx_eps")?, users };
     let setting = constants(row)?.setting(formulas);
-    let wanted = FEATURES.iter().copied().skip(usize::from(which == Sketch::Levels));
-    wanted
-        .map(|m| {
-            let users = (which == Sketch::MedianWidths).then_some(3);
-            let dictionary = (0..m.max(1)).map(|point| point as f64).collect();
-            let nystrom = Nystrom { dictionary, accuracy: number(row, "approx_eps")?, users };
-            let mut policy = apart(row, formulas, &nystrom, 1.0)?.make(&setting).map_err(said)?;
-            for _ in 0..if m == 0 { 0 } else { users.unwrap_or(1) } {
-                policy.propose(&mut no_luck());
-                policy.update(0, &released(1.5)?);
-            }
-            match (which, policy.propose(&mut no_luck())) {
-                (Sketch::Levels, _) => levels(policy.as_ref()).pop().ok_or_else(|| "no level".to_owned()),
-                (_, Proposal::Score { width }) => Ok(width),
-                (_, Proposal::Play(_)) => Err(format!("{m} features: not scored")),
-            }
-        })
-        .collect()
+    let mut policy = apart(row, formulas, &nystrom, 1.0)?.make(&setting).map_err(said)?;
+    for _ in 0..if m == 0 { 0 } else { users.unwrap_or(1) } {
+        policy.propose(&mut no_luck());
+        policy.update(0, &released(1.5)?);
+    }
+    Ok(policy)
 }
 
 /// How many users an epoch has where no `k` is stated: rounds until it is over.

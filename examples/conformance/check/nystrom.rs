@@ -5,6 +5,7 @@ use super::read::{field, indices, kernel, line, numbers};
 use privateer::gp::features::nystrom::nystrom;
 use privateer::gp::nystrom::{Embedding, is_included};
 use privateer::gp::{KernelGram, tabulated};
+use privateer::linalg::Columns;
 use privateer::linalg::dot;
 use privateer::score::{FeatureTable, GramSource};
 use serde_json::Value;
@@ -58,10 +59,11 @@ fn root(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         return Err("the dictionary is not of full rank".to_owned());
     }
     let covariance = (0..m * m).map(|e| gram.entry(points[e / m] as usize, points[e % m] as usize)).collect();
-    let mut inverse: Vec<Vec<f64>> = (0..m).map(|i| (0..m).map(|j| f64::from(u8::from(i == j))).collect()).collect();
-    embedding.coordinates(&mut inverse, 0);
+    let mut inverse = Columns::zeros(m, m);
+    (0..m).for_each(|i| inverse.row_mut(i)[i] = 1.0);
+    embedding.coordinates(&mut inverse);
     let rotation = embedding.rotation().ok_or("no eigenvalues")?;
-    let entry = |i: usize, j: usize| (0..m).map(|k| rotation[i * m + k] * inverse[k][j]).sum();
+    let entry = |i: usize, j: usize| (0..m).map(|k| rotation[i * m + k] * inverse.row(k)[j]).sum();
     Ok((covariance, (0..m * m).map(|e| entry(e / m, e % m)).collect()))
 }
 

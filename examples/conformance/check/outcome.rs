@@ -124,12 +124,6 @@ impl Outcome {
         self.not_yet.extend(fields.filter(|key| !known.contains(&key.as_str()) && !comments.contains(&key.as_str())).cloned());
     }
 
-    /// Notes these parts of the file as not yet checked, those that it has.
-    pub fn note_parts(&mut self, section: &str, value: &Value, parts: &[&str]) {
-        let present = parts.iter().filter(|part| value.get(**part).is_some());
-        self.not_yet.extend(present.map(|part| format!("{section} {part}")));
-    }
-
     /// The largest error of all sections; 0 if there was none.
     pub fn largest_error(&self) -> f64 {
         self.checked.iter().fold(0.0, |m, section| m.max(section.largest_error))

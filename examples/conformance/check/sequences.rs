@@ -8,9 +8,10 @@ use privateer::engine::decide;
 use privateer::gp::nystrom::Embedding;
 use privateer::gp::posterior::{ExactPosterior, SketchedPosterior};
 use privateer::gp::{KernelGram, tabulated};
+use privateer::linalg::solve_lower;
 use privateer::policy::Proposal;
 use privateer::policy::moma_gp_ucb::median_distances;
-use privateer::score::{Candidates, GramSource, TrialScore};
+use privateer::score::{Candidates, GramSource, ScoreModel, TrialScore};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -23,8 +24,8 @@ const RUNS: [(&str, Formulas); 7] = [
     ("moma_ldp", Formulas::MomaLocalDp),
     ("moma_heavy", Formulas::MomaHeavyTails),
 ];
-/// Parts of a run that no interface shows.
-const INSIDE: [&str; 1] = ["mean_after_round"];
+/// Rounds behind the rows of `mean_after_round`.
+const MEANS_AFTER: [u32; 4] = [1, 2, 10, 25];
 const INPUTS: [&str; 12] = ["X", "kernel", "f", "B", "R", "dictionary", "T", "delta", "approx_eps", "noise", "runs", "notes"];
 
 pub fn recognise(file: &Value) -> bool {
@@ -68,7 +69,9 @@ pub fn check(file: &Value) -> Outcome {
             let expected = vec![run["b_tau"].clone(); found.as_ref().map_or(1, |found| found.points.len())];
             outcome.compare(&format!("{name} b_tau"), of(|found| &found.levels), &Value::Array(expected));
         }
-        outcome.note_parts(&format!("runs {name}"), run, &INSIDE);
+        if run.get("mean_after_round").is_some() {
+            outcome.compare(&format!("{name} mean_after_round"), of(|found| &found.means_after), &run["mean_after_round"]);
+        }
         outcome.compare(&format!("{name} mean_final"), of(|found| &found.means), &run["mean_final"]);
         outcome.compare(&format!("{name} var_final"), of(|found| &found.variances), &run["var_final"]);
         let truncated = of(|found| &found.truncated);
@@ -93,6 +96,8 @@ struct Found {
     widths: Vec<f64>,
     truncated: Vec<f64>,
     means: Vec<f64>,
+    /// After some rounds.
+    means_after: Vec<f64>,
     variances: Vec<f64>,
     epoch_points: Vec<f64>,
     chosen: Vec<f64>,
@@ -156,6 +161,10 @@ fn play(file: &Value, run: &Value, formulas: Formulas) -> Result<Found, String> 
             found.truncated.push(f64::from(round));
         }
         found.points.push(point as f64);
+        if MEANS_AFTER.contains(&round) {
+            let model = policy.model().ok_or("the policy has no model")?;
+            found.means_after.extend((0..values.len()).map(|point| model.exact(point).mean));
+        }
         if u64::from(round) % epoch == 0 {
             let state = policy.save();
             found.chosen.extend(state["epochs"]["chosen"].as_f64());
@@ -166,8 +175,8 @@ fn play(file: &Value, run: &Value, formulas: Formulas) -> Result<Found, String> 
     }
     let model = policy.model().ok_or("the policy has no model")?;
     found.levels = levels(policy.as_ref());
-    if let Some(factor) = model.factor() {
-        found.theta = theta(&gram, model.basis_points(), &factor.weights)?;
+    if matches!(formulas, Formulas::AtaLocalDp | Formulas::AtaHeavyTails) {
+        found.theta = theta(&gram, model)?;
     }
     let moments = (0..values.len()).map(|point| model.exact(point));
     (found.means, found.variances) = moments.map(|m| (m.mean, m.variance)).unzip();
@@ -177,25 +186,20 @@ fn play(file: &Value, run: &Value, formulas: Formulas) -> Result<Found, String> 
 /// Median distances of the k estimates, from a saved state.
 fn distances(gram: &Arc<dyn GramSource>, ridge: f64, state: &Value, k: usize) -> Result<Vec<f64>, String> {
     let bound = ExactPosterior::prior_bound(gram.as_ref());
-    let posterior = SketchedPosterior::restore(Arc::clone(gram), bound, ridge, state["posterior"].clone());
+    let posterior = SketchedPosterior::restore(Arc::clone(gram), bound, ridge, true, state["posterior"].clone());
     let posterior = posterior.map_err(|error| error.to_string())?;
     let sums = numbers(&state["epochs"], "sums")?;
-    let whitened = |user: usize| {
-        let mut moment = posterior.moment(&sums.iter().skip(user).step_by(k).copied().collect::<Vec<f64>>());
-        posterior.whiten(&mut moment);
-        moment
-    };
-    Ok(median_distances(&(0..k).map(whitened).collect::<Vec<_>>()))
+    let mut whitened = posterior.moments(&sums, k);
+    posterior.whiten(&mut whitened);
+    Ok(median_distances(&(0..k).map(|user| whitened.column(user)).collect::<Vec<_>>()))
 }
 
-/// `K_D^{1/2} w` from the weights w of the dictionary's Gram columns: `O L^T w`.
-fn theta(gram: &Arc<dyn GramSource>, dictionary: &[u32], weights: &[f64]) -> Result<Vec<f64>, String> {
-    let embedding = Embedding::of(dictionary, |a, b| gram.entry(a as usize, b as usize));
+/// `O L^{-1}` times the means of the dictionary's points, which are `L` times the weights of their coordinates.
+fn theta(gram: &Arc<dyn GramSource>, model: &dyn ScoreModel) -> Result<Vec<f64>, String> {
+    let embedding = Embedding::of(model.basis_points(), |a, b| gram.entry(a as usize, b as usize));
     let m = embedding.m();
-    if m != weights.len() {
-        return Err("weights and dictionary are not equally many".to_owned());
-    }
-    let coordinates: Vec<f64> = (0..m).map(|i| (i..m).map(|r| embedding.factor()[r * m + i] * weights[r]).sum()).collect();
-    let rotation = embedding.rotation().ok_or("no eigenvalues")?;
+    let mut coordinates: Vec<f64> = embedding.points().iter().map(|&point| model.exact(point as usize).mean).collect();
+    solve_lower(embedding.factor(), &mut coordinates);
+    let rotation = embedding.rotation().ok_or("the covariance is not finite")?;
     Ok(rotation.chunks_exact(m).map(|row| row.iter().zip(&coordinates).map(|(a, b)| a * b).sum()).collect())
 }

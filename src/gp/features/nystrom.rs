@@ -3,11 +3,12 @@
 use super::exact::widest_first;
 use crate::error::{Diagnostic, Error};
 use crate::gp::nystrom::Embedding;
+use crate::linalg::Columns;
 use crate::params::Args;
 use crate::score::{FeatureTable, GramSource};
 
-/// Points of a dictionary unless its size is given.
-const DEFAULT_SIZE: u64 = 20;
+/// Points of a dictionary unless its size is given, where the domain has more.
+const USUAL_SIZE: usize = 20;
 
 /// A dictionary that stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum FixedDictionary {
     Points(Vec<u64>),
     /// This many points, each where the ones before leave the most variance; fewer where nothing is left.
     Size(usize),
+    /// As `Size`: 20, or all but one of a domain that has no more.
+    Usual,
 }
 
 /// Reads `points` or `size`.
@@ -23,9 +26,9 @@ pub enum FixedDictionary {
 pub fn parse(args: &Args<'_>) -> FixedDictionary {
     let points = args.numbers("points", "dictionary: indices of points of the domain, from 0");
     let size = args.count("size", "dictionary of so many points, each where the ones before leave the most variance");
-    let size = size.between(1, 65_536).or(DEFAULT_SIZE) as usize;
+    let size = size.between(1, 65_536).optional("20, or all but one of a domain that has no more");
     let dictionary = match points {
-        None => FixedDictionary::Size(size),
+        None => size.map_or(FixedDictionary::Usual, |size| FixedDictionary::Size(size as usize)),
         Some(points) => {
             let whole = |x: &f64| 0.0 <= *x && *x <= f64::from(u32::MAX) && libm::floor(*x) == *x;
             if points.is_empty() {
@@ -64,7 +67,14 @@ impl FixedDictionary {
             Self::Size(size) if n <= *size => {
                 return refuse(format!("a dictionary of {size} points is as large as the domain, which has {n}"), WHOLE_DOMAIN);
             }
-            Self::Size(size) => widest_first(gram, *size)?.into_iter().map(|point| point as u32).collect(),
+            Self::Size(size) => widest(gram, *size)?,
+            Self::Usual if n < 2 => {
+                return refuse(
+                    format!("the domain has {n} points, too few for a dictionary beside them"),
+                    "take a larger domain",
+                );
+            }
+            Self::Usual => widest(gram, USUAL_SIZE.min(n - 1))?,
         };
         points.sort_unstable();
         points.dedup();
@@ -78,7 +88,12 @@ impl FixedDictionary {
     }
 }
 
-const WHOLE_DOMAIN: &str = "name fewer points, or use `features = \"exact\"` or no features: they approximate nothing";
+const WHOLE_DOMAIN: &str =
+    "name fewer points: a dictionary of all approximates nothing, and policies over exact posteriors do without one";
+
+fn widest(gram: &dyn GramSource, size: usize) -> Result<Vec<u32>, Error> {
+    Ok(widest_first(gram, size)?.into_iter().map(|point| point as u32).collect())
+}
 
 /// Nystrom features in the symmetric root's coordinates, `phi(x) = K_D^{-1/2} k_D(x)` \[Calandriello2019\], of every point of the
 /// domain; as many as the numerical rank of the dictionary. `residual` holds `k(x,x) - |phi(x)|²`, and `kernel_error` the
@@ -91,11 +106,11 @@ pub fn nystrom(gram: &dyn GramSource, dictionary: &[u32]) -> Result<FeatureTable
     let n_points = gram.n_points();
     let embedding = Embedding::of(dictionary, |a, b| gram.entry(a as usize, b as usize));
     let m = embedding.m();
-    let mut columns: Vec<Vec<f64>> = vec![vec![0.0; n_points]; m];
-    for (column, &point) in columns.iter_mut().zip(embedding.points()) {
-        gram.column(point as usize, 0, column);
+    let mut columns = Columns::zeros(m, n_points);
+    for (f, &point) in embedding.points().iter().enumerate() {
+        gram.column(point as usize, 0, columns.row_mut(f));
     }
-    embedding.coordinates(&mut columns, 0);
+    embedding.coordinates(&mut columns);
     let Some(rotation) = embedding.rotation() else {
         return Err(Error::Failed {
             problem: format!("the covariance of {m} dictionary points has no eigenvalues in f64"),
@@ -111,7 +126,7 @@ pub fn nystrom(gram: &dyn GramSource, dictionary: &[u32]) -> Result<FeatureTable
         form: None,
     };
     for point in 0..n_points {
-        let c: Vec<f64> = columns.iter().map(|column| column[point]).collect();
+        let c = columns.column(point);
         let square = crate::linalg::dot(&c, &c);
         table.values.extend(rotation.chunks_exact(m.max(1)).map(|turn| crate::linalg::dot(turn, &c)));
         table.residual.push((gram.diagonal(point) - square).max(0.0));
@@ -157,6 +172,11 @@ mod tests {
         assert_eq!(points.len(), 5);
         assert!(points.contains(&0) && points.contains(&49), "{points:?}");
         assert!(FixedDictionary::Size(50).resolve(&gram).is_err());
+        let usual = |n: usize| FixedDictionary::Usual.resolve(&self::gram(n)).map(|points| points.len());
+        assert_eq!(
+            (usual(50).ok(), usual(21).ok(), usual(20).ok(), usual(2).ok(), usual(1).ok()),
+            (Some(20), Some(20), Some(19), Some(1), None)
+        );
         assert!(FixedDictionary::Points((0..50).collect()).resolve(&gram).is_err());
         assert!(FixedDictionary::Points(vec![50]).resolve(&gram).is_err());
         assert_eq!(FixedDictionary::Points(vec![7, 3, 7]).resolve(&gram).expect("two"), [3, 7]);

@@ -8,8 +8,13 @@ mod change;
 mod contract;
 mod dual;
 mod exact;
+mod explained;
 mod features;
+mod rotation;
 mod sketched;
+mod sketched_state;
+#[cfg(test)]
+mod sketched_tests;
 mod sums;
 #[cfg(test)]
 mod tests;

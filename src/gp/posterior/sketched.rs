@@ -1,18 +1,27 @@
 //! The posterior over a Nystrom embedding [Zhou2021, Algorithms 1 and 3], whose dictionary may be new after every observation:
 //! `mean = theta · c(x)`, `spread² = k(x,x) - |c(x)|² + ridge c(x)^T V^{-1} c(x)`, `V = ridge I + sum count c c^T`.
 //!
-//! With `I - ridge V^{-1} = F^T F` and `K_D = L L^T`, spread² is `k(x,x) - |R k_D(x)|²`, `R = F L^{-1}` lower triangular: the form
-//! in which backends take a model that is new every round. Everything derived is found anew from the visits and the
-//! dictionary, in one order of operations, so that a restored state continues with the same bits. What becomes of the
-//! rewards is the policy's business: it hands over `theta`, or the moment `sum c y` to be solved.
+//! **Columns.** The coordinates `c` of many points stand side by side: of all points of a small domain, whose mean and spread²
+//! are then a table ([`ScoreModel::table`]) and need no screen; of the visited points of a large one, which is screened by
+//! `spread² = k(x,x) - |R k_D(x)|²` with `I - ridge V^{-1} = F^T F`, `K_D = L L^T`, `R = F L^{-1}`.
+//!
+//! **Long-lived dictionaries** are followed: one more visit changes V by rank one, and `V^{-1}` and the leverages
+//! `c^T V^{-1} c` with it, at O(m²) and O(m) a column. What is followed is saved, and found anew from the visits every
+//! 1024 observations. Dictionaries that are drawn every round are derived from the visits in one order of operations.
+//! Either way a restored state continues with the same bits. What becomes of the rewards is the policy's business: it
+//! hands over `theta`, or the moment `sum c y` to be solved.
 
 use super::Visits;
+use super::explained::{explained, inverse_norm, solve_from_right};
+use super::rotation::Rotation;
+use super::sketched_state::{ANEW_EVERY, Followed, State};
 use crate::gp::nystrom::Embedding;
-use crate::linalg::{self, add_scaled, dot};
-use crate::score::{Basis, Factor, GramSource, Moments, ScoreModel, Spread};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use crate::linalg::{self, Columns, InverseRoot, add_scaled, dot};
+use crate::score::{Basis, Factor, GramSource, MomentTable, Moments, ScoreModel, Spread};
+use std::sync::{Arc, OnceLock};
+
+/// Domains up to this size have all their points in columns: what a screen would do costs no more there.
+pub const MOST_WHOLE: usize = 256;
 
 /// The posterior of one trial over a dictionary of its own.
 #[derive(Debug, Clone)]
@@ -20,51 +29,68 @@ pub struct SketchedPosterior {
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
     ridge: f64,
+    /// Whether the columns are the domain's points, in order; else the visited ones, by slot.
+    whole: bool,
+    /// Whether the dictionary lives long.
+    follows: bool,
     state: State,
-    /// Covariances of points that have been in a dictionary with the visited points, in order of first visit.
-    columns: BTreeMap<u32, Vec<f64>>,
     embedding: Embedding,
-    /// `c` of the visited points: one row a feature.
-    coordinates: Vec<Vec<f64>>,
-    /// `O` of the embedding, once it was asked for.
-    rotation: Option<Vec<f64>>,
-    /// Lower factor of `V`, `m x m` row-major.
-    factor: Vec<f64>,
-    /// `R` and the weights over the dictionary's Gram columns.
+    /// `c`: one row a feature, one column a point.
+    columns: Columns,
+    /// `k(x,x)` and `max(0, k(x,x) - |c|²)`, a column each, padded.
+    prior: Vec<f64>,
+    residual: Vec<f64>,
+    /// `V`, `m x m` row-major, and its lower factor, once it was asked for.
+    precision: Vec<f64>,
+    factor: OnceLock<Vec<f64>>,
+    /// `V^{-1}` of a followed dictionary.
+    inverse: Vec<f64>,
+    /// `c^T V^{-1} c` of every column, padded.
+    leverages: Vec<f64>,
+    /// The embedding's rotation, once it was asked for.
+    rotation: OnceLock<Option<Rotation>>,
+    theta: Vec<f64>,
+    /// Of the whole domain.
+    means: Vec<f64>,
+    variances: Vec<f64>,
+    /// `R` and the weights over the dictionary's Gram columns, of a domain that is screened.
     rows: Vec<f64>,
     weights: Vec<f64>,
     error: Moments,
 }
 
-/// What is saved.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct State {
-    version: u32,
-    /// Counts of visits; their sums of rewards are not used.
-    visits: Visits,
-    /// Points, ascending.
-    dictionary: Vec<u32>,
-}
-
 impl SketchedPosterior {
     /// The prior over this domain, with noise variance `ridge > 0` and an empty dictionary; `prior_bound` is the largest
-    /// `k(x, x)`.
+    /// `k(x, x)`, and `follows` says that dictionaries live for many observations.
     #[must_use]
-    pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
-        Self {
+    pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64, follows: bool) -> Self {
+        let whole = gram.n_points() <= MOST_WHOLE;
+        let mut posterior = Self {
             gram,
             prior_bound,
             ridge,
-            state: State { version: 1, ..State::default() },
-            columns: BTreeMap::new(),
+            whole,
+            follows,
+            state: State::default(),
             embedding: Embedding::default(),
-            coordinates: Vec::new(),
-            rotation: None,
-            factor: Vec::new(),
+            columns: Columns::default(),
+            prior: Vec::new(),
+            residual: Vec::new(),
+            precision: Vec::new(),
+            factor: OnceLock::new(),
+            inverse: Vec::new(),
+            leverages: Vec::new(),
+            rotation: OnceLock::new(),
+            theta: Vec::new(),
+            means: Vec::new(),
+            variances: Vec::new(),
             rows: Vec::new(),
             weights: Vec::new(),
             error: Moments { mean: 0.0, variance: 0.0 },
-        }
+        };
+        posterior.embed();
+        posterior.refresh();
+        posterior
     }
 
     /// The posterior whose state was saved, over the same domain. Its weights are for the caller to set.
@@ -75,23 +101,27 @@ impl SketchedPosterior {
         gram: Arc<dyn GramSource>,
         prior_bound: f64,
         ridge: f64,
+        follows: bool,
         saved: serde_json::Value,
     ) -> Result<Self, serde_json::Error> {
-        let wrong = <serde_json::Error as serde::de::Error>::custom::<String>;
-        let state: State = serde_json::from_value(saved)?;
-        if state.version != 1 {
-            return Err(wrong(format!("sketched posterior state has version {}, this program reads 1", state.version)));
-        }
-        let n_points = gram.n_points();
-        state.visits.check(n_points).map_err(|why| wrong(why.to_owned()))?;
-        let ascending = state.dictionary.is_sorted_by(|a, b| a < b);
-        if !ascending || state.dictionary.iter().any(|&point| n_points <= point as usize) {
-            return Err(wrong("the dictionary is not an ascending list of points of the domain".to_owned()));
-        }
-        let mut posterior = Self::new(gram, prior_bound, ridge);
+        let (state, followed) = State::read(saved, gram.n_points(), follows)?;
+        let mut posterior = Self::new(gram, prior_bound, ridge, follows);
         posterior.state = state;
         posterior.embed();
-        posterior.refresh();
+        match followed {
+            None => posterior.refresh(),
+            Some(followed) => {
+                let (m, n) = (posterior.m(), posterior.columns.n());
+                followed.check(m, n)?;
+                posterior.state.followed = Some(Followed { since: followed.since, ..Followed::default() });
+                posterior.precision = followed.precision;
+                posterior.inverse = followed.inverse;
+                posterior.leverages = followed.leverages;
+                posterior.leverages.resize(posterior.columns.stride(), 0.0);
+                posterior.factor = OnceLock::new();
+                posterior.refreshed();
+            }
+        }
         Ok(posterior)
     }
 
@@ -102,22 +132,41 @@ impl SketchedPosterior {
         }
     }
 
-    /// The covariances of a dictionary point with all visited points.
-    fn column(&mut self, point: u32) -> Vec<f64> {
-        let column = self.columns.entry(point).or_default();
-        let gram = self.gram.as_ref();
-        column.extend(self.state.visits.points[column.len()..].iter().map(|&x| Self::covariance(gram, point, x)));
-        column.clone()
+    /// The column of a visited point.
+    fn column_of(&self, slot: usize) -> usize {
+        if self.whole { self.state.visits.points[slot] as usize } else { slot }
     }
 
-    /// Embedding and coordinates from the dictionary.
+    /// Embedding, coordinates and what else depends on the dictionary alone.
     fn embed(&mut self) {
         let gram = Arc::clone(&self.gram);
         self.embedding = Embedding::of(&self.state.dictionary, |a, b| Self::covariance(gram.as_ref(), a, b));
-        let points: Vec<u32> = self.embedding.points().to_vec();
-        self.coordinates = points.into_iter().map(|point| self.column(point)).collect();
-        self.embedding.coordinates(&mut self.coordinates, 0);
-        self.rotation = None;
+        let n = if self.whole { gram.n_points() } else { self.state.visits.n_distinct() };
+        self.columns.reshape(self.embedding.m(), n);
+        for (f, &point) in self.embedding.points().iter().enumerate() {
+            let row = self.columns.row_mut(f);
+            match gram.dense_column(point as usize) {
+                Some(column) if self.whole => row.copy_from_slice(column),
+                None if self.whole => gram.column(point as usize, 0, row),
+                _ => {
+                    let visited = self.state.visits.points.iter();
+                    row.iter_mut().zip(visited).for_each(|(entry, &x)| *entry = Self::covariance(gram.as_ref(), point, x));
+                }
+            }
+        }
+        self.embedding.coordinates(&mut self.columns);
+        let stride = self.columns.stride();
+        if !self.whole || self.prior.is_empty() {
+            let point = |column: usize| if self.whole { column } else { self.state.visits.points[column] as usize };
+            self.prior = (0..n).map(|column| gram.diagonal(point(column))).collect();
+            self.prior.resize(stride, 0.0);
+        }
+        self.residual.resize(stride, 0.0);
+        self.columns.squares(&mut self.residual);
+        for (residual, prior) in self.residual.iter_mut().zip(&self.prior) {
+            *residual = (prior - *residual).max(0.0);
+        }
+        self.rotation = OnceLock::new();
     }
 
     /// Another dictionary, ascending and without repeats; [`SketchedPosterior::refresh`] is due.
@@ -128,65 +177,111 @@ impl SketchedPosterior {
         }
     }
 
-    /// Counts one visit; [`SketchedPosterior::refresh`] is due. Returns the point's slot.
+    /// Counts one visit; [`SketchedPosterior::refresh`] or [`SketchedPosterior::follow`] is due. Returns the point's slot.
     pub fn visit(&mut self, point: usize) -> usize {
         let (slot, new) = self.state.visits.add(point, 0.0);
-        if new {
-            let gram = self.gram.as_ref();
-            for (row, &from) in self.coordinates.iter_mut().zip(self.embedding.points()) {
-                row.push(Self::covariance(gram, from, point as u32));
+        if new && !self.whole {
+            let c = self.coordinates_of(point);
+            let square = c.iter().fold(0.0, |sum, c| sum + c * c);
+            let prior = self.gram.diagonal(point);
+            // Whatever follows from the leverages of a dictionary that is not followed is found anew.
+            let leverage = if self.follows { self.leverage(&c) } else { 0.0 };
+            self.columns.push(&c);
+            for (list, value) in
+                [(&mut self.prior, prior), (&mut self.residual, (prior - square).max(0.0)), (&mut self.leverages, leverage)]
+            {
+                list.resize(self.columns.stride(), 0.0);
+                list[slot] = value;
             }
-            self.embedding.coordinates(&mut self.coordinates, slot);
         }
         slot
     }
 
-    /// Finds `V`, its factor and `R` from visits and dictionary; weights are to be set anew.
+    /// Finds everything from visits and dictionary; weights are to be set anew.
     pub fn refresh(&mut self) {
         let m = self.m();
-        let counts: Vec<f64> = self.state.visits.counts.iter().map(|&count| count as f64).collect();
-        let mut precision = vec![0.0; m * m];
-        for (i, row) in self.coordinates.iter().enumerate() {
-            let weighted: Vec<f64> = row.iter().zip(&counts).map(|(c, count)| c * count).collect();
-            for (j, other) in self.coordinates[..=i].iter().enumerate() {
-                precision[i * m + j] = dot(&weighted, other);
+        let mut counts = vec![0.0; self.columns.stride()];
+        for (slot, &count) in self.state.visits.counts.iter().enumerate() {
+            counts[self.column_of(slot)] = count as f64;
+        }
+        self.precision = self.columns.weighted_gram(&counts, self.ridge);
+        self.factor = OnceLock::new();
+        let mut solved = self.columns.clone();
+        solved.solve_lower(self.factor());
+        self.leverages.resize(self.columns.stride(), 0.0);
+        solved.squares(&mut self.leverages);
+        if self.follows {
+            self.inverse = linalg::inverse_spd(self.factor(), m);
+            self.state.followed = Some(Followed::default());
+        }
+        self.refreshed();
+    }
+
+    /// Takes one more visit of `slot` where the dictionary is the one before; weights are to be set anew.
+    pub fn follow(&mut self, slot: usize) {
+        let since = self.state.followed.as_ref().map_or(ANEW_EVERY, |followed| followed.since + 1);
+        if ANEW_EVERY <= since {
+            return self.refresh();
+        }
+        self.state.followed = Some(Followed { since, ..Followed::default() });
+        let m = self.m();
+        let c = self.columns.column(self.column_of(slot));
+        // V^{-1} - g g^T / (1 + c·g), g = V^{-1} c.
+        let direction: Vec<f64> = self.inverse.chunks_exact(m.max(1)).map(|row| dot(row, &c)).collect();
+        let fall = 1.0 / (1.0 + dot(&c, &direction));
+        for i in 0..m {
+            add_scaled(&mut self.precision[i * m..(i + 1) * m], c[i], &c);
+            add_scaled(&mut self.inverse[i * m..(i + 1) * m], -(fall * direction[i]), &direction);
+        }
+        let mut along = vec![0.0; self.columns.stride()];
+        self.columns.combine(&direction, &mut along);
+        for (leverage, along) in self.leverages.iter_mut().zip(&along) {
+            *leverage = (*leverage - fall * (along * along)).max(0.0);
+        }
+        self.factor = OnceLock::new();
+        self.refreshed();
+    }
+
+    /// What follows from columns, precision and leverages.
+    fn refreshed(&mut self) {
+        let m = self.m();
+        if self.whole {
+            let ridge = self.ridge;
+            self.variances.clear();
+            self.variances.extend(self.residual.iter().zip(&self.leverages).map(|(residual, lever)| residual + ridge * lever));
+        } else {
+            let inverse = if self.follows { self.inverse.clone() } else { linalg::inverse_spd(self.factor(), m) };
+            let found = explained(inverse, m, self.ridge);
+            self.rows = found;
+            let l = self.embedding.factor();
+            for i in 0..m.min(self.rows.len()) {
+                solve_from_right(l, m, &mut self.rows[i * m..i * m + i + 1]);
             }
-            precision[i * m + i] += self.ridge;
         }
-        self.factor = precision;
-        // V is at least ridge I: with finite coordinates it can only fail where ridge is below the rounding of the sums.
-        if linalg::cholesky_repaired(&mut self.factor, m).is_err() {
-            self.factor.fill(f64::NAN);
-        }
-        self.rows = self.explained(m);
-        self.solve_rows(m);
         self.set_theta(vec![0.0; m]);
     }
 
-    /// `F`, lower triangular with `F^T F = I - ridge V^{-1}`: a Cholesky factorization from the last row up. The matrix is
-    /// positive semi-definite; where rounding denies it, its diagonal is raised by what takes no more than 1e-6 off spread².
-    fn explained(&self, m: usize) -> Vec<f64> {
-        let mut target = linalg::inverse_spd(&self.factor, m);
-        target.iter_mut().for_each(|entry| *entry *= -self.ridge);
-        (0..m).for_each(|i| target[i * m + i] += 1.0);
-        let mut jitter = 0.0;
-        while jitter < 1e-6 {
-            let mut rows = target.clone();
-            (0..m).for_each(|i| rows[i * m + i] += jitter);
-            if cholesky_from_below(&mut rows, m) {
-                return rows;
+    /// The lower factor of `V`.
+    fn factor(&self) -> &[f64] {
+        self.factor.get_or_init(|| {
+            let m = self.m();
+            let mut upper = self.precision.clone();
+            if linalg::cholesky_upper(&mut upper, m).is_ok() {
+                let mut lower = vec![0.0; m * m];
+                for i in 0..m {
+                    for j in i..m {
+                        lower[j * m + i] = upper[i * m + j];
+                    }
+                }
+                return lower;
             }
-            jitter = if jitter == 0.0 { 1e-14 } else { 16.0 * jitter };
-        }
-        vec![f64::NAN; m * m]
-    }
-
-    /// `R = F L^{-1}`, row by row in place.
-    fn solve_rows(&mut self, m: usize) {
-        let l = self.embedding.factor();
-        for i in 0..m {
-            solve_from_right(l, m, &mut self.rows[i * m..i * m + i + 1]);
-        }
+            // V is at least ridge I: with finite coordinates it can only fail where ridge is below the rounding of the sums.
+            let mut lower = self.precision.clone();
+            if linalg::cholesky_repaired(&mut lower, m).is_err() {
+                lower.fill(f64::NAN);
+            }
+            lower
+        })
     }
 
     /// Number of features: the numerical rank of the dictionary.
@@ -207,97 +302,109 @@ impl SketchedPosterior {
         &self.state.visits
     }
 
-    /// `c` of a visited point.
-    #[must_use]
-    pub fn coordinates(&self, slot: usize) -> Vec<f64> {
-        self.coordinates.iter().map(|row| row[slot]).collect()
+    /// Writes `c` of a visited point; the rest of `out` is left as it is.
+    pub fn coordinates(&self, slot: usize, out: &mut [f64]) {
+        let column = self.column_of(slot);
+        (0..self.m()).for_each(|f| out[f] = self.columns.row(f)[column]);
     }
 
     /// `sum over visited points of c(x) s_x`, with one `s` a slot.
     #[must_use]
     pub fn moment(&self, sums: &[f64]) -> Vec<f64> {
-        self.coordinates.iter().map(|row| dot(row, sums)).collect()
+        let mut spread_out = vec![0.0; self.columns.stride()];
+        sums.iter().enumerate().for_each(|(slot, &sum)| spread_out[self.column_of(slot)] = sum);
+        self.columns.products(&spread_out)
     }
 
-    /// `|c^T V^{-1} c|` of the visited points, by slot; below 1 for a point that was observed.
+    /// [`SketchedPosterior::moment`] of many lists of sums: column j is that of list j. `sums` holds the lists' entries for each
+    /// slot, `n_visited x n_lists` row-major.
     #[must_use]
-    pub fn leverages(&self) -> Vec<f64> {
-        let (m, n) = (self.m(), self.state.visits.n_distinct());
-        let mut solved = self.coordinates.clone();
-        let mut leverages = vec![0.0; n];
-        for f in 0..m {
-            let (above, rest) = solved.split_at_mut(f);
-            let line = &self.factor[f * m..f * m + f + 1];
-            let current = &mut rest[0];
-            for (row, &entry) in above.iter().zip(line) {
-                add_scaled(current, -entry, row);
-            }
-            for (value, leverage) in current.iter_mut().zip(&mut leverages) {
-                *value /= line[f];
-                *leverage += *value * *value;
-            }
+    pub fn moments(&self, sums: &[f64], n_lists: usize) -> Columns {
+        let n = self.state.visits.n_distinct();
+        let mut lists = Columns::zeros(n, n_lists);
+        for (slot, line) in sums.chunks_exact(n_lists.max(1)).enumerate() {
+            lists.row_mut(slot).copy_from_slice(line);
         }
-        leverages
+        let mut moments = Columns::zeros(self.m(), n_lists);
+        let (mut weights, mut out) = (vec![0.0; n], vec![0.0; lists.stride()]);
+        for f in 0..self.m() {
+            let row = self.columns.row(f);
+            (0..n).for_each(|slot| weights[slot] = row[self.column_of(slot)]);
+            lists.combine(&weights, &mut out);
+            moments.row_mut(f).copy_from_slice(&out[..n_lists]);
+        }
+        moments
     }
 
-    /// Spread² of the visited points, by slot, from their leverages.
+    /// `|V^{-1/2} c|²` of a visited point; below 1 for a point that was observed.
     #[must_use]
-    pub fn spreads(&self, leverages: &[f64]) -> Vec<f64> {
-        let mut spreads: Vec<f64> = self.state.visits.points.iter().map(|&point| self.gram.diagonal(point as usize)).collect();
-        for row in &self.coordinates {
-            for (spread, c) in spreads.iter_mut().zip(row) {
-                *spread -= c * c;
-            }
+    pub fn leverage_of(&self, slot: usize) -> f64 {
+        self.leverages[self.column_of(slot)]
+    }
+
+    /// `c^T V^{-1} c`.
+    fn leverage(&self, c: &[f64]) -> f64 {
+        let m = c.len();
+        if self.follows {
+            return c.iter().zip(self.inverse.chunks_exact(m.max(1))).map(|(c_i, row)| c_i * dot(row, c)).sum();
         }
-        for (spread, leverage) in spreads.iter_mut().zip(leverages) {
-            *spread = spread.max(0.0) + self.ridge * leverage;
-        }
-        spreads
+        let mut solved = c.to_vec();
+        linalg::solve_lower(self.factor(), &mut solved);
+        dot(&solved, &solved)
+    }
+
+    /// Spread² of the visited points, by slot.
+    #[must_use]
+    pub fn spreads(&self) -> Vec<f64> {
+        let columns = (0..self.state.visits.n_distinct()).map(|slot| self.column_of(slot));
+        columns.map(|column| self.residual[column] + self.ridge * self.leverages[column]).collect()
     }
 
     /// Replaces a moment by `V^{-1}` times it.
-    pub fn solve(&self, moment: &mut [f64]) {
-        linalg::solve_spd(&self.factor, moment);
+    pub fn solve(&self, moment: &mut Vec<f64>) {
+        if self.follows {
+            *moment = self.inverse.chunks_exact(self.m().max(1)).map(|row| dot(row, moment)).collect();
+        } else {
+            linalg::solve_spd(self.factor(), moment);
+        }
     }
 
-    /// Replaces a moment by its image in coordinates in which `V` is the identity: `|a - b|` there is the distance of the
-    /// two estimates in the norm of `V`.
-    pub fn whiten(&self, moment: &mut [f64]) {
-        linalg::solve_lower(&self.factor, moment);
+    /// Replaces moments by their images in coordinates in which `V` is the identity: `|a - b|` there is the distance of two
+    /// estimates in the norm of `V`.
+    pub fn whiten(&self, moments: &mut Columns) {
+        moments.solve_lower(self.factor());
     }
 
-    /// `V^{-1/2}`, symmetric; `None` if its eigenvalues cannot be found.
+    /// `V^{-1/2}`, symmetric; `None` if `V` is not finite.
     #[must_use]
-    pub fn inverse_root(&self) -> Option<Vec<f64>> {
-        let m = self.m();
-        let mut precision = vec![0.0; m * m];
-        for i in 0..m {
-            for j in 0..=i {
-                let entry = dot(&self.factor[i * m..i * m + j + 1], &self.factor[j * m..j * m + j + 1]);
-                precision[i * m + j] = entry;
-                precision[j * m + i] = entry;
-            }
-        }
-        Some(linalg::eigen_symmetric(&precision, m)?.function(|value| 1.0 / value.max(self.ridge).sqrt()))
+    pub fn inverse_root(&self) -> Option<InverseRoot> {
+        // The circles of rounding about the least eigenvalue, which is at least the ridge.
+        InverseRoot::of(&self.precision, self.m(), 0.9 * self.ridge)
     }
 
-    /// The rotation into the symmetric root's coordinates ([`Embedding::rotation`]).
-    pub fn rotation(&mut self) -> Option<&[f64]> {
-        if self.rotation.is_none() {
-            self.rotation = self.embedding.rotation();
-        }
-        self.rotation.as_deref()
+    /// Rotates padded rows into the symmetric root's coordinates ([`Embedding::polar`]), or back; false if the rotation
+    /// cannot be found.
+    pub fn rotate(&self, rows: &mut [f64], back: bool) -> bool {
+        let rotation = self.rotation.get_or_init(|| Rotation::of(&self.embedding, self.follows));
+        rotation.as_ref().map(|rotation| rotation.turn(rows, back)).is_some()
     }
 
     /// The posterior mean of the features' weights.
-    pub fn set_theta(&mut self, mut theta: Vec<f64>) {
+    pub fn set_theta(&mut self, theta: Vec<f64>) {
+        self.theta = theta;
+        if self.whole {
+            self.means.resize(self.columns.stride(), 0.0);
+            self.columns.combine(&self.theta, &mut self.means);
+            return;
+        }
         let m = self.m();
-        solve_from_right(self.embedding.factor(), m, &mut theta);
-        self.weights = theta;
-        // |h| <= sqrt(m) prior: roundings of m products and sums, of the row products and of their squares.
+        self.weights.clone_from(&self.theta);
+        solve_from_right(self.embedding.factor(), m, &mut self.weights);
+        // |h| <= sqrt(m) prior: roundings of m products and sums, of the row products and of their squares, and of the
+        // coordinates that exact scores are made of.
         let share = 4.0 * (m as f64 + 10.0) * f64::EPSILON;
         let h = (m as f64).sqrt() * self.prior_bound;
-        let product = share * dot(&self.rows, &self.rows).sqrt() * h;
+        let product = share * (dot(&self.rows, &self.rows).sqrt() + inverse_norm(self.embedding.factor(), m)) * h;
         self.error = Moments {
             mean: share * dot(&self.weights, &self.weights).sqrt() * h,
             variance: product * (2.0 * self.prior_bound.sqrt() + product) + share * self.prior_bound,
@@ -307,7 +414,16 @@ impl SketchedPosterior {
     /// Posterior mean of one point: the bits of [`ScoreModel::exact`].
     #[must_use]
     pub fn mean(&self, point: usize) -> f64 {
-        dot(&self.weights, &self.dictionary_covariances(point))
+        if self.whole { self.means[point] } else { dot(&self.weights, &self.dictionary_covariances(point)) }
+    }
+
+    /// `c` of any point.
+    fn coordinates_of(&self, point: usize) -> Vec<f64> {
+        let h = self.dictionary_covariances(point);
+        let mut c = Columns::zeros(h.len(), 1);
+        h.iter().enumerate().for_each(|(f, &value)| c.row_mut(f)[0] = value);
+        self.embedding.coordinates(&mut c);
+        c.column(0)
     }
 
     fn dictionary_covariances(&self, point: usize) -> Vec<f64> {
@@ -327,50 +443,31 @@ impl SketchedPosterior {
     /// The state as plain data with a version, for [`SketchedPosterior::restore`].
     #[must_use]
     pub fn save(&self) -> serde_json::Value {
-        serde_json::json!(self.state)
-    }
-}
-
-/// Replaces `a` (symmetric, `n x n` row-major) by a lower triangular `F` with `F^T F = a`, zeros above the diagonal; false if a
-/// pivot is not positive.
-fn cholesky_from_below(a: &mut [f64], n: usize) -> bool {
-    for i in (0..n).rev() {
-        let (above, rest) = a.split_at_mut(i * n);
-        let row = &mut rest[..n];
-        let pivot = row[i];
-        if !(0.0 < pivot && pivot.is_finite()) {
-            return false;
+        let mut state = self.state.clone();
+        if let Some(followed) = &mut state.followed {
+            followed.precision.clone_from(&self.precision);
+            followed.inverse.clone_from(&self.inverse);
+            followed.leverages.extend_from_slice(&self.leverages[..self.columns.n()]);
         }
-        let root = pivot.sqrt();
-        row[..=i].iter_mut().for_each(|entry| *entry /= root);
-        row[i + 1..].fill(0.0);
-        for (j, line) in above.chunks_exact_mut(n).enumerate() {
-            add_scaled(&mut line[..=j], -row[j], &row[..=j]);
-        }
-    }
-    true
-}
-
-/// Replaces the row `b` by `b L^{-1}`, with the leading block of `l` (`m x m` row-major, lower) as long as `b`.
-fn solve_from_right(l: &[f64], m: usize, b: &mut [f64]) {
-    for r in (0..b.len()).rev() {
-        let line = &l[r * m..r * m + r + 1];
-        b[r] /= line[r];
-        let value = b[r];
-        add_scaled(&mut b[..r], -value, &line[..r]);
+        serde_json::json!(state)
     }
 }
 
 impl ScoreModel for SketchedPosterior {
     fn exact(&self, point: usize) -> Moments {
-        let h = self.dictionary_covariances(point);
-        let m = h.len();
-        let mut square = 0.0;
-        for i in 0..m {
-            let y = dot(&self.rows[i * m..i * m + i + 1], &h[..=i]);
-            square += y * y;
+        if self.whole {
+            return Moments { mean: self.means[point], variance: self.variances[point] };
         }
-        Moments { mean: dot(&self.weights, &h), variance: (self.gram.diagonal(point) - square).max(0.0) }
+        let mean = self.mean(point);
+        let c = self.coordinates_of(point);
+        let square = c.iter().fold(0.0, |sum, c| sum + c * c);
+        let residual = (self.gram.diagonal(point) - square).max(0.0);
+        Moments { mean, variance: residual + self.ridge * self.leverage(&c) }
+    }
+
+    fn table(&self) -> Option<MomentTable<'_>> {
+        let n = self.columns.n();
+        self.whole.then(|| MomentTable { means: &self.means[..n], variances: &self.variances[..n] })
     }
 
     fn prior_variance_bound(&self) -> f64 {
@@ -389,7 +486,9 @@ impl ScoreModel for SketchedPosterior {
         self.state.visits.n_observations()
     }
 
+    /// None of a whole domain, and none where rounding denies that `R` exists: exact scores decide.
     fn factor(&self) -> Option<Factor<'_>> {
-        Some(Factor { weights: (&self.weights).into(), rows: (&self.rows).into(), spread: Spread::Removed })
+        let there = !self.whole && self.rows.len() == self.m() * self.m();
+        there.then(|| Factor { weights: (&self.weights).into(), rows: (&self.rows).into(), spread: Spread::Removed })
     }
 }

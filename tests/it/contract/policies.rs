@@ -28,6 +28,9 @@ fn posteriors(policy: &str) -> Vec<String> {
 /// Their widths grow with the root of the number of features: a smaller factor for horizons of some hundred rounds.
 const SKETCHED: &str = "width = { kind = \"order\", factor = 0.1 }\nridge = 0.5\nq = 8.0\n";
 
+/// Asks for a large domain.
+const LARGE: &str = "# large domain\n";
+
 /// Whether a policy keeps a Nystrom dictionary of its own.
 fn sketched(policy: &str) -> bool {
     documentation("policy").iter().any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "resample"))
@@ -50,6 +53,10 @@ pub fn settings() -> Vec<(&'static str, String)> {
                 ["\"doubling\"", "{ kind = \"fixed\", size = 12 }", "{ kind = \"fixed\", points = [0, 9, 20, 31, 40, 49] }"]
             {
                 all.push((policy, format!("kind = \"{policy}\"\nresample = {resample}\n{SKETCHED}")));
+            }
+            // Where their mean and spread² are not a table.
+            for resample in ["\"every-round\"", "\"doubling\"", "{ kind = \"fixed\", size = 12 }"] {
+                all.push((policy, format!("kind = \"{policy}\"\nresample = {resample}\n{SKETCHED}{LARGE}")));
             }
         }
         if from_sums(policy) {
@@ -109,8 +116,9 @@ pub fn privacies(policy: &str) -> [String; 3] {
 }
 
 pub fn spec(policy: &str, privacy: &str) -> String {
+    let points = if policy.contains(LARGE) { 300 } else { 50 };
     format!(
-        "seed = 3\nrounds = 60\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", points = 50 }}\n\
+        "seed = 3\nrounds = 60\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", points = {points} }}\n\
          kernel = {{ kind = \"squared-exponential\", lengthscale = 0.2 }}\nnoise = {{ kind = \"uniform\", bound = 0.5 }}\n\
          [privacy]\n{privacy}\n[[policy]]\n{policy}"
     )
@@ -186,7 +194,8 @@ fn choices_widths_and_states() {
                     if [1, 4, 9, 30].contains(&round) {
                         let text = ways[0].policy.save().to_string();
                         let saved: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-                        assert_eq!((saved["policy"].as_str(), saved["version"].as_u64()), (Some(name), Some(1)));
+                        assert_eq!(saved["policy"].as_str(), Some(name));
+                        assert!(saved["version"].is_u64(), "{name}");
                         let policy = cell.maker.restore(&facts, saved).expect("its own state");
                         assert_eq!(policy.save().to_string(), text, "{name}: a state survives");
                         let luck = ways[0].luck();

@@ -1,0 +1,384 @@
+//! Many columns side by side: no sum crosses columns, so they run in vector lanes of any width with the same bits, in the
+//! widest of the processor ([`pulp`]). A column alone gives the bits that it has among others.
+
+use super::dot;
+use pulp::NullaryFnOnce;
+
+/// Rows are padded with zeros to a multiple of this.
+pub const LANES: usize = 8;
+/// Blocks of lanes that stay in registers.
+const WIDE: usize = 4;
+
+/// A matrix whose rows are padded with zeros to whole lanes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Columns {
+    n_rows: usize,
+    n: usize,
+    stride: usize,
+    values: Vec<f64>,
+}
+
+impl Columns {
+    /// `n_rows x n` zeros.
+    #[must_use]
+    pub fn zeros(n_rows: usize, n: usize) -> Self {
+        let stride = n.next_multiple_of(LANES);
+        Self { n_rows, n, stride, values: vec![0.0; n_rows * stride] }
+    }
+
+    /// Makes it `n_rows x n` with whatever it held; every row is for the caller to write.
+    pub fn reshape(&mut self, n_rows: usize, n: usize) {
+        let stride = n.next_multiple_of(LANES);
+        if stride != self.stride || n != self.n {
+            self.values.clear();
+        }
+        (self.n_rows, self.n, self.stride) = (n_rows, n, stride);
+        self.values.resize(n_rows * stride, 0.0);
+    }
+
+    /// Adds a column.
+    pub fn push(&mut self, column: &[f64]) {
+        debug_assert_eq!(column.len(), self.n_rows);
+        if self.n == self.stride {
+            let stride = (2 * self.stride).max(LANES);
+            let mut values = vec![0.0; self.n_rows * stride];
+            for (row, line) in self.values.chunks_exact(self.stride.max(1)).enumerate() {
+                values[row * stride..row * stride + self.n].copy_from_slice(&line[..self.n]);
+            }
+            (self.stride, self.values) = (stride, values);
+        }
+        for (row, &value) in column.iter().enumerate() {
+            self.values[row * self.stride + self.n] = value;
+        }
+        self.n += 1;
+    }
+
+    /// Number of columns.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// A row with its padding.
+    #[must_use]
+    pub fn padded(&self, row: usize) -> &[f64] {
+        &self.values[row * self.stride..(row + 1) * self.stride]
+    }
+
+    /// A row.
+    #[must_use]
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.stride..row * self.stride + self.n]
+    }
+
+    /// A row, to be written.
+    pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
+        &mut self.values[row * self.stride..row * self.stride + self.n]
+    }
+
+    /// A column.
+    #[must_use]
+    pub fn column(&self, column: usize) -> Vec<f64> {
+        (0..self.n_rows).map(|row| self.values[row * self.stride + column]).collect()
+    }
+
+    /// Length of a padded row.
+    #[must_use]
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Replaces the columns by `L^{-1}` times them; `l` is `m x m` row-major, lower triangular, `m` the number of rows.
+    pub fn solve_lower(&mut self, l: &[f64]) {
+        let m = self.n_rows();
+        debug_assert_eq!(l.len(), m * m);
+        wide(SolveLower { l, m, x: &mut self.values, stride: self.stride });
+    }
+
+    /// Writes `sum_f weights_f row_f`; `out` is as long as a padded row.
+    pub fn combine(&self, weights: &[f64], out: &mut [f64]) {
+        debug_assert_eq!((weights.len(), out.len()), (self.n_rows(), self.stride));
+        wide(Combine { weights, values: &self.values, out, squares: false });
+    }
+
+    /// Writes the sum of squares of every column; `out` is as long as a padded row.
+    pub fn squares(&self, out: &mut [f64]) {
+        debug_assert_eq!(out.len(), self.stride);
+        wide(Combine { weights: &vec![0.0; self.n_rows()], values: &self.values, out, squares: true });
+    }
+
+    /// `row_f · weights` of every row; `weights` is as long as a padded row.
+    #[must_use]
+    pub fn products(&self, weights: &[f64]) -> Vec<f64> {
+        debug_assert_eq!(weights.len(), self.stride);
+        let mut out = vec![0.0; self.n_rows()];
+        wide(Products { values: &self.values, weights, out: &mut out });
+        out
+    }
+
+    /// `sum_x weights_x c_x c_x^T` over the columns c_x, plus `ridge I`: `m x m` row-major, symmetric to the last bit; `weights`
+    /// are as long as a padded row.
+    #[must_use]
+    pub fn weighted_gram(&self, weights: &[f64], ridge: f64) -> Vec<f64> {
+        debug_assert_eq!(weights.len(), self.stride);
+        let m = self.n_rows();
+        let mut out = vec![0.0; m * m];
+        let mut weighted = vec![0.0; self.stride];
+        wide(WeightedGram { values: &self.values, m, weights, weighted: &mut weighted, out: &mut out });
+        (0..m).for_each(|i| out[i * m + i] += ridge);
+        out
+    }
+}
+
+/// Runs a loop in the widest lanes there are.
+pub fn wide<T: NullaryFnOnce>(task: T) -> T::Output {
+    pulp::Arch::new().dispatch(task)
+}
+
+struct SolveLower<'a> {
+    l: &'a [f64],
+    m: usize,
+    x: &'a mut [f64],
+    stride: usize,
+}
+
+impl NullaryFnOnce for SolveLower<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { l, m, x, stride } = self;
+        let mut at = 0;
+        while at + WIDE * LANES <= stride {
+            solve_block::<WIDE>(l, m, x, stride, at);
+            at += WIDE * LANES;
+        }
+        while at < stride {
+            solve_block::<1>(l, m, x, stride, at);
+            at += LANES;
+        }
+    }
+}
+
+#[inline(always)]
+fn solve_block<const W: usize>(l: &[f64], m: usize, x: &mut [f64], stride: usize, at: usize) {
+    for f in 0..m {
+        let (above, rest) = x.split_at_mut(f * stride);
+        let (target, _) = rest[at..at + W * LANES].as_chunks_mut::<LANES>();
+        let mut sums = [[0.0; LANES]; W];
+        sums.iter_mut().zip(&*target).for_each(|(sum, target)| *sum = *target);
+        let line = &l[f * m..f * m + f + 1];
+        for (&factor, row) in line[..f].iter().zip(above.chunks_exact(stride)) {
+            let (row, _) = row[at..at + W * LANES].as_chunks::<LANES>();
+            for w in 0..W {
+                for lane in 0..LANES {
+                    sums[w][lane] -= factor * row[w][lane];
+                }
+            }
+        }
+        for w in 0..W {
+            for lane in 0..LANES {
+                sums[w][lane] /= line[f];
+            }
+        }
+        target.iter_mut().zip(&sums).for_each(|(target, sum)| *target = *sum);
+    }
+}
+
+struct Combine<'a> {
+    weights: &'a [f64],
+    values: &'a [f64],
+    out: &'a mut [f64],
+    /// Squares in the place of weighted values.
+    squares: bool,
+}
+
+impl NullaryFnOnce for Combine<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { weights, values, out, squares } = self;
+        let stride = out.len();
+        let mut at = 0;
+        while at + WIDE * LANES <= stride {
+            combine_block::<WIDE>(weights, values, out, at, squares);
+            at += WIDE * LANES;
+        }
+        while at < stride {
+            combine_block::<1>(weights, values, out, at, squares);
+            at += LANES;
+        }
+    }
+}
+
+#[inline(always)]
+fn combine_block<const W: usize>(weights: &[f64], values: &[f64], out: &mut [f64], at: usize, squares: bool) {
+    let mut sums = [[0.0; LANES]; W];
+    for (&weight, row) in weights.iter().zip(values.chunks_exact(out.len())) {
+        let (row, _) = row[at..at + W * LANES].as_chunks::<LANES>();
+        for w in 0..W {
+            for lane in 0..LANES {
+                let value = row[w][lane];
+                sums[w][lane] += if squares { value } else { weight } * value;
+            }
+        }
+    }
+    let (out, _) = out[at..at + W * LANES].as_chunks_mut::<LANES>();
+    out.iter_mut().zip(&sums).for_each(|(out, sum)| *out = *sum);
+}
+
+struct Products<'a> {
+    values: &'a [f64],
+    weights: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Products<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (out, row) in self.out.iter_mut().zip(self.values.chunks_exact(self.weights.len().max(1))) {
+            *out = dot(row, self.weights);
+        }
+    }
+}
+
+struct WeightedGram<'a> {
+    values: &'a [f64],
+    m: usize,
+    weights: &'a [f64],
+    weighted: &'a mut [f64],
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for WeightedGram<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { values, m, weights, weighted, out } = self;
+        let stride = weights.len();
+        let row = |i: usize| &values[i * stride..(i + 1) * stride];
+        for i in 0..m {
+            for ((weighted, &value), &weight) in weighted.iter_mut().zip(row(i)).zip(weights) {
+                *weighted = value * weight;
+            }
+            let mut j = 0;
+            while j + WIDE <= i + 1 {
+                let four = dot_four(weighted, [row(j), row(j + 1), row(j + 2), row(j + 3)]);
+                out[i * m + j..i * m + j + WIDE].copy_from_slice(&four);
+                j += WIDE;
+            }
+            for j in j..=i {
+                out[i * m + j] = dot(weighted, row(j));
+            }
+            for j in 0..i {
+                out[j * m + i] = out[i * m + j];
+            }
+        }
+    }
+}
+
+/// Four products at once: the bits of [`dot`] over whole lanes.
+#[inline(always)]
+fn dot_four(a: &[f64], b: [&[f64]; WIDE]) -> [f64; WIDE] {
+    let (a, _) = a.as_chunks::<LANES>();
+    let [b0, b1, b2, b3] = b.map(|b| b.as_chunks::<LANES>().0);
+    let mut s = [[0.0; LANES]; WIDE];
+    for ((((a, b0), b1), b2), b3) in a.iter().zip(b0).zip(b1).zip(b2).zip(b3) {
+        for lane in 0..LANES {
+            s[0][lane] += a[lane] * b0[lane];
+            s[1][lane] += a[lane] * b1[lane];
+            s[2][lane] += a[lane] * b2[lane];
+            s[3][lane] += a[lane] * b3[lane];
+        }
+    }
+    s.map(|s| ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{add_scaled, solve_lower};
+    use crate::rng::{Purpose, Streams};
+
+    fn random(n_rows: usize, n: usize) -> Columns {
+        let mut stream = Streams::new(17, "columns").of((n_rows * 1000 + n) as u64, Purpose::Function);
+        let mut columns = Columns::zeros(n_rows, n);
+        (0..n_rows).for_each(|row| columns.row_mut(row).iter_mut().for_each(|value| *value = stream.normal()));
+        columns
+    }
+
+    fn padded(values: &[f64], columns: &Columns) -> Vec<f64> {
+        let mut values = values.to_vec();
+        values.resize(columns.stride(), 0.0);
+        values
+    }
+
+    #[test]
+    fn every_width_gives_the_plain_loops() {
+        for m in [0, 1, 2, 5, 9] {
+            for n in [1, 7, 8, 31, 32, 33, 45, 100] {
+                let x = random(m, n);
+                let weights: Vec<f64> = (0..n).map(|i| f64::from(i as u32 % 5)).collect();
+                let mut out = vec![f64::NAN; x.stride()];
+                let by: Vec<f64> = (0..m).map(|f| 1.0 / (f as f64 + 2.0)).collect();
+                x.combine(&by, &mut out);
+                let mut expected = vec![0.0; x.stride()];
+                (0..m).for_each(|f| add_scaled(&mut expected, by[f], x.padded(f)));
+                assert_eq!(out, expected);
+                x.squares(&mut out);
+                for (column, &square) in out[..n].iter().enumerate() {
+                    assert_eq!(square, x.column(column).iter().fold(0.0, |sum, value| sum + value * value));
+                }
+                let products = x.products(&padded(&weights, &x));
+                let gram = x.weighted_gram(&padded(&weights, &x), 0.25);
+                for i in 0..m {
+                    assert_eq!(products[i].to_bits(), dot(x.row(i), &weights).to_bits());
+                    let weighted: Vec<f64> = x.row(i).iter().zip(&weights).map(|(a, b)| a * b).collect();
+                    for j in 0..=i {
+                        let expected = dot(&weighted, x.row(j)) + if i == j { 0.25 } else { 0.0 };
+                        assert_eq!((gram[i * m + j], gram[j * m + i]), (expected, expected));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_can_be_added() {
+        let whole = random(3, 20);
+        let mut grown = Columns::zeros(3, 0);
+        (0..20).for_each(|column| grown.push(&whole.column(column)));
+        assert_eq!(grown.n(), 20);
+        (0..3).for_each(|row| assert_eq!(grown.row(row), whole.row(row)));
+        assert!(grown.padded(2)[20..].iter().all(|x| *x == 0.0));
+    }
+
+    #[test]
+    fn a_column_alone_has_the_bits_it_has_among_others() {
+        let (m, n) = (11, 53);
+        let l: Vec<f64> = (0..m * m).map(|e| if e / m < e % m { 0.0 } else { 1.0 + (e as f64 * 0.7).sin() }).collect();
+        let before = random(m, n);
+        let mut all = before.clone();
+        all.solve_lower(&l);
+        for column in [0, 8, 31, 40, 52] {
+            let mut alone = Columns::zeros(m, 1);
+            let values = before.column(column);
+            (0..m).for_each(|f| alone.row_mut(f)[0] = values[f]);
+            alone.solve_lower(&l);
+            assert_eq!(alone.column(0), all.column(column));
+            let mut plain = values;
+            solve_lower(&l, &mut plain);
+            assert!(plain.iter().zip(all.column(column)).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + a.abs())));
+        }
+    }
+}
