@@ -23,6 +23,7 @@ pub mod release;
 mod request;
 mod seal;
 pub mod streams;
+pub mod visits;
 
 pub use accountant::{Delivered, price};
 pub use budget::{BadDelta, BadEpsilon, Delta, Epsilon};
