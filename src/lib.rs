@@ -11,6 +11,7 @@ pub mod env;
 pub mod error;
 pub mod gp;
 pub mod linalg;
+pub mod oco;
 pub mod params;
 pub mod policy;
 pub mod privacy;

@@ -28,6 +28,6 @@ pub use instance::Instance;
 pub use job::{Flags, Job, Size, Workload};
 pub use npy::{Floats, floats, integers};
 pub use outcome::{Measured, PEER};
-pub use quadrature::{gauss_hermite, quadrature_fourier};
+pub use quadrature::quadrature_fourier;
 pub use run::{Machine, Options, measure};
 pub use table::table;

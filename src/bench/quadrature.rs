@@ -1,61 +1,9 @@
 //! Quadrature Fourier features of the squared exponential in two dimensions.
 
 use crate::gp::Points;
+use crate::gp::special::gauss_hermite;
 use crate::linalg::dot;
 use crate::score::{FeatureTable, FourierForm};
-
-/// Most nodes of a rule: the orthonormal polynomials of its outermost node stay far from overflow.
-pub const MOST_NODES: usize = 128;
-
-/// Nodes (ascending) and weights of the Gauss–Hermite rule with `count` nodes, for the weight `exp(-t²) / sqrt(pi)`: the
-/// weights sum to 1. Nodes are the eigenvalues of the rule's tridiagonal matrix [Golub & Welsch 1969, Mathematics of
-/// Computation 23], by bisection and two Newton steps; a weight is `1 / sum_k h_k(t)²` over the orthonormal polynomials.
-#[must_use]
-pub fn gauss_hermite(count: usize) -> Vec<(f64, f64)> {
-    let bound = 1.0 + (2.0 * count as f64).sqrt();
-    (0..count)
-        .map(|index| {
-            let (mut low, mut high) = (-bound, bound);
-            for _ in 0..64 {
-                let middle = 0.5 * (low + high);
-                if eigenvalues_below(middle, count) <= index { low = middle } else { high = middle }
-            }
-            let mut node = 0.5 * (low + high);
-            for _ in 0..2 {
-                let values = orthonormal(node, count + 1);
-                // h_n' = sqrt(2n) h_{n-1}
-                node -= values[count] / ((2.0 * count as f64).sqrt() * values[count - 1]);
-            }
-            let values = orthonormal(node, count);
-            (node, 1.0 / dot(&values, &values))
-        })
-        .collect()
-}
-
-/// Eigenvalues below `x` of the symmetric tridiagonal matrix with zero diagonal and off-diagonal `sqrt(k/2)`: the sign
-/// changes of its leading minors.
-fn eigenvalues_below(x: f64, count: usize) -> usize {
-    let mut below = 0;
-    let mut ratio = -x;
-    for k in 0..count {
-        if 0 < k {
-            let divisor = if ratio == 0.0 { f64::EPSILON } else { ratio };
-            ratio = -x - 0.5 * k as f64 / divisor;
-        }
-        below += usize::from(ratio < 0.0);
-    }
-    below
-}
-
-/// The first `count` Hermite polynomials at `t`, orthonormal for the weight `exp(-t²) / sqrt(pi)`.
-fn orthonormal(t: f64, count: usize) -> Vec<f64> {
-    let mut values = vec![1.0; count];
-    for k in 1..count {
-        let before = if k == 1 { 0.0 } else { values[k - 2] };
-        values[k] = (t * values[k - 1] * 2f64.sqrt() - ((k - 1) as f64).sqrt() * before) / (k as f64).sqrt();
-    }
-    values
-}
 
 /// The features of every point: the `q x q` rule (`q` even) over the spectral density `N(0, lengthscale^-2 I)`, half of it by
 /// symmetry: `q² / 2` cosines, then as many sines [Mutny & Krause 2018, NeurIPS 31].
@@ -110,23 +58,6 @@ pub fn kernel_error(table: &FeatureTable, points: &Points, lengthscale: f64) -> 
 mod tests {
     use super::*;
     use crate::rng::{Purpose, Streams};
-
-    /// A rule with n nodes integrates polynomials of degree up to 2n - 1 exactly: E t^(2k) = (2k-1)!! / 2^k.
-    #[test]
-    fn moments_are_exact() {
-        for n in [1usize, 2, 3, 8, 12, 31, 64, MOST_NODES] {
-            let rule = gauss_hermite(n);
-            assert!(rule.windows(2).all(|pair| pair[0].0 < pair[1].0), "{n}");
-            let mut expected = 1.0;
-            for k in 0..n.min(20) {
-                let moment: f64 = rule.iter().map(|(t, w)| w * (0..2 * k).fold(1.0, |power, _| power * t)).sum();
-                assert!((moment - expected).abs() < 1e-11 * expected, "{n} nodes, degree {}: {moment} {expected}", 2 * k);
-                expected *= (2 * k + 1) as f64 / 2.0;
-            }
-        }
-        let two = gauss_hermite(2);
-        assert!((two[1].0 - 0.5f64.sqrt()).abs() < 1e-15 && (two[1].1 - 0.5).abs() < 1e-15);
-    }
 
     #[test]
     fn features_reproduce_the_kernel() {

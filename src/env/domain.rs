@@ -10,16 +10,32 @@ use crate::rng::Purpose;
 #[derive(Debug, Clone, PartialEq)]
 pub struct DomainPlan {
     kind: DomainKind,
-    dimension: u64,
+    /// Ends along each axis.
+    edges: Vec<(f64, f64)>,
     points: u64,
-    lo: f64,
-    hi: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DomainKind {
     Grid,
     Random,
+    Ball,
+}
+
+/// Where the domain of an environment may lie.
+#[derive(Debug, Clone, Copy)]
+pub enum Place {
+    /// Wherever the spec says.
+    Anywhere,
+    /// In this box, of `dimension` coordinates; up to `most` where the spec may say how many.
+    Box {
+        /// Ends along an axis.
+        edges: fn(usize) -> (f64, f64),
+        /// Coordinates unless stated.
+        dimension: usize,
+        /// Most coordinates that may be stated.
+        most: Option<usize>,
+    },
 }
 
 /// A grid that a Kronecker product can use.
@@ -37,47 +53,73 @@ pub struct GridShape {
 
 impl DomainPlan {
     /// Reads the key `domain`.
-    pub fn parse(args: &Args<'_>) -> Self {
-        let variant = args.variant(
-            "domain",
-            "where the function lives: a grid, or uniformly random points",
-            &["grid", "random"],
-            Some("grid"),
-        );
-        let Some(variant) = variant else { return Self { kind: DomainKind::Grid, dimension: 1, points: 1, lo: 0.0, hi: 1.0 } };
+    pub fn parse(args: &Args<'_>, place: Place) -> Self {
+        let (doc, kinds): (_, &[&'static str]) = match place {
+            Place::Anywhere => ("where the function lives: a grid, uniformly random points of a cube, or of a ball", &ANYWHERE),
+            Place::Box { .. } => ("points of the function's box: a grid, or uniformly random ones", &ANYWHERE[..2]),
+        };
+        let Some(variant) = args.variant("domain", doc, kinds, Some("grid")) else {
+            return Self { kind: DomainKind::Grid, edges: vec![(0.0, 1.0)], points: 1 };
+        };
         let nested = &variant.args;
-        let kind = if variant.kind == "random" { DomainKind::Random } else { DomainKind::Grid };
-        let dimension = nested.count("dimension", "coordinates of a point").between(1, 1000).or(1);
+        let kind = match variant.kind.as_str() {
+            "random" => DomainKind::Random,
+            "ball" => DomainKind::Ball,
+            _ => DomainKind::Grid,
+        };
         let points =
             nested.count("points", "points on each axis of a grid; points in all of a random domain").at_least(1).or(100);
-        let lo = nested.number("lo", "lowest coordinate").or(0.0);
-        let hi = nested.number("hi", "highest coordinate").or(1.0);
-        if hi <= lo {
-            nested.reject("hi", format!("the domain ends at {hi}, not above its start {lo}"), format!("a number > {lo}"));
-        }
+        let dimension = |default: usize, most: usize| {
+            nested.count("dimension", "coordinates of a point").between(1, most as u64).or(default as u64) as usize
+        };
+        let edges = match place {
+            Place::Anywhere => {
+                let dimension = dimension(1, 1000);
+                if kind == DomainKind::Ball {
+                    let radius = nested.number("radius", "radius of the ball around 0").above(0.0).at_most(1e9).or(1.0);
+                    vec![(-radius, radius); dimension]
+                } else {
+                    let lo = nested.number("lo", "lowest coordinate").or(0.0);
+                    let hi = nested.number("hi", "highest coordinate").or(1.0);
+                    if hi <= lo {
+                        let message = format!("the domain ends at {hi}, not above its start {lo}");
+                        nested.reject("hi", message, format!("a number > {lo}"));
+                    }
+                    nested.documents("radius", "of a ball around 0: a number > 0, 1 unless given");
+                    vec![(lo, hi); dimension]
+                }
+            }
+            Place::Box { edges, dimension: usual, most } => {
+                let dimension = most.map_or(usual, |most| dimension(usual, most));
+                (0..dimension).map(edges).collect()
+            }
+        };
         nested.finish();
         args.absorb(nested);
-        Self { kind, dimension, points, lo, hi }
+        Self { kind, edges, points }
+    }
+
+    /// Number of coordinates.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.edges.len()
     }
 
     /// Number of points, as a float because it may be absurd.
     #[must_use]
     pub fn n_points(&self) -> f64 {
         match self.kind {
-            DomainKind::Grid => libm::pow(self.points as f64, self.dimension as f64),
-            DomainKind::Random => self.points as f64,
+            DomainKind::Grid => libm::pow(self.points as f64, self.dimension() as f64),
+            DomainKind::Random | DomainKind::Ball => self.points as f64,
         }
     }
 
-    /// The shape, if it is a grid.
+    /// The shape, if it is a grid of equal axes.
     #[must_use]
     pub fn grid(&self) -> Option<GridShape> {
-        (self.kind == DomainKind::Grid).then_some(GridShape {
-            dimension: self.dimension as usize,
-            points_per_axis: self.points as usize,
-            lo: self.lo,
-            hi: self.hi,
-        })
+        let (lo, hi) = self.edges[0];
+        let alike = self.kind == DomainKind::Grid && self.edges.iter().all(|edge| *edge == (lo, hi));
+        alike.then_some(GridShape { dimension: self.dimension(), points_per_axis: self.points as usize, lo, hi })
     }
 
     /// The points.
@@ -85,12 +127,12 @@ impl DomainPlan {
     /// # Errors
     /// [`Error::TooLarge`] with what the domain and one trial on it would need.
     pub fn build(&self, context: &BuildContext<'_>) -> Result<Points, Error> {
-        let n = self.n_points();
+        let (n, d) = (self.n_points(), self.dimension());
         // Coordinates once; function, mean, spread² and score of one trial.
-        let needs = 8.0 * n * (self.dimension as f64 + 4.0);
+        let needs = 8.0 * n * (d as f64 + 4.0);
         let shape = match self.kind {
-            DomainKind::Grid => format!("{} points on each of {} axes", self.points, self.dimension),
-            DomainKind::Random => format!("{} random points", self.points),
+            DomainKind::Grid => format!("{} points on each of {d} axes", self.points),
+            DomainKind::Random | DomainKind::Ball => format!("{} random points", self.points),
         };
         context.allow(&format!("a domain of {n:.0} points ({shape})"), needs, "lower `points` or `dimension`")?;
         if f64::from(u32::MAX) < n {
@@ -98,16 +140,18 @@ impl DomainPlan {
             return Err(Error::TooLarge {
                 what: format!("a domain of {n:.0} points ({shape})"),
                 needs_bytes: needs,
-                limit_bytes: 8.0 * f64::from(u32::MAX) * (self.dimension as f64 + 4.0),
+                limit_bytes: 8.0 * f64::from(u32::MAX) * (d as f64 + 4.0),
                 hint: "lower `points` or `dimension`".to_owned(),
             });
         }
+        let points = self.points as usize;
+        let mut stream = context.streams.shared(Purpose::Domain);
         Ok(match self.kind {
-            DomainKind::Grid => Points::grid(self.dimension as usize, self.points as usize, self.lo, self.hi),
-            DomainKind::Random => {
-                let mut stream = context.streams.shared(Purpose::Domain);
-                Points::random_uniform(self.dimension as usize, self.points as usize, self.lo, self.hi, &mut stream)
-            }
+            DomainKind::Grid => Points::grid_in(&self.edges, points),
+            DomainKind::Random => Points::random_in(&self.edges, points, &mut stream),
+            DomainKind::Ball => Points::random_ball(d, points, self.edges[0].1, &mut stream),
         })
     }
 }
+
+const ANYWHERE: [&str; 3] = ["grid", "random", "ball"];

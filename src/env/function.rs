@@ -1,5 +1,6 @@
 //! What environments over a domain with coordinates share: domain, kernel, noise, unit of regret, rescaling.
 
+use super::domain::Place;
 use super::noise::Noise;
 use super::{BuildContext, DomainPlan, Environment, Instance, KernelChoice, Parts, RegretUnit};
 use crate::error::{Diagnostic, Error};
@@ -25,7 +26,7 @@ pub struct FunctionPlan {
 
 impl FunctionPlan {
     /// Reads `domain`, `kernel`, `noise`, `bound`, `output`, `regret`.
-    pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Self {
+    pub fn parse(args: &Args<'_>, parts: &dyn Parts, place: Place) -> Self {
         let kernel = match parts.kernel(args, "kernel") {
             Some(KernelChoice::Function(kernel)) => Some(kernel),
             Some(KernelChoice::Empirical(_)) => {
@@ -39,7 +40,7 @@ impl FunctionPlan {
             None => None,
         };
         Self {
-            domain: DomainPlan::parse(args),
+            domain: DomainPlan::parse(args, place),
             kernel,
             noise: parts.noise(args, "noise"),
             bound: args
@@ -74,6 +75,12 @@ impl FunctionPlan {
         }
         let gram = tabulated(KernelGram::new(Arc::clone(&kernel), points.clone()));
         Ok(FunctionDomain { points, kernel, gram })
+    }
+
+    /// The unit of regret.
+    #[must_use]
+    pub fn regret_unit(&self) -> RegretUnit {
+        self.regret
     }
 
     /// The instance of a trial from the function's values.

@@ -1,7 +1,7 @@
 //! `gp-sample`: functions drawn from the Gaussian process itself, through exact features of the domain; on a grid, a
 //! squared-exponential kernel factorizes over the axes, so that a million points need no large table.
 
-use super::domain::GridShape;
+use super::domain::{GridShape, Place};
 use super::function::{DrawFunction, FunctionDomain, FunctionEnvironment, FunctionPlan};
 use super::{BuildContext, Environment, EnvironmentPlan, Parts};
 use crate::error::Error;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
     let tolerance =
         args.number("tolerance", "prior variance that a draw may leave out, as a share").above(0.0).below(1.0).or(1e-10);
-    Box::new(GpSample { tolerance, function: FunctionPlan::parse(args, parts) })
+    Box::new(GpSample { tolerance, function: FunctionPlan::parse(args, parts, Place::Anywhere) })
 }
 
 struct GpSample {

@@ -13,6 +13,7 @@ pub mod noise;
 pub mod points_table;
 pub mod rkhs;
 mod stand_in;
+pub mod test_function;
 
 pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
 pub use domain::DomainPlan;

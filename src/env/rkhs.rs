@@ -1,5 +1,6 @@
 //! `rkhs`: functions `f = sum a_i k(x_i, ·)` with random weights and centres [Zhou2021, section 6].
 
+use super::domain::Place;
 use super::function::{FunctionEnvironment, FunctionPlan};
 use super::{BuildContext, Environment, EnvironmentPlan, Parts};
 use crate::error::Error;
@@ -13,7 +14,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
         .count("centres", "p: terms of the sum; weights uniform on [-1, 1], centres uniform on the domain")
         .between(1, 1_000_000)
         .or(100);
-    Box::new(Rkhs { centres: centres as usize, function: FunctionPlan::parse(args, parts) })
+    Box::new(Rkhs { centres: centres as usize, function: FunctionPlan::parse(args, parts, Place::Anywhere) })
 }
 
 struct Rkhs {

@@ -5,6 +5,7 @@
 mod cholesky;
 mod dot;
 mod growing;
+mod lp;
 mod symmetric;
 mod triangular;
 mod update;
@@ -13,6 +14,7 @@ mod upper;
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
 pub use dot::{add_scaled, dot};
 pub use growing::GrowingCholesky;
+pub use lp::{Norm, Power};
 pub use symmetric::{Eigen, eigen_symmetric};
 pub use triangular::{inverse_spd, solve_lower, solve_lower_transposed, solve_spd};
 pub use update::rank_one_update;

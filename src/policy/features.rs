@@ -1,8 +1,8 @@
 //! The registered feature maps, as policies use them.
 
-use super::{FeaturesPlan, Problem};
+use super::{FeaturesPlan, Problem, SharedInputs};
 use crate::error::{Diagnostic, Error};
-use crate::gp::features::{exact, nystrom, random_fourier};
+use crate::gp::features::{exact, nystrom, quadrature_fourier, random_fourier};
 use crate::params::Args;
 use crate::rng::Purpose;
 use crate::score::FeatureTable;
@@ -23,27 +23,34 @@ pub fn random_fourier(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
     Arc::new(random_fourier::parse(args))
 }
 
+/// Reads quadrature Fourier features.
+pub fn quadrature_fourier(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
+    Arc::new(quadrature_fourier::parse(args))
+}
+
 impl FeaturesPlan for exact::Exact {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
-        let bytes_per_feature = 8.0 * problem.gram.n_points() as f64;
+        let gram = problem.shared()?.gram.as_ref();
+        let bytes_per_feature = 8.0 * gram.n_points() as f64;
         let most = (problem.memory_bytes / bytes_per_feature).clamp(1.0, self.max_features as f64) as usize;
-        exact::exact(problem.gram.as_ref(), self.tolerance, most)
+        exact::exact(gram, self.tolerance, most)
     }
 }
 
 impl FeaturesPlan for nystrom::FixedDictionary {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
-        let dictionary = self.resolve(problem.gram.as_ref())?;
-        let needs = 16.0 * dictionary.len() as f64 * problem.gram.n_points() as f64;
+        let gram = problem.shared()?.gram.as_ref();
+        let dictionary = self.resolve(gram)?;
+        let needs = 16.0 * dictionary.len() as f64 * gram.n_points() as f64;
         if problem.memory_bytes < needs {
             return Err(Error::TooLarge {
-                what: format!("Nystrom features of {} points over {}", problem.gram.n_points(), dictionary.len()),
+                what: format!("Nystrom features of {} points over {}", gram.n_points(), dictionary.len()),
                 needs_bytes: needs,
                 limit_bytes: problem.memory_bytes,
                 hint: "use a smaller dictionary or fewer points, or raise `limits.memory_gib`".to_owned(),
             });
         }
-        nystrom::nystrom(problem.gram.as_ref(), &dictionary)
+        nystrom::nystrom(gram, &dictionary)
     }
 }
 
@@ -54,7 +61,7 @@ impl FeaturesPlan for random_fourier::RandomFourier {
                 Diagnostic::new(format!("random Fourier features need {why}")).hint("use `features = \"exact\"`, or no features"),
             )
         };
-        let (Some(points), Some(kernel)) = (&problem.points, &problem.kernel) else {
+        let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
             return Err(refuse("points with coordinates and a kernel between them"));
         };
         let needs = 16.0 * self.frequencies as f64 * points.n_points() as f64;
@@ -74,5 +81,57 @@ impl FeaturesPlan for random_fourier::RandomFourier {
             return Err(refuse("a stationary kernel with a spectral density"));
         };
         Ok(random_fourier::random_fourier(points, &frequencies, variance, Some(kernel.as_ref())))
+    }
+}
+
+/// The map of these features over the box of the problem's points.
+///
+/// # Errors
+/// As [`quadrature_fourier::QuadratureMap::new`]; a problem without coordinates or kernel.
+pub fn quadrature_map(
+    plan: quadrature_fourier::QuadratureFourier,
+    problem: &Problem,
+) -> Result<quadrature_fourier::QuadratureMap, Error> {
+    let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
+        return Err(Error::input(
+            Diagnostic::new("quadrature Fourier features need points with coordinates and a kernel between them")
+                .hint("use `features = \"exact\"`, or no features"),
+        ));
+    };
+    quadrature_fourier::QuadratureMap::new(kernel.as_ref(), &quadrature_fourier::extents(points), plan)
+}
+
+impl FeaturesPlan for quadrature_fourier::QuadratureFourier {
+    fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
+        let map = quadrature_map(*self, problem)?;
+        let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
+            return Err(Error::input(Diagnostic::new("quadrature Fourier features need points with coordinates")));
+        };
+        let needs = 8.0 * map.n_features() as f64 * points.n_points() as f64;
+        if problem.memory_bytes < needs {
+            return Err(Error::TooLarge {
+                what: format!("{} features of {} points", map.n_features(), points.n_points()),
+                needs_bytes: needs,
+                limit_bytes: problem.memory_bytes,
+                hint: "use fewer `nodes`, an `additive` kernel, `features = \"nystrom\"` or fewer points, or raise `limits.memory_gib`"
+                    .to_owned(),
+            });
+        }
+        Ok(map.table(points, Some(kernel.as_ref())))
+    }
+
+    fn facts(&self, problem: &Problem, table: &FeatureTable) -> Vec<(String, serde_json::Value)> {
+        let mut facts = vec![
+            ("features".to_owned(), table.n_features.into()),
+            ("kernel error of the features, measured over the domain's box".to_owned(), table.kernel_error.into()),
+        ];
+        if let Ok(map) = quadrature_map(*self, problem) {
+            let bound = map.accuracy.bound.map_or_else(|| "none stated for this kernel".into(), serde_json::Value::from);
+            facts.push(("bound of Theorem 2 [Dubey2021] on it".to_owned(), bound));
+            if map.accuracy.modified {
+                facts.push(("kernel of the features".to_owned(), "Matern's modified form, a product over coordinates".into()));
+            }
+        }
+        facts
     }
 }

@@ -1,7 +1,7 @@
 //! The frame that GP-UCB, IGP-UCB and TGP-UCB share: a posterior, starting rounds, and a [`Rule`] that gives the width of
 //! a round and what becomes of a released reward before it enters the posterior.
 
-use super::posterior_plan::PreparedPosterior;
+use super::posterior_plan::{PreparedPosterior, RestoreError};
 use super::{Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, Setting};
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Posterior;
@@ -17,8 +17,14 @@ pub struct RoundFacts {
     pub round: u64,
     /// Realised information gain of the rounds before it.
     pub gain: f64,
+    /// Starting rounds among them.
+    pub started: u64,
     /// Points of the domain.
     pub n_points: usize,
+    /// Features of the model; 0 for an exact posterior.
+    pub n_features: usize,
+    /// The kernel error that the features state; 0 for an exact posterior.
+    pub feature_error: f64,
 }
 
 /// What tells one GP-UCB algorithm from another, for one trial.
@@ -66,14 +72,18 @@ pub struct GpPlan {
 impl GpPlan {
     /// Reads the keys that all these policies share, after those of the rule.
     pub fn parse(args: &Args<'_>, parts: &dyn Parts, rule: impl RuleMaker + 'static) -> Box<dyn PolicyPlan> {
+        Self::over(args, || PosteriorPlan::parse(args, parts), rule)
+    }
+
+    /// As [`GpPlan::parse`], with a posterior that is read in the policy's own way.
+    pub fn over(
+        args: &Args<'_>,
+        posterior: impl FnOnce() -> PosteriorPlan,
+        rule: impl RuleMaker + 'static,
+    ) -> Box<dyn PolicyPlan> {
         let ridge =
             args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
-        Box::new(Self {
-            posterior: PosteriorPlan::parse(args, parts),
-            ridge,
-            initial: Initial::parse(args),
-            rule: Arc::new(rule),
-        })
+        Box::new(Self { posterior: posterior(), ridge, initial: Initial::parse(args), rule: Arc::new(rule) })
     }
 }
 
@@ -105,7 +115,8 @@ impl GpMaker {
     fn assemble(&self, setting: &Setting, posterior: Box<dyn Posterior>, round: u64) -> Result<Box<dyn Policy>, Error> {
         let rule = self.rule.rule(setting, self.ridge).map_err(Error::input)?;
         let n_points = self.posterior.basis().n_points();
-        Ok(Box::new(GpPolicy { name: self.rule.name(), posterior, initial: self.initial, rule, round, n_points }))
+        let features = self.posterior.feature_error();
+        Ok(Box::new(GpPolicy { name: self.rule.name(), posterior, initial: self.initial, rule, round, n_points, features }))
     }
 }
 
@@ -115,11 +126,13 @@ impl PolicyMaker for GpMaker {
     }
 
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        self.assemble(setting, self.posterior.prior(self.ridge), 1)
+        self.assemble(setting, self.posterior.prior(setting, self.ridge)?, 1)
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        self.rule.facts(setting)
+        let mut facts = self.rule.facts(setting);
+        facts.extend_from_slice(self.posterior.facts());
+        facts
     }
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
@@ -135,8 +148,11 @@ impl PolicyMaker for GpMaker {
         let Some(round) = state["round"].as_u64().filter(|round| (1..=MOST_ROUNDS).contains(round)) else {
             return Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` has no round, counted from 1"))));
         };
-        let posterior = self.posterior.restore(state["posterior"].clone()).map_err(|source| {
-            Error::input(Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}")))
+        let posterior = self.posterior.restore(setting, state["posterior"].clone()).map_err(|why| match why {
+            RestoreError::State(source) => {
+                Error::input(Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}")))
+            }
+            RestoreError::Setting(error) => error,
         })?;
         self.assemble(setting, posterior, round)
     }
@@ -156,6 +172,8 @@ struct GpPolicy {
     /// The coming round, 1-based.
     round: u64,
     n_points: usize,
+    /// Their number and their stated kernel error.
+    features: (usize, f64),
 }
 
 impl Policy for GpPolicy {
@@ -163,7 +181,14 @@ impl Policy for GpPolicy {
         if let Some(point) = self.initial.point(self.round, self.n_points, &mut streams.start) {
             return Proposal::Play(point);
         }
-        let facts = RoundFacts { round: self.round, gain: self.posterior.information_gain(), n_points: self.n_points };
+        let facts = RoundFacts {
+            round: self.round,
+            gain: self.posterior.information_gain(),
+            started: self.initial.rounds(),
+            n_points: self.n_points,
+            n_features: self.features.0,
+            feature_error: self.features.1,
+        };
         Proposal::Score { width: self.rule.width(&facts) }
     }
 

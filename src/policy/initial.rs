@@ -36,6 +36,15 @@ impl Initial {
         initial
     }
 
+    /// How many rounds it takes.
+    #[must_use]
+    pub fn rounds(self) -> u64 {
+        match self {
+            Self::Random(n) => n,
+            Self::LowestIndex => 0,
+        }
+    }
+
     /// The point to play in round `round` (1-based), if it is one of the starting rounds.
     pub fn point(self, round: u64, n_points: usize, start: &mut Stream) -> Option<usize> {
         match self {

@@ -7,6 +7,7 @@
 pub mod ata_gp_ucb;
 pub mod contextual;
 mod contract;
+mod feature_width;
 pub mod features;
 mod gp_policy;
 pub mod gp_ucb;
@@ -15,15 +16,20 @@ mod initial;
 pub mod moma_gp_ucb;
 mod nystrom_policy;
 mod posterior_plan;
+pub mod qff_gp_ucb;
+mod released_inputs;
+pub mod rff_gp_ucb;
 mod tail_moments;
 pub mod tgp_ucb;
 pub mod uniform;
 mod width;
 
 pub use contract::{
-    FeaturesPlan, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, TableCache,
+    FeaturesPlan, KnownInputs, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting,
+    SharedInputs, TableCache,
 };
 pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
 pub use posterior_plan::PosteriorPlan;
+pub use released_inputs::InputReading;
 pub use width::Width;

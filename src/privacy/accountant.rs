@@ -1,6 +1,7 @@
 //! What an event costs. Prices from the event's own numbers, never from what a mechanism claims, so that the two can be
 //! compared.
 
+use super::accounting::{subsampled, zcdp};
 use super::{Delta, Event, gdp_epsilon};
 
 /// The price of an event.
@@ -18,6 +19,20 @@ pub enum Delivered {
         /// Sensitivity over standard deviation.
         mu: f64,
     },
+    /// Concentrated: the Rényi divergence of order a is at most a rho.
+    Concentrated {
+        /// The bound over the order.
+        rho: f64,
+    },
+    /// At most as bad as noisy gradients of secretly drawn samples (`accounting::subsampled`).
+    Subsampled {
+        /// Sensitivity over standard deviation.
+        distance: f64,
+        /// Samples.
+        n_samples: u64,
+        /// Steps.
+        steps: u64,
+    },
 }
 
 impl Delivered {
@@ -25,7 +40,11 @@ impl Delivered {
     #[must_use]
     pub fn epsilon(self, delta: Option<Delta>) -> Option<f64> {
         match (self, delta) {
-            (Self::Unbounded, _) | (Self::Gaussian { .. }, None) => None,
+            (Self::Unbounded, _) | (Self::Gaussian { .. } | Self::Concentrated { .. } | Self::Subsampled { .. }, None) => None,
+            (Self::Concentrated { rho }, Some(delta)) => Some(zcdp::epsilon(rho, delta)),
+            (Self::Subsampled { distance, n_samples, steps }, Some(delta)) => {
+                Some(subsampled::epsilon(distance, n_samples, steps, delta))
+            }
             (Self::Pure { epsilon }, _) => Some(epsilon),
             (Self::Gaussian { mu }, Some(delta)) => Some(gdp_epsilon(mu, delta)),
         }
@@ -36,7 +55,9 @@ impl Delivered {
 #[must_use]
 pub fn price(event: &Event) -> Delivered {
     match *event {
-        Event::NonPrivate | Event::Laplace { sensitivity: None, .. } => Delivered::Unbounded,
+        // A projection keeps the column space of its input: neighbours give mutually singular laws (E16). With as many
+        // columns as rows less one they need not, but then nothing is proved (E17).
+        Event::NonPrivate | Event::Projection { .. } | Event::Laplace { sensitivity: None, .. } => Delivered::Unbounded,
         // Two densities exp(-|z - y|/scale) differ by at most |y - y'|/scale in the logarithm.
         Event::Laplace { scale, sensitivity: Some(sensitivity) } => pure(sensitivity / scale),
         Event::TwoPoint { rare } => pure(odds(rare)),
@@ -46,6 +67,20 @@ pub fn price(event: &Event) -> Delivered {
         Event::Gaussian { sigma, sensitivity } => {
             let mu = sensitivity / sigma;
             if mu.is_finite() { Delivered::Gaussian { mu } } else { Delivered::Unbounded }
+        }
+        Event::GeneralizedGaussian { sensitivity: None, .. }
+        | Event::GeneralizedGaussian { kappa: None, .. }
+        | Event::Choices { squares: None, .. }
+        | Event::Subsampled { sensitivity: None, .. } => Delivered::Unbounded,
+        // D_a <= a kappa s²/(2 sigma²), adaptively (E21).
+        Event::GeneralizedGaussian { sigma, kappa: Some(kappa), sensitivity: Some(s) } => {
+            concentrated(0.5 * kappa * s * s / (sigma * sigma))
+        }
+        // Each choice is pure at range/scale, or of bounded range there [CesarRogers2021]; the sum of what each costs (E27, E29).
+        Event::Choices { gumbel, squares: Some(squares) } => concentrated(if gumbel { 0.125 } else { 0.5 } * squares),
+        Event::Subsampled { sigma, sensitivity: Some(sensitivity), n_samples, steps } => {
+            let distance = sensitivity / sigma;
+            if distance.is_finite() { Delivered::Subsampled { distance, n_samples, steps } } else { Delivered::Unbounded }
         }
     }
 }
@@ -58,6 +93,10 @@ fn odds(rare: f64) -> f64 {
 fn levels(high: f64, low: f64) -> f64 {
     // Accurate near ratio 1; a quotient that overflows is an unbounded loss and comes out as infinity.
     libm::log1p((high - low) / low)
+}
+
+fn concentrated(rho: f64) -> Delivered {
+    if rho.is_finite() { Delivered::Concentrated { rho } } else { Delivered::Unbounded }
 }
 
 fn pure(epsilon: f64) -> Delivered {

@@ -1,8 +1,9 @@
-//! What was done to one reward, apart from what it costs (`accountant`) and from what was claimed (`ledger`).
+//! What was done to one reward, to a stream of samples or to a data set of inputs, apart from what it costs (`accountant`) and from what was
+//! claimed (`ledger`).
 
 use serde::{Deserialize, Serialize};
 
-/// One release of one user's reward.
+/// One release of one user's reward, or of the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Event {
@@ -44,5 +45,41 @@ pub enum Event {
         sigma: f64,
         /// Largest distance between two inputs.
         sensitivity: f64,
+    },
+    /// Generalised Gaussian noise on vectors, one mechanism in all.
+    GeneralizedGaussian {
+        /// Its scale: the squared norm is Gamma(n/2, scale 2 sigma²).
+        sigma: f64,
+        /// Smoothness of the squared norm of the noise; `None` where it is not smooth, or no norm.
+        kappa: Option<f64>,
+        /// Largest distance between two inputs in the norm that is regular with `kappa`; `None` if unbounded.
+        sensitivity: Option<f64>,
+    },
+    /// Noisy choices, one a round.
+    Choices {
+        /// Whether Gumbel noise made them (the exponential mechanism), and not Laplace noise.
+        gumbel: bool,
+        /// Sum over rounds of (range of the scores' change over scale of the noise)²; `None` if unbounded.
+        squares: Option<f64>,
+    },
+    /// Gaussian noise on the gradients of samples drawn at random, many times.
+    Subsampled {
+        /// Standard deviation of the noise.
+        sigma: f64,
+        /// Largest distance between two gradients; `None` if unbounded.
+        sensitivity: Option<f64>,
+        /// Samples, of which each step draws one.
+        n_samples: u64,
+        /// Steps.
+        steps: u64,
+    },
+    /// A data set was multiplied by a secret normal matrix from the right.
+    Projection {
+        /// Rows of the data set.
+        rows: u64,
+        /// Its columns.
+        dimension: u64,
+        /// Columns of the result.
+        columns: u64,
     },
 }

@@ -2,14 +2,17 @@
 
 use super::Entry;
 pub use crate::env::noise::NOISES;
+use crate::env::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
 use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_sample, points_table, rkhs};
 use crate::gp::kernel::empirical::Normalise;
-use crate::gp::kernel::{Kernel, empirical, linear, matern, squared_exponential};
+use crate::gp::kernel::{Kernel, Parts as KernelParts, additive, empirical, linear, matern, squared_exponential};
 use crate::params::Args;
 use crate::policy::{
-    FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, moma_gp_ucb, tgp_ucb, uniform,
+    FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb,
+    tgp_ucb, uniform,
 };
 use crate::privacy::MechanismEntry;
+use crate::privacy::curator::{CuratorEntry, input_noise, projection};
 use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
 use std::sync::Arc;
 
@@ -18,6 +21,8 @@ use std::sync::Arc;
 pub enum KernelBuild {
     /// A function of two points.
     Function(fn(&Args<'_>) -> Arc<dyn Kernel>),
+    /// A function of two points that is made of another kernel; `None` after a mistake.
+    Composed(fn(&Args<'_>, &dyn KernelParts) -> Option<Arc<dyn Kernel>>),
     /// From a table of samples.
     Empirical(fn(&Args<'_>) -> Normalise),
 }
@@ -43,6 +48,12 @@ pub static KERNELS: &[Entry<KernelBuild>] = &[
         paper: "Rasmussen2006",
         build: KernelBuild::Function(matern::parse),
     },
+    Entry {
+        name: "additive",
+        summary: "mean of a kernel over groups of coordinates",
+        paper: "Mutny2018",
+        build: KernelBuild::Composed(additive::parse),
+    },
     Entry { name: "linear", summary: "x · y", paper: "Rasmussen2006", build: KernelBuild::Function(linear::parse) },
     Entry {
         name: "empirical-covariance",
@@ -62,6 +73,12 @@ pub static FEATURES: &[Entry<FeaturesBuild>] = &[
         build: features::nystrom,
     },
     Entry {
+        name: "quadrature-fourier",
+        summary: "cosines and sines at the nodes of a rule over the spectral density",
+        paper: "Dubey2021",
+        build: features::quadrature_fourier,
+    },
+    Entry {
         name: "random-fourier",
         summary: "cosines and sines at random frequencies",
         paper: "Rahimi2007",
@@ -72,6 +89,9 @@ pub static FEATURES: &[Entry<FeaturesBuild>] = &[
 /// Mechanisms for one reward under local differential privacy.
 pub static MECHANISMS: &[MechanismEntry] =
     &[none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];
+
+/// Mechanisms for the inputs of an outsourced problem.
+pub static CURATORS: &[CuratorEntry] = &[input_noise::ENTRY, projection::PROJECTION, projection::ALWAYS_LIFT];
 
 /// Environments.
 pub static ENVIRONMENTS: &[Entry<EnvironmentBuild>] = &[
@@ -84,6 +104,18 @@ pub static ENVIRONMENTS: &[Entry<EnvironmentBuild>] = &[
         build: arms_table::parse,
     },
     Entry { name: "points-table", summary: "a CSV of points with values", paper: "Kharkovskii2020", build: points_table::parse },
+    Entry { name: "branin", summary: "the Branin function of two coordinates", paper: "", build: branin::parse },
+    Entry { name: "camelback", summary: "the six-hump camel of two coordinates", paper: "Mutny2018", build: camelback::parse },
+    Entry {
+        name: "styblinski-tang",
+        summary: "the Styblinski-Tang function, additive",
+        paper: "Mutny2018",
+        build: styblinski_tang::parse,
+    },
+    Entry { name: "michalewicz", summary: "the Michalewicz function, additive", paper: "Mutny2018", build: michalewicz::parse },
+    Entry { name: "hartmann-6", summary: "the Hartmann function of six coordinates", paper: "", build: hartmann::parse },
+    Entry { name: "ackley", summary: "the Ackley function", paper: "", build: ackley::parse },
+    Entry { name: "levy", summary: "the Levy function", paper: "", build: levy::parse },
 ];
 
 /// Policies.
@@ -107,6 +139,13 @@ pub static POLICIES: &[Entry<PolicyBuild>] = &[
         paper: "Zhou2021",
         build: moma_gp_ucb::parse,
     },
+    Entry {
+        name: "qff-gp-ucb",
+        summary: "GP-UCB over quadrature Fourier features, without privacy of its own",
+        paper: "Dubey2021",
+        build: qff_gp_ucb::parse,
+    },
+    Entry { name: "rff-gp-ucb", summary: "GP-UCB over random Fourier features", paper: "Rahimi2007", build: rff_gp_ucb::parse },
     Entry {
         name: "tgp-ucb",
         summary: "GP-UCB on truncated rewards: LDP-TGP-UCB, TGP-UCB",

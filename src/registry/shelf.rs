@@ -4,6 +4,7 @@ use super::Entry;
 use super::lists::{FEATURES, KERNELS, KernelBuild};
 use crate::env::noise::{Noise, noise_kinds, parse_noise};
 use crate::env::{KernelChoice, Parts as EnvironmentParts};
+use crate::gp::kernel::{Kernel, Parts as KernelParts};
 use crate::params::Args;
 use crate::policy::{FeaturesPlan, Parts as PolicyParts};
 use std::sync::Arc;
@@ -29,6 +30,7 @@ impl EnvironmentParts for Shelf {
         let variant = args.required_variant(key, "prior covariance", &names(KERNELS))?;
         let choice = match find(KERNELS, &variant.kind)?.build {
             KernelBuild::Function(build) => KernelChoice::Function(build(&variant.args)),
+            KernelBuild::Composed(build) => KernelChoice::Function(build(&variant.args, self)?),
             KernelBuild::Empirical(build) => KernelChoice::Empirical(build(&variant.args)),
         };
         args.absorb(&variant.args);
@@ -40,6 +42,18 @@ impl EnvironmentParts for Shelf {
         let noise = parse_noise(&variant);
         args.absorb(&variant.args);
         Some(noise)
+    }
+}
+
+impl KernelParts for Shelf {
+    fn part(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Kernel>> {
+        let plain = |entry: &&Entry<KernelBuild>| matches!(entry.build, KernelBuild::Function(_));
+        let kinds: Vec<&'static str> = KERNELS.iter().filter(plain).map(|entry| entry.name).collect();
+        let variant = args.required_variant(key, "the kernel of which this one is made", &kinds)?;
+        let KernelBuild::Function(build) = find(KERNELS, &variant.kind)?.build else { return None };
+        let kernel = build(&variant.args);
+        args.absorb(&variant.args);
+        Some(kernel)
     }
 }
 

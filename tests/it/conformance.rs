@@ -9,9 +9,11 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 fn cases() -> Vec<(String, Value)> {
-    let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "cases", "bo"].iter().collect();
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).expect("the cases").map(|entry| entry.expect("a file").path()).collect();
+    let mut files: Vec<PathBuf> = Vec::new();
+    for folder in ["bo", "oco", "pogp"] {
+        let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "cases", folder].iter().collect();
+        files.extend(std::fs::read_dir(folder).expect("the cases").map(|entry| entry.expect("a file").path()));
+    }
     files.sort();
     let read = |path: &PathBuf| serde_json::from_str(&std::fs::read_to_string(path).expect("a file")).expect("JSON");
     files.iter().map(|path| (path.file_name().expect("a name").to_string_lossy().into_owned(), read(path))).collect()
@@ -34,16 +36,33 @@ fn every_file_agrees_as_far_as_it_is_known() {
         sections.sort_unstable();
         sections.dedup();
         assert_eq!(sections.len(), outcome.checked.len(), "{name}: a section was checked twice");
-        assert!(outcome.largest_error() < 1e-12, "{name}: within the tolerance, but worse than it ever was");
+        // Noise variances of 1e-5 leave eight digits fewer than ridges of order one.
+        let usual = if name.starts_with("posterior_200") || name.starts_with("modeler") { 1e-9 } else { 1e-12 };
+        assert!(outcome.largest_error() < usual, "{name}: within the tolerance, but worse than it ever was");
         known.push(name);
     }
     for name in [
+        "baselines.json",
+        "benchmarks.json",
         "calibration.json",
+        "curator.json",
+        "gennoise.json",
+        "grid_conditions.json",
         "kernels.json",
+        "lmo.json",
+        "modeler_30.json",
         "mom_truncation.json",
+        "noise_levels.json",
         "nystrom.json",
+        "omega.json",
+        "pofw.json",
         "posterior.json",
+        "posterior_200.json",
         "qff.json",
+        "tofw_p1.5.json",
+        "tofw_p2.json",
+        "tofw_pinf.json",
+        "tree_n13.json",
         "ucb_sequences.json",
     ] {
         assert!(known.iter().any(|known| known == name), "{name} was not recognised");
@@ -68,6 +87,15 @@ fn nothing_checked_is_no_agreement() {
 }
 
 #[test]
+fn features_and_test_functions_are_checked_whole() {
+    for name in ["qff.json", "benchmarks.json"] {
+        let (_, file) = cases().into_iter().find(|(found, _)| found == name).expect("the case");
+        let outcome = (check::recognise(&file).expect("known").check)(&file);
+        assert!(outcome.not_yet.is_empty(), "{name}: {:?}", outcome.not_yet);
+    }
+}
+
+#[test]
 fn kernels_are_checked_whole() {
     let (_, file) = cases().into_iter().find(|(name, _)| name == "kernels.json").expect("the case");
     let outcome = (check::recognise(&file).expect("known").check)(&file);
@@ -76,7 +104,7 @@ fn kernels_are_checked_whole() {
     assert_eq!(outcome.checked.len(), 17);
 }
 
-/// Every section that passes must fail with one number of it moved by 1e-6, and with one number missing.
+/// Every section that passes must fail with one number of it moved by a millionth, and with one number missing.
 #[test]
 fn a_planted_fault_is_caught_in_every_section() {
     let spots = [
@@ -96,6 +124,21 @@ fn a_planted_fault_is_caught_in_every_section() {
         ("ucb_sequences.json", vec!["/runs/moma_heavy/epoch_points/9", "/runs/moma_ldp/chosen_j/3"]),
         ("nystrom.json", vec!["/K_D/3/3", "/pinv_sqrt/5/0", "/phi/24/5", "/residual/7", "/inclusion/per_play/0"]),
         ("nystrom.json", vec!["/duplicate/gram/24/3", "/inclusion/point/0"]),
+        ("lmo.json", vec!["/cases/0/v/2/4", "/cases/9/v/5/0", "/cases/5/value/3", "/cases/2/dual_norm_times_minus_r/0"]),
+        ("tree_n13.json", vec!["/prefix/12/2", "/nodes_in_prefix/12/1", "/node_of_noise/5/start"]),
+        ("tofw_p1.5.json", vec!["/runs/0/g/39/0", "/runs/1/d/0/3", "/runs/2/v/20/1", "/runs/2/theta/39/2", "/runs/0/final/0"]),
+        ("tofw_p2.json", vec!["/runs/1/theta/39/2"]),
+        ("tofw_pinf.json", vec!["/runs/2/theta/39/2"]),
+        ("pofw.json", vec!["/runs/0/d/39/0", "/runs/3/v/0/3", "/runs/5/theta/39/1"]),
+        ("gennoise.json", vec!["/rows/2/y/2/11", "/rows/4/kappa", "/moments/3/var", "/rows/1/plus_norm_squared_of_y/0"]),
+        ("noise_levels.json", vec!["/rows/0/kappa", "/rows/9/gdp_mu"]),
+        ("baselines.json", vec!["/noisy_sfw/plan/sigma0", "/noisy_sfw/theta/3", "/noisy_sgd/plan/eta", "/noisy_sgd/theta/0"]),
+        ("baselines.json", vec!["/local_md_step/2/u/1"]),
+        ("omega.json", vec!["/rows/0/root", "/rows/71/printed"]),
+        ("curator.json", vec!["/cases/0/Z/11/0", "/cases/3/lifted/0/0", "/cases/5/sigma_min", "/cases/2/omega"]),
+        ("grid_conditions.json", vec!["/singular_values/1", "/largest_r/2/root"]),
+        ("posterior_200.json", vec!["/sets/0/mean/199", "/sets/3/var/0"]),
+        ("modeler_30.json", vec!["/sequences/1/sequence/30", "/sequences/2/values/29", "/sequences/6/beta/3"]),
         ("mom_truncation.json", vec!["/mom/0/r/6", "/mom/1/r/0", "/truncation/r/3", "/sym_inv_sqrt/root/1/0"]),
     ];
     let cases = cases();
@@ -105,7 +148,8 @@ fn a_planted_fault_is_caught_in_every_section() {
         for pointer in pointers {
             let mut faulty = file.clone();
             let number = faulty.pointer_mut(pointer).expect("a number");
-            *number = Value::from(number.as_f64().expect("a number") + 1e-6);
+            let value = number.as_f64().expect("a number");
+            *number = Value::from(value + 1e-6 * (1.0 + value.abs()));
             let outcome = (kind.check)(&faulty);
             assert_eq!(outcome.failures.len(), 1, "{name}{pointer}: {:?}", outcome.failures);
             *faulty.pointer_mut(pointer).expect("a number") = Value::Null;
@@ -137,6 +181,13 @@ fn malformed_files_are_failures_and_never_panics() {
         r#"{"X": 1, "f": [], "noise": {}, "runs": {"igp_ucb": {}, "tgp_ldp": {"params": {"R": 1}}}}"#,
         r#"{"jdp": [], "zhou_tan": {}}"#,
         r#"{"jdp": [{"alpha": -1, "beta": 2}], "zhou_tan": [{"B": 1, "R": 1, "laplace_scale": 1, "v": 1, "lam": 0, "delta": 2, "T": -1, "tgp_beta": [{"t": 0, "info": 0}]}]}"#,
+        r#"{"g": [[1.0]], "cases": [{"p": "0.5", "radius": 1, "dual_norm_times_minus_r": [1.0]}]}"#,
+        r#"{"z": [[1.0]], "noise": [[1.0, 2.0]], "nodes_in_prefix": 3}"#,
+        r#"{"p": "2", "radius": 1, "node_noise": [], "runs": [{"lr": 1, "start": "whole"}], "X": [[1.0]], "y": [1.0]}"#,
+        r#"{"unit_laplace": [[1.0]], "base_scale_t1": 1, "parameters": {}, "runs": [{}], "X": [[1.0]], "y": [1.0]}"#,
+        r#"{"rows": [{"plus_exponent": 1, "p": "1.5", "d": 2, "direction": [[1, 2]], "r2": []}], "moments": 1}"#,
+        r#"{"rows": [{"sigma_plus": 1, "sigma_gdp": 1, "p": "2", "d": 1, "n": 0, "eps": -1}]}"#,
+        r#"{"noisy_sfw": {"X": [[1.0]], "y": []}, "noisy_sgd": 1, "local_md_step": [{"p": 2}]}"#,
         r#"{"d1": 1, "d2": 1, "rff": {"X": [[1.0]], "W": [[1.0, 2.0]], "features": [[1.0]]}}"#,
     ] {
         let file = serde_json::from_str(text).expect("JSON");

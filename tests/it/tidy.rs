@@ -5,20 +5,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first, each with the rooms it may import from.
-const ROOMS: [(&str, &[&str]); 17] = [
+const ROOMS: [(&str, &[&str]); 18] = [
     ("error", &[]),
     ("rng", &[]),
     ("score", &[]),
     ("linalg", &[]),
     ("params", &["error"]),
     ("gp", &["error", "rng", "params", "score", "linalg"]),
-    ("privacy", &["error", "rng", "params"]),
+    ("privacy", &["error", "rng", "params", "linalg"]),
     ("env", &["error", "rng", "params", "score", "linalg", "gp", "privacy"]),
-    ("policy", &["error", "rng", "params", "score", "linalg", "gp", "privacy"]),
-    ("registry", &["error", "params", "gp", "privacy", "env", "policy"]),
-    ("spec", &["error", "params", "privacy", "env", "policy", "registry"]),
+    ("oco", &["error", "rng", "params", "linalg", "privacy"]),
+    ("policy", &["error", "rng", "params", "score", "linalg", "gp", "privacy", "oco"]),
+    ("registry", &["error", "params", "gp", "privacy", "env", "oco", "policy"]),
+    ("spec", &["error", "params", "privacy", "env", "oco", "policy", "registry"]),
     ("backend", &["error", "score", "linalg"]),
-    ("engine", &["error", "rng", "score", "privacy", "env", "policy", "spec", "backend"]),
+    ("engine", &["error", "rng", "score", "privacy", "env", "oco", "policy", "spec", "backend"]),
     ("bench", &["error", "rng", "params", "score", "linalg", "gp", "backend", "engine"]),
     ("record", &["error", "params"]),
     ("report", &["error", "params", "record"]),

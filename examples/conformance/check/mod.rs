@@ -2,15 +2,24 @@
 //! say. Adding a kind is one file here and one line in `registry.rs`.
 
 mod bandit;
+mod baselines;
+mod benchmarks;
 mod calibration;
+mod curator;
+mod frank_wolfe;
 mod kernels;
+mod modeler;
+mod noise;
 mod nystrom;
+mod oracles;
 mod outcome;
 mod posterior;
+mod prefix;
 mod qff;
 mod read;
 mod registry;
 mod sequences;
+mod stored;
 mod truncation;
 
 pub use outcome::{Section, Verdict};

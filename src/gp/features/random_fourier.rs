@@ -1,8 +1,8 @@
 //! Random Fourier features.
 
+use super::measured_error;
 use crate::gp::Points;
 use crate::gp::kernel::Kernel;
-use crate::linalg::dot;
 use crate::params::Args;
 use crate::rng::Stream;
 use crate::score::{FeatureTable, FourierForm};
@@ -35,7 +35,7 @@ pub fn draw_frequencies(kernel: &dyn Kernel, dimension: usize, count: usize, str
 /// `phi(x) = sqrt(variance/m) [cos(w_1·x), …, cos(w_m·x), sin(w_1·x), …, sin(w_m·x)]` [Rahimi & Recht 2007], so that
 /// `|phi(x)|² = variance` everywhere and the residual is zero.
 /// * `frequencies` — `m x d` row-major, `d` the dimension of the points
-/// * `kernel` — what the features stand for: `kernel_error` is the largest error over up to [`MEASURED_PAIRS`] pairs of
+/// * `kernel` — what the features stand for: `kernel_error` is the largest error over up to [`super::MEASURED_PAIRS`] pairs of
 ///   points, the same for the same number of points; without one it is 0 and says nothing
 #[must_use]
 pub fn random_fourier(points: &Points, frequencies: &[f64], variance: f64, kernel: Option<&dyn Kernel>) -> FeatureTable {
@@ -63,29 +63,11 @@ pub fn random_fourier(points: &Points, frequencies: &[f64], variance: f64, kerne
     table
 }
 
-/// Pairs over which the error of a kernel is measured.
-pub const MEASURED_PAIRS: usize = 512;
-
-/// All pairs if they are few, else a fixed two-dimensional low-discrepancy sequence of them.
-fn measured_error(table: &FeatureTable, points: &Points, kernel: &dyn Kernel) -> f64 {
-    let n = table.n_points;
-    let error = |a: usize, b: usize| (dot(table.row(a), table.row(b)) - kernel.value(points.point(a), points.point(b))).abs();
-    if n * n <= MEASURED_PAIRS {
-        return (0..n * n).map(|at| error(at / n, at % n)).fold(0.0, f64::max);
-    }
-    // Multiples of 1/p and 1/p², p³ = p + 1 (the plastic number), modulo 1: even coverage of the square of pairs.
-    let index = |pair: usize, step: f64| {
-        let turns = (pair as f64 + 0.5) * step;
-        (((turns - libm::floor(turns)) * n as f64) as usize).min(n - 1)
-    };
-    let pairs = (0..MEASURED_PAIRS).map(|pair| (index(pair, 0.754_877_666_246_692_7), index(pair, 0.569_840_290_998_053_2)));
-    pairs.map(|(a, b)| error(a, b)).fold(0.0, f64::max)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::gp::kernel::{Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+    use crate::linalg::dot;
     use crate::rng::{Purpose, Streams};
 
     fn kernels() -> Vec<Box<dyn Kernel>> {

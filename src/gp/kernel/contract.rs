@@ -1,9 +1,11 @@
 //! What every kernel can be asked.
 
 use crate::gp::Points;
+use crate::params::Args;
 use crate::rng::Stream;
 use crate::score::KernelForm;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A positive semi-definite covariance function, symmetric to the last bit.
@@ -27,6 +29,14 @@ pub trait Kernel: Send + Sync + fmt::Debug {
         None
     }
 
+    /// The covariance of two values of the function given noisy images of their inputs, for a flat prior on the inputs and
+    /// independent normal noise of this variance in each of `dimension` coordinates: a kernel between images of different
+    /// rows. What a row has beyond it, `k(x, x)` less the kernel at distance 0, is its own. `None` where no formula is known.
+    fn under_input_noise(&self, noise_variance: f64, dimension: usize) -> Option<Arc<dyn Kernel>> {
+        let _ = (noise_variance, dimension);
+        None
+    }
+
     /// One frequency, `dimension` numbers, drawn from the spectral density of `k / k(0)`, so that
     /// `E cos(w · (a - b)) = k(a, b) / k(0)` (Bochner); `None` where the kernel has none, and then nothing is drawn.
     fn sample_frequency(&self, dimension: usize, stream: &mut Stream) -> Option<Vec<f64>> {
@@ -39,4 +49,50 @@ pub trait Kernel: Send + Sync + fmt::Debug {
         let _ = dimension;
         None
     }
+
+    /// As [`Kernel::axis_factors`], where the product need only stand for this kernel in quadrature features: the Matern kernel's
+    /// modified spectral form is one (Mutny2018).
+    fn spectral_factors(&self, dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
+        self.axis_factors(dimension)
+    }
+
+    /// For a kernel of one coordinate: a quadrature rule over its spectral density, (frequency, weight) by ascending frequency,
+    /// symmetric, so that `sum_i w_i cos(f_i r)` approximates `k(r) / k(0)` and the weights sum to 1.
+    fn spectral_rule(&self, nodes: usize) -> Option<Vec<(f64, f64)>> {
+        let _ = nodes;
+        None
+    }
+
+    /// For a kernel of one coordinate: a proved bound on the error of its rule for distances up to `extent`, as a share of `k(0)`.
+    fn spectral_bound(&self, nodes: usize, extent: f64) -> Option<f64> {
+        let _ = (nodes, extent);
+        None
+    }
+
+    /// Kernels of disjoint ranges of coordinates, ascending, whose sum is this kernel; `None` where it is no such sum.
+    fn summands(&self, dimension: usize) -> Option<Vec<Summand>> {
+        let _ = dimension;
+        None
+    }
+
+    /// This kernel on some coordinates of a space of this dimension alone; `None` where that has no meaning.
+    fn on_coordinates(&self, coordinates: Range<usize>) -> Option<Arc<dyn Kernel>> {
+        let _ = coordinates;
+        None
+    }
+}
+
+/// One term of an additive kernel.
+#[derive(Debug, Clone)]
+pub struct Summand {
+    /// The coordinates it sees.
+    pub coordinates: Range<usize>,
+    /// Its kernel, over those coordinates alone.
+    pub kernel: Arc<dyn Kernel>,
+}
+
+/// What the parser of a composed kernel may ask for.
+pub trait Parts {
+    /// Reads a kernel under `key`; `None` if wrong (the sink then knows).
+    fn part(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Kernel>>;
 }

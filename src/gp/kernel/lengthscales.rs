@@ -2,6 +2,7 @@
 
 use crate::gp::Points;
 use crate::params::Args;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// In what units distances are measured; every length-scale is positive and finite.
@@ -48,6 +49,15 @@ impl Lengthscales {
         match self {
             Self::Isotropic(l) => *l,
             Self::PerDimension(scales) => scales.get(coordinate).copied().unwrap_or(1.0),
+        }
+    }
+
+    /// Those of a range of coordinates.
+    #[must_use]
+    pub fn of_range(&self, coordinates: Range<usize>) -> Self {
+        match self {
+            Self::Isotropic(l) => Self::Isotropic(*l),
+            Self::PerDimension(_) => Self::PerDimension(coordinates.map(|coordinate| self.of(coordinate)).collect()),
         }
     }
 

@@ -2,10 +2,11 @@
 
 use super::{Kernel, Lengthscales};
 use crate::gp::Points;
-use crate::gp::special::BesselK;
+use crate::gp::special::{BesselK, gauss_gegenbauer};
 use crate::params::Args;
 use crate::rng::Stream;
 use crate::score::{KernelFamily, KernelForm};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// `k(a, b) = variance · 2^(1-nu)/Gamma(nu) · z^nu · K_nu(z)`, `z = sqrt(2 nu) r`, `r² = Σ_i ((a_i - b_i) / l_i)²`
@@ -91,8 +92,14 @@ impl Kernel for Matern {
             Form::FiveHalves => KernelFamily::MaternFiveHalves,
             Form::General(_) => return None,
         };
-        let points_scaled = self.lengthscales.scaled(points);
-        Some(KernelForm { family, scale: self.variance, offset: 0.0, dimension: points.dimension(), points: points_scaled })
+        Some(KernelForm {
+            family,
+            scale: self.variance,
+            offset: 0.0,
+            row_term: 0.0,
+            dimension: points.dimension(),
+            points: self.lengthscales.scaled(points),
+        })
     }
 
     /// Multivariate Student's t with `2 nu` degrees of freedom, divided by `l_i`: the spectral density is proportional to
@@ -104,5 +111,31 @@ impl Kernel for Matern {
         let stretch = libm::sqrt(self.nu / stream.gamma(self.nu));
         frequency.iter_mut().for_each(|w| *w *= stretch);
         Some(frequency)
+    }
+
+    /// The product of one-dimensional Matern kernels, the variance on the first: the modified form, whose spectral density is the
+    /// product over coordinates. In one dimension it is this kernel; in more it has the same smoothness along every axis.
+    fn spectral_factors(&self, dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
+        let factor = |i: usize| -> Arc<dyn Kernel> {
+            let variance = if i == 0 { self.variance } else { 1.0 };
+            Arc::new(Self { lengthscales: Lengthscales::Isotropic(self.lengthscales.of(i)), variance, ..self.clone() })
+        };
+        Some((0..dimension).map(factor).collect())
+    }
+
+    /// With `f = sqrt(2 nu)/l · s/sqrt(1 - s²)` the spectral density, Student's t, becomes the weight `(1 - s²)^(nu - 1)` on
+    /// (-1, 1): its Gauss rule. The density's heavy tails make the error fall like a power of the nodes.
+    fn spectral_rule(&self, nodes: usize) -> Option<Vec<(f64, f64)>> {
+        let scale = libm::sqrt(2.0 * self.nu) / self.lengthscales.of(0);
+        let frequency = |s: f64| scale * s / libm::sqrt((1.0 - s) * (1.0 + s));
+        Some(gauss_gegenbauer(self.nu, nodes).into_iter().map(|(s, weight)| (frequency(s), weight)).collect())
+    }
+
+    fn axis_factors(&self, dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
+        if dimension == 1 { self.spectral_factors(1) } else { None }
+    }
+
+    fn on_coordinates(&self, coordinates: Range<usize>) -> Option<Arc<dyn Kernel>> {
+        Some(Arc::new(Self { lengthscales: self.lengthscales.of_range(coordinates), ..self.clone() }))
     }
 }

@@ -1,6 +1,6 @@
 //! What one release costs: the pair of output laws that is easiest to tell apart, by name.
 
-use crate::privacy::Event;
+use crate::privacy::{Delivered, Event, price};
 use serde::{Deserialize, Serialize};
 
 /// The worst pair of one release. Every variant but `Unbounded`, `Choice` and `Zcdp` stands for an exact pair of laws.
@@ -60,7 +60,7 @@ impl Loss {
     pub fn of(event: &Event) -> Self {
         let checked = |loss: Self, size: f64| if size.is_finite() && 0.0 <= size { loss } else { Self::Unbounded };
         match *event {
-            Event::NonPrivate | Event::Laplace { sensitivity: None, .. } => Self::Unbounded,
+            Event::NonPrivate | Event::Projection { .. } | Event::Laplace { sensitivity: None, .. } => Self::Unbounded,
             Event::Laplace { scale, sensitivity: Some(sensitivity) } => {
                 let epsilon = sensitivity / scale;
                 checked(Self::Laplace { epsilon }, epsilon)
@@ -81,6 +81,12 @@ impl Loss {
                 let mu = sensitivity / sigma;
                 checked(Self::Gaussian { mu }, mu)
             }
+            // No law of its own here: priced by `price` alone.
+            Event::Subsampled { .. } => Self::Unbounded,
+            Event::GeneralizedGaussian { .. } | Event::Choices { .. } => match price(event) {
+                Delivered::Concentrated { rho } => checked(Self::Zcdp { rho }, rho),
+                _ => Self::Unbounded,
+            },
         }
     }
 
@@ -189,6 +195,10 @@ mod tests {
             Event::TwoLevel { high: 0.9, low: 0.2 },
             Event::Mixture { rare: 0.1, high: 0.8, low: 0.3, two_level_share: 0.4 },
             Event::Gaussian { sigma: 2.0, sensitivity: 3.0 },
+            Event::GeneralizedGaussian { sigma: 2.0, kappa: Some(3.0), sensitivity: Some(0.4) },
+            Event::GeneralizedGaussian { sigma: 2.0, kappa: None, sensitivity: Some(0.4) },
+            Event::Choices { gumbel: true, squares: Some(0.5) },
+            Event::Choices { gumbel: false, squares: None },
             Event::NonPrivate,
         ] {
             let (loss, priced) = (Loss::of(&event), price(&event));
@@ -196,6 +206,12 @@ mod tests {
                 Delivered::Unbounded => assert_eq!(loss, Loss::Unbounded),
                 Delivered::Pure { epsilon } => {
                     assert!(loss.pure().is_some_and(|pure| (pure - epsilon).abs() < 1e-14), "{event:?}");
+                }
+                Delivered::Subsampled { .. } => panic!("{event:?} has no pair"),
+                Delivered::Concentrated { rho } => {
+                    assert_eq!(loss.rho(), rho);
+                    let composed = crate::privacy::accounting::Composition::of(loss).epsilon(delta).upper;
+                    assert!(priced.epsilon(Some(delta)).is_some_and(|epsilon| (composed - epsilon).abs() < 1e-9 * epsilon));
                 }
                 Delivered::Gaussian { .. } => {
                     let composed = crate::privacy::accounting::Composition::of(loss).epsilon(delta);

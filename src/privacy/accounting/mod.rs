@@ -9,6 +9,7 @@ mod loss;
 pub mod pld;
 pub mod renyi;
 pub mod sensitivity;
+pub mod subsampled;
 pub mod zcdp;
 
 #[cfg(test)]

@@ -27,6 +27,21 @@ pub fn lemma_3_2_printed(q: f64, n: usize) -> (f64, f64) {
     (exponent, (q - 1.0).min(std::f64::consts::E * std::f64::consts::E * (log - 1.0)))
 }
 
+/// The same with the exponent put right: q, or ln n where `ln n >= 2` and `e² (ln n - 1) < q - 1`; kappa as printed (E22).
+#[must_use]
+pub fn lemma_3_2_corrected(q: f64, n: usize) -> (f64, f64) {
+    let log = libm::log(n as f64);
+    let other = std::f64::consts::E * std::f64::consts::E * (log - 1.0);
+    if 2.0 <= log && other < q - 1.0 { (log, other) } else { (q, q - 1.0) }
+}
+
+/// Multiplier of the Euclidean norm and kappa for `1 <= q < 2` [lemma 3.3]: `n^(1/2 - 1/p)` with 1/p = 1 - 1/q, and its square.
+#[must_use]
+pub fn lemma_3_3(q: f64, n: usize) -> (f64, f64) {
+    let multiplier = libm::pow(n as f64, 1.0 / q - 0.5);
+    (multiplier, multiplier * multiplier)
+}
+
 /// Exponent r of the noise norm and its constant, `kappa = min over 2 <= r <= q of (r - 1) n^(2/r - 2/q)` (E22); `q >= 2`, may be
 /// infinite.
 #[must_use]

@@ -55,6 +55,11 @@ pub fn settings(name: &str) -> Vec<String> {
         "points-table" => {
             vec![POINTS.to_owned(), format!("{POINTS}\ngoal = \"minimise\"\nlog = true\nstandardise = false\nregret = \"raw\"")]
         }
+        "branin" | "camelback" | "styblinski-tang" | "michalewicz" | "hartmann-6" | "ackley" | "levy" => {
+            let domain = "domain = { kind = \"random\", points = 60 }";
+            let rest = "kernel = { kind = \"squared-exponential\", lengthscale = 1.0 }\nnoise = { kind = \"gaussian\", sd = 0.5 }";
+            vec![format!("{domain}\n{rest}"), format!("{domain}\n{rest}\nvariant = \"scaled\"")]
+        }
         other => panic!("no settings for the environment `{other}`: add them here"),
     }
 }

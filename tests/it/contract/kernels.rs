@@ -22,6 +22,10 @@ pub fn settings(name: &str) -> Vec<&'static str> {
             "nu = 0.8, lengthscale = 0.3",
         ],
         "linear" => vec!["scale = 1.0", "scale = 0.5, bias = 0.25"],
+        "additive" => vec![
+            "part = { kind = \"squared-exponential\", lengthscale = 0.3, variance = 0.7 }",
+            "group_size = 2, part = { kind = \"matern\", nu = 1.5, lengthscales = [0.3, 2.0] }",
+        ],
         "empirical-covariance" => vec!["", "normalise = \"covariance\""],
         other => panic!("no settings for the kernel `{other}`: add them here"),
     }

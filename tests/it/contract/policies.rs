@@ -14,9 +14,10 @@ use privateer::score::{Candidates, Moments, TrialScore};
 fn posteriors(policy: &str) -> Vec<String> {
     let documented = documentation("policy").into_iter().find(|kind| kind.name == policy).expect("documented");
     let mut lines = vec![String::new()];
-    if documented.keys.iter().any(|key| key.path == "features") {
+    if let Some(key) = documented.keys.iter().find(|key| key.path == "features") {
         // Few random frequencies: a state holds the square of their number.
-        lines.extend(names(FEATURES).into_iter().map(|name| match name {
+        let accepted = names(FEATURES).into_iter().filter(|name| key.accepts.contains(&format!("`{name}`")));
+        lines.extend(accepted.map(|name| match name {
             "random-fourier" => format!("features = {{ kind = \"{name}\", features = 25 }}\n"),
             _ => format!("features = \"{name}\"\n"),
         }));
@@ -139,7 +140,8 @@ fn choices_widths_and_states() {
                 let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
                 let trial = cell.trial(0).expect("a trial");
                 let released = privateer::policy::ReleasedFacts::of(trial.mechanism.as_ref(), trial.instance.facts());
-                let facts = privateer::policy::Setting { facts: trial.instance.facts().clone(), released, train: None };
+                let facts =
+                    privateer::policy::Setting { facts: trial.instance.facts().clone(), released, train: None, images: None };
                 let open = || cell.domain.as_ref().map(|domain| domain.open(1));
                 let n = cell.environment.gram().n_points();
                 let mut ways = vec![Way::new(trial.policy, luck(&cell.streams), open())];

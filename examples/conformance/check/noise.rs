@@ -1,0 +1,104 @@
+//! The generalised Gaussian law, and the levels that its formulas give.
+
+use super::outcome::Outcome;
+use super::read::{matrix, number, numbers};
+use super::stored::norm;
+use privateer::linalg::Norm;
+use privateer::privacy::accounting::sensitivity::from_lq;
+use privateer::privacy::gradients::GeneralizedGaussian;
+use privateer::privacy::printed::{han2022_choice, han2022_tree};
+use privateer::privacy::{Delta, Epsilon, gdp_mu};
+use serde_json::Value;
+
+pub fn recognise_law(file: &Value) -> bool {
+    ["rows", "moments"].iter().all(|key| file.get(key).is_some()) && file["rows"][0].get("plus_exponent").is_some()
+}
+
+pub fn recognise_levels(file: &Value) -> bool {
+    file.get("rows").is_some() && file["rows"][0].get("sigma_plus").is_some() && file["rows"][0].get("sigma_gdp").is_some()
+}
+
+/// Dual exponent, exponent, multiplier and kappa of the smooth norm.
+fn smooth(row: &Value) -> Result<(f64, f64, f64, f64), String> {
+    let (q, d) = (norm(row, "p")?.dual().exponent(), number(row, "d")? as usize);
+    if 2.0 <= q {
+        let (exponent, kappa) = han2022_tree::lemma_3_2_corrected(q, d);
+        return Ok((q, exponent, 1.0, kappa));
+    }
+    let (multiplier, kappa) = han2022_tree::lemma_3_3(q, d);
+    Ok((q, 2.0, multiplier, kappa))
+}
+
+pub fn check_law(file: &Value) -> Outcome {
+    let mut outcome = Outcome::stated(file);
+    for (at, row) in file["rows"].as_array().into_iter().flatten().enumerate() {
+        let smooth = smooth(row);
+        let of = |part: fn((f64, f64, f64, f64)) -> f64| smooth.clone().map(|smooth| vec![part(smooth)]);
+        outcome.compare(&format!("rows {at} q"), of(|s| s.0), &row["q"]);
+        outcome.compare(&format!("rows {at} plus_exponent"), of(|s| s.1), &row["plus_exponent"]);
+        outcome.compare(&format!("rows {at} plus_multiplier"), of(|s| s.2), &row["plus_multiplier"]);
+        outcome.compare(&format!("rows {at} kappa"), of(|s| s.3), &row["kappa"]);
+        outcome.compare(&format!("rows {at} y"), scaled(row), &row["y"]);
+        outcome.compare(&format!("rows {at} plus_norm_squared_of_y"), squares(row), &row["plus_norm_squared_of_y"]);
+    }
+    for (at, row) in file["moments"].as_array().into_iter().flatten().enumerate() {
+        // Gamma(d/2, scale 2 sigma²): shape times scale, shape times scale².
+        let gamma = number(row, "d").and_then(|d| Ok((0.5 * d, 2.0 * number(row, "sigma")?.powi(2))));
+        let of = |power: i32| gamma.clone().map(|(shape, scale)| vec![shape * scale.powi(power)]);
+        outcome.compare(&format!("moments {at} mean"), of(1), &row["mean"]);
+        outcome.compare(&format!("moments {at} var"), of(2), &row["var"]);
+    }
+    outcome.note_rest(file, &["rows", "moments", "tolerance", "relative"]);
+    outcome
+}
+
+fn scaled(row: &Value) -> Result<Vec<f64>, String> {
+    let (_, exponent, multiplier, _) = smooth(row)?;
+    let law = GeneralizedGaussian::new(exponent, multiplier, 1.0);
+    let ((d, mut directions), squares) = (matrix(row, "direction")?, numbers(row, "r2")?);
+    if squares.len() * d != directions.len() {
+        return Err("`direction` and `r2` are not equally long".to_owned());
+    }
+    for (direction, square) in directions.chunks_exact_mut(d).zip(&squares) {
+        law.scale(square.sqrt(), direction);
+    }
+    Ok(directions)
+}
+
+fn squares(row: &Value) -> Result<Vec<f64>, String> {
+    let (_, exponent, multiplier, _) = smooth(row)?;
+    let norm = Norm::of(exponent).ok_or("the exponent is below 1")?;
+    let y = scaled(row)?;
+    Ok(y.chunks(number(row, "d")? as usize).map(|y| (multiplier * norm.size(y)).powi(2)).collect())
+}
+
+pub fn check_levels(file: &Value) -> Outcome {
+    let mut outcome = Outcome::stated(file);
+    for (at, row) in file["rows"].as_array().into_iter().flatten().enumerate() {
+        let levels = levels(row);
+        for (i, name) in ["h", "kappa", "sigma_plus", "laplace_scale_t1", "gdp_mu", "sigma_gdp"].iter().enumerate() {
+            outcome.compare(&format!("rows {at} {name}"), levels.clone().map(|levels| vec![levels[i]]), &row[*name]);
+        }
+    }
+    outcome.note_rest(file, &["rows", "tolerance", "relative"]);
+    outcome
+}
+
+fn levels(row: &Value) -> Result<[f64; 6], String> {
+    let of = |name: &str| number(row, name);
+    let (n, d, beta, lipschitz, diameter) = (of("n")? as u64, of("d")? as usize, of("beta")?, of("L")?, of("D")?);
+    let epsilon = Epsilon::try_from(of("eps")?).map_err(|error| error.to_string())?;
+    let delta = Delta::try_from(of("delta")?).map_err(|error| error.to_string())?;
+    let (q, _, _, kappa) = smooth(row)?;
+    let (e, p, s) = (epsilon.get(), delta.get(), 2.0 * (beta * diameter + lipschitz));
+    let mu = gdp_mu(epsilon, delta);
+    let nodes = f64::from(n.max(1).ilog2() + 1);
+    Ok([
+        f64::from(han2022_tree::levels(n)),
+        kappa,
+        han2022_tree::theorem_3_1(kappa, s, n, e, p),
+        han2022_choice::laplace_scale(diameter, beta, lipschitz, n, 1, e, p),
+        mu,
+        from_lq(s, q, d) * nodes.sqrt() / mu,
+    ])
+}

@@ -1,0 +1,56 @@
+//! Linear minimization over l_p balls.
+
+use super::outcome::Outcome;
+use super::read::{matrix, number};
+use super::stored::norm;
+use privateer::linalg::dot;
+use privateer::oco::set::{ConstraintSet, LpBall};
+use serde_json::Value;
+
+pub fn recognise(file: &Value) -> bool {
+    ["g", "cases"].iter().all(|key| file.get(key).is_some()) && file["cases"][0].get("dual_norm_times_minus_r").is_some()
+}
+
+struct Found {
+    v: Vec<f64>,
+    values: Vec<f64>,
+    duals: Vec<f64>,
+}
+
+pub fn check(file: &Value) -> Outcome {
+    let mut outcome = Outcome::stated(file);
+    for (at, case) in file["cases"].as_array().into_iter().flatten().enumerate() {
+        let found = minimised(file, case);
+        let of = |part: fn(&Found) -> &Vec<f64>| found.as_ref().map(|found| part(found).clone()).map_err(Clone::clone);
+        outcome.compare(&format!("cases {at} v"), of(|found| &found.v), &case["v"]);
+        // Entry by entry: their scales differ.
+        for (name, part) in [("value", of(|found| &found.values)), ("dual_norm_times_minus_r", of(|found| &found.duals))] {
+            for i in 0..case[name].as_array().map_or(1, Vec::len) {
+                let entry = part.clone().and_then(|all| all.get(i).map(|x| vec![*x]).ok_or_else(|| "too short".to_owned()));
+                outcome.compare(&format!("cases {at} {name} {i}"), entry, &case[name][i]);
+            }
+            if let (Ok(part), Some(list)) = (&part, case[name].as_array())
+                && part.len() != list.len()
+            {
+                outcome.failures.push(format!("cases {at} {name}: {} numbers computed, {} in the file", part.len(), list.len()));
+            }
+        }
+    }
+    outcome.note_rest(file, &["g", "cases", "tolerance", "relative"]);
+    outcome
+}
+
+fn minimised(file: &Value, case: &Value) -> Result<Found, String> {
+    let (d, g) = matrix(file, "g")?;
+    let (norm, radius) = (norm(case, "p")?, number(case, "radius")?);
+    let ball = LpBall::new(norm, radius, d);
+    let mut found = Found { v: Vec::new(), values: Vec::new(), duals: Vec::new() };
+    for g in g.chunks_exact(d) {
+        let mut v = vec![0.0; d];
+        ball.minimise(g, &mut v);
+        found.values.push(dot(g, &v));
+        found.duals.push(-radius * norm.dual().size(g));
+        found.v.extend(v);
+    }
+    Ok(found)
+}

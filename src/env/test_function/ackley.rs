@@ -1,0 +1,37 @@
+//! `ackley` (any number of coordinates).
+
+use super::shape::{undivided, unit};
+use super::{Form, Sizes, TestEnvironment, TestFunction};
+use crate::env::{EnvironmentPlan, Parts};
+use crate::params::Args;
+use std::f64::consts::{E, PI};
+
+/// Reads the environment's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&ACKLEY, args, parts)
+}
+
+/// `-[20 + e - 20 exp(-0.2 |z|/sqrt(d)) - exp(mean cos(2 pi z))]` on `[-32.768, 32.768]^d`; scaled by 20 + e - 1/e, which its depth
+/// never reaches.
+pub static ACKLEY: TestFunction = TestFunction {
+    name: "ackley",
+    sizes: Sizes::UpTo { usual: 2, most: 1000 },
+    textbook: Form { domain: own_box, formula_box: own_box, formula, divisor: undivided, optimum },
+    scaled: Form { domain: unit, formula_box: own_box, formula, divisor: |_| 20.0 + E - 1.0 / E, optimum },
+};
+
+fn own_box(_axis: usize) -> (f64, f64) {
+    (-32.768, 32.768)
+}
+
+fn formula(z: &[f64]) -> f64 {
+    let d = z.len() as f64;
+    let root = libm::sqrt(z.iter().map(|z| z * z).sum::<f64>() / d);
+    let waves = z.iter().map(|z| libm::cos(2.0 * PI * z)).sum::<f64>() / d;
+    // 20 (1 - exp) + (e - exp), so that nothing is left at 0.
+    -(20.0 * (1.0 - libm::exp(-0.2 * root)) + (libm::exp(1.0) - libm::exp(waves)))
+}
+
+fn optimum(dimension: usize) -> (Vec<f64>, f64) {
+    (vec![0.0; dimension], 0.0)
+}

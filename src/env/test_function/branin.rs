@@ -1,0 +1,35 @@
+//! `branin` (two coordinates).
+
+use super::shape::{undivided, unit};
+use super::{Form, Sizes, TestEnvironment, TestFunction};
+use crate::env::{EnvironmentPlan, Parts};
+use crate::params::Args;
+use std::f64::consts::PI;
+
+/// Reads the environment's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&BRANIN, args, parts)
+}
+
+/// `-[(z_2 - b z_1² + c z_1 - 6)² + 10 (1 - s) cos z_1 + 10]` on `[-5, 10] x [0, 15]`, `b = 5.1/(4 pi²)`, `c = 5/pi`, `s = 1/(8 pi)`;
+/// scaled by its value at (-5, 0), the lowest of the box.
+pub static BRANIN: TestFunction = TestFunction {
+    name: "branin",
+    sizes: Sizes::One(2),
+    textbook: Form { domain: own_box, formula_box: own_box, formula, divisor: undivided, optimum },
+    scaled: Form { domain: unit, formula_box: own_box, formula, divisor: |_| -formula(&[-5.0, 0.0]), optimum },
+};
+
+fn own_box(axis: usize) -> (f64, f64) {
+    if axis == 0 { (-5.0, 10.0) } else { (0.0, 15.0) }
+}
+
+fn formula(z: &[f64]) -> f64 {
+    let bracket = z[1] - 5.1 / (4.0 * PI * PI) * z[0] * z[0] + 5.0 / PI * z[0] - 6.0;
+    -(bracket * bracket + 10.0 * (1.0 - 1.0 / (8.0 * PI)) * libm::cos(z[0]) + 10.0)
+}
+
+/// At z_1 = pi the cosine is -1 and the bracket vanishes for z_2 = 5.1/4 - 5 + 6: what is left is 10 s.
+fn optimum(_dimension: usize) -> (Vec<f64>, f64) {
+    (vec![PI, 2.275], -10.0 / (8.0 * PI))
+}

@@ -1,0 +1,33 @@
+//! `camelback`: the six-hump camel (two coordinates).
+
+use super::shape::{undivided, unit};
+use super::{Form, Sizes, TestEnvironment, TestFunction};
+use crate::env::{EnvironmentPlan, Parts};
+use crate::params::Args;
+
+/// Reads the environment's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&CAMELBACK, args, parts)
+}
+
+/// `-[(4 - 2.1 u² + u⁴/3) u² + u v + (4 v² - 4) v²]` on `[-2, 2] x [-1, 1]`; scaled: divided by 5 (Mutny2018).
+pub static CAMELBACK: TestFunction = TestFunction {
+    name: "camelback",
+    sizes: Sizes::One(2),
+    textbook: Form { domain: own_box, formula_box: own_box, formula, divisor: undivided, optimum },
+    scaled: Form { domain: unit, formula_box: own_box, formula, divisor: |_| 5.0, optimum },
+};
+
+fn own_box(axis: usize) -> (f64, f64) {
+    if axis == 0 { (-2.0, 2.0) } else { (-1.0, 1.0) }
+}
+
+fn formula(z: &[f64]) -> f64 {
+    let (u, v) = (z[0] * z[0], z[1] * z[1]);
+    -((4.0 - 2.1 * u + u * u / 3.0) * u + z[0] * z[1] + (4.0 * v - 4.0) * v)
+}
+
+/// One of two, the other being its mirror image; by Newton's method.
+fn optimum(_dimension: usize) -> (Vec<f64>, f64) {
+    (vec![0.089_842_013_100_318_07, -0.712_656_403_020_739_6], 1.031_628_453_489_877_4)
+}

@@ -1,0 +1,144 @@
+//! The environment of every test function: its values on a discretized box.
+
+use super::{Form, Sizes, TestFunction};
+use crate::env::domain::Place;
+use crate::env::function::FunctionPlan;
+use crate::env::{BuildContext, Environment, EnvironmentPlan, Instance, Parts};
+use crate::error::Error;
+use crate::gp::Points;
+use crate::gp::kernel::Kernel;
+use crate::params::Args;
+use crate::score::GramSource;
+use std::sync::Arc;
+
+/// A test function as read from a spec.
+pub struct TestEnvironment {
+    function: &'static TestFunction,
+    scaled: bool,
+    plan: FunctionPlan,
+}
+
+impl TestEnvironment {
+    /// Reads the keys of the environment of this function.
+    pub fn parse(function: &'static TestFunction, args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
+        let doc = "as in the literature, on its own box; or on [-1/2, 1/2]^d, divided so that values are of order one";
+        let scaled = args.word("variant", doc, &["textbook", "scaled"], Some("textbook")) == "scaled";
+        let (dimension, most) = match function.sizes {
+            Sizes::One(dimension) => (dimension, None),
+            Sizes::UpTo { usual, most } => (usual, Some(most)),
+        };
+        let place = Place::Box { edges: function.form(scaled).domain, dimension, most };
+        Box::new(Self { function, scaled, plan: FunctionPlan::parse(args, parts, place) })
+    }
+
+    fn form(&self) -> &'static Form {
+        self.function.form(self.scaled)
+    }
+}
+
+impl EnvironmentPlan for TestEnvironment {
+    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
+        let domain = self.plan.build(context)?;
+        let (points, form) = (domain.points, self.form());
+        let values = (0..points.n_points()).map(|point| form.value(points.point(point))).collect();
+        let instance = self.plan.instance(values, context.rounds)?;
+        let (maximiser, maximum) = form.best(points.dimension());
+        let facts = vec![
+            ("points".to_owned(), points.n_points().into()),
+            ("dimension".to_owned(), points.dimension().into()),
+            ("variant".to_owned(), if self.scaled { "scaled" } else { "textbook" }.into()),
+            ("maximum of the function over its box".to_owned(), maximum.into()),
+            ("at".to_owned(), maximiser.into()),
+            ("largest value on the domain".to_owned(), instance.mean(instance.best()).into()),
+            self.plan.regret_unit().fact(),
+        ];
+        Ok(Arc::new(OnPoints { points, kernel: domain.kernel, gram: domain.gram, instance, facts }))
+    }
+}
+
+struct OnPoints {
+    points: Points,
+    kernel: Arc<dyn Kernel>,
+    gram: Arc<dyn GramSource>,
+    instance: Instance,
+    facts: Vec<(String, serde_json::Value)>,
+}
+
+impl Environment for OnPoints {
+    fn gram(&self) -> &Arc<dyn GramSource> {
+        &self.gram
+    }
+
+    fn points(&self) -> Option<&Points> {
+        Some(&self.points)
+    }
+
+    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
+        Some(&self.kernel)
+    }
+
+    fn draw(&self, _trial: u64) -> Result<Instance, Error> {
+        Ok(self.instance.clone())
+    }
+
+    fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        self.facts.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
+    use super::*;
+    use crate::rng::{Purpose, Streams};
+
+    fn all() -> [&'static TestFunction; 7] {
+        [
+            &ackley::ACKLEY,
+            &branin::BRANIN,
+            &camelback::CAMELBACK,
+            &hartmann::HARTMANN_6,
+            &levy::LEVY,
+            &michalewicz::MICHALEWICZ,
+            &styblinski_tang::STYBLINSKI_TANG,
+        ]
+    }
+
+    /// The stated maximum is the value at the stated maximiser, which lies in the box; no random point, no neighbour of the
+    /// maximiser is above it; scaled values are of order one.
+    #[test]
+    fn optima_are_what_they_say() {
+        let mut luck = Streams::new(5, "optima").shared(Purpose::Domain);
+        for function in all() {
+            let sizes = match function.sizes {
+                Sizes::One(d) => vec![d],
+                Sizes::UpTo { usual, .. } => vec![1, 3, usual],
+            };
+            for d in sizes {
+                for scaled in [false, true] {
+                    let (form, said) = (function.form(scaled), format!("{} d {d} scaled {scaled}", function.name));
+                    let (at, maximum) = form.best(d);
+                    let edges: Vec<(f64, f64)> = (0..d).map(form.domain).collect();
+                    assert!((form.value(&at) - maximum).abs() <= 1e-12 * (1.0 + maximum.abs()), "{said}: {}", form.value(&at));
+                    assert!(at.iter().zip(&edges).all(|(x, (lo, hi))| lo <= x && x <= hi), "{said}: {at:?}");
+                    let slack = 1e-12 * (1.0 + maximum.abs());
+                    for step in [1e-1, 1e-2, 1e-4] {
+                        for (axis, (lo, hi)) in edges.iter().enumerate() {
+                            for sign in [-1.0, 1.0] {
+                                let mut near = at.clone();
+                                near[axis] = (near[axis] + sign * step * (hi - lo)).clamp(*lo, *hi);
+                                assert!(form.value(&near) <= maximum + slack, "{said}: above at {near:?}");
+                            }
+                        }
+                    }
+                    let points = Points::random_in(&edges, 2000, &mut luck);
+                    for point in 0..points.n_points() {
+                        let value = form.value(points.point(point));
+                        assert!(value <= maximum + slack, "{said}: {value} at {:?}", points.point(point));
+                        assert!(!scaled || value.abs() <= 1.2, "{said}: {value}");
+                    }
+                }
+            }
+        }
+    }
+}

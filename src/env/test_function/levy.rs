@@ -1,0 +1,42 @@
+//! `levy` (any number of coordinates).
+
+use super::shape::{undivided, unit};
+use super::{Form, Sizes, TestEnvironment, TestFunction};
+use crate::env::{EnvironmentPlan, Parts};
+use crate::params::Args;
+use std::f64::consts::PI;
+
+/// Reads the environment's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&LEVY, args, parts)
+}
+
+/// `-[sin²(pi w_1) + sum_{i<d} (w_i - 1)² (1 + 10 sin²(pi w_i + 1)) + (w_d - 1)² (1 + sin²(2 pi w_d))]`, `w = 1 + (z - 1)/4`, on
+/// `[-10, 10]^d`; scaled by `1 + 83.1875 (d - 1) + 15.125`, which its depth never reaches: |w - 1| <= 2.75.
+pub static LEVY: TestFunction = TestFunction {
+    name: "levy",
+    sizes: Sizes::UpTo { usual: 2, most: 1000 },
+    textbook: Form { domain: own_box, formula_box: own_box, formula, divisor: undivided, optimum },
+    scaled: Form { domain: unit, formula_box: own_box, formula, divisor: |d| 16.125 + 83.1875 * (d as f64 - 1.0), optimum },
+};
+
+fn own_box(_axis: usize) -> (f64, f64) {
+    (-10.0, 10.0)
+}
+
+fn formula(z: &[f64]) -> f64 {
+    let w = |i: usize| 1.0 + (z[i] - 1.0) / 4.0;
+    let square = |x: f64| x * x;
+    let last = z.len() - 1;
+    let mut sum = square(libm::sin(PI * w(0)));
+    for i in 0..last {
+        sum += square(w(i) - 1.0) * (1.0 + 10.0 * square(libm::sin(PI * w(i) + 1.0)));
+    }
+    sum += square(w(last) - 1.0) * (1.0 + square(libm::sin(2.0 * PI * w(last))));
+    -sum
+}
+
+/// At 1 only sin(pi) is left, which rounds to 1e-16.
+fn optimum(dimension: usize) -> (Vec<f64>, f64) {
+    (vec![1.0; dimension], 0.0)
+}

@@ -1,0 +1,30 @@
+//! `styblinski-tang` (any number of coordinates; additive).
+
+use super::shape::{undivided, unit};
+use super::{Form, Sizes, TestEnvironment, TestFunction};
+use crate::env::{EnvironmentPlan, Parts};
+use crate::params::Args;
+
+/// Reads the environment's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&STYBLINSKI_TANG, args, parts)
+}
+
+/// `-1/2 sum_i (z_i⁴ - 16 z_i² + 5 z_i)` on `[-5, 5]^d`; scaled: `z = 8 x`, that is `[-4, 4]^d`, divided by the maximum (Mutny2018).
+pub static STYBLINSKI_TANG: TestFunction = TestFunction {
+    name: "styblinski-tang",
+    sizes: Sizes::UpTo { usual: 20, most: 1000 },
+    textbook: Form { domain: |_| (-5.0, 5.0), formula_box: |_| (-5.0, 5.0), formula, divisor: undivided, optimum },
+    scaled: Form { domain: unit, formula_box: |_| (-4.0, 4.0), formula, divisor: |d| d as f64 * PEAK, optimum },
+};
+
+fn formula(z: &[f64]) -> f64 {
+    -0.5 * z.iter().map(|z| ((z * z - 16.0) * z + 5.0) * z).sum::<f64>()
+}
+
+/// The maximum of one coordinate: at the least root of 4 z³ - 32 z + 5.
+const PEAK: f64 = 39.166_165_703_771_41;
+
+fn optimum(dimension: usize) -> (Vec<f64>, f64) {
+    (vec![-2.903_534_027_771_177; dimension], dimension as f64 * PEAK)
+}

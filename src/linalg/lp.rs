@@ -1,0 +1,206 @@
+//! The l_p norms, `1 <= p <= infinity`.
+
+use std::fmt;
+
+/// An l_p norm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Norm {
+    exponent: f64,
+    power: Power,
+}
+
+/// `x^e` for `x >= 0`, without the general routine where products do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Power {
+    /// `x^n` for a small whole n.
+    Whole(u8),
+    /// Any other exponent.
+    General(f64),
+}
+
+impl Power {
+    /// For an exponent `>= 0`.
+    #[must_use]
+    pub fn of(exponent: f64) -> Self {
+        let nearest = exponent.round();
+        // 3.0000000000000004 is 1.5/(1.5 - 1) rounded: the product is as near to what was meant.
+        if nearest <= 8.0 && (exponent - nearest).abs() <= 4.0 * f64::EPSILON * nearest.max(1.0) {
+            Self::Whole(nearest as u8)
+        } else {
+            Self::General(exponent)
+        }
+    }
+
+    /// `x^e`, for `x >= 0`.
+    #[must_use]
+    #[inline]
+    pub fn apply(self, x: f64) -> f64 {
+        match self {
+            Self::Whole(0) => 1.0,
+            Self::Whole(1) => x,
+            Self::Whole(2) => x * x,
+            Self::Whole(3) => x * x * x,
+            Self::Whole(n) => (1..n).fold(x, |power, _| power * x),
+            Self::General(exponent) => libm::pow(x, exponent),
+        }
+    }
+}
+
+impl Norm {
+    /// The max norm.
+    pub const MAX: Self = Self { exponent: f64::INFINITY, power: Power::Whole(1) };
+
+    /// The norm of this exponent; `None` below 1 and for NaN.
+    #[must_use]
+    pub fn of(exponent: f64) -> Option<Self> {
+        (1.0 <= exponent).then(|| Self { exponent, power: Power::of(exponent) })
+    }
+
+    /// The exponent, possibly infinite.
+    #[must_use]
+    pub fn exponent(self) -> f64 {
+        self.exponent
+    }
+
+    /// The dual norm: exponent `p/(p - 1)`, infinite for 1, 1 for infinity.
+    #[must_use]
+    pub fn dual(self) -> Self {
+        let exponent = if self.exponent == 1.0 {
+            f64::INFINITY
+        } else if self.exponent.is_infinite() {
+            1.0
+        } else {
+            self.exponent / (self.exponent - 1.0)
+        };
+        Self { exponent, power: Power::of(exponent) }
+    }
+
+    /// The norm of a vector; entries are scaled by the largest first, so that no power over- or underflows.
+    #[must_use]
+    pub fn size(self, vector: &[f64]) -> f64 {
+        if self.exponent == 1.0 {
+            return vector.iter().map(|x| x.abs()).sum();
+        }
+        let largest = largest(vector);
+        if self.exponent.is_infinite() || largest == 0.0 || !largest.is_finite() {
+            return largest;
+        }
+        let sum: f64 = vector.iter().map(|x| self.power.apply(x.abs() / largest)).sum();
+        largest * self.root(sum)
+    }
+
+    /// `x^(1/p)`.
+    fn root(self, x: f64) -> f64 {
+        match self.power {
+            Power::Whole(1) => x,
+            Power::Whole(2) => libm::sqrt(x),
+            Power::Whole(3) => libm::cbrt(x),
+            _ => libm::pow(x, 1.0 / self.exponent),
+        }
+    }
+
+    /// Scales a vector down to norm `most` where it is longer; to zero where the norm is beyond the doubles. Entries must be finite.
+    pub fn clip(self, vector: &mut [f64], most: f64) {
+        let size = self.size(vector);
+        if most < size {
+            let scale = most / size;
+            vector.iter_mut().for_each(|x| *x *= scale);
+        }
+    }
+
+    /// The vector of this norm `<= 1` with the largest product with `g`, negated: `-sign(g_i)(|g_i|/|g|_q)^(q - 1)`, q dual; for
+    /// p = 1 one signed coordinate, the lowest index of the largest `|g_i|`; for infinity the signs. `sign(0) = 0`.
+    pub fn steepest(self, g: &[f64], out: &mut [f64]) {
+        let largest = largest(g);
+        if largest == 0.0 {
+            out.fill(0.0);
+        } else if self.exponent == 1.0 {
+            out.fill(0.0);
+            if let Some(at) = g.iter().position(|x| x.abs() == largest) {
+                out[at] = -sign(g[at]);
+            }
+        } else if self.exponent.is_infinite() {
+            out.iter_mut().zip(g).for_each(|(out, g)| *out = -sign(*g));
+        } else {
+            let q = self.dual();
+            let power = Power::of(q.exponent - 1.0);
+            let mut sum = 0.0;
+            for (out, g) in out.iter_mut().zip(g) {
+                let size = g.abs() / largest;
+                let raised = power.apply(size);
+                sum += raised * size;
+                *out = -raised.copysign(*g);
+            }
+            // |g|_q^(q - 1), the largest taken out: sum^((q - 1)/q).
+            let scale = q.root(sum) / sum;
+            out.iter_mut().for_each(|out| *out *= scale);
+        }
+    }
+}
+
+impl fmt::Display for Norm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.exponent.is_infinite() { f.write_str("l_inf") } else { write!(f, "l_{}", self.exponent) }
+    }
+}
+
+fn sign(x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { 1.0_f64.copysign(x) }
+}
+
+fn largest(vector: &[f64]) -> f64 {
+    vector.iter().fold(0.0, |largest: f64, x| if x.is_nan() { f64::NAN } else { largest.max(x.abs()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXPONENTS: [f64; 9] = [1.0, 1.001, 1.1, 1.5, 2.0, 3.0, 7.3, 40.0, f64::INFINITY];
+
+    fn vectors() -> Vec<Vec<f64>> {
+        vec![vec![1.5, -0.25, 0.0, 3.0], vec![1e-200, 3e-200], vec![-1e200, 2e200, 1e199], vec![-2.0], vec![1.0, -1.0, 1.0]]
+    }
+
+    #[test]
+    fn the_steepest_vector_attains_the_dual_norm() {
+        for exponent in EXPONENTS {
+            let norm = Norm::of(exponent).expect("a norm");
+            for g in vectors() {
+                let mut v = vec![0.0; g.len()];
+                norm.steepest(&g, &mut v);
+                let product: f64 = g.iter().zip(&v).map(|(a, b)| a * b).sum();
+                let dual = norm.dual().size(&g);
+                assert!((norm.size(&v) - 1.0).abs() < 1e-12, "{exponent} {g:?}: {}", norm.size(&v));
+                assert!((product + dual).abs() <= 1e-12 * dual, "{exponent} {g:?}: {product} {dual}");
+            }
+        }
+    }
+
+    #[test]
+    fn duals_of_duals_and_ends() {
+        for exponent in EXPONENTS {
+            let back = Norm::of(exponent).expect("a norm").dual().dual().exponent();
+            assert!(back == exponent || (back - exponent).abs() < 1e-9 * exponent, "{exponent} {back}");
+        }
+        assert!(Norm::of(0.99).is_none() && Norm::of(f64::NAN).is_none());
+        let mut v = [1.0, 1.0];
+        Norm::of(1.0).expect("a norm").steepest(&[0.0, 0.0], &mut v);
+        assert_eq!(v, [0.0, 0.0]);
+        Norm::of(1.0).expect("a norm").steepest(&[-2.0, 2.0], &mut v);
+        assert_eq!(v, [1.0, 0.0]);
+    }
+
+    #[test]
+    fn clipping_keeps_directions() {
+        let mut v = vec![3.0, -4.0];
+        Norm::of(2.0).expect("a norm").clip(&mut v, 1.0);
+        assert!((v[0] - 0.6).abs() < 1e-15 && (v[1] + 0.8).abs() < 1e-15);
+        let mut short = vec![0.3, 0.4];
+        Norm::MAX.clip(&mut short, 1.0);
+        assert_eq!(short, [0.3, 0.4]);
+        let mut huge = vec![f64::MAX, f64::MAX];
+        Norm::of(1.0).expect("a norm").clip(&mut huge, 1.0);
+        assert!(huge.iter().all(|x| x.is_finite()));
+    }
+}

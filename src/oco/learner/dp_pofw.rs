@@ -1,0 +1,128 @@
+//! DP-POFW: Frank-Wolfe on privately chosen vertices [Han2022, algorithm 2]; p = 1, and every set whose vertices are listed.
+
+use super::{FrankWolfe, Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting, step_size};
+use crate::error::Error;
+use crate::oco::set::ConstraintSet;
+use crate::params::Args;
+use crate::privacy::gradients::{Choice, ChoiceNoise, Clip, Gradient, LaplaceVector, Sample, Start, VertexChoice, Vertices};
+use crate::privacy::{Raw, Reading, Refusal};
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Plan;
+
+/// Has no keys of its own.
+pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
+    Box::new(Plan)
+}
+
+struct Maker {
+    set: Arc<dyn ConstraintSet>,
+    vertices: Arc<dyn Vertices>,
+    gradient: Arc<dyn Gradient>,
+    clip: Option<Clip>,
+    start: Start,
+    noise: ChoiceNoise,
+    learning_rate: f64,
+    made: Made,
+}
+
+impl LearnerPlan for Plan {
+    fn is_private(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+        let Some(vertices) = setting.set.vertices() else {
+            let message = format!("`dp-pofw` chooses among vertices, and those of the {} are not listed", setting.set.words());
+            return Err(Refusal::new("kind", message, "an l_1 ball (`p = 1`), a simplex or a polytope")
+                .hint("`dp-tofw` works on every set"));
+        };
+        let terms = request.terms(setting)?;
+        let gumbel = match request.mechanism {
+            "auto" => request.reading == Reading::Tight,
+            "gumbel" => true,
+            "laplace" | "none" => false,
+            other => {
+                let message = format!("`{other}` is noise on vectors, and this learner releases choices");
+                return Err(Refusal::new("mechanism", message, "`auto`, `laplace`, `gumbel` or `none`"));
+            }
+        };
+        let priced = terms.choice_noise(gumbel, learning_rate)?;
+        let made = Made {
+            mechanism: match priced.noise {
+                None => "none",
+                Some((true, _)) => "gumbel",
+                Some((false, _)) => "laplace",
+            },
+            event: priced.event,
+            calibration: priced.calibration,
+            clipped: terms.clip.is_some(),
+            notes: Vec::new(),
+            facts: vec![("learning rate".to_owned(), learning_rate.into()), ("vertices".to_owned(), vertices.count().into())],
+        };
+        Ok(Box::new(Maker {
+            set: Arc::clone(&setting.set),
+            vertices,
+            gradient: request.gradient(setting),
+            clip: terms.bounds(learning_rate),
+            start: terms.choice_start(),
+            noise: priced.noise,
+            learning_rate,
+            made,
+        }))
+    }
+}
+
+impl LearnerMaker for Maker {
+    fn make(&self) -> Box<dyn Learner> {
+        let choice = match self.noise {
+            None => Choice::Exact,
+            Some((false, scale)) => Choice::Noisy(Box::new(LaplaceVector { scale })),
+            Some((true, scale)) => Choice::Exponential { scale },
+        };
+        let (gradient, vertices) = (Arc::clone(&self.gradient), Arc::clone(&self.vertices));
+        let privatizer = VertexChoice::new(gradient, self.set.dimension(), self.start, self.clip, vertices, choice);
+        Box::new(Pofw::new(privatizer, Arc::clone(&self.set), self.learning_rate))
+    }
+
+    fn made(&self) -> &Made {
+        &self.made
+    }
+}
+
+/// Privatizer and server of one run.
+#[derive(Debug)]
+pub struct Pofw {
+    privatizer: VertexChoice,
+    server: FrankWolfe,
+    learning_rate: f64,
+    round: u64,
+}
+
+impl Pofw {
+    /// A run before its first sample.
+    #[must_use]
+    pub fn new(privatizer: VertexChoice, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
+        Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
+    }
+
+    /// The server.
+    #[must_use]
+    pub fn server(&self) -> &FrankWolfe {
+        &self.server
+    }
+}
+
+impl Learner for Pofw {
+    fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
+        let vertex = self.privatizer.release(self.server.query(), sample, &mut streams.mechanism);
+        self.round += 1;
+        self.server.follow_vertex(*vertex.value(), step_size(self.learning_rate, self.round));
+        Ok(())
+    }
+
+    fn iterate(&self) -> &[f64] {
+        self.server.iterate()
+    }
+}

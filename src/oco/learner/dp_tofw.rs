@@ -1,0 +1,122 @@
+//! DP-TOFW: Frank-Wolfe on privately released prefix sums of recursive gradients [Han2022, algorithm 1]; 1 < p <= infinity.
+//!
+//! `d_t = (noisy sum of g_1 … g_t)/(t + 1)`, `theta += lr/(t + 1) (v_t - theta)`, v_t the minimizer along d_t. Any p and any set with linear
+//! minimization will do; on polytopes `dp-pofw` pays for dimension with a logarithm.
+
+use super::{FrankWolfe, Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting, step_size};
+use crate::error::Error;
+use crate::oco::set::ConstraintSet;
+use crate::params::Args;
+use crate::privacy::gradients::{Clip, Gradient, PrefixGradients, Sample, Start, VectorLaw};
+use crate::privacy::streams::Factorisation;
+use crate::privacy::{Raw, Reading, Refusal, quote};
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Plan;
+
+/// Has no keys of its own.
+pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
+    Box::new(Plan)
+}
+
+struct Maker {
+    set: Arc<dyn ConstraintSet>,
+    gradient: Arc<dyn Gradient>,
+    clip: Option<Clip>,
+    factorisation: Arc<dyn Factorisation>,
+    law: VectorLaw,
+    learning_rate: f64,
+    made: Made,
+}
+
+impl LearnerPlan for Plan {
+    fn is_private(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+        let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
+        let name = match (request.factorisation, request.reading) {
+            ("auto", Reading::Tight) => "blt",
+            ("auto", _) => "tree",
+            (name, _) => name,
+        };
+        let Some(factorisation) = quote::factorisation(name, setting.rounds) else {
+            let expected = quote::FACTORISATIONS.map(|name| format!("`{name}`")).join(", ");
+            return Err(Refusal::new("factorisation", format!("`{name}` is no factorisation"), expected));
+        };
+        let priced = terms.sum_noise(generalized, factorisation.as_ref(), learning_rate)?;
+        let mut facts = vec![("learning rate".to_owned(), learning_rate.into())];
+        if terms.budget.is_some() {
+            facts.push(("prefix sums".to_owned(), factorisation.name().into()));
+        }
+        let made = Made {
+            mechanism: Request::vector_name(generalized, terms.budget.is_some()),
+            event: priced.event,
+            calibration: priced.calibration,
+            clipped: terms.clip.is_some(),
+            notes: Vec::new(),
+            facts,
+        };
+        Ok(Box::new(Maker {
+            set: Arc::clone(&setting.set),
+            gradient: request.gradient(setting),
+            clip: terms.bounds(learning_rate),
+            factorisation,
+            law: priced.noise,
+            learning_rate,
+            made,
+        }))
+    }
+}
+
+impl LearnerMaker for Maker {
+    fn make(&self) -> Box<dyn Learner> {
+        let noise = self.law.sampler().map(|law| (self.factorisation.as_ref(), law));
+        let dimension = self.set.dimension();
+        let privatizer = PrefixGradients::new(Arc::clone(&self.gradient), dimension, Start::Half, self.clip, noise);
+        Box::new(Tofw::new(privatizer, Arc::clone(&self.set), self.learning_rate))
+    }
+
+    fn made(&self) -> &Made {
+        &self.made
+    }
+}
+
+/// Privatizer and server of one run.
+#[derive(Debug)]
+pub struct Tofw {
+    privatizer: PrefixGradients,
+    server: FrankWolfe,
+    learning_rate: f64,
+    round: u64,
+}
+
+impl Tofw {
+    /// A run before its first sample.
+    #[must_use]
+    pub fn new(privatizer: PrefixGradients, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
+        Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
+    }
+
+    /// The server.
+    #[must_use]
+    pub fn server(&self) -> &FrankWolfe {
+        &self.server
+    }
+}
+
+impl Learner for Tofw {
+    fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
+        let sum = self.privatizer.release(self.server.query(), sample, &mut streams.mechanism);
+        let sum = sum.map_err(|exhausted| Error::Failed { problem: exhausted.to_string(), hint: "raise `rounds`".to_owned() })?;
+        self.round += 1;
+        self.server.follow(sum.value(), 1.0 / (self.round as f64 + 1.0), step_size(self.learning_rate, self.round));
+        Ok(())
+    }
+
+    fn iterate(&self) -> &[f64] {
+        self.server.iterate()
+    }
+}

@@ -1,0 +1,161 @@
+//! LocalMD: mirror descent in phases around the last answer [Asi2021, algorithm 6], 1 < p <= 2; our reading, in one pass.
+//!
+//! Phase i has `n/2^i` fresh samples, step `eta_i = eta/4^(i - 1)`, and a ball of radius `D/2^(i - 1)` around the answer of phase i - 1. Within
+//! a phase, `u_k = argmin <sum of noisy gradients, u> + |u|_p²/(2 (p - 1) eta_i)` over the ball; the phase's answer is the mean of its
+//! iterates. The paper draws each phase's samples again and again and pays for it; here each sample is used once, so that its noise is that
+//! of one release.
+
+use super::{Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting};
+use crate::error::Error;
+use crate::linalg::Norm;
+use crate::oco::set::ConstraintSet;
+use crate::params::Args;
+use crate::privacy::gradients::{Clip, Gradient, NoNoise, Sample, SampleGradients, VectorLaw, VectorNoise};
+use crate::privacy::{Raw, Refusal};
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Plan;
+
+/// Has no keys of its own.
+pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
+    Box::new(Plan)
+}
+
+/// `argmin over |u|_p <= radius of <dual, u> + |u|_p²/(2 (p - 1) eta)`: the steepest vector of length `min((p - 1) eta |dual|_q, radius)`.
+pub fn mirror_step(norm: Norm, eta: f64, radius: f64, dual: &[f64], out: &mut [f64]) {
+    norm.steepest(dual, out);
+    let length = ((norm.exponent() - 1.0) * eta * norm.dual().size(dual)).min(radius);
+    out.iter_mut().for_each(|out| *out *= length);
+}
+
+struct Maker {
+    set: Arc<dyn ConstraintSet>,
+    gradient: Arc<dyn Gradient>,
+    clip: Option<Clip>,
+    law: VectorLaw,
+    rounds: u64,
+    eta: f64,
+    made: Made,
+}
+
+impl LearnerPlan for Plan {
+    fn is_private(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+        let p = setting.set.norm().exponent();
+        if !(1.0 < p && p <= 2.0) {
+            let message = format!("`local-md` is for 1 < p <= 2, and the {} has p = {p}", setting.set.words());
+            return Err(Refusal::new("kind", message, "a set of such a geometry")
+                .hint("`dp-tofw` works for all p > 1, `dp-pofw` for p = 1"));
+        }
+        let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
+        let priced = terms.step_noise(generalized)?;
+        let lipschitz = if terms.actual.lipschitz.is_finite() { terms.actual.lipschitz } else { terms.stated.lipschitz };
+        // D/(L sqrt(n)), times what makes the regularizer's strength 1.
+        let eta = learning_rate * terms.actual.diameter / (lipschitz * libm::sqrt((p - 1.0) * setting.rounds as f64));
+        let made = Made {
+            mechanism: Request::vector_name(generalized, terms.budget.is_some()),
+            event: priced.event,
+            calibration: priced.calibration,
+            clipped: terms.clip.is_some(),
+            notes: vec!["each sample is used once".to_owned()],
+            facts: vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())],
+        };
+        Ok(Box::new(Maker {
+            set: Arc::clone(&setting.set),
+            gradient: request.gradient(setting),
+            clip: terms.bounds(learning_rate),
+            law: priced.noise,
+            rounds: setting.rounds,
+            eta,
+            made,
+        }))
+    }
+}
+
+impl LearnerMaker for Maker {
+    fn make(&self) -> Box<dyn Learner> {
+        let d = self.set.dimension();
+        let noise = self.law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
+        let mut centre = vec![0.0; d];
+        self.set.centre(&mut centre);
+        Box::new(LocalMd {
+            gradients: SampleGradients::new(Arc::clone(&self.gradient), d, self.clip, noise),
+            answer: centre.clone(),
+            theta: centre.clone(),
+            centre,
+            dual: vec![0.0; d],
+            sum: vec![0.0; d],
+            radius: self.set.diameter(),
+            set: Arc::clone(&self.set),
+            eta: self.eta,
+            left: (self.rounds / 2).max(1),
+            unused: self.rounds - (self.rounds / 2).max(1).min(self.rounds),
+            steps: 0,
+        })
+    }
+
+    fn made(&self) -> &Made {
+        &self.made
+    }
+}
+
+struct LocalMd {
+    gradients: SampleGradients,
+    set: Arc<dyn ConstraintSet>,
+    centre: Vec<f64>,
+    theta: Vec<f64>,
+    dual: Vec<f64>,
+    sum: Vec<f64>,
+    answer: Vec<f64>,
+    radius: f64,
+    eta: f64,
+    /// Samples left in this phase, and after it.
+    left: u64,
+    unused: u64,
+    steps: u64,
+}
+
+impl LocalMd {
+    fn next_phase(&mut self) {
+        let n = self.steps as f64;
+        self.answer.iter_mut().zip(&self.sum).for_each(|(answer, sum)| *answer = sum / n);
+        self.centre.copy_from_slice(&self.answer);
+        self.theta.copy_from_slice(&self.answer);
+        self.dual.fill(0.0);
+        self.sum.fill(0.0);
+        self.steps = 0;
+        self.radius *= 0.5;
+        self.eta *= 0.25;
+        self.left = self.unused.div_ceil(2);
+        self.unused -= self.left;
+    }
+}
+
+impl Learner for LocalMd {
+    fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
+        if self.left == 0 {
+            return Ok(());
+        }
+        let gradient = self.gradients.release(&self.theta, sample, &mut streams.mechanism);
+        self.dual.iter_mut().zip(*gradient.value()).for_each(|(dual, g)| *dual += g);
+        let norm = self.set.norm();
+        mirror_step(norm, self.eta, self.radius, &self.dual, &mut self.theta);
+        self.theta.iter_mut().zip(&self.centre).for_each(|(theta, centre)| *theta += centre);
+        self.set.project(&mut self.theta);
+        self.sum.iter_mut().zip(&self.theta).for_each(|(sum, theta)| *sum += theta);
+        self.steps += 1;
+        self.left -= 1;
+        if self.left == 0 {
+            self.next_phase();
+        }
+        Ok(())
+    }
+
+    fn iterate(&self) -> &[f64] {
+        &self.answer
+    }
+}

@@ -1,0 +1,14 @@
+//! Learners: one file each. A learner is two objects, a privatizer of `privacy::gradients` and a server that holds released values alone.
+
+mod contract;
+pub mod dp_pofw;
+pub mod dp_tofw;
+mod frank_wolfe;
+pub mod local_md;
+pub mod noisy_sfw;
+pub mod noisy_sgd;
+pub mod ofw;
+pub mod projected_sgd;
+
+pub use contract::{Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Rates, Request, Setting};
+pub use frank_wolfe::{FrankWolfe, step_size};

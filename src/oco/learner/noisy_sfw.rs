@@ -1,0 +1,121 @@
+//! NoisySFW: Frank-Wolfe with batches and recursive noisy gradients [BassilyGuzmanNandi2021, algorithm 3].
+//!
+//! The first half of the samples gives the first gradient, `sqrt(n) - 1` batches of `sqrt(n)/2` correct it; step `lr ln(n)/(2 sqrt(n))`. Each
+//! sample is in one batch. The iterate stands still while a batch is filled.
+
+use super::{FrankWolfe, Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting};
+use crate::error::Error;
+use crate::oco::set::ConstraintSet;
+use crate::params::Args;
+use crate::privacy::gradients::{BatchGradients, BatchNoise, BatchPlan, Clip, Gradient, NoNoise, Sample, VectorLaw, VectorNoise};
+use crate::privacy::{Raw, Refusal};
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Plan;
+
+/// Has no keys of its own.
+pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
+    Box::new(Plan)
+}
+
+/// How n samples are divided, and the step.
+#[must_use]
+pub fn plan(n: u64, learning_rate: f64) -> (BatchPlan, f64) {
+    let root = libm::sqrt(n as f64);
+    let batches = BatchPlan {
+        first: (n / 2).max(1),
+        batch: ((root / 2.0).floor() as u64).max(1),
+        steps: (root.floor() as u64).saturating_sub(1),
+    };
+    (batches, learning_rate * libm::log(n as f64) / (2.0 * root))
+}
+
+struct Maker {
+    set: Arc<dyn ConstraintSet>,
+    gradient: Arc<dyn Gradient>,
+    clip: Option<Clip>,
+    plan: BatchPlan,
+    eta: f64,
+    difference: f64,
+    laws: BatchNoise,
+    made: Made,
+}
+
+impl LearnerPlan for Plan {
+    fn is_private(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+        let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
+        let (plan, eta) = plan(setting.rounds, learning_rate);
+        // A step beyond 1 would leave the set.
+        let eta = eta.min(1.0);
+        let priced = terms.batch_noise(generalized, plan, eta)?;
+        let made = Made {
+            mechanism: Request::vector_name(generalized, terms.budget.is_some()),
+            event: priced.event,
+            calibration: priced.calibration,
+            clipped: terms.clip.is_some(),
+            notes: vec!["each sample is in one batch; releases after a batch is full".to_owned()],
+            facts: vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())],
+        };
+        Ok(Box::new(Maker {
+            set: Arc::clone(&setting.set),
+            gradient: request.gradient(setting),
+            clip: terms.bounds(learning_rate),
+            plan,
+            eta,
+            difference: terms.actual.smoothness * eta * terms.actual.diameter,
+            laws: priced.noise,
+            made,
+        }))
+    }
+}
+
+impl LearnerMaker for Maker {
+    fn make(&self) -> Box<dyn Learner> {
+        let sampler = |law: VectorLaw| law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
+        let noises = (sampler(self.laws.0), sampler(self.laws.1));
+        let (gradient, dimension) = (Arc::clone(&self.gradient), self.set.dimension());
+        let batches = BatchGradients::new(gradient, dimension, self.clip, self.plan, self.difference, noises);
+        Box::new(NoisySfw::new(batches, Arc::clone(&self.set), self.eta))
+    }
+
+    fn made(&self) -> &Made {
+        &self.made
+    }
+}
+
+/// Privatizer and server of one run.
+#[derive(Debug)]
+pub struct NoisySfw {
+    privatizer: BatchGradients,
+    server: FrankWolfe,
+    estimate: Vec<f64>,
+    eta: f64,
+}
+
+impl NoisySfw {
+    /// A run before its first sample.
+    #[must_use]
+    pub fn new(privatizer: BatchGradients, set: Arc<dyn ConstraintSet>, eta: f64) -> Self {
+        let estimate = vec![0.0; set.dimension()];
+        Self { privatizer, server: FrankWolfe::new(set), estimate, eta }
+    }
+}
+
+impl Learner for NoisySfw {
+    fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
+        if let Some(change) = self.privatizer.release(self.server.query(), sample, &mut streams.mechanism) {
+            self.estimate.iter_mut().zip(*change.value()).for_each(|(estimate, change)| *estimate += change);
+            self.server.follow(&self.estimate, 1.0, self.eta);
+        }
+        Ok(())
+    }
+
+    fn iterate(&self) -> &[f64] {
+        self.server.iterate()
+    }
+}

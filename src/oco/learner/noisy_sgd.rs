@@ -1,0 +1,162 @@
+//! NoisySGD: n² - 1 noisy steps over stored samples, projected, averaged [Bassily2020, algorithm 2]. Answers once, after the last sample;
+//! until then its answer is the starting point.
+
+use super::{Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting};
+use crate::error::Error;
+use crate::oco::set::ConstraintSet;
+use crate::params::Args;
+use crate::privacy::gradients::{Clip, Gradient, NoNoise, Sample, StoredSamples, VectorLaw, VectorNoise};
+use crate::privacy::{Raw, Refusal};
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Plan;
+
+/// Has no keys of its own.
+pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
+    Box::new(Plan)
+}
+
+/// Step `lr R/(L n max(sqrt(n), sqrt(d ln(1/delta))/epsilon))`, R half of the diameter; the second term is 0 without a budget.
+#[must_use]
+pub fn step(learning_rate: f64, radius: f64, lipschitz: f64, n: u64, dimension: usize, budget: Option<(f64, f64)>) -> f64 {
+    let n = n as f64;
+    let noise = budget.map_or(0.0, |(epsilon, delta)| libm::sqrt(dimension as f64 * libm::log(1.0 / delta)) / epsilon);
+    learning_rate * radius / (lipschitz * n * libm::sqrt(n).max(noise))
+}
+
+struct Maker {
+    set: Arc<dyn ConstraintSet>,
+    gradient: Arc<dyn Gradient>,
+    clip: Option<Clip>,
+    law: VectorLaw,
+    rounds: u64,
+    eta: f64,
+    made: Made,
+}
+
+impl LearnerPlan for Plan {
+    fn is_private(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+        if !["auto", "gaussian", "none"].contains(&request.mechanism) {
+            let message = format!("`{}` is not noise of this learner", request.mechanism);
+            return Err(Refusal::new("mechanism", message, "`auto`, `gaussian` or `none`"));
+        }
+        let terms = request.terms(setting)?;
+        let steps = n_steps(setting.rounds);
+        let priced = terms.stored_noise(steps)?;
+        let lipschitz = if terms.actual.lipschitz.is_finite() { terms.actual.lipschitz } else { terms.stated.lipschitz };
+        let budget = terms.budget.map(|(epsilon, delta)| (epsilon.get(), delta.get()));
+        let eta = step(learning_rate, 0.5 * terms.actual.diameter, lipschitz, setting.rounds, terms.dimension, budget);
+        let made = Made {
+            mechanism: Request::vector_name(false, terms.budget.is_some()),
+            event: priced.event,
+            calibration: priced.calibration,
+            clipped: terms.clip.is_some(),
+            notes: vec!["keeps all samples, and releases once, after the last; which samples it drew stays secret".to_owned()],
+            facts: vec![("learning rate".to_owned(), learning_rate.into()), ("steps".to_owned(), steps.into())],
+        };
+        Ok(Box::new(Maker {
+            set: Arc::clone(&setting.set),
+            gradient: request.gradient(setting),
+            clip: terms.bounds(learning_rate),
+            law: priced.noise,
+            rounds: setting.rounds,
+            eta,
+            made,
+        }))
+    }
+}
+
+/// `n² - 1`, at least 1.
+fn n_steps(n: u64) -> u64 {
+    n.saturating_mul(n).saturating_sub(1).max(1)
+}
+
+impl LearnerMaker for Maker {
+    fn make(&self) -> Box<dyn Learner> {
+        let noise = self.law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
+        let samples = StoredSamples::new(Arc::clone(&self.gradient), self.set.dimension(), self.clip, noise);
+        Box::new(NoisySgd { samples, server: Descent::new(Arc::clone(&self.set), self.eta), rounds: self.rounds })
+    }
+
+    fn made(&self) -> &Made {
+        &self.made
+    }
+}
+
+struct NoisySgd {
+    samples: StoredSamples,
+    server: Descent,
+    rounds: u64,
+}
+
+impl Learner for NoisySgd {
+    fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
+        self.samples.keep(sample);
+        if self.samples.len() as u64 == self.rounds {
+            for _ in 0..n_steps(self.rounds) {
+                let Some(gradient) = self.samples.gradient(self.server.theta(), &mut streams.mechanism) else { break };
+                self.server.step(gradient.value());
+            }
+            self.server.finish();
+        }
+        Ok(())
+    }
+
+    fn iterate(&self) -> &[f64] {
+        self.server.answer()
+    }
+}
+
+/// The server: projected steps and the mean of the iterates after each.
+#[derive(Debug)]
+pub struct Descent {
+    set: Arc<dyn ConstraintSet>,
+    theta: Vec<f64>,
+    sum: Vec<f64>,
+    answer: Vec<f64>,
+    eta: f64,
+    n_steps: u64,
+}
+
+impl Descent {
+    /// Starts at the set's centre.
+    #[must_use]
+    pub fn new(set: Arc<dyn ConstraintSet>, eta: f64) -> Self {
+        let mut theta = vec![0.0; set.dimension()];
+        set.centre(&mut theta);
+        Self { sum: vec![0.0; theta.len()], answer: theta.clone(), theta, set, eta, n_steps: 0 }
+    }
+
+    /// The current iterate.
+    #[must_use]
+    pub fn theta(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// One step along a released gradient.
+    pub fn step(&mut self, gradient: &[f64]) {
+        self.theta.iter_mut().zip(gradient).for_each(|(theta, g)| *theta -= self.eta * g);
+        self.set.project(&mut self.theta);
+        self.sum.iter_mut().zip(&self.theta).for_each(|(sum, theta)| *sum += theta);
+        self.n_steps += 1;
+    }
+
+    /// Makes the mean of the iterates the answer.
+    pub fn finish(&mut self) {
+        if 0 < self.n_steps {
+            let n = self.n_steps as f64;
+            self.answer.iter_mut().zip(&self.sum).for_each(|(answer, sum)| *answer = sum / n);
+        }
+    }
+
+    /// The mean of the iterates once finished, the starting point before.
+    #[must_use]
+    pub fn answer(&self) -> &[f64] {
+        &self.answer
+    }
+}

@@ -1,0 +1,23 @@
+//! Online Frank-Wolfe without privacy (Xie2020): `dp-tofw` on plain sums.
+
+use super::{LearnerMaker, LearnerPlan, Request, Setting, dp_tofw};
+use crate::params::Args;
+use crate::privacy::Refusal;
+
+struct Plan(Box<dyn LearnerPlan>);
+
+/// Has no keys of its own.
+pub fn parse(args: &Args<'_>) -> Box<dyn LearnerPlan> {
+    Box::new(Plan(dp_tofw::parse(args)))
+}
+
+impl LearnerPlan for Plan {
+    fn is_private(&self) -> bool {
+        false
+    }
+
+    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+        let open = Request { clip: request.clip, ..Request::none() };
+        self.0.prepare(setting, &open, learning_rate)
+    }
+}

@@ -1,0 +1,100 @@
+//! Projected stochastic gradient descent without privacy (Zinkevich2003): `theta -= lr D_2/(L_t sqrt(t)) grad`, projected; answers with the
+//! mean of its iterates. `L_t` is the largest gradient seen so far, so that no constant is needed.
+
+use super::{Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting};
+use crate::error::Error;
+use crate::linalg::Norm;
+use crate::oco::set::ConstraintSet;
+use crate::params::Args;
+use crate::privacy::gradients::{Gradient, NoNoise, Sample, SampleGradients};
+use crate::privacy::{Event, Raw, Refusal};
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Plan;
+
+/// Has no keys of its own.
+pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
+    Box::new(Plan)
+}
+
+struct Maker {
+    set: Arc<dyn ConstraintSet>,
+    gradient: Arc<dyn Gradient>,
+    learning_rate: f64,
+    made: Made,
+}
+
+impl LearnerPlan for Plan {
+    fn is_private(&self) -> bool {
+        false
+    }
+
+    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+        let open = Request { clip: request.clip, ..Request::none() };
+        let made = Made {
+            mechanism: "none",
+            event: Event::NonPrivate,
+            calibration: "no noise".to_owned(),
+            clipped: false,
+            notes: Vec::new(),
+            facts: vec![("learning rate".to_owned(), learning_rate.into())],
+        };
+        Ok(Box::new(Maker { set: Arc::clone(&setting.set), gradient: open.gradient(setting), learning_rate, made }))
+    }
+}
+
+impl LearnerMaker for Maker {
+    fn make(&self) -> Box<dyn Learner> {
+        let d = self.set.dimension();
+        let mut centre = vec![0.0; d];
+        self.set.centre(&mut centre);
+        // |v|_2 <= |v|_p d^(1/2 - 1/p) for p > 2, <= |v|_p below.
+        let p = self.set.norm().exponent();
+        let diameter = self.set.diameter() * libm::pow(d as f64, (0.5 - 1.0 / p).max(0.0));
+        Box::new(ProjectedSgd {
+            gradients: SampleGradients::new(Arc::clone(&self.gradient), d, None, Box::new(NoNoise)),
+            set: Arc::clone(&self.set),
+            theta: centre.clone(),
+            mean: centre,
+            scale: self.learning_rate * diameter,
+            steepest: 0.0,
+            round: 0,
+        })
+    }
+
+    fn made(&self) -> &Made {
+        &self.made
+    }
+}
+
+struct ProjectedSgd {
+    gradients: SampleGradients,
+    set: Arc<dyn ConstraintSet>,
+    theta: Vec<f64>,
+    mean: Vec<f64>,
+    scale: f64,
+    steepest: f64,
+    round: u64,
+}
+
+impl Learner for ProjectedSgd {
+    fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
+        let gradient = self.gradients.release(&self.theta, sample, &mut streams.mechanism);
+        self.round += 1;
+        let t = self.round as f64;
+        let size = Norm::of(2.0).unwrap_or(Norm::MAX).size(gradient.value());
+        self.steepest = self.steepest.max(size);
+        if 0.0 < self.steepest {
+            let eta = self.scale / (self.steepest * libm::sqrt(t));
+            self.theta.iter_mut().zip(*gradient.value()).for_each(|(theta, g)| *theta -= eta * g);
+            self.set.project(&mut self.theta);
+        }
+        self.mean.iter_mut().zip(&self.theta).for_each(|(mean, theta)| *mean += (theta - *mean) / t);
+        Ok(())
+    }
+
+    fn iterate(&self) -> &[f64] {
+        &self.mean
+    }
+}

@@ -1,0 +1,8 @@
+//! Losses of linear predictions, one file each; a loss of one's own is a [`Loss`], or any `privacy::gradients::Gradient`.
+
+mod contract;
+pub mod logistic;
+pub mod smoothed_absolute;
+pub mod squared;
+
+pub use contract::{LinearModel, Loss};

@@ -1,0 +1,185 @@
+//! The ball `|theta|_p <= radius`, 1 <= p <= infinity.
+
+use super::{ConstraintSet, SetPlan};
+use crate::error::Error;
+use crate::linalg::{Norm, Power};
+use crate::params::Args;
+use crate::privacy::gradients::Vertices;
+use std::sync::Arc;
+
+/// The ball around zero.
+#[derive(Debug, Clone, Copy)]
+pub struct LpBall {
+    norm: Norm,
+    radius: f64,
+    dimension: usize,
+}
+
+#[derive(Debug)]
+struct Plan {
+    norm: Norm,
+    radius: f64,
+}
+
+/// Reads `p` and `radius`.
+pub fn parse(args: &Args<'_>) -> Box<dyn SetPlan> {
+    let p = match args.number("p", "exponent of the norm").at_least(1.0).or_word("inf", "2") {
+        Some(Err(_)) => f64::INFINITY,
+        Some(Ok(p)) => p,
+        None => 2.0,
+    };
+    let radius = args.number("radius", "radius of the ball, in that norm").above(0.0).at_most(1e9).or(1.0);
+    Box::new(Plan { norm: Norm::of(p).unwrap_or(Norm::MAX), radius })
+}
+
+impl SetPlan for Plan {
+    fn build(&self, dimension: usize) -> Result<Arc<dyn ConstraintSet>, Error> {
+        Ok(Arc::new(LpBall::new(self.norm, self.radius, dimension)))
+    }
+}
+
+impl LpBall {
+    /// `radius > 0`, `dimension >= 1`.
+    #[must_use]
+    pub fn new(norm: Norm, radius: f64, dimension: usize) -> Self {
+        Self { norm, radius, dimension }
+    }
+
+    /// The radius.
+    #[must_use]
+    pub fn radius(&self) -> f64 {
+        self.radius
+    }
+}
+
+impl ConstraintSet for LpBall {
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn norm(&self) -> Norm {
+        self.norm
+    }
+
+    fn diameter(&self) -> f64 {
+        2.0 * self.radius
+    }
+
+    fn centre(&self, out: &mut [f64]) {
+        out.fill(0.0);
+    }
+
+    /// The steepest vector of the norm: p = 1 the lowest index of the largest `|g_i|`; zero coordinates of g give zero.
+    fn minimise(&self, g: &[f64], out: &mut [f64]) {
+        self.norm.steepest(g, out);
+        out.iter_mut().for_each(|out| *out *= self.radius);
+    }
+
+    fn project(&self, theta: &mut [f64]) {
+        if self.norm.size(theta) <= self.radius {
+            return;
+        }
+        let p = self.norm.exponent();
+        if p == 1.0 {
+            soften(theta, self.radius);
+        } else if p == 2.0 {
+            self.norm.clip(theta, self.radius);
+        } else if p.is_infinite() {
+            theta.iter_mut().for_each(|x| *x = x.clamp(-self.radius, self.radius));
+        } else {
+            shrink(theta, p, self.radius);
+        }
+    }
+
+    fn contains(&self, theta: &[f64], tolerance: f64) -> bool {
+        theta.len() == self.dimension && self.norm.size(theta) <= self.radius * (1.0 + tolerance)
+    }
+
+    fn vertices(&self) -> Option<Arc<dyn Vertices>> {
+        (self.norm.exponent() == 1.0).then(|| Arc::new(Cross { radius: self.radius, dimension: self.dimension }) as Arc<_>)
+    }
+
+    fn vertex(&self, index: usize, out: &mut [f64]) {
+        out.fill(0.0);
+        if self.norm.exponent() == 1.0 && index < 2 * self.dimension {
+            out[index % self.dimension] = if index < self.dimension { self.radius } else { -self.radius };
+        }
+    }
+
+    fn words(&self) -> String {
+        format!("{} ball of radius {} in {} dimensions", self.norm, self.radius, self.dimension)
+    }
+}
+
+/// Vertices of the l_1 ball in the order `+r e_1 … +r e_d, -r e_1 … -r e_d`.
+#[derive(Debug)]
+struct Cross {
+    radius: f64,
+    dimension: usize,
+}
+
+impl Vertices for Cross {
+    fn count(&self) -> usize {
+        2 * self.dimension
+    }
+
+    fn scores(&self, direction: &[f64], out: &mut [f64]) {
+        let (plus, minus) = out.split_at_mut(self.dimension);
+        for ((plus, minus), g) in plus.iter_mut().zip(minus).zip(direction) {
+            *plus = self.radius * g;
+            *minus = -*plus;
+        }
+    }
+}
+
+/// Projection onto the l_1 ball: `sign(x) max(|x| - level, 0)` with the level at which the norm is the radius.
+fn soften(theta: &mut [f64], radius: f64) {
+    let mut sizes: Vec<f64> = theta.iter().map(|x| x.abs()).collect();
+    let level = simplex_level(&mut sizes, radius);
+    theta.iter_mut().for_each(|x| *x = (x.abs() - level).max(0.0).copysign(*x));
+}
+
+/// The level with `sum max(size - level, 0) = total`, for sizes of which some are positive (Held, Wolfe & Crowder 1974); sorts them.
+pub(super) fn simplex_level(sizes: &mut [f64], total: f64) -> f64 {
+    sizes.sort_by(|a, b| b.total_cmp(a));
+    let (mut sum, mut level) = (0.0, 0.0);
+    for (i, &size) in sizes.iter().enumerate() {
+        sum += size;
+        let here = (sum - total) / (i as f64 + 1.0);
+        if size <= here {
+            break;
+        }
+        level = here;
+    }
+    level
+}
+
+/// Projection onto the l_p ball, 1 < p < infinity, of a point outside: coordinates solve `u + m p u^(p - 1) = |x|`, with the multiplier m
+/// at which the norm is the radius. Two nested bisections down to the last bits, in units of the radius.
+fn shrink(theta: &mut [f64], p: f64, radius: f64) {
+    let (raise, size) = (Power::of(p - 1.0), Power::of(p));
+    let coordinate = |x: f64, m: f64| {
+        let (mut low, mut high) = (0.0, x);
+        for _ in 0..1100 {
+            let middle = 0.5 * (low + high);
+            if middle <= low || high <= middle {
+                break;
+            }
+            if middle + m * p * raise.apply(middle) < x { low = middle } else { high = middle }
+        }
+        0.5 * (low + high)
+    };
+    let outside = |m: f64| 1.0 < theta.iter().map(|x| size.apply(coordinate(x.abs() / radius, m))).sum::<f64>();
+    let (mut low, mut high) = (0.0, 1.0);
+    while outside(high) && high < 1e300 {
+        (low, high) = (high, 4.0 * high);
+    }
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || high <= middle {
+            break;
+        }
+        if outside(middle) { low = middle } else { high = middle }
+    }
+    theta.iter_mut().for_each(|x| *x = (radius * coordinate(x.abs() / radius, high)).copysign(*x));
+}

@@ -1,0 +1,14 @@
+//! Constraint sets: linear minimization, projection, vertices, diameter; one file each.
+
+mod contract;
+pub mod lp_ball;
+pub mod polytope;
+pub mod simplex;
+
+#[cfg(test)]
+mod oracle_tests;
+
+pub use contract::{ConstraintSet, SetPlan};
+pub use lp_ball::LpBall;
+pub use polytope::Polytope;
+pub use simplex::Simplex;
