@@ -281,6 +281,7 @@ impl Observer for Recorder<'_> {
             cumulative_regret: rows.cumulative_regret,
             simple_regret: rows.simple_regret,
             recommended_regret: rows.recommended_regret,
+            best_share: rows.best_share,
         };
         record::write_part(self.out, &self.sweep.hash, id, cell, &rows)?;
         let first = u64::from(unit.block) * self.sweep.block;

@@ -5,6 +5,7 @@
 //! finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
 
 mod ask_tell;
+mod contexts;
 mod decide;
 mod lockstep;
 mod observer;

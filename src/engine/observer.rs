@@ -30,6 +30,8 @@ pub struct Rows {
     pub simple_regret: Vec<f64>,
     /// Regret of the point the policy would recommend.
     pub recommended_regret: Vec<f64>,
+    /// Share of the rounds so far in which the best arm was played; of contextual runs alone, empty for others.
+    pub best_share: Vec<f64>,
 }
 
 impl Rows {
@@ -42,6 +44,7 @@ impl Rows {
         self.cumulative_regret.extend(other.cumulative_regret);
         self.simple_regret.extend(other.simple_regret);
         self.recommended_regret.extend(other.recommended_regret);
+        self.best_share.extend(other.best_share);
     }
 }
 

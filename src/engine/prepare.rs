@@ -4,14 +4,16 @@
 //! and prepared bases that were made over them.
 
 use crate::backend::{Backend, Domain};
+use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
+use crate::policy::contextual::ContextPolicyMaker;
 use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, ReleasedFacts, Setting, SharedInputs, TableCache};
 use crate::privacy::curator::{Curator, Images, Inputs};
 use crate::privacy::{Ledger, Raw, Released, RewardMechanism};
 use crate::rng::{Purpose, Streams};
 use crate::score::{Basis, FeatureTable};
-use crate::spec::{CellPlan, CuratorPlan, Sweep};
+use crate::spec::{CellPlan, ContextsTask, PointsTask, Task, CuratorPlan, Sweep};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Environments kept at a time.
@@ -31,6 +33,8 @@ struct Kept {
     streams: Streams,
     /// Built by whoever comes first; the others wait.
     environment: Mutex<Option<Arc<dyn Environment>>>,
+    /// The same for contextual cells.
+    people: Mutex<Option<Arc<dyn Contextual>>>,
     tables: Arc<TableCache>,
     domains: Mutex<Vec<TableDomain>>,
     first_trial: Mutex<Option<Instance>>,
@@ -43,6 +47,8 @@ type TableDomain = (Arc<FeatureTable>, Arc<dyn Domain>);
 pub struct ReadyCell {
     /// The plan.
     pub plan: CellPlan,
+    /// What of it is a bandit's over points.
+    pub task: PointsTask,
     /// The problem.
     pub environment: Arc<dyn Environment>,
     /// Who gives out its inputs, if they are not in the open.
@@ -51,6 +57,18 @@ pub struct ReadyCell {
     pub maker: Box<dyn PolicyMaker>,
     /// The prepared basis; `None` for policies that never score.
     pub domain: Option<Arc<dyn Domain>>,
+    /// Streams of the environment.
+    pub streams: Streams,
+}
+
+/// A contextual cell made ready.
+pub struct ReadyContexts {
+    /// The plan.
+    pub plan: CellPlan,
+    /// The problem.
+    pub environment: Arc<dyn Contextual>,
+    /// Makes the trials' policies.
+    pub maker: Box<dyn ContextPolicyMaker>,
     /// Streams of the environment.
     pub streams: Streams,
 }
@@ -119,6 +137,7 @@ impl<'a> Preparation<'a> {
             key: plan.environment_key.clone(),
             streams: Streams::new(self.sweep.seed, plan.environment.as_str()),
             environment: Mutex::new(None),
+            people: Mutex::new(None),
             tables: Arc::new(TableCache::default()),
             domains: Mutex::new(Vec::new()),
             first_trial: Mutex::new(None),
@@ -127,14 +146,14 @@ impl<'a> Preparation<'a> {
         new
     }
 
-    fn environment(&self, plan: &CellPlan, kept: &Kept) -> Result<Arc<dyn Environment>, Error> {
+    fn environment(&self, plan: &CellPlan, task: &PointsTask, kept: &Kept) -> Result<Arc<dyn Environment>, Error> {
         let mut slot = lock(&kept.environment);
         if let Some(environment) = slot.as_ref() {
             return Ok(Arc::clone(environment));
         }
         let context =
             BuildContext { streams: &kept.streams, data: self.data, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
-        let environment = plan.environment_plan.build(&context)?;
+        let environment = task.environment.build(&context)?;
         *slot = Some(Arc::clone(&environment));
         Ok(environment)
     }
@@ -144,12 +163,55 @@ impl<'a> Preparation<'a> {
     /// # Errors
     /// Whatever the environment, the policy or the backend refuses.
     pub fn cell(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
-        self.ready(plan, &self.kept(plan))
+        match &plan.task {
+            Task::Points(task) => self.ready(plan, task, &self.kept(plan)),
+            Task::Contexts(_) => Err(Error::Failed {
+                problem: "a contextual cell has no domain to prepare".to_owned(),
+                hint: "this is a fault of the program: please report it with the spec".to_owned(),
+            }),
+        }
     }
 
-    fn ready(&self, plan: &CellPlan, kept: &Kept) -> Result<ReadyCell, Error> {
-        let environment = self.environment(plan, kept)?;
-        let curator = plan.curator.as_ref().map(CuratorPlan::curator).transpose()?;
+    /// Makes a contextual cell ready.
+    ///
+    /// # Errors
+    /// Whatever the environment or the policy refuses.
+    pub fn contexts(&self, plan: &CellPlan, task: &ContextsTask) -> Result<ReadyContexts, Error> {
+        self.ready_contexts(plan, task, &self.kept(plan))
+    }
+
+    fn ready_contexts(&self, plan: &CellPlan, task: &ContextsTask, kept: &Kept) -> Result<ReadyContexts, Error> {
+        let mut slot = lock(&kept.people);
+        let environment = match slot.as_ref() {
+            Some(environment) => Arc::clone(environment),
+            None => {
+                let context = BuildContext {
+                    streams: &kept.streams,
+                    data: self.data,
+                    rounds: plan.rounds,
+                    memory_bytes: self.sweep.memory_bytes,
+                };
+                Arc::clone(slot.insert(task.environment.build(&context)?))
+            }
+        };
+        drop(slot);
+        let request = task.privacy.request();
+        let facts = environment.facts();
+        // Matrices of all arms, and of one joint one where a paper prints that.
+        let entries = (facts.n_arms * facts.dimension) as f64;
+        BuildContext::allow_bytes(
+            self.sweep.memory_bytes,
+            &format!("matrices of {} arms in {} dimensions", facts.n_arms, facts.dimension),
+            64.0 * entries * facts.dimension as f64,
+            "lower `arms` or `dimension`",
+        )?;
+        let maker = task.policy.prepare(facts, request).map_err(|refusal| task.privacy.place(refusal))?;
+        Ok(ReadyContexts { plan: plan.clone(), environment, maker, streams: kept.streams.clone() })
+    }
+
+    fn ready(&self, plan: &CellPlan, task: &PointsTask, kept: &Kept) -> Result<ReadyCell, Error> {
+        let environment = self.environment(plan, task, kept)?;
+        let curator = task.curator.as_ref().map(CuratorPlan::curator).transpose()?;
         let inputs = match &curator {
             Some(_) => withheld(environment.as_ref())?,
             None => KnownInputs::Shared(SharedInputs {
@@ -165,7 +227,7 @@ impl<'a> Preparation<'a> {
             memory_bytes: self.sweep.memory_bytes,
             tables: Arc::clone(&kept.tables),
         };
-        let maker = plan.policy_plan.prepare(&problem)?;
+        let maker = task.policy.prepare(&problem)?;
         let domain = match maker.basis() {
             Some(basis) => {
                 self.allow_trial(&basis, plan.rounds)?;
@@ -173,7 +235,7 @@ impl<'a> Preparation<'a> {
             }
             None => None,
         };
-        Ok(ReadyCell { plan: plan.clone(), environment, curator, maker, domain, streams: kept.streams.clone() })
+        Ok(ReadyCell { plan: plan.clone(), task: task.clone(), environment, curator, maker, domain, streams: kept.streams.clone() })
     }
 
     /// The prepared basis; one for each feature table.
@@ -218,7 +280,20 @@ impl<'a> Preparation<'a> {
     /// As [`Preparation::cell`], or whatever the first trial refuses.
     pub fn facts(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
         let kept = self.kept(plan);
-        let cell = self.ready(plan, &kept)?;
+        match &plan.task {
+            Task::Points(task) => self.facts_of_points(plan, task, &kept),
+            Task::Contexts(task) => {
+                let cell = self.ready_contexts(plan, task, &kept)?;
+                cell.environment.draw(0)?;
+                let mut facts = cell.environment.describe();
+                facts.extend(cell.maker.facts());
+                Ok(CellFacts { ledger: cell.maker.ledger(), inputs: None, facts })
+            }
+        }
+    }
+
+    fn facts_of_points(&self, plan: &CellPlan, task: &PointsTask, kept: &Kept) -> Result<CellFacts, Error> {
+        let cell = self.ready(plan, task, kept)?;
         let mut first = lock(&kept.first_trial);
         let instance = match first.as_ref() {
             Some(instance) => instance.clone(),
@@ -227,7 +302,7 @@ impl<'a> Preparation<'a> {
         let trial = cell.with(instance, 0)?;
         let mut ledger = trial.mechanism.ledger();
         let instance = &trial.instance;
-        if ledger.epsilon.is_some() && !plan.privacy.states_clip() {
+        if ledger.epsilon.is_some() && !task.privacy.states_clip() {
             ledger.notes.extend(cell.environment.privacy_notes());
         }
         if instance.bound_stated() && instance.facts().bound < instance.largest() {
@@ -277,7 +352,7 @@ impl ReadyCell {
 
     /// What the trial's curator gives out; `None` without one.
     fn images(&self, trial: u64) -> Result<Option<Arc<Released<Images>>>, Error> {
-        let (Some(curator), Some(plan), Some(points)) = (&self.curator, &self.plan.curator, self.environment.points()) else {
+        let (Some(curator), Some(plan), Some(points)) = (&self.curator, &self.task.curator, self.environment.points()) else {
             return Ok(None);
         };
         let inputs = Raw::seal(Inputs::new(points.dimension(), Arc::clone(points.coordinates())));
@@ -286,7 +361,7 @@ impl ReadyCell {
     }
 
     fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
-        let mechanism = self.plan.privacy.mechanism(instance.facts(), instance.bound_stated())?;
+        let mechanism = self.task.privacy.mechanism(instance.facts(), instance.bound_stated())?;
         let released = ReleasedFacts::of(mechanism.as_ref(), instance.facts());
         let setting = Setting {
             facts: instance.facts().clone(),

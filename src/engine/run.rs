@@ -1,13 +1,15 @@
 //! Units in canonical order, shared out over shards and threads.
 
-use super::lockstep::batch;
+use super::contexts;
+use super::lockstep::{BatchResult, batch};
 use super::observer::{Observer, Rows, Stop, Unit};
 use super::prepare::{Preparation, lock};
 use crate::backend::Counters;
 use crate::error::{Diagnostic, Error};
-use crate::spec::Sweep;
+use crate::spec::{Sweep, Task};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -191,18 +193,37 @@ impl Job<'_> {
     /// Runs one unit; `None` if stopped.
     fn unit(&self, unit: Unit) -> Result<Option<(Rows, Counters)>, Error> {
         let plan = &self.sweep.cells[unit.cell as usize];
-        let cell = self.preparation.cell(plan)?;
         let recorded = self.sweep.recorded.rounds(plan.rounds);
+        let progressed = |rounds| self.observer.progressed(rounds);
+        match &plan.task {
+            Task::Points(_) => {
+                let cell = self.preparation.cell(plan)?;
+                let most = cell.domain.as_ref().map_or(usize::MAX, |domain| domain.most_in_batch());
+                let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(plan.rounds));
+                self.batches(unit, most, wanted, |numbers| batch(&cell, numbers, &recorded, self.stop, &progressed))
+            }
+            Task::Contexts(task) => {
+                let cell = self.preparation.contexts(plan, task)?;
+                self.batches(unit, usize::MAX, 8, |numbers| contexts::batch(&cell, numbers, &recorded, self.stop, &progressed))
+            }
+        }
+    }
+
+    /// The trials of a unit in batches, over all threads. At most `most` in a batch, `wanted` where nobody says.
+    fn batches(
+        &self,
+        unit: Unit,
+        most: usize,
+        wanted: usize,
+        run: impl Fn(Range<u64>) -> Result<Option<BatchResult>, Error> + Sync,
+    ) -> Result<Option<(Rows, Counters)>, Error> {
         let first = u64::from(unit.block) * self.sweep.block;
         let end = (first + self.sweep.block).min(self.sweep.trials);
         let block = end - first;
         let size = match self.options.batch {
-            Some(batch) => batch.min(cell.domain.as_ref().map_or(usize::MAX, |domain| domain.most_in_batch())) as u64,
+            Some(batch) => batch.min(most) as u64,
             // A block too small for full batches on all threads is cut finer.
-            None => {
-                let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(plan.rounds)) as u64;
-                wanted.min(block.div_ceil(rayon::current_num_threads() as u64))
-            }
+            None => (wanted as u64).min(block.div_ceil(rayon::current_num_threads() as u64)),
         };
         // A batch never reaches beyond its block.
         let size = size.clamp(1, block.max(1));
@@ -210,9 +231,7 @@ impl Job<'_> {
         let results = starts
             .into_par_iter()
             .with_max_len(1)
-            .map(|start| {
-                batch(&cell, start..(start + size).min(end), &recorded, self.stop, &|rounds| self.observer.progressed(rounds))
-            })
+            .map(|start| run(start..(start + size).min(end)))
             .collect::<Result<Vec<_>, Error>>()?;
         let (mut rows, mut counters) = (Rows::default(), Counters::default());
         for result in results {

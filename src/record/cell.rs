@@ -84,6 +84,8 @@ pub struct PartRows {
     pub simple_regret: Vec<f64>,
     /// Regret of the point that the policy would recommend now.
     pub recommended_regret: Vec<f64>,
+    /// Share of the rounds so far in which the best arm was played; of contextual runs alone, empty for others.
+    pub best_share: Vec<f64>,
 }
 
 impl PartRows {
@@ -108,6 +110,7 @@ impl PartRows {
             .all(|column| column.len() == n_rows)
             && self.round.len() == n_rows
             && self.point.len() == n_rows
+            && (self.best_share.is_empty() || self.best_share.len() == n_rows)
     }
 }
 

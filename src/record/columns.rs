@@ -21,11 +21,14 @@ pub(super) const FIXED: [&str; 10] = [
     "environment",
 ];
 
-/// The message type of a cell's parts.
+/// The column that parts of contextual runs have after the fixed ones.
+pub(super) const BEST_SHARE: &str = "best_arm_share";
+
+/// The message type of a cell's parts; `contextual` ones have [`BEST_SHARE`].
 ///
 /// # Errors
 /// Parquet's own, should it refuse a name.
-pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
+pub(super) fn schema(cell: &CellInfo, contextual: bool) -> Result<Type> {
     let u32_type = || Some(LogicalType::integer(32, false));
     let mut fields = Vec::with_capacity(FIXED.len() + cell.swept.len());
     for name in FIXED {
@@ -37,6 +40,10 @@ pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
         };
         let repetition = if name == "point" { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         fields.push(Arc::new(builder.with_repetition(repetition).build()?));
+    }
+    if contextual {
+        let builder = Type::primitive_type_builder(BEST_SHARE, Physical::DOUBLE);
+        fields.push(Arc::new(builder.with_repetition(Repetition::REQUIRED).build()?));
     }
     for (key, value) in &cell.swept {
         let name = column_name(key);
@@ -53,7 +60,7 @@ pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
 
 /// A swept key's column: the dotted key, set apart only where a fixed column has that name.
 pub(super) fn column_name(key: &str) -> String {
-    if FIXED.contains(&key) { format!("swept.{key}") } else { key.to_owned() }
+    if FIXED.contains(&key) || key == BEST_SHARE { format!("swept.{key}") } else { key.to_owned() }
 }
 
 fn text(name: &str) -> parquet::schema::types::PrimitiveTypeBuilder<'_> {

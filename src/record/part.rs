@@ -60,7 +60,7 @@ pub fn remove_part(out: &Path, id: PartId) -> Result<(), Error> {
 
 fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> ParquetResult<Vec<u8>> {
     let properties = properties(spec_hash, id, rows);
-    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema(cell)?), Arc::new(properties))?;
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema(cell, !rows.best_share.is_empty())?), Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
     let n_rows = rows.len();
 
@@ -79,6 +79,9 @@ fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> Parq
     }
     for word in [&cell.policy, &cell.environment] {
         column::<ByteArrayType>(&mut group, &vec![ByteArray::from(word.as_str()); n_rows], None)?;
+    }
+    if !rows.best_share.is_empty() {
+        column::<DoubleType>(&mut group, &rows.best_share, None)?;
     }
     for (_, value) in &cell.swept {
         match value {

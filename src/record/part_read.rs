@@ -1,6 +1,6 @@
 //! Reading a part, and refusing what is not one.
 
-use super::columns::FIXED;
+use super::columns::{BEST_SHARE, FIXED};
 use super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
 use super::{PartHeader, PartRows, SCHEMA_VERSION};
 use crate::error::Error;
@@ -91,13 +91,17 @@ fn rows(reader: &SerializedFileReader<File>) -> Result<PartRows, String> {
         rows.cumulative_regret.extend(column::<DoubleType>(group, 5)?.0);
         rows.simple_regret.extend(column::<DoubleType>(group, 6)?.0);
         rows.recommended_regret.extend(column::<DoubleType>(group, 7)?.0);
+        let columns = group.metadata().columns();
+        if columns.get(FIXED.len()).is_some_and(|column| column.column_descr().name() == BEST_SHARE) {
+            rows.best_share.extend(column::<DoubleType>(group, FIXED.len())?.0);
+        }
     }
     if rows.is_rectangular() { Ok(rows) } else { Err("has columns of unequal length".to_owned()) }
 }
 
 /// Values and definition levels of one column of a row group.
 fn column<T: DataType>(group: &dyn RowGroupReader, column_idx: usize) -> Result<(Vec<T::T>, Vec<i16>), String> {
-    let name = FIXED[column_idx];
+    let name = FIXED.get(column_idx).copied().unwrap_or(BEST_SHARE);
     if group.metadata().column(column_idx).column_descr().physical_type() != T::get_physical_type() {
         return Err(format!("has a column `{name}` of another type"));
     }
@@ -128,7 +132,7 @@ pub(super) fn rows_hash(rows: &PartRows) -> String {
     feed(&mut rows.round.iter().map(|round| u64::from(*round).to_le_bytes()));
     feed(&mut rows.point.iter().map(|point| u64::from(point.is_some()).to_le_bytes()));
     feed(&mut rows.point.iter().map(|point| point.unwrap_or(0).to_le_bytes()));
-    for values in [&rows.regret, &rows.cumulative_regret, &rows.simple_regret, &rows.recommended_regret] {
+    for values in [&rows.regret, &rows.cumulative_regret, &rows.simple_regret, &rows.recommended_regret, &rows.best_share] {
         feed(&mut values.iter().map(|value| value.to_le_bytes()));
     }
     hex(&hasher.finalize())

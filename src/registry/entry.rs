@@ -1,6 +1,6 @@
 //! What a line of the registry is, and the listing that walks all of them.
 
-use super::lists::{CURATORS, ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES};
+use super::lists::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES};
 use super::shelf::Shelf;
 use crate::error::Sources;
 use crate::params::{Args, KeyDoc, Sink};
@@ -33,8 +33,18 @@ pub struct Kind {
 
 /// The kinds that can be listed, in the order of a spec.
 #[must_use]
-pub fn kinds() -> [&'static str; 7] {
-    ["environment", "kernel", "noise", "mechanism", "curator", "policy", "features"]
+pub fn kinds() -> [&'static str; 9] {
+    [
+        "environment",
+        "contextual-environment",
+        "kernel",
+        "noise",
+        "mechanism",
+        "curator",
+        "policy",
+        "contextual-policy",
+        "features",
+    ]
 }
 
 /// Everything of one kind, with the keys that each reads; empty for an unknown kind.
@@ -42,6 +52,8 @@ pub fn kinds() -> [&'static str; 7] {
 pub fn documentation(kind: &str) -> Vec<Kind> {
     match kind {
         "environment" => each(ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Shelf))),
+        "contextual-environment" => each(CONTEXTUAL_ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Shelf))),
+        "contextual-policy" => each(CONTEXTUAL_POLICIES, |entry, args| drop((entry.build)(args))),
         "kernel" => each(KERNELS, |entry, args| match entry.build {
             KernelBuild::Function(build) => drop(build(args)),
             KernelBuild::Composed(build) => drop(build(args, &Shelf)),

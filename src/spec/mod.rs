@@ -10,9 +10,11 @@ mod privacy;
 mod read;
 mod recorded;
 mod sweep;
+mod visits;
 
 pub use curator::CuratorPlan;
 pub use listing::listing;
-pub use plan::{CellPlan, Sweep};
+pub use plan::{CellPlan, ContextsTask, PointsTask, Sweep, Task};
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;
+pub use visits::VisitPlan;

@@ -4,11 +4,14 @@ use super::curator::CuratorPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
 use super::{Recorded, path, read};
+use super::visits::VisitPlan;
 use crate::env::EnvironmentPlan;
+use crate::env::contextual::ContextualPlan;
 use crate::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
 use crate::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use crate::policy::PolicyPlan;
-use crate::registry::{ENVIRONMENTS, POLICIES, Shelf, find, names};
+use crate::policy::contextual::ContextPolicyPlan;
+use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, POLICIES, Shelf, find, names};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,20 +59,54 @@ pub struct CellPlan {
     pub swept: Vec<(String, Scalar)>,
     /// Horizon.
     pub rounds: u64,
-    /// The environment.
-    pub environment_plan: Arc<dyn EnvironmentPlan>,
     /// Cells with the same key have the same environment.
     pub environment_key: String,
     /// Where the spec has the environment, for mistakes that show only when it is built.
     pub environment_place: Option<Place>,
+    /// What is run.
+    pub task: Task,
+    /// All parameters of the cell, and the defaults of those not written.
+    pub resolved: serde_json::Value,
+}
+
+/// What a cell runs.
+#[derive(Clone)]
+pub enum Task {
+    /// A bandit over the points of a domain.
+    Points(PointsTask),
+    /// A bandit that shows arms to people with contexts.
+    Contexts(ContextsTask),
+}
+
+/// A bandit over the points of a domain.
+#[derive(Clone)]
+pub struct PointsTask {
+    /// The environment.
+    pub environment: Arc<dyn EnvironmentPlan>,
     /// The privacy request.
     pub privacy: PrivacyPlan,
     /// Who gives out the inputs; `None`: the policy sees them.
     pub curator: Option<CuratorPlan>,
     /// The policy.
-    pub policy_plan: Arc<dyn PolicyPlan>,
-    /// All parameters of the cell, and the defaults of those not written.
-    pub resolved: serde_json::Value,
+    pub policy: Arc<dyn PolicyPlan>,
+}
+
+/// A bandit that shows arms to people with contexts.
+#[derive(Clone)]
+pub struct ContextsTask {
+    /// The environment.
+    pub environment: Arc<dyn ContextualPlan>,
+    /// The privacy request.
+    pub privacy: VisitPlan,
+    /// The policy.
+    pub policy: Arc<dyn ContextPolicyPlan>,
+}
+
+/// An environment as read from a spec, of either kind.
+#[derive(Clone)]
+enum Setting {
+    Points(Arc<dyn EnvironmentPlan>),
+    Contexts(Arc<dyn ContextualPlan>),
 }
 
 impl CellPlan {
@@ -165,10 +202,10 @@ impl Reader<'_> {
         }
         let one_of = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         if !top.has("environment") {
-            top.missing_table("[environment]", &format!("a `kind`, one of {}", one_of(&names(ENVIRONMENTS))));
+            top.missing_table("[environment]", &format!("a `kind`, one of {}", one_of(&environments())));
         }
         if !top.has("policy") {
-            top.missing_table("[[policy]]", &format!("a `kind`, one of {}", one_of(&names(POLICIES))));
+            top.missing_table("[[policy]]", &format!("a `kind`, one of {}", one_of(&policies())));
         }
         top.finish();
         let mut cells = Vec::new();
@@ -191,10 +228,12 @@ impl Reader<'_> {
     fn environment(&self, top: &Args<'_>, table: &Table, defaults: &mut BTreeMap<String, String>) -> Option<EnvironmentRead> {
         let Value::Table(written) = &table.get("environment")?.value else { return None };
         let args = top.table("environment");
-        let kind = args.kind("environment", &names(ENVIRONMENTS))?;
+        let kind = args.kind("environment", &environments())?;
         let label = args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
-        let entry = find(ENVIRONMENTS, &kind)?;
-        let plan: Arc<dyn EnvironmentPlan> = Arc::from((entry.build)(&args, &Shelf));
+        let plan = match find(ENVIRONMENTS, &kind) {
+            Some(entry) => Setting::Points(Arc::from((entry.build)(&args, &Shelf))),
+            None => Setting::Contexts(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args, &Shelf))),
+        };
         args.finish();
         note_defaults("environment", &args.documented(), &written_json(written), defaults);
         let place = written.span.as_ref().map(|span| self.sink.sources().place(span));
@@ -249,7 +288,7 @@ impl Reader<'_> {
             _ => None,
         };
         let (base_privacy, base_curator) = (base_of("privacy"), base_of("curator"));
-        let policies = match table.get("policy") {
+        let written = match table.get("policy") {
             Some(Node { value: Value::Array(policies), .. }) if !policies.is_empty() => policies,
             Some(_) => {
                 let message = "`policy` is not an array of tables";
@@ -259,7 +298,7 @@ impl Reader<'_> {
             None => return,
         };
         let mut labels: Vec<String> = Vec::new();
-        for (i, item) in policies.iter().enumerate() {
+        for (i, item) in written.iter().enumerate() {
             let Value::Table(policy_table) = &item.value else {
                 self.sink.push_at(
                     item.span.as_ref(),
@@ -269,7 +308,7 @@ impl Reader<'_> {
             };
             let shown = path::name_of(item).map_or_else(|| i.to_string(), str::to_owned);
             let args = Args::new(policy_table, format!("policy.{shown}"), self.sink);
-            let Some(kind) = args.kind("policy", &names(POLICIES)) else { continue };
+            let Some(kind) = args.kind("policy", &policies()) else { continue };
             let label =
                 args.text("label", "name of the policy in results and of its random streams").unwrap_or_else(|| kind.clone());
             if label.trim().is_empty() {
@@ -284,8 +323,18 @@ impl Reader<'_> {
                 );
                 continue;
             }
-            let Some(entry) = find(POLICIES, &kind) else { continue };
-            let policy_plan: Arc<dyn PolicyPlan> = Arc::from((entry.build)(&args, &Shelf));
+            let setting = environment.as_ref().map(|environment| &environment.plan);
+            if let Some(problem) = mismatch(setting, &kind) {
+                args.reject("kind", problem.0, problem.1);
+                continue;
+            }
+            let policy = match find(POLICIES, &kind) {
+                Some(entry) => Chooser::Points(Arc::from((entry.build)(&args, &Shelf))),
+                None => match find(CONTEXTUAL_POLICIES, &kind) {
+                    Some(entry) => Chooser::Contexts(Arc::from((entry.build)(&args))),
+                    None => continue,
+                },
+            };
             // Keys of the policy's own `privacy` and `curator` tables stand over those of the spec's.
             args.table("privacy");
             args.table("curator");
@@ -293,10 +342,26 @@ impl Reader<'_> {
             let (privacy_table, own_privacy) = overlaid(base_privacy, policy_table, "privacy");
             let privacy_args = Args::new(&privacy_table, "privacy", self.sink);
             let stated = base_privacy.is_some() || own_privacy;
-            let Some(privacy) = PrivacyPlan::parse(&privacy_args, &privacy_table, stated) else { continue };
             let (curator_table, own_curator) = overlaid(base_curator, policy_table, "curator");
             let curator_args = Args::new(&curator_table, "curator", self.sink);
             let curated = base_curator.is_some() || own_curator;
+            let privacy = match &policy {
+                Chooser::Points(_) => match PrivacyPlan::parse(&privacy_args, &privacy_table, stated) {
+                    Some(privacy) => Request::Points(privacy),
+                    None => continue,
+                },
+                Chooser::Contexts(_) => {
+                    if curated {
+                        args.reject(
+                            "kind",
+                            format!("`{kind}` chooses by contexts, which no curator gives out"),
+                            "no `[curator]`, or a policy over the points of a domain",
+                        );
+                        continue;
+                    }
+                    Request::Contexts(VisitPlan::parse(&privacy_args, &privacy_table, stated))
+                }
+            };
             let curator = curated.then(|| CuratorPlan::parse(&curator_args, &curator_table)).flatten();
             let mut defaults = defaults.clone();
             note_defaults("policy", &args.documented(), &written_json(policy_table), &mut defaults);
@@ -313,6 +378,16 @@ impl Reader<'_> {
             }
             resolved["defaults"] = serde_json::json!(defaults);
             let Some(environment) = &environment else { continue };
+            let task = match (environment.plan.clone(), privacy, policy) {
+                (Setting::Points(environment), Request::Points(privacy), Chooser::Points(policy)) => {
+                    Task::Points(PointsTask { environment, privacy, curator, policy })
+                }
+                (Setting::Contexts(environment), Request::Contexts(privacy), Chooser::Contexts(policy)) => {
+                    Task::Contexts(ContextsTask { environment, privacy, policy })
+                }
+                // Refused above.
+                _ => continue,
+            };
             labels.push(label.clone());
             cells.push(CellPlan {
                 index: cells.len() as u32,
@@ -320,15 +395,51 @@ impl Reader<'_> {
                 environment: environment.label.clone(),
                 swept: swept.clone(),
                 rounds,
-                environment_plan: Arc::clone(&environment.plan),
                 environment_key: format!("{rounds} {environment_json}"),
                 environment_place: environment.place.clone(),
-                privacy,
-                curator,
-                policy_plan,
+                task,
                 resolved,
             });
         }
+    }
+}
+
+/// A policy as read from a spec, of either kind.
+enum Chooser {
+    Points(Arc<dyn PolicyPlan>),
+    Contexts(Arc<dyn ContextPolicyPlan>),
+}
+
+/// A privacy request of either kind.
+enum Request {
+    Points(PrivacyPlan),
+    Contexts(VisitPlan),
+}
+
+/// All environments that a spec can name.
+fn environments() -> Vec<&'static str> {
+    [names(ENVIRONMENTS), names(CONTEXTUAL_ENVIRONMENTS)].concat()
+}
+
+/// All policies that a spec can name.
+fn policies() -> Vec<&'static str> {
+    [names(POLICIES), names(CONTEXTUAL_POLICIES)].concat()
+}
+
+/// What is wrong with a policy in an environment, and what was expected.
+fn mismatch(setting: Option<&Setting>, policy: &str) -> Option<(String, String)> {
+    let chooses_by_context = find(CONTEXTUAL_POLICIES, policy).is_some();
+    let one_of = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match (setting, chooses_by_context) {
+        (Some(Setting::Contexts(_)), false) => Some((
+            format!("policy `{policy}` plays points of a domain, and the environment shows arms to people with contexts"),
+            format!("one of {}", one_of(names(CONTEXTUAL_POLICIES))),
+        )),
+        (Some(Setting::Points(_)), true) => Some((
+            format!("policy `{policy}` chooses by contexts, and the environment has none"),
+            format!("one of {}, or an environment with contexts ({})", one_of(names(POLICIES)), one_of(names(CONTEXTUAL_ENVIRONMENTS))),
+        )),
+        _ => None,
     }
 }
 
@@ -351,7 +462,7 @@ fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Table, bool) {
 /// The environment of a sweep point.
 struct EnvironmentRead {
     label: String,
-    plan: Arc<dyn EnvironmentPlan>,
+    plan: Setting,
     place: Option<Place>,
 }
 

@@ -38,3 +38,9 @@ pub trait VisitPrivatizer: Send {
     /// Takes a visit in and releases what leaves of it.
     fn release<'a>(&'a mut self, visit: Raw<Visit<'a>>, stream: &mut Stream) -> Released<VisitSignal<'a>>;
 }
+
+/// A sealed reward with the context and the arm that it came of.
+#[must_use]
+pub fn seal(context: &[f64], arm: usize, reward: Raw<f64>) -> Raw<Visit<'_>> {
+    Raw::seal(Visit { context, arm, reward: reward.open() })
+}

@@ -21,6 +21,6 @@ mod tests;
 
 pub use facts::ContextFacts;
 pub use link::Link;
-pub use contract::{Visit, VisitPrivatizer, VisitSignal};
+pub use contract::{Visit, VisitPrivatizer, VisitSignal, seal};
 pub use request::VisitRequest;
 pub use statement::{VisitStatement, visit_ledger};
