@@ -8,7 +8,7 @@ use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_samp
 use crate::gp::kernel::empirical::Normalise;
 use crate::gp::kernel::{Kernel, Parts as KernelParts, additive, empirical, linear, matern, squared_exponential};
 use crate::params::Args;
-use crate::policy::contextual::{ContextPolicyBuild, dp_linucb, epsilon_greedy, linucb, random_arm};
+use crate::policy::contextual::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, linucb, random_arm};
 use crate::policy::{
     FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb,
     tgp_ucb, uniform,
@@ -169,6 +169,12 @@ pub static CONTEXTUAL_ENVIRONMENTS: &[Entry<ContextualBuild>] = &[Entry {
 
 /// Policies that choose by contexts.
 pub static CONTEXTUAL_POLICIES: &[Entry<ContextPolicyBuild>] = &[
+    Entry {
+        name: "dp-hdb",
+        summary: "private high-dimensional bandit: Frank-Wolfe over the l1 ball, one stream an arm",
+        paper: "Han2022",
+        build: dp_hdb::parse,
+    },
     Entry {
         name: "dp-linucb",
         summary: "upper confidence bounds from noisy running sums: joint privacy",

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::params::Args;
 use crate::policy::Width;
 use crate::policy::gp_policy::failure_prob;
+use crate::privacy::printed::shariff2018::{self, WidthTerms};
 use crate::privacy::printed::{dubey2021, zheng2020};
 use crate::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
 use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
@@ -163,19 +164,20 @@ impl Consts {
     /// After `round` rounds, with noise of this standard deviation in the sums.
     fn spectrum(&self, round: u64, std: f64) -> Spectrum {
         let (n, log) = (self.layout.n_rows() as f64, libm::log(2.0 * self.rounds as f64 / self.failure_prob));
-        let vector = libm::sqrt((self.layout.n_arms * self.layout.dimension) as f64) + libm::sqrt(2.0 * log);
         if self.printed {
-            // [Shariff2018, section 4.2]: Upsilon, [Upsilon, 3 Upsilon] after the shift by 2 Upsilon, gamma; [Zheng2020] alike.
-            let m = f64::from(self.nodes);
-            let (upsilon, spread) = if self.local {
-                let spectrum = zheng2020::spectrum(self.sigma, round.max(1), self.layout.n_rows(), self.rounds, self.failure_prob);
-                (spectrum, self.sigma * libm::sqrt(round.max(1) as f64))
+            // Upsilon, within [Upsilon, 3 Upsilon] after the shift by 2 Upsilon, and gamma; the local form alike.
+            let (upsilon, sigma, nodes) = if self.local {
+                let people = round.max(1);
+                let upsilon = zheng2020::spectrum(self.sigma, people, self.layout.n_rows(), self.rounds, self.failure_prob);
+                (upsilon, self.sigma * libm::sqrt(people as f64), 1)
             } else {
-                (self.sigma * libm::sqrt(2.0 * m) * (4.0 * libm::sqrt(n) + 2.0 * log), self.sigma * libm::sqrt(m))
+                let (nodes, rows) = (self.nodes, self.layout.n_rows());
+                (dubey2021::spectrum(self.sigma, nodes, rows, self.rounds, self.failure_prob), self.sigma, nodes)
             };
-            let gamma = spread * vector / libm::sqrt(upsilon);
+            let gamma = shariff2018::gamma(sigma, nodes, upsilon, self.n_features(), self.rounds, self.failure_prob);
             return Spectrum { shift: 2.0 * upsilon * self.shift, least: upsilon, most: 3.0 * upsilon, gamma };
         }
+        let vector = libm::sqrt(self.n_features() as f64) + libm::sqrt(2.0 * log);
         let norm = 2.0 * std * (libm::sqrt(n) + libm::sqrt(log));
         let shift = self.ridge + self.shift * norm;
         let least = self.ridge + (self.shift - 1.0).max(0.0) * norm;
@@ -184,17 +186,21 @@ impl Consts {
 
     /// The width of round `round`, 1-based.
     fn width(&self, round: u64, spectrum: &Spectrum) -> f64 {
-        let n = (self.layout.n_arms * self.layout.dimension) as f64;
-        let bias = self.total * libm::sqrt(spectrum.most);
-        self.width.value(
-            // sigma sqrt(2 ln(2/alpha) + n ln(most/least + t l²/(n least))) + S sqrt(most) + gamma [Shariff2018, proposition 5].
-            || {
-                let t = round as f64;
-                let volume = libm::log(spectrum.most / spectrum.least + t * self.length * self.length / (n * spectrum.least));
-                self.noise_sd * libm::sqrt(2.0 * libm::log(2.0 / self.failure_prob) + n * volume) + bias + spectrum.gamma
-            },
-            || self.noise_sd * libm::sqrt(self.layout.dimension as f64) + bias,
-        )
+        let terms = WidthTerms {
+            noise_sd: self.noise_sd,
+            length: self.length,
+            bound: self.total,
+            n_features: self.n_features(),
+            spectrum: (spectrum.least, spectrum.most),
+            gamma: spectrum.gamma,
+            failure_prob: self.failure_prob,
+        };
+        let order = || self.noise_sd * libm::sqrt(self.layout.dimension as f64) + self.total * libm::sqrt(spectrum.most);
+        self.width.value(|| terms.width(round), order)
+    }
+
+    fn n_features(&self) -> usize {
+        self.layout.n_arms * self.layout.dimension
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod arm_models;
 mod contract;
+pub mod dp_hdb;
 pub mod dp_linucb;
 pub mod epsilon_greedy;
 pub mod linucb;

@@ -1,5 +1,6 @@
 //! What a privatizer of visits takes and hands out.
 
+use super::choices::ArmStep;
 use super::sums::Layout;
 use crate::privacy::{Raw, Released};
 use crate::rng::Stream;
@@ -29,6 +30,8 @@ pub enum VisitSignal<'a> {
         /// Standard deviation of the noise on an entry of a matrix, off its diagonal.
         gram_std: f64,
     },
+    /// What each arm's stream of choices gave out.
+    Steps(&'a [ArmStep]),
     /// Nothing this round.
     Nothing,
 }

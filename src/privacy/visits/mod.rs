@@ -3,11 +3,13 @@
 //! shown to that person follows their own context in the clear.
 //!
 //! In reading order: a visit and what leaves of it ([`Visit`], [`VisitSignal`]), what a spec asks for ([`VisitRequest`]), visits
-//! passed on as they are ([`open`]), noisy running sums over the visits of all arms ([`sums`]).
+//! passed on as they are ([`open`]), noisy running sums over the visits of all arms ([`sums`]), noisy choices
+//! along the gradients of every arm ([`choices`]).
 //!
 //! **Invariant:** a context that is not finite, or of the wrong length, counts as zeros, a reward that is not finite as the centre of
 //! its range.
 
+pub mod choices;
 mod contract;
 mod facts;
 mod link;
