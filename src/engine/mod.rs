@@ -15,5 +15,5 @@ mod run;
 pub use ask_tell::AskTell;
 pub use decide::decide;
 pub use observer::{Observer, Rows, Stop, Unit};
-pub use prepare::{CellFacts, Preparation};
+pub use prepare::{CellFacts, Preparation, ReadyContexts};
 pub use run::{Options, Shard, Tally, run, units};

@@ -58,7 +58,6 @@ impl ArmModels {
                 added *= 2.0;
             }
             theta.copy_from_slice(moment);
-            forward(upper, n, 0, theta);
             solve_upper(upper, theta);
         }
         repairs

@@ -1,16 +1,18 @@
 //! Names, summaries, documentation.
 
-use privateer::registry::{CURATORS, ENVIRONMENTS, FEATURES, KERNELS, MECHANISMS, NOISES, POLICIES, documentation, kinds, names};
+use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, KERNELS, MECHANISMS, NOISES, POLICIES, documentation, kinds, names};
 
 /// Each kind with its names and summaries, as the lists have them.
 fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
     vec![
         ("environment", ENVIRONMENTS.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("contextual-environment", CONTEXTUAL_ENVIRONMENTS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("kernel", KERNELS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("noise", NOISES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("mechanism", MECHANISMS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("curator", CURATORS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("policy", POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("contextual-policy", CONTEXTUAL_POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("features", FEATURES.iter().map(|entry| (entry.name, entry.summary)).collect()),
     ]
 }
