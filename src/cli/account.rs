@@ -99,7 +99,7 @@ fn of_spec(args: &AccountArgs) -> Result<Vec<(String, Quote)>, Error> {
     let preparation = Preparation::new(&sweep, &data, &backend);
     let mut quotes: Vec<(String, Quote)> = Vec::new();
     for plan in &sweep.cells {
-        let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
+        let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
         // Of a cell whose inputs alone are protected, the reward has no price worth a line.
         let rewards = facts.inputs.is_none() || facts.ledger.guarantee != Guarantee::NotPrivate;
         let rewards = rewards.then(|| Quote::of_rewards(&facts.ledger, args.participations));

@@ -32,7 +32,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Error> {
         let preparation = Preparation::new(&sweep, &data, &backend);
         let mut without = Vec::new();
         for plan in &sweep.cells {
-            let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
+            let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
             for ledger in [Some(&facts.ledger), facts.inputs.as_ref()].into_iter().flatten() {
                 if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
                     without.push(format!("  {}: {}", plan.label(), ledger.guarantee));

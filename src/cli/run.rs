@@ -8,9 +8,9 @@ use super::threads::{self, MOST_THREADS};
 use crate::backend::{Backend, Counters};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Shard, Stop, Unit};
 use crate::error::{Diagnostic, Error};
-use crate::record::{self, CellInfo, Folder, Manifest, PartId, PartRows};
+use crate::record::{self, CellInfo, Folder, Manifest, Measures, PartId, PartRows};
 use crate::report;
-use crate::spec::{Recorded, Sweep};
+use crate::spec::{Recorded, Sweep, Task};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -198,6 +198,11 @@ fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellIn
                 resolved: plan.resolved.clone(),
                 ledger: facts.ledgers(),
                 facts: facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into(),
+                measures: match plan.task {
+                    Task::Bandit(_) => Measures::Regret,
+                    Task::Contextual(_) => Measures::Contextual,
+                    Task::Online(_) => Measures::Risk,
+                },
             })
         })
         .collect::<Result<Vec<CellInfo>, Error>>()?;
@@ -282,6 +287,8 @@ impl Observer for Recorder<'_> {
             simple_regret: rows.simple_regret,
             recommended_regret: rows.recommended_regret,
             best_share: rows.best_share,
+            risk: rows.risk,
+            suboptimality: rows.suboptimality,
         };
         record::write_part(self.out, &self.sweep.hash, id, cell, &rows)?;
         let first = u64::from(unit.block) * self.sweep.block;

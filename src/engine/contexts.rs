@@ -1,87 +1,88 @@
-//! Contextual trials of one cell, one after the other: a person comes, an arm is shown, a reward is observed, something is released.
-//!
-//! Trials share nothing that is recorded; a trial is one chain of small steps, so that lockstep would gain nothing.
+//! Contextual trials: a person comes, an arm is shown, a reward is observed, something is released. A trial is one chain of small
+//! steps, so that nothing is gained by lockstep.
 
-use super::lockstep::BatchResult;
 use super::observer::{Rows, Stop};
-use super::prepare::ReadyContexts;
-use crate::backend::Counters;
+use super::prepare::CellFacts;
+use crate::env::contextual::Contextual;
 use crate::error::Error;
-use crate::policy::contextual::Scratch;
+use crate::policy::contextual::{ContextPolicyMaker, Scratch};
 use crate::privacy::visits::seal;
-use crate::rng::Purpose;
-use std::ops::Range;
+use crate::rng::{Purpose, Streams};
+use crate::spec::CellPlan;
+use std::sync::Arc;
 
 /// Rounds between two looks at the stop flag.
 const STOP_EVERY: u64 = 1024;
 
-/// Runs trials `numbers` of a cell to the end. `None` if stopped on the way.
-///
-/// # Errors
-/// Whatever the environment refuses.
-pub fn batch(
-    cell: &ReadyContexts,
-    numbers: Range<u64>,
-    recorded: &[u64],
-    stop: &Stop,
-    progressed: &(dyn Fn(u64) + Sync),
-) -> Result<Option<BatchResult>, Error> {
-    let mut rows = Rows::default();
-    for number in numbers {
-        if !trial(cell, number, recorded, stop, progressed, &mut rows)? {
-            return Ok(None);
-        }
-    }
-    Ok(Some(BatchResult { rows, counters: Counters::default() }))
+/// A contextual cell made ready.
+pub struct ContextualCell {
+    /// The plan.
+    pub plan: CellPlan,
+    /// The problem.
+    pub environment: Arc<dyn Contextual>,
+    /// Makes the trials' policies and privatizers.
+    pub maker: Box<dyn ContextPolicyMaker>,
+    /// Streams of the environment.
+    pub streams: Streams,
 }
 
-/// One trial; false if stopped.
-fn trial(
-    cell: &ReadyContexts,
-    number: u64,
-    recorded: &[u64],
-    stop: &Stop,
-    progressed: &(dyn Fn(u64) + Sync),
-    rows: &mut Rows,
-) -> Result<bool, Error> {
-    let label = cell.plan.policy.as_str();
-    let of = |purpose| cell.streams.of(number, purpose);
-    let (mut noise, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
-    let mut own = of(Purpose::Policy(label));
-    let mut people = cell.environment.draw(number)?;
-    let (mut policy, mut privatizer) = (cell.maker.make(), cell.maker.privatizer());
-    let mut scratch = Scratch::default();
-    let (mut cumulative, mut n_best) = (0.0, 0_u64);
-    let mut next_recorded = recorded.iter().copied().peekable();
-    for round in 1..=cell.plan.rounds {
-        if round % STOP_EVERY == 0 {
-            if stop.asked() {
-                return Ok(false);
-            }
-            progressed(STOP_EVERY);
-        }
-        people.next();
-        let arm = policy.choose(people.context(), &mut own, &mut scratch);
-        let means = people.means();
-        let best = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let regret = best - means[arm];
-        let reward = people.reward(arm, &mut noise);
-        let visit = seal(people.context(), arm, reward);
-        policy.update(&privatizer.release(visit, &mut mechanism));
-        cumulative += regret;
-        n_best += u64::from(regret <= 0.0);
-        if next_recorded.next_if_eq(&round).is_some() {
-            rows.trial.push(number as u32);
-            rows.round.push(round as u32);
-            rows.point.push(Some(arm as i64));
-            rows.regret.push(regret);
-            rows.cumulative_regret.push(cumulative);
-            // People differ: there is no best arm to have found, and none to recommend.
-            rows.simple_regret.push(f64::NAN);
-            rows.recommended_regret.push(f64::NAN);
-            rows.best_share.push(n_best as f64 / round as f64);
-        }
+impl ContextualCell {
+    /// Ledger and facts. Checks on the way that a trial can be made.
+    ///
+    /// # Errors
+    /// Whatever the first trial refuses.
+    pub fn facts(&self) -> Result<CellFacts, Error> {
+        self.environment.draw(0)?;
+        let mut facts = self.environment.describe();
+        facts.extend(self.maker.facts());
+        Ok(CellFacts { ledger: self.maker.ledger(), inputs: None, facts })
     }
-    progressed(cell.plan.rounds % STOP_EVERY);
-    Ok(true)
+
+    /// Runs one trial to the end; `None` if stopped.
+    ///
+    /// # Errors
+    /// Whatever the environment refuses.
+    pub fn trial(
+        &self,
+        number: u64,
+        recorded: &[u64],
+        stop: &Stop,
+        progressed: &(dyn Fn(u64) + Sync),
+    ) -> Result<Option<Rows>, Error> {
+        let label = self.plan.policy.as_str();
+        let of = |purpose| self.streams.of(number, purpose);
+        let (mut noise, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
+        let mut own = of(Purpose::Policy(label));
+        let mut people = self.environment.draw(number)?;
+        let (mut policy, mut privatizer) = (self.maker.make(), self.maker.privatizer());
+        let (mut scratch, mut rows) = (Scratch::default(), Rows::default());
+        let (mut cumulative, mut n_best) = (0.0, 0_u64);
+        let mut next_recorded = recorded.iter().copied().peekable();
+        for round in 1..=self.plan.rounds {
+            if round % STOP_EVERY == 0 {
+                if stop.asked() {
+                    return Ok(None);
+                }
+                progressed(STOP_EVERY);
+            }
+            people.next();
+            let arm = policy.choose(people.context(), &mut own, &mut scratch);
+            let means = people.means();
+            let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
+            let visit = seal(people.context(), arm, people.reward(arm, &mut noise));
+            policy.update(&privatizer.release(visit, &mut mechanism));
+            cumulative += regret;
+            n_best += u64::from(regret <= 0.0);
+            if next_recorded.next_if_eq(&round).is_some() {
+                rows.trial.push(number as u32);
+                rows.round.push(round as u32);
+                rows.point.push(Some(arm as i64));
+                rows.regret.push(regret);
+                rows.cumulative_regret.push(cumulative);
+                rows.best_share.push(n_best as f64 / round as f64);
+            }
+        }
+        progressed(self.plan.rounds % STOP_EVERY);
+        Ok(Some(rows))
+    }
 }

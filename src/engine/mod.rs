@@ -9,11 +9,13 @@ mod contexts;
 mod decide;
 mod lockstep;
 mod observer;
+mod online;
 mod prepare;
 mod run;
 
 pub use ask_tell::AskTell;
+pub use contexts::ContextualCell;
 pub use decide::decide;
 pub use observer::{Observer, Rows, Stop, Unit};
-pub use prepare::{CellFacts, Preparation, ReadyContexts};
+pub use prepare::{CellFacts, Preparation};
 pub use run::{Options, Shard, Tally, run, units};

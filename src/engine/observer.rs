@@ -13,7 +13,8 @@ pub struct Unit {
     pub block: u32,
 }
 
-/// Recorded rows of a unit, ordered by trial, then round. All columns are equally long.
+/// Recorded rows of a unit, ordered by trial, then round. Columns are equally long: the regrets, or those of online convex runs;
+/// the others are empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rows {
     /// Trial, 0-based.
@@ -30,8 +31,12 @@ pub struct Rows {
     pub simple_regret: Vec<f64>,
     /// Regret of the point the policy would recommend.
     pub recommended_regret: Vec<f64>,
-    /// Share of the rounds so far in which the best arm was played; of contextual runs alone, empty for others.
+    /// Of contextual runs, in the place of the last two: share of the rounds so far in which the best arm was played.
     pub best_share: Vec<f64>,
+    /// Of online convex runs, in the place of the regrets: risk of the learner's answer.
+    pub risk: Vec<f64>,
+    /// Share of the starting point's excess risk that is left.
+    pub suboptimality: Vec<f64>,
 }
 
 impl Rows {
@@ -45,6 +50,8 @@ impl Rows {
         self.simple_regret.extend(other.simple_regret);
         self.recommended_regret.extend(other.recommended_regret);
         self.best_share.extend(other.best_share);
+        self.risk.extend(other.risk);
+        self.suboptimality.extend(other.suboptimality);
     }
 }
 

@@ -3,17 +3,18 @@
 //! Cells that differ in budget or mechanism share all of it, so the last few environments are kept with the feature tables
 //! and prepared bases that were made over them.
 
+use super::contexts::ContextualCell;
+use super::online::{OnlineCell, OnlinePreparation};
 use crate::backend::{Backend, Domain};
 use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
-use crate::policy::contextual::ContextPolicyMaker;
 use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, ReleasedFacts, Setting, SharedInputs, TableCache};
 use crate::privacy::curator::{Curator, Images, Inputs};
 use crate::privacy::{Ledger, Raw, Released, RewardMechanism};
 use crate::rng::{Purpose, Streams};
 use crate::score::{Basis, FeatureTable};
-use crate::spec::{CellPlan, ContextsTask, PointsTask, Task, CuratorPlan, Sweep};
+use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Environments kept at a time.
@@ -25,6 +26,7 @@ pub struct Preparation<'a> {
     data: &'a DataFolder,
     backend: &'a dyn Backend,
     kept: Mutex<Vec<Arc<Kept>>>,
+    online: OnlinePreparation,
 }
 
 /// An environment with what was made over it.
@@ -33,7 +35,7 @@ struct Kept {
     streams: Streams,
     /// Built by whoever comes first; the others wait.
     environment: Mutex<Option<Arc<dyn Environment>>>,
-    /// The same for contextual cells.
+    /// The same of contextual cells.
     people: Mutex<Option<Arc<dyn Contextual>>>,
     tables: Arc<TableCache>,
     domains: Mutex<Vec<TableDomain>>,
@@ -47,8 +49,8 @@ type TableDomain = (Arc<FeatureTable>, Arc<dyn Domain>);
 pub struct ReadyCell {
     /// The plan.
     pub plan: CellPlan,
-    /// What of it is a bandit's over points.
-    pub task: PointsTask,
+    /// Its part of bandits.
+    pub bandit: BanditPlan,
     /// The problem.
     pub environment: Arc<dyn Environment>,
     /// Who gives out its inputs, if they are not in the open.
@@ -57,18 +59,6 @@ pub struct ReadyCell {
     pub maker: Box<dyn PolicyMaker>,
     /// The prepared basis; `None` for policies that never score.
     pub domain: Option<Arc<dyn Domain>>,
-    /// Streams of the environment.
-    pub streams: Streams,
-}
-
-/// A contextual cell made ready.
-pub struct ReadyContexts {
-    /// The plan.
-    pub plan: CellPlan,
-    /// The problem.
-    pub environment: Arc<dyn Contextual>,
-    /// Makes the trials' policies.
-    pub maker: Box<dyn ContextPolicyMaker>,
     /// Streams of the environment.
     pub streams: Streams,
 }
@@ -96,6 +86,16 @@ impl CellFacts {
     }
 }
 
+/// A cell of any kind.
+pub(super) enum Ready {
+    /// A policy on an environment.
+    Bandit(Box<ReadyCell>),
+    /// A policy that chooses by contexts.
+    Contextual(Box<ContextualCell>),
+    /// A learner on a problem.
+    Online(Box<OnlineCell>),
+}
+
 /// One trial's constants, mechanism and policy.
 pub struct ReadyTrial {
     /// The function.
@@ -116,7 +116,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<'a> Preparation<'a> {
     /// Prepares cells of this sweep.
     pub fn new(sweep: &'a Sweep, data: &'a DataFolder, backend: &'a dyn Backend) -> Self {
-        Self { sweep, data, backend, kept: Mutex::new(Vec::new()) }
+        Self { sweep, data, backend, kept: Mutex::new(Vec::new()), online: OnlinePreparation::default() }
     }
 
     /// Whether a device scores, and not the processor.
@@ -146,14 +146,14 @@ impl<'a> Preparation<'a> {
         new
     }
 
-    fn environment(&self, plan: &CellPlan, task: &PointsTask, kept: &Kept) -> Result<Arc<dyn Environment>, Error> {
+    fn environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<Arc<dyn Environment>, Error> {
         let mut slot = lock(&kept.environment);
         if let Some(environment) = slot.as_ref() {
             return Ok(Arc::clone(environment));
         }
         let context =
             BuildContext { streams: &kept.streams, data: self.data, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
-        let environment = task.environment.build(&context)?;
+        let environment = bandit.environment_plan.build(&context)?;
         *slot = Some(Arc::clone(&environment));
         Ok(environment)
     }
@@ -162,12 +162,24 @@ impl<'a> Preparation<'a> {
     ///
     /// # Errors
     /// Whatever the environment, the policy or the backend refuses.
-    pub fn cell(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
+    pub(super) fn any(&self, plan: &CellPlan) -> Result<Ready, Error> {
         match &plan.task {
-            Task::Points(task) => self.ready(plan, task, &self.kept(plan)),
-            Task::Contexts(_) => Err(Error::Failed {
-                problem: "a contextual cell has no domain to prepare".to_owned(),
-                hint: "this is a fault of the program: please report it with the spec".to_owned(),
+            Task::Bandit(bandit) => Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, &self.kept(plan))?))),
+            Task::Contextual(task) => Ok(Ready::Contextual(Box::new(self.ready_contextual(plan, task)?))),
+            Task::Online(online) => Ok(Ready::Online(Box::new(self.online.cell(self.sweep, plan, online)?))),
+        }
+    }
+
+    /// Makes a cell with a policy ready.
+    ///
+    /// # Errors
+    /// Whatever the environment, the policy or the backend refuses; a cell that runs a learner.
+    pub fn cell(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
+        match self.any(plan)? {
+            Ready::Bandit(cell) => Ok(*cell),
+            Ready::Contextual(_) | Ready::Online(_) => Err(Error::Failed {
+                problem: format!("`{}` is no policy over the points of a domain", plan.policy),
+                hint: "run it with `privateer run`".to_owned(),
             }),
         }
     }
@@ -175,43 +187,45 @@ impl<'a> Preparation<'a> {
     /// Makes a contextual cell ready.
     ///
     /// # Errors
-    /// Whatever the environment or the policy refuses.
-    pub fn contexts(&self, plan: &CellPlan, task: &ContextsTask) -> Result<ReadyContexts, Error> {
-        self.ready_contexts(plan, task, &self.kept(plan))
+    /// Whatever the environment or the policy refuses; a cell without contexts.
+    pub fn contextual(&self, plan: &CellPlan) -> Result<ContextualCell, Error> {
+        match self.any(plan)? {
+            Ready::Contextual(cell) => Ok(*cell),
+            Ready::Bandit(_) | Ready::Online(_) => Err(Error::Failed {
+                problem: format!("`{}` chooses by no contexts", plan.policy),
+                hint: "run it with `privateer run`".to_owned(),
+            }),
+        }
     }
 
-    fn ready_contexts(&self, plan: &CellPlan, task: &ContextsTask, kept: &Kept) -> Result<ReadyContexts, Error> {
+    fn ready_contextual(&self, plan: &CellPlan, task: &ContextualBandit) -> Result<ContextualCell, Error> {
+        let kept = self.kept(plan);
         let mut slot = lock(&kept.people);
         let environment = match slot.as_ref() {
             Some(environment) => Arc::clone(environment),
             None => {
-                let context = BuildContext {
-                    streams: &kept.streams,
-                    data: self.data,
-                    rounds: plan.rounds,
-                    memory_bytes: self.sweep.memory_bytes,
-                };
-                Arc::clone(slot.insert(task.environment.build(&context)?))
+                let (streams, memory_bytes) = (&kept.streams, self.sweep.memory_bytes);
+                let context = BuildContext { streams, data: self.data, rounds: plan.rounds, memory_bytes };
+                Arc::clone(slot.insert(task.environment_plan.build(&context)?))
             }
         };
         drop(slot);
-        let request = task.privacy.request();
         let facts = environment.facts();
-        // Matrices of all arms, and of one joint one where a paper prints that.
-        let entries = (facts.n_arms * facts.dimension) as f64;
+        // A policy's matrices and sums: the joint one that a paper prints is the largest.
+        let entries = facts.n_arms as f64 * facts.dimension as f64;
         BuildContext::allow_bytes(
             self.sweep.memory_bytes,
             &format!("matrices of {} arms in {} dimensions", facts.n_arms, facts.dimension),
-            64.0 * entries * facts.dimension as f64,
+            16.0 * entries * facts.dimension as f64,
             "lower `arms` or `dimension`",
         )?;
-        let maker = task.policy.prepare(facts, request).map_err(|refusal| task.privacy.place(refusal))?;
-        Ok(ReadyContexts { plan: plan.clone(), environment, maker, streams: kept.streams.clone() })
+        let maker = task.policy_plan.prepare(facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?;
+        Ok(ContextualCell { plan: plan.clone(), environment, maker, streams: kept.streams.clone() })
     }
 
-    fn ready(&self, plan: &CellPlan, task: &PointsTask, kept: &Kept) -> Result<ReadyCell, Error> {
-        let environment = self.environment(plan, task, kept)?;
-        let curator = task.curator.as_ref().map(CuratorPlan::curator).transpose()?;
+    fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<ReadyCell, Error> {
+        let environment = self.environment(plan, bandit, kept)?;
+        let curator = bandit.curator.as_ref().map(CuratorPlan::curator).transpose()?;
         let inputs = match &curator {
             Some(_) => withheld(environment.as_ref())?,
             None => KnownInputs::Shared(SharedInputs {
@@ -227,7 +241,7 @@ impl<'a> Preparation<'a> {
             memory_bytes: self.sweep.memory_bytes,
             tables: Arc::clone(&kept.tables),
         };
-        let maker = task.policy.prepare(&problem)?;
+        let maker = bandit.policy_plan.prepare(&problem)?;
         let domain = match maker.basis() {
             Some(basis) => {
                 self.allow_trial(&basis, plan.rounds)?;
@@ -235,7 +249,15 @@ impl<'a> Preparation<'a> {
             }
             None => None,
         };
-        Ok(ReadyCell { plan: plan.clone(), task: task.clone(), environment, curator, maker, domain, streams: kept.streams.clone() })
+        Ok(ReadyCell {
+            plan: plan.clone(),
+            bandit: bandit.clone(),
+            environment,
+            curator,
+            maker,
+            domain,
+            streams: kept.streams.clone(),
+        })
     }
 
     /// The prepared basis; one for each feature table.
@@ -279,21 +301,28 @@ impl<'a> Preparation<'a> {
     /// # Errors
     /// As [`Preparation::cell`], or whatever the first trial refuses.
     pub fn facts(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
-        let kept = self.kept(plan);
         match &plan.task {
-            Task::Points(task) => self.facts_of_points(plan, task, &kept),
-            Task::Contexts(task) => {
-                let cell = self.ready_contexts(plan, task, &kept)?;
-                cell.environment.draw(0)?;
-                let mut facts = cell.environment.describe();
-                facts.extend(cell.maker.facts());
-                Ok(CellFacts { ledger: cell.maker.ledger(), inputs: None, facts })
-            }
+            Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
+            Task::Contextual(task) => self.ready_contextual(plan, task)?.facts(),
+            Task::Online(online) => self.online.facts(self.sweep, plan, online, true),
         }
     }
 
-    fn facts_of_points(&self, plan: &CellPlan, task: &PointsTask, kept: &Kept) -> Result<CellFacts, Error> {
-        let cell = self.ready(plan, task, kept)?;
+    /// The same without running anything: a learning rate that validation data would choose is shown at its first candidate.
+    ///
+    /// # Errors
+    /// As [`Preparation::facts`].
+    pub fn facts_in_short(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
+        match &plan.task {
+            Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
+            Task::Contextual(task) => self.ready_contextual(plan, task)?.facts(),
+            Task::Online(online) => self.online.facts(self.sweep, plan, online, false),
+        }
+    }
+
+    fn bandit_facts(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<CellFacts, Error> {
+        let kept = self.kept(plan);
+        let cell = self.ready(plan, bandit, &kept)?;
         let mut first = lock(&kept.first_trial);
         let instance = match first.as_ref() {
             Some(instance) => instance.clone(),
@@ -302,7 +331,7 @@ impl<'a> Preparation<'a> {
         let trial = cell.with(instance, 0)?;
         let mut ledger = trial.mechanism.ledger();
         let instance = &trial.instance;
-        if ledger.epsilon.is_some() && !task.privacy.states_clip() {
+        if ledger.epsilon.is_some() && !bandit.privacy.states_clip() {
             ledger.notes.extend(cell.environment.privacy_notes());
         }
         if instance.bound_stated() && instance.facts().bound < instance.largest() {
@@ -352,7 +381,7 @@ impl ReadyCell {
 
     /// What the trial's curator gives out; `None` without one.
     fn images(&self, trial: u64) -> Result<Option<Arc<Released<Images>>>, Error> {
-        let (Some(curator), Some(plan), Some(points)) = (&self.curator, &self.task.curator, self.environment.points()) else {
+        let (Some(curator), Some(plan), Some(points)) = (&self.curator, &self.bandit.curator, self.environment.points()) else {
             return Ok(None);
         };
         let inputs = Raw::seal(Inputs::new(points.dimension(), Arc::clone(points.coordinates())));
@@ -361,7 +390,7 @@ impl ReadyCell {
     }
 
     fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
-        let mechanism = self.task.privacy.mechanism(instance.facts(), instance.bound_stated())?;
+        let mechanism = self.bandit.privacy.mechanism(instance.facts(), instance.bound_stated())?;
         let released = ReleasedFacts::of(mechanism.as_ref(), instance.facts());
         let setting = Setting {
             facts: instance.facts().clone(),

@@ -1,15 +1,13 @@
 //! Units in canonical order, shared out over shards and threads.
 
-use super::contexts;
-use super::lockstep::{BatchResult, batch};
+use super::lockstep::batch;
 use super::observer::{Observer, Rows, Stop, Unit};
-use super::prepare::{Preparation, lock};
+use super::prepare::{Preparation, Ready, lock};
 use crate::backend::Counters;
 use crate::error::{Diagnostic, Error};
-use crate::spec::{Sweep, Task};
+use crate::spec::{CellPlan, Sweep};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -193,37 +191,26 @@ impl Job<'_> {
     /// Runs one unit; `None` if stopped.
     fn unit(&self, unit: Unit) -> Result<Option<(Rows, Counters)>, Error> {
         let plan = &self.sweep.cells[unit.cell as usize];
+        let cell = match self.preparation.any(plan)? {
+            Ready::Bandit(cell) => cell,
+            Ready::Contextual(cell) => {
+                return self.trials(plan, unit, |trial, recorded, progressed| cell.trial(trial, recorded, self.stop, progressed));
+            }
+            Ready::Online(cell) => {
+                return self.trials(plan, unit, |trial, recorded, progressed| cell.trial(trial, recorded, self.stop, progressed));
+            }
+        };
         let recorded = self.sweep.recorded.rounds(plan.rounds);
-        let progressed = |rounds| self.observer.progressed(rounds);
-        match &plan.task {
-            Task::Points(_) => {
-                let cell = self.preparation.cell(plan)?;
-                let most = cell.domain.as_ref().map_or(usize::MAX, |domain| domain.most_in_batch());
-                let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(plan.rounds));
-                self.batches(unit, most, wanted, |numbers| batch(&cell, numbers, &recorded, self.stop, &progressed))
-            }
-            Task::Contexts(task) => {
-                let cell = self.preparation.contexts(plan, task)?;
-                self.batches(unit, usize::MAX, 8, |numbers| contexts::batch(&cell, numbers, &recorded, self.stop, &progressed))
-            }
-        }
-    }
-
-    /// The trials of a unit in batches, over all threads. At most `most` in a batch, `wanted` where nobody says.
-    fn batches(
-        &self,
-        unit: Unit,
-        most: usize,
-        wanted: usize,
-        run: impl Fn(Range<u64>) -> Result<Option<BatchResult>, Error> + Sync,
-    ) -> Result<Option<(Rows, Counters)>, Error> {
         let first = u64::from(unit.block) * self.sweep.block;
         let end = (first + self.sweep.block).min(self.sweep.trials);
         let block = end - first;
         let size = match self.options.batch {
-            Some(batch) => batch.min(most) as u64,
+            Some(batch) => batch.min(cell.domain.as_ref().map_or(usize::MAX, |domain| domain.most_in_batch())) as u64,
             // A block too small for full batches on all threads is cut finer.
-            None => (wanted as u64).min(block.div_ceil(rayon::current_num_threads() as u64)),
+            None => {
+                let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(plan.rounds)) as u64;
+                wanted.min(block.div_ceil(rayon::current_num_threads() as u64))
+            }
         };
         // A batch never reaches beyond its block.
         let size = size.clamp(1, block.max(1));
@@ -231,7 +218,9 @@ impl Job<'_> {
         let results = starts
             .into_par_iter()
             .with_max_len(1)
-            .map(|start| run(start..(start + size).min(end)))
+            .map(|start| {
+                batch(&cell, start..(start + size).min(end), &recorded, self.stop, &|rounds| self.observer.progressed(rounds))
+            })
             .collect::<Result<Vec<_>, Error>>()?;
         let (mut rows, mut counters) = (Rows::default(), Counters::default());
         for result in results {
@@ -240,5 +229,29 @@ impl Job<'_> {
             counters.add(&result.counters);
         }
         Ok(Some((rows, counters)))
+    }
+
+    /// Runs one unit of a cell whose trials run one by one, side by side on the threads; `None` if stopped.
+    fn trials(
+        &self,
+        plan: &CellPlan,
+        unit: Unit,
+        run: impl Fn(u64, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<Rows>, Error> + Sync,
+    ) -> Result<Option<(Rows, Counters)>, Error> {
+        let recorded = self.sweep.recorded.rounds(plan.rounds);
+        let first = u64::from(unit.block) * self.sweep.block;
+        let end = (first + self.sweep.block).min(self.sweep.trials);
+        let trials = (first..end)
+            .collect::<Vec<u64>>()
+            .into_par_iter()
+            .with_max_len(self.options.batch.unwrap_or(1))
+            .map(|trial| run(trial, &recorded, &|rounds| self.observer.progressed(rounds)))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let mut rows = Rows::default();
+        for trial in trials {
+            let Some(trial) = trial else { return Ok(None) };
+            rows.extend(trial);
+        }
+        Ok(Some((rows, Counters::default())))
     }
 }

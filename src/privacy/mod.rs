@@ -2,7 +2,7 @@
 //!
 //! In reading order: what a spec asks for ([`Request`]), how an epsilon becomes a scale ([`analytic_gaussian_sigma`] and
 //! the files of `mechanism`), what was done ([`Event`]), what it costs ([`price`], and [`accounting`] for many releases together) and what
-//! a result says about both ([`Ledger`]). [`streams`] has noise for prefix sums, [`printed`] the papers' formulas, [`quote`]
+//! a result says about both ([`Ledger`]). [`streams`] has noise for prefix sums, [`gradients`] the privatizers of online convex optimization, [`printed`] the papers' formulas, [`quote`]
 //! prices without running.
 //!
 //! **Invariant:** only this room opens a [`Raw`] and makes a [`Released`]. Knows no policy. Every path but [`release`] is a
@@ -24,6 +24,7 @@ mod reading;
 pub mod release;
 mod request;
 mod seal;
+mod stream_ledger;
 pub mod streams;
 pub mod visits;
 
@@ -37,3 +38,4 @@ pub use mechanism::{MechanismEntry, Privatizer, RewardMechanism, resolve_auto};
 pub use reading::{Reading, UnknownReading};
 pub use request::{Refusal, Request, RewardFacts};
 pub use seal::{Raw, Released, Signal};
+pub use stream_ledger::StreamStatement;

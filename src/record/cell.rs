@@ -8,7 +8,32 @@ use std::path::{Path, PathBuf};
 /// Version of the layout of parts and manifest. A reader refuses what is newer than itself.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// One cell of a sweep: one sweep point and one policy.
+/// What a part measures: the columns after `point`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Measures {
+    /// `regret`, `cumulative_regret`, `simple_regret`, `recommended_regret`.
+    #[default]
+    Regret,
+    /// `regret`, `cumulative_regret`, `best_arm_share`: contextual runs.
+    Contextual,
+    /// `risk`, `suboptimality`: online convex runs.
+    Risk,
+}
+
+impl Measures {
+    /// Names of the columns, in order.
+    #[must_use]
+    pub fn columns(self) -> &'static [&'static str] {
+        match self {
+            Self::Regret => &["regret", "cumulative_regret", "simple_regret", "recommended_regret"],
+            Self::Contextual => &["regret", "cumulative_regret", "best_arm_share"],
+            Self::Risk => &["risk", "suboptimality"],
+        }
+    }
+}
+
+/// One cell of a sweep: one sweep point and one policy or learner.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct CellInfo {
     /// Place in the canonical order of the sweep, from 0.
@@ -28,6 +53,9 @@ pub struct CellInfo {
     pub ledger: serde_json::Value,
     /// Numbers and words about the problem itself.
     pub facts: serde_json::Value,
+    /// What its parts measure.
+    #[serde(default)]
+    pub measures: Measures,
 }
 
 /// One part: a block of trials of one cell. Ordered by cell, then by block.
@@ -84,8 +112,12 @@ pub struct PartRows {
     pub simple_regret: Vec<f64>,
     /// Regret of the point that the policy would recommend now.
     pub recommended_regret: Vec<f64>,
-    /// Share of the rounds so far in which the best arm was played; of contextual runs alone, empty for others.
+    /// Share of the rounds so far in which the best arm was played; of contextual runs alone.
     pub best_share: Vec<f64>,
+    /// Risk of the learner's answer; of online convex runs, which have no regrets.
+    pub risk: Vec<f64>,
+    /// Share of the starting point's excess risk that is left.
+    pub suboptimality: Vec<f64>,
 }
 
 impl PartRows {
@@ -101,16 +133,34 @@ impl PartRows {
         self.trial.is_empty()
     }
 
-    /// Whether all columns are equally long.
+    /// The measured columns, in the order of [`Measures::columns`].
     #[must_use]
-    pub fn is_rectangular(&self) -> bool {
+    pub fn measured(&self, measures: Measures) -> Vec<&Vec<f64>> {
+        match measures {
+            Measures::Regret => vec![&self.regret, &self.cumulative_regret, &self.simple_regret, &self.recommended_regret],
+            Measures::Contextual => vec![&self.regret, &self.cumulative_regret, &self.best_share],
+            Measures::Risk => vec![&self.risk, &self.suboptimality],
+        }
+    }
+
+    /// The same, to fill them.
+    pub fn measured_mut(&mut self, measures: Measures) -> Vec<&mut Vec<f64>> {
+        match measures {
+            Measures::Regret => {
+                vec![&mut self.regret, &mut self.cumulative_regret, &mut self.simple_regret, &mut self.recommended_regret]
+            }
+            Measures::Contextual => vec![&mut self.regret, &mut self.cumulative_regret, &mut self.best_share],
+            Measures::Risk => vec![&mut self.risk, &mut self.suboptimality],
+        }
+    }
+
+    /// Whether all columns of a part with these measures are equally long.
+    #[must_use]
+    pub fn is_rectangular(&self, measures: Measures) -> bool {
         let n_rows = self.len();
-        [&self.regret, &self.cumulative_regret, &self.simple_regret, &self.recommended_regret]
-            .iter()
-            .all(|column| column.len() == n_rows)
+        self.measured(measures).iter().all(|column| column.len() == n_rows)
             && self.round.len() == n_rows
             && self.point.len() == n_rows
-            && (self.best_share.is_empty() || self.best_share.len() == n_rows)
     }
 }
 
@@ -168,6 +218,7 @@ pub(crate) mod tests {
             resolved: serde_json::json!({"policy": policy}),
             ledger: serde_json::json!({"mechanism": "laplace", "epsilon": epsilon, "guarantee": "holds"}),
             facts: serde_json::json!({"points": 100}),
+            measures: Measures::Regret,
         }
     }
 

@@ -1,37 +1,27 @@
 //! The columns of a part: names, types, order.
 
-use super::CellInfo;
+use super::{CellInfo, Measures};
 use crate::params::Scalar;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::errors::Result;
 use parquet::schema::types::Type;
 use std::sync::Arc;
 
-/// Names of the columns that every part has, in order.
-pub(super) const FIXED: [&str; 10] = [
-    "cell",
-    "trial",
-    "round",
-    "point",
-    "regret",
-    "cumulative_regret",
-    "simple_regret",
-    "recommended_regret",
-    "policy",
-    "environment",
-];
+/// Names of the columns that every part with these measures has, in order.
+pub(super) fn fixed(measures: Measures) -> Vec<&'static str> {
+    let (before, after) = (["cell", "trial", "round", "point"], ["policy", "environment"]);
+    before.into_iter().chain(measures.columns().iter().copied()).chain(after).collect()
+}
 
-/// The column that parts of contextual runs have after the fixed ones.
-pub(super) const BEST_SHARE: &str = "best_arm_share";
-
-/// The message type of a cell's parts; `contextual` ones have [`BEST_SHARE`].
+/// The message type of a cell's parts.
 ///
 /// # Errors
 /// Parquet's own, should it refuse a name.
-pub(super) fn schema(cell: &CellInfo, contextual: bool) -> Result<Type> {
+pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
     let u32_type = || Some(LogicalType::integer(32, false));
-    let mut fields = Vec::with_capacity(FIXED.len() + cell.swept.len());
-    for name in FIXED {
+    let names = fixed(cell.measures);
+    let mut fields = Vec::with_capacity(names.len() + cell.swept.len());
+    for &name in &names {
         let builder = match name {
             "cell" | "trial" | "round" => Type::primitive_type_builder(name, Physical::INT32).with_logical_type(u32_type()),
             "point" => Type::primitive_type_builder(name, Physical::INT64),
@@ -41,12 +31,8 @@ pub(super) fn schema(cell: &CellInfo, contextual: bool) -> Result<Type> {
         let repetition = if name == "point" { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         fields.push(Arc::new(builder.with_repetition(repetition).build()?));
     }
-    if contextual {
-        let builder = Type::primitive_type_builder(BEST_SHARE, Physical::DOUBLE);
-        fields.push(Arc::new(builder.with_repetition(Repetition::REQUIRED).build()?));
-    }
     for (key, value) in &cell.swept {
-        let name = column_name(key);
+        let name = column_name(key, &names);
         let builder = match value {
             Scalar::Bool(_) => Type::primitive_type_builder(&name, Physical::BOOLEAN),
             Scalar::Integer(_) => Type::primitive_type_builder(&name, Physical::INT64),
@@ -59,8 +45,8 @@ pub(super) fn schema(cell: &CellInfo, contextual: bool) -> Result<Type> {
 }
 
 /// A swept key's column: the dotted key, set apart only where a fixed column has that name.
-pub(super) fn column_name(key: &str) -> String {
-    if FIXED.contains(&key) || key == BEST_SHARE { format!("swept.{key}") } else { key.to_owned() }
+fn column_name(key: &str, fixed: &[&str]) -> String {
+    if fixed.contains(&key) { format!("swept.{key}") } else { key.to_owned() }
 }
 
 fn text(name: &str) -> parquet::schema::types::PrimitiveTypeBuilder<'_> {

@@ -18,7 +18,7 @@ mod part_read;
 mod timings;
 
 pub(crate) use aside::write_whole;
-pub use cell::{CellInfo, PartHeader, PartId, PartRows, SCHEMA_VERSION, unify_swept};
+pub use cell::{CellInfo, Measures, PartHeader, PartId, PartRows, SCHEMA_VERSION, unify_swept};
 pub use folder::{Folder, Opened};
 pub use manifest::{Manifest, hash_text};
 pub use merge::merge;

@@ -3,7 +3,7 @@
 use super::aside::write_whole;
 use super::columns::schema;
 use super::part_read::rows_hash;
-use super::{CellInfo, PartId, PartRows, SCHEMA_VERSION};
+use super::{CellInfo, Measures, PartId, PartRows, SCHEMA_VERSION};
 use crate::error::Error;
 use crate::params::Scalar;
 use parquet::basic::{Compression, Encoding};
@@ -35,7 +35,7 @@ pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows
         problem,
         hint: "this is a fault of the program; please report it with the spec".to_owned(),
     };
-    if !rows.is_rectangular() {
+    if !rows.is_rectangular(cell.measures) {
         return Err(refused(format!("cannot be written: its columns are not all {} rows long", rows.len())));
     }
     let bytes = encode(spec_hash, id, cell, rows)
@@ -59,8 +59,8 @@ pub fn remove_part(out: &Path, id: PartId) -> Result<(), Error> {
 }
 
 fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> ParquetResult<Vec<u8>> {
-    let properties = properties(spec_hash, id, rows);
-    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema(cell, !rows.best_share.is_empty())?), Arc::new(properties))?;
+    let properties = properties(spec_hash, id, cell.measures, rows);
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema(cell)?), Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
     let n_rows = rows.len();
 
@@ -74,14 +74,11 @@ fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> Parq
     let levels: Vec<i16> = rows.point.iter().map(|point| i16::from(point.is_some())).collect();
     column::<Int64Type>(&mut group, &points, Some(&levels))?;
 
-    for values in [&rows.regret, &rows.cumulative_regret, &rows.simple_regret, &rows.recommended_regret] {
+    for values in rows.measured(cell.measures) {
         column::<DoubleType>(&mut group, values, None)?;
     }
     for word in [&cell.policy, &cell.environment] {
         column::<ByteArrayType>(&mut group, &vec![ByteArray::from(word.as_str()); n_rows], None)?;
-    }
-    if !rows.best_share.is_empty() {
-        column::<DoubleType>(&mut group, &rows.best_share, None)?;
     }
     for (_, value) in &cell.swept {
         match value {
@@ -98,20 +95,24 @@ fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> Parq
 }
 
 /// Everything that could differ between machines is set here.
-fn properties(spec_hash: &str, id: PartId, rows: &PartRows) -> WriterProperties {
+fn properties(spec_hash: &str, id: PartId, measures: Measures, rows: &PartRows) -> WriterProperties {
     let entries = [
         (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
         (KEY_SPEC, spec_hash.to_owned()),
         (KEY_CELL, id.cell.to_string()),
         (KEY_BLOCK, id.block.to_string()),
-        (KEY_ROWS, rows_hash(rows)),
+        (KEY_ROWS, rows_hash(measures, rows)),
     ];
     let mut builder = WriterProperties::builder()
         .set_created_by(format!("privateer schema {SCHEMA_VERSION}"))
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(Some(entries.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()));
     // Rounds count up and sums never repeat: a dictionary would only grow and be thrown away.
-    for (name, encoding) in [("round", Encoding::DELTA_BINARY_PACKED), ("cumulative_regret", Encoding::PLAIN)] {
+    let sums = match measures {
+        Measures::Regret | Measures::Contextual => "cumulative_regret",
+        Measures::Risk => "risk",
+    };
+    for (name, encoding) in [("round", Encoding::DELTA_BINARY_PACKED), (sums, Encoding::PLAIN)] {
         let path = ColumnPath::from(name);
         builder = builder.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding);
     }

@@ -1,8 +1,8 @@
 //! Reading a part, and refusing what is not one.
 
-use super::columns::{BEST_SHARE, FIXED};
+use super::columns::fixed;
 use super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
-use super::{PartHeader, PartRows, SCHEMA_VERSION};
+use super::{Measures, PartHeader, PartRows, SCHEMA_VERSION};
 use crate::error::Error;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
@@ -20,9 +20,9 @@ use std::path::Path;
 pub fn read_part(path: &Path) -> Result<(PartHeader, PartRows), Error> {
     let file = File::open(path).map_err(|source| Error::io("read the part", path, source))?;
     guarded(path, || {
-        let (reader, header, digest) = open(file)?;
-        let rows = rows(&reader)?;
-        if rows_hash(&rows) != digest {
+        let (reader, header, digest, measures) = open(file)?;
+        let rows = rows(&reader, measures)?;
+        if rows_hash(measures, &rows) != digest {
             return Err("is altered: its rows do not match the digest written with them".to_owned());
         }
         Ok((header, rows))
@@ -35,7 +35,7 @@ pub fn read_part(path: &Path) -> Result<(PartHeader, PartRows), Error> {
 /// As [`read_part`], but altered rows go unnoticed.
 pub fn check_part(path: &Path) -> Result<PartHeader, Error> {
     let file = File::open(path).map_err(|source| Error::io("read the part", path, source))?;
-    guarded(path, || open(file).map(|(_, header, _)| header))
+    guarded(path, || open(file).map(|(_, header, ..)| header))
 }
 
 /// The decoder is third-party code fed with a file of unknown origin: whatever it does ends as one readable error.
@@ -48,7 +48,7 @@ fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, String>) -> Result<T
     })
 }
 
-fn open(file: File) -> Result<(SerializedFileReader<File>, PartHeader, String), String> {
+fn open(file: File) -> Result<(SerializedFileReader<File>, PartHeader, String, Measures), String> {
     let reader = SerializedFileReader::new(file).map_err(|source| format!("is not a whole Parquet file ({source})"))?;
     let metadata = reader.metadata().file_metadata();
     let entries = metadata.key_value_metadata();
@@ -70,38 +70,37 @@ fn open(file: File) -> Result<(SerializedFileReader<File>, PartHeader, String), 
     }
     let header = PartHeader { schema_version, spec_hash: value(KEY_SPEC)?, cell: number(KEY_CELL)?, block: number(KEY_BLOCK)? };
     let columns = metadata.schema_descr().columns();
-    if !FIXED.iter().enumerate().all(|(at, name)| columns.get(at).is_some_and(|column| column.name() == *name)) {
+    let has = |measures: &Measures| {
+        fixed(*measures).iter().enumerate().all(|(at, name)| columns.get(at).is_some_and(|column| column.name() == *name))
+    };
+    let Some(measures) = [Measures::Regret, Measures::Contextual, Measures::Risk].into_iter().find(has) else {
         return Err("does not have the columns of a part".to_owned());
-    }
+    };
     let digest = value(KEY_ROWS)?;
-    Ok((reader, header, digest))
+    Ok((reader, header, digest, measures))
 }
 
-fn rows(reader: &SerializedFileReader<File>) -> Result<PartRows, String> {
+fn rows(reader: &SerializedFileReader<File>, measures: Measures) -> Result<PartRows, String> {
+    let names = fixed(measures);
     let mut rows = PartRows::default();
     for group_idx in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group_idx).map_err(|source| format!("cannot be decoded ({source})"))?;
         let group = group.as_ref();
-        rows.trial.extend(column::<Int32Type>(group, 1)?.0.into_iter().map(i32::cast_unsigned));
-        rows.round.extend(column::<Int32Type>(group, 2)?.0.into_iter().map(i32::cast_unsigned));
-        let (points, levels) = column::<Int64Type>(group, 3)?;
+        rows.trial.extend(column::<Int32Type>(group, &names, 1)?.0.into_iter().map(i32::cast_unsigned));
+        rows.round.extend(column::<Int32Type>(group, &names, 2)?.0.into_iter().map(i32::cast_unsigned));
+        let (points, levels) = column::<Int64Type>(group, &names, 3)?;
         let mut points = points.into_iter();
         rows.point.extend(levels.into_iter().map(|level| if level == 1 { points.next() } else { None }));
-        rows.regret.extend(column::<DoubleType>(group, 4)?.0);
-        rows.cumulative_regret.extend(column::<DoubleType>(group, 5)?.0);
-        rows.simple_regret.extend(column::<DoubleType>(group, 6)?.0);
-        rows.recommended_regret.extend(column::<DoubleType>(group, 7)?.0);
-        let columns = group.metadata().columns();
-        if columns.get(FIXED.len()).is_some_and(|column| column.column_descr().name() == BEST_SHARE) {
-            rows.best_share.extend(column::<DoubleType>(group, FIXED.len())?.0);
+        for (i, values) in rows.measured_mut(measures).into_iter().enumerate() {
+            values.extend(column::<DoubleType>(group, &names, 4 + i)?.0);
         }
     }
-    if rows.is_rectangular() { Ok(rows) } else { Err("has columns of unequal length".to_owned()) }
+    if rows.is_rectangular(measures) { Ok(rows) } else { Err("has columns of unequal length".to_owned()) }
 }
 
 /// Values and definition levels of one column of a row group.
-fn column<T: DataType>(group: &dyn RowGroupReader, column_idx: usize) -> Result<(Vec<T::T>, Vec<i16>), String> {
-    let name = FIXED.get(column_idx).copied().unwrap_or(BEST_SHARE);
+fn column<T: DataType>(group: &dyn RowGroupReader, names: &[&str], column_idx: usize) -> Result<(Vec<T::T>, Vec<i16>), String> {
+    let name = names[column_idx];
     if group.metadata().column(column_idx).column_descr().physical_type() != T::get_physical_type() {
         return Err(format!("has a column `{name}` of another type"));
     }
@@ -114,7 +113,7 @@ fn column<T: DataType>(group: &dyn RowGroupReader, column_idx: usize) -> Result<
 }
 
 /// SHA-256 over the rows, column by column, little-endian; an absent point differs from every present one.
-pub(super) fn rows_hash(rows: &PartRows) -> String {
+pub(super) fn rows_hash(measures: Measures, rows: &PartRows) -> String {
     let mut hasher = Sha256::new();
     let mut feed = |bytes: &mut dyn Iterator<Item = [u8; 8]>| {
         let mut buffer = Vec::with_capacity(1 << 14);
@@ -132,7 +131,7 @@ pub(super) fn rows_hash(rows: &PartRows) -> String {
     feed(&mut rows.round.iter().map(|round| u64::from(*round).to_le_bytes()));
     feed(&mut rows.point.iter().map(|point| u64::from(point.is_some()).to_le_bytes()));
     feed(&mut rows.point.iter().map(|point| point.unwrap_or(0).to_le_bytes()));
-    for values in [&rows.regret, &rows.cumulative_regret, &rows.simple_regret, &rows.recommended_regret, &rows.best_share] {
+    for values in rows.measured(measures) {
         feed(&mut values.iter().map(|value| value.to_le_bytes()));
     }
     hex(&hasher.finalize())

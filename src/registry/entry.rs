@@ -1,8 +1,12 @@
 //! What a line of the registry is, and the listing that walks all of them.
 
-use super::lists::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES};
+use super::lists::{
+    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild, LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES,
+    PROBLEMS, SETS,
+};
 use super::shelf::Shelf;
 use crate::error::Sources;
+use crate::oco::learner::Rates;
 use crate::params::{Args, KeyDoc, Sink};
 
 /// One registered thing.
@@ -33,7 +37,7 @@ pub struct Kind {
 
 /// The kinds that can be listed, in the order of a spec.
 #[must_use]
-pub fn kinds() -> [&'static str; 9] {
+pub fn kinds() -> [&'static str; 14] {
     [
         "environment",
         "contextual-environment",
@@ -44,6 +48,11 @@ pub fn kinds() -> [&'static str; 9] {
         "policy",
         "contextual-policy",
         "features",
+        "problem",
+        "set",
+        "loss",
+        "gradient-noise",
+        "learner",
     ]
 }
 
@@ -80,6 +89,14 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
             .iter()
             .map(|entry| Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: Vec::new() })
             .collect(),
+        "problem" => each(PROBLEMS, |entry, args| drop((entry.build)(args, &Shelf))),
+        "set" => each(SETS, |entry, args| drop((entry.build)(args))),
+        "loss" => each(LOSSES, |entry, args| drop((entry.build)(args))),
+        "gradient-noise" => each(GRADIENT_NOISES, |_, _| ()),
+        "learner" => each(LEARNERS, |entry, args| {
+            drop((entry.build)(args));
+            drop(Rates::parse(args));
+        }),
         _ => Vec::new(),
     }
 }

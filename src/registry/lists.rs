@@ -7,6 +7,10 @@ use crate::env::contextual::{ContextualPlan, generalized_linear};
 use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_sample, points_table, rkhs};
 use crate::gp::kernel::empirical::Normalise;
 use crate::gp::kernel::{Kernel, Parts as KernelParts, additive, empirical, linear, matern, squared_exponential};
+use crate::oco::learner::{LearnerPlan, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, projected_sgd};
+use crate::oco::loss::{Loss, logistic, smoothed_absolute, squared};
+use crate::oco::problem::{Parts as ProblemParts, ProblemPlan, regression};
+use crate::oco::set::{SetPlan, lp_ball, polytope, simplex};
 use crate::params::Args;
 use crate::policy::contextual::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, linucb, random_arm};
 use crate::policy::{
@@ -37,6 +41,15 @@ pub type EnvironmentBuild = fn(&Args<'_>, &dyn EnvironmentParts) -> Box<dyn Envi
 pub type ContextualBuild = fn(&Args<'_>, &dyn EnvironmentParts) -> Box<dyn ContextualPlan>;
 /// Reads a policy.
 pub type PolicyBuild = fn(&Args<'_>, &dyn PolicyParts) -> Box<dyn PolicyPlan>;
+
+/// Reads a problem of online convex optimization.
+pub type ProblemBuild = fn(&Args<'_>, &dyn ProblemParts) -> Box<dyn ProblemPlan>;
+/// Reads a constraint set.
+pub type SetBuild = fn(&Args<'_>) -> Box<dyn SetPlan>;
+/// Reads a loss.
+pub type LossBuild = fn(&Args<'_>) -> Arc<dyn Loss>;
+/// Reads a learner.
+pub type LearnerBuild = fn(&Args<'_>) -> Box<dyn LearnerPlan>;
 
 /// Kernels.
 pub static KERNELS: &[Entry<KernelBuild>] = &[
@@ -157,6 +170,96 @@ pub static POLICIES: &[Entry<PolicyBuild>] = &[
         build: tgp_ucb::parse,
     },
     Entry { name: "uniform", summary: "a uniformly random point every round", paper: "", build: uniform::parse },
+];
+
+/// Problems of online convex optimization.
+pub static PROBLEMS: &[Entry<ProblemBuild>] = &[
+    Entry {
+        name: "linear-regression",
+        summary: "normal features on the dual norm's unit sphere, normal noise",
+        paper: "Han2022",
+        build: regression::parse_linear,
+    },
+    Entry {
+        name: "logistic-regression",
+        summary: "the same features, responses 0 and 1 with logistic odds",
+        paper: "",
+        build: regression::parse_logistic,
+    },
+];
+
+/// Constraint sets.
+pub static SETS: &[Entry<SetBuild>] = &[
+    Entry { name: "lp-ball", summary: "|theta|_p <= radius, 1 <= p <= infinity", paper: "Han2022", build: lp_ball::parse },
+    Entry { name: "simplex", summary: "nonnegative parameters of a given sum", paper: "", build: simplex::parse },
+    Entry { name: "polytope", summary: "the hull of stated vertices", paper: "", build: polytope::parse },
+];
+
+/// Losses of linear predictions.
+pub static LOSSES: &[Entry<LossBuild>] = &[
+    Entry { name: "squared", summary: "(y - z)², its slope clipped (Huber)", paper: "Han2022", build: squared::parse },
+    Entry { name: "logistic", summary: "ln(1 + e^z) - y z", paper: "", build: logistic::parse },
+    Entry {
+        name: "smoothed-absolute",
+        summary: "absolute deviation, rounded at zero",
+        paper: "",
+        build: smoothed_absolute::parse,
+    },
+];
+
+/// Learners of online convex optimization.
+pub static LEARNERS: &[Entry<LearnerBuild>] = &[
+    Entry {
+        name: "dp-tofw",
+        summary: "Frank-Wolfe on noisy prefix sums of recursive gradients",
+        paper: "Han2022",
+        build: dp_tofw::parse,
+    },
+    Entry { name: "dp-pofw", summary: "Frank-Wolfe on noisily chosen vertices", paper: "Han2022", build: dp_pofw::parse },
+    Entry {
+        name: "noisy-sfw",
+        summary: "Frank-Wolfe on noisy batch gradients, each sample in one batch",
+        paper: "BassilyGuzmanNandi2021",
+        build: noisy_sfw::parse,
+    },
+    Entry {
+        name: "noisy-sgd",
+        summary: "n² noisy steps over stored samples; answers once",
+        paper: "Bassily2020",
+        build: noisy_sgd::parse,
+    },
+    Entry {
+        name: "local-md",
+        summary: "mirror descent in phases, 1 < p <= 2; one pass, our reading",
+        paper: "Asi2021",
+        build: local_md::parse,
+    },
+    Entry { name: "ofw", summary: "online Frank-Wolfe without privacy", paper: "Xie2020", build: ofw::parse },
+    Entry {
+        name: "projected-sgd",
+        summary: "projected gradient descent without privacy, mean iterate",
+        paper: "Zinkevich2003",
+        build: projected_sgd::parse,
+    },
+];
+
+/// Noises on gradients and choices; which learner takes which is the learner's to say.
+pub static GRADIENT_NOISES: &[Entry<()>] = &[
+    Entry { name: "none", summary: "no noise", paper: "", build: () },
+    Entry {
+        name: "gaussian",
+        summary: "independent normals; what `auto` is for vectors in the tight reading",
+        paper: "Han2022",
+        build: (),
+    },
+    Entry { name: "generalized-gaussian", summary: "exp(-|z|_+² / 2 sigma²) for a smooth norm", paper: "Han2022", build: () },
+    Entry { name: "laplace", summary: "Laplace noise on the score of each vertex", paper: "Han2022", build: () },
+    Entry {
+        name: "gumbel",
+        summary: "the exponential mechanism; what `auto` is for choices in the tight reading",
+        paper: "CesarRogers2021",
+        build: (),
+    },
 ];
 
 /// Environments that show arms to people with contexts.

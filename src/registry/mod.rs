@@ -1,4 +1,4 @@
-//! One line per kernel, noise, feature map, mechanism, environment and policy. Holds no meaning.
+//! One line per kernel, noise, feature map, mechanism, environment, policy, problem, set, loss and learner. Holds no meaning.
 //!
 //! Listing, the spec's "expected one of", and the contract tests all walk these lists.
 
@@ -7,5 +7,8 @@ mod lists;
 mod shelf;
 
 pub use entry::{Entry, Kind, documentation, kinds};
-pub use lists::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES};
+pub use lists::{
+    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild, LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES,
+    PROBLEMS, SETS,
+};
 pub use shelf::{Shelf, find, names};

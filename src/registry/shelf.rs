@@ -1,10 +1,13 @@
 //! Looks names up for parsers that need parts of other rooms.
 
 use super::Entry;
-use super::lists::{FEATURES, KERNELS, KernelBuild};
+use super::lists::{FEATURES, KERNELS, KernelBuild, LOSSES, SETS};
 use crate::env::noise::{Noise, noise_kinds, parse_noise};
 use crate::env::{KernelChoice, Parts as EnvironmentParts};
 use crate::gp::kernel::{Kernel, Parts as KernelParts};
+use crate::oco::loss::Loss;
+use crate::oco::problem::Parts as ProblemParts;
+use crate::oco::set::SetPlan;
 use crate::params::Args;
 use crate::policy::{FeaturesPlan, Parts as PolicyParts};
 use std::sync::Arc;
@@ -54,6 +57,24 @@ impl KernelParts for Shelf {
         let kernel = build(&variant.args);
         args.absorb(&variant.args);
         Some(kernel)
+    }
+}
+
+impl ProblemParts for Shelf {
+    fn set(&self, args: &Args<'_>, key: &'static str) -> Option<Box<dyn SetPlan>> {
+        let variant = args.required_variant(key, "where parameters live", &names(SETS))?;
+        let set = (find(SETS, &variant.kind)?.build)(&variant.args);
+        variant.args.finish();
+        args.absorb(&variant.args);
+        Some(set)
+    }
+
+    fn loss(&self, args: &Args<'_>, key: &'static str, default: &'static str) -> Option<Arc<dyn Loss>> {
+        let variant = args.variant(key, "what is minimised", &names(LOSSES), Some(default))?;
+        let loss = (find(LOSSES, &variant.kind)?.build)(&variant.args);
+        variant.args.finish();
+        args.absorb(&variant.args);
+        Some(loss)
     }
 }
 

@@ -4,6 +4,7 @@ use super::collect::{CellData, Run};
 use super::compare::{SweepPoint, best, paired, reference};
 use super::stats::Moments;
 use super::text::{plus_minus, short_key};
+use super::words::Words;
 
 /// Sweep points of which the paragraph speaks: the first and the last; the table has the others.
 const N_POINTS: usize = 2;
@@ -51,9 +52,9 @@ fn at_point(run: &Run, point: &SweepPoint) -> Vec<String> {
     for group in pairs.chunk_by(|left, right| name(run, *left) == name(run, *right)) {
         let other = name(run, group[0]);
         let than = if against_open { format!("{other}, which is not private") } else { other.to_owned() };
-        let than = if other.is_empty() { "the same policy without privacy".to_owned() } else { than };
+        let than = if other.is_empty() { format!("the same {} without privacy", run.words().who) } else { than };
         let clauses: Vec<String> =
-            group.iter().filter_map(|&(other, cell)| clause(&run.cells[cell], &run.cells[other])).collect();
+            group.iter().filter_map(|&(other, cell)| clause(run.words(), &run.cells[cell], &run.cells[other])).collect();
         if !clauses.is_empty() {
             let compared = if at.is_empty() { "Compared" } else { "compared" };
             sentences.push(format!("{at}{compared} with {than}, {}.", clauses.join("; ")));
@@ -86,25 +87,36 @@ fn means(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
         let cell = &run.cells[cell_idx];
         let moments = Moments::of(&cell.finals())?;
         let regret = plus_minus(moments.mean, moments.half);
-        Some(format!("{} lost {regret} in {} rounds", cell.info.policy, cell.last_round))
+        Some(if run.words().adds_up {
+            format!("{} lost {regret} in {} rounds", cell.info.policy, cell.last_round)
+        } else {
+            format!("{} has risk {regret} after {} samples", cell.info.policy, cell.last_round)
+        })
     };
     let means: Vec<String> = point.cells.iter().take(N_POLICIES).filter_map(said).collect();
-    let verdict = if 1 < means.len() && 1 < run.manifest.trials { "; no policy is clearly the best" } else { "" };
+    let no_best = format!("; no {} is clearly the best", run.words().who);
+    let verdict = if 1 < means.len() && 1 < run.manifest.trials { &no_best } else { "" };
     (!means.is_empty()).then(|| format!("{at}{}{verdict}.", means.join(", ")))
 }
 
-/// One comparison, per thousand rounds.
-fn clause(cell: &CellData, other: &CellData) -> Option<String> {
-    let per_1000 = 1000.0 / f64::from(cell.last_round.max(1));
+/// One comparison: regret per thousand rounds, or risk.
+fn clause(words: &Words, cell: &CellData, other: &CellData) -> Option<String> {
     let gap = paired(cell, other)?;
-    let half = gap.half.map(|half| half * per_1000);
+    let (factor, unit) =
+        if words.adds_up { (1000.0 / f64::from(cell.last_round.max(1)), " per 1000 rounds") } else { (1.0, " in risk") };
+    let half = gap.half.map(|half| half * factor);
     let policy = &cell.info.policy;
     if half.is_some() && !gap.excludes_zero() {
-        let shown = plus_minus(gap.mean * per_1000, half).replace('-', "−");
-        return Some(format!("{policy} shows no difference beyond chance ({shown} per 1000 rounds)"));
+        let shown = plus_minus(gap.mean * factor, half).replace('-', "−");
+        return Some(format!("{policy} shows no difference beyond chance ({shown}{unit})"));
     }
     let word = if gap.mean < 0.0 { "less" } else { "more" };
-    Some(format!("{policy} lost {} {word} per 1000 rounds", plus_minus(gap.mean.abs() * per_1000, half)))
+    let shown = plus_minus(gap.mean.abs() * factor, half);
+    Some(if words.adds_up {
+        format!("{policy} lost {shown} {word} per 1000 rounds")
+    } else {
+        format!("{policy} has {shown} {word} risk after {} samples", cell.last_round)
+    })
 }
 
 /// Private runs whose guarantee does not hold are named, with where it fails if it holds elsewhere.

@@ -2,7 +2,7 @@
 
 use super::curves::{Curve, CurveBuilder};
 use crate::error::Error;
-use crate::record::{CellInfo, Folder, Manifest, PartId, PartRows, read_part};
+use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, PartRows, read_part};
 use std::ops::Range;
 use std::path::Path;
 
@@ -10,8 +10,10 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TrialEnd {
     pub(super) trial: u32,
-    pub(super) cumulative: f64,
-    pub(super) simple: f64,
+    /// Cumulative regret, or risk.
+    pub(super) main: f64,
+    /// Simple regret, or suboptimality.
+    pub(super) second: f64,
     pub(super) recommended: f64,
 }
 
@@ -27,9 +29,9 @@ pub(super) struct CellData {
 }
 
 impl CellData {
-    /// Final cumulative regret of each trial.
+    /// Final cumulative regret, or final risk, of each trial.
     pub(super) fn finals(&self) -> Vec<f64> {
-        self.ends.iter().map(|end| end.cumulative).collect()
+        self.ends.iter().map(|end| end.main).collect()
     }
 
     /// The value of a swept key.
@@ -124,14 +126,19 @@ fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Er
                     hint: "delete the folder and run the sweep again".to_owned(),
                 });
             }
-            builder.add(&rows.cumulative_regret[range.clone()]);
+            let (main, second, curve) = match info.measures {
+                Measures::Regret => (&rows.cumulative_regret, &rows.simple_regret, &rows.cumulative_regret),
+                Measures::Contextual => (&rows.cumulative_regret, &rows.best_share, &rows.cumulative_regret),
+                Measures::Risk => (&rows.risk, &rows.suboptimality, &rows.suboptimality),
+            };
+            builder.add(&curve[range.clone()]);
             let at = range.end - 1;
             last_round = rows.round[at];
             ends.push(TrialEnd {
                 trial: rows.trial[at],
-                cumulative: rows.cumulative_regret[at],
-                simple: rows.simple_regret[at],
-                recommended: rows.recommended_regret[at],
+                main: main[at],
+                second: second[at],
+                recommended: rows.recommended_regret.get(at).copied().unwrap_or(f64::NAN),
             });
         }
     }
@@ -205,6 +212,7 @@ pub(crate) mod tests {
                         "guarantee": planted.guarantee, "clip": 1.0,
                         "provenance": "simulated: not a private release", "notes": ["rewards are clipped to [-1, 1]"],
                     }),
+                    measures: Measures::Regret,
                     facts: json!({"points": 100, "kernel": "matern 5/2 <lengthscale & co>", "optimum": 1.2345}),
                 });
             }

@@ -4,7 +4,7 @@ use super::collect::{CellData, Run};
 use super::stats::Moments;
 use crate::params::Scalar;
 
-/// Difference of final cumulative regret, trial by trial.
+/// Difference of final cumulative regret, or of risk, trial by trial.
 pub type Paired = Moments;
 
 /// The cells that differ in nothing but the policy.
@@ -46,7 +46,7 @@ pub(super) fn paired(cell: &CellData, reference: &CellData) -> Option<Paired> {
     for end in &cell.ends {
         while others.next_if(|other| other.trial < end.trial).is_some() {}
         if let Some(other) = others.next_if(|other| other.trial == end.trial) {
-            differences.push(end.cumulative - other.cumulative);
+            differences.push(end.main - other.main);
         }
     }
     Moments::of(&differences)

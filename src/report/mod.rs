@@ -22,6 +22,7 @@ mod stats;
 mod summary;
 mod table;
 mod text;
+mod words;
 mod write;
 
 pub use compare::{Paired, SweepPoint};

@@ -55,7 +55,7 @@ fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Fi
     let of = |group: Group| figures.iter().enumerate().filter(move |(_, figure)| figure.group == group);
     let draw = |group: Group| of(group).map(|(i, figure)| figure_text(i + 1, figure)).collect::<String>();
     if 0 < of(Group::Final).count() {
-        let title = "Regret against what was swept";
+        let title = if run.words().adds_up { "Regret against what was swept" } else { "Risk against what was swept" };
         sections.push(Section { id: "swept", title, body: draw(Group::Final) });
     }
     let mut curves = draw(Group::Curves);
@@ -66,7 +66,11 @@ fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Fi
             points.len()
         );
     }
-    sections.push(Section { id: "curves", title: "Regret against the round", body: curves });
+    sections.push(Section {
+        id: "curves",
+        title: if run.words().adds_up { "Regret against the round" } else { "Suboptimality against the round" },
+        body: curves,
+    });
     let body = format!(
         "<p>What each run protects, how strongly, and whether the calibration used here delivers what is claimed. \
          Provenance of all numbers on this page: <b>{}</b>.</p>\n{}",
@@ -81,16 +85,22 @@ fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Fi
 }
 
 fn results_text(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String {
+    let words = run.words();
+    let (who, curve) = (words.who, words.curve);
+    let more = if words.adds_up { "Average, simple and recommended regret, " } else { "Suboptimality, " };
     let half = if run.manifest.trials < 2 {
         "one trial, so no interval".to_owned()
     } else {
         format!("mean over {} trials ± half of the 95 % Student-t interval", run.manifest.trials)
     };
     let best = if 1 < run.policies().len() {
-        " A star marks the policy of least regret where the 95 % interval of its difference to each other policy, taken \
-         trial by trial, leaves out zero; no correction is made for the number of comparisons."
+        format!(
+            " A star marks the {who} of least {} where the 95 % interval of its difference to each other {who}, taken trial by \
+             trial, leaves out zero; no correction is made for the number of comparisons.",
+            words.least
+        )
     } else {
-        ""
+        String::new()
     };
     let broken = if run.cells.iter().any(|cell| cell.has_no_guarantee()) {
         " A dagger marks runs whose claimed privacy does not hold as calibrated here."
@@ -98,10 +108,11 @@ fn results_text(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String
         ""
     };
     format!(
-        "<p>Final cumulative regret: {half}.{best}{broken} All numbers are in <code>summary.csv</code>.</p>\n{}\n\
-         <details><summary>Average, simple and recommended regret, paired differences, fitted exponents</summary>\
-         <p>At the last round. The exponent is the slope of mean cumulative regret against the round on logarithmic \
+        "<p>{}: {half}.{best}{broken} All numbers are in <code>summary.csv</code>.</p>\n{}\n\
+         <details><summary>{more}paired differences, fitted exponents</summary>\
+         <p>At the last round. The exponent is the slope of mean {curve} against the round on logarithmic \
          axes, over the last nine tenths of the rounds; a dash stands where a number has no meaning.</p>\n{}</details>",
+        words.main_title,
         results(run, points, rows),
         more_numbers(run, rows)
     )
@@ -119,7 +130,8 @@ fn figure_text(number: usize, figure: &Figure) -> String {
 fn overview(run: &Run, points: &[SweepPoint]) -> String {
     let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
     let n_policies = run.policies().len();
-    let policies = if n_policies == 1 { "1 policy".to_owned() } else { format!("{n_policies} policies") };
+    let words = run.words();
+    let policies = if n_policies == 1 { format!("1 {}", words.who) } else { format!("{n_policies} {}", words.many) };
     [
         run.manifest.environment_summary.clone(),
         policies,

@@ -26,15 +26,12 @@ pub(super) struct Planned {
 
 /// All figures, in the order of the page.
 pub(super) fn figures(run: &Run, points: &[SweepPoint]) -> Vec<Planned> {
-    let n_trials = run.manifest.trials;
+    let (n_trials, words) = (run.manifest.trials, run.words());
     let mut figures = Vec::new();
     for (i, plot) in plot_final::plots(run).into_iter().enumerate() {
         let bars = if n_trials < 2 { "One trial: no interval" } else { "Bars are 95 % Student-t intervals of the mean" };
-        let mut caption = format!(
-            "Final cumulative regret against {}. {}. {bars}; what else differs is in the legend.",
-            plot.key,
-            over(n_trials)
-        );
+        let mut caption =
+            format!("{} against {}. {}. {bars}; what else differs is in the legend.", words.main_title, plot.key, over(n_trials));
         if 0 < plot.n_left_out {
             caption +=
                 &format!(" The first {} lines are drawn; {} more are in summary.csv.", plot_final::N_LINES, plot.n_left_out);
@@ -48,7 +45,8 @@ pub(super) fn figures(run: &Run, points: &[SweepPoint]) -> Vec<Planned> {
         let at = plot_curves::at(point);
         let at = if at.is_empty() { String::new() } else { format!(" {at}") };
         let mut caption = format!(
-            "Cumulative regret against the round{at}, on linear (left) and logarithmic (right) axes. {}. {band}.",
+            "{} against the round{at}, on linear (left) and logarithmic (right) axes. {}. {band}.",
+            words.curve_title,
             over(n_trials)
         );
         let drawn = plot_curves::charts(run, point);

@@ -34,10 +34,9 @@ pub(super) fn results(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> 
         }
         for policy in &policies {
             let cell_idx = point.cells.iter().copied().find(|&cell_idx| run.cells[cell_idx].info.policy == *policy);
-            let text = cell_idx.and_then(|i| rows[i].final_regret).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
+            let text = cell_idx.and_then(|i| rows[i].main).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
             let is_best = winner.is_some() && winner == cell_idx;
-            let (class, mark) =
-                if is_best { ("n best", " <span title=\"least regret beyond chance\">★</span>") } else { ("n", "") };
+            let (class, mark) = if is_best { ("n best", " <span title=\"least, beyond chance\">★</span>") } else { ("n", "") };
             let broken = cell_idx.is_some_and(|cell_idx| run.cells[cell_idx].has_no_guarantee());
             let dagger = if broken { " <span title=\"no guarantee: see the ledger\">†</span>" } else { "" };
             html += &format!("<td class=\"{class}\">{}{mark}{dagger}</td>", escape(&text).replace('-', "−"));
@@ -55,11 +54,16 @@ fn key_headers(keys: &[&str]) -> String {
 
 /// Every cell with its other numbers.
 pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
-    let titles = ["per round", "simple regret", "recommended", "less first policy", "exponent"];
+    let words = run.words();
+    let less = format!("less first {}", words.who);
+    let second = if words.recommends { "simple regret" } else { words.second };
+    let recommended = words.recommends.then_some("recommended");
+    let titles = [words.adds_up.then_some("per round"), Some(second), recommended, Some(less.as_str()), Some("exponent")];
+    let titles: Vec<&str> = titles.into_iter().flatten().collect();
     let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
     html += &key_headers(&run.swept_keys());
-    html += "<th>policy</th>";
-    html += &titles.map(|title| format!("<th class=\"n\">{title}</th>")).concat();
+    html += &format!("<th>{}</th>", words.who);
+    html += &titles.iter().map(|title| format!("<th class=\"n\">{title}</th>")).collect::<String>();
     html += "</tr></thead><tbody>";
     let both = |m: Option<Moments>| m.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
     for row in rows {
@@ -68,14 +72,18 @@ pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
             html += &format!("<th scope=\"row\">{}</th>", escape(&value.to_string()));
         }
         html += &format!("<th scope=\"row\">{}</th>", escape(&row.policy));
-        let numbers = [
-            both(row.average_regret),
-            both(row.simple_regret),
-            both(row.recommended_regret),
-            both(row.paired_difference),
-            row.regret_exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}")),
-        ];
-        html += &numbers.map(|text| format!("<td class=\"n\">{}</td>", escape(&text).replace('-', "−"))).concat();
+        let mut numbers = Vec::new();
+        if words.adds_up {
+            numbers.push(both(row.average_regret));
+        }
+        numbers.push(both(row.second));
+        if words.recommends {
+            numbers.push(both(row.recommended_regret));
+        }
+        numbers.push(both(row.paired_difference));
+        numbers.push(row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}")));
+        html +=
+            &numbers.iter().map(|text| format!("<td class=\"n\">{}</td>", escape(text).replace('-', "−"))).collect::<String>();
         html += "</tr>";
     }
     html + "</tbody></table></div>"

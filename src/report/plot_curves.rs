@@ -1,4 +1,4 @@
-//! Regret against the round, one figure with two scales per sweep point; and the numbers behind it.
+//! Regret, or suboptimality, against the round, one figure with two scales per sweep point; and the numbers behind it.
 
 use super::axis::Axis;
 use super::canvas::{Chart, Series};
@@ -35,10 +35,10 @@ pub(super) fn charts(run: &Run, point: &SweepPoint) -> [Chart; 2] {
         // A band that reaches down to zero must not stretch a logarithmic axis without end: means alone set its floor.
         let ends = series.iter().flat_map(|series| series.intervals.iter().flatten());
         let ends = ends.flat_map(|(low, high)| [if logarithmic { *high } else { *low }, *high]);
-        let y = Axis::holding("cumulative regret", logarithmic, means.chain(ends)).with_air(0.03);
+        let y = Axis::holding(run.words().curve, logarithmic, means.chain(ends)).with_air(0.03);
         let line = guide.zip(lowest).map(|(guide, lowest)| guide.over_rounds(&rounds, lowest, y.low));
         Chart {
-            title: format!("Cumulative regret against the round {}", at(point)),
+            title: format!("{} against the round {}", run.words().curve_title, at(point)),
             x: Axis::holding("round", logarithmic, xs),
             y,
             series: series.iter().cloned().chain(line).collect(),

@@ -1,4 +1,4 @@
-//! Final regret against each swept number: one line per policy and per combination of the other keys.
+//! Final regret, or risk, against each swept number: one line per policy and per combination of the other keys.
 
 use super::axis::Axis;
 use super::canvas::{Chart, Series};
@@ -63,7 +63,7 @@ fn plot(run: &Run, key: &str) -> Option<FinalPlot> {
 
     let ys = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
     let ends = series.iter().flat_map(|line| line.intervals.iter().flatten().flat_map(|(low, high)| [*low, *high]));
-    let y = Axis::holding("final cumulative regret", false, ys.chain(ends)).with_air(0.03);
+    let y = Axis::holding(run.words().main_long, false, ys.chain(ends)).with_air(0.03);
     if key == "privacy.epsilon" && 0.0 < low {
         let mut budgets = values.clone();
         budgets.sort_by(f64::total_cmp);
@@ -73,7 +73,7 @@ fn plot(run: &Run, key: &str) -> Option<FinalPlot> {
         series.extend(guide::shared(run.cells.iter()).zip(lowest).map(|(guide, lowest)| guide.over_budgets(&budgets, lowest)));
     }
     let chart = Chart {
-        title: format!("Final cumulative regret against {key}"),
+        title: format!("{} against {key}", run.words().main_title),
         x: Axis::marking(key, logarithmic, &values).with_air(0.03),
         y,
         series,

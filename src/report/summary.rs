@@ -4,6 +4,7 @@ use super::collect::{CellData, Run};
 use super::compare::{Paired, SweepPoint, paired};
 use super::stats::{Moments, Quantiles};
 use super::text::number;
+use super::words::Words;
 use crate::error::Error;
 use crate::params::Scalar;
 use std::path::Path;
@@ -23,25 +24,25 @@ pub struct SummaryRow {
     pub trials: usize,
     /// Rounds of each trial.
     pub rounds: u32,
-    /// Cumulative regret at the last round.
-    pub final_regret: Option<Moments>,
+    /// Cumulative regret, or risk, at the last round.
+    pub main: Option<Moments>,
     /// Its quantiles over trials.
-    pub final_quantiles: Option<Quantiles>,
+    pub main_quantiles: Option<Quantiles>,
     /// Cumulative regret at the last round, per round.
     pub average_regret: Option<Moments>,
     /// Its quantiles over trials.
     pub average_quantiles: Option<Quantiles>,
-    /// Simple regret at the last round.
-    pub simple_regret: Option<Moments>,
+    /// Simple regret, or suboptimality, at the last round.
+    pub second: Option<Moments>,
     /// Its quantiles over trials.
-    pub simple_quantiles: Option<Quantiles>,
+    pub second_quantiles: Option<Quantiles>,
     /// Regret of the recommended point at the last round.
     pub recommended_regret: Option<Moments>,
     /// Final cumulative regret less that of the first policy at the same sweep point, trial by trial; `None` for the
     /// first policy itself.
     pub paired_difference: Option<Paired>,
-    /// Fitted exponent of cumulative regret in the round.
-    pub regret_exponent: Option<f64>,
+    /// Fitted exponent of cumulative regret, or of suboptimality, in the round.
+    pub exponent: Option<f64>,
 }
 
 /// The rows, in the order of cells.
@@ -62,7 +63,7 @@ pub(super) fn rows(run: &Run, points: &[SweepPoint]) -> Vec<SummaryRow> {
 fn row(cell: &CellData, paired_difference: Option<Paired>) -> SummaryRow {
     let finals = cell.finals();
     let averages: Vec<f64> = finals.iter().map(|regret| regret / f64::from(cell.last_round)).collect();
-    let simple: Vec<f64> = cell.ends.iter().map(|end| end.simple).collect();
+    let simple: Vec<f64> = cell.ends.iter().map(|end| end.second).collect();
     let recommended: Vec<f64> = cell.ends.iter().map(|end| end.recommended).collect();
     SummaryRow {
         cell: cell.info.cell,
@@ -71,15 +72,15 @@ fn row(cell: &CellData, paired_difference: Option<Paired>) -> SummaryRow {
         swept: cell.info.swept.clone(),
         trials: cell.ends.len(),
         rounds: cell.last_round,
-        final_regret: Moments::of(&finals),
-        final_quantiles: Quantiles::of(&finals),
+        main: Moments::of(&finals),
+        main_quantiles: Quantiles::of(&finals),
         average_regret: Moments::of(&averages),
         average_quantiles: Quantiles::of(&averages),
-        simple_regret: Moments::of(&simple),
-        simple_quantiles: Quantiles::of(&simple),
+        second: Moments::of(&simple),
+        second_quantiles: Quantiles::of(&simple),
         recommended_regret: Moments::of(&recommended),
         paired_difference,
-        regret_exponent: cell.exponent,
+        exponent: cell.exponent,
     }
 }
 
@@ -89,37 +90,41 @@ const QUANTILE_NAMES: [&str; 5] = ["q05", "q25", "q50", "q75", "q95"];
 ///
 /// # Errors
 /// [`Error::Io`] where the writer refuses, which memory does not.
-pub(super) fn csv(path: &Path, rows: &[SummaryRow]) -> Result<Vec<u8>, Error> {
+pub(super) fn csv(path: &Path, words: &Words, rows: &[SummaryRow]) -> Result<Vec<u8>, Error> {
     let io = |source: csv::Error| Error::io("write the summary", path, source.into());
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(header(rows)).map_err(io)?;
+    writer.write_record(header(words, rows)).map_err(io)?;
     for row in rows {
-        writer.write_record(record(row)).map_err(io)?;
+        writer.write_record(record(words, row)).map_err(io)?;
     }
     writer.into_inner().map_err(|source| Error::io("write the summary", path, source.into_error()))
 }
 
-fn header(rows: &[SummaryRow]) -> Vec<String> {
+fn header(words: &Words, rows: &[SummaryRow]) -> Vec<String> {
+    let ([main, second, exponent], full) = (words.columns, ["mean", "sd", "se", "ci95_low", "ci95_high"]);
     let mut names: Vec<String> = ["cell", "policy", "environment"].map(str::to_owned).to_vec();
     names.extend(rows.first().map_or(Vec::new(), |row| row.swept.iter().map(|(key, _)| key.clone()).collect()));
     names.extend(["trials", "rounds"].map(str::to_owned));
     let mut add = |quantity: &str, columns: &[&str]| {
         names.extend(columns.iter().map(|column| format!("{quantity}_{column}")));
     };
-    let full = ["mean", "sd", "se", "ci95_low", "ci95_high"];
-    add("final_regret", &full);
-    add("final_regret", &QUANTILE_NAMES);
-    add("average_regret", &["mean", "se"]);
-    add("average_regret", &QUANTILE_NAMES);
-    add("simple_regret", &full);
-    add("simple_regret", &["median"]);
-    add("recommended_regret", &["mean", "se"]);
+    add(main, &full);
+    add(main, &QUANTILE_NAMES);
+    if words.adds_up {
+        add("average_regret", &["mean", "se"]);
+        add("average_regret", &QUANTILE_NAMES);
+    }
+    add(second, &full);
+    add(second, &["median"]);
+    if words.adds_up {
+        add("recommended_regret", &["mean", "se"]);
+    }
     add("paired_difference", &["mean", "se", "ci95_low", "ci95_high"]);
-    names.push("regret_exponent".to_owned());
+    names.push(exponent.to_owned());
     names
 }
 
-fn record(row: &SummaryRow) -> Vec<String> {
+fn record(words: &Words, row: &SummaryRow) -> Vec<String> {
     let mut fields = vec![row.cell.to_string(), row.policy.clone(), row.environment.clone()];
     fields.extend(row.swept.iter().map(|(_, value)| value.to_string()));
     fields.extend([row.trials.to_string(), row.rounds.to_string()]);
@@ -130,16 +135,20 @@ fn record(row: &SummaryRow) -> Vec<String> {
         [m.map(|m| m.mean), m.and_then(|m| m.sd), m.and_then(|m| m.se), m.and_then(|m| m.low()), m.and_then(|m| m.high())]
     };
     let quantiles = |q: Option<Quantiles>| q.map_or([None; 5], |q| q.0.map(Some));
-    add(&full(row.final_regret));
-    add(&quantiles(row.final_quantiles));
-    add(&[row.average_regret.map(|m| m.mean), row.average_regret.and_then(|m| m.se)]);
-    add(&quantiles(row.average_quantiles));
-    add(&full(row.simple_regret));
-    add(&[row.simple_quantiles.map(|q| q.median())]);
-    add(&[row.recommended_regret.map(|m| m.mean), row.recommended_regret.and_then(|m| m.se)]);
+    add(&full(row.main));
+    add(&quantiles(row.main_quantiles));
+    if words.adds_up {
+        add(&[row.average_regret.map(|m| m.mean), row.average_regret.and_then(|m| m.se)]);
+        add(&quantiles(row.average_quantiles));
+    }
+    add(&full(row.second));
+    add(&[row.second_quantiles.map(|q| q.median())]);
+    if words.adds_up {
+        add(&[row.recommended_regret.map(|m| m.mean), row.recommended_regret.and_then(|m| m.se)]);
+    }
     let [mean, _, se, low, high] = full(row.paired_difference);
     add(&[mean, se, low, high]);
-    add(&[row.regret_exponent]);
+    add(&[row.exponent]);
     fields
 }
 
@@ -154,7 +163,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), epsilons, &[OPEN, PRIVATE], n_trials);
         let run = Run::read(folder.path()).expect("read");
-        let bytes = csv(Path::new("x"), &rows(&run, &sweep_points(&run))).expect("csv");
+        let bytes = csv(Path::new("x"), run.words(), &rows(&run, &sweep_points(&run))).expect("csv");
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         reader.deserialize().map(|row| row.expect("row")).collect()
     }

@@ -13,7 +13,10 @@ pub(super) fn table(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> St
     let keys = run.swept_keys();
     let mut header: Vec<String> = keys.iter().map(|key| short_key(key, &keys).to_owned()).collect();
     let n_left = header.len() + 1;
-    header.extend(["policy", "final regret", "per round", "simple", "less first policy"].map(str::to_owned));
+    let words = run.words();
+    let (per_round, less) = (words.adds_up.then_some("per round"), format!("less first {}", words.who));
+    let titles = [Some(words.who), Some(words.main), per_round, Some(words.second), Some(less.as_str())];
+    header.extend(titles.into_iter().flatten().map(str::to_owned));
     let several = points.iter().any(|point| 1 < point.cells.len());
     if !several {
         header.pop();
@@ -32,9 +35,13 @@ pub(super) fn table(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> St
             let dagger = if broken { " †" } else { "" };
             let mut line: Vec<String> = row.swept.iter().map(|(_, value)| value.to_string()).collect();
             line.push(format!("{}{star}{dagger}", cut(&row.policy, WIDEST)));
-            line.push(row.final_regret.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half)));
-            line.push(row.average_regret.map_or("–".to_owned(), |m| short(m.mean)));
-            line.push(row.simple_regret.map_or("–".to_owned(), |m| short(m.mean)));
+            line.push(row.main.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half)));
+            if words.adds_up {
+                line.push(row.average_regret.map_or("–".to_owned(), |m| short(m.mean)));
+            }
+            line.push(
+                row.second.map_or("–".to_owned(), |m| if words.adds_up { short(m.mean) } else { plus_minus(m.mean, m.half) }),
+            );
             if several {
                 line.push(row.paired_difference.map_or(String::new(), |m| plus_minus(m.mean, m.half)));
             }
@@ -47,9 +54,12 @@ pub(super) fn table(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> St
     } else {
         text += &format!("± is half of the 95 % interval over {} trials.", run.manifest.trials);
         if any_best {
-            text += "\n* least regret: its paired 95 % interval to every other policy leaves out 0 (no correction for several comparisons).";
+            text += &format!(
+                "\n* least {}: its paired 95 % interval to every other {} leaves out 0 (no correction for several comparisons).",
+                words.least, words.who
+            );
         } else if several {
-            text += " No policy is best beyond chance at any point.";
+            text += &format!(" No {} is best beyond chance at any point.", words.who);
         }
     }
     if any_broken {

@@ -33,7 +33,7 @@ pub fn write_report(out: &Path) -> Result<Outcome, Error> {
     let points = sweep_points(&run);
     let rows = summary::rows(&run, &points);
     let summary_path = out.join("summary.csv");
-    write_whole(&summary_path, &summary::csv(&summary_path, &rows)?, "write the summary")?;
+    write_whole(&summary_path, &summary::csv(&summary_path, run.words(), &rows)?, "write the summary")?;
 
     let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(|source| Error::io("create the folder", &plots, source))?;
@@ -128,7 +128,7 @@ mod tests {
         let broken = Planted { guarantee: "no guarantee: the noise is too small", ..PRIVATE };
         plant(folder.path(), &[1.0], &[broken], 1);
         let outcome = write_report(folder.path()).expect("reported");
-        assert_eq!(outcome.summary[0].final_regret.expect("mean").half, None);
+        assert_eq!(outcome.summary[0].main.expect("mean").half, None);
         let page = fs::read_to_string(outcome.report_path).expect("page");
         assert!(page.contains("no guarantee: the noise is too small") && !page.contains("NaN"));
     }

@@ -1,6 +1,8 @@
-//! Everything a spec can name, with its keys: the registry's entries, and for mechanisms the keys of `[privacy]`, for curators those of `[curator]`.
+//! Everything a spec can name, with its keys: the registry's entries, and for mechanisms and noises on gradients the
+//! keys of `[privacy]`, for curators those of `[curator]`.
 
 use super::curator::curator_keys;
+use super::online::gradient_privacy_keys;
 use super::privacy::privacy_keys;
 use crate::registry::{Kind, documentation};
 
@@ -11,6 +13,11 @@ pub fn listing(kind: &str) -> Vec<Kind> {
     if kind == "mechanism" {
         for entry in &mut entries {
             entry.keys = privacy_keys();
+        }
+    }
+    if kind == "gradient-noise" {
+        for entry in &mut entries {
+            entry.keys = gradient_privacy_keys();
         }
     }
     if kind == "curator" {

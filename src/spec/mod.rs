@@ -4,6 +4,7 @@
 
 mod curator;
 mod listing;
+mod online;
 mod path;
 mod plan;
 mod privacy;
@@ -14,7 +15,8 @@ mod visits;
 
 pub use curator::CuratorPlan;
 pub use listing::listing;
-pub use plan::{CellPlan, ContextsTask, PointsTask, Sweep, Task};
+pub use online::OnlinePlan;
+pub use plan::{BanditPlan, CellPlan, ContextualBandit, Sweep, Task};
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;
 pub use visits::VisitPlan;

@@ -3,15 +3,17 @@
 use super::curator::CuratorPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
-use super::{Recorded, path, read};
 use super::visits::VisitPlan;
+use super::{OnlinePlan, Recorded, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
 use crate::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
-use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, POLICIES, Shelf, find, names};
+use crate::registry::{
+    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, Shelf, find, names,
+};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,41 +74,49 @@ pub struct CellPlan {
 /// What a cell runs.
 #[derive(Clone)]
 pub enum Task {
-    /// A bandit over the points of a domain.
-    Points(PointsTask),
-    /// A bandit that shows arms to people with contexts.
-    Contexts(ContextsTask),
+    /// A policy on an environment.
+    Bandit(BanditPlan),
+    /// A policy that shows arms to people with contexts.
+    Contextual(ContextualBandit),
+    /// A learner on a problem.
+    Online(OnlinePlan),
 }
 
-/// A bandit over the points of a domain.
+/// One contextual environment with one policy.
 #[derive(Clone)]
-pub struct PointsTask {
+pub struct ContextualBandit {
     /// The environment.
-    pub environment: Arc<dyn EnvironmentPlan>,
-    /// The privacy request.
-    pub privacy: PrivacyPlan,
-    /// Who gives out the inputs; `None`: the policy sees them.
-    pub curator: Option<CuratorPlan>,
-    /// The policy.
-    pub policy: Arc<dyn PolicyPlan>,
-}
-
-/// A bandit that shows arms to people with contexts.
-#[derive(Clone)]
-pub struct ContextsTask {
-    /// The environment.
-    pub environment: Arc<dyn ContextualPlan>,
+    pub environment_plan: Arc<dyn ContextualPlan>,
     /// The privacy request.
     pub privacy: VisitPlan,
     /// The policy.
-    pub policy: Arc<dyn ContextPolicyPlan>,
+    pub policy_plan: Arc<dyn ContextPolicyPlan>,
 }
 
 /// An environment as read from a spec, of either kind.
 #[derive(Clone)]
 enum Setting {
     Points(Arc<dyn EnvironmentPlan>),
-    Contexts(Arc<dyn ContextualPlan>),
+    Contextual(Arc<dyn ContextualPlan>),
+}
+
+/// A policy as read from a spec with its privacy, of either kind.
+enum Chooser {
+    Points(Arc<dyn PolicyPlan>, PrivacyPlan),
+    Contextual(Arc<dyn ContextPolicyPlan>, VisitPlan),
+}
+
+/// One environment with one policy.
+#[derive(Clone)]
+pub struct BanditPlan {
+    /// The environment.
+    pub environment_plan: Arc<dyn EnvironmentPlan>,
+    /// The privacy request.
+    pub privacy: PrivacyPlan,
+    /// Who gives out the inputs; `None`: the policy sees them.
+    pub curator: Option<CuratorPlan>,
+    /// The policy.
+    pub policy_plan: Arc<dyn PolicyPlan>,
 }
 
 impl CellPlan {
@@ -194,18 +204,26 @@ impl Reader<'_> {
             .at_most(1e6)
             .or(8.0);
         limits.finish();
-        for key in ["environment", "privacy", "curator"] {
+        let is_online = is_online(self.base);
+        let tables: &[&'static str] = if is_online { &["problem", "privacy"] } else { &["environment", "privacy", "curator"] };
+        for key in tables {
             top.table(key);
         }
-        for (key, header) in [("policy", "[[policy]]"), ("sweep", "[sweep.product]")] {
+        for (key, header) in
+            [if is_online { ("learner", "[[learner]]") } else { ("policy", "[[policy]]") }, ("sweep", "[sweep.product]")]
+        {
             top.documents(key, header);
         }
         let one_of = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
-        if !top.has("environment") {
-            top.missing_table("[environment]", &format!("a `kind`, one of {}", one_of(&environments())));
-        }
-        if !top.has("policy") {
-            top.missing_table("[[policy]]", &format!("a `kind`, one of {}", one_of(&policies())));
+        let parts = if is_online {
+            [("problem", "[problem]", names(PROBLEMS)), ("learner", "[[learner]]", names(LEARNERS))]
+        } else {
+            [("environment", "[environment]", environments()), ("policy", "[[policy]]", policies())]
+        };
+        for (key, header, kinds) in parts {
+            if !top.has(key) {
+                top.missing_table(header, &format!("a `kind`, one of {}", one_of(&kinds)));
+            }
         }
         top.finish();
         let mut cells = Vec::new();
@@ -232,7 +250,7 @@ impl Reader<'_> {
         let label = args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
         let plan = match find(ENVIRONMENTS, &kind) {
             Some(entry) => Setting::Points(Arc::from((entry.build)(&args, &Shelf))),
-            None => Setting::Contexts(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args, &Shelf))),
+            None => Setting::Contextual(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args, &Shelf))),
         };
         args.finish();
         note_defaults("environment", &args.documented(), &written_json(written), defaults);
@@ -278,6 +296,10 @@ impl Reader<'_> {
             point.iter().filter_map(|step| Some((step.path.clone(), scalar(&step.node.value)?))).collect();
         let top = Args::new(&table, "", self.sink);
         let rounds = top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
+        if is_online(&table) {
+            online::cells_at(&online::Shared { table: &table, swept: &swept, rounds, sink: self.sink }, cells);
+            return;
+        }
         let mut defaults = BTreeMap::new();
 
         let environment = self.environment(&top, &table, &mut defaults);
@@ -323,18 +345,12 @@ impl Reader<'_> {
                 );
                 continue;
             }
-            let setting = environment.as_ref().map(|environment| &environment.plan);
-            if let Some(problem) = mismatch(setting, &kind) {
-                args.reject("kind", problem.0, problem.1);
+            if let Some((message, expected)) = mismatch(environment.as_ref().map(|read| &read.plan), &kind) {
+                args.reject("kind", message, expected);
                 continue;
             }
-            let policy = match find(POLICIES, &kind) {
-                Some(entry) => Chooser::Points(Arc::from((entry.build)(&args, &Shelf))),
-                None => match find(CONTEXTUAL_POLICIES, &kind) {
-                    Some(entry) => Chooser::Contexts(Arc::from((entry.build)(&args))),
-                    None => continue,
-                },
-            };
+            let points = find(POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args, &Shelf)));
+            let by_contexts = find(CONTEXTUAL_POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args)));
             // Keys of the policy's own `privacy` and `curator` tables stand over those of the spec's.
             args.table("privacy");
             args.table("curator");
@@ -345,22 +361,20 @@ impl Reader<'_> {
             let (curator_table, own_curator) = overlaid(base_curator, policy_table, "curator");
             let curator_args = Args::new(&curator_table, "curator", self.sink);
             let curated = base_curator.is_some() || own_curator;
-            let privacy = match &policy {
-                Chooser::Points(_) => match PrivacyPlan::parse(&privacy_args, &privacy_table, stated) {
-                    Some(privacy) => Request::Points(privacy),
+            let chooser = match (points, by_contexts) {
+                (Some(policy), _) => match PrivacyPlan::parse(&privacy_args, &privacy_table, stated) {
+                    Some(privacy) => Chooser::Points(policy, privacy),
                     None => continue,
                 },
-                Chooser::Contexts(_) => {
-                    if curated {
-                        args.reject(
-                            "kind",
-                            format!("`{kind}` chooses by contexts, which no curator gives out"),
-                            "no `[curator]`, or a policy over the points of a domain",
-                        );
-                        continue;
-                    }
-                    Request::Contexts(VisitPlan::parse(&privacy_args, &privacy_table, stated))
+                (None, Some(policy)) if !curated => {
+                    Chooser::Contextual(policy, VisitPlan::parse(&privacy_args, &privacy_table, stated))
                 }
+                (None, Some(_)) => {
+                    let message = format!("`{kind}` chooses by contexts, which no curator gives out");
+                    args.reject("kind", message, "no `[curator]`, or a policy over the points of a domain");
+                    continue;
+                }
+                (None, None) => continue,
             };
             let curator = curated.then(|| CuratorPlan::parse(&curator_args, &curator_table)).flatten();
             let mut defaults = defaults.clone();
@@ -378,12 +392,12 @@ impl Reader<'_> {
             }
             resolved["defaults"] = serde_json::json!(defaults);
             let Some(environment) = &environment else { continue };
-            let task = match (environment.plan.clone(), privacy, policy) {
-                (Setting::Points(environment), Request::Points(privacy), Chooser::Points(policy)) => {
-                    Task::Points(PointsTask { environment, privacy, curator, policy })
+            let task = match (environment.plan.clone(), chooser) {
+                (Setting::Points(environment_plan), Chooser::Points(policy_plan, privacy)) => {
+                    Task::Bandit(BanditPlan { environment_plan, privacy, curator, policy_plan })
                 }
-                (Setting::Contexts(environment), Request::Contexts(privacy), Chooser::Contexts(policy)) => {
-                    Task::Contexts(ContextsTask { environment, privacy, policy })
+                (Setting::Contextual(environment_plan), Chooser::Contextual(policy_plan, privacy)) => {
+                    Task::Contextual(ContextualBandit { environment_plan, privacy, policy_plan })
                 }
                 // Refused above.
                 _ => continue,
@@ -404,18 +418,6 @@ impl Reader<'_> {
     }
 }
 
-/// A policy as read from a spec, of either kind.
-enum Chooser {
-    Points(Arc<dyn PolicyPlan>),
-    Contexts(Arc<dyn ContextPolicyPlan>),
-}
-
-/// A privacy request of either kind.
-enum Request {
-    Points(PrivacyPlan),
-    Contexts(VisitPlan),
-}
-
 /// All environments that a spec can name.
 fn environments() -> Vec<&'static str> {
     [names(ENVIRONMENTS), names(CONTEXTUAL_ENVIRONMENTS)].concat()
@@ -431,20 +433,24 @@ fn mismatch(setting: Option<&Setting>, policy: &str) -> Option<(String, String)>
     let chooses_by_context = find(CONTEXTUAL_POLICIES, policy).is_some();
     let one_of = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match (setting, chooses_by_context) {
-        (Some(Setting::Contexts(_)), false) => Some((
+        (Some(Setting::Contextual(_)), false) => Some((
             format!("policy `{policy}` plays points of a domain, and the environment shows arms to people with contexts"),
             format!("one of {}", one_of(names(CONTEXTUAL_POLICIES))),
         )),
         (Some(Setting::Points(_)), true) => Some((
             format!("policy `{policy}` chooses by contexts, and the environment has none"),
-            format!("one of {}, or an environment with contexts ({})", one_of(names(POLICIES)), one_of(names(CONTEXTUAL_ENVIRONMENTS))),
+            format!(
+                "one of {}, or an environment with contexts: {}",
+                one_of(names(POLICIES)),
+                one_of(names(CONTEXTUAL_ENVIRONMENTS))
+            ),
         )),
         _ => None,
     }
 }
 
 /// The spec's table under a key with the policy's own keys over it, and whether the policy has any.
-fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Table, bool) {
+pub(super) fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Table, bool) {
     let mut table = base.cloned().unwrap_or_default();
     let own = match policy.get(key).map(|node| &node.value) {
         Some(Value::Table(own)) => Some(own),
@@ -459,6 +465,12 @@ fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Table, bool) {
     (table, own.is_some())
 }
 
+/// Whether a spec is of online convex runs: it has a problem or a learner, and neither environment nor policy.
+fn is_online(table: &Table) -> bool {
+    let has = |key: &str| table.get(key).is_some();
+    (has("problem") || has("learner")) && !has("environment") && !has("policy")
+}
+
 /// The environment of a sweep point.
 struct EnvironmentRead {
     label: String,
@@ -466,19 +478,24 @@ struct EnvironmentRead {
     place: Option<Place>,
 }
 
-fn json_of(table: &Table, key: &str) -> serde_json::Value {
+pub(super) fn json_of(table: &Table, key: &str) -> serde_json::Value {
     match table.get(key).map(|node| &node.value) {
         Some(Value::Table(nested)) => serde_json::to_value(nested.to_toml()).unwrap_or(serde_json::Value::Null),
         _ => serde_json::Value::Null,
     }
 }
 
-fn written_json(table: &Table) -> serde_json::Value {
+pub(super) fn written_json(table: &Table) -> serde_json::Value {
     serde_json::to_value(table.to_toml()).unwrap_or(serde_json::Value::Null)
 }
 
 /// Keys that were not written, with the value they take.
-fn note_defaults(prefix: &str, documented: &[KeyDoc], written: &serde_json::Value, defaults: &mut BTreeMap<String, String>) {
+pub(super) fn note_defaults(
+    prefix: &str,
+    documented: &[KeyDoc],
+    written: &serde_json::Value,
+    defaults: &mut BTreeMap<String, String>,
+) {
     for doc in documented {
         let is_written = written.pointer(&format!("/{}", doc.path.replace('.', "/"))).is_some();
         if let (Some(default), false) = (&doc.default, is_written) {

@@ -1,7 +1,7 @@
 //! A report over two swept keys, through the public interface, with numbers invented here.
 
 use privateer::params::Scalar;
-use privateer::record::{CellInfo, Folder, Manifest, PartRows, SCHEMA_VERSION, hash_text, merge, write_part};
+use privateer::record::{CellInfo, Folder, Manifest, Measures, PartRows, SCHEMA_VERSION, hash_text, merge, write_part};
 use privateer::report::write_report;
 use serde_json::{Value, json};
 use std::fs;
@@ -49,6 +49,7 @@ fn cells() -> Vec<CellInfo> {
                     ],
                     resolved: json!({}),
                     ledger: ledger(private.then_some(epsilon), guarantee),
+                    measures: Measures::Regret,
                     facts: json!({"points": 100_i64.pow(dimension as u32), "kernel": "matern 5/2", "norm_bound": 1.5}),
                 });
             }
@@ -148,8 +149,8 @@ fn shards_merge_into_a_report() {
     let outcome = write_report(&out).expect("reported");
     assert_eq!(outcome.summary.len(), 24);
     for row in &outcome.summary {
-        let moments = row.final_regret.expect("finite");
-        let exponent = row.regret_exponent.expect("enough rounds");
+        let moments = row.main.expect("finite");
+        let exponent = row.exponent.expect("enough rounds");
         assert!((exponent - 0.6).abs() < 0.03, "{} {exponent}", row.policy);
         assert!(moments.half.expect("many trials") < 0.2 * moments.mean, "{moments:?}");
     }

@@ -40,8 +40,15 @@ impl Ran {
             bits.push(u64::from(unit.cell) << 32 | u64::from(unit.block));
             bits.extend(rows.trial.iter().chain(&rows.round).map(|&n| u64::from(n)));
             bits.extend(rows.point.iter().map(|&point| point.map_or(u64::MAX, |point| point as u64)));
-            let columns =
-                [&rows.regret, &rows.cumulative_regret, &rows.simple_regret, &rows.recommended_regret, &rows.best_share];
+            let columns = [
+                &rows.regret,
+                &rows.cumulative_regret,
+                &rows.simple_regret,
+                &rows.recommended_regret,
+                &rows.best_share,
+                &rows.risk,
+                &rows.suboptimality,
+            ];
             bits.extend(columns.into_iter().flatten().map(|x| x.to_bits()));
         }
         bits

@@ -25,6 +25,11 @@ pub trait Loss: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether it is the squared loss, up to a clip: its risk is then known from second moments.
+    fn is_square(&self) -> bool {
+        false
+    }
+
     /// The loss in words.
     fn words(&self) -> String;
 }

@@ -48,6 +48,10 @@ impl Loss for Squared {
         Some(Arc::new(Self { clip: f64::INFINITY }))
     }
 
+    fn is_square(&self) -> bool {
+        true
+    }
+
     fn words(&self) -> String {
         if self.clip.is_infinite() {
             "squared, unclipped".to_owned()

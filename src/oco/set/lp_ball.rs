@@ -2,7 +2,7 @@
 
 use super::{ConstraintSet, SetPlan};
 use crate::error::Error;
-use crate::linalg::{Norm, Power};
+use crate::linalg::Norm;
 use crate::params::Args;
 use crate::privacy::gradients::Vertices;
 use std::sync::Arc;
@@ -155,31 +155,59 @@ pub(super) fn simplex_level(sizes: &mut [f64], total: f64) -> f64 {
 }
 
 /// Projection onto the l_p ball, 1 < p < infinity, of a point outside: coordinates solve `u + m p u^(p - 1) = |x|`, with the multiplier m
-/// at which the norm is the radius. Two nested bisections down to the last bits, in units of the radius.
+/// at which the norm is the radius. Guarded Newton steps inside, bisection outside; in units of the radius.
 fn shrink(theta: &mut [f64], p: f64, radius: f64) {
-    let (raise, size) = (Power::of(p - 1.0), Power::of(p));
-    let coordinate = |x: f64, m: f64| {
-        let (mut low, mut high) = (0.0, x);
-        for _ in 0..1100 {
-            let middle = 0.5 * (low + high);
-            if middle <= low || high <= middle {
-                break;
-            }
-            if middle + m * p * raise.apply(middle) < x { low = middle } else { high = middle }
+    let sizes: Vec<f64> = theta.iter().map(|x| x.abs() / radius).collect();
+    let mut found = vec![0.0; sizes.len()];
+    let mut at = |m: f64| {
+        let mut sum = 0.0;
+        for (u, &x) in found.iter_mut().zip(&sizes) {
+            *u = coordinate(x, m * p, p - 1.0);
+            sum += libm::pow(*u, p);
         }
-        0.5 * (low + high)
+        sum
     };
-    let outside = |m: f64| 1.0 < theta.iter().map(|x| size.apply(coordinate(x.abs() / radius, m))).sum::<f64>();
+    // At m = 0 the sum is above 1; it falls to 0.
     let (mut low, mut high) = (0.0, 1.0);
-    while outside(high) && high < 1e300 {
-        (low, high) = (high, 4.0 * high);
+    while 1.0 < at(high) && high < 1e300 {
+        (low, high) = (high, 16.0 * high);
     }
-    for _ in 0..100 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || high <= middle {
+    for _ in 0..200 {
+        // The geometric middle while the bracket spans powers of ten.
+        let middle = if 0.0 < low && 4.0 * low < high { libm::sqrt(low) * libm::sqrt(high) } else { 0.5 * (low + high) };
+        if middle <= low || high <= middle || high - low <= 1e-15 * high {
             break;
         }
-        if outside(middle) { low = middle } else { high = middle }
+        if 1.0 < at(middle) { low = middle } else { high = middle }
     }
-    theta.iter_mut().for_each(|x| *x = (radius * coordinate(x.abs() / radius, high)).copysign(*x));
+    at(high);
+    theta.iter_mut().zip(&found).for_each(|(theta, u)| *theta = (radius * u).copysign(*theta));
+}
+
+/// The root of `u + c u^e = x` in [0, x], for x >= 0, c >= 0, e > 0: Newton steps, halved where they leave the bracket.
+fn coordinate(x: f64, c: f64, e: f64) -> f64 {
+    if x == 0.0 || c == 0.0 {
+        return x;
+    }
+    let (mut low, mut high) = (0.0, x.min(libm::pow(x / c, 1.0 / e)));
+    let mut u = high;
+    for _ in 0..200 {
+        let raised = libm::pow(u, e);
+        let gap = u + c * raised - x;
+        if gap < 0.0 {
+            low = u
+        } else {
+            high = u
+        }
+        let step = gap / (1.0 + c * e * raised / u);
+        let mut next = u - step;
+        if !(low < next && next < high) {
+            next = 0.5 * (low + high);
+        }
+        if (next - u).abs() <= 2e-16 * u || next <= low || high <= next {
+            break;
+        }
+        u = next;
+    }
+    u
 }

@@ -53,7 +53,8 @@ impl Polytope {
     /// Vertices one after the other; `None` where they are none, not whole, or not finite.
     #[must_use]
     pub fn new(norm: Norm, dimension: usize, rows: Vec<f64>) -> Option<Self> {
-        let fine = dimension != 0 && !rows.is_empty() && rows.len() % dimension == 0 && rows.iter().all(|x| x.is_finite());
+        let fine =
+            dimension != 0 && !rows.is_empty() && rows.len().is_multiple_of(dimension) && rows.iter().all(|x| x.is_finite());
         if !fine {
             return None;
         }

@@ -33,7 +33,7 @@ pub fn step_divergence(distance: f64, n_samples: u64, order: u32) -> f64 {
         let j = f64::from(j);
         j * libm::log(distance) + 0.5 * j * (j - 1.0) * distance * distance + libm::log(now) + scale
     };
-    let log_bound = |j: u32| if j % 2 == 0 { log_moment(j) } else { 0.5 * (log_moment(j - 1) + log_moment(j + 1)) };
+    let log_bound = |j: u32| if j.is_multiple_of(2) { log_moment(j) } else { 0.5 * (log_moment(j - 1) + log_moment(j + 1)) };
     let (mut log_binomial, mut sum) = (libm::log(f64::from(order)), 0.0);
     for j in 2..=order {
         log_binomial += libm::log(f64::from(order - j + 1) / f64::from(j));

@@ -10,7 +10,7 @@ use privateer::privacy::visits::seal;
 use privateer::privacy::{Guarantee, Raw};
 use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, names};
 use privateer::rng::{Purpose, Streams};
-use privateer::spec::{Sweep, Task};
+use privateer::spec::Sweep;
 
 /// Settings of every environment, as lines of its table.
 fn environments() -> Vec<String> {
@@ -129,8 +129,7 @@ fn states_can_be_saved() {
     prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
         let mut states = Vec::new();
         for plan in &sweep.cells {
-            let Task::Contexts(task) = &plan.task else { panic!("a contextual cell") };
-            let cell = preparation.contexts(plan, task).expect("a cell");
+            let cell = preparation.contextual(plan).expect("a cell");
             let streams = Streams::new(1, "states");
             let (mut noise, mut own) = (streams.of(0, Purpose::Noise), streams.of(0, Purpose::Start));
             let mut people = cell.environment.draw(0).expect("people");
@@ -156,8 +155,7 @@ fn states_can_be_saved() {
             }
         }
         for (i, plan) in sweep.cells.iter().enumerate() {
-            let Task::Contexts(task) = &plan.task else { panic!("a contextual cell") };
-            let cell = preparation.contexts(plan, task).expect("a cell");
+            let cell = preparation.contextual(plan).expect("a cell");
             let foreign = states.iter().enumerate().filter(|(j, _)| *j != i);
             assert!(foreign.clone().all(|(_, state)| cell.maker.restore(state).is_err()), "{}", plan.policy);
             let mut cut = states[i].clone();
@@ -177,8 +175,7 @@ fn bad_visits_do_no_harm() {
     let text = spec(&environments()[0], "epsilon = 5.0", &policies());
     prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
         for plan in sweep.cells.iter().filter(|plan| plan.policy.starts_with("dp-") || plan.policy.starts_with("ldp-")) {
-            let Task::Contexts(task) = &plan.task else { panic!("a contextual cell") };
-            let cell = preparation.contexts(plan, task).expect("a cell");
+            let cell = preparation.contextual(plan).expect("a cell");
             let mut stream = Streams::new(1, "bad").of(0, Purpose::Noise);
             let (mut policy, mut privatizer, mut scratch) = (cell.maker.make(), cell.maker.privatizer(), Scratch::default());
             let odd = [f64::NAN, f64::INFINITY, -1e300, 1e6, 0.0];

@@ -4,6 +4,7 @@ mod contextual;
 pub mod environments;
 mod features;
 mod kernels;
+mod learners;
 mod mechanisms;
 pub mod policies;
 mod registry;

@@ -1,6 +1,9 @@
 //! Names, summaries, documentation.
 
-use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, KERNELS, MECHANISMS, NOISES, POLICIES, documentation, kinds, names};
+use privateer::registry::{
+    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS,
+    documentation, kinds, names,
+};
 
 /// Each kind with its names and summaries, as the lists have them.
 fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
@@ -14,6 +17,11 @@ fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         ("policy", POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("contextual-policy", CONTEXTUAL_POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("features", FEATURES.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("problem", PROBLEMS.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("set", SETS.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("loss", LOSSES.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("gradient-noise", GRADIENT_NOISES.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("learner", LEARNERS.iter().map(|entry| (entry.name, entry.summary)).collect()),
     ]
 }
 

@@ -1,0 +1,202 @@
+//! The online loop: one learner on one stream of samples, trial by trial.
+//!
+//! Trials share what was calibrated and the data that answers are judged on, and run side by side on all threads; each keeps its own
+//! state for all rounds, so that nothing recorded depends on threads or batches.
+
+use super::observer::{Rows, Stop};
+use super::prepare::{CellFacts, lock};
+use crate::error::Error;
+use crate::oco::learner::{LearnerMaker, LearnerStreams, Rates};
+use crate::oco::problem::{Problem, ProblemContext};
+use crate::privacy::{Delta, Epsilon, Ledger, StreamStatement};
+use crate::rng::{Purpose, Streams};
+use crate::spec::{CellPlan, OnlinePlan, Sweep};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Problems kept at a time.
+const KEPT: usize = 8;
+/// Rounds between two looks at the stop flag.
+const STOP_EVERY: u64 = 64;
+
+/// Makes online cells ready.
+#[derive(Default)]
+pub(super) struct OnlinePreparation {
+    problems: Mutex<Vec<(String, Arc<Ready>)>>,
+    rates: Mutex<BTreeMap<u32, Arc<Mutex<Option<f64>>>>>,
+}
+
+/// A problem with its streams; the problem is built by whoever comes first.
+struct Ready {
+    streams: Streams,
+    problem: Mutex<Option<Arc<dyn Problem>>>,
+}
+
+/// A cell made ready.
+pub(super) struct OnlineCell {
+    problem: Arc<dyn Problem>,
+    maker: Box<dyn LearnerMaker>,
+    streams: Streams,
+    label: String,
+    rounds: u64,
+}
+
+impl OnlinePreparation {
+    fn problem(
+        &self,
+        sweep: &Sweep,
+        plan: &CellPlan,
+        online: &OnlinePlan,
+        label: &str,
+    ) -> Result<(Arc<dyn Problem>, Streams), Error> {
+        let key = format!("{label} {}", plan.environment_key);
+        let ready = {
+            let mut kept = lock(&self.problems);
+            match kept.iter().find(|(known, _)| *known == key) {
+                Some((_, ready)) => Arc::clone(ready),
+                None => {
+                    if KEPT <= kept.len() {
+                        kept.remove(0);
+                    }
+                    let ready = Arc::new(Ready { streams: Streams::new(sweep.seed, label), problem: Mutex::new(None) });
+                    kept.push((key, Arc::clone(&ready)));
+                    ready
+                }
+            }
+        };
+        let mut slot = lock(&ready.problem);
+        let problem = match slot.as_ref() {
+            Some(problem) => Arc::clone(problem),
+            None => {
+                let context = ProblemContext { streams: &ready.streams, rounds: plan.rounds, memory_bytes: sweep.memory_bytes };
+                Arc::clone(slot.insert(online.problem.build(&context)?))
+            }
+        };
+        Ok((problem, ready.streams.clone()))
+    }
+
+    fn at_rate(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan, label: &str, rate: f64) -> Result<OnlineCell, Error> {
+        let (problem, streams) = self.problem(sweep, plan, online, label)?;
+        let maker = online.learner.prepare(problem.setting(), &online.request, rate).map_err(|refusal| online.place(refusal))?;
+        Ok(OnlineCell { problem, maker, streams, label: plan.policy.clone(), rounds: plan.rounds })
+    }
+
+    /// The learning rate: as stated, or the one of least mean final risk on validation data (the lowest index among equals), which has
+    /// streams, samples and data to judge on of its own.
+    fn rate(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan) -> Result<f64, Error> {
+        let (grid, trials) = match &online.rates {
+            Rates::Fixed(rate) => return Ok(*rate),
+            Rates::Validated { grid, trials } => (grid, *trials),
+        };
+        let slot = Arc::clone(lock(&self.rates).entry(plan.index).or_default());
+        let mut slot = lock(&slot);
+        if let Some(rate) = *slot {
+            return Ok(rate);
+        }
+        let label = format!("{}/validation", plan.environment);
+        let cells = grid
+            .iter()
+            .map(|&rate| self.at_rate(sweep, plan, online, &label, rate))
+            .collect::<Result<Vec<OnlineCell>, Error>>()?;
+        let runs: Vec<(usize, u64)> = (0..grid.len()).flat_map(|i| (0..trials).map(move |trial| (i, trial))).collect();
+        let never = Stop::new();
+        let risks = runs
+            .into_par_iter()
+            .map(|(i, trial)| {
+                let rows = cells[i].trial(trial, &[plan.rounds], &never, &|_| {})?;
+                Ok(rows.and_then(|rows| rows.risk.last().copied()).unwrap_or(f64::INFINITY))
+            })
+            .collect::<Result<Vec<f64>, Error>>()?;
+        let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+        let means: Vec<f64> = risks.chunks(trials as usize).map(mean).collect();
+        let least = (1..means.len()).fold(0, |best, i| if means[i] < means[best] || means[best].is_nan() { i } else { best });
+        Ok(*slot.insert(grid[least]))
+    }
+
+    /// Makes a cell ready.
+    ///
+    /// # Errors
+    /// Whatever problem or learner refuses.
+    pub(super) fn cell(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan) -> Result<OnlineCell, Error> {
+        let rate = self.rate(sweep, plan, online)?;
+        self.at_rate(sweep, plan, online, &plan.environment, rate)
+    }
+
+    /// Ledger and facts of a cell. Without `choosing`, a learning rate that validation data would choose is shown at its first candidate.
+    ///
+    /// # Errors
+    /// As [`OnlinePreparation::cell`].
+    pub(super) fn facts(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan, choosing: bool) -> Result<CellFacts, Error> {
+        let rate = match &online.rates {
+            Rates::Validated { grid, .. } if !choosing => grid.first().copied().unwrap_or(1.0),
+            _ => self.rate(sweep, plan, online)?,
+        };
+        let cell = self.at_rate(sweep, plan, online, &plan.environment, rate)?;
+        let made = cell.maker.made();
+        let mut notes = made.notes.clone();
+        let mut facts = cell.problem.facts();
+        facts.extend(made.facts.clone());
+        if let Rates::Validated { .. } = &online.rates {
+            facts.push(("learning rate is".to_owned(), online.rates.to_string().into()));
+            notes.push(
+                "the learning rate was chosen on validation data of its own, which this ledger does not protect".to_owned(),
+            );
+        }
+        let private = made.mechanism != "none";
+        let epsilon = online.request.epsilon.filter(|_| private).and_then(|epsilon| Epsilon::try_from(epsilon).ok());
+        let delta = online.request.delta.unwrap_or(1.0 / plan.rounds as f64);
+        let ledger = Ledger::of_stream(StreamStatement {
+            mechanism: made.mechanism,
+            reading: online.request.reading,
+            event: made.event,
+            budget: epsilon.zip(Delta::try_from(delta).ok()),
+            clipped: made.clipped,
+            calibration: made.calibration.clone(),
+            notes,
+        });
+        Ok(CellFacts { ledger, inputs: None, facts })
+    }
+}
+
+impl OnlineCell {
+    /// One trial to its end. `None` if stopped on the way.
+    ///
+    /// # Errors
+    /// Whatever the learner refuses, or an answer that is not finite.
+    pub(super) fn trial(
+        &self,
+        number: u64,
+        recorded: &[u64],
+        stop: &Stop,
+        progressed: &(dyn Fn(u64) + Sync),
+    ) -> Result<Option<Rows>, Error> {
+        let mut trial = self.problem.trial(number);
+        let mut learner = self.maker.make();
+        let mut streams = LearnerStreams {
+            mechanism: self.streams.of(number, Purpose::Mechanism(&self.label)),
+            own: self.streams.of(number, Purpose::Policy(&self.label)),
+        };
+        let mut rows = Rows::default();
+        let mut next_recorded = recorded.iter().copied().peekable();
+        for round in 1..=self.rounds {
+            if round % STOP_EVERY == 0 {
+                if stop.asked() {
+                    return Ok(None);
+                }
+                progressed(STOP_EVERY);
+            }
+            learner.observe(trial.stream.next(), &mut streams)?;
+            if next_recorded.next_if_eq(&round).is_some() {
+                let risk = trial.score.risk(learner.iterate());
+                rows.trial.push(number as u32);
+                rows.round.push(round as u32);
+                rows.point.push(None);
+                rows.risk.push(risk);
+                rows.suboptimality.push(trial.score.suboptimality(risk));
+            }
+        }
+        progressed(self.rounds % STOP_EVERY);
+        Ok(Some(rows))
+    }
+}

@@ -1,0 +1,88 @@
+//! Risk on data of its own: the mean loss of an answer over samples that no learner sees.
+
+use crate::linalg::dot;
+use crate::oco::loss::Loss;
+use std::sync::Arc;
+
+/// Data to judge on, shared by all trials.
+#[derive(Debug)]
+pub enum Evaluation {
+    /// For squared losses: second moments are enough. `risk = u^T S u - 2 u^T b + c`, u = theta - truth, over rows x with noise e:
+    /// `S = mean x x^T` (row-major), `b = mean e x`, `c = mean e²`.
+    Moments {
+        /// S.
+        second: Vec<f64>,
+        /// b.
+        cross: Vec<f64>,
+        /// c.
+        noise: f64,
+    },
+    /// Row by row. `law(<x, truth>, e)` makes the response of a row.
+    Rows {
+        /// Features, row-major.
+        x: Vec<f64>,
+        /// One random number a row.
+        e: Vec<f64>,
+        /// The response.
+        law: fn(f64, f64) -> f64,
+        /// The loss, without a clip of its own.
+        loss: Arc<dyn Loss>,
+    },
+}
+
+/// How one trial's answers are judged.
+#[derive(Debug, Clone)]
+pub struct Score {
+    evaluation: Arc<Evaluation>,
+    truth: Arc<Vec<f64>>,
+    best: f64,
+    /// Risk of zero less risk of the truth.
+    range: f64,
+}
+
+impl Evaluation {
+    fn risk(&self, theta: &[f64], truth: &[f64]) -> f64 {
+        match self {
+            Self::Moments { second, cross, noise } => {
+                let u: Vec<f64> = theta.iter().zip(truth).map(|(a, b)| a - b).collect();
+                let square: f64 = second.chunks_exact(u.len()).zip(&u).map(|(row, u_i)| u_i * dot(row, &u)).sum();
+                square - 2.0 * dot(cross, &u) + noise
+            }
+            Self::Rows { x, e, law, loss } => {
+                let mut sum = 0.0;
+                for (x, e) in x.chunks_exact(theta.len()).zip(e) {
+                    sum += loss.value(dot(x, theta), law(dot(x, truth), *e));
+                }
+                sum / e.len() as f64
+            }
+        }
+    }
+}
+
+impl Score {
+    /// For this truth.
+    #[must_use]
+    pub fn new(evaluation: Arc<Evaluation>, truth: Arc<Vec<f64>>) -> Self {
+        let best = evaluation.risk(&truth, &truth);
+        let range = evaluation.risk(&vec![0.0; truth.len()], &truth) - best;
+        Self { evaluation, truth, best, range }
+    }
+
+    /// Mean loss of an answer.
+    #[must_use]
+    pub fn risk(&self, theta: &[f64]) -> f64 {
+        self.evaluation.risk(theta, &self.truth)
+    }
+
+    /// Share of the risk of zero, above that of the truth, that is left: 1 at zero, 0 at the truth; NaN where both are equal.
+    #[must_use]
+    pub fn suboptimality(&self, risk: f64) -> f64 {
+        (risk - self.best) / self.range
+    }
+
+    /// Risk of the truth.
+    #[must_use]
+    pub fn best(&self) -> f64 {
+        self.best
+    }
+}

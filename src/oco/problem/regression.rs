@@ -1,0 +1,246 @@
+//! Linear and logistic regression with features on the unit sphere of the dual norm [Han2022, section 5].
+//!
+//! `x` is a standard normal vector scaled to `|x|_q = 1`. The truth is `ones/|ones|_p`, or (the paper's words) a normal vector scaled to
+//! `|truth|_p = 1`, drawn anew for every trial. Responses: `<x, truth>` plus normal noise, or 0 and 1 with logistic odds.
+
+use super::{Evaluation, Parts, Problem, ProblemContext, ProblemPlan, Score, Stream, Trial};
+use crate::error::{Diagnostic, Error};
+use crate::linalg::{Norm, dot};
+use crate::oco::learner::Setting;
+use crate::oco::loss::{Loss, logistic::sigmoid};
+use crate::oco::set::{ConstraintSet, SetPlan};
+use crate::params::Args;
+use crate::privacy::Raw;
+use crate::privacy::gradients::Sample;
+use crate::rng::{self, Purpose, Streams};
+use std::sync::Arc;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Response {
+    Linear,
+    Logistic,
+}
+
+struct Plan {
+    response: Response,
+    dimension: usize,
+    set: Option<Box<dyn SetPlan>>,
+    loss: Option<Arc<dyn Loss>>,
+    random_truth: bool,
+    truth_norm: f64,
+    noise: f64,
+    test_samples: usize,
+}
+
+/// Reads a linear regression.
+pub fn parse_linear(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ProblemPlan> {
+    parse(args, parts, Response::Linear, "squared")
+}
+
+/// Reads a logistic regression.
+pub fn parse_logistic(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ProblemPlan> {
+    parse(args, parts, Response::Logistic, "logistic")
+}
+
+fn parse(args: &Args<'_>, parts: &dyn Parts, response: Response, loss: &'static str) -> Box<dyn ProblemPlan> {
+    let dimension = args.count("dimension", "features").between(1, 100_000).required() as usize;
+    let set = parts.set(args, "set");
+    let loss = parts.loss(args, "loss", loss);
+    let truth = args.word(
+        "truth",
+        "the true parameter: all entries equal, or normal entries drawn for every trial",
+        &["ones", "normal"],
+        Some("ones"),
+    );
+    let truth_norm = args.number("truth_norm", "norm of the true parameter, in the set's norm").above(0.0).at_most(1e6).or(1.0);
+    let noise = if response == Response::Linear {
+        args.number("noise", "standard deviation of the responses' normal noise").at_least(0.0).at_most(1e6).or(0.05)
+    } else {
+        0.0
+    };
+    let test_samples = args
+        .count("test_samples", "samples that risk is measured on; validation has as many of its own")
+        .between(1, 10_000_000)
+        .or(10_000);
+    Box::new(Plan {
+        response,
+        dimension,
+        set,
+        loss,
+        random_truth: truth == "normal",
+        truth_norm,
+        noise,
+        test_samples: test_samples as usize,
+    })
+}
+
+/// A normal vector on the unit sphere of a norm; zero stays.
+fn on_the_sphere(norm: Norm, stream: &mut rng::Stream, out: &mut [f64]) {
+    stream.normals(out);
+    let size = norm.size(out);
+    if 0.0 < size {
+        out.iter_mut().for_each(|x| *x /= size);
+    }
+}
+
+impl ProblemPlan for Plan {
+    fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error> {
+        let (Some(set), Some(loss)) = (&self.set, &self.loss) else {
+            return Err(Error::input(Diagnostic::new("the problem has no set or no loss")));
+        };
+        let (d, n) = (self.dimension, self.test_samples);
+        let set = set.build(d)?;
+        let by_moments = self.response == Response::Linear && loss.is_square() && d <= n;
+        let needs = 8.0 * if by_moments { (d * d) as f64 } else { (d as f64 + 1.0) * n as f64 };
+        if context.memory_bytes < needs {
+            return Err(Error::TooLarge {
+                what: format!("the data to judge on, {n} samples of {d} features"),
+                needs_bytes: needs,
+                limit_bytes: context.memory_bytes,
+                hint: "lower `test_samples` or `dimension`, or raise `limits.memory_gib`".to_owned(),
+            });
+        }
+        let evaluation = Arc::new(self.evaluation(set.as_ref(), loss, by_moments, &mut context.streams.shared(Purpose::Domain)));
+        let setting = Setting { set, loss: Arc::clone(loss), rounds: context.rounds, sample_radius: 1.0 };
+        Ok(Arc::new(Regression {
+            response: self.response,
+            setting,
+            evaluation,
+            random_truth: self.random_truth,
+            truth_norm: self.truth_norm,
+            noise: self.noise,
+            test_samples: n,
+            streams: context.streams.clone(),
+        }))
+    }
+}
+
+impl Plan {
+    fn evaluation(
+        &self,
+        set: &dyn ConstraintSet,
+        loss: &Arc<dyn Loss>,
+        by_moments: bool,
+        stream: &mut rng::Stream,
+    ) -> Evaluation {
+        let (d, n, norm) = (self.dimension, self.test_samples, set.norm().dual());
+        let mut row = vec![0.0; d];
+        let mut draw = |row: &mut [f64]| {
+            on_the_sphere(norm, stream, row);
+            match self.response {
+                Response::Linear => self.noise * stream.normal(),
+                Response::Logistic => stream.uniform(),
+            }
+        };
+        if by_moments {
+            let (mut second, mut cross, mut noise) = (vec![0.0; d * d], vec![0.0; d], 0.0);
+            for _ in 0..n {
+                let e = draw(&mut row);
+                noise += e * e;
+                cross.iter_mut().zip(&row).for_each(|(cross, x)| *cross += e * x);
+                // The upper triangle; the lower is its mirror.
+                for i in 0..d {
+                    let x = row[i];
+                    second[i * d + i..(i + 1) * d].iter_mut().zip(&row[i..]).for_each(|(second, other)| *second += x * other);
+                }
+            }
+            for i in 0..d {
+                for j in 0..i {
+                    second[i * d + j] = second[j * d + i];
+                }
+            }
+            let count = n as f64;
+            second.iter_mut().chain(&mut cross).for_each(|sum| *sum /= count);
+            return Evaluation::Moments { second, cross, noise: noise / count };
+        }
+        let (mut x, mut e) = (Vec::with_capacity(n * d), Vec::with_capacity(n));
+        for _ in 0..n {
+            e.push(draw(&mut row));
+            x.extend(&row);
+        }
+        let law = match self.response {
+            Response::Linear => |z: f64, e: f64| z + e,
+            Response::Logistic => |z: f64, e: f64| if e < sigmoid(z) { 1.0 } else { 0.0 },
+        };
+        Evaluation::Rows { x, e, law, loss: loss.unclipped().unwrap_or_else(|| Arc::clone(loss)) }
+    }
+}
+
+struct Regression {
+    response: Response,
+    setting: Setting,
+    evaluation: Arc<Evaluation>,
+    random_truth: bool,
+    truth_norm: f64,
+    noise: f64,
+    test_samples: usize,
+    streams: Streams,
+}
+
+impl Regression {
+    fn truth(&self, trial: u64) -> Vec<f64> {
+        let norm = self.setting.set.norm();
+        let mut truth = vec![1.0; self.setting.set.dimension()];
+        if self.random_truth {
+            self.streams.of(trial, Purpose::Function).normals(&mut truth);
+        }
+        let size = norm.size(&truth);
+        truth.iter_mut().for_each(|x| *x *= self.truth_norm / size);
+        truth
+    }
+}
+
+impl Problem for Regression {
+    fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    fn trial(&self, trial: u64) -> Trial {
+        let truth = Arc::new(self.truth(trial));
+        Trial {
+            score: Score::new(Arc::clone(&self.evaluation), Arc::clone(&truth)),
+            stream: Box::new(Samples {
+                x: vec![0.0; truth.len()],
+                truth,
+                norm: self.setting.set.norm().dual(),
+                response: self.response,
+                noise: self.noise,
+                stream: self.streams.of(trial, Purpose::Noise),
+            }),
+        }
+    }
+
+    fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        let truth = if self.random_truth { "normal entries, drawn for every trial" } else { "all entries equal" };
+        vec![
+            ("dimension".to_owned(), self.setting.set.dimension().into()),
+            ("set".to_owned(), self.setting.set.words().into()),
+            ("loss".to_owned(), self.setting.loss.words().into()),
+            ("truth".to_owned(), truth.into()),
+            ("norm of the truth".to_owned(), self.truth_norm.into()),
+            ("noise".to_owned(), self.noise.into()),
+            ("samples that risk is measured on".to_owned(), self.test_samples.into()),
+        ]
+    }
+}
+
+struct Samples {
+    x: Vec<f64>,
+    truth: Arc<Vec<f64>>,
+    norm: Norm,
+    response: Response,
+    noise: f64,
+    stream: rng::Stream,
+}
+
+impl Stream for Samples {
+    fn next(&mut self) -> Raw<Sample<'_>> {
+        on_the_sphere(self.norm, &mut self.stream, &mut self.x);
+        let z = dot(&self.x, &self.truth);
+        let y = match self.response {
+            Response::Linear => z + self.noise * self.stream.normal(),
+            Response::Logistic => f64::from(u8::from(self.stream.uniform() < sigmoid(z))),
+        };
+        Raw::seal(Sample { x: &self.x, y })
+    }
+}

@@ -1,0 +1,214 @@
+//! Online convex runs: `[problem]` and `[[learner]]` in the places of `[environment]` and `[[policy]]`.
+
+use super::plan::{CellPlan, Task, json_of, note_defaults, overlaid, written_json};
+use crate::error::{Diagnostic, Error, Place, Sources};
+use crate::oco::learner::{LearnerPlan, Rates, Request};
+use crate::oco::problem::ProblemPlan;
+use crate::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
+use crate::privacy::{Reading, Refusal};
+use crate::registry::{LEARNERS, PROBLEMS, Shelf, find, names};
+use crate::spec::path;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One problem with one learner.
+#[derive(Clone)]
+pub struct OnlinePlan {
+    /// The problem.
+    pub problem: Arc<dyn ProblemPlan>,
+    /// The learner.
+    pub learner: Arc<dyn LearnerPlan>,
+    /// How its learning rate is found.
+    pub rates: Rates,
+    /// What is asked of its noise.
+    pub request: Request,
+    /// Where each key of `[privacy]` stands, for refusals.
+    places: Vec<(&'static str, Place)>,
+    /// Where the learner stands.
+    place: Option<Place>,
+}
+
+impl OnlinePlan {
+    /// A refusal at the key that it is about.
+    #[must_use]
+    pub fn place(&self, refusal: Refusal) -> Error {
+        let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
+        diagnostic.hint = refusal.hint;
+        let found = self.places.iter().find(|(key, _)| *key == refusal.key).map(|(_, place)| place);
+        diagnostic.place = found.or(self.place.as_ref()).map(|place| Box::new(place.clone()));
+        Error::input(diagnostic)
+    }
+}
+
+const KEYS: [&str; 8] =
+    ["mechanism", "reading", "epsilon", "delta", "clip", "factorisation", "stated_smoothness", "stated_lipschitz"];
+
+/// The keys of `[privacy]` in online convex runs, for listings.
+#[must_use]
+pub fn gradient_privacy_keys() -> Vec<KeyDoc> {
+    let sink = Sink::new(Sources::default());
+    let args = Args::dry(&sink);
+    request(&args, true);
+    args.documented()
+}
+
+/// Reads `[privacy]`.
+fn request(args: &Args<'_>, stated: bool) -> Request {
+    let words = ["auto", "none", "gaussian", "generalized-gaussian", "laplace", "gumbel"];
+    let default = if stated { "auto" } else { "none" };
+    let mechanism =
+        args.word("mechanism", "noise on gradients or choices; `auto`: reading and learner pick", &words, Some(default));
+    let reading = match args.word(
+        "reading",
+        "the paper to the letter, the least repair, or the least noise",
+        &Reading::NAMES,
+        Some("tight"),
+    ) {
+        "printed" => Reading::Printed,
+        "corrected" => Reading::Corrected,
+        _ => Reading::Tight,
+    };
+    let epsilon = args
+        .number("epsilon", "privacy loss of one sample, over the whole run")
+        .above(0.0)
+        .optional("none; every mechanism but `none` requires it");
+    let delta =
+        args.number("delta", "failure probability of the claim").above(0.0).below(1.0).optional("one over the number of rounds");
+    let clip = match args.word(
+        "clip",
+        "whether features and gradients are clipped; `auto`: not in the printed reading",
+        &["auto", "on", "off"],
+        Some("auto"),
+    ) {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
+    };
+    let mut factorisations = vec!["auto"];
+    factorisations.extend(crate::privacy::quote::FACTORISATIONS);
+    let doc = "how the noise of prefix sums is made; `auto`: blt in the tight reading, else the tree";
+    let factorisation = args.word("factorisation", doc, &factorisations, Some("auto"));
+    let stated_smoothness =
+        args.number("stated_smoothness", "smoothness that the printed formulas are given").above(0.0).at_most(1e9).or(1.0);
+    let stated_lipschitz =
+        args.number("stated_lipschitz", "Lipschitz constant that the printed formulas are given").above(0.0).at_most(1e9).or(1.0);
+    args.finish();
+    Request { mechanism, reading, epsilon, delta, clip, factorisation, stated_smoothness, stated_lipschitz }
+}
+
+/// What the cells of one sweep point share.
+pub(super) struct Shared<'a> {
+    pub(super) table: &'a Table,
+    pub(super) swept: &'a [(String, Scalar)],
+    pub(super) rounds: u64,
+    pub(super) sink: &'a Sink,
+}
+
+/// The problem of a sweep point; `None` after a mistake.
+fn problem(
+    shared: &Shared<'_>,
+    top: &Args<'_>,
+    defaults: &mut BTreeMap<String, String>,
+) -> Option<(String, Arc<dyn ProblemPlan>, Option<Place>)> {
+    let Value::Table(written) = &shared.table.get("problem")?.value else { return None };
+    let args = top.table("problem");
+    let kind = args.kind("problem", &names(PROBLEMS))?;
+    let label = args.text("label", "name of the problem's random streams").unwrap_or_else(|| kind.clone());
+    let entry = find(PROBLEMS, &kind)?;
+    let plan: Arc<dyn ProblemPlan> = Arc::from((entry.build)(&args, &Shelf));
+    args.finish();
+    note_defaults("problem", &args.documented(), &written_json(written), defaults);
+    let place = written.span.as_ref().map(|span| shared.sink.sources().place(span));
+    Some((label, plan, place))
+}
+
+/// The cells of one sweep point, appended; mistakes go to the sink.
+pub(super) fn cells_at(shared: &Shared<'_>, cells: &mut Vec<CellPlan>) {
+    let Shared { table, swept, rounds, sink } = *shared;
+    let top = Args::new(table, "", sink);
+    let mut defaults = BTreeMap::new();
+    let problem = problem(shared, &top, &mut defaults);
+    let problem_json = json_of(table, "problem");
+    let base_privacy = match table.get("privacy").map(|node| &node.value) {
+        Some(Value::Table(nested)) => Some(nested),
+        _ => None,
+    };
+    let learners = match table.get("learner") {
+        Some(Node { value: Value::Array(learners), .. }) if !learners.is_empty() => learners,
+        Some(_) => {
+            let message = "`learner` is not an array of tables";
+            top.reject("learner", message, "`[[learner]]` tables with a `kind` each, at least one");
+            return;
+        }
+        None => return,
+    };
+    let mut labels: Vec<String> = Vec::new();
+    for (i, item) in learners.iter().enumerate() {
+        let Value::Table(written) = &item.value else {
+            let diagnostic = Diagnostic::new("a learner is not a table").expected("`[[learner]]` with a `kind`");
+            sink.push_at(item.span.as_ref(), diagnostic);
+            continue;
+        };
+        let shown = path::name_of(item).map_or_else(|| i.to_string(), str::to_owned);
+        let args = Args::new(written, format!("learner.{shown}"), sink);
+        let Some(kind) = args.kind("learner", &names(LEARNERS)) else { continue };
+        let label =
+            args.text("label", "name of the learner in results and of its random streams").unwrap_or_else(|| kind.clone());
+        if label.trim().is_empty() || labels.contains(&label) {
+            let key = if args.has("label") { "label" } else { "kind" };
+            let problem = if label.trim().is_empty() {
+                "the learner's label is empty".to_owned()
+            } else {
+                format!("two learners have the label `{label}`")
+            };
+            args.reject(key, problem, "different labels that are not empty: add `label = \"…\"`");
+            continue;
+        }
+        let Some(entry) = find(LEARNERS, &kind) else { continue };
+        let learner: Arc<dyn LearnerPlan> = Arc::from((entry.build)(&args));
+        let rates = Rates::parse(&args);
+        // Keys of the learner's own `privacy` table stand over those of the spec's.
+        args.table("privacy");
+        args.finish();
+        let (privacy_table, own) = overlaid(base_privacy, written, "privacy");
+        let privacy_args = Args::new(&privacy_table, "privacy", sink);
+        let request = request(&privacy_args, base_privacy.is_some() || own);
+        if learner.is_private() && request.mechanism != "none" && !privacy_args.has("epsilon") {
+            privacy_args.missing("epsilon", "a finite number > 0, the privacy loss of one sample over the whole run");
+            continue;
+        }
+        let mut defaults = defaults.clone();
+        note_defaults("learner", &args.documented(), &written_json(written), &mut defaults);
+        note_defaults("privacy", &privacy_args.documented(), &written_json(&privacy_table), &mut defaults);
+        let Some((environment, problem, place)) = &problem else { continue };
+        labels.push(label.clone());
+        let place_of = |key: &'static str| {
+            let span = privacy_table.get(key).and_then(|node| node.span.as_ref()).or(privacy_table.span.as_ref())?;
+            Some((key, sink.sources().place(span)))
+        };
+        cells.push(CellPlan {
+            index: cells.len() as u32,
+            policy: label,
+            environment: environment.clone(),
+            swept: swept.to_vec(),
+            rounds,
+            environment_key: format!("{rounds} {problem_json}"),
+            environment_place: place.clone(),
+            task: Task::Online(OnlinePlan {
+                problem: Arc::clone(problem),
+                learner,
+                rates,
+                request,
+                places: KEYS.into_iter().filter_map(place_of).collect(),
+                place: written.span.as_ref().map(|span| sink.sources().place(span)),
+            }),
+            resolved: serde_json::json!({
+                "rounds": rounds,
+                "problem": problem_json,
+                "privacy": written_json(&privacy_table),
+                "policy": written_json(written),
+                "defaults": defaults,
+            }),
+        });
+    }
+}

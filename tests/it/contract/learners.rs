@@ -1,0 +1,256 @@
+//! Problems, sets, losses and learners of online convex optimization.
+
+use crate::support::{ran, run_all, stream, sweep};
+use privateer::backend::Cpu;
+use privateer::engine::{Options, Preparation, Shard};
+use privateer::env::DataFolder;
+use privateer::oco::learner::{LearnerStreams, Request, Setting};
+use privateer::oco::problem::ProblemContext;
+use privateer::privacy::gradients::Sample;
+use privateer::privacy::{Guarantee, Raw, Reading};
+use privateer::registry::{GRADIENT_NOISES, LEARNERS, LOSSES, PROBLEMS, SETS, names};
+use privateer::rng::Streams;
+use privateer::spec::{Sweep, Task};
+
+/// Sets on which each learner runs, all in two dimensions or more.
+fn sets(learner: &str) -> Vec<&'static str> {
+    const BALL: &str = "{ kind = \"lp-ball\", p = 1.5, radius = 2.0 }";
+    const CUBE: &str = "{ kind = \"lp-ball\", p = \"inf\" }";
+    const CROSS: &str = "{ kind = \"lp-ball\", p = 1, radius = 2.0 }";
+    const HULL: &str = "{ kind = \"polytope\", vertices = [1, 0, 0, 0, 1, 0, 0, 0, 1, -1, -1, -1] }";
+    match learner {
+        "dp-pofw" => vec![CROSS, "\"simplex\"", HULL],
+        "local-md" => vec![BALL, "{ kind = \"lp-ball\", p = 2 }"],
+        _ => vec![BALL, CUBE, CROSS, "\"simplex\"", HULL],
+    }
+}
+
+fn losses() -> [&'static str; 3] {
+    ["squared", "logistic", "smoothed-absolute"]
+}
+
+fn spec(problem: &str, set: &str, loss: &str, privacy: &str, learner: &str) -> String {
+    format!(
+        "rounds = 40\ntrials = 4\nblock = 4\nrecord = {{ rounds = \"all\" }}\n[problem]\nkind = \"{problem}\"\ndimension = 3\n\
+         set = {set}\nloss = \"{loss}\"\ntest_samples = 50\n[privacy]\n{privacy}\n[[learner]]\n{learner}"
+    )
+}
+
+/// Setting, and the learner's maker, of the first cell.
+fn look(sweep: &Sweep, check: impl FnOnce(&Setting, &dyn privateer::oco::learner::LearnerMaker, &Request)) {
+    let Task::Online(online) = &sweep.cells[0].task else { panic!("an online cell") };
+    let streams = Streams::new(1, "contract");
+    let context = ProblemContext { streams: &streams, rounds: sweep.cells[0].rounds, memory_bytes: 1e9 };
+    let problem = online.problem.build(&context).expect("a problem");
+    let maker = online.learner.prepare(problem.setting(), &online.request, 1.0).expect("a learner");
+    check(problem.setting(), maker.as_ref(), &online.request);
+}
+
+#[test]
+fn every_set_and_loss_has_its_setting_here() {
+    let used: String = LEARNERS.iter().flat_map(|entry| sets(entry.name)).collect();
+    assert!(names(SETS).iter().all(|name| used.contains(name)), "{used}");
+    assert_eq!(names(LOSSES), losses());
+    assert_eq!(names(PROBLEMS), ["linear-regression", "logistic-regression"]);
+}
+
+/// Answers stay in the set, whatever comes: NaN, infinite and huge samples, wrong lengths.
+#[test]
+fn answers_never_leave_the_set() {
+    let bad: Vec<(Vec<f64>, f64)> = vec![
+        (vec![f64::NAN; 3], 1.0),
+        (vec![1.0; 3], f64::NAN),
+        (vec![f64::INFINITY, 0.0, 0.0], 0.0),
+        (vec![1e300; 3], -1e300),
+        (vec![1.0], 1.0),
+        (vec![], 0.0),
+    ];
+    for entry in LEARNERS {
+        for set in sets(entry.name) {
+            for loss in losses() {
+                let sweep = sweep(&spec("linear-regression", set, loss, "epsilon = 1.0", &format!("kind = \"{}\"", entry.name)));
+                look(&sweep, |setting, maker, _| {
+                    let mut learner = maker.make();
+                    let mut streams = LearnerStreams { mechanism: stream("mechanism"), own: stream("own") };
+                    let mut luck = stream("samples");
+                    for round in 0..setting.rounds {
+                        let good = (vec![luck.normal(), luck.normal(), luck.normal()], luck.normal());
+                        let (x, y) = bad.get(round as usize / 2).filter(|_| round % 2 == 0).unwrap_or(&good);
+                        learner.observe(Raw::seal(Sample { x, y: *y }), &mut streams).expect("a round");
+                        let theta = learner.iterate();
+                        assert!(
+                            theta.iter().all(|x| x.is_finite()) && setting.set.contains(theta, 1e-6),
+                            "{} on {set}, {loss}, round {round}: {theta:?}",
+                            entry.name
+                        );
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// Tight and corrected runs deliver what they claim or less; printed ones without a clip promise nothing; baselines claim nothing.
+#[test]
+fn ledgers_tell_the_truth() {
+    for entry in LEARNERS {
+        for set in sets(entry.name) {
+            for (epsilon, reading) in [
+                (0.1, "tight"),
+                (1.0, "tight"),
+                (8.0, "tight"),
+                (0.1, "corrected"),
+                (1.0, "corrected"),
+                (8.0, "corrected"),
+                (1.0, "printed"),
+            ] {
+                let privacy = format!("epsilon = {epsilon:?}\nreading = \"{reading}\"");
+                let sweep = sweep(&spec("linear-regression", set, "squared", &privacy, &format!("kind = \"{}\"", entry.name)));
+                let (data, backend) = (DataFolder::default(), Cpu::default());
+                let ledger = Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger;
+                let shown = format!("{} on {set} at {epsilon} {reading}: {}", entry.name, ledger.guarantee);
+                let private = ["dp-tofw", "dp-pofw", "noisy-sfw", "noisy-sgd", "local-md"].contains(&entry.name);
+                match (private, ledger.reading) {
+                    (false, _) => assert_eq!(ledger.guarantee, Guarantee::NotPrivate, "{shown}"),
+                    (true, Reading::Printed) => {
+                        assert!(
+                            matches!(ledger.guarantee, Guarantee::NoGuarantee { .. }) && ledger.delivered_epsilon.is_none(),
+                            "{shown}"
+                        );
+                    }
+                    (true, _) => {
+                        assert_eq!(ledger.guarantee, Guarantee::Holds, "{shown}");
+                        let delivered = ledger.delivered_epsilon.expect("finite");
+                        assert!(delivered <= epsilon * (1.0 + 1e-9), "{shown}: {delivered}");
+                        // Tight noise spends the budget.
+                        assert!(ledger.reading != Reading::Tight || 0.98 * epsilon < delivered, "{shown}: {delivered}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Under a clip, misprints are priced: the Gamma scale (E23), the exponent (E22), the first gradient (E28).
+#[test]
+fn misprints_are_priced() {
+    let delivered = |set: &str, privacy: &str, learner: &str| {
+        let sweep = sweep(&spec("linear-regression", set, "squared", privacy, learner));
+        let (data, backend) = (DataFolder::default(), Cpu::default());
+        Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger
+    };
+    let printed = "epsilon = 1.0\nreading = \"printed\"\nclip = \"on\"";
+    let cube = delivered("{ kind = \"lp-ball\", p = \"inf\" }", printed, "kind = \"dp-tofw\"");
+    assert!(1.0 < cube.delivered_epsilon.expect("finite") && cube.guarantee.to_string().contains("E23"), "{}", cube.guarantee);
+    let ball = delivered("{ kind = \"lp-ball\", p = 1.5 }", printed, "kind = \"dp-tofw\"");
+    assert!(ball.delivered_epsilon.is_none() && ball.guarantee.to_string().contains("E22"), "{}", ball.guarantee);
+    // At epsilon = 4 the whole first gradient breaks the promise where L > beta D.
+    let small = "epsilon = 4.0\nreading = \"printed\"\nclip = \"on\"";
+    let cross = delivered("{ kind = \"lp-ball\", p = 1, radius = 0.05 }", small, "kind = \"dp-pofw\"");
+    assert!(4.0 < cross.delivered_epsilon.expect("finite") && cross.guarantee.to_string().contains("E28"), "{}", cross.guarantee);
+}
+
+/// Same bits for any number of threads and trials side by side, and for shards.
+#[test]
+fn bits_do_not_depend_on_how_a_run_is_cut() {
+    for entry in LEARNERS {
+        let text =
+            spec("linear-regression", sets(entry.name)[0], "squared", "epsilon = 1.0", &format!("kind = \"{}\"", entry.name))
+                .replace("block = 4", "block = 2");
+        let (sweep, data) = (sweep(&text), DataFolder::default());
+        let run = |threads: usize, options: Options| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            pool.install(|| run_all(&sweep, &data, &Cpu::default(), options)).expect("a run")
+        };
+        let whole = run(1, Options::default());
+        assert!(whole.rows.values().all(|rows| rows.risk.len() == 80 && rows.regret.is_empty()), "{}", entry.name);
+        for (threads, batch) in [(3, None), (2, Some(1)), (2, Some(7))] {
+            assert_eq!(run(threads, Options { batch, shard: None }).bits(), whole.bits(), "{}", entry.name);
+        }
+        let mut parts = run(2, Options { batch: None, shard: Some(Shard { index: 0, count: 2 }) });
+        parts.rows.extend(run(2, Options { batch: None, shard: Some(Shard { index: 1, count: 2 }) }).rows);
+        assert_eq!(parts.bits(), whole.bits(), "{}", entry.name);
+    }
+}
+
+/// Budgets and learners share samples and truth: the risk of zero and of the truth are the same, so that differences are paired.
+#[test]
+fn learners_share_their_luck() {
+    let learners = "kind = \"ofw\"\n[[learner]]\nkind = \"ofw\"\nlabel = \"again\"\n[[learner]]\nkind = \"dp-tofw\"";
+    let rows = ran(&spec("linear-regression", "{ kind = \"lp-ball\" }", "squared", "epsilon = 1e6", learners));
+    assert_eq!(rows.cell(0).risk, rows.cell(1).risk);
+    // With a budget of a million hardly any noise is left.
+    let gap = rows.cell(0).risk.iter().zip(&rows.cell(2).risk).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(0.0 < gap && gap < 0.05, "{gap}");
+}
+
+/// The moments of the squared loss give the risk that rows give, and suboptimality is 1 at the start and 0 at the truth.
+#[test]
+fn risk_by_moments_is_risk_by_rows() {
+    use privateer::oco::loss::{Loss, squared::Squared};
+    use privateer::oco::problem::{Evaluation, Score};
+    use std::sync::Arc;
+    let mut luck = stream("risk");
+    let (d, n) = (4, 60);
+    let x: Vec<f64> = (0..n * d).map(|_| luck.normal()).collect();
+    let e: Vec<f64> = (0..n).map(|_| luck.normal()).collect();
+    let mean = |of: &dyn Fn(usize) -> f64| (0..n).map(of).sum::<f64>() / n as f64;
+    let second = (0..d * d).map(|at| mean(&|i| x[i * d + at / d] * x[i * d + at % d])).collect();
+    let cross = (0..d).map(|j| mean(&|i| e[i] * x[i * d + j])).collect();
+    let moments = Evaluation::Moments { second, cross, noise: mean(&|i| e[i] * e[i]) };
+    let loss: Arc<dyn Loss> = Arc::new(Squared { clip: f64::INFINITY });
+    let rows = Evaluation::Rows { x, e, law: |z, e| z + e, loss };
+    let truth = Arc::new(vec![0.3, -0.2, 0.9, 0.0]);
+    let (moments, rows) = (Score::new(Arc::new(moments), Arc::clone(&truth)), Score::new(Arc::new(rows), Arc::clone(&truth)));
+    for theta in [vec![0.0; d], vec![1.0, 2.0, -1.0, 0.5], truth.to_vec()] {
+        let (a, b) = (moments.risk(&theta), rows.risk(&theta));
+        assert!((a - b).abs() < 1e-12 * (1.0 + b), "{theta:?}: {a} {b}");
+    }
+    assert_eq!((rows.suboptimality(rows.risk(&vec![0.0; d])), rows.suboptimality(rows.risk(&truth))), (1.0, 0.0));
+}
+
+/// The learning rate that validation chooses is one of the grid, does not depend on the test data's trials, and its choice is told.
+#[test]
+fn rates_are_chosen_on_data_of_their_own() {
+    let text = |trials: u64| {
+        spec(
+            "linear-regression",
+            "{ kind = \"lp-ball\" }",
+            "squared",
+            "epsilon = 1.0",
+            "kind = \"dp-tofw\"\nlearning_rates = [0.01, 1.0]",
+        )
+        .replace("trials = 4", &format!("trials = {trials}"))
+    };
+    let chosen = |trials: u64| {
+        let sweep = sweep(&text(trials));
+        let (data, backend) = (DataFolder::default(), Cpu::default());
+        let facts = Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts");
+        assert!(facts.ledger.notes.iter().any(|note| note.contains("validation data")));
+        facts.facts.iter().find(|(name, _)| name == "learning rate").map(|(_, value)| value.clone()).expect("a rate")
+    };
+    assert_eq!(chosen(4), chosen(1));
+    assert!([0.01, 1.0].contains(&chosen(4).as_f64().expect("a number")));
+}
+
+/// Every noise is taken by some learner and refused by another, with a refusal and never a panic; corners d = 1 and 2, p near 1.
+#[test]
+fn noises_and_corners() {
+    for noise in names(GRADIENT_NOISES) {
+        for entry in LEARNERS {
+            for (d, p) in [(1, "1.0001"), (2, "1.5"), (2, "\"inf\""), (5, "1.0001"), (2, "1")] {
+                for reading in Reading::NAMES {
+                    let set = format!("{{ kind = \"lp-ball\", p = {p} }}");
+                    let privacy = format!("epsilon = 1.0\nmechanism = \"{noise}\"\nreading = \"{reading}\"");
+                    let text = spec("logistic-regression", &set, "logistic", &privacy, &format!("kind = \"{}\"", entry.name))
+                        .replace("dimension = 3", &format!("dimension = {d}"));
+                    let sweep = sweep(&text);
+                    match run_all(&sweep, &DataFolder::default(), &Cpu::default(), Options::default()) {
+                        Ok(ran) => assert!(ran.cell(0).risk.iter().all(|risk| risk.is_finite()), "{text}"),
+                        Err(error) => assert!(error.to_string().contains("expected"), "{error}\n{text}"),
+                    }
+                }
+            }
+        }
+    }
+}
