@@ -1,9 +1,9 @@
 //! The lists.
 
 use super::Entry;
+use crate::env::contextual::{ContextualPlan, generalized_linear};
 pub use crate::env::noise::NOISES;
 use crate::env::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
-use crate::env::contextual::{ContextualPlan, generalized_linear};
 use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_sample, points_table, rkhs};
 use crate::gp::kernel::empirical::Normalise;
 use crate::gp::kernel::{Kernel, Parts as KernelParts, additive, empirical, linear, matern, squared_exponential};

@@ -3,8 +3,8 @@
 use super::privacy::{clip_range, place_of, places_of, reading};
 use crate::error::{Error, Place};
 use crate::params::{Args, Table};
-use crate::privacy::visits::VisitRequest;
 use crate::privacy::Refusal;
+use crate::privacy::visits::VisitRequest;
 
 /// A request as read from a spec, with the places of its keys.
 #[derive(Debug, Clone)]
@@ -24,7 +24,8 @@ impl VisitPlan {
             Some(default),
         );
         let reading = reading(args);
-        let epsilon = args.number("epsilon", "privacy loss of one person").above(0.0).optional("none; private policies require it");
+        let epsilon =
+            args.number("epsilon", "privacy loss of one person").above(0.0).optional("none; private policies require it");
         let delta = args
             .number("delta", "failure probability of the claim")
             .above(0.0)

@@ -6,8 +6,8 @@ use privateer::error::Sources;
 use privateer::params::{Args, Entry, Node, Sink, Table, Value as Written};
 use privateer::policy::contextual::{ContextPolicy, Scratch, dp_hdb, dp_linucb};
 use privateer::privacy::gradients::Start;
-use privateer::privacy::printed::shariff2018::{self, WidthTerms};
 use privateer::privacy::printed::dubey2021;
+use privateer::privacy::printed::shariff2018::{self, WidthTerms};
 use privateer::privacy::visits::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
 use privateer::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
 use privateer::privacy::visits::{ContextFacts, Link, VisitPrivatizer, VisitRequest, seal};
@@ -124,7 +124,11 @@ fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
         .iter()
         .map(|arm| {
             let (width, numbers) = matrix(&serde_json::json!({ "unit_laplace": arm }), "unit_laplace")?;
-            if width == 2 * d { Ok(numbers.chunks_exact(width).map(<[f64]>::to_vec).collect()) } else { Err("`unit_laplace` has other sizes".to_owned()) }
+            if width == 2 * d {
+                Ok(numbers.chunks_exact(width).map(<[f64]>::to_vec).collect())
+            } else {
+                Err("`unit_laplace` has other sizes".to_owned())
+            }
         })
         .collect();
     let terms = ChoiceTerms {
@@ -145,7 +149,8 @@ fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
         let state = &policy.save()["state"];
         let list = |name: &str| state[name].as_array().into_iter().flatten().filter_map(Value::as_f64).collect::<Vec<f64>>();
         let (counts, steps) = (list("counts"), list("steps"));
-        let estimate = counts.chunks_exact(d).zip(steps).flat_map(|(arm, step)| arm.iter().map(move |c| radius * c / (step + 1.0)));
+        let estimate =
+            counts.chunks_exact(d).zip(steps).flat_map(|(arm, step)| arm.iter().map(move |c| radius * c / (step + 1.0)));
         estimates.push(estimate.collect());
     });
     Ok(Choices { arms, regrets, estimates })
@@ -227,16 +232,12 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         margin: 0.0,
         rounds,
     };
-    let request = VisitRequest {
-        mechanism: "tree",
-        reading: Reading::Printed,
-        epsilon: Some(epsilon),
-        delta: Some(delta),
-        clip: None,
-    };
+    let request =
+        VisitRequest { mechanism: "tree", reading: Reading::Printed, epsilon: Some(epsilon), delta: Some(delta), clip: None };
     let entry = Entry { key: "failure_prob".to_owned(), key_span: None, node: Node::bare(Written::Float(alpha)) };
     let (table, sink) = (Table { entries: vec![entry], span: None }, Sink::new(Sources::default()));
-    let maker = dp_linucb::parse(&Args::new(&table, "", &sink)).prepare(&facts, &request).map_err(|refusal| refusal.to_string())?;
+    let maker =
+        dp_linucb::parse(&Args::new(&table, "", &sink)).prepare(&facts, &request).map_err(|refusal| refusal.to_string())?;
     let terms = SumsTerms {
         layout: Layout { n_arms: k, dimension: d, joint: true },
         due: (1..=rounds).collect(),

@@ -55,9 +55,10 @@ fn law(args: &Args<'_>, key: &'static str, doc: &'static str, default: &'static 
     let law = match variant.kind.as_str() {
         "gaussian" => Law::Gaussian,
         "uniform" => Law::Uniform,
-        _ => Law::Sparse(
-            variant.args.count("nonzeros", "entries that are not zero, at random places").between(1, 1_000_000).or(5) as usize
-        ),
+        _ => {
+            Law::Sparse(variant.args.count("nonzeros", "entries that are not zero, at random places").between(1, 1_000_000).or(5)
+                as usize)
+        }
     };
     variant.args.finish();
     Some(law)
@@ -79,7 +80,8 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ContextualPlan> {
         "none" => Scale::None,
         _ => Scale::Largest,
     };
-    let parameters = law(args, "parameters", "law of an arm's parameters before they are scaled", "sparse").unwrap_or(Law::Sparse(5));
+    let parameters =
+        law(args, "parameters", "law of an arm's parameters before they are scaled", "sparse").unwrap_or(Law::Sparse(5));
     args.documents("parameters.nonzeros", "a whole number >= 1: entries of a `sparse` arm, 5 unless given, all of the same size");
     let signs = args.word("signs", "signs of the entries of sparse arms", &["positive", "random"], Some("positive"));
     let radius = args.number("radius", "l1 norm of every arm's parameters").above(0.0).at_most(1e6).or(1.0);
@@ -94,7 +96,11 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ContextualPlan> {
             && 0 < dimension
             && dimension < nonzeros
         {
-            args.reject(key, format!("{nonzeros} entries cannot differ from zero in {dimension} dimensions"), "at most as many `nonzeros` as `dimension`");
+            args.reject(
+                key,
+                format!("{nonzeros} entries cannot differ from zero in {dimension} dimensions"),
+                "at most as many `nonzeros` as `dimension`",
+            );
         }
     }
     let noise = parts.noise(args, "noise");

@@ -29,7 +29,11 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
             "none; every arm is kept",
         ),
         radius: positive("radius", "radius of the l1 ball of estimates", "the environment's bound on the parameters"),
-        residual: positive("residual", "bound on |zeta - r| in a gradient, enforced by cutting it off", "the largest that can occur"),
+        residual: positive(
+            "residual",
+            "bound on |zeta - r| in a gradient, enforced by cutting it off",
+            "the largest that can occur",
+        ),
         synthetic: args.flag("synthetic", "whether arms that were not shown step too; without it nothing is private", true),
         stated: (
             args.number("stated_smoothness", "beta in the printed formula").above(0.0).at_most(1e12).or(1.0),
@@ -54,7 +58,8 @@ impl Plan {
         let orders = (libm::log(d * t) * libm::log(t)).ceil() as u64;
         let warm_up = self.warm_up.unwrap_or(orders.min(facts.rounds / (4 * k)).max(1));
         if facts.rounds < k.saturating_mul(warm_up) {
-            let message = format!("a warm-up of {warm_up} rounds for each of {k} arms is longer than the run of {} rounds", facts.rounds);
+            let message =
+                format!("a warm-up of {warm_up} rounds for each of {k} arms is longer than the run of {} rounds", facts.rounds);
             return Err(Refusal::new("warm_up", message, format!("`warm_up` of at most {}", facts.rounds / k)));
         }
         Ok(warm_up)
@@ -183,7 +188,10 @@ impl ContextPolicyMaker for Maker {
             local: false,
             notes: match self.choices.bounds {
                 Some(bounds) => {
-                    vec![format!("entries of a context beyond {} shrink it, |zeta - r| is cut off at {}", bounds.entry, bounds.residual)]
+                    vec![format!(
+                        "entries of a context beyond {} shrink it, |zeta - r| is cut off at {}",
+                        bounds.entry, bounds.residual
+                    )]
                 }
                 None => Vec::new(),
             },
@@ -271,7 +279,10 @@ impl ContextPolicy for DpHdb {
             self.state.steps[arm] += 1;
             if self.state.steps[arm] == self.choices.warm_up {
                 let shrink = self.choices.radius / (self.choices.warm_up as f64 + 1.0);
-                self.state.frozen[arm * d..(arm + 1) * d].iter_mut().zip(counts).for_each(|(frozen, count)| *frozen = shrink * *count);
+                self.state.frozen[arm * d..(arm + 1) * d]
+                    .iter_mut()
+                    .zip(counts)
+                    .for_each(|(frozen, count)| *frozen = shrink * *count);
             }
         }
     }

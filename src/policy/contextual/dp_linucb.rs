@@ -78,13 +78,18 @@ impl ContextPolicyPlan for Plan {
     fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let Some(budget) = request.budget(facts.rounds)? else {
             let message = format!("`{}` is private by its kind", self.name);
-            return Err(Refusal::new("mechanism", message, "no `mechanism`, or `auto`").hint("`linucb` is the same policy without privacy"));
+            return Err(Refusal::new("mechanism", message, "no `mechanism`, or `auto`")
+                .hint("`linucb` is the same policy without privacy"));
         };
         let printed = request.reading == Reading::Printed;
         let growth = self.growth.unwrap_or(if request.reading == Reading::Tight { 1.1 } else { 1.0 });
         let (n_arms, dimension) = (facts.n_arms, facts.dimension);
         let Some(range) = request.range(facts.range)? else {
-            return Err(Refusal::new("clip", "the rewards are not bounded, and the printed noise needs a bound", "two numbers [lo, hi] with lo < hi"));
+            return Err(Refusal::new(
+                "clip",
+                "the rewards are not bounded, and the printed noise needs a bound",
+                "two numbers [lo, hi] with lo < hi",
+            ));
         };
         let layout = Layout { n_arms, dimension, joint: request.reading != Reading::Tight };
         let context_length = self.length.unwrap_or(facts.length).min(facts.length);

@@ -1,7 +1,7 @@
 //! `linucb`: upper confidence bounds of a ridge model an arm, without privacy [AbbasiYadkori2011].
 
 use super::contract::{WidthRule, best_arm, misfit, restored, saved};
-use super::{Scratch, ContextPolicy, ContextPolicyMaker, ContextPolicyPlan};
+use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use crate::error::Error;
 use crate::linalg::{add_scaled, dot};
 use crate::params::Args;

@@ -1,7 +1,7 @@
 //! `random-arm`: a uniformly random arm every round; the yardstick that a private policy must beat.
 
 use super::contract::{restored, saved};
-use super::{Scratch, ContextPolicy, ContextPolicyMaker, ContextPolicyPlan};
+use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use crate::error::Error;
 use crate::params::Args;
 use crate::privacy::visits::open::{self, Open};

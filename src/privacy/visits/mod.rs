@@ -21,8 +21,8 @@ pub mod sums;
 #[cfg(test)]
 mod tests;
 
+pub use contract::{Visit, VisitPrivatizer, VisitSignal, seal};
 pub use facts::ContextFacts;
 pub use link::Link;
-pub use contract::{Visit, VisitPrivatizer, VisitSignal, seal};
 pub use request::VisitRequest;
 pub use statement::{VisitStatement, visit_ledger};

@@ -19,8 +19,7 @@ pub struct VisitRequest {
 
 impl VisitRequest {
     /// The mechanisms that a spec can name.
-    pub const MECHANISMS: [&'static str; 8] =
-        ["auto", "none", "tree", "honaker", "blt", "sqrt-toeplitz", "laplace", "gumbel"];
+    pub const MECHANISMS: [&'static str; 8] = ["auto", "none", "tree", "honaker", "blt", "sqrt-toeplitz", "laplace", "gumbel"];
 
     /// A request for no privacy.
     #[must_use]
@@ -57,10 +56,12 @@ impl VisitRequest {
     /// If neither is there, outside of the printed reading.
     pub fn range(&self, known: Option<(f64, f64)>) -> Result<Option<(f64, f64)>, Refusal> {
         match self.clip.or(known) {
-            None if self.reading != Reading::Printed => {
-                Err(Refusal::new("clip", "the rewards are not bounded, and privacy needs a range", "two numbers [lo, hi] with lo < hi")
-                    .hint("state `clip`: rewards beyond it are moved to its ends (E31)"))
-            }
+            None if self.reading != Reading::Printed => Err(Refusal::new(
+                "clip",
+                "the rewards are not bounded, and privacy needs a range",
+                "two numbers [lo, hi] with lo < hi",
+            )
+            .hint("state `clip`: rewards beyond it are moved to its ends (E31)")),
             range => Ok(range),
         }
     }

@@ -170,8 +170,8 @@ impl VisitSums {
         let (centre, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo));
         let (length, reach) = (terms.context_length, lo.abs().max(hi.abs()));
         // In the units of the data: |phi| <= 1 has noise sigma/L² on its matrix and sigma/L on its vector.
-        let raw = columns
-            * libm::sqrt(gram_and_reward_mu_squared(reach, 1.0 / (length * length), 1.0 / length, Relation::Replace));
+        let raw =
+            columns * libm::sqrt(gram_and_reward_mu_squared(reach, 1.0 / (length * length), 1.0 / length, Relation::Replace));
         let needed = raw * analytic_gaussian_sigma(epsilon, delta);
         let squared_norm = length * length + reach * reach;
         let printed = if terms.local {
@@ -187,7 +187,14 @@ impl VisitSums {
                 // y in [-1/2, 1/2]: effective sensitivity 1.25 (E7).
                 let unit = columns * libm::sqrt(gram_and_reward_mu_squared(0.5, 1.0, 1.0, Relation::Replace));
                 let sigma = unit * analytic_gaussian_sigma(epsilon, delta);
-                (sigma, unit, length, 2.0 * half, centre, "sigma = 1.25 |columns| sigma_AG(epsilon, delta), contexts and rewards in their units (E7)")
+                (
+                    sigma,
+                    unit,
+                    length,
+                    2.0 * half,
+                    centre,
+                    "sigma = 1.25 |columns| sigma_AG(epsilon, delta), contexts and rewards in their units (E7)",
+                )
             }
         };
         if !(sigma * sigma).is_normal() {

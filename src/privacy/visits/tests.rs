@@ -155,7 +155,8 @@ fn choices_follow_their_weights() {
     };
     // d_1 = grad/2 = (0 - 1) x/2; vertex +e_j has score d_j.
     let direction = [-0.5, 0.25, 0.0];
-    let weights: Vec<f64> = direction.iter().map(|d| libm::exp(-d / 0.4)).chain(direction.iter().map(|d| libm::exp(d / 0.4))).collect();
+    let weights: Vec<f64> =
+        direction.iter().map(|d| libm::exp(-d / 0.4)).chain(direction.iter().map(|d| libm::exp(d / 0.4))).collect();
     let total: f64 = weights.iter().sum();
     let off = |shares: [f64; 6]| {
         let errors = shares.iter().zip(&weights).map(|(share, weight)| {

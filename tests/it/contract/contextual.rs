@@ -206,7 +206,8 @@ fn better_than_chance() {
         .into_iter()
         .map(|name| format!("[[policy]]\nkind = \"{name}\"\n{}", if name.contains("linucb") { narrow } else { "" }))
         .collect();
-    let text = spec(environment, "epsilon = 1e5", &policies).replace("rounds = 60", "rounds = 2000").replace("block = 3", "block = 5");
+    let text =
+        spec(environment, "epsilon = 1e5", &policies).replace("rounds = 60", "rounds = 2000").replace("block = 3", "block = 5");
     let sweep = sweep(&text.replace("rounds = \"all\"", "rounds = \"log\""));
     let run = run_all(&sweep, &DataFolder::default(), &Cpu::default(), Options::default()).expect("a run");
     for plan in &sweep.cells {
