@@ -4,6 +4,7 @@
 //!   engine's decision, as a run does them.
 //! * `fullrank` — the same score with the tree mechanism's noise in the precision matrix: every entry is new every round, so
 //!   each round brings a whole factor.
+//! * `oco` — learners of online convex optimization, whole runs on one thread.
 //!
 //! Instances are drawn from named streams or read from NumPy arrays, so that other programs can run the same ones and compare
 //! the chosen points by checksum. **Invariant:** nothing here decides; times are measured, never part of an answer.
@@ -15,6 +16,7 @@ mod job;
 mod learner;
 mod memory;
 mod npy;
+mod oco;
 mod outcome;
 mod quadrature;
 mod run;
@@ -27,6 +29,7 @@ pub use ceiling::Ceilings;
 pub use instance::Instance;
 pub use job::{Flags, Job, Size, Workload};
 pub use npy::{Floats, floats, integers};
+pub use oco::{Timed, measure_oco};
 pub use outcome::{Measured, PEER};
 pub use quadrature::quadrature_fourier;
 pub use run::{Machine, Options, measure};

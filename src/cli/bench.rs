@@ -8,13 +8,15 @@ use crate::bench::{self, Ceilings, Flags, Instance, Job, Machine, Measured, Opti
 use crate::error::{Diagnostic, Error};
 use clap::Args;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Arguments of `privateer bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// What to run: incremental (rank-one updates), fullrank (a new precision matrix every round) [default: both]
+    /// What to run: incremental (rank-one updates), fullrank (a new precision matrix every round), or oco alone (online
+    /// convex learners on one thread; reads --repeat and --json) [default: incremental fullrank]
     #[arg(value_name = "WORKLOAD")]
-    workloads: Vec<Workload>,
+    workloads: Vec<Named>,
     /// Who scores
     #[arg(long, value_name = "BACKEND", default_value = "both", value_parser = ["cpu", "gpu", "both"])]
     backend: String,
@@ -107,7 +109,8 @@ impl BenchArgs {
 
     /// Every job with its arrays; workloads of one size share them.
     fn jobs(&self) -> Result<Vec<(Vec<Job>, Instance)>, Error> {
-        let workloads = if self.workloads.is_empty() { Workload::ALL.to_vec() } else { self.workloads.clone() };
+        let named = self.workloads.iter().filter_map(|named| named.0);
+        let workloads = if self.workloads.is_empty() { Workload::ALL.to_vec() } else { named.collect() };
         let first = workloads.first().copied().unwrap_or(Workload::Incremental);
         let of_all = |job: Job| workloads.iter().map(|&workload| Job { workload, ..job }).collect::<Vec<Job>>();
         let flags = self.flags();
@@ -126,6 +129,21 @@ impl BenchArgs {
 }
 
 const MOST_REPEATS: usize = 10_000;
+
+/// A workload of the screens, or `None` for `oco`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Named(Option<Workload>);
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "oco" {
+            return Ok(Self(None));
+        }
+        text.parse().map(|workload| Self(Some(workload))).map_err(|expected: String| format!("{expected}, oco"))
+    }
+}
 
 /// The backend of this name and what is to be said of it.
 fn machine(name: &str, precision: Option<Precision>, pool: &rayon::ThreadPool) -> Result<Machine, Error> {
@@ -169,6 +187,13 @@ fn ceilings(opened: &Opened, pool: &rayon::ThreadPool) -> Result<Ceilings, Error
 /// a choice that is not the best.
 pub fn bench(args: &BenchArgs) -> Result<(), Error> {
     args.check()?;
+    if args.workloads.contains(&Named(None)) {
+        if args.workloads.iter().any(|named| named.0.is_some()) {
+            let diagnostic = Diagnostic::new("`oco` is measured alone: its table has other columns");
+            return Err(Error::input(diagnostic.hint("run `privateer bench oco` on its own")));
+        }
+        return bench::measure_oco(args.repeat, |timed| say(&if args.json { timed.json().to_string() } else { timed.line() }));
+    }
     let jobs = args.jobs()?;
     let pool = threads::pool(args.threads)?;
     let machines = match args.backend.as_str() {

@@ -1,7 +1,9 @@
 //! What an event costs. Prices from the event's own numbers, never from what a mechanism claims, so that the two can be
 //! compared.
 
+use super::accounting::sensitivity::Participation;
 use super::accounting::{subsampled, zcdp};
+use super::event::mu_of_sums;
 use super::{Delta, Event, gdp_epsilon};
 
 /// The price of an event.
@@ -64,9 +66,9 @@ pub fn price(event: &Event) -> Delivered {
         Event::TwoLevel { high, low } => pure(levels(high, low)),
         // The branch is visible in the output (two atoms against a density), so the worse branch counts.
         Event::Mixture { rare, high, low, .. } => pure(odds(rare).max(levels(high, low))),
-        Event::Gaussian { sigma, sensitivity } => {
-            let mu = sensitivity / sigma;
-            if mu.is_finite() { Delivered::Gaussian { mu } } else { Delivered::Unbounded }
+        Event::Gaussian { sigma, sensitivity } => gaussian(sensitivity / sigma),
+        Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
+            gaussian(mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward, Participation::ONCE))
         }
         Event::GeneralizedGaussian { sensitivity: None, .. }
         | Event::GeneralizedGaussian { kappa: None, .. }
@@ -97,6 +99,10 @@ fn levels(high: f64, low: f64) -> f64 {
 
 fn concentrated(rho: f64) -> Delivered {
     if rho.is_finite() { Delivered::Concentrated { rho } } else { Delivered::Unbounded }
+}
+
+fn gaussian(mu: f64) -> Delivered {
+    if mu.is_finite() { Delivered::Gaussian { mu } } else { Delivered::Unbounded }
 }
 
 fn pure(epsilon: f64) -> Delivered {

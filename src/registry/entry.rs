@@ -2,7 +2,7 @@
 
 use super::lists::{
     CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild,
-    LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS,
+    LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS,
 };
 use super::shelf::Shelf;
 use crate::error::Sources;
@@ -83,7 +83,10 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
         "features" => each(FEATURES, |entry, args| drop((entry.build)(args))),
         "mechanism" => MECHANISMS
             .iter()
-            .map(|entry| Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: Vec::new() })
+            .map(|entry| (entry.name, entry.summary, entry.paper))
+            // `none` serves both kinds.
+            .chain(SUMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.summary, entry.paper)))
+            .map(|(name, summary, paper)| Kind { name, summary, paper, keys: Vec::new() })
             .collect(),
         "curator" => CURATORS
             .iter()

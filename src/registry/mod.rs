@@ -9,6 +9,6 @@ mod shelf;
 pub use entry::{Entry, Kind, documentation, kinds};
 pub use lists::{
     CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild,
-    LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS,
+    LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS,
 };
 pub use shelf::{Shelf, find, names};

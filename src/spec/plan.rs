@@ -362,10 +362,13 @@ impl Reader<'_> {
             let curator_args = Args::new(&curator_table, "curator", self.sink);
             let curated = base_curator.is_some() || own_curator;
             let chooser = match (points, by_contexts) {
-                (Some(policy), _) => match PrivacyPlan::parse(&privacy_args, &privacy_table, stated) {
-                    Some(privacy) => Chooser::Points(policy, privacy),
-                    None => continue,
-                },
+                (Some(policy), _) => {
+                    let policy: Arc<dyn PolicyPlan> = policy;
+                    match PrivacyPlan::parse(&privacy_args, &privacy_table, stated, policy.protection()) {
+                        Some(privacy) => Chooser::Points(policy, privacy),
+                        None => continue,
+                    }
+                }
                 (None, Some(policy)) if !curated => {
                     Chooser::Contextual(policy, VisitPlan::parse(&privacy_args, &privacy_table, stated))
                 }

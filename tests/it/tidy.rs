@@ -20,7 +20,7 @@ const ROOMS: [(&str, &[&str]); 18] = [
     ("spec", &["error", "params", "privacy", "env", "oco", "policy", "registry"]),
     ("backend", &["error", "score", "linalg"]),
     ("engine", &["error", "rng", "score", "privacy", "env", "oco", "policy", "spec", "backend"]),
-    ("bench", &["error", "rng", "params", "score", "linalg", "gp", "backend", "engine"]),
+    ("bench", &["error", "rng", "params", "score", "linalg", "gp", "privacy", "oco", "backend", "engine"]),
     ("record", &["error", "params"]),
     ("report", &["error", "params", "record"]),
     ("cli", &["error", "params", "privacy", "env", "registry", "spec", "backend", "engine", "bench", "record", "report"]),

@@ -8,6 +8,7 @@ mod calibration;
 mod contextual;
 mod curator;
 mod frank_wolfe;
+mod joint;
 mod kernels;
 mod modeler;
 mod noise;

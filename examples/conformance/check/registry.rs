@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use super::{
-    baselines, benchmarks, calibration, contextual, curator, frank_wolfe, kernels, modeler, noise, nystrom, oracles, posterior,
+    baselines, benchmarks, calibration, contextual, curator, frank_wolfe, joint, kernels, modeler, noise, nystrom, oracles, posterior,
     prefix, qff, sequences, truncation,
 };
 use serde_json::Value;
@@ -26,6 +26,8 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "bandit sequences", recognise: sequences::recognise, check: sequences::check },
     Kind { name: "Nystrom features", recognise: nystrom::recognise, check: nystrom::check },
     Kind { name: "medians and truncation", recognise: truncation::recognise, check: truncation::check },
+    Kind { name: "prefix sums of the tree", recognise: joint::recognise_tree, check: joint::check_tree },
+    Kind { name: "joint private runs", recognise: joint::recognise_run, check: joint::check_run },
     Kind { name: "thresholds of the curator", recognise: curator::recognise_omega, check: curator::check_omega },
     Kind { name: "curators", recognise: curator::recognise, check: curator::check },
     Kind { name: "grids of the curator", recognise: curator::recognise_grid, check: curator::check_grid },

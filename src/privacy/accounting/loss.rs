@@ -1,5 +1,7 @@
 //! What one release costs: the pair of output laws that is easiest to tell apart, by name.
 
+use super::sensitivity::Participation;
+use crate::privacy::event::mu_of_sums;
 use crate::privacy::{Delivered, Event, price};
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +89,10 @@ impl Loss {
                 Delivered::Concentrated { rho } => checked(Self::Zcdp { rho }, rho),
                 _ => Self::Unbounded,
             },
+            Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
+                let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward, Participation::ONCE);
+                checked(Self::Gaussian { mu }, mu)
+            }
         }
     }
 

@@ -168,6 +168,8 @@ impl Terms {
         }
         let (exponent, kappa) = match self.reading {
             Reading::Printed => han2022_tree::lemma_3_2_printed(q, d),
+            // At q infinite and few dimensions the lemma has no norm: the least constant is the least change.
+            Reading::Corrected if q.is_infinite() && libm::log(d as f64) < 2.0 => han2022_tree::noise_norm(q, d),
             Reading::Corrected => han2022_tree::lemma_3_2_corrected(q, d),
             Reading::Tight => han2022_tree::noise_norm(q, d),
         };

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// Pinned file under `src/privacy`, its text, the proof under `docs/proofs`, its text.
-const PAIRS: [(&str, &str, &str, &str); 29] = [
+const PAIRS: [(&str, &str, &str, &str); 40] = [
     ("mechanism/laplace.rs", include_str!("laplace.rs"), "laplace", LAPLACE),
     ("mechanism/window.rs", include_str!("window.rs"), "laplace", LAPLACE),
     ("mechanism/duchi.rs", include_str!("duchi.rs"), "duchi", include_str!("../../../docs/proofs/duchi.md")),
@@ -27,17 +27,30 @@ const PAIRS: [(&str, &str, &str, &str); 29] = [
     ("streams/toeplitz.rs", include_str!("../streams/toeplitz.rs"), "streams", STREAMS),
     ("streams/blt.rs", include_str!("../streams/blt.rs"), "streams", STREAMS),
     ("streams/prefix.rs", include_str!("../streams/prefix.rs"), "streams", STREAMS),
+    ("sums/joint.rs", include_str!("../sums/joint.rs"), "sums", SUMS),
+    ("sums/local.rs", include_str!("../sums/local.rs"), "sums", SUMS),
+    ("sums/person.rs", include_str!("../sums/person.rs"), "sums", SUMS),
+    ("event.rs", include_str!("../event.rs"), "sums", SUMS),
     ("accounting/pld.rs", include_str!("../accounting/pld.rs"), "accounting", ACCOUNTING),
     ("accounting/loss.rs", include_str!("../accounting/loss.rs"), "accounting", ACCOUNTING),
     ("accounting/zcdp.rs", include_str!("../accounting/zcdp.rs"), "accounting", ACCOUNTING),
     ("accounting/renyi.rs", include_str!("../accounting/renyi.rs"), "accounting", ACCOUNTING),
     ("accounting/composition.rs", include_str!("../accounting/composition.rs"), "accounting", ACCOUNTING),
     ("accounting/sensitivity.rs", include_str!("../accounting/sensitivity.rs"), "accounting", ACCOUNTING),
+    ("gradients/leaf.rs", include_str!("../gradients/leaf.rs"), "gradients", GRADIENTS),
+    ("gradients/prefix.rs", include_str!("../gradients/prefix.rs"), "gradients", GRADIENTS),
+    ("gradients/vertex.rs", include_str!("../gradients/vertex.rs"), "gradients", GRADIENTS),
+    ("gradients/batch.rs", include_str!("../gradients/batch.rs"), "gradients", GRADIENTS),
+    ("gradients/stored.rs", include_str!("../gradients/stored.rs"), "gradients", GRADIENTS),
+    ("gradients/terms.rs", include_str!("../gradients/terms.rs"), "gradients", GRADIENTS),
+    ("accounting/subsampled.rs", include_str!("../accounting/subsampled.rs"), "gradients", GRADIENTS),
 ];
 const LAPLACE: &str = include_str!("../../../docs/proofs/laplace.md");
 const DISCRETE: &str = include_str!("../../../docs/proofs/discrete.md");
 const STREAMS: &str = include_str!("../../../docs/proofs/streams.md");
+const SUMS: &str = include_str!("../../../docs/proofs/sums.md");
 const ACCOUNTING: &str = include_str!("../../../docs/proofs/accounting.md");
+const GRADIENTS: &str = include_str!("../../../docs/proofs/gradients.md");
 const GAUSSIAN: &str = include_str!("../../../docs/proofs/gaussian.md");
 
 fn pin(source: &str) -> String {

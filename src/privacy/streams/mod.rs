@@ -13,6 +13,7 @@ mod contract;
 pub mod honaker;
 pub mod own;
 mod prefix;
+mod state;
 pub mod toeplitz;
 pub mod tree;
 
@@ -22,4 +23,5 @@ mod contract_tests;
 mod reference_tests;
 
 pub use contract::{Factorisation, PrefixNoise, Shape};
-pub use prefix::{Exhausted, PrefixSums, Stated};
+pub use prefix::{Exhausted, PrefixState, PrefixSums, Stated};
+pub use state::NoiseState;

@@ -1,6 +1,6 @@
 //! Fresh noise in every item, as in the local model: no person's noise hides another's, and prefix t carries t draws.
 
-use super::{Factorisation, PrefixNoise, Shape};
+use super::{Factorisation, NoiseState, PrefixNoise, Shape};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// `C = I`, `B = A`.
@@ -35,18 +35,20 @@ impl Factorisation for Own {
     }
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
-        Box::new(OwnNoise { fresh: vec![0.0; shape.len()], prefix: vec![0.0; shape.len()] })
+        Box::new(OwnNoise { round: 0, fresh: vec![0.0; shape.len()], prefix: vec![0.0; shape.len()] })
     }
 }
 
 #[derive(Debug)]
 struct OwnNoise {
+    round: u64,
     fresh: Vec<f64>,
     prefix: Vec<f64>,
 }
 
 impl PrefixNoise for OwnNoise {
     fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64] {
+        self.round += 1;
         draw(&mut self.fresh);
         self.prefix.iter_mut().zip(&self.fresh).for_each(|(prefix, fresh)| *prefix += fresh);
         &self.prefix
@@ -54,5 +56,17 @@ impl PrefixNoise for OwnNoise {
 
     fn state(&self) -> usize {
         self.prefix.len()
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.round, vectors: vec![self.prefix.clone()] }
+    }
+
+    fn load(&mut self, mut state: NoiseState) -> bool {
+        let fits = state.is_of(1, self.prefix.len());
+        if let (true, Some(prefix)) = (fits, state.vectors.pop()) {
+            (self.round, self.prefix) = (state.round, prefix);
+        }
+        fits
     }
 }

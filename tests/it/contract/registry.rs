@@ -1,8 +1,8 @@
 //! Names, summaries, documentation.
 
 use privateer::registry::{
-    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, LEARNERS, LOSSES,
-    MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, documentation, kinds, names,
+    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS,
+    LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS, documentation, kinds, names,
 };
 
 /// Each kind with its names and summaries, as the lists have them.
@@ -12,7 +12,11 @@ fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         ("contextual-environment", CONTEXTUAL_ENVIRONMENTS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("kernel", KERNELS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("noise", NOISES.iter().map(|entry| (entry.name, entry.summary)).collect()),
-        ("mechanism", MECHANISMS.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("mechanism", {
+            // `none` serves both kinds.
+            let sums = SUMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.summary));
+            MECHANISMS.iter().map(|entry| (entry.name, entry.summary)).chain(sums).collect()
+        }),
         ("curator", CURATORS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("policy", POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("contextual-policy", CONTEXTUAL_POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
