@@ -222,6 +222,7 @@ fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellIn
                 facts: facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into(),
                 measures: match plan.task {
                     Task::Bandit(_) => Measures::Regret,
+                    Task::Contextual(_) => Measures::Contextual,
                     Task::Online(_) => Measures::Risk,
                 },
             })
@@ -308,6 +309,7 @@ impl Observer for Recorder<'_> {
             cumulative_regret: rows.cumulative_regret,
             simple_regret: rows.simple_regret,
             recommended_regret: rows.recommended_regret,
+            best_share: rows.best_share,
             risk: rows.risk,
             suboptimality: rows.suboptimality,
         };

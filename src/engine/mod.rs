@@ -5,6 +5,7 @@
 //! finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
 
 mod ask_tell;
+mod contexts;
 mod decide;
 mod lockstep;
 mod observer;
@@ -14,6 +15,7 @@ mod run;
 mod session;
 
 pub use ask_tell::AskTell;
+pub use contexts::ContextualCell;
 pub use decide::decide;
 pub use observer::{Observer, Rows, Stop, Unit};
 pub use prepare::{CellFacts, Preparation};

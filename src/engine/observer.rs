@@ -32,6 +32,8 @@ pub struct Rows {
     pub simple_regret: Vec<f64>,
     /// Regret of the point the policy would recommend.
     pub recommended_regret: Vec<f64>,
+    /// Of contextual runs, in the place of the last two: share of the rounds so far in which the best arm was played.
+    pub best_share: Vec<f64>,
     /// Of online convex runs, in the place of the regrets: risk of the learner's answer.
     pub risk: Vec<f64>,
     /// Share of the starting point's excess risk that is left.
@@ -48,6 +50,7 @@ impl Rows {
         self.cumulative_regret.extend(other.cumulative_regret);
         self.simple_regret.extend(other.simple_regret);
         self.recommended_regret.extend(other.recommended_regret);
+        self.best_share.extend(other.best_share);
         self.risk.extend(other.risk);
         self.suboptimality.extend(other.suboptimality);
     }

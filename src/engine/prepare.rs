@@ -3,8 +3,10 @@
 //! Cells that differ in budget or mechanism share all of it, so the last few environments are kept with the feature tables
 //! and prepared bases that were made over them.
 
+use super::contexts::ContextualCell;
 use super::online::{OnlineCell, OnlinePreparation};
 use crate::backend::{Backend, Domain};
+use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
 use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, Setting, SharedInputs, TableCache};
@@ -12,7 +14,7 @@ use crate::privacy::curator::{Curator, Images, Inputs};
 use crate::privacy::{Channel, Ledger, Raw, Released};
 use crate::rng::{Purpose, Streams};
 use crate::score::{Basis, FeatureTable};
-use crate::spec::{BanditPlan, CellPlan, CuratorPlan, Sweep, Task};
+use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Environments kept at a time.
@@ -33,6 +35,8 @@ struct Kept {
     streams: Streams,
     /// Built by whoever comes first; the others wait.
     environment: Mutex<Option<Arc<dyn Environment>>>,
+    /// The same of contextual cells.
+    people: Mutex<Option<Arc<dyn Contextual>>>,
     tables: Arc<TableCache>,
     domains: Mutex<Vec<TableDomain>>,
     first_trial: Mutex<Option<Instance>>,
@@ -84,10 +88,12 @@ impl CellFacts {
     }
 }
 
-/// A cell of either kind.
+/// A cell of any kind.
 pub(super) enum Ready {
     /// A policy on an environment.
     Bandit(Box<ReadyCell>),
+    /// A policy that chooses by contexts.
+    Contextual(Box<ContextualCell>),
     /// A learner on a problem.
     Online(Box<OnlineCell>),
 }
@@ -135,6 +141,7 @@ impl<'a> Preparation<'a> {
             key: plan.environment_key.clone(),
             streams: Streams::new(self.sweep.seed, plan.environment.as_str()),
             environment: Mutex::new(None),
+            people: Mutex::new(None),
             tables: Arc::new(TableCache::default()),
             domains: Mutex::new(Vec::new()),
             first_trial: Mutex::new(None),
@@ -162,6 +169,7 @@ impl<'a> Preparation<'a> {
     pub(super) fn any(&self, plan: &CellPlan) -> Result<Ready, Error> {
         match &plan.task {
             Task::Bandit(bandit) => Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, &self.kept(plan))?))),
+            Task::Contextual(task) => Ok(Ready::Contextual(Box::new(self.ready_contextual(plan, task)?))),
             Task::Online(online) => Ok(Ready::Online(Box::new(self.online.cell(self.sweep, plan, online)?))),
         }
     }
@@ -173,11 +181,50 @@ impl<'a> Preparation<'a> {
     pub fn cell(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
         match self.any(plan)? {
             Ready::Bandit(cell) => Ok(*cell),
-            Ready::Online(_) => Err(Error::Failed {
-                problem: format!("`{}` is a learner and no policy", plan.policy),
+            Ready::Contextual(_) | Ready::Online(_) => Err(Error::Failed {
+                problem: format!("`{}` is no policy over the points of a domain", plan.policy),
                 hint: "run it with `privateer run`".to_owned(),
             }),
         }
+    }
+
+    /// Makes a contextual cell ready.
+    ///
+    /// # Errors
+    /// Whatever the environment or the policy refuses; a cell without contexts.
+    pub fn contextual(&self, plan: &CellPlan) -> Result<ContextualCell, Error> {
+        match self.any(plan)? {
+            Ready::Contextual(cell) => Ok(*cell),
+            Ready::Bandit(_) | Ready::Online(_) => Err(Error::Failed {
+                problem: format!("`{}` chooses by no contexts", plan.policy),
+                hint: "run it with `privateer run`".to_owned(),
+            }),
+        }
+    }
+
+    fn ready_contextual(&self, plan: &CellPlan, task: &ContextualBandit) -> Result<ContextualCell, Error> {
+        let kept = self.kept(plan);
+        let mut slot = lock(&kept.people);
+        let environment = match slot.as_ref() {
+            Some(environment) => Arc::clone(environment),
+            None => {
+                let (streams, memory_bytes) = (&kept.streams, self.sweep.memory_bytes);
+                let context = BuildContext { streams, data: self.data, rounds: plan.rounds, memory_bytes };
+                Arc::clone(slot.insert(task.environment_plan.build(&context)?))
+            }
+        };
+        drop(slot);
+        let facts = environment.facts();
+        // A policy's matrices and sums: the joint one that a paper prints is the largest.
+        let entries = facts.n_arms as f64 * facts.dimension as f64;
+        BuildContext::allow_bytes(
+            self.sweep.memory_bytes,
+            &format!("matrices of {} arms in {} dimensions", facts.n_arms, facts.dimension),
+            16.0 * entries * facts.dimension as f64,
+            "lower `arms` or `dimension`",
+        )?;
+        let maker = task.policy_plan.prepare(facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?;
+        Ok(ContextualCell { plan: plan.clone(), environment, maker, streams: kept.streams.clone() })
     }
 
     fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<ReadyCell, Error> {
@@ -262,6 +309,7 @@ impl<'a> Preparation<'a> {
     pub fn facts(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
         match &plan.task {
             Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
+            Task::Contextual(task) => self.ready_contextual(plan, task)?.facts(),
             Task::Online(online) => self.online.facts(self.sweep, plan, online, true),
         }
     }
@@ -273,6 +321,7 @@ impl<'a> Preparation<'a> {
     pub fn facts_in_short(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
         match &plan.task {
             Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
+            Task::Contextual(task) => self.ready_contextual(plan, task)?.facts(),
             Task::Online(online) => self.online.facts(self.sweep, plan, online, false),
         }
     }

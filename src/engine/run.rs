@@ -2,7 +2,6 @@
 
 use super::lockstep::batch;
 use super::observer::{Observer, Rows, Stop, Unit};
-use super::online::OnlineCell;
 use super::prepare::{Preparation, Ready, lock};
 use crate::backend::Counters;
 use crate::error::{Diagnostic, Error};
@@ -194,7 +193,12 @@ impl Job<'_> {
         let plan = &self.sweep.cells[unit.cell as usize];
         let cell = match self.preparation.any(plan)? {
             Ready::Bandit(cell) => cell,
-            Ready::Online(cell) => return self.online_unit(&cell, plan, unit),
+            Ready::Contextual(cell) => {
+                return self.trials(plan, unit, |trial, recorded, progressed| cell.trial(trial, recorded, self.stop, progressed));
+            }
+            Ready::Online(cell) => {
+                return self.trials(plan, unit, |trial, recorded, progressed| cell.trial(trial, recorded, self.stop, progressed));
+            }
         };
         let recorded = self.sweep.recorded.rounds(plan.rounds);
         let first = u64::from(unit.block) * self.sweep.block;
@@ -225,8 +229,13 @@ impl Job<'_> {
         Ok(Some((rows, counters)))
     }
 
-    /// Runs one unit of an online cell, its trials side by side; `None` if stopped.
-    fn online_unit(&self, cell: &OnlineCell, plan: &CellPlan, unit: Unit) -> Result<Option<(Rows, Counters)>, Error> {
+    /// Runs one unit of a cell whose trials run one by one, side by side on the threads; `None` if stopped.
+    fn trials(
+        &self,
+        plan: &CellPlan,
+        unit: Unit,
+        run: impl Fn(u64, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<Rows>, Error> + Sync,
+    ) -> Result<Option<(Rows, Counters)>, Error> {
         let recorded = self.sweep.recorded.rounds(plan.rounds);
         let first = u64::from(unit.block) * self.sweep.block;
         let end = (first + self.sweep.block).min(self.sweep.trials);
@@ -234,7 +243,7 @@ impl Job<'_> {
             .collect::<Vec<u64>>()
             .into_par_iter()
             .with_max_len(self.options.batch.unwrap_or(1))
-            .map(|trial| cell.trial(trial, &recorded, self.stop, &|rounds| self.observer.progressed(rounds)))
+            .map(|trial| run(trial, &recorded, &|rounds| self.observer.progressed(rounds)))
             .collect::<Result<Vec<_>, Error>>()?;
         let mut rows = Rows::default();
         for trial in trials {

@@ -3,6 +3,7 @@
 //! **Invariant:** sees no policy, and hands out observations only sealed.
 
 pub mod arms_table;
+pub mod contextual;
 mod contract;
 pub mod csv_table;
 mod curated;

@@ -5,6 +5,7 @@
 //! device.
 
 pub mod ata_gp_ucb;
+pub mod contextual;
 mod contract;
 mod feature_width;
 pub mod features;

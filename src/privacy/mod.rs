@@ -28,6 +28,7 @@ mod seal;
 mod stream_ledger;
 pub mod streams;
 pub mod sums;
+pub mod visits;
 
 pub use accountant::{Delivered, price};
 pub use budget::{BadDelta, BadEpsilon, Delta, Epsilon};

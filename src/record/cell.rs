@@ -15,6 +15,8 @@ pub enum Measures {
     /// `regret`, `cumulative_regret`, `simple_regret`, `recommended_regret`.
     #[default]
     Regret,
+    /// `regret`, `cumulative_regret`, `best_arm_share`: contextual runs.
+    Contextual,
     /// `risk`, `suboptimality`: online convex runs.
     Risk,
 }
@@ -25,6 +27,7 @@ impl Measures {
     pub fn columns(self) -> &'static [&'static str] {
         match self {
             Self::Regret => &["regret", "cumulative_regret", "simple_regret", "recommended_regret"],
+            Self::Contextual => &["regret", "cumulative_regret", "best_arm_share"],
             Self::Risk => &["risk", "suboptimality"],
         }
     }
@@ -109,6 +112,8 @@ pub struct PartRows {
     pub simple_regret: Vec<f64>,
     /// Regret of the point that the policy would recommend now.
     pub recommended_regret: Vec<f64>,
+    /// Share of the rounds so far in which the best arm was played; of contextual runs alone.
+    pub best_share: Vec<f64>,
     /// Risk of the learner's answer; of online convex runs, which have no regrets.
     pub risk: Vec<f64>,
     /// Share of the starting point's excess risk that is left.
@@ -133,6 +138,7 @@ impl PartRows {
     pub fn measured(&self, measures: Measures) -> Vec<&Vec<f64>> {
         match measures {
             Measures::Regret => vec![&self.regret, &self.cumulative_regret, &self.simple_regret, &self.recommended_regret],
+            Measures::Contextual => vec![&self.regret, &self.cumulative_regret, &self.best_share],
             Measures::Risk => vec![&self.risk, &self.suboptimality],
         }
     }
@@ -143,6 +149,7 @@ impl PartRows {
             Measures::Regret => {
                 vec![&mut self.regret, &mut self.cumulative_regret, &mut self.simple_regret, &mut self.recommended_regret]
             }
+            Measures::Contextual => vec![&mut self.regret, &mut self.cumulative_regret, &mut self.best_share],
             Measures::Risk => vec![&mut self.risk, &mut self.suboptimality],
         }
     }

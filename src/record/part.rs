@@ -109,7 +109,7 @@ fn properties(spec_hash: &str, id: PartId, measures: Measures, rows: &PartRows) 
         .set_key_value_metadata(Some(entries.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()));
     // Rounds count up and sums never repeat: a dictionary would only grow and be thrown away.
     let sums = match measures {
-        Measures::Regret => "cumulative_regret",
+        Measures::Regret | Measures::Contextual => "cumulative_regret",
         Measures::Risk => "risk",
     };
     for (name, encoding) in [("round", Encoding::DELTA_BINARY_PACKED), (sums, Encoding::PLAIN)] {

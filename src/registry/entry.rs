@@ -1,8 +1,8 @@
 //! What a line of the registry is, and the listing that walks all of them.
 
 use super::lists::{
-    CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild, LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES,
-    PROBLEMS, SETS, SUMS,
+    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild,
+    LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS,
 };
 use super::shelf::Shelf;
 use crate::error::Sources;
@@ -37,14 +37,16 @@ pub struct Kind {
 
 /// The kinds that can be listed, in the order of a spec.
 #[must_use]
-pub fn kinds() -> [&'static str; 12] {
+pub fn kinds() -> [&'static str; 14] {
     [
         "environment",
+        "contextual-environment",
         "kernel",
         "noise",
         "mechanism",
         "curator",
         "policy",
+        "contextual-policy",
         "features",
         "problem",
         "set",
@@ -59,6 +61,8 @@ pub fn kinds() -> [&'static str; 12] {
 pub fn documentation(kind: &str) -> Vec<Kind> {
     match kind {
         "environment" => each(ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Shelf))),
+        "contextual-environment" => each(CONTEXTUAL_ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Shelf))),
+        "contextual-policy" => each(CONTEXTUAL_POLICIES, |entry, args| drop((entry.build)(args))),
         "kernel" => each(KERNELS, |entry, args| match entry.build {
             KernelBuild::Function(build) => drop(build(args)),
             KernelBuild::Composed(build) => drop(build(args, &Shelf)),

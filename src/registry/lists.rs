@@ -1,6 +1,7 @@
 //! The lists.
 
 use super::Entry;
+use crate::env::contextual::{ContextualPlan, generalized_linear};
 pub use crate::env::noise::NOISES;
 use crate::env::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
 use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_sample, points_table, rkhs};
@@ -11,6 +12,7 @@ use crate::oco::loss::{Loss, logistic, smoothed_absolute, squared};
 use crate::oco::problem::{Parts as ProblemParts, ProblemPlan, regression};
 use crate::oco::set::{SetPlan, lp_ball, polytope, simplex};
 use crate::params::Args;
+use crate::policy::contextual::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, linucb, random_arm};
 use crate::policy::{
     FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb,
     local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
@@ -36,6 +38,8 @@ pub enum KernelBuild {
 pub type FeaturesBuild = fn(&Args<'_>) -> Arc<dyn FeaturesPlan>;
 /// Reads an environment.
 pub type EnvironmentBuild = fn(&Args<'_>, &dyn EnvironmentParts) -> Box<dyn EnvironmentPlan>;
+/// Reads a contextual environment.
+pub type ContextualBuild = fn(&Args<'_>, &dyn EnvironmentParts) -> Box<dyn ContextualPlan>;
 /// Reads a policy.
 pub type PolicyBuild = fn(&Args<'_>, &dyn PolicyParts) -> Box<dyn PolicyPlan>;
 
@@ -278,4 +282,47 @@ pub static GRADIENT_NOISES: &[Entry<()>] = &[
         paper: "CesarRogers2021",
         build: (),
     },
+];
+
+/// Environments that show arms to people with contexts.
+pub static CONTEXTUAL_ENVIRONMENTS: &[Entry<ContextualBuild>] = &[Entry {
+    name: "generalized-linear",
+    summary: "fresh contexts, a parameter vector an arm, linear or logistic rewards",
+    paper: "Han2022",
+    build: generalized_linear::parse,
+}];
+
+/// Policies that choose by contexts.
+pub static CONTEXTUAL_POLICIES: &[Entry<ContextPolicyBuild>] = &[
+    Entry {
+        name: "dp-hdb",
+        summary: "private high-dimensional bandit: Frank-Wolfe over the l1 ball, one stream an arm",
+        paper: "Han2022",
+        build: dp_hdb::parse,
+    },
+    Entry {
+        name: "dp-linucb",
+        summary: "upper confidence bounds from noisy running sums: joint privacy",
+        paper: "Shariff2018",
+        build: dp_linucb::parse,
+    },
+    Entry {
+        name: "ldp-linucb",
+        summary: "the same where everybody adds their own noise: local privacy",
+        paper: "Zheng2020",
+        build: dp_linucb::parse_local,
+    },
+    Entry {
+        name: "linucb",
+        summary: "upper confidence bounds of ridge models, not private",
+        paper: "AbbasiYadkori2011",
+        build: linucb::parse,
+    },
+    Entry {
+        name: "epsilon-greedy",
+        summary: "the largest ridge estimate, now and then a random arm; not private",
+        paper: "",
+        build: epsilon_greedy::parse,
+    },
+    Entry { name: "random-arm", summary: "a uniformly random arm every round", paper: "", build: random_arm::parse },
 ];

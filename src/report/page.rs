@@ -90,7 +90,11 @@ fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Fi
 fn results_text(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String {
     let words = run.words();
     let (who, curve) = (words.who, words.curve);
-    let more = if words.adds_up { "Average, simple and recommended regret, " } else { "Suboptimality, " };
+    let more = match (words.recommends, words.adds_up) {
+        (true, _) => "Average, simple and recommended regret, ",
+        (false, true) => "Average regret, share of rounds in which the best arm was shown, ",
+        (false, false) => "Suboptimality, ",
+    };
     let half = if run.manifest.trials < 2 {
         "one trial, so no interval".to_owned()
     } else {

@@ -56,11 +56,10 @@ fn key_headers(keys: &[&str]) -> String {
 pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
     let words = run.words();
     let less = format!("less first {}", words.who);
-    let titles: Vec<&str> = if words.adds_up {
-        vec!["per round", "simple regret", "recommended", &less, "exponent"]
-    } else {
-        vec![words.second, &less, "exponent"]
-    };
+    let second = if words.recommends { "simple regret" } else { words.second };
+    let recommended = words.recommends.then_some("recommended");
+    let titles = [words.adds_up.then_some("per round"), Some(second), recommended, Some(less.as_str()), Some("exponent")];
+    let titles: Vec<&str> = titles.into_iter().flatten().collect();
     let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
     html += &key_headers(&run.swept_keys());
     html += &format!("<th>{}</th>", words.who);
@@ -73,11 +72,15 @@ pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
             html += &format!("<th scope=\"row\">{}</th>", escape(&value.to_string()));
         }
         html += &format!("<th scope=\"row\">{}</th>", escape(&row.policy));
-        let mut numbers = vec![both(row.second), both(row.paired_difference)];
+        let mut numbers = Vec::new();
         if words.adds_up {
-            numbers.insert(0, both(row.average_regret));
-            numbers.insert(2, both(row.recommended_regret));
+            numbers.push(both(row.average_regret));
         }
+        numbers.push(both(row.second));
+        if words.recommends {
+            numbers.push(both(row.recommended_regret));
+        }
+        numbers.push(both(row.paired_difference));
         numbers.push(row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}")));
         html +=
             &numbers.iter().map(|text| format!("<td class=\"n\">{}</td>", escape(text).replace('-', "−"))).collect::<String>();

@@ -116,7 +116,7 @@ fn header(words: &Words, rows: &[SummaryRow]) -> Vec<String> {
     }
     add(second, &full);
     add(second, &["median"]);
-    if words.adds_up {
+    if words.recommends {
         add("recommended_regret", &["mean", "se"]);
     }
     add("paired_difference", &["mean", "se", "ci95_low", "ci95_high"]);
@@ -143,7 +143,7 @@ fn record(words: &Words, row: &SummaryRow) -> Vec<String> {
     }
     add(&full(row.second));
     add(&[row.second_quantiles.map(|q| q.median())]);
-    if words.adds_up {
+    if words.recommends {
         add(&[row.recommended_regret.map(|m| m.mean), row.recommended_regret.and_then(|m| m.se)]);
     }
     let [mean, _, se, low, high] = full(row.paired_difference);

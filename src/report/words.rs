@@ -28,6 +28,8 @@ pub(super) struct Words {
     pub(super) columns: [&'static str; 3],
     /// Whether the first quantity adds up over rounds.
     pub(super) adds_up: bool,
+    /// Whether a point is recommended.
+    pub(super) recommends: bool,
 }
 
 const REGRET: Words = Words {
@@ -42,7 +44,11 @@ const REGRET: Words = Words {
     curve: "cumulative regret",
     columns: ["final_regret", "simple_regret", "regret_exponent"],
     adds_up: true,
+    recommends: true,
 };
+
+const CONTEXTUAL: Words =
+    Words { second: "best arm", columns: ["final_regret", "best_arm_share", "regret_exponent"], recommends: false, ..REGRET };
 
 const RISK: Words = Words {
     who: "learner",
@@ -56,6 +62,7 @@ const RISK: Words = Words {
     curve: "suboptimality",
     columns: ["risk", "suboptimality", "suboptimality_exponent"],
     adds_up: false,
+    recommends: false,
 };
 
 impl Run {
@@ -63,6 +70,7 @@ impl Run {
     pub(super) fn words(&self) -> &'static Words {
         match self.cells.first().map_or(Measures::Regret, |cell| cell.info.measures) {
             Measures::Regret => &REGRET,
+            Measures::Contextual => &CONTEXTUAL,
             Measures::Risk => &RISK,
         }
     }

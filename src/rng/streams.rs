@@ -11,6 +11,8 @@ pub enum Purpose<'a> {
     Domain,
     /// The function of the trial.
     Function,
+    /// The people of the trial: their contexts.
+    Contexts,
     /// Observation noise.
     Noise,
     /// Starting points; shared by all policies of a trial.
@@ -30,6 +32,7 @@ impl Purpose<'_> {
         match self {
             Self::Domain => ("domain", ""),
             Self::Function => ("function", ""),
+            Self::Contexts => ("contexts", ""),
             Self::Noise => ("noise", ""),
             Self::Start => ("start", ""),
             Self::Features => ("features", ""),

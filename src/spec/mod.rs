@@ -11,10 +11,12 @@ mod privacy;
 mod read;
 mod recorded;
 mod sweep;
+mod visits;
 
 pub use curator::CuratorPlan;
 pub use listing::listing;
 pub use online::OnlinePlan;
-pub use plan::{BanditPlan, CellPlan, Sweep, Task};
+pub use plan::{BanditPlan, CellPlan, ContextualBandit, Sweep, Task};
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;
+pub use visits::VisitPlan;

@@ -3,12 +3,17 @@
 use super::curator::CuratorPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
+use super::visits::VisitPlan;
 use super::{OnlinePlan, Recorded, online, path, read};
 use crate::env::EnvironmentPlan;
+use crate::env::contextual::ContextualPlan;
 use crate::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
 use crate::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use crate::policy::PolicyPlan;
-use crate::registry::{ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, Shelf, find, names};
+use crate::policy::contextual::ContextPolicyPlan;
+use crate::registry::{
+    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, Shelf, find, names,
+};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,8 +78,34 @@ pub struct CellPlan {
 pub enum Task {
     /// A policy on an environment.
     Bandit(BanditPlan),
+    /// A policy that shows arms to people with contexts.
+    Contextual(ContextualBandit),
     /// A learner on a problem.
     Online(OnlinePlan),
+}
+
+/// One contextual environment with one policy.
+#[derive(Clone)]
+pub struct ContextualBandit {
+    /// The environment.
+    pub environment_plan: Arc<dyn ContextualPlan>,
+    /// The privacy request.
+    pub privacy: VisitPlan,
+    /// The policy.
+    pub policy_plan: Arc<dyn ContextPolicyPlan>,
+}
+
+/// An environment as read from a spec, of either kind.
+#[derive(Clone)]
+enum Setting {
+    Points(Arc<dyn EnvironmentPlan>),
+    Contextual(Arc<dyn ContextualPlan>),
+}
+
+/// A policy as read from a spec with its privacy, of either kind.
+enum Chooser {
+    Points(Arc<dyn PolicyPlan>, PrivacyPlan),
+    Contextual(Arc<dyn ContextPolicyPlan>, VisitPlan),
 }
 
 /// One environment with one policy.
@@ -195,7 +226,7 @@ impl Reader<'_> {
         let parts = if is_online {
             [("problem", "[problem]", names(PROBLEMS)), ("learner", "[[learner]]", names(LEARNERS))]
         } else {
-            [("environment", "[environment]", names(ENVIRONMENTS)), ("policy", "[[policy]]", names(POLICIES))]
+            [("environment", "[environment]", environments()), ("policy", "[[policy]]", policies())]
         };
         for (key, header, kinds) in parts {
             if !top.has(key) {
@@ -223,10 +254,12 @@ impl Reader<'_> {
     fn environment(&self, top: &Args<'_>, table: &Table, defaults: &mut BTreeMap<String, String>) -> Option<EnvironmentRead> {
         let Value::Table(written) = &table.get("environment")?.value else { return None };
         let args = top.table("environment");
-        let kind = args.kind("environment", &names(ENVIRONMENTS))?;
+        let kind = args.kind("environment", &environments())?;
         let label = args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
-        let entry = find(ENVIRONMENTS, &kind)?;
-        let plan: Arc<dyn EnvironmentPlan> = Arc::from((entry.build)(&args, &Shelf));
+        let plan = match find(ENVIRONMENTS, &kind) {
+            Some(entry) => Setting::Points(Arc::from((entry.build)(&args, &Shelf))),
+            None => Setting::Contextual(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args, &Shelf))),
+        };
         args.finish();
         note_defaults("environment", &args.documented(), &written_json(written), defaults);
         let place = written.span.as_ref().map(|span| self.sink.sources().place(span));
@@ -285,7 +318,7 @@ impl Reader<'_> {
             _ => None,
         };
         let (base_privacy, base_curator) = (base_of("privacy"), base_of("curator"));
-        let policies = match table.get("policy") {
+        let written = match table.get("policy") {
             Some(Node { value: Value::Array(policies), .. }) if !policies.is_empty() => policies,
             Some(_) => {
                 let message = "`policy` is not an array of tables";
@@ -295,7 +328,7 @@ impl Reader<'_> {
             None => return,
         };
         let mut labels: Vec<String> = Vec::new();
-        for (i, item) in policies.iter().enumerate() {
+        for (i, item) in written.iter().enumerate() {
             let Value::Table(policy_table) = &item.value else {
                 self.sink.push_at(
                     item.span.as_ref(),
@@ -305,7 +338,7 @@ impl Reader<'_> {
             };
             let shown = path::name_of(item).map_or_else(|| i.to_string(), str::to_owned);
             let args = Args::new(policy_table, format!("policy.{shown}"), self.sink);
-            let Some(kind) = args.kind("policy", &names(POLICIES)) else { continue };
+            let Some(kind) = args.kind("policy", &policies()) else { continue };
             let label =
                 args.text("label", "name of the policy in results and of its random streams").unwrap_or_else(|| kind.clone());
             if label.trim().is_empty() {
@@ -320,8 +353,12 @@ impl Reader<'_> {
                 );
                 continue;
             }
-            let Some(entry) = find(POLICIES, &kind) else { continue };
-            let policy_plan: Arc<dyn PolicyPlan> = Arc::from((entry.build)(&args, &Shelf));
+            if let Some((message, expected)) = mismatch(environment.as_ref().map(|read| &read.plan), &kind) {
+                args.reject("kind", message, expected);
+                continue;
+            }
+            let points = find(POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args, &Shelf)));
+            let by_contexts = find(CONTEXTUAL_POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args)));
             // Keys of the policy's own `privacy` and `curator` tables stand over those of the spec's.
             args.table("privacy");
             args.table("curator");
@@ -329,12 +366,27 @@ impl Reader<'_> {
             let (privacy_table, own_privacy) = overlaid(base_privacy, policy_table, "privacy");
             let privacy_args = Args::new(&privacy_table, "privacy", self.sink);
             let stated = base_privacy.is_some() || own_privacy;
-            let Some(privacy) = PrivacyPlan::parse(&privacy_args, &privacy_table, stated, policy_plan.protection()) else {
-                continue;
-            };
             let (curator_table, own_curator) = overlaid(base_curator, policy_table, "curator");
             let curator_args = Args::new(&curator_table, "curator", self.sink);
             let curated = base_curator.is_some() || own_curator;
+            let chooser = match (points, by_contexts) {
+                (Some(policy), _) => {
+                    let policy: Arc<dyn PolicyPlan> = policy;
+                    match PrivacyPlan::parse(&privacy_args, &privacy_table, stated, policy.protection()) {
+                        Some(privacy) => Chooser::Points(policy, privacy),
+                        None => continue,
+                    }
+                }
+                (None, Some(policy)) if !curated => {
+                    Chooser::Contextual(policy, VisitPlan::parse(&privacy_args, &privacy_table, stated))
+                }
+                (None, Some(_)) => {
+                    let message = format!("`{kind}` chooses by contexts, which no curator gives out");
+                    args.reject("kind", message, "no `[curator]`, or a policy over the points of a domain");
+                    continue;
+                }
+                (None, None) => continue,
+            };
             let curator = curated.then(|| CuratorPlan::parse(&curator_args, &curator_table)).flatten();
             let mut defaults = defaults.clone();
             note_defaults("policy", &args.documented(), &written_json(policy_table), &mut defaults);
@@ -351,6 +403,16 @@ impl Reader<'_> {
             }
             resolved["defaults"] = serde_json::json!(defaults);
             let Some(environment) = &environment else { continue };
+            let task = match (environment.plan.clone(), chooser) {
+                (Setting::Points(environment_plan), Chooser::Points(policy_plan, privacy)) => {
+                    Task::Bandit(BanditPlan { environment_plan, privacy, curator, policy_plan })
+                }
+                (Setting::Contextual(environment_plan), Chooser::Contextual(policy_plan, privacy)) => {
+                    Task::Contextual(ContextualBandit { environment_plan, privacy, policy_plan })
+                }
+                // Refused above.
+                _ => continue,
+            };
             labels.push(label.clone());
             cells.push(CellPlan {
                 index: cells.len() as u32,
@@ -360,10 +422,41 @@ impl Reader<'_> {
                 rounds,
                 environment_key: format!("{rounds} {environment_json}"),
                 environment_place: environment.place.clone(),
-                task: Task::Bandit(BanditPlan { environment_plan: Arc::clone(&environment.plan), privacy, curator, policy_plan }),
+                task,
                 resolved,
             });
         }
+    }
+}
+
+/// All environments that a spec can name.
+fn environments() -> Vec<&'static str> {
+    [names(ENVIRONMENTS), names(CONTEXTUAL_ENVIRONMENTS)].concat()
+}
+
+/// All policies that a spec can name.
+fn policies() -> Vec<&'static str> {
+    [names(POLICIES), names(CONTEXTUAL_POLICIES)].concat()
+}
+
+/// What is wrong with a policy in an environment, and what was expected.
+fn mismatch(setting: Option<&Setting>, policy: &str) -> Option<(String, String)> {
+    let chooses_by_context = find(CONTEXTUAL_POLICIES, policy).is_some();
+    let one_of = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match (setting, chooses_by_context) {
+        (Some(Setting::Contextual(_)), false) => Some((
+            format!("policy `{policy}` plays points of a domain, and the environment shows arms to people with contexts"),
+            format!("one of {}", one_of(names(CONTEXTUAL_POLICIES))),
+        )),
+        (Some(Setting::Points(_)), true) => Some((
+            format!("policy `{policy}` chooses by contexts, and the environment has none"),
+            format!(
+                "one of {}, or an environment with contexts: {}",
+                one_of(names(POLICIES)),
+                one_of(names(CONTEXTUAL_ENVIRONMENTS))
+            ),
+        )),
+        _ => None,
     }
 }
 
@@ -392,7 +485,7 @@ fn is_online(table: &Table) -> bool {
 /// The environment of a sweep point.
 struct EnvironmentRead {
     label: String,
-    plan: Arc<dyn EnvironmentPlan>,
+    plan: Setting,
     place: Option<Place>,
 }
 

@@ -69,16 +69,7 @@ impl PrivacyPlan {
         let default = if stated { "auto" } else { "none" };
         let mechanism =
             args.word("mechanism", "how rewards or sums are randomised; `auto`: policy and reading pick", &words, Some(default));
-        let reading = match args.word(
-            "reading",
-            "the paper to the letter, the least repair, or the least noise",
-            &["printed", "corrected", "tight"],
-            Some("tight"),
-        ) {
-            "printed" => Reading::Printed,
-            "corrected" => Reading::Corrected,
-            _ => Reading::Tight,
-        };
+        let reading = reading(args);
         let epsilon = args
             .number("epsilon", "privacy loss of one user's reward")
             .above(0.0)
@@ -88,21 +79,7 @@ impl PrivacyPlan {
             .above(0.0)
             .below(1.0)
             .optional("none; `gaussian` and all mechanisms for sums require it");
-        let clip = match args.numbers("clip", "[lo, hi]: rewards are clipped to this range before the mechanism").as_deref() {
-            None => None,
-            Some(&[lo, hi]) if lo < hi => Some((lo, hi)),
-            Some(found) => {
-                let written = table.get("clip").map(|node| &node.value);
-                // An item that is no number has been reported.
-                if let Some(value @ Value::Array(items)) = written
-                    && items.len() == found.len()
-                {
-                    let message = format!("`privacy.clip` is `{}`", value.shown());
-                    args.reject("clip", message, "two numbers [lo, hi] with lo < hi");
-                }
-                None
-            }
-        };
+        let clip = clip_range(args, table);
         args.finish();
         let local = protection == Protection::LocalSums;
         let name = match (mechanism, protection) {
@@ -140,14 +117,7 @@ impl PrivacyPlan {
             args.missing("delta", "a number > 0 and < 1, at most one over the number of people: the noise of sums is Gaussian");
             return None;
         }
-        let sources = args.sink().sources();
-        let places = KEYS
-            .iter()
-            .filter_map(|&key| {
-                let span = table.get(key).and_then(|node| node.span.as_ref()).or(table.span.as_ref())?;
-                Some((key, sources.place(span)))
-            })
-            .collect();
+        let places = places_of(args, table);
         Some(Self { entry, reading, epsilon, delta, clip, places })
     }
 
@@ -201,9 +171,57 @@ impl PrivacyPlan {
     }
 
     fn place(&self, refusal: Refusal) -> Error {
-        let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
-        diagnostic.hint = refusal.hint;
-        diagnostic.place = self.places.iter().find(|(key, _)| *key == refusal.key).map(|(_, place)| Box::new(place.clone()));
-        Error::input(diagnostic)
+        place_of(refusal, &self.places)
     }
+}
+
+/// Reads the key `reading`.
+pub(super) fn reading(args: &Args<'_>) -> Reading {
+    match args.word(
+        "reading",
+        "the paper to the letter, the least repair, or the least noise",
+        &["printed", "corrected", "tight"],
+        Some("tight"),
+    ) {
+        "printed" => Reading::Printed,
+        "corrected" => Reading::Corrected,
+        _ => Reading::Tight,
+    }
+}
+
+/// Reads the key `clip`.
+pub(super) fn clip_range(args: &Args<'_>, table: &Table) -> Option<(f64, f64)> {
+    match args.numbers("clip", "[lo, hi]: rewards are clipped to this range before the mechanism").as_deref() {
+        None => None,
+        Some(&[lo, hi]) if lo < hi => Some((lo, hi)),
+        Some(found) => {
+            let written = table.get("clip").map(|node| &node.value);
+            // An item that is no number has been reported.
+            if let Some(value @ Value::Array(items)) = written
+                && items.len() == found.len()
+            {
+                let message = format!("`privacy.clip` is `{}`", value.shown());
+                args.reject("clip", message, "two numbers [lo, hi] with lo < hi");
+            }
+            None
+        }
+    }
+}
+
+/// Where each key stands; the table's own place for keys that are not written.
+pub(super) fn places_of(args: &Args<'_>, table: &Table) -> Vec<(&'static str, Place)> {
+    let sources = args.sink().sources();
+    let of = |&key: &&'static str| {
+        let span = table.get(key).and_then(|node| node.span.as_ref()).or(table.span.as_ref())?;
+        Some((key, sources.place(span)))
+    };
+    KEYS.iter().filter_map(|key| of(&key)).collect()
+}
+
+/// A refusal at the key that it is about.
+pub(super) fn place_of(refusal: Refusal, places: &[(&'static str, Place)]) -> Error {
+    let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
+    diagnostic.hint = refusal.hint;
+    diagnostic.place = places.iter().find(|(key, _)| *key == refusal.key).map(|(_, place)| Box::new(place.clone()));
+    Error::input(diagnostic)
 }

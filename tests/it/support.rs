@@ -45,6 +45,7 @@ impl Ran {
                 &rows.cumulative_regret,
                 &rows.simple_regret,
                 &rows.recommended_regret,
+                &rows.best_share,
                 &rows.risk,
                 &rows.suboptimality,
             ];

@@ -5,6 +5,7 @@ mod bandit;
 mod baselines;
 mod benchmarks;
 mod calibration;
+mod contextual;
 mod curator;
 mod frank_wolfe;
 mod joint;

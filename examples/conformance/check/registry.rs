@@ -2,8 +2,8 @@
 
 use super::outcome::Outcome;
 use super::{
-    baselines, benchmarks, calibration, curator, frank_wolfe, joint, kernels, modeler, noise, nystrom, oracles, posterior,
-    prefix, qff, sequences, truncation,
+    baselines, benchmarks, calibration, contextual, curator, frank_wolfe, joint, kernels, modeler, noise, nystrom, oracles,
+    posterior, prefix, qff, sequences, truncation,
 };
 use serde_json::Value;
 
@@ -40,6 +40,8 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "DP-POFW", recognise: frank_wolfe::recognise_choices, check: frank_wolfe::check_choices },
     Kind { name: "generalised Gaussian noise", recognise: noise::recognise_law, check: noise::check_law },
     Kind { name: "noise levels", recognise: noise::recognise_levels, check: noise::check_levels },
+    Kind { name: "DP-HDB", recognise: contextual::recognise_choices, check: contextual::check_choices },
+    Kind { name: "linear bandits with a tree", recognise: contextual::recognise_sums, check: contextual::check_sums },
     Kind { name: "baselines of convex optimization", recognise: baselines::recognise, check: baselines::check },
 ];
 

@@ -4,13 +4,14 @@
 //! [Denisov2022, theorem 2.1].
 //!
 //! In reading order: the contract ([`Factorisation`]), the binary [`tree`], its weighted form ([`honaker`]), buffered linear Toeplitz ([`blt`],
-//! fitted in `blt_fit`), the square-root Toeplitz matrix for short streams ([`toeplitz`]), and [`PrefixSums`], which adds
+//! fitted in `blt_fit`), fresh noise in every item ([`own`]), the square-root Toeplitz matrix for short streams ([`toeplitz`]), and [`PrefixSums`], which adds
 //! noise to sealed sums.
 
 pub mod blt;
 mod blt_fit;
 mod contract;
 pub mod honaker;
+pub mod own;
 mod prefix;
 mod state;
 pub mod toeplitz;

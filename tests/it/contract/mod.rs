@@ -1,5 +1,6 @@
 //! What every registered thing must hold to, walking the registry: a new line there without its spec here is a failure.
 
+mod contextual;
 pub mod environments;
 mod features;
 mod kernels;

@@ -1,14 +1,15 @@
 //! Names, summaries, documentation.
 
 use privateer::registry::{
-    CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS,
-    SUMS, documentation, kinds, names,
+    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, LEARNERS, LOSSES,
+    MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS, documentation, kinds, names,
 };
 
 /// Each kind with its names and summaries, as the lists have them.
 fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
     vec![
         ("environment", ENVIRONMENTS.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("contextual-environment", CONTEXTUAL_ENVIRONMENTS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("kernel", KERNELS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("noise", NOISES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("mechanism", {
@@ -18,6 +19,7 @@ fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         }),
         ("curator", CURATORS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("policy", POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("contextual-policy", CONTEXTUAL_POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("features", FEATURES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("problem", PROBLEMS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("set", SETS.iter().map(|entry| (entry.name, entry.summary)).collect()),

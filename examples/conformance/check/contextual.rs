@@ -1,0 +1,270 @@
+//! Runs of contextual bandits with stored people, noise and draws: `hdb_60`, `dpucb`.
+
+use super::outcome::Outcome;
+use super::read::{field, matrix, number, optional_number};
+use privateer::error::Sources;
+use privateer::params::{Args, Entry, Node, Sink, Table, Value as Written};
+use privateer::policy::contextual::{ContextPolicy, Scratch, dp_hdb, dp_linucb};
+use privateer::privacy::gradients::Start;
+use privateer::privacy::printed::dubey2021;
+use privateer::privacy::printed::shariff2018::{self, WidthTerms};
+use privateer::privacy::visits::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
+use privateer::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
+use privateer::privacy::visits::{ContextFacts, Link, VisitPrivatizer, VisitRequest, seal};
+use privateer::privacy::{Delta, Epsilon, Raw, Reading};
+use privateer::rng::{Purpose, Stream, Streams};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+pub fn recognise_choices(file: &Value) -> bool {
+    file.get("unit_laplace").is_some() && file.get("h_sub").is_some()
+}
+
+pub fn recognise_sums(file: &Value) -> bool {
+    file.get("node_normals").is_some() && file.get("reward_noise").is_some()
+}
+
+/// The stored people: contexts, parameters, reward noise.
+struct People {
+    dimension: usize,
+    n_arms: usize,
+    contexts: Vec<f64>,
+    theta: Vec<f64>,
+    noise: Vec<f64>,
+    link: Link,
+}
+
+impl People {
+    fn read(file: &Value, link: Link) -> Result<Self, String> {
+        let (dimension, contexts) = matrix(file, "X")?;
+        let (width, theta) = matrix(file, "theta")?;
+        let (n_arms, noise) = matrix(file, "reward_noise")?;
+        if width != dimension || theta.len() != n_arms * dimension || noise.len() / n_arms != contexts.len() / dimension {
+            return Err("`X`, `theta` and `reward_noise` do not fit".to_owned());
+        }
+        Ok(Self { dimension, n_arms, contexts, theta, noise, link })
+    }
+
+    fn rounds(&self) -> usize {
+        self.contexts.len() / self.dimension
+    }
+
+    fn mean(&self, x: &[f64], arm: usize) -> f64 {
+        let theta = &self.theta[arm * self.dimension..(arm + 1) * self.dimension];
+        self.link.mean(x.iter().zip(theta).map(|(x, t)| x * t).sum())
+    }
+
+    /// Arms and cumulative regret; `watch` sees the policy after every round.
+    fn run(
+        &self,
+        policy: &mut dyn ContextPolicy,
+        privatizer: &mut dyn VisitPrivatizer,
+        mut watch: impl FnMut(usize, &dyn ContextPolicy),
+    ) -> (Vec<f64>, Vec<f64>) {
+        let mut stream: Stream = Streams::new(0, "unused").of(0, Purpose::Noise);
+        let (mut arms, mut regrets, mut total) = (Vec::new(), Vec::new(), 0.0);
+        let mut scratch = Scratch::default();
+        for (t, x) in self.contexts.chunks_exact(self.dimension).enumerate() {
+            let arm = policy.choose(x, &mut stream, &mut scratch);
+            let best = (0..self.n_arms).map(|arm| self.mean(x, arm)).fold(f64::NEG_INFINITY, f64::max);
+            total += best - self.mean(x, arm);
+            let reward = self.mean(x, arm) + self.noise[t * self.n_arms + arm];
+            policy.update(&privatizer.release(seal(x, arm, Raw::seal(reward)), &mut stream));
+            arms.push(arm as f64);
+            regrets.push(total);
+            watch(t + 1, &*policy);
+        }
+        (arms, regrets)
+    }
+}
+
+pub fn check_choices(file: &Value) -> Outcome {
+    let mut outcome = Outcome::stated(file);
+    let Some(runs) = file["runs"].as_array() else {
+        outcome.failures.push("`runs` is not a list".to_owned());
+        return outcome;
+    };
+    for (index, run) in runs.iter().enumerate() {
+        let computed = choices(file, run);
+        let part = |of: fn(&Choices) -> Vec<f64>| computed.as_ref().map(of).map_err(Clone::clone);
+        outcome.compare(&format!("runs[{index}].actions"), part(|c| c.arms.clone()), &run["actions"]);
+        outcome.compare(&format!("runs[{index}].cumulative_regret"), part(|c| c.regrets.clone()), &run["cumulative_regret"]);
+        for (name, expected) in run["estimates_after_round"].as_object().into_iter().flatten() {
+            let found = computed.as_ref().map_err(Clone::clone).and_then(|c| {
+                let at = name.parse::<usize>().ok().filter(|round| (1..=c.estimates.len()).contains(round));
+                at.map(|round| c.estimates[round - 1].clone()).ok_or(format!("`{name}` is no round"))
+            });
+            outcome.compare(&format!("runs[{index}].estimates_after_round.{name}"), found, expected);
+        }
+        let last = computed.as_ref().map(|c| c.estimates.last().cloned().unwrap_or_default()).map_err(Clone::clone);
+        outcome.compare(&format!("runs[{index}].final"), last, &run["final"]);
+    }
+    outcome
+}
+
+struct Choices {
+    arms: Vec<f64>,
+    regrets: Vec<f64>,
+    /// After every round, both arms.
+    estimates: Vec<Vec<f64>>,
+}
+
+fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
+    let link = match run["link"].as_str() {
+        Some("linear") => Link::Linear,
+        Some("logistic") => Link::Logistic,
+        other => return Err(format!("`link` is {other:?}")),
+    };
+    let people = People::read(file, link)?;
+    let (d, radius) = (people.dimension, number(file, "radius")?);
+    let law = optional_number(run, "scale")?.map_or(ChoiceLaw::Exact, |scale| ChoiceLaw::Laplace { scale });
+    let draws: Result<Vec<VecDeque<Vec<f64>>>, String> = field(file, "unit_laplace")?
+        .as_array()
+        .ok_or("`unit_laplace` is not a list")?
+        .iter()
+        .map(|arm| {
+            let (width, numbers) = matrix(&serde_json::json!({ "unit_laplace": arm }), "unit_laplace")?;
+            if width == 2 * d {
+                Ok(numbers.chunks_exact(width).map(<[f64]>::to_vec).collect())
+            } else {
+                Err("`unit_laplace` has other sizes".to_owned())
+            }
+        })
+        .collect();
+    let terms = ChoiceTerms {
+        n_arms: people.n_arms,
+        dimension: d,
+        radius,
+        link,
+        warm_up: number(file, "t0")? as u64,
+        start: Start::Full,
+        law,
+        bounds: None,
+        synthetic: true,
+    };
+    let mut policy = dp_hdb::stored(terms, number(file, "h_sub")?);
+    let mut privatizer = ArmChoices::stored(terms, draws?);
+    let mut estimates = Vec::new();
+    let (arms, regrets) = people.run(policy.as_mut(), &mut privatizer, |_, policy| {
+        let state = &policy.save()["state"];
+        let list = |name: &str| state[name].as_array().into_iter().flatten().filter_map(Value::as_f64).collect::<Vec<f64>>();
+        let (counts, steps) = (list("counts"), list("steps"));
+        let estimate =
+            counts.chunks_exact(d).zip(steps).flat_map(|(arm, step)| arm.iter().map(move |c| radius * c / (step + 1.0)));
+        estimates.push(estimate.collect());
+    });
+    Ok(Choices { arms, regrets, estimates })
+}
+
+pub fn check_sums(file: &Value) -> Outcome {
+    let mut outcome = Outcome::stated(file);
+    let run = sums(file);
+    outcome.compare("actions", run.as_ref().map(|run| run.0.clone()).map_err(Clone::clone), &file["actions"]);
+    outcome.compare("cumulative_regret", run.map(|run| run.1), &file["cumulative_regret"]);
+    for (index, row) in file["constants"].as_array().into_iter().flatten().enumerate() {
+        let row_of = |name: &str| {
+            let constants = constants(row)?;
+            constants.into_iter().find(|(known, _)| *known == name).map(|(_, value)| vec![value]).ok_or(format!("no `{name}`"))
+        };
+        for name in ["m", "sigma_noise", "upsilon", "rho_min", "rho_max", "gamma"] {
+            outcome.compare(&format!("constants[{index}].{name}"), row_of(name), &row[name]);
+        }
+    }
+    for (index, row) in file["beta"].as_array().into_iter().flatten().enumerate() {
+        let found = number(row, "t").and_then(|t| Ok(vec![width_terms(file)?.width(t as u64)]));
+        outcome.compare(&format!("beta[{index}].value"), found, &row["value"]);
+    }
+    outcome
+}
+
+fn constants(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
+    let (rounds, alpha) = (number(row, "T")? as u64, number(row, "alpha")?);
+    let (n, norm) = (number(row, "dim")? as usize, number(row, "L_tilde")?);
+    let nodes = dubey2021::nodes_printed(rounds);
+    let sigma = shariff2018::sigma(nodes, norm * norm, number(row, "eps")?, number(row, "delta")?);
+    let upsilon = dubey2021::spectrum(sigma, nodes, n, rounds, alpha);
+    let gamma = shariff2018::gamma(sigma, nodes, upsilon, n, rounds, alpha);
+    Ok(vec![
+        ("m", f64::from(nodes)),
+        ("sigma_noise", sigma),
+        ("upsilon", upsilon),
+        ("rho_min", upsilon),
+        ("rho_max", 3.0 * upsilon),
+        ("gamma", gamma),
+    ])
+}
+
+fn width_terms(file: &Value) -> Result<WidthTerms, String> {
+    let people = People::read(file, Link::Linear)?;
+    let found = constants(&file["constants"][0])?;
+    let of = |name: &str| found.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value);
+    Ok(WidthTerms {
+        noise_sd: number(file, "sigma")?,
+        length: (people.dimension as f64).sqrt(),
+        bound: people.theta.iter().map(|x| x * x).sum::<f64>().sqrt(),
+        n_features: people.n_arms * people.dimension,
+        spectrum: (of("rho_min"), of("rho_max")),
+        gamma: of("gamma"),
+        failure_prob: number(file, "alpha")?,
+    })
+}
+
+fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
+    let people = People::read(file, Link::Linear)?;
+    let (d, k, rounds) = (people.dimension, people.n_arms, people.rounds() as u64);
+    let (epsilon, delta, alpha) = (number(file, "eps")?, number(file, "delta")?, number(file, "alpha")?);
+    let bad = |what: &str| format!("`{what}` is out of range");
+    let budget = (Epsilon::try_from(epsilon).map_err(|_| bad("eps"))?, Delta::try_from(delta).map_err(|_| bad("delta"))?);
+    // L~² = d + 4: contexts of length sqrt(d) at most, rewards within [-2, 2].
+    let length = (d as f64).sqrt();
+    let size = people.theta.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let facts = ContextFacts {
+        n_arms: k,
+        dimension: d,
+        largest_entry: 1.0,
+        length,
+        parameter_l1: size,
+        parameter_length: size / (k as f64).sqrt(),
+        mean_range: (-2.0, 2.0),
+        range: Some((-2.0, 2.0)),
+        noise_sd: Some(number(file, "sigma")?),
+        link: Link::Linear,
+        margin: 0.0,
+        rounds,
+    };
+    let request =
+        VisitRequest { mechanism: "tree", reading: Reading::Printed, epsilon: Some(epsilon), delta: Some(delta), clip: None };
+    let entry = Entry { key: "failure_prob".to_owned(), key_span: None, node: Node::bare(Written::Float(alpha)) };
+    let (table, sink) = (Table { entries: vec![entry], span: None }, Sink::new(Sources::default()));
+    let maker =
+        dp_linucb::parse(&Args::new(&table, "", &sink)).prepare(&facts, &request).map_err(|refusal| refusal.to_string())?;
+    let terms = SumsTerms {
+        layout: Layout { n_arms: k, dimension: d, joint: true },
+        due: (1..=rounds).collect(),
+        rounds,
+        context_length: length,
+        range: (-2.0, 2.0),
+        reading: Reading::Printed,
+        mechanism: "tree",
+        budget,
+        local: false,
+    };
+    let n = k * d;
+    let draws: Result<Vec<Vec<f64>>, String> = field(file, "node_normals")?
+        .as_array()
+        .ok_or("`node_normals` is not a list")?
+        .iter()
+        .map(|node| {
+            let (width, z) = matrix(&serde_json::json!({ "node_normals": node }), "node_normals")?;
+            if width != n + 1 || z.len() != width * width {
+                return Err("`node_normals` has other sizes".to_owned());
+            }
+            let entry = |i: usize, j: usize| (z[i * width + j] + z[j * width + i]) / std::f64::consts::SQRT_2;
+            let gram = (0..n).flat_map(|i| (i..n).map(move |j| (i, j))).map(|(i, j)| entry(i, j));
+            Ok(gram.chain((0..n).map(|i| entry(i, n))).collect())
+        })
+        .collect();
+    let mut privatizer = VisitSums::calibrated(terms).map_err(|refusal| refusal.to_string())?.stored(draws?);
+    let mut policy = maker.make();
+    Ok(people.run(policy.as_mut(), privatizer.as_mut(), |_, _| {}))
+}

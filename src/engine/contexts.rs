@@ -1,0 +1,88 @@
+//! Contextual trials: a person comes, an arm is shown, a reward is observed, something is released. A trial is one chain of small
+//! steps, so that nothing is gained by lockstep.
+
+use super::observer::{Rows, Stop};
+use super::prepare::CellFacts;
+use crate::env::contextual::Contextual;
+use crate::error::Error;
+use crate::policy::contextual::{ContextPolicyMaker, Scratch};
+use crate::privacy::visits::seal;
+use crate::rng::{Purpose, Streams};
+use crate::spec::CellPlan;
+use std::sync::Arc;
+
+/// Rounds between two looks at the stop flag.
+const STOP_EVERY: u64 = 1024;
+
+/// A contextual cell made ready.
+pub struct ContextualCell {
+    /// The plan.
+    pub plan: CellPlan,
+    /// The problem.
+    pub environment: Arc<dyn Contextual>,
+    /// Makes the trials' policies and privatizers.
+    pub maker: Box<dyn ContextPolicyMaker>,
+    /// Streams of the environment.
+    pub streams: Streams,
+}
+
+impl ContextualCell {
+    /// Ledger and facts. Checks on the way that a trial can be made.
+    ///
+    /// # Errors
+    /// Whatever the first trial refuses.
+    pub fn facts(&self) -> Result<CellFacts, Error> {
+        self.environment.draw(0)?;
+        let mut facts = self.environment.describe();
+        facts.extend(self.maker.facts());
+        Ok(CellFacts { ledger: self.maker.ledger(), inputs: None, facts })
+    }
+
+    /// Runs one trial to the end; `None` if stopped.
+    ///
+    /// # Errors
+    /// Whatever the environment refuses.
+    pub fn trial(
+        &self,
+        number: u64,
+        recorded: &[u64],
+        stop: &Stop,
+        progressed: &(dyn Fn(u64) + Sync),
+    ) -> Result<Option<Rows>, Error> {
+        let label = self.plan.policy.as_str();
+        let of = |purpose| self.streams.of(number, purpose);
+        let (mut noise, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
+        let mut own = of(Purpose::Policy(label));
+        let mut people = self.environment.draw(number)?;
+        let (mut policy, mut privatizer) = (self.maker.make(), self.maker.privatizer());
+        let (mut scratch, mut rows) = (Scratch::default(), Rows::default());
+        let (mut cumulative, mut n_best) = (0.0, 0_u64);
+        let mut next_recorded = recorded.iter().copied().peekable();
+        for round in 1..=self.plan.rounds {
+            if round % STOP_EVERY == 0 {
+                if stop.asked() {
+                    return Ok(None);
+                }
+                progressed(STOP_EVERY);
+            }
+            people.next();
+            let arm = policy.choose(people.context(), &mut own, &mut scratch);
+            let means = people.means();
+            let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
+            let visit = seal(people.context(), arm, people.reward(arm, &mut noise));
+            policy.update(&privatizer.release(visit, &mut mechanism));
+            cumulative += regret;
+            n_best += u64::from(regret <= 0.0);
+            if next_recorded.next_if_eq(&round).is_some() {
+                rows.trial.push(number as u32);
+                rows.round.push(round as u32);
+                rows.point.push(Some(arm as i64));
+                rows.regret.push(regret);
+                rows.cumulative_regret.push(cumulative);
+                rows.best_share.push(n_best as f64 / round as f64);
+            }
+        }
+        progressed(self.plan.rounds % STOP_EVERY);
+        Ok(Some(rows))
+    }
+}

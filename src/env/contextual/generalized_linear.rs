@@ -1,0 +1,373 @@
+//! `generalized-linear`: fresh contexts every round, a parameter vector an arm, mean reward `zeta(<x, theta_a>)` [Han2022, section 4.1].
+
+use super::{ContextInstance, Contextual, ContextualPlan};
+use crate::env::noise::Noise;
+use crate::env::{BuildContext, Parts};
+use crate::error::{Diagnostic, Error};
+use crate::linalg::dot;
+use crate::params::Args;
+use crate::privacy::Raw;
+use crate::privacy::visits::{ContextFacts, Link};
+use crate::rng::{Purpose, Stream, Streams};
+use std::sync::Arc;
+
+/// Law of an entry before scaling.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Law {
+    /// Independent normals.
+    Gaussian,
+    /// Independent, uniform on [-1, 1].
+    Uniform,
+    /// So many entries at random places.
+    Sparse(usize),
+}
+
+/// What is 1 after scaling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    Largest,
+    Length,
+    None,
+}
+
+#[derive(Debug, Clone)]
+struct Plan {
+    n_arms: usize,
+    dimension: usize,
+    contexts: Law,
+    scale: Scale,
+    parameters: Law,
+    positive: bool,
+    radius: f64,
+    link: Link,
+    margin: f64,
+    noise: Option<Arc<dyn Noise>>,
+}
+
+/// Contexts drawn before a margin is refused, and before a person is taken as they are.
+const PROBES: usize = 2000;
+/// Of these at least so many must keep the margin.
+const LEAST_KEPT: usize = 20;
+const MOST_TRIES: usize = 100_000;
+
+fn law(args: &Args<'_>, key: &'static str, doc: &'static str, default: &'static str) -> Option<Law> {
+    let variant = args.variant(key, doc, &["gaussian", "uniform", "sparse"], Some(default))?;
+    let law = match variant.kind.as_str() {
+        "gaussian" => Law::Gaussian,
+        "uniform" => Law::Uniform,
+        _ => {
+            Law::Sparse(variant.args.count("nonzeros", "entries that are not zero, at random places").between(1, 1_000_000).or(5)
+                as usize)
+        }
+    };
+    variant.args.finish();
+    Some(law)
+}
+
+/// Reads the environment's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ContextualPlan> {
+    let dimension = args.count("dimension", "d: features of a context").between(1, 100_000).required() as usize;
+    let n_arms = args.count("arms", "K: arms").between(2, 10_000).or(2) as usize;
+    let contexts = law(args, "contexts", "law of a context's entries", "gaussian").unwrap_or(Law::Gaussian);
+    args.documents("contexts.nonzeros", "a whole number >= 1: entries of a `sparse` context, 5 unless given");
+    let scale = match args.word(
+        "scale",
+        "what is 1 of every context: its largest entry, its Euclidean length, or neither (entries are cut off at 6)",
+        &["largest", "length", "none"],
+        Some("largest"),
+    ) {
+        "length" => Scale::Length,
+        "none" => Scale::None,
+        _ => Scale::Largest,
+    };
+    let parameters =
+        law(args, "parameters", "law of an arm's parameters before they are scaled", "sparse").unwrap_or(Law::Sparse(5));
+    args.documents("parameters.nonzeros", "a whole number >= 1: entries of a `sparse` arm, 5 unless given, all of the same size");
+    let signs = args.word("signs", "signs of the entries of sparse arms", &["positive", "random"], Some("positive"));
+    let radius = args.number("radius", "l1 norm of every arm's parameters").above(0.0).at_most(1e6).or(1.0);
+    let link = Link::parse(args);
+    let margin = args
+        .number("margin", "people whose best arm is ahead of their second by less do not come, in units of the reward")
+        .at_least(0.0)
+        .at_most(1e6)
+        .or(0.0);
+    for (law, key) in [(contexts, "contexts"), (parameters, "parameters")] {
+        if let Law::Sparse(nonzeros) = law
+            && 0 < dimension
+            && dimension < nonzeros
+        {
+            args.reject(
+                key,
+                format!("{nonzeros} entries cannot differ from zero in {dimension} dimensions"),
+                "at most as many `nonzeros` as `dimension`",
+            );
+        }
+    }
+    let noise = parts.noise(args, "noise");
+    Box::new(Plan { n_arms, dimension, contexts, scale, parameters, positive: signs == "positive", radius, link, margin, noise })
+}
+
+impl ContextualPlan for Plan {
+    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
+        let Some(noise) = &self.noise else {
+            return Err(Error::input(Diagnostic::new("the environment has no noise")));
+        };
+        context.allow(
+            &format!("parameters of {} arms in {} dimensions", self.n_arms, self.dimension),
+            16.0 * self.n_arms as f64 * self.dimension as f64,
+            "lower `arms` or `dimension`",
+        )?;
+        let entries = match self.contexts {
+            Law::Sparse(nonzeros) => nonzeros,
+            _ => self.dimension,
+        } as f64;
+        // Normals by inversion stay below 8.3; without scaling they are cut off at 6.
+        let (largest_entry, length) = match self.scale {
+            Scale::Largest => (1.0, libm::sqrt(entries)),
+            Scale::Length => (1.0, 1.0),
+            Scale::None if self.contexts == Law::Gaussian => (CUT_OFF, CUT_OFF * libm::sqrt(entries)),
+            Scale::None => (1.0, libm::sqrt(entries)),
+        };
+        let parameter_length = match self.parameters {
+            Law::Sparse(nonzeros) => self.radius / libm::sqrt(nonzeros as f64),
+            _ => self.radius,
+        };
+        let most = (largest_entry * self.radius).min(length * parameter_length);
+        let mean_range = self.link.range(most);
+        if let Some((lo, hi)) = noise.range()
+            && (mean_range.0 < lo || hi < mean_range.1)
+        {
+            return Err(Error::input(
+                Diagnostic::new(format!(
+                    "the noise needs mean rewards from {lo} to {hi}, and they lie from {} to {}",
+                    mean_range.0, mean_range.1
+                ))
+                .hint("add `link = \"logistic\"` to the environment, or choose another noise"),
+            ));
+        }
+        let range = noise.range().or(noise.bound().map(|bound| (mean_range.0 - bound, mean_range.1 + bound)));
+        let facts = ContextFacts {
+            n_arms: self.n_arms,
+            dimension: self.dimension,
+            largest_entry,
+            length,
+            parameter_l1: self.radius,
+            parameter_length,
+            mean_range,
+            range,
+            noise_sd: noise.variance().map(libm::sqrt),
+            link: self.link,
+            margin: self.margin,
+            rounds: context.rounds,
+        };
+        Ok(Arc::new(Environment { plan: self.clone(), noise: Arc::clone(noise), facts, streams: context.streams.clone() }))
+    }
+}
+
+/// Entries of unscaled normal contexts are moved to this size.
+const CUT_OFF: f64 = 6.0;
+
+struct Environment {
+    plan: Plan,
+    noise: Arc<dyn Noise>,
+    facts: ContextFacts,
+    streams: Streams,
+}
+
+impl Contextual for Environment {
+    fn facts(&self) -> &ContextFacts {
+        &self.facts
+    }
+
+    fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
+        let plan = &self.plan;
+        let mut stream = self.streams.of(trial, Purpose::Function);
+        let mut theta = vec![0.0; plan.n_arms * plan.dimension];
+        for arm in theta.chunks_exact_mut(plan.dimension) {
+            parameters(plan, &mut stream, arm);
+        }
+        let mut instance = Instance {
+            contexts: plan.contexts,
+            scale: plan.scale,
+            link: plan.link,
+            margin: plan.margin,
+            noise: Arc::clone(&self.noise),
+            stream: self.streams.of(trial, Purpose::Contexts),
+            supports: supports(&theta, plan.dimension),
+            theta,
+            context: vec![0.0; plan.dimension],
+            places: (0..plan.dimension).collect(),
+            means: vec![0.0; plan.n_arms],
+        };
+        if 0.0 < plan.margin {
+            let mut probe = Instance { stream: self.streams.of(trial, Purpose::Domain), ..instance.clone() };
+            let kept = (0..PROBES).filter(|_| {
+                probe.person();
+                plan.margin <= probe.ahead()
+            });
+            let kept = kept.count();
+            if kept < LEAST_KEPT {
+                return Err(Error::input(
+                    Diagnostic::new(format!("only {kept} of {PROBES} people keep a margin of {} in trial {trial}", plan.margin))
+                        .hint("lower `margin`, or the number of `arms`"),
+                ));
+            }
+        }
+        instance.context.fill(0.0);
+        Ok(Box::new(instance))
+    }
+
+    fn describe(&self) -> Vec<(String, serde_json::Value)> {
+        let facts = &self.facts;
+        let mut told: Vec<(String, serde_json::Value)> = vec![
+            ("arms".into(), facts.n_arms.into()),
+            ("features of a context".into(), facts.dimension.into()),
+            ("largest entry of a context, at most".into(), facts.largest_entry.into()),
+            ("length of a context, at most".into(), facts.length.into()),
+            ("l1 norm of an arm's parameters".into(), facts.parameter_l1.into()),
+            ("range of mean rewards".into(), serde_json::json!([facts.mean_range.0, facts.mean_range.1])),
+            ("link".into(), serde_json::json!(facts.link)),
+            ("margin".into(), facts.margin.into()),
+        ];
+        told.push(("unit of regret".into(), "that of the reward".into()));
+        told
+    }
+}
+
+/// Fills an arm's parameters and scales them to l1 norm `radius`.
+fn parameters(plan: &Plan, stream: &mut Stream, arm: &mut [f64]) {
+    match plan.parameters {
+        Law::Gaussian => stream.normals(arm),
+        Law::Uniform => arm.iter_mut().for_each(|entry| *entry = stream.uniform_in(-1.0, 1.0)),
+        Law::Sparse(nonzeros) => {
+            let mut places: Vec<usize> = (0..arm.len()).collect();
+            for i in 0..nonzeros {
+                let j = i + stream.index(arm.len() - i);
+                places.swap(i, j);
+                let negative = stream.bernoulli(0.5) && !plan.positive;
+                arm[places[i]] = if negative { -1.0 } else { 1.0 };
+            }
+        }
+    }
+    let size: f64 = arm.iter().map(|x| x.abs()).sum();
+    if 0.0 < size {
+        arm.iter_mut().for_each(|entry| *entry *= plan.radius / size);
+    }
+}
+
+/// Where each arm's parameters differ from zero.
+fn supports(theta: &[f64], dimension: usize) -> Vec<Vec<(u32, f64)>> {
+    let of = |arm: &[f64]| arm.iter().enumerate().filter(|(_, x)| **x != 0.0).map(|(i, x)| (i as u32, *x)).collect();
+    theta.chunks_exact(dimension).map(of).collect()
+}
+
+#[derive(Clone)]
+struct Instance {
+    contexts: Law,
+    scale: Scale,
+    link: Link,
+    margin: f64,
+    noise: Arc<dyn Noise>,
+    stream: Stream,
+    theta: Vec<f64>,
+    supports: Vec<Vec<(u32, f64)>>,
+    context: Vec<f64>,
+    /// Scratch of sparse contexts: a permutation.
+    places: Vec<usize>,
+    means: Vec<f64>,
+}
+
+impl Instance {
+    fn person(&mut self) {
+        match self.contexts {
+            Law::Gaussian => self.stream.normals(&mut self.context),
+            Law::Uniform => {
+                let stream = &mut self.stream;
+                self.context.iter_mut().for_each(|x| *x = stream.uniform_in(-1.0, 1.0));
+            }
+            Law::Sparse(nonzeros) => {
+                self.context.fill(0.0);
+                for i in 0..nonzeros {
+                    let j = i + self.stream.index(self.context.len() - i);
+                    self.places.swap(i, j);
+                    self.context[self.places[i]] = self.stream.uniform_in(-1.0, 1.0);
+                }
+            }
+        }
+        let size = match self.scale {
+            Scale::Largest => largest(&self.context),
+            Scale::Length => libm::sqrt(dot(&self.context, &self.context)),
+            Scale::None => {
+                self.context.iter_mut().for_each(|x| *x = x.clamp(-CUT_OFF, CUT_OFF));
+                1.0
+            }
+        };
+        if 0.0 < size {
+            let factor = 1.0 / size;
+            self.context.iter_mut().for_each(|x| *x *= factor);
+        }
+        let (d, link) = (self.context.len(), self.link);
+        for ((mean, support), theta) in self.means.iter_mut().zip(&self.supports).zip(self.theta.chunks_exact(d)) {
+            // A sum over few places where there are few.
+            let z = if 4 * support.len() <= d {
+                support.iter().map(|&(at, value)| self.context[at as usize] * value).sum()
+            } else {
+                dot(&self.context, theta)
+            };
+            *mean = link.mean(z);
+        }
+    }
+
+    /// By how much the best arm is ahead of the second.
+    fn ahead(&self) -> f64 {
+        let (mut best, mut second) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        for &mean in &self.means {
+            if best < mean {
+                (best, second) = (mean, best);
+            } else if second < mean {
+                second = mean;
+            }
+        }
+        best - second
+    }
+}
+
+/// The largest magnitude.
+fn largest(x: &[f64]) -> f64 {
+    let mut lanes = [0.0_f64; 8];
+    let chunks = x.chunks_exact(8);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, x) in lanes.iter_mut().zip(chunk) {
+            let size = x.abs();
+            *lane = if *lane < size { size } else { *lane };
+        }
+    }
+    lanes.iter().chain(rest).fold(0.0, |most, x| most.max(x.abs()))
+}
+
+impl ContextInstance for Instance {
+    fn next(&mut self) {
+        self.person();
+        if 0.0 < self.margin {
+            for _ in 0..MOST_TRIES {
+                if self.margin <= self.ahead() {
+                    return;
+                }
+                self.person();
+            }
+        }
+    }
+
+    fn context(&self) -> &[f64] {
+        &self.context
+    }
+
+    fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    fn reward(&self, arm: usize, noise: &mut Stream) -> Raw<f64> {
+        Raw::seal(self.noise.reward(self.means[arm], arm, noise))
+    }
+}

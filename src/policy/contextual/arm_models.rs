@@ -1,0 +1,92 @@
+//! Ridge models of arms from given sums: `V = G + shift I`, `theta = V^{-1} u`, one matrix an arm or one over the blocks of all.
+
+use crate::linalg::{cholesky_upper, dot, solve_upper};
+use crate::privacy::visits::sums::Layout;
+use serde::{Deserialize, Serialize};
+
+/// Doublings of the shift after which a matrix is given up.
+const MOST_DOUBLINGS: u32 = 60;
+
+/// Factors and parameters, new whenever sums are.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ArmModels {
+    /// Upper factors, a matrix after the other.
+    uppers: Vec<f64>,
+    /// Parameters, a group after the other: arm a's start at `a d` in either layout.
+    theta: Vec<f64>,
+}
+
+impl ArmModels {
+    /// Nothing summed: `V = shift I`.
+    pub(super) fn empty(layout: Layout, shift: f64) -> Self {
+        let n = layout.n_rows();
+        let mut uppers = vec![0.0; layout.n_groups() * n * n];
+        for group in uppers.chunks_exact_mut(n * n) {
+            (0..n).for_each(|i| group[i * n + i] = libm::sqrt(shift));
+        }
+        Self { uppers, theta: vec![0.0; layout.n_groups() * n] }
+    }
+
+    /// Whether it is of this layout and in range.
+    pub(super) fn fits(&self, layout: Layout) -> bool {
+        let n = layout.n_rows();
+        let sizes = self.uppers.len() == layout.n_groups() * n * n && self.theta.len() == layout.n_groups() * n;
+        sizes
+            && self.uppers.iter().chain(&self.theta).all(|x| x.is_finite())
+            && self.uppers.chunks_exact(n * n).all(|group| (0..n).all(|i| 0.0 < group[i * n + i]))
+    }
+
+    /// Takes new sums in. A matrix that is not positive definite is shifted by as much again, and more; gives back how many were.
+    pub(super) fn refit(&mut self, layout: Layout, entries: &[f64], shift: f64) -> u64 {
+        let n = layout.n_rows();
+        let mut repairs = 0;
+        for (group, (upper, theta)) in self.uppers.chunks_exact_mut(n * n).zip(self.theta.chunks_exact_mut(n)).enumerate() {
+            let (gram, moment) = layout.group(entries, group);
+            let mut added = shift;
+            for attempt in 0..=MOST_DOUBLINGS {
+                let mut rest = gram;
+                for row in 0..n {
+                    let (line, next) = rest.split_at(n - row);
+                    upper[row * n + row..(row + 1) * n].copy_from_slice(line);
+                    upper[row * n + row] += added;
+                    rest = next;
+                }
+                if cholesky_upper(upper, n).is_ok() {
+                    break;
+                }
+                repairs += u64::from(attempt == 0);
+                added *= 2.0;
+            }
+            theta.copy_from_slice(moment);
+            solve_upper(upper, theta);
+        }
+        repairs
+    }
+
+    /// Mean reward of an arm for a context in the units of the sums.
+    pub(super) fn mean(&self, arm: usize, z: &[f64]) -> f64 {
+        dot(&self.theta[arm * z.len()..(arm + 1) * z.len()], z)
+    }
+
+    /// `sqrt(z^T V^{-1} z)` with `z` in the block of an arm.
+    pub(super) fn spread(&self, layout: Layout, arm: usize, z: &[f64], scratch: &mut Vec<f64>) -> f64 {
+        let n = layout.n_rows();
+        let (group, first) = layout.place(arm);
+        scratch.clear();
+        scratch.extend_from_slice(z);
+        scratch.resize(n - first, 0.0);
+        forward(&self.uppers[group * n * n..(group + 1) * n * n], n, first, scratch);
+        libm::sqrt(dot(scratch, scratch))
+    }
+}
+
+/// Replaces `b` by `U^{-T} b` for a right side that is zero before row `first`; `b` holds the rows from there on.
+fn forward(upper: &[f64], n: usize, first: usize, b: &mut [f64]) {
+    for row in first..n {
+        let line = &upper[row * n + row..(row + 1) * n];
+        let (head, tail) = b[row - first..].split_at_mut(1);
+        let value = head[0] / line[0];
+        head[0] = value;
+        tail.iter_mut().zip(&line[1..]).for_each(|(b, u)| *b -= value * u);
+    }
+}

@@ -1,0 +1,106 @@
+//! What every contextual policy is, and what it may know.
+
+use crate::error::{Diagnostic, Error};
+use crate::params::Args;
+use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use crate::privacy::{Ledger, Refusal, Released};
+use crate::rng::Stream;
+
+/// One algorithm in one trial: the server's side. Everything it keeps comes from released signals.
+pub trait ContextPolicy: Send {
+    /// The arm for a person with this context. Takes `&self`: nothing of a context can be kept. `scratch` saves an allocation a
+    /// round; what is in it on entry has no meaning.
+    fn choose(&self, context: &[f64], own: &mut Stream, scratch: &mut Scratch) -> usize;
+
+    /// Takes what was released of the round.
+    fn update(&mut self, signal: &Released<VisitSignal<'_>>);
+
+    /// The state as plain data with a version, for [`ContextPolicyMaker::restore`].
+    fn save(&self) -> serde_json::Value;
+
+    /// Matrices that had to be repaired before they could be used.
+    fn repairs(&self) -> u64 {
+        0
+    }
+}
+
+/// A contextual policy as read from a spec.
+pub trait ContextPolicyPlan: Send + Sync {
+    /// Calibrates and makes what all trials share.
+    ///
+    /// # Errors
+    /// A problem, budget or mechanism that does not suit.
+    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal>;
+}
+
+/// Makes one trial's policy and the privatizer that it was calibrated with.
+pub trait ContextPolicyMaker: Send + Sync {
+    /// A policy before its first round.
+    fn make(&self) -> Box<dyn ContextPolicy>;
+
+    /// The private side before its first round.
+    fn privatizer(&self) -> Box<dyn VisitPrivatizer>;
+
+    /// What is claimed and what is delivered.
+    fn ledger(&self) -> Ledger;
+
+    /// What the manifest must say of constants that were chosen, as (name, value).
+    fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        Vec::new()
+    }
+
+    /// The policy whose state was saved.
+    ///
+    /// # Errors
+    /// If the state is not one of this policy and version.
+    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error>;
+}
+
+/// Reads a contextual policy.
+pub type ContextPolicyBuild = fn(&Args<'_>) -> Box<dyn ContextPolicyPlan>;
+
+/// Version of saved states.
+const STATE_VERSION: u64 = 1;
+
+/// A saved state with its name and version.
+pub(super) fn saved(policy: &str, state: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::json!({ "policy": policy, "version": STATE_VERSION, "state": state })
+}
+
+/// The state of this policy.
+///
+/// # Errors
+/// If it is of another policy or version, or not of its form.
+pub(super) fn restored<T: serde::de::DeserializeOwned>(policy: &str, state: &serde_json::Value) -> Result<T, Error> {
+    if state["policy"] != policy || state["version"] != STATE_VERSION {
+        return Err(Error::input(
+            Diagnostic::new(format!("the state is of policy `{}`, version {}", state["policy"], state["version"]))
+                .expected(format!("policy `{policy}`, version {STATE_VERSION}"))
+                .hint("restore with the spec and the program version that saved it"),
+        ));
+    }
+    serde_json::from_value(state["state"].clone())
+        .map_err(|source| Error::input(Diagnostic::new(format!("the saved state of `{policy}` cannot be read: {source}"))))
+}
+
+/// The mistake of a state whose sizes are not those of the problem.
+pub(super) fn misfit(policy: &str) -> Error {
+    Error::input(Diagnostic::new(format!("the saved state of `{policy}` is of another number of arms or features")))
+}
+
+/// Room for a choice.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// A vector.
+    pub vector: Vec<f64>,
+    /// Arms with their scores.
+    pub scored: Vec<(usize, f64)>,
+}
+
+/// The best of these arms, the lowest index within the tie tolerance of all decisions.
+pub(super) fn best_arm(scored: &[(usize, f64)]) -> usize {
+    crate::score::lowest_within_tie(scored).unwrap_or(0)
+}
+
+/// A width as a function of the coming round, 1-based.
+pub(super) type WidthRule = std::sync::Arc<dyn Fn(u64) -> f64 + Send + Sync>;

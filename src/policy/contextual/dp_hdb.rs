@@ -1,0 +1,308 @@
+//! `dp-hdb` [Han2022, algorithm 3]: every arm is shown `warm_up` times; afterwards, among the arms whose warm-up estimate is within half of
+//! `gap` of the best for the person at hand, the one with the largest running estimate. Estimates come from `privacy::visits::choices`.
+
+use super::contract::{best_arm, misfit, restored, saved};
+use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
+use crate::error::Error;
+use crate::linalg::{Norm, dot};
+use crate::params::Args;
+use crate::privacy::gradients::{Constants, SampleClip, Terms};
+use crate::privacy::visits::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms, advance};
+use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal, VisitStatement, visit_ledger};
+use crate::privacy::{Delta, Epsilon, Event, Ledger, Reading, Refusal, Released};
+use crate::rng::Stream;
+use serde::{Deserialize, Serialize};
+
+const NAME: &str = "dp-hdb";
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
+    let positive = |key, doc, meaning: &str| args.number(key, doc).above(0.0).at_most(1e12).optional(meaning);
+    Box::new(Plan {
+        warm_up: args
+            .count("warm_up", "rounds in which each arm is shown before anything else")
+            .between(1, 1 << 40)
+            .optional("ln(dT) ln T, at most a quarter of the rounds over K"),
+        gap: positive(
+            "gap",
+            "h_sub: arms whose warm-up estimate is behind the best by half of this or more are not shown, in units of the reward",
+            "none; every arm is kept",
+        ),
+        radius: positive("radius", "radius of the l1 ball of estimates", "the environment's bound on the parameters"),
+        residual: positive(
+            "residual",
+            "bound on |zeta - r| in a gradient, enforced by cutting it off",
+            "the largest that can occur",
+        ),
+        synthetic: args.flag("synthetic", "whether arms that were not shown step too; without it nothing is private", true),
+        stated: (
+            args.number("stated_smoothness", "beta in the printed formula").above(0.0).at_most(1e12).or(1.0),
+            args.number("stated_lipschitz", "L in the printed formula").above(0.0).at_most(1e12).or(1.0),
+        ),
+    })
+}
+
+struct Plan {
+    warm_up: Option<u64>,
+    gap: Option<f64>,
+    radius: Option<f64>,
+    residual: Option<f64>,
+    synthetic: bool,
+    stated: (f64, f64),
+}
+
+impl Plan {
+    fn warm_up(&self, facts: &ContextFacts) -> Result<u64, Refusal> {
+        let (k, d, t) = (facts.n_arms as u64, facts.dimension as f64, facts.rounds as f64);
+        // t_0 = O(ln(dT/alpha) ln T / epsilon²) [Han2022, theorem 4.2], at epsilon = 1 whatever the budget: about 120 in the paper's figure.
+        let orders = (libm::log(d * t) * libm::log(t)).ceil() as u64;
+        let warm_up = self.warm_up.unwrap_or(orders.min(facts.rounds / (4 * k)).max(1));
+        if facts.rounds < k.saturating_mul(warm_up) {
+            let message =
+                format!("a warm-up of {warm_up} rounds for each of {k} arms is longer than the run of {} rounds", facts.rounds);
+            return Err(Refusal::new("warm_up", message, format!("`warm_up` of at most {}", facts.rounds / k)));
+        }
+        Ok(warm_up)
+    }
+}
+
+impl ContextPolicyPlan for Plan {
+    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let budget = request.budget(facts.rounds)?;
+        let warm_up = self.warm_up(facts)?;
+        let radius = self.radius.unwrap_or(facts.parameter_l1);
+        let printed = request.reading == Reading::Printed;
+        let range = match budget {
+            Some(_) => request.range(facts.range)?,
+            None => request.clip.or(facts.range),
+        };
+        // The printed form clips nothing that was not said to be clipped.
+        let bounds = match range {
+            Some(range) if budget.is_some() && !(printed && request.clip.is_none()) => {
+                Some(ChoiceBounds::of(facts, radius, range, self.residual))
+            }
+            _ => None,
+        };
+        // The gradient (zeta - r) x: smoothness beta M², L = M max |zeta - r| (E31).
+        let m = facts.largest_entry;
+        let constants = |smoothness: f64, lipschitz: f64| Constants { diameter: 2.0 * radius, smoothness, lipschitz };
+        let actual = constants(facts.link.slope() * m * m, bounds.map_or(f64::INFINITY, |bounds| m * bounds.residual));
+        let max_norm = Norm::MAX;
+        let steps = facts.rounds - (facts.n_arms as u64 - 1) * warm_up;
+        let terms = Terms {
+            reading: request.reading,
+            budget,
+            rounds: steps,
+            dimension: facts.dimension,
+            norm: max_norm.dual(),
+            actual,
+            stated: constants(self.stated.0, self.stated.1),
+            clip: bounds.map(|bounds| SampleClip { norm: max_norm, radius: bounds.entry }),
+        };
+        let gumbel = match request.mechanism {
+            "auto" => request.reading == Reading::Tight,
+            "gumbel" => true,
+            "laplace" | "none" => false,
+            other => {
+                let message = format!("`{other}` is noise on sums, and this policy releases choices");
+                return Err(Refusal::new("mechanism", message, "`auto`, `laplace`, `gumbel` or `none`"));
+            }
+        };
+        let priced = terms.choice_noise(gumbel, 1.0)?;
+        let law = match priced.noise {
+            None => ChoiceLaw::Exact,
+            Some((true, scale)) => ChoiceLaw::Gumbel { scale },
+            Some((false, scale)) => ChoiceLaw::Laplace { scale },
+        };
+        if let ChoiceLaw::Gumbel { scale } | ChoiceLaw::Laplace { scale } = law
+            && !scale.is_normal()
+        {
+            let message = format!("the noise has scale {scale}");
+            return Err(Refusal::new("epsilon", message, "at least two steps an arm, and an epsilon nearer to 1"));
+        }
+        let bounds = bounds.map(|bounds| ChoiceBounds { contribution: actual.contribution(1.0) * (1.0 + 1e-12), ..bounds });
+        let choices = ChoiceTerms {
+            n_arms: facts.n_arms,
+            dimension: facts.dimension,
+            radius,
+            link: facts.link,
+            warm_up,
+            start: terms.choice_start(),
+            law,
+            bounds,
+            synthetic: self.synthetic,
+        };
+        let (event, calibration) = (priced.event, priced.calibration);
+        Ok(Box::new(Maker { choices, gap: self.gap, reading: request.reading, budget, event, calibration }))
+    }
+}
+
+struct Maker {
+    choices: ChoiceTerms,
+    gap: Option<f64>,
+    reading: Reading,
+    budget: Option<(Epsilon, Delta)>,
+    event: Event,
+    calibration: String,
+}
+
+impl Maker {
+    fn of(&self, state: State) -> Box<dyn ContextPolicy> {
+        Box::new(DpHdb { choices: self.choices, half_gap: self.gap.map_or(f64::INFINITY, |gap| 0.5 * gap), state })
+    }
+}
+
+impl ContextPolicyMaker for Maker {
+    fn make(&self) -> Box<dyn ContextPolicy> {
+        let zeros = vec![0.0; self.choices.n_arms * self.choices.dimension];
+        let steps = vec![0; self.choices.n_arms];
+        self.of(State { round: 0, steps, counts: zeros.clone(), frozen: zeros })
+    }
+
+    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
+        Box::new(ArmChoices::new(self.choices))
+    }
+
+    fn ledger(&self) -> Ledger {
+        let unclipped = self.choices.bounds.is_none();
+        let doubt = if !self.choices.synthetic {
+            ("an arm that does not move was not shown: without synthetic updates the arm of every person can be read off", "E30")
+        } else if unclipped {
+            ("rewards are not clipped: no loss is bounded", "E31")
+        } else {
+            ("the printed noise is too small for what a visit moves", "E28, E29")
+        };
+        let mechanism = match self.choices.law {
+            ChoiceLaw::Exact => "none",
+            ChoiceLaw::Laplace { .. } => "laplace",
+            ChoiceLaw::Gumbel { .. } => "gumbel",
+        };
+        visit_ledger(VisitStatement {
+            mechanism,
+            reading: self.reading,
+            event: if self.choices.synthetic { self.event } else { Event::NonPrivate },
+            budget: self.budget,
+            clip: self.choices.bounds.map(|bounds| bounds.range),
+            calibration: self.calibration.clone(),
+            doubt: Some(doubt),
+            local: false,
+            notes: match self.choices.bounds {
+                Some(bounds) => {
+                    vec![format!(
+                        "entries of a context beyond {} shrink it, |zeta - r| is cut off at {}",
+                        bounds.entry, bounds.residual
+                    )]
+                }
+                None => Vec::new(),
+            },
+        })
+    }
+
+    fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        let scale = match self.choices.law {
+            ChoiceLaw::Exact => 0.0,
+            ChoiceLaw::Laplace { scale } | ChoiceLaw::Gumbel { scale } => scale,
+        };
+        vec![
+            ("warm-up of an arm".into(), self.choices.warm_up.into()),
+            ("scale of the noise in an arm's first step".into(), scale.into()),
+            ("radius of the l1 ball".into(), self.choices.radius.into()),
+        ]
+    }
+
+    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
+        let state: State = restored(NAME, state)?;
+        let n = self.choices.n_arms * self.choices.dimension;
+        let finite = state.counts.iter().chain(&state.frozen).all(|x| x.is_finite());
+        let fits = state.counts.len() == n && state.frozen.len() == n && state.steps.len() == self.choices.n_arms;
+        if fits && finite { Ok(self.of(state)) } else { Err(misfit(NAME)) }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    /// Rounds taken in.
+    round: u64,
+    /// Steps of each arm.
+    steps: Vec<u64>,
+    /// Sums of vertices of radius 1, an arm after the other.
+    counts: Vec<f64>,
+    /// Estimates at the end of the warm-up.
+    frozen: Vec<f64>,
+}
+
+struct DpHdb {
+    choices: ChoiceTerms,
+    half_gap: f64,
+    state: State,
+}
+
+impl DpHdb {
+    fn part<'a>(&self, all: &'a [f64], arm: usize) -> &'a [f64] {
+        &all[arm * self.choices.dimension..(arm + 1) * self.choices.dimension]
+    }
+
+    /// `zeta(<x, theta_arm>)` of the running estimate.
+    fn running(&self, arm: usize, x: &[f64]) -> f64 {
+        let shrink = self.choices.radius / (self.state.steps[arm] as f64 + 1.0);
+        self.choices.link.mean(shrink * dot(self.part(&self.state.counts, arm), x))
+    }
+}
+
+impl ContextPolicy for DpHdb {
+    fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> usize {
+        let (n_arms, warm_up) = (self.choices.n_arms, self.choices.warm_up);
+        if self.state.round < n_arms as u64 * warm_up {
+            return (self.state.round / warm_up) as usize;
+        }
+        let Scratch { vector: warm, scored } = scratch;
+        scored.clear();
+        if self.half_gap.is_infinite() {
+            scored.extend((0..n_arms).map(|arm| (arm, self.running(arm, context))));
+            return best_arm(scored);
+        }
+        warm.clear();
+        warm.extend((0..n_arms).map(|arm| self.choices.link.mean(dot(self.part(&self.state.frozen, arm), context))));
+        let floor = warm.iter().copied().fold(f64::NEG_INFINITY, f64::max) - self.half_gap;
+        let kept = (0..n_arms).filter(|&arm| floor < warm[arm]);
+        scored.extend(kept.map(|arm| (arm, self.running(arm, context))));
+        best_arm(scored)
+    }
+
+    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+        self.state.round += 1;
+        let VisitSignal::Steps(steps) = *signal.value() else { return };
+        let d = self.choices.dimension;
+        for (arm, &step) in steps.iter().enumerate().filter(|(_, step)| **step != ArmStep::None) {
+            let counts = &mut self.state.counts[arm * d..(arm + 1) * d];
+            advance(counts, step);
+            self.state.steps[arm] += 1;
+            if self.state.steps[arm] == self.choices.warm_up {
+                let shrink = self.choices.radius / (self.choices.warm_up as f64 + 1.0);
+                self.state.frozen[arm * d..(arm + 1) * d]
+                    .iter_mut()
+                    .zip(counts)
+                    .for_each(|(frozen, count)| *frozen = shrink * *count);
+            }
+        }
+    }
+
+    fn save(&self) -> serde_json::Value {
+        saved(NAME, &self.state)
+    }
+}
+
+/// A policy that takes steps from elsewhere: for checks against stored cases.
+#[doc(hidden)]
+#[must_use]
+pub fn stored(choices: ChoiceTerms, gap: f64) -> Box<dyn ContextPolicy> {
+    let maker = Maker {
+        choices,
+        gap: Some(gap),
+        reading: Reading::Printed,
+        budget: None,
+        event: Event::NonPrivate,
+        calibration: String::new(),
+    };
+    maker.make()
+}

@@ -1,0 +1,311 @@
+//! `dp-linucb` [Shariff2018, algorithm 1] and `ldp-linucb` [Zheng2020, algorithm 2]: upper confidence bounds from noisy running sums.
+//!
+//! `V = G~ + (ridge + shift) I`: the noise may leave the sums indefinite, and a shift by a bound on its norm makes them positive
+//! definite with high probability; it does not look at the data and so costs nothing (E11). Printed: twice
+//! `Upsilon = sigma_node sqrt(2m)(4 sqrt(n) + 2 ln(2T/alpha))`. Otherwise `shift` times `2 std (sqrt(n) + sqrt(ln(2T/alpha)))`, `std`
+//! that of the release at hand and n the rows of one matrix.
+
+use super::arm_models::ArmModels;
+use super::contract::{best_arm, misfit, restored, saved};
+use super::linucb::noise_scale;
+use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
+use crate::error::Error;
+use crate::params::Args;
+use crate::policy::Width;
+use crate::policy::gp_policy::failure_prob;
+use crate::privacy::printed::shariff2018::{self, WidthTerms};
+use crate::privacy::printed::{dubey2021, zheng2020};
+use crate::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
+use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use crate::privacy::{Ledger, Reading, Refusal, Released};
+use crate::rng::Stream;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Reads the keys of `dp-linucb`.
+pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
+    plan(args, "dp-linucb", false)
+}
+
+/// Reads the keys of `ldp-linucb`.
+pub fn parse_local(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
+    plan(args, "ldp-linucb", true)
+}
+
+fn plan(args: &Args<'_>, name: &'static str, local: bool) -> Box<dyn ContextPolicyPlan> {
+    Box::new(Plan {
+        name,
+        local,
+        width: Width::parse(args),
+        failure_prob: failure_prob(args),
+        ridge: args.number("ridge", "what is added to the diagonal beside the shift").above(0.0).at_most(1e12).or(1.0),
+        shift: args
+            .number("shift", "multiplies the bound on the noise's norm that is added to the diagonal")
+            .at_least(0.0)
+            .at_most(1e6)
+            .or(1.0),
+        growth: args
+            .number("growth", "rounds of releases grow by this factor; 1 releases after every round")
+            .at_least(1.0)
+            .at_most(100.0)
+            .optional("1 as printed or corrected, 1.1 under the tight reading"),
+        length: args
+            .number("context_length", "contexts longer than this are shortened to it")
+            .above(0.0)
+            .at_most(1e12)
+            .optional("the environment's bound"),
+    })
+}
+
+struct Plan {
+    name: &'static str,
+    local: bool,
+    width: Width,
+    failure_prob: f64,
+    ridge: f64,
+    shift: f64,
+    growth: Option<f64>,
+    length: Option<f64>,
+}
+
+/// Rounds 1, 2, … up to the horizon, each at least `growth` times the one before.
+fn due(rounds: u64, growth: f64) -> Arc<[u64]> {
+    let next = |round: &u64| Some(((*round as f64 * growth).ceil() as u64).max(round + 1)).filter(|next| *next <= rounds);
+    std::iter::successors(Some(1), next).collect()
+}
+
+impl ContextPolicyPlan for Plan {
+    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let Some(budget) = request.budget(facts.rounds)? else {
+            let message = format!("`{}` is private by its kind", self.name);
+            return Err(Refusal::new("mechanism", message, "no `mechanism`, or `auto`")
+                .hint("`linucb` is the same policy without privacy"));
+        };
+        let printed = request.reading == Reading::Printed;
+        let growth = self.growth.unwrap_or(if request.reading == Reading::Tight { 1.1 } else { 1.0 });
+        let (n_arms, dimension) = (facts.n_arms, facts.dimension);
+        let Some(range) = request.range(facts.range)? else {
+            return Err(Refusal::new(
+                "clip",
+                "the rewards are not bounded, and the printed noise needs a bound",
+                "two numbers [lo, hi] with lo < hi",
+            ));
+        };
+        let layout = Layout { n_arms, dimension, joint: request.reading != Reading::Tight };
+        let context_length = self.length.unwrap_or(facts.length).min(facts.length);
+        let sums = VisitSums::calibrated(SumsTerms {
+            layout,
+            due: due(facts.rounds, growth),
+            rounds: facts.rounds,
+            context_length,
+            range,
+            reading: request.reading,
+            mechanism: request.mechanism,
+            budget,
+            local: self.local,
+        })?;
+        // In the units of the sums: |z| <= l, rewards y = <z, theta'> with |theta'| <= S.
+        let length = context_length / sums.context_unit();
+        let bound = facts.parameter_length * sums.context_unit() / sums.reward_unit();
+        let total = bound * libm::sqrt(n_arms as f64);
+        Ok(Box::new(Maker {
+            name: self.name,
+            consts: Arc::new(Consts {
+                layout,
+                printed,
+                local: self.local,
+                width: self.width,
+                failure_prob: self.failure_prob,
+                ridge: if printed { 0.0 } else { self.ridge },
+                shift: self.shift,
+                rounds: facts.rounds,
+                context_unit: sums.context_unit(),
+                context_length,
+                length,
+                total,
+                noise_sd: noise_scale(facts) / sums.reward_unit(),
+                sigma: sums.sigma(),
+                nodes: dubey2021::nodes_printed(facts.rounds),
+                first_std: sums.std(1),
+            }),
+            sums,
+        }))
+    }
+}
+
+/// What a trial's policy computes with.
+#[derive(Debug)]
+struct Consts {
+    layout: Layout,
+    printed: bool,
+    local: bool,
+    width: Width,
+    failure_prob: f64,
+    ridge: f64,
+    shift: f64,
+    rounds: u64,
+    context_unit: f64,
+    context_length: f64,
+    /// l: of a context in the units of the sums.
+    length: f64,
+    /// S: Euclidean norm of all arms' parameters together, in those units.
+    total: f64,
+    noise_sd: f64,
+    sigma: f64,
+    nodes: u32,
+    first_std: f64,
+}
+
+/// Bounds on the regularizer that noise and shift make together, and what the noise on `u` adds to a width.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Spectrum {
+    shift: f64,
+    least: f64,
+    most: f64,
+    gamma: f64,
+}
+
+impl Consts {
+    /// After `round` rounds, with noise of this standard deviation in the sums.
+    fn spectrum(&self, round: u64, std: f64) -> Spectrum {
+        let (n, log) = (self.layout.n_rows() as f64, libm::log(2.0 * self.rounds as f64 / self.failure_prob));
+        if self.printed {
+            // Upsilon, within [Upsilon, 3 Upsilon] after the shift by 2 Upsilon, and gamma; the local form alike.
+            let (upsilon, sigma, nodes) = if self.local {
+                let people = round.max(1);
+                let upsilon = zheng2020::spectrum(self.sigma, people, self.layout.n_rows(), self.rounds, self.failure_prob);
+                (upsilon, self.sigma * libm::sqrt(people as f64), 1)
+            } else {
+                let (nodes, rows) = (self.nodes, self.layout.n_rows());
+                (dubey2021::spectrum(self.sigma, nodes, rows, self.rounds, self.failure_prob), self.sigma, nodes)
+            };
+            let gamma = shariff2018::gamma(sigma, nodes, upsilon, self.n_features(), self.rounds, self.failure_prob);
+            return Spectrum { shift: 2.0 * upsilon * self.shift, least: upsilon, most: 3.0 * upsilon, gamma };
+        }
+        let vector = libm::sqrt(self.n_features() as f64) + libm::sqrt(2.0 * log);
+        let norm = 2.0 * std * (libm::sqrt(n) + libm::sqrt(log));
+        let shift = self.ridge + self.shift * norm;
+        let least = self.ridge + (self.shift - 1.0).max(0.0) * norm;
+        Spectrum { shift, least, most: shift + norm, gamma: std * vector / libm::sqrt(least) }
+    }
+
+    /// The width of round `round`, 1-based.
+    fn width(&self, round: u64, spectrum: &Spectrum) -> f64 {
+        let terms = WidthTerms {
+            noise_sd: self.noise_sd,
+            length: self.length,
+            bound: self.total,
+            n_features: self.n_features(),
+            spectrum: (spectrum.least, spectrum.most),
+            gamma: spectrum.gamma,
+            failure_prob: self.failure_prob,
+        };
+        let order = || self.noise_sd * libm::sqrt(self.layout.dimension as f64) + self.total * libm::sqrt(spectrum.most);
+        self.width.value(|| terms.width(round), order)
+    }
+
+    fn n_features(&self) -> usize {
+        self.layout.n_arms * self.layout.dimension
+    }
+}
+
+struct Maker {
+    name: &'static str,
+    consts: Arc<Consts>,
+    sums: VisitSums,
+}
+
+impl Maker {
+    fn of(&self, state: State) -> Box<dyn ContextPolicy> {
+        let spectrum = self.consts.spectrum(state.round, state.std);
+        let width = self.consts.width(state.round + 1, &spectrum);
+        Box::new(DpLinUcb { name: self.name, consts: Arc::clone(&self.consts), spectrum, width, state })
+    }
+}
+
+impl ContextPolicyMaker for Maker {
+    fn make(&self) -> Box<dyn ContextPolicy> {
+        let std = self.consts.first_std;
+        let shift = self.consts.spectrum(0, std).shift.max(f64::MIN_POSITIVE);
+        self.of(State { round: 0, std, repairs: 0, models: ArmModels::empty(self.consts.layout, shift) })
+    }
+
+    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
+        self.sums.privatizer()
+    }
+
+    fn ledger(&self) -> Ledger {
+        self.sums.ledger()
+    }
+
+    fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        let (consts, last) = (&self.consts, self.sums.std(self.sums.releases()));
+        let spectrum = consts.spectrum(consts.rounds, last);
+        vec![
+            ("releases of the sums".into(), self.sums.releases().into()),
+            ("standard deviation of the noise in the last release".into(), last.into()),
+            ("shift of the last matrix".into(), spectrum.shift.into()),
+            ("width of the last round".into(), consts.width(consts.rounds, &spectrum).into()),
+        ]
+    }
+
+    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
+        let state: State = restored(self.name, state)?;
+        let fits = state.models.fits(self.consts.layout) && state.std.is_finite() && 0.0 < state.std;
+        if fits { Ok(self.of(state)) } else { Err(misfit(self.name)) }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    /// Rounds taken in.
+    round: u64,
+    /// Standard deviation of the noise in the models.
+    std: f64,
+    repairs: u64,
+    models: ArmModels,
+}
+
+struct DpLinUcb {
+    name: &'static str,
+    consts: Arc<Consts>,
+    spectrum: Spectrum,
+    /// Of the coming round.
+    width: f64,
+    state: State,
+}
+
+impl ContextPolicy for DpLinUcb {
+    fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> usize {
+        let (consts, Scratch { vector, scored }) = (&self.consts, scratch);
+        let length = libm::sqrt(context.iter().map(|x| x * x).sum::<f64>());
+        let kept = if length <= consts.context_length { 1.0 } else { consts.context_length / length };
+        let factor = kept / consts.context_unit;
+        let models = &self.state.models;
+        scored.clear();
+        for arm in 0..consts.layout.n_arms {
+            // Models are linear in the context: its scale comes last.
+            let score = models.mean(arm, context) + self.width * models.spread(consts.layout, arm, context, vector);
+            scored.push((arm, factor * score));
+        }
+        best_arm(scored)
+    }
+
+    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+        self.state.round += 1;
+        if let VisitSignal::Sums { layout, entries, gram_std } = *signal.value() {
+            self.state.std = gram_std;
+            self.spectrum = self.consts.spectrum(self.state.round, gram_std);
+            self.state.repairs += self.state.models.refit(layout, entries, self.spectrum.shift);
+        }
+        self.width = self.consts.width(self.state.round + 1, &self.spectrum);
+    }
+
+    fn save(&self) -> serde_json::Value {
+        saved(self.name, &self.state)
+    }
+
+    fn repairs(&self) -> u64 {
+        self.state.repairs
+    }
+}

@@ -1,0 +1,100 @@
+//! `epsilon-greedy`: the arm of the largest ridge estimate, and now and then a random one; without privacy.
+
+use super::contract::{best_arm, misfit, restored, saved};
+use super::linucb::State;
+use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
+use crate::error::Error;
+use crate::params::Args;
+use crate::privacy::visits::open::{self, Open};
+use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use crate::privacy::{Ledger, Refusal, Released};
+use crate::rng::Stream;
+
+const NAME: &str = "epsilon-greedy";
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
+    let explore = args.number("explore", "share of rounds with a random arm").at_least(0.0).at_most(1.0).or(0.05);
+    let decay = args.flag("decay", "whether that share falls as explore · K/t, from 1 on", false);
+    let ridge = args.number("ridge", "what is added to the diagonal of every arm's matrix").above(0.0).at_most(1e12).or(1.0);
+    Box::new(Plan { explore, decay, ridge })
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    explore: f64,
+    decay: bool,
+    ridge: f64,
+}
+
+impl ContextPolicyPlan for Plan {
+    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let ledger = open::ledger(request.reading);
+        Ok(Box::new(Maker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
+    }
+}
+
+struct Maker {
+    plan: Plan,
+    n_arms: usize,
+    dimension: usize,
+    ledger: Ledger,
+}
+
+impl Maker {
+    fn of(&self, state: State) -> Box<dyn ContextPolicy> {
+        Box::new(EpsilonGreedy { plan: self.plan, n_arms: self.n_arms, gains: vec![0.0; self.dimension], state })
+    }
+}
+
+impl ContextPolicyMaker for Maker {
+    fn make(&self) -> Box<dyn ContextPolicy> {
+        self.of(State::new(self.n_arms, self.dimension, self.plan.ridge))
+    }
+
+    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
+        Box::new(Open)
+    }
+
+    fn ledger(&self) -> Ledger {
+        self.ledger.clone()
+    }
+
+    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
+        let state: State = restored(NAME, state)?;
+        if state.fits(self.n_arms, self.dimension) { Ok(self.of(state)) } else { Err(misfit(NAME)) }
+    }
+}
+
+struct EpsilonGreedy {
+    plan: Plan,
+    n_arms: usize,
+    gains: Vec<f64>,
+    state: State,
+}
+
+impl ContextPolicy for EpsilonGreedy {
+    fn choose(&self, context: &[f64], own: &mut Stream, scratch: &mut Scratch) -> usize {
+        let t = (self.state.round + 1) as f64;
+        let share = if self.plan.decay { self.plan.explore * self.n_arms as f64 / t } else { self.plan.explore };
+        // Both draws in every round: two words.
+        let (explores, random) = (own.bernoulli(share), own.index(self.n_arms));
+        if explores {
+            return random;
+        }
+        scratch.scored.clear();
+        scratch.scored.extend((0..self.n_arms).map(|arm| (arm, self.state.mean(arm, context))));
+        best_arm(&scratch.scored)
+    }
+
+    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+        self.state.round += 1;
+        if let VisitSignal::Visit(visit) = signal.value() {
+            self.state.add(visit, &mut self.gains);
+        }
+    }
+
+    fn save(&self) -> serde_json::Value {
+        saved(NAME, &self.state)
+    }
+}

@@ -1,0 +1,65 @@
+//! `random-arm`: a uniformly random arm every round; the yardstick that a private policy must beat.
+
+use super::contract::{restored, saved};
+use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
+use crate::error::Error;
+use crate::params::Args;
+use crate::privacy::visits::open::{self, Open};
+use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use crate::privacy::{Ledger, Refusal, Released};
+use crate::rng::Stream;
+
+const NAME: &str = "random-arm";
+
+/// Reads the policy's keys: it has none.
+pub fn parse(_args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
+    Box::new(Plan)
+}
+
+struct Plan;
+
+impl ContextPolicyPlan for Plan {
+    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        Ok(Box::new(Maker { n_arms: facts.n_arms, ledger: open::ledger(request.reading) }))
+    }
+}
+
+struct Maker {
+    n_arms: usize,
+    ledger: Ledger,
+}
+
+impl ContextPolicyMaker for Maker {
+    fn make(&self) -> Box<dyn ContextPolicy> {
+        Box::new(RandomArm { n_arms: self.n_arms })
+    }
+
+    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
+        Box::new(Open)
+    }
+
+    fn ledger(&self) -> Ledger {
+        self.ledger.clone()
+    }
+
+    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
+        restored::<()>(NAME, state)?;
+        Ok(self.make())
+    }
+}
+
+struct RandomArm {
+    n_arms: usize,
+}
+
+impl ContextPolicy for RandomArm {
+    fn choose(&self, _context: &[f64], own: &mut Stream, _scratch: &mut Scratch) -> usize {
+        own.index(self.n_arms)
+    }
+
+    fn update(&mut self, _signal: &Released<VisitSignal<'_>>) {}
+
+    fn save(&self) -> serde_json::Value {
+        saved(NAME, &())
+    }
+}

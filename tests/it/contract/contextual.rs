@@ -1,0 +1,225 @@
+//! Contextual policies and environments: the same bytes whatever runs them, states that can be saved, ledgers that hold, better than
+//! chance without noise.
+
+use crate::support::{prepared, ran, run_all, sweep};
+use privateer::backend::Cpu;
+use privateer::engine::Options;
+use privateer::env::DataFolder;
+use privateer::policy::contextual::Scratch;
+use privateer::privacy::visits::seal;
+use privateer::privacy::{Guarantee, Raw};
+use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, names};
+use privateer::rng::{Purpose, Streams};
+use privateer::spec::Sweep;
+
+/// Settings of every environment, as lines of its table.
+fn environments() -> Vec<String> {
+    let settings = |name: &str| -> Vec<&str> {
+        match name {
+            "generalized-linear" => vec![
+                "noise = { kind = \"uniform\", bound = 0.05 }\n",
+                "arms = 4\nlink = \"logistic\"\nnoise = \"bernoulli\"\nradius = 3.0\nparameters = \"gaussian\"\n",
+                "arms = 3\ncontexts = \"uniform\"\nscale = \"length\"\nparameters = \"uniform\"\nmargin = 0.02\nnoise = \"none\"\n",
+                "contexts = { kind = \"sparse\", nonzeros = 2 }\nscale = \"none\"\nsigns = \"random\"\nnoise = { kind = \"uniform\", bound = 0.1 }\n",
+            ],
+            _ => vec![],
+        }
+    };
+    names(CONTEXTUAL_ENVIRONMENTS)
+        .into_iter()
+        .flat_map(|name| settings(name).into_iter().map(move |lines| format!("kind = \"{name}\"\ndimension = 7\n{lines}")))
+        .collect()
+}
+
+fn spec(environment: &str, privacy: &str, policies: &str) -> String {
+    format!(
+        "seed = 5\nrounds = 60\ntrials = 5\nblock = 3\nrecord = {{ rounds = \"all\" }}\n[environment]\n{environment}[privacy]\n{privacy}\n{policies}"
+    )
+}
+
+/// One table a policy.
+fn policies() -> String {
+    names(CONTEXTUAL_POLICIES).into_iter().map(|name| format!("[[policy]]\nkind = \"{name}\"\n")).collect()
+}
+
+#[test]
+fn every_policy_meets_every_environment_with_the_same_bytes() {
+    for environment in environments() {
+        for reading in ["printed", "corrected", "tight"] {
+            let text = spec(&environment, &format!("epsilon = 2.0\nreading = \"{reading}\""), &policies());
+            let sweep = sweep(&text);
+            let run = |options: Options| run_all(&sweep, &DataFolder::default(), &Cpu::default(), options).expect("a run");
+            let whole = run(Options::default());
+            for batch in [1, 2, 7] {
+                assert_eq!(whole.bits(), run(Options { batch: Some(batch), shard: None }).bits(), "{text}");
+            }
+            let mut shards = run(Options { batch: None, shard: Some("1/2".parse().expect("a shard")) });
+            shards.rows.extend(run(Options { batch: None, shard: Some("2/2".parse().expect("a shard")) }).rows);
+            assert_eq!(whole.bits(), shards.bits(), "{text}");
+            for rows in whole.rows.values() {
+                assert!(rows.regret.iter().all(|regret| regret.is_finite() && 0.0 <= *regret), "{text}");
+                assert!(rows.best_share.iter().all(|share| (0.0..=1.0).contains(share)));
+                assert_eq!(rows.best_share.len(), rows.regret.len());
+            }
+        }
+    }
+}
+
+/// People do not depend on who chooses: with the same arm every round, regrets would be the same. The first round of two policies that
+/// show the same arm has the same regret.
+#[test]
+fn all_policies_meet_the_same_people() {
+    for environment in environments() {
+        let run = ran(&spec(&environment, "epsilon = 2.0", &policies()).replace("block = 3", "block = 5"));
+        let mut seen = std::collections::BTreeMap::new();
+        for rows in run.rows.values() {
+            for i in 0..rows.trial.len() {
+                let key = (rows.trial[i], rows.round[i], rows.point[i]);
+                let regret = seen.entry(key).or_insert(rows.regret[i]);
+                assert_eq!(regret.to_bits(), rows.regret[i].to_bits(), "{key:?}\n{environment}");
+            }
+        }
+    }
+}
+
+/// Claims hold wherever they are made, but for what the printed readings get wrong, which says so.
+#[test]
+fn ledgers_hold() {
+    for environment in environments() {
+        for reading in ["printed", "corrected", "tight"] {
+            for epsilon in ["0.1", "1.0", "8.0", "1000.0"] {
+                let text = spec(&environment, &format!("epsilon = {epsilon}\nreading = \"{reading}\""), &policies());
+                prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
+                    for plan in &sweep.cells {
+                        let ledger = preparation.facts(plan).expect("facts").ledger;
+                        let private = ["dp-hdb", "dp-linucb", "ldp-linucb"].contains(&plan.policy.as_str());
+                        assert_eq!(ledger.epsilon.is_some(), private, "{}", plan.policy);
+                        match (&ledger.guarantee, private) {
+                            (Guarantee::NotPrivate, false) | (Guarantee::Holds, true) => {}
+                            (Guarantee::NoGuarantee { reason, .. }, true) if reading == "printed" => assert!(!reason.is_empty()),
+                            (other, _) => panic!("{other:?} of {} at {epsilon}\n{text}", plan.policy),
+                        }
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// Printed and unclipped, DP-HDB bounds nothing; neither does it where arms that were not shown stand still.
+#[test]
+fn broken_promises_are_named() {
+    let environment = &environments()[0];
+    for (policy, privacy, word) in [
+        ("kind = \"dp-hdb\"", "epsilon = 1.0\nreading = \"printed\"", "E31"),
+        ("kind = \"dp-hdb\"\nsynthetic = false", "epsilon = 1.0", "E30"),
+    ] {
+        let text = spec(environment, privacy, &format!("[[policy]]\n{policy}\n"));
+        prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
+            let guarantee = preparation.facts(&sweep.cells[0]).expect("facts").ledger.guarantee.to_string();
+            assert!(guarantee.starts_with("no guarantee") && guarantee.contains(word), "{guarantee}");
+        });
+    }
+}
+
+/// A policy restored from its state goes on as if nothing had been; states of others are refused.
+#[test]
+fn states_can_be_saved() {
+    let text = spec(&environments()[0], "epsilon = 20.0", &policies());
+    prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
+        let mut states = Vec::new();
+        for plan in &sweep.cells {
+            let cell = preparation.contextual(plan).expect("a cell");
+            let streams = Streams::new(1, "states");
+            let (mut noise, mut own) = (streams.of(0, Purpose::Noise), streams.of(0, Purpose::Start));
+            let mut people = cell.environment.draw(0).expect("people");
+            let (mut policy, mut privatizer) = (cell.maker.make(), cell.maker.privatizer());
+            let (mut other, mut scratch) = (cell.maker.make(), Scratch::default());
+            for round in 0..50 {
+                if round == 20 {
+                    let state = policy.save();
+                    states.push(state.clone());
+                    other = cell.maker.restore(&state).unwrap_or_else(|error| panic!("{error}"));
+                    assert_eq!(other.save(), state, "{}", plan.policy);
+                }
+                people.next();
+                let mut same = own.clone();
+                let arm = policy.choose(people.context(), &mut own, &mut scratch);
+                let signal = privatizer.release(seal(people.context(), arm, people.reward(arm, &mut noise)), &mut noise);
+                policy.update(&signal);
+                if 20 <= round {
+                    assert_eq!(other.choose(people.context(), &mut same, &mut scratch), arm, "{} {round}", plan.policy);
+                    other.update(&signal);
+                    assert_eq!(other.save(), policy.save(), "{} {round}", plan.policy);
+                }
+            }
+        }
+        for (i, plan) in sweep.cells.iter().enumerate() {
+            let cell = preparation.contextual(plan).expect("a cell");
+            let foreign = states.iter().enumerate().filter(|(j, _)| *j != i);
+            assert!(foreign.clone().all(|(_, state)| cell.maker.restore(state).is_err()), "{}", plan.policy);
+            let mut cut = states[i].clone();
+            for value in cut["state"].as_object_mut().into_iter().flatten().map(|(_, value)| value) {
+                if let Some(items) = value.as_array_mut() {
+                    items.pop();
+                }
+            }
+            assert!(cut == states[i] || cell.maker.restore(&cut).is_err(), "{}", plan.policy);
+        }
+    });
+}
+
+/// What is not as agreed leaves nothing behind but a round: NaN, infinite and overlong contexts and rewards never reach a state.
+#[test]
+fn bad_visits_do_no_harm() {
+    let text = spec(&environments()[0], "epsilon = 5.0", &policies());
+    prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
+        for plan in sweep.cells.iter().filter(|plan| plan.policy.starts_with("dp-") || plan.policy.starts_with("ldp-")) {
+            let cell = preparation.contextual(plan).expect("a cell");
+            let mut stream = Streams::new(1, "bad").of(0, Purpose::Noise);
+            let (mut policy, mut privatizer, mut scratch) = (cell.maker.make(), cell.maker.privatizer(), Scratch::default());
+            let odd = [f64::NAN, f64::INFINITY, -1e300, 1e6, 0.0];
+            for round in 0..60 {
+                let mut context = vec![0.3; 7];
+                context[round % 7] = odd[round % 5];
+                if round % 11 == 0 {
+                    context.pop();
+                }
+                let reward = odd[(round / 5) % 5];
+                policy.update(&privatizer.release(seal(&context, round % 2, Raw::seal(reward)), &mut stream));
+                let arm = policy.choose(&[0.1; 7], &mut stream, &mut scratch);
+                assert!(arm < 2);
+            }
+            let state = policy.save();
+            assert!(!state.to_string().contains("null"), "{}: {state}", plan.policy);
+            cell.maker.restore(&state).unwrap_or_else(|error| panic!("{}: {error}", plan.policy));
+        }
+    });
+}
+
+/// Without noise worth the name, every policy but the random one finds the better arm most of the time.
+#[test]
+fn better_than_chance() {
+    let environment = "kind = \"generalized-linear\"\ndimension = 5\nparameters = { kind = \"sparse\", nonzeros = 2 }\nnoise = { kind = \"uniform\", bound = 0.05 }\n";
+    let narrow = "width = { kind = \"scaled\", factor = 0.01 }\n";
+    let policies: String = names(CONTEXTUAL_POLICIES)
+        .into_iter()
+        .map(|name| format!("[[policy]]\nkind = \"{name}\"\n{}", if name.contains("linucb") { narrow } else { "" }))
+        .collect();
+    let text =
+        spec(environment, "epsilon = 1e5", &policies).replace("rounds = 60", "rounds = 2000").replace("block = 3", "block = 5");
+    let sweep = sweep(&text.replace("rounds = \"all\"", "rounds = \"log\""));
+    let run = run_all(&sweep, &DataFolder::default(), &Cpu::default(), Options::default()).expect("a run");
+    for plan in &sweep.cells {
+        let rows = run.cell(plan.index);
+        let ends = (0..rows.round.len()).filter(|&i| rows.round[i] == 2000);
+        let share = ends.map(|i| rows.best_share[i]).sum::<f64>() / 5.0;
+        println!("{}: {share}", plan.policy);
+        if plan.policy == "random-arm" {
+            // Five trials of 2000 coins: the standard error is 0.005.
+            assert!((share - 0.5).abs() < 0.03, "{share}");
+        } else {
+            assert!(0.8 < share, "{}: {share}", plan.policy);
+        }
+    }
+}
