@@ -1,6 +1,6 @@
 //! The command line and its one `match` from outcome to exit code.
 
-use super::{account, bench, check, devices, list, run};
+use super::{account, bench, check, devices, list, predict, run};
 use crate::engine::Shard;
 use crate::error::{Error, ExitCode};
 use crate::{record, report};
@@ -44,6 +44,8 @@ enum Command {
     Check(check::CheckArgs),
     /// Price a spec or a mechanism without running it, or find the least noise for a budget
     Account(account::AccountArgs),
+    /// Mean and spread of a finished run's private model at any points, from its released parameters
+    Predict(predict::PredictArgs),
     /// Measure the speed of standard jobs, beside what the machine can do
     Bench(bench::BenchArgs),
     /// List what specs can name: environments, kernels, noises, mechanisms, policies, features
@@ -107,6 +109,7 @@ fn dispatch(command: Command) -> Result<(), Error> {
         }
         Command::Check(args) => check::check(&args),
         Command::Account(args) => account::account(&args),
+        Command::Predict(args) => predict::predict(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::List { what, json } => list::list(what.as_deref(), json),
         Command::Report { folder } => {

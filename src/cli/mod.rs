@@ -9,6 +9,7 @@ mod check;
 mod commands;
 mod devices;
 mod list;
+mod predict;
 mod progress;
 mod run;
 mod source;

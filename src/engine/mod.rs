@@ -13,6 +13,6 @@ mod run;
 
 pub use ask_tell::AskTell;
 pub use decide::decide;
-pub use observer::{Observer, Rows, Stop, Unit};
+pub use observer::{Observer, Rows, Stop, TrialEnd, Unit};
 pub use prepare::{CellFacts, Preparation};
 pub use run::{Options, Shard, Tally, run, units};

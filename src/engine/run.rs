@@ -1,7 +1,7 @@
 //! Units in canonical order, shared out over shards and threads.
 
 use super::lockstep::batch;
-use super::observer::{Observer, Rows, Stop, Unit};
+use super::observer::{Observer, Rows, Stop, TrialEnd, Unit};
 use super::prepare::{Preparation, lock};
 use crate::backend::Counters;
 use crate::error::{Diagnostic, Error};
@@ -136,6 +136,14 @@ impl Doubt {
     }
 }
 
+/// A unit's results.
+#[derive(Default)]
+struct Done {
+    rows: Rows,
+    counters: Counters,
+    trials: Vec<TrialEnd>,
+}
+
 struct Job<'a> {
     sweep: &'a Sweep,
     preparation: &'a Preparation<'a>,
@@ -158,9 +166,13 @@ impl Job<'_> {
                 Err(Error::Untrusted { .. }) if !was_raised => self.raise()?,
                 Err(error) => return Err(error),
                 Ok(None) => return Ok(None),
-                Ok(Some((rows, counters))) => {
+                Ok(Some(Done { rows, counters, trials })) => {
                     let seconds = started.elapsed().as_secs_f64();
-                    let hand_over = || self.observer.finished(unit, rows, seconds, &counters).inspect_err(|_| self.stop.ask());
+                    let hand_over = || {
+                        let ended = self.observer.ended(unit, &trials);
+                        let handed = ended.and_then(|()| self.observer.finished(unit, rows, seconds, &counters));
+                        handed.inspect_err(|_| self.stop.ask())
+                    };
                     if self.preparation.uses_a_device() && !was_raised {
                         // Under the lock: what is handed over is either taken back or was never in doubt.
                         let mut suspects = lock(&self.doubt.suspects);
@@ -189,7 +201,7 @@ impl Job<'_> {
     }
 
     /// Runs one unit; `None` if stopped.
-    fn unit(&self, unit: Unit) -> Result<Option<(Rows, Counters)>, Error> {
+    fn unit(&self, unit: Unit) -> Result<Option<Done>, Error> {
         let plan = &self.sweep.cells[unit.cell as usize];
         let cell = self.preparation.cell(plan)?;
         let recorded = self.sweep.recorded.rounds(plan.rounds);
@@ -214,12 +226,13 @@ impl Job<'_> {
                 batch(&cell, start..(start + size).min(end), &recorded, self.stop, &|rounds| self.observer.progressed(rounds))
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        let (mut rows, mut counters) = (Rows::default(), Counters::default());
+        let mut done = Done::default();
         for result in results {
             let Some(result) = result else { return Ok(None) };
-            rows.extend(result.rows);
-            counters.add(&result.counters);
+            done.rows.extend(result.rows);
+            done.counters.add(&result.counters);
+            done.trials.extend(result.trials);
         }
-        Ok(Some((rows, counters)))
+        Ok(Some(done))
     }
 }

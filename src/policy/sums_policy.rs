@@ -6,14 +6,17 @@
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
-use super::{FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, Width};
+use super::{
+    FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, SharedInputs, Width,
+};
 use crate::error::{Diagnostic, Error};
+use crate::gp::Points;
 use crate::gp::posterior::{FeaturePosterior, Repair, SumsPosterior};
 use crate::linalg::dot;
 use crate::params::Args;
 use crate::privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
 use crate::privacy::{Protection, Query, Released, Signal};
-use crate::score::{Basis, Change, FeatureTable, ScoreModel, lowest_within_tie};
+use crate::score::{Basis, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -108,6 +111,9 @@ impl PolicyPlan for SumsPlan {
                 linear: self.kind.linear,
             },
             norm,
+            facts: self.features.facts(problem, &table),
+            features: Arc::clone(&self.features),
+            problem: problem.clone(),
             table,
         }))))
     }
@@ -122,6 +128,11 @@ struct Shared {
     /// r: the largest norm of a point's features.
     norm: f64,
     need: SumsNeed,
+    /// What the manifest says of the table.
+    facts: Vec<(String, serde_json::Value)>,
+    /// For points beyond the domain.
+    features: Arc<dyn FeaturesPlan>,
+    problem: Problem,
 }
 
 impl Shared {
@@ -244,16 +255,57 @@ impl PolicyMaker for SumsMaker {
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
         let shared = &self.0;
-        let mut facts = vec![
-            ("features".to_owned(), shared.table.n_features.into()),
-            ("kernel error of the features, measured".to_owned(), shared.table.kernel_error.into()),
-            ("largest norm of a point's features".to_owned(), shared.norm.into()),
-            ("most releases".to_owned(), shared.need.releases.into()),
-        ];
+        let mut facts = shared.facts.clone();
+        facts.push(("largest norm of a point's features".to_owned(), shared.norm.into()));
+        facts.push(("most releases".to_owned(), shared.need.releases.into()));
         if let Ok(server) = self.server(setting) {
             facts.push(("noise scale of the width".to_owned(), server.noise_std.into()));
         }
         facts
+    }
+
+    fn predict(
+        &self,
+        setting: &Setting,
+        parameters: &serde_json::Value,
+        dimension: usize,
+        points: &[f64],
+    ) -> Result<Vec<Moments>, Error> {
+        let shared = &self.0;
+        let name = shared.kind.name;
+        let refuse = |why: String, hint: &str| Err(Error::input(Diagnostic::new(why).hint(hint)));
+        let SharedInputs { points: Some(domain), .. } = shared.problem.shared()? else {
+            return refuse(format!("the domain of `{name}` has no coordinates"), "a model over arms knows no other points");
+        };
+        if dimension != domain.dimension() {
+            let why = format!("the points have {dimension} coordinates, and the domain of the run {}", domain.dimension());
+            return refuse(why, "give a column for each coordinate, in their order");
+        }
+        let parameters = serde_json::from_value::<Parameters>(parameters.clone()).ok();
+        let Some(sums) = parameters.and_then(|parameters| parameters.sums(shared.need.n_features)) else {
+            return refuse(
+                format!("the parameters are not those of `{name}` over this problem"),
+                "use the file as the run wrote it",
+            );
+        };
+        let points = Points::new(dimension, points.to_vec());
+        let Some(table) = shared.features.at(&shared.problem, &points)? else {
+            return refuse(
+                format!("the features of `{name}` are known at the points of its domain alone"),
+                "use features of a kernel",
+            );
+        };
+        let mut server = self.server(setting)?;
+        server.sums = sums;
+        server.refresh();
+        if server.broken {
+            return refuse("the parameters have left the range of f64".to_owned(), "use the file as the run wrote it");
+        }
+        let moments = |point: usize| {
+            let Moments { mean, variance } = server.posterior.at(table.row(point));
+            Moments { mean: server.facts.centre + mean, variance: variance + table.residual[point] }
+        };
+        Ok((0..table.n_points).map(moments).collect())
     }
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
@@ -451,6 +503,11 @@ impl Policy for Server {
 
     fn repaired(&self) -> u64 {
         self.repaired
+    }
+
+    /// The last release, or all items: points played are not in it.
+    fn parameters(&self) -> Option<serde_json::Value> {
+        Some(serde_json::json!(Parameters::of(self.items.as_ref().unwrap_or(&self.sums))))
     }
 
     fn save(&self) -> serde_json::Value {

@@ -33,6 +33,8 @@ pub struct Sweep {
     pub block: u64,
     /// Which rounds are recorded.
     pub recorded: Recorded,
+    /// Whether released parameters of private models are kept.
+    pub parameters: bool,
     /// Most bytes that one shared table or one trial may take.
     pub memory_bytes: f64,
     /// Cells in canonical order: sweep points in the order of the spec, policies inside.
@@ -149,7 +151,7 @@ impl Reader<'_> {
         let trials = top.count("trials", "independent repetitions of every cell").between(1, u64::from(u32::MAX)).or(10);
         let block = top.count("block", "trials of one part file").between(1, u64::from(u32::MAX)).or(50);
         top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
-        let recorded = Recorded::parse(&top);
+        let (recorded, parameters) = Recorded::parse(&top);
         let limits = top.table("limits");
         let memory = limits
             .number("memory_gib", "most memory that one shared table or one trial may take")
@@ -184,7 +186,7 @@ impl Reader<'_> {
         }
         let resolved = toml::to_string(&self.base.to_toml()).unwrap_or_default();
         let hash = Sha256::digest(resolved.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(Sweep { name, seed, trials, block, recorded, memory_bytes, cells, resolved, hash })
+        Some(Sweep { name, seed, trials, block, recorded, parameters, memory_bytes, cells, resolved, hash })
     }
 
     /// The environment of a sweep point; `None` after a mistake.

@@ -4,6 +4,7 @@ pub mod environments;
 mod features;
 mod kernels;
 mod mechanisms;
+mod parameters;
 pub mod policies;
 mod registry;
 mod states;
