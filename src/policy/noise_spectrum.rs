@@ -93,14 +93,6 @@ impl SpectrumPlan {
                 (gram * dubey2021_local::spectrum(m, rounds, failure_prob), vector)
             }
         };
-        // The largest eigenvalue to be expected, 2 sigma sqrt(m), is about a third of the tight 2 Lambda.
-        let usual = if tight_reading && bound == Bound::Tight {
-            0.35
-        } else if tight_reading {
-            0.1
-        } else {
-            1.0
-        };
         let of = |multiple: Option<f64>| 2.0 * lambda * multiple.unwrap_or(1.0);
         let (shift, floor) = match self.repair {
             RepairPlan::Shift { multiple } => (of(multiple), 0.0),
