@@ -6,6 +6,7 @@
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
+use super::sums_state::{Parameters, STATE_VERSION, State};
 use super::{
     FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, SharedInputs, Width,
 };
@@ -17,7 +18,6 @@ use crate::params::Args;
 use crate::privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
 use crate::privacy::{Protection, Query, Released, Signal};
 use crate::score::{Basis, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -143,58 +143,6 @@ impl Shared {
 }
 
 struct SumsMaker(Arc<Shared>);
-
-/// Version of the saved state.
-const STATE_VERSION: u64 = 1;
-
-/// What is saved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
-    policy: String,
-    version: u64,
-    /// The coming round, 1-based.
-    round: u64,
-    /// The sums that the model stands on.
-    released: Parameters,
-    /// The sum of all items, where people add their own noise: the model follows on its schedule.
-    items: Option<Parameters>,
-    /// Releases taken in.
-    releases: u64,
-    /// The round after which the next one is asked for; 0: none is.
-    next_release: u64,
-    /// Rounds in which eigenvalues had to be raised.
-    repaired: u64,
-    /// Points played, ascending.
-    played: Vec<u32>,
-}
-
-/// Released sums as plain data: what a model can be evaluated from anywhere [Dubey2021, remark 1].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Parameters {
-    people: u64,
-    horizon: u64,
-    gram_std: f64,
-    moment_std: f64,
-    /// Packed upper triangle of the Gram matrix of features scaled by `1/norm`, then the vector, rewards less the centre.
-    entries: Vec<f64>,
-}
-
-impl Parameters {
-    fn of(sums: &Sums) -> Self {
-        let Sums { people, gram_std, moment_std, horizon, ref entries } = *sums;
-        Self { people, horizon, gram_std, moment_std, entries: entries.clone() }
-    }
-
-    fn sums(self, n_features: usize) -> Option<Sums> {
-        let Self { people, horizon, gram_std, moment_std, entries } = self;
-        let fits = entries.len() == Sums::empty(n_features, 1).entries.len()
-            && entries.iter().all(|x| x.is_finite())
-            && [gram_std, moment_std].iter().all(|std| std.is_finite() && 0.0 <= *std)
-            && (1..=1 << 53).contains(&horizon)
-            && people <= 1 << 53;
-        fits.then_some(Sums { entries, people, gram_std, moment_std, horizon })
-    }
-}
 
 impl SumsMaker {
     fn facts(&self, setting: &Setting) -> Result<SumsFacts, Error> {
@@ -472,6 +420,10 @@ impl Policy for Server {
         match signal.value() {
             Signal::Sums(sums) => {
                 self.sums = Sums::clone(sums);
+                // Without privacy, sums come to servers of the local model too.
+                if self.items.is_some() {
+                    self.items = Some(self.sums.clone());
+                }
                 self.take();
             }
             Signal::Item(item) => {

@@ -90,7 +90,7 @@ fn linear_models_learn_linear_functions() {
         let last: Vec<f64> = (0..rows.round.len()).filter(|&i| rows.round[i] == 600).map(|i| rows.cumulative_regret[i]).collect();
         last.iter().sum::<f64>() / last.len() as f64
     };
-    let linear = "kind = \"jdp-linucb\"\nwidth = { kind = \"order\", factor = 0.3 }\n";
+    let linear = "kind = \"jdp-linucb\"\nwidth = { kind = \"order\", factor = 1.5 }\n";
     let (chance, plain) = (regret("kind = \"uniform\"\n", "mechanism = \"none\""), regret(linear, "mechanism = \"none\""));
     let private = regret(linear, "epsilon = 4.0\ndelta = 1e-3");
     assert!(plain < 0.1 * chance && private < 0.5 * chance, "chance {chance}, plain {plain}, private {private}");
