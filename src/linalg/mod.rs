@@ -12,7 +12,7 @@ mod update;
 mod upper;
 
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
-pub use dot::{add_scaled, dot};
+pub use dot::{add_scaled, dot, sum_of_squares};
 pub use growing::GrowingCholesky;
 pub use lp::{Norm, Power};
 pub use symmetric::{Eigen, eigen_symmetric};
