@@ -2,8 +2,8 @@
 
 use super::outcome::Outcome;
 use super::{
-    baselines, benchmarks, calibration, contextual, curator, frank_wolfe, joint, kernels, modeler, noise, nystrom, oracles, posterior,
-    prefix, qff, sequences, truncation,
+    baselines, benchmarks, calibration, contextual, curator, frank_wolfe, joint, kernels, modeler, noise, nystrom, oracles,
+    posterior, prefix, qff, sequences, truncation,
 };
 use serde_json::Value;
 

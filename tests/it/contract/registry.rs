@@ -1,8 +1,8 @@
 //! Names, summaries, documentation.
 
 use privateer::registry::{
-    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS,
-    LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS, documentation, kinds, names,
+    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, LEARNERS, LOSSES,
+    MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS, documentation, kinds, names,
 };
 
 /// Each kind with its names and summaries, as the lists have them.
