@@ -164,7 +164,7 @@ impl VisitSums {
             "sqrt-toeplitz" => Arc::new(SquareRoot::new(releases)),
             other => {
                 let message = format!("`{other}` is noise of a choice, and this policy releases sums");
-                return Err(Refusal::new("mechanism", message, "`auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz` or `none`"));
+                return Err(Refusal::new("mechanism", message, "`auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`"));
             }
         };
         let columns = factorisation.sensitivity(Participation::ONCE);
