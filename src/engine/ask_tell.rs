@@ -35,6 +35,7 @@ impl AskTell {
         }
         let point = match (self.policy.propose(&mut self.streams), &mut self.screen) {
             (Proposal::Play(point), _) => point,
+            (Proposal::Random { luck, n_points }, _) => self.streams.of(luck).index(n_points),
             (Proposal::Score { width }, Some(screen)) if self.policy.model().is_some() => {
                 let Some(model) = self.policy.model() else { return Ok(0) };
                 let mut answer = [Candidates::default()];

@@ -26,6 +26,9 @@ struct Trial {
     noise: Stream,
     mechanism: Stream,
     streams: PolicyStreams,
+    /// What may be played this round, ascending; `None` where all of the domain may.
+    set: Option<Vec<u32>>,
+    sets: Stream,
     cumulative: f64,
     simple: f64,
     rows: Rows,
@@ -36,10 +39,13 @@ impl Trial {
         let ready = cell.trial(number)?;
         let label = cell.plan.policy.as_str();
         let of = |purpose| cell.streams.of(number, purpose);
+        let ready_sets = ready.instance.sets().is_some();
         Ok(Self {
             number,
             privatizer: ready.mechanism.privatizer(),
             ready,
+            set: ready_sets.then(Vec::new),
+            sets: of(Purpose::Sets),
             noise: of(Purpose::Noise),
             mechanism: of(Purpose::Mechanism(label)),
             streams: PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(label)) },
@@ -49,15 +55,33 @@ impl Trial {
         })
     }
 
+    /// What the policy proposes; a random point is drawn here, from what may be played.
+    fn propose(&mut self) -> Proposal {
+        if let (Some(set), Some(sets)) = (&mut self.set, self.ready.instance.sets()) {
+            sets.draw(&mut self.sets, set);
+        }
+        match self.ready.policy.propose(&mut self.streams) {
+            Proposal::Random { luck, n_points } => {
+                let stream = self.streams.of(luck);
+                Proposal::Play(match &self.set {
+                    Some(set) => set[stream.index(set.len())] as usize,
+                    None => stream.index(n_points),
+                })
+            }
+            other => other,
+        }
+    }
+
     /// Plays a point: observation, mechanism, update, and the row if this round is recorded.
     fn play(&mut self, point: usize, round: u64, recorded: bool) {
         let instance = &self.ready.instance;
         let raw = instance.observe(point, &mut self.noise);
         let released = self.privatizer.release(raw, &mut self.mechanism);
         self.ready.policy.update(point, &released);
-        let regret = instance.regret(point);
+        let whole = instance.regret(point);
+        let regret = self.set.as_deref().map_or(whole, |set| instance.regret_among(point, set));
         self.cumulative += regret;
-        self.simple = self.simple.min(regret);
+        self.simple = self.simple.min(whole);
         if recorded {
             let recommended = self.ready.policy.recommend().map_or(f64::NAN, |point| instance.regret(point));
             self.rows.trial.push(self.number as u32);
@@ -109,7 +133,8 @@ impl Part {
             if let Proposal::Score { width } = *proposal {
                 let policy = &trial.ready.policy;
                 let Some(model) = policy.model() else { return Err(no_model(width)) };
-                requests.push(TrialScore::new(i, policy.change(), width, model));
+                let subset = trial.set.as_deref();
+                requests.push(TrialScore { subset, ..TrialScore::new(i, policy.change(), width, model) });
             }
         }
         Ok(requests)
@@ -118,14 +143,12 @@ impl Part {
     /// The first half of a round: proposals, and the screen set to work.
     fn begin(&mut self) -> Result<(), Error> {
         for (trial, proposal) in self.trials.iter_mut().zip(&mut self.proposals) {
-            *proposal = trial.ready.policy.propose(&mut trial.streams);
+            *proposal = trial.propose();
         }
         let mut screen = self.screen.take();
         let requests = self.requests()?;
-        match &mut screen {
-            Some(screen) if !requests.is_empty() => screen.begin(&requests)?,
-            None if !requests.is_empty() => return Err(no_model(requests[0].width)),
-            _ => {}
+        if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
+            screen.begin(&requests)?;
         }
         drop(requests);
         self.screen = screen;
@@ -149,11 +172,20 @@ impl Part {
             for (request, answer) in requests.iter().zip(answers.iter()) {
                 points[request.trial] = decide(answer, request.model, request.width, &mut scratch)?;
             }
+        } else {
+            // Without a screen, small decision sets are candidates as a whole.
+            for request in &requests {
+                let Some(set) = request.subset else { return Err(no_model(request.width)) };
+                let candidates = Candidates { points: set.to_vec() };
+                points[request.trial] = decide(&candidates, request.model, request.width, &mut scratch)?;
+            }
         }
         drop(requests);
         (self.screen, self.answers, self.scratch) = (screen, answers, scratch);
         for ((trial, proposal), &point) in self.trials.iter_mut().zip(&self.proposals).zip(&points) {
-            if let Proposal::Score { .. } = proposal {
+            if self.screen.is_some()
+                && let Proposal::Score { .. } = proposal
+            {
                 trial.ready.policy.screened();
             }
             trial.play(point, round, recorded);

@@ -5,13 +5,16 @@
 
 use crate::backend::{Backend, Domain};
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
-use crate::error::Error;
+use crate::error::{Diagnostic, Error};
 use crate::policy::{Policy, PolicyMaker, Problem, ReleasedFacts, Setting, TableCache};
 use crate::privacy::{Ledger, RewardMechanism};
 use crate::rng::Streams;
 use crate::score::{Basis, FeatureTable};
 use crate::spec::{CellPlan, Sweep};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Decision sets of fewer points are scored point by point, without a screen.
+const SCREENED_SET: usize = 65;
 
 /// Environments kept at a time.
 const KEPT: usize = 8;
@@ -141,8 +144,18 @@ impl<'a> Preparation<'a> {
             memory_bytes: self.sweep.memory_bytes,
             tables: Arc::clone(&kept.tables),
         };
+        let sets = environment.set_size();
+        if sets.is_some() && !plan.policy_plan.plays_sets() {
+            return Err(Error::input(
+                Diagnostic::new(format!("policy `{}` cannot play decision sets that change every round", plan.policy))
+                    .expected("a policy that never insists on a point, such as `gp-ucb`, `qff-gp-ucb` or `uniform`")
+                    .hint("drop the policy, or the environment's `sets`"),
+            ));
+        }
         let maker = plan.policy_plan.prepare(&problem)?;
-        let domain = match maker.basis() {
+        // Few points are scored in f64 at once: to screen the whole domain for them would cost more.
+        let screened = maker.basis().filter(|_| sets.is_none_or(|size| SCREENED_SET <= size));
+        let domain = match screened {
             Some(basis) => {
                 self.allow_trial(&basis, plan.rounds)?;
                 Some(self.domain(&basis, kept)?)

@@ -1,6 +1,7 @@
 //! What an environment is.
 
 use super::noise::Noise;
+use super::sets::{Sets, SetsPlan};
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
 use crate::gp::kernel::empirical::Normalise;
@@ -86,6 +87,11 @@ pub trait Environment: Send + Sync {
         None
     }
 
+    /// Points of a decision set, where what may be played changes every round.
+    fn set_size(&self) -> Option<usize> {
+        None
+    }
+
     /// What a ledger must say of constants that this environment takes from data; none where all are public.
     fn privacy_notes(&self) -> Vec<String> {
         Vec::new()
@@ -102,6 +108,7 @@ pub struct Instance {
     facts: RewardFacts,
     bound_stated: bool,
     largest: f64,
+    sets: Option<Arc<Sets>>,
 }
 
 /// In which unit regret is counted.
@@ -191,7 +198,29 @@ impl Instance {
             noise_variance: noise.variance(),
             rounds,
         };
-        Ok(Self { values, noise, best, unit, facts, bound_stated: bound.is_some(), largest })
+        Ok(Self { values, noise, best, unit, facts, bound_stated: bound.is_some(), largest, sets: None })
+    }
+
+    /// With decision sets that change every round.
+    ///
+    /// # Errors
+    /// As [`SetsPlan::sets`].
+    pub fn with_sets(mut self, plan: SetsPlan) -> Result<Self, Error> {
+        self.sets = plan.sets(&self.values)?.map(Arc::new);
+        Ok(self)
+    }
+
+    /// The decision sets, if what may be played changes every round.
+    #[must_use]
+    pub fn sets(&self) -> Option<&Sets> {
+        self.sets.as_deref()
+    }
+
+    /// Regret of playing a point once where only these could be played, at least 0, in the instance's unit.
+    #[must_use]
+    pub fn regret_among(&self, point: usize, set: &[u32]) -> f64 {
+        let best = set.iter().map(|&other| self.values[other as usize]).fold(self.values[point], f64::max);
+        (best - self.values[point]) / self.unit
     }
 
     /// What is publicly known about a reward.

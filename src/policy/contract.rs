@@ -15,11 +15,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum Proposal {
     /// This point, without scoring (starting points, uniform play). Bypasses the backend and its counters.
     Play(usize),
-    /// The point with the largest `mean + width * spread`.
+    /// A uniformly random one of the points that may be played, of `n_points` where all may.
+    Random {
+        /// From which stream.
+        luck: Luck,
+        /// Points of the domain.
+        n_points: usize,
+    },
+    /// The point with the largest `mean + width * spread` of those that may be played.
     Score {
         /// What multiplies the spread, finite and at least 0.
         width: f64,
     },
+}
+
+/// Which of a policy's streams a draw comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Luck {
+    /// Starting points.
+    Start,
+    /// The policy's own.
+    Own,
 }
 
 /// The streams a policy may draw from.
@@ -29,6 +45,16 @@ pub struct PolicyStreams {
     pub start: Stream,
     /// The policy's own.
     pub own: Stream,
+}
+
+impl PolicyStreams {
+    /// The stream of this kind.
+    pub fn of(&mut self, luck: Luck) -> &mut Stream {
+        match luck {
+            Luck::Start => &mut self.start,
+            Luck::Own => &mut self.own,
+        }
+    }
 }
 
 /// One algorithm in one trial.
@@ -135,6 +161,11 @@ impl ReleasedFacts {
 
 /// A policy as read from a spec.
 pub trait PolicyPlan: Send + Sync {
+    /// Whether it plays where the points that may be played change every round: it never insists on a point.
+    fn plays_sets(&self) -> bool {
+        false
+    }
+
     /// Makes what all trials of a cell share (feature tables).
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! a round and what becomes of a released reward before it enters the posterior.
 
 use super::posterior_plan::PreparedPosterior;
-use super::{Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, Setting};
+use super::{Initial, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, Setting};
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Posterior;
 use crate::params::Args;
@@ -91,6 +91,10 @@ pub fn failure_prob(args: &Args<'_>) -> f64 {
 }
 
 impl PolicyPlan for GpPlan {
+    fn plays_sets(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
         Ok(Box::new(GpMaker {
             posterior: self.posterior.prepare(problem)?,
@@ -172,9 +176,9 @@ struct GpPolicy {
 }
 
 impl Policy for GpPolicy {
-    fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
-        if let Some(point) = self.initial.point(self.round, self.n_points, &mut streams.start) {
-            return Proposal::Play(point);
+    fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
+        if self.initial.is_random(self.round) {
+            return Proposal::Random { luck: Luck::Start, n_points: self.n_points };
         }
         let facts = RoundFacts {
             round: self.round,

@@ -36,6 +36,11 @@ impl Initial {
         initial
     }
 
+    /// Whether round `round` (1-based) is a starting round, in which a random point is played.
+    pub fn is_random(self, round: u64) -> bool {
+        matches!(self, Self::Random(n) if round <= n)
+    }
+
     /// The point to play in round `round` (1-based), if it is one of the starting rounds.
     pub fn point(self, round: u64, n_points: usize, start: &mut Stream) -> Option<usize> {
         match self {

@@ -23,7 +23,8 @@ pub mod uniform;
 mod width;
 
 pub use contract::{
-    FeaturesPlan, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, TableCache,
+    FeaturesPlan, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting,
+    TableCache,
 };
 pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;

@@ -15,6 +15,8 @@ pub enum Purpose<'a> {
     Noise,
     /// Starting points; shared by all policies of a trial.
     Start,
+    /// Decision sets; the same for all policies of a trial.
+    Sets,
     /// Random features; shared by all policies of an environment.
     Features,
     /// Privacy noise of the named policy.
@@ -30,6 +32,7 @@ impl Purpose<'_> {
             Self::Function => ("function", ""),
             Self::Noise => ("noise", ""),
             Self::Start => ("start", ""),
+            Self::Sets => ("sets", ""),
             Self::Features => ("features", ""),
             Self::Mechanism(label) => ("mechanism", label),
             Self::Policy(label) => ("policy", label),

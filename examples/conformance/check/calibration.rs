@@ -96,7 +96,7 @@ fn standing(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<Bo
 fn width(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<f64, String> {
     match standing(row, formulas, round, gain)?.propose(&mut no_luck()) {
         Proposal::Score { width } => Ok(width),
-        Proposal::Play(_) => Err(format!("round {round} is not scored")),
+        Proposal::Play(_) | Proposal::Random { .. } => Err(format!("round {round} is not scored")),
     }
 }
 
@@ -179,7 +179,7 @@ fn sketched(row: &Value, which: Sketch) -> Result<Vec<f64>, String> {
             match (which, policy.propose(&mut no_luck())) {
                 (Sketch::Levels, _) => levels(policy.as_ref()).pop().ok_or_else(|| "no level".to_owned()),
                 (_, Proposal::Score { width }) => Ok(width),
-                (_, Proposal::Play(_)) => Err(format!("{m} features: not scored")),
+                (_, Proposal::Play(_) | Proposal::Random { .. }) => Err(format!("{m} features: not scored")),
             }
         })
         .collect()

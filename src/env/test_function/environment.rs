@@ -43,7 +43,7 @@ impl EnvironmentPlan for TestEnvironment {
         let values = (0..points.n_points()).map(|point| form.value(points.point(point))).collect();
         let instance = self.plan.instance(values, context.rounds)?;
         let (maximiser, maximum) = form.best(points.dimension());
-        let facts = vec![
+        let mut facts = vec![
             ("points".to_owned(), points.n_points().into()),
             ("dimension".to_owned(), points.dimension().into()),
             ("variant".to_owned(), if self.scaled { "scaled" } else { "textbook" }.into()),
@@ -52,7 +52,9 @@ impl EnvironmentPlan for TestEnvironment {
             ("largest value on the domain".to_owned(), instance.mean(instance.best()).into()),
             self.plan.regret_unit().fact(),
         ];
-        Ok(Arc::new(OnPoints { points, kernel: domain.kernel, gram: domain.gram, instance, facts }))
+        facts.extend(self.plan.set_facts());
+        let set_size = self.plan.set_size();
+        Ok(Arc::new(OnPoints { points, kernel: domain.kernel, gram: domain.gram, instance, set_size, facts }))
     }
 }
 
@@ -61,6 +63,7 @@ struct OnPoints {
     kernel: Arc<dyn Kernel>,
     gram: Arc<dyn GramSource>,
     instance: Instance,
+    set_size: Option<usize>,
     facts: Vec<(String, serde_json::Value)>,
 }
 
@@ -79,6 +82,10 @@ impl Environment for OnPoints {
 
     fn draw(&self, _trial: u64) -> Result<Instance, Error> {
         Ok(self.instance.clone())
+    }
+
+    fn set_size(&self) -> Option<usize> {
+        self.set_size
     }
 
     fn facts(&self) -> Vec<(String, serde_json::Value)> {

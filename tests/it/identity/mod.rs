@@ -8,4 +8,5 @@ mod forms;
 mod gpu;
 mod luck;
 mod posteriors;
+mod sets;
 mod sizes;
