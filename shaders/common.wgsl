@@ -75,6 +75,8 @@ struct Numbers {
     c2: Real,
     kernel_scale: Real,
     kernel_offset: Real,
+    // Added for a point and itself.
+    kernel_row_term: Real,
 }
 
 @group(0) @binding(0) var<uniform> shape: Shape;
@@ -219,5 +221,9 @@ fn kernel_value(work: Work, lane: Numbers, a: u32, b: u32) -> Real {
             sum += (za - zb) * (za - zb);
         }
     }
-    return lane.kernel_scale * correlation(work.family, sum) + lane.kernel_offset;
+    let shared_part = lane.kernel_scale * correlation(work.family, sum) + lane.kernel_offset;
+    if (a == b) {
+        return shared_part + lane.kernel_row_term;
+    }
+    return shared_part;
 }

@@ -100,11 +100,15 @@ fn of_spec(args: &AccountArgs) -> Result<Vec<(String, Quote)>, Error> {
     let mut quotes: Vec<(String, Quote)> = Vec::new();
     for plan in &sweep.cells {
         let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
-        let quote = Quote::of_rewards(&facts.ledger, args.participations);
-        // Cells that differ in what costs nothing share a price.
-        match quotes.iter_mut().find(|(_, known)| *known == quote) {
-            Some((label, _)) => label.push_str(&format!("\n{}", plan.label())),
-            None => quotes.push((plan.label(), quote)),
+        // Of a cell whose inputs alone are protected, the reward has no price worth a line.
+        let rewards = facts.inputs.is_none() || facts.ledger.guarantee != Guarantee::NotPrivate;
+        let rewards = rewards.then(|| Quote::of_rewards(&facts.ledger, args.participations));
+        for quote in [rewards, facts.inputs.as_ref().map(Quote::of_inputs)].into_iter().flatten() {
+            // Cells that differ in what costs nothing share a price.
+            match quotes.iter_mut().find(|(_, known)| *known == quote) {
+                Some((label, _)) => label.push_str(&format!("\n{}", plan.label())),
+                None => quotes.push((plan.label(), quote)),
+            }
         }
     }
     Ok(quotes)

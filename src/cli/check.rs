@@ -33,8 +33,10 @@ pub fn check(args: &CheckArgs) -> Result<(), Error> {
         let mut without = Vec::new();
         for plan in &sweep.cells {
             let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
-            if let Guarantee::NoGuarantee { .. } = facts.ledger.guarantee {
-                without.push(format!("  {}: {}", plan.label(), facts.ledger.guarantee));
+            for ledger in [Some(&facts.ledger), facts.inputs.as_ref()].into_iter().flatten() {
+                if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
+                    without.push(format!("  {}: {}", plan.label(), ledger.guarantee));
+                }
             }
         }
         let trial_rounds: f64 = sweep.cells.iter().map(|cell| cell.rounds as f64 * sweep.trials as f64).sum();

@@ -196,7 +196,7 @@ fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellIn
                 environment: plan.environment.clone(),
                 swept: plan.swept.clone(),
                 resolved: plan.resolved.clone(),
-                ledger: serde_json::json!(facts.ledger),
+                ledger: facts.ledgers(),
                 facts: facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into(),
             })
         })

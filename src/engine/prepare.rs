@@ -6,11 +6,12 @@
 use crate::backend::{Backend, Domain};
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
-use crate::policy::{Policy, PolicyMaker, Problem, ReleasedFacts, Setting, TableCache};
-use crate::privacy::{Ledger, RewardMechanism};
-use crate::rng::Streams;
+use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, ReleasedFacts, Setting, SharedInputs, TableCache};
+use crate::privacy::curator::{Curator, Images, Inputs};
+use crate::privacy::{Ledger, Raw, Released, RewardMechanism};
+use crate::rng::{Purpose, Streams};
 use crate::score::{Basis, FeatureTable};
-use crate::spec::{CellPlan, Sweep};
+use crate::spec::{CellPlan, CuratorPlan, Sweep};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Decision sets of fewer points are scored point by point, without a screen.
@@ -47,6 +48,8 @@ pub struct ReadyCell {
     pub plan: CellPlan,
     /// The problem.
     pub environment: Arc<dyn Environment>,
+    /// Who gives out its inputs, if they are not in the open.
+    pub curator: Option<Arc<dyn Curator>>,
     /// Makes the trials' policies.
     pub maker: Box<dyn PolicyMaker>,
     /// The prepared basis; `None` for policies that never score.
@@ -60,8 +63,22 @@ pub struct ReadyCell {
 pub struct CellFacts {
     /// The ledger of one user's reward, with the first trial's constants.
     pub ledger: Ledger,
+    /// The ledger of one row of the inputs, where a curator gives them out.
+    pub inputs: Option<Ledger>,
     /// Facts about the problem.
     pub facts: Vec<(String, serde_json::Value)>,
+}
+
+impl CellFacts {
+    /// Both ledgers as one table: that of the reward, and under `inputs` that of the inputs, where a curator gives them out.
+    #[must_use]
+    pub fn ledgers(&self) -> serde_json::Value {
+        let mut ledger = serde_json::json!(self.ledger);
+        if let Some(inputs) = &self.inputs {
+            ledger["inputs"] = serde_json::json!(inputs);
+        }
+        ledger
+    }
 }
 
 /// One trial's constants, mechanism and policy.
@@ -135,10 +152,17 @@ impl<'a> Preparation<'a> {
 
     fn ready(&self, plan: &CellPlan, kept: &Kept) -> Result<ReadyCell, Error> {
         let environment = self.environment(plan, kept)?;
+        let curator = plan.curator.as_ref().map(CuratorPlan::curator).transpose()?;
+        let inputs = match &curator {
+            Some(_) => withheld(environment.as_ref())?,
+            None => KnownInputs::Shared(SharedInputs {
+                gram: Arc::clone(environment.gram()),
+                points: environment.points().cloned(),
+                kernel: environment.kernel().cloned(),
+            }),
+        };
         let problem = Problem {
-            gram: Arc::clone(environment.gram()),
-            points: environment.points().cloned(),
-            kernel: environment.kernel().cloned(),
+            inputs,
             rounds: plan.rounds,
             streams: kept.streams.clone(),
             memory_bytes: self.sweep.memory_bytes,
@@ -162,7 +186,7 @@ impl<'a> Preparation<'a> {
             }
             None => None,
         };
-        Ok(ReadyCell { plan: plan.clone(), environment, maker, domain, streams: kept.streams.clone() })
+        Ok(ReadyCell { plan: plan.clone(), environment, curator, maker, domain, streams: kept.streams.clone() })
     }
 
     /// The prepared basis; one for each feature table.
@@ -213,7 +237,7 @@ impl<'a> Preparation<'a> {
             Some(instance) => instance.clone(),
             None => first.insert(cell.environment.draw(0)?).clone(),
         };
-        let trial = cell.with(instance)?;
+        let trial = cell.with(instance, 0)?;
         let mut ledger = trial.mechanism.ledger();
         let instance = &trial.instance;
         if ledger.epsilon.is_some() && !plan.privacy.states_clip() {
@@ -232,7 +256,26 @@ impl<'a> Preparation<'a> {
         }
         let mut facts = cell.environment.facts();
         facts.extend(trial.facts);
-        Ok(CellFacts { ledger, facts })
+        let mut inputs = cell
+            .curator
+            .as_ref()
+            .zip(cell.environment.points())
+            .map(|(c, points)| c.ledger(points.n_points(), points.dimension()));
+        if let Some(inputs) = &mut inputs {
+            inputs.notes.extend(cell.environment.input_notes());
+        }
+        Ok(CellFacts { ledger, inputs, facts })
+    }
+}
+
+/// What a policy knows of inputs that a curator holds: their number, and the kernel.
+fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
+    match (environment.points(), environment.kernel()) {
+        (Some(points), Some(kernel)) => Ok(KnownInputs::Released { n_points: points.n_points(), kernel: Arc::clone(kernel) }),
+        _ => Err(Error::input(
+            Diagnostic::new("a curator gives out images of inputs, and the points of this environment have no coordinates")
+                .hint("use an environment over points, such as `gp-sample` or `points-table`, or drop `[curator]`"),
+        )),
     }
 }
 
@@ -242,13 +285,28 @@ impl ReadyCell {
     /// # Errors
     /// A function that does not suit, a refused mechanism, a width without a constant it needs.
     pub fn trial(&self, trial: u64) -> Result<ReadyTrial, Error> {
-        self.with(self.environment.draw(trial)?)
+        self.with(self.environment.draw(trial)?, trial)
     }
 
-    fn with(&self, instance: Instance) -> Result<ReadyTrial, Error> {
+    /// What the trial's curator gives out; `None` without one.
+    fn images(&self, trial: u64) -> Result<Option<Arc<Released<Images>>>, Error> {
+        let (Some(curator), Some(plan), Some(points)) = (&self.curator, &self.plan.curator, self.environment.points()) else {
+            return Ok(None);
+        };
+        let inputs = Raw::seal(Inputs::new(points.dimension(), Arc::clone(points.coordinates())));
+        let images = curator.release(inputs, &mut self.streams.of(trial, Purpose::Curator));
+        Ok(Some(Arc::new(images.map_err(|refusal| plan.place(refusal))?)))
+    }
+
+    fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
         let mechanism = self.plan.privacy.mechanism(instance.facts(), instance.bound_stated())?;
         let released = ReleasedFacts::of(mechanism.as_ref(), instance.facts());
-        let setting = Setting { facts: instance.facts().clone(), released, train: self.environment.train_readings().cloned() };
+        let setting = Setting {
+            facts: instance.facts().clone(),
+            released,
+            train: self.environment.train_readings().cloned(),
+            images: self.images(trial)?,
+        };
         let policy = self.maker.make(&setting)?;
         Ok(ReadyTrial { instance, mechanism, policy, facts: self.maker.facts(&setting) })
     }

@@ -92,6 +92,11 @@ pub trait Environment: Send + Sync {
         None
     }
 
+    /// What the ledger of the inputs must say of how they were scaled; none where that is public.
+    fn input_notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What a ledger must say of constants that this environment takes from data; none where all are public.
     fn privacy_notes(&self) -> Vec<String> {
         Vec::new()

@@ -10,13 +10,22 @@ use std::sync::Arc;
 pub struct KernelGram {
     kernel: Arc<dyn Kernel>,
     points: Points,
+    /// What every row has beyond the kernel, and shares with no other row.
+    row_term: f64,
 }
 
 impl KernelGram {
     /// The covariance `k(x_a, x_b)` of these points.
     #[must_use]
     pub fn new(kernel: Arc<dyn Kernel>, points: Points) -> Self {
-        Self { kernel, points }
+        Self { kernel, points, row_term: 0.0 }
+    }
+
+    /// The same with `row_term` >= 0 added where both are the same row, whatever their coordinates: by index, not by place.
+    #[must_use]
+    pub fn with_row_term(mut self, row_term: f64) -> Self {
+        self.row_term = row_term;
+        self
     }
 }
 
@@ -26,11 +35,12 @@ impl GramSource for KernelGram {
     }
 
     fn entry(&self, a: usize, b: usize) -> f64 {
-        self.kernel.value(self.points.point(a), self.points.point(b))
+        let shared = self.kernel.value(self.points.point(a), self.points.point(b));
+        if a == b { shared + self.row_term } else { shared }
     }
 
     fn form(&self) -> Option<KernelForm> {
-        self.kernel.form(&self.points)
+        self.kernel.form(&self.points).map(|form| KernelForm { row_term: self.row_term, ..form })
     }
 }
 

@@ -18,6 +18,19 @@ impl Points {
         Self { dimension, coordinates: Arc::new(coordinates) }
     }
 
+    /// As [`Points::new`], over coordinates that others hold too.
+    #[must_use]
+    pub fn shared(dimension: usize, coordinates: Arc<Vec<f64>>) -> Self {
+        assert!(0 < dimension && coordinates.len().is_multiple_of(dimension), "coordinates do not fill whole points");
+        Self { dimension, coordinates }
+    }
+
+    /// All coordinates, row-major.
+    #[must_use]
+    pub fn coordinates(&self) -> &Arc<Vec<f64>> {
+        &self.coordinates
+    }
+
     /// The grid of `points_per_axis^dimension` points on the cube `[lo, hi]^dimension`, row-major (last axis fastest), both
     /// ends included; a single point per axis stands in the middle. The caller has checked that so many points fit.
     #[must_use]

@@ -1,9 +1,10 @@
 //! What every policy is, and what it may know.
 
-use crate::error::Error;
+use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
 use crate::gp::{Points, TrainReadings};
 use crate::params::Args;
+use crate::privacy::curator::Images;
 use crate::privacy::{Released, RewardFacts, RewardMechanism, Signal};
 use crate::rng::{Stream, Streams};
 use crate::score::{Basis, Change, FeatureTable, GramSource, ScoreModel};
@@ -84,12 +85,8 @@ pub trait Policy: Send {
 /// The problem as all trials of a cell share it.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// Prior covariance over the domain.
-    pub gram: Arc<dyn GramSource>,
-    /// Coordinates of the points, if the domain has any.
-    pub points: Option<Points>,
-    /// The kernel behind the covariance, if there is one.
-    pub kernel: Option<Arc<dyn Kernel>>,
+    /// What is known of the inputs before the first trial.
+    pub inputs: KnownInputs,
     /// Horizon.
     pub rounds: u64,
     /// Streams of the environment.
@@ -98,6 +95,58 @@ pub struct Problem {
     pub memory_bytes: f64,
     /// Feature tables already built over this problem.
     pub tables: Arc<TableCache>,
+}
+
+/// What a policy knows of the inputs before a trial.
+#[derive(Debug, Clone)]
+pub enum KnownInputs {
+    /// All of them, the same in every trial.
+    Shared(SharedInputs),
+    /// A curator gives out images of them, other ones in every trial: [`Setting::images`].
+    Released {
+        /// Number of rows.
+        n_points: usize,
+        /// The function's kernel between the inputs themselves.
+        kernel: Arc<dyn Kernel>,
+    },
+}
+
+/// Inputs that all trials share.
+#[derive(Debug, Clone)]
+pub struct SharedInputs {
+    /// Prior covariance over the domain.
+    pub gram: Arc<dyn GramSource>,
+    /// Coordinates of the points, if the domain has any.
+    pub points: Option<Points>,
+    /// The kernel behind the covariance, if there is one.
+    pub kernel: Option<Arc<dyn Kernel>>,
+}
+
+impl Problem {
+    /// Number of points of the domain.
+    #[must_use]
+    pub fn n_points(&self) -> usize {
+        match &self.inputs {
+            KnownInputs::Shared(shared) => shared.gram.n_points(),
+            KnownInputs::Released { n_points, .. } => *n_points,
+        }
+    }
+
+    /// The inputs, for a policy that needs them before the first trial.
+    ///
+    /// # Errors
+    /// If a curator gives out others in every trial.
+    pub fn shared(&self) -> Result<&SharedInputs, Error> {
+        match &self.inputs {
+            KnownInputs::Shared(shared) => Ok(shared),
+            KnownInputs::Released { .. } => Err(Error::input(
+                Diagnostic::new("this policy makes tables of the inputs before the first trial, and a curator gives out others in every trial")
+                    .hint(
+                        "use `gp-ucb`, `igp-ucb` or `tgp-ucb` without `features`, or give the policy `curator = { mechanism = \"none\" }`",
+                    ),
+            )),
+        }
+    }
 }
 
 /// Feature tables of one problem, by what they were built from.
@@ -130,6 +179,8 @@ pub struct Setting {
     pub released: ReleasedFacts,
     /// Readings of an earlier time, where the environment has any.
     pub train: Option<Arc<TrainReadings>>,
+    /// What the trial's curator gave out of the inputs, where there is one.
+    pub images: Option<Arc<Released<Images>>>,
 }
 
 /// Public constants of what a mechanism releases.

@@ -1,6 +1,6 @@
 //! The registered feature maps, as policies use them.
 
-use super::{FeaturesPlan, Problem};
+use super::{FeaturesPlan, Problem, SharedInputs};
 use crate::error::{Diagnostic, Error};
 use crate::gp::features::{exact, nystrom, quadrature_fourier, random_fourier};
 use crate::params::Args;
@@ -30,25 +30,27 @@ pub fn quadrature_fourier(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
 
 impl FeaturesPlan for exact::Exact {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
-        let bytes_per_feature = 8.0 * problem.gram.n_points() as f64;
+        let gram = problem.shared()?.gram.as_ref();
+        let bytes_per_feature = 8.0 * gram.n_points() as f64;
         let most = (problem.memory_bytes / bytes_per_feature).clamp(1.0, self.max_features as f64) as usize;
-        exact::exact(problem.gram.as_ref(), self.tolerance, most)
+        exact::exact(gram, self.tolerance, most)
     }
 }
 
 impl FeaturesPlan for nystrom::FixedDictionary {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
-        let dictionary = self.resolve(problem.gram.as_ref())?;
-        let needs = 16.0 * dictionary.len() as f64 * problem.gram.n_points() as f64;
+        let gram = problem.shared()?.gram.as_ref();
+        let dictionary = self.resolve(gram)?;
+        let needs = 16.0 * dictionary.len() as f64 * gram.n_points() as f64;
         if problem.memory_bytes < needs {
             return Err(Error::TooLarge {
-                what: format!("Nystrom features of {} points over {}", problem.gram.n_points(), dictionary.len()),
+                what: format!("Nystrom features of {} points over {}", gram.n_points(), dictionary.len()),
                 needs_bytes: needs,
                 limit_bytes: problem.memory_bytes,
                 hint: "use a smaller dictionary or fewer points, or raise `limits.memory_gib`".to_owned(),
             });
         }
-        nystrom::nystrom(problem.gram.as_ref(), &dictionary)
+        nystrom::nystrom(gram, &dictionary)
     }
 }
 
@@ -59,7 +61,7 @@ impl FeaturesPlan for random_fourier::RandomFourier {
                 Diagnostic::new(format!("random Fourier features need {why}")).hint("use `features = \"exact\"`, or no features"),
             )
         };
-        let (Some(points), Some(kernel)) = (&problem.points, &problem.kernel) else {
+        let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
             return Err(refuse("points with coordinates and a kernel between them"));
         };
         let needs = 16.0 * self.frequencies as f64 * points.n_points() as f64;
@@ -90,7 +92,7 @@ pub fn quadrature_map(
     plan: quadrature_fourier::QuadratureFourier,
     problem: &Problem,
 ) -> Result<quadrature_fourier::QuadratureMap, Error> {
-    let (Some(points), Some(kernel)) = (&problem.points, &problem.kernel) else {
+    let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
         return Err(Error::input(
             Diagnostic::new("quadrature Fourier features need points with coordinates and a kernel between them")
                 .hint("use `features = \"exact\"`, or no features"),
@@ -102,7 +104,7 @@ pub fn quadrature_map(
 impl FeaturesPlan for quadrature_fourier::QuadratureFourier {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
         let map = quadrature_map(*self, problem)?;
-        let (Some(points), Some(kernel)) = (&problem.points, &problem.kernel) else {
+        let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
             return Err(Error::input(Diagnostic::new("quadrature Fourier features need points with coordinates")));
         };
         let needs = 8.0 * map.n_features() as f64 * points.n_points() as f64;

@@ -1,7 +1,7 @@
 //! The frame that GP-UCB, IGP-UCB and TGP-UCB share: a posterior, starting rounds, and a [`Rule`] that gives the width of
 //! a round and what becomes of a released reward before it enters the posterior.
 
-use super::posterior_plan::PreparedPosterior;
+use super::posterior_plan::{PreparedPosterior, RestoreError};
 use super::{Initial, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, Setting};
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Posterior;
@@ -17,6 +17,8 @@ pub struct RoundFacts {
     pub round: u64,
     /// Realised information gain of the rounds before it.
     pub gain: f64,
+    /// Starting rounds among them.
+    pub started: u64,
     /// Points of the domain.
     pub n_points: usize,
     /// Features of the model; 0 for an exact posterior.
@@ -128,7 +130,7 @@ impl PolicyMaker for GpMaker {
     }
 
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        self.assemble(setting, self.posterior.prior(self.ridge), 1)
+        self.assemble(setting, self.posterior.prior(setting, self.ridge)?, 1)
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
@@ -150,8 +152,11 @@ impl PolicyMaker for GpMaker {
         let Some(round) = state["round"].as_u64().filter(|round| (1..=MOST_ROUNDS).contains(round)) else {
             return Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` has no round, counted from 1"))));
         };
-        let posterior = self.posterior.restore(state["posterior"].clone()).map_err(|source| {
-            Error::input(Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}")))
+        let posterior = self.posterior.restore(setting, state["posterior"].clone()).map_err(|why| match why {
+            RestoreError::State(source) => {
+                Error::input(Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}")))
+            }
+            RestoreError::Setting(error) => error,
         })?;
         self.assemble(setting, posterior, round)
     }
@@ -183,6 +188,7 @@ impl Policy for GpPolicy {
         let facts = RoundFacts {
             round: self.round,
             gain: self.posterior.information_gain(),
+            started: self.initial.rounds(),
             n_points: self.n_points,
             n_features: self.features.0,
             feature_error: self.features.1,

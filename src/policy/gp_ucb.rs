@@ -9,13 +9,16 @@ use std::f64::consts::PI;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
-    let maker = GpUcb { width: Width::parse(args), failure_prob: failure_prob(args) };
+    let doc = "whether starting rounds count in the width's t; [Kharkovskii2020] counts queries after the first point";
+    let maker =
+        GpUcb { width: Width::parse(args), failure_prob: failure_prob(args), count_start: args.flag("count_start", doc, true) };
     GpPlan::parse(args, parts, maker)
 }
 
 struct GpUcb {
     width: Width,
     failure_prob: f64,
+    count_start: bool,
 }
 
 impl RuleMaker for GpUcb {
@@ -32,6 +35,7 @@ impl RuleMaker for GpUcb {
         Ok(Box::new(GpUcbRule {
             width: self.width,
             failure_prob: self.failure_prob,
+            count_start: self.count_start,
             ridge,
             bound: setting.facts.bound,
             noise_scale,
@@ -42,6 +46,7 @@ impl RuleMaker for GpUcb {
 struct GpUcbRule {
     width: Width,
     failure_prob: f64,
+    count_start: bool,
     ridge: f64,
     bound: f64,
     noise_scale: f64,
@@ -49,7 +54,7 @@ struct GpUcbRule {
 
 impl Rule for GpUcbRule {
     fn width(&self, round: &RoundFacts) -> f64 {
-        let t = round.round as f64;
+        let t = if self.count_start { round.round } else { (round.round - round.started).max(1) } as f64;
         self.width.value(
             // width² = 2 ln(|D| t² pi² / (6 failure)) [Srinivas2010, Theorem 1]
             || libm::sqrt(2.0 * libm::log(round.n_points as f64 * t * t * PI * PI / (6.0 * self.failure_prob)).max(0.0)),

@@ -38,7 +38,16 @@ impl Initial {
 
     /// Whether round `round` (1-based) is a starting round, in which a random point is played.
     pub fn is_random(self, round: u64) -> bool {
-        matches!(self, Self::Random(n) if round <= n)
+        round <= self.rounds()
+    }
+
+    /// How many rounds it takes.
+    #[must_use]
+    pub fn rounds(self) -> u64 {
+        match self {
+            Self::Random(n) => n,
+            Self::LowestIndex => 0,
+        }
     }
 
     /// The point to play in round `round` (1-based), if it is one of the starting rounds.

@@ -16,6 +16,7 @@ pub mod moma_gp_ucb;
 mod nystrom_policy;
 mod posterior_plan;
 pub mod qff_gp_ucb;
+mod released_inputs;
 pub mod rff_gp_ucb;
 mod tail_moments;
 pub mod tgp_ucb;
@@ -23,10 +24,11 @@ pub mod uniform;
 mod width;
 
 pub use contract::{
-    FeaturesPlan, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting,
-    TableCache,
+    FeaturesPlan, KnownInputs, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts,
+    Setting, SharedInputs, TableCache,
 };
 pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
 pub use posterior_plan::PosteriorPlan;
+pub use released_inputs::InputReading;
 pub use width::Width;

@@ -105,13 +105,14 @@ impl Sketch {
     /// # Errors
     /// If a fixed dictionary does not suit the domain.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedSketch, Error> {
+        let gram = &problem.shared()?.gram;
         let fixed = match &self.resample {
-            Resample::Fixed(dictionary) => Some(dictionary.resolve(problem.gram.as_ref())?),
+            Resample::Fixed(dictionary) => Some(dictionary.resolve(gram.as_ref())?),
             _ => None,
         };
         Ok(PreparedSketch {
-            prior_bound: ExactPosterior::prior_bound(problem.gram.as_ref()),
-            gram: Arc::clone(&problem.gram),
+            prior_bound: ExactPosterior::prior_bound(gram.as_ref()),
+            gram: Arc::clone(gram),
             inclusion: self.inclusion(problem.rounds),
             fixed,
             keys: self.clone(),

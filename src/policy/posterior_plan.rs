@@ -1,7 +1,8 @@
 //! Which posterior a GP policy keeps.
 
-use super::{FeaturesPlan, Parts, Problem};
+use super::{FeaturesPlan, InputReading, KnownInputs, Parts, Problem, Setting, SharedInputs};
 use crate::error::Error;
+use crate::gp::kernel::Kernel;
 use crate::gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
 use crate::params::Args;
 use crate::score::{Basis, FeatureTable, GramSource};
@@ -10,8 +11,8 @@ use std::sync::Arc;
 /// The posterior as read from a spec.
 #[derive(Clone)]
 pub enum PosteriorPlan {
-    /// Over the points visited, from the kernel itself.
-    Exact,
+    /// Over the points visited, from the kernel itself; how it reads inputs that a curator gives out.
+    Exact(InputReading),
     /// Over a feature table shared by all trials.
     Features(Arc<dyn FeaturesPlan>),
 }
@@ -19,22 +20,32 @@ pub enum PosteriorPlan {
 /// The posterior made ready for one problem, with the bound on the prior variance that its trials share.
 #[derive(Debug, Clone)]
 pub enum PreparedPosterior {
-    /// See [`PosteriorPlan::Exact`].
+    /// See [`PosteriorPlan::Exact`], over inputs that all trials share.
     Exact(Arc<dyn GramSource>, f64),
+    /// The same over inputs that a curator gives out, other ones in every trial.
+    Own {
+        /// Number of rows.
+        n_points: usize,
+        /// The function's kernel.
+        kernel: Arc<dyn Kernel>,
+        /// What becomes of noise on the inputs.
+        reading: InputReading,
+    },
     /// See [`PosteriorPlan::Features`].
     Features(Arc<FeatureTable>, f64, Vec<(String, serde_json::Value)>),
 }
 
 impl PosteriorPlan {
-    /// Reads the key `features`: without one, the posterior is exact.
+    /// Reads the keys `features` (without it, the posterior is exact) and `input_noise`.
     pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Self {
-        parts.features(args, "features").map_or(Self::Exact, Self::Features)
+        let reading = InputReading::parse(args);
+        parts.features(args, "features").map_or(Self::Exact(reading), Self::Features)
     }
 
     /// Reads the key `features` where only one map will do, which `build` reads; that map with its defaults when absent.
     pub fn parse_of(args: &Args<'_>, kind: &'static str, build: fn(&Args<'_>) -> Arc<dyn FeaturesPlan>) -> Self {
         let Some(variant) = args.variant("features", "the feature map, for its keys", &[kind], Some(kind)) else {
-            return Self::Exact;
+            return Self::Exact(InputReading::Modelled);
         };
         let features = build(&variant.args);
         args.absorb(&variant.args);
@@ -44,13 +55,17 @@ impl PosteriorPlan {
     /// Builds the feature table, if there is one.
     ///
     /// # Errors
-    /// As the feature map's.
+    /// As the feature map's; features over inputs that are not known before the first trial.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedPosterior, Error> {
-        Ok(match self {
-            Self::Exact => {
-                PreparedPosterior::Exact(Arc::clone(&problem.gram), ExactPosterior::prior_bound(problem.gram.as_ref()))
+        Ok(match (self, &problem.inputs) {
+            (Self::Exact(_), KnownInputs::Shared(SharedInputs { gram, .. })) => {
+                PreparedPosterior::Exact(Arc::clone(gram), ExactPosterior::prior_bound(gram.as_ref()))
             }
-            Self::Features(plan) => {
+            (Self::Exact(reading), KnownInputs::Released { n_points, kernel }) => {
+                PreparedPosterior::Own { n_points: *n_points, kernel: Arc::clone(kernel), reading: *reading }
+            }
+            (Self::Features(plan), _) => {
+                problem.shared()?;
                 let table = problem.tables.table(plan.as_ref(), problem)?;
                 let prior_bound = FeaturePosterior::prior_bound(&table);
                 let facts = plan.facts(problem, &table);
@@ -65,6 +80,7 @@ impl PreparedPosterior {
     pub fn basis(&self) -> Basis {
         match self {
             Self::Exact(gram, _) => Basis::Gram(Arc::clone(gram)),
+            Self::Own { n_points, .. } => Basis::Own(*n_points),
             Self::Features(table, ..) => Basis::Table(Arc::clone(table)),
         }
     }
@@ -72,7 +88,7 @@ impl PreparedPosterior {
     /// What the manifest must say of the features.
     pub fn facts(&self) -> &[(String, serde_json::Value)] {
         match self {
-            Self::Exact(..) => &[],
+            Self::Exact(..) | Self::Own { .. } => &[],
             Self::Features(.., facts) => facts,
         }
     }
@@ -80,24 +96,59 @@ impl PreparedPosterior {
     /// Number of features and their stated kernel error; zeros without features.
     pub fn feature_error(&self) -> (usize, f64) {
         match self {
-            Self::Exact(..) => (0, 0.0),
+            Self::Exact(..) | Self::Own { .. } => (0, 0.0),
             Self::Features(table, ..) => (table.n_features, table.kernel_error),
         }
     }
 
     /// The prior of one trial.
-    pub fn prior(&self, ridge: f64) -> Box<dyn Posterior> {
-        match self {
+    ///
+    /// # Errors
+    /// As [`InputReading::covariance`], or a trial without the images it needs.
+    pub fn prior(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Posterior>, Error> {
+        Ok(match self {
             Self::Exact(gram, bound) => Box::new(ExactPosterior::with_prior_bound(Arc::clone(gram), *bound, ridge)),
+            Self::Own { .. } => Box::new(ExactPosterior::new(self.own(setting)?, ridge).over_own_inputs()),
             Self::Features(table, bound, _) => Box::new(FeaturePosterior::with_prior_bound(Arc::clone(table), *bound, ridge)),
-        }
+        })
     }
 
     /// The posterior whose state was saved.
-    pub fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Posterior>, serde_json::Error> {
+    ///
+    /// # Errors
+    /// As [`PreparedPosterior::prior`], or a state that is none; the text says what is wrong.
+    pub fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Posterior>, RestoreError> {
         Ok(match self {
             Self::Exact(gram, _) => Box::new(ExactPosterior::restore(Arc::clone(gram), state)?),
+            Self::Own { .. } => {
+                let gram = self.own(setting).map_err(RestoreError::Setting)?;
+                Box::new(ExactPosterior::restore(gram, state)?.over_own_inputs())
+            }
             Self::Features(table, ..) => Box::new(FeaturePosterior::restore(Arc::clone(table), state)?),
         })
+    }
+
+    fn own(&self, setting: &Setting) -> Result<Arc<dyn GramSource>, Error> {
+        match (self, &setting.images) {
+            (Self::Own { kernel, reading, .. }, Some(images)) => Ok(Arc::new(reading.covariance(images, kernel)?)),
+            _ => Err(Error::Failed {
+                problem: "a policy over a curator's images was made without any".to_owned(),
+                hint: "this is a fault of the program, not of the spec: please report it".to_owned(),
+            }),
+        }
+    }
+}
+
+/// Why a posterior could not be restored.
+pub enum RestoreError {
+    /// The state is none.
+    State(serde_json::Error),
+    /// The trial's inputs do not suit.
+    Setting(Error),
+}
+
+impl From<serde_json::Error> for RestoreError {
+    fn from(source: serde_json::Error) -> Self {
+        Self::State(source)
     }
 }

@@ -20,7 +20,7 @@ impl PolicyPlan for Uniform {
     }
 
     fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        Ok(Box::new(UniformMaker { n_points: problem.gram.n_points() }))
+        Ok(Box::new(UniformMaker { n_points: problem.n_points() }))
     }
 }
 

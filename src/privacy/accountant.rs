@@ -36,7 +36,9 @@ impl Delivered {
 #[must_use]
 pub fn price(event: &Event) -> Delivered {
     match *event {
-        Event::NonPrivate | Event::Laplace { sensitivity: None, .. } => Delivered::Unbounded,
+        // A projection keeps the column space of its input: neighbours give mutually singular laws (E16). With as many
+        // columns as rows less one they need not, but then nothing is proved (E17).
+        Event::NonPrivate | Event::Projection { .. } | Event::Laplace { sensitivity: None, .. } => Delivered::Unbounded,
         // Two densities exp(-|z - y|/scale) differ by at most |y - y'|/scale in the logarithm.
         Event::Laplace { scale, sensitivity: Some(sensitivity) } => pure(sensitivity / scale),
         Event::TwoPoint { rare } => pure(odds(rare)),

@@ -1,8 +1,8 @@
-//! What was done to one reward, apart from what it costs (`accountant`) and from what was claimed (`ledger`).
+//! What was done to one reward, or to a data set of inputs, apart from what it costs (`accountant`) and from what was claimed (`ledger`).
 
 use serde::{Deserialize, Serialize};
 
-/// One release of one user's reward.
+/// One release of one user's reward, or of the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Event {
@@ -44,5 +44,14 @@ pub enum Event {
         sigma: f64,
         /// Largest distance between two inputs.
         sensitivity: f64,
+    },
+    /// A data set was multiplied by a secret normal matrix from the right.
+    Projection {
+        /// Rows of the data set.
+        rows: u64,
+        /// Its columns.
+        dimension: u64,
+        /// Columns of the result.
+        columns: u64,
     },
 }

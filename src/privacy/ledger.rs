@@ -129,6 +129,29 @@ impl Ledger {
     }
 }
 
+impl Ledger {
+    /// The same for inputs that a curator gives out by row; neighbours differ in one row, by at most `radius`.
+    #[must_use]
+    pub fn of_inputs(statement: Statement, radius: f64) -> Self {
+        let own_notes = statement.notes.clone();
+        let mut ledger = Self::of(Statement { clip: None, notes: Vec::new(), ..statement });
+        let said = |text: &str| text.replace("per user", "per row");
+        ledger.claimed = said(&ledger.claimed);
+        ledger.delivered = said(&ledger.delivered);
+        ledger.protects =
+            "one row of the inputs, of which images are given out; outputs only where a reward mechanism is added".to_owned();
+        ledger.neighbours =
+            format!("two data sets that differ in one row, by at most {} (L2, in units of the inputs)", short(radius));
+        ledger.notes = own_notes;
+        ledger.notes.push(format!(
+            "the radius is part of the promise: a row that moves by k times {} costs k times as much mu (E20)",
+            short(radius)
+        ));
+        ledger.notes.push("number and order of the rows are public; which row is asked for is the modeler's choice".to_owned());
+        ledger
+    }
+}
+
 fn worded(epsilon: f64, delta: Option<Delta>) -> String {
     match delta {
         None => format!("epsilon = {} per user, pure", short(epsilon)),

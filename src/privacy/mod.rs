@@ -12,6 +12,7 @@ mod accountant;
 pub mod accounting;
 mod budget;
 mod calibration;
+pub mod curator;
 mod event;
 mod guarantee;
 mod ledger;

@@ -91,6 +91,36 @@ impl Quote {
         }
     }
 
+    /// Prices a curator from what its ledger says was done.
+    #[must_use]
+    pub fn of_inputs(ledger: &Ledger) -> Self {
+        let composition = Composition::of(Loss::of(&ledger.event));
+        let (sensitivity, derivation) = match ledger.event {
+            super::Event::Gaussian { sensitivity, .. } => (
+                Some(sensitivity),
+                "a row that moves by the radius moves its image by at most sigma_max(P) times that".to_owned(),
+            ),
+            _ => (None, "neighbours have images of different column spaces (E16)".to_owned()),
+        };
+        Self {
+            mechanism: ledger.mechanism.clone(),
+            event: format!("images of all rows, once: {}", event_words(&ledger.event)),
+            protects: ledger.protects.clone(),
+            not_protected: "rewards, unless a mechanism of their own is added; number and order of the rows".to_owned(),
+            neighbours: ledger.neighbours.clone(),
+            participations: 1,
+            sensitivity,
+            derivation,
+            noise: ledger.calibration.clone(),
+            noise_size: None,
+            pure_epsilon: composition.pure(),
+            curve: curve(&composition),
+            composition,
+            guarantee: Some(ledger.guarantee.clone()),
+            notes: ledger.notes.clone(),
+        }
+    }
+
     /// Prices noise of standard deviation `sigma` a draw on a released stream of running sums.
     #[must_use]
     pub fn of_stream(what: &StreamKind, stated: StreamTerms, factorisation: &dyn Factorisation, sigma: f64) -> Self {
@@ -259,6 +289,9 @@ fn event_words(event: &super::Event) -> String {
             short(rare)
         ),
         E::Gaussian { sigma, .. } => format!("Gaussian noise of standard deviation {}", short(sigma)),
+        E::Projection { rows, dimension, columns } => {
+            format!("{rows} rows of {dimension} numbers, times a secret normal matrix with {columns} columns")
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a line of the registry is, and the listing that walks all of them.
 
-use super::lists::{ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES};
+use super::lists::{CURATORS, ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES};
 use super::shelf::Shelf;
 use crate::error::Sources;
 use crate::params::{Args, KeyDoc, Sink};
@@ -33,8 +33,8 @@ pub struct Kind {
 
 /// The kinds that can be listed, in the order of a spec.
 #[must_use]
-pub fn kinds() -> [&'static str; 6] {
-    ["environment", "kernel", "noise", "mechanism", "policy", "features"]
+pub fn kinds() -> [&'static str; 7] {
+    ["environment", "kernel", "noise", "mechanism", "curator", "policy", "features"]
 }
 
 /// Everything of one kind, with the keys that each reads; empty for an unknown kind.
@@ -61,6 +61,10 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
         "policy" => each(POLICIES, |entry, args| drop((entry.build)(args, &Shelf))),
         "features" => each(FEATURES, |entry, args| drop((entry.build)(args))),
         "mechanism" => MECHANISMS
+            .iter()
+            .map(|entry| Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: Vec::new() })
+            .collect(),
+        "curator" => CURATORS
             .iter()
             .map(|entry| Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: Vec::new() })
             .collect(),

@@ -12,6 +12,7 @@ use crate::policy::{
     tgp_ucb, uniform,
 };
 use crate::privacy::MechanismEntry;
+use crate::privacy::curator::{CuratorEntry, input_noise, projection};
 use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
 use std::sync::Arc;
 
@@ -88,6 +89,9 @@ pub static FEATURES: &[Entry<FeaturesBuild>] = &[
 /// Mechanisms for one reward under local differential privacy.
 pub static MECHANISMS: &[MechanismEntry] =
     &[none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];
+
+/// Mechanisms for the inputs of an outsourced problem.
+pub static CURATORS: &[CuratorEntry] = &[input_noise::ENTRY, projection::PROJECTION, projection::ALWAYS_LIFT];
 
 /// Environments.
 pub static ENVIRONMENTS: &[Entry<EnvironmentBuild>] = &[

@@ -42,14 +42,20 @@ impl CellData {
         self.info.ledger.get(key).and_then(serde_json::Value::as_str).unwrap_or("")
     }
 
-    /// Whether its ledger says that the claim does not hold.
-    pub(super) fn has_no_guarantee(&self) -> bool {
-        self.ledger_text("guarantee").starts_with("no guarantee")
+    /// The ledger of the inputs, where a curator gives them out.
+    pub(super) fn inputs_ledger(&self) -> Option<&serde_json::Value> {
+        self.info.ledger.get("inputs")
     }
 
-    /// Whether the cell claims no privacy at all.
+    /// Whether one of its ledgers says that the claim does not hold.
+    pub(super) fn has_no_guarantee(&self) -> bool {
+        let inputs = self.inputs_ledger().and_then(|ledger| ledger.get("guarantee")).and_then(serde_json::Value::as_str);
+        [Some(self.ledger_text("guarantee")), inputs].into_iter().flatten().any(|text| text.starts_with("no guarantee"))
+    }
+
+    /// Whether the cell claims no privacy at all, neither of rewards nor of inputs.
     pub(super) fn is_not_private(&self) -> bool {
-        self.ledger_text("guarantee") == "not private"
+        self.ledger_text("guarantee") == "not private" && self.inputs_ledger().is_none()
     }
 }
 

@@ -113,8 +113,14 @@ const ALWAYS_SHOWN: [&str; 3] = ["guarantee", "epsilon", "mechanism"];
 /// One row per distinct ledger; a guarantee that does not hold stands out. What all rows share is said once, below.
 pub(super) fn ledger(run: &Run) -> String {
     let policies = run.policies();
-    let mut groups = distinct(run, |cell| &cell.info.ledger);
-    let text_of = |cell: &CellData, key: &str| shown(cell.info.ledger.get(key).unwrap_or(&Value::Null));
+    let mut groups: Vec<(&Value, Vec<&CellData>)> = Vec::new();
+    for (first, cells) in distinct(run, |cell| &cell.info.ledger) {
+        // Of a cell whose inputs alone are protected, the reward's ledger has nothing to say.
+        let rewards = first.inputs_ledger().is_none() || first.ledger_text("guarantee") != "not private";
+        let ledgers = [rewards.then_some(&first.info.ledger), first.inputs_ledger()];
+        groups.extend(ledgers.into_iter().flatten().map(|ledger| (ledger, cells.clone())));
+    }
+    let text_of = |ledger: &Value, key: &str| shown(ledger.get(key).unwrap_or(&Value::Null));
     let is_shared =
         |key: &str| 1 < groups.len() && groups.windows(2).all(|pair| text_of(pair[0].0, key) == text_of(pair[1].0, key));
     let (columns, shared): (Vec<_>, Vec<_>) =
@@ -126,7 +132,9 @@ pub(super) fn ledger(run: &Run) -> String {
         .filter_map(|(key, title)| groups.first().map(|(first, _)| format!("{title}: {}", text_of(first, key))))
         .collect();
     below.extend(common.clone());
-    groups.sort_by_key(|(first, _)| policies.iter().position(|policy| *policy == first.info.policy));
+    groups.sort_by_key(|(_, cells)| {
+        policies.iter().position(|policy| cells.first().is_some_and(|cell| *policy == cell.info.policy))
+    });
     let mut html = "<div class=\"scroll\"><table class=\"ledger\"><thead><tr><th>applies to</th>".to_owned();
     for (_, title) in &columns {
         html += &format!("<th>{title}</th>");
@@ -154,8 +162,8 @@ pub(super) fn ledger(run: &Run) -> String {
     html + &format!("<p>For all rows:</p><ul>{items}</ul>")
 }
 
-fn notes_of(cell: &CellData) -> String {
-    shown(cell.info.ledger.get("notes").unwrap_or(&Value::Null))
+fn notes_of(ledger: &Value) -> String {
+    shown(ledger.get("notes").unwrap_or(&Value::Null))
 }
 
 /// Where the numbers come from, in the ledgers' own words.

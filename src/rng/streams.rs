@@ -19,6 +19,8 @@ pub enum Purpose<'a> {
     Sets,
     /// Random features; shared by all policies of an environment.
     Features,
+    /// What a trial's curator draws; shared by all policies of a trial, as one data set is given out once.
+    Curator,
     /// Privacy noise of the named policy.
     Mechanism(&'a str),
     /// The named policy's own randomness.
@@ -34,6 +36,7 @@ impl Purpose<'_> {
             Self::Start => ("start", ""),
             Self::Sets => ("sets", ""),
             Self::Features => ("features", ""),
+            Self::Curator => ("curator", ""),
             Self::Mechanism(label) => ("mechanism", label),
             Self::Policy(label) => ("policy", label),
         }

@@ -37,7 +37,7 @@ pub trait GramSource: Send + Sync + fmt::Debug {
 }
 
 /// A covariance as a formula over scaled coordinates `z`: with `r² = |z_a - z_b|²`,
-/// `scale * rho(r) + offset`, or `scale * z_a·z_b + offset` for the linear family.
+/// `scale * rho(r) + offset`, or `scale * z_a·z_b + offset` for the linear family, and `row_term` more for a point and itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelForm {
     /// Which formula.
@@ -46,6 +46,8 @@ pub struct KernelForm {
     pub scale: f64,
     /// Constant term.
     pub offset: f64,
+    /// What is added for a point and itself, by index: 0 but for images of noisy inputs.
+    pub row_term: f64,
     /// Number of coordinates, at least 1.
     pub dimension: usize,
     /// `n_points x dimension`, row-major: coordinates divided by their length-scales.

@@ -2,6 +2,7 @@
 //!
 //! All mistakes of a file come back in one go. **Invariant:** touches no file and no device; what leaves this room is valid.
 
+mod curator;
 mod listing;
 mod path;
 mod plan;
@@ -10,6 +11,7 @@ mod read;
 mod recorded;
 mod sweep;
 
+pub use curator::CuratorPlan;
 pub use listing::listing;
 pub use plan::{CellPlan, Sweep};
 pub use privacy::PrivacyPlan;

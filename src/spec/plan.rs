@@ -1,5 +1,6 @@
 //! The checked sweep: every cell with its parsed environment, privacy and policy.
 
+use super::curator::CuratorPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
 use super::{Recorded, path, read};
@@ -63,6 +64,8 @@ pub struct CellPlan {
     pub environment_place: Option<Place>,
     /// The privacy request.
     pub privacy: PrivacyPlan,
+    /// Who gives out the inputs; `None`: the policy sees them.
+    pub curator: Option<CuratorPlan>,
     /// The policy.
     pub policy_plan: Arc<dyn PolicyPlan>,
     /// All parameters of the cell, and the defaults of those not written.
@@ -154,7 +157,7 @@ impl Reader<'_> {
             .at_most(1e6)
             .or(8.0);
         limits.finish();
-        for key in ["environment", "privacy"] {
+        for key in ["environment", "privacy", "curator"] {
             top.table(key);
         }
         for (key, header) in [("policy", "[[policy]]"), ("sweep", "[sweep.product]")] {
@@ -241,11 +244,11 @@ impl Reader<'_> {
         let environment = self.environment(&top, &table, &mut defaults);
         let environment_json = json_of(&table, "environment");
 
-        let empty = Table::default();
-        let base_privacy = match table.get("privacy").map(|node| &node.value) {
-            Some(Value::Table(privacy)) => Some(privacy),
+        let base_of = |key: &str| match table.get(key).map(|node| &node.value) {
+            Some(Value::Table(nested)) => Some(nested),
             _ => None,
         };
+        let (base_privacy, base_curator) = (base_of("privacy"), base_of("curator"));
         let policies = match table.get("policy") {
             Some(Node { value: Value::Array(policies), .. }) if !policies.is_empty() => policies,
             Some(_) => {
@@ -283,26 +286,32 @@ impl Reader<'_> {
             }
             let Some(entry) = find(POLICIES, &kind) else { continue };
             let policy_plan: Arc<dyn PolicyPlan> = Arc::from((entry.build)(&args, &Shelf));
-            // Keys of the policy's own `privacy` table stand over those of the spec's.
+            // Keys of the policy's own `privacy` and `curator` tables stand over those of the spec's.
             args.table("privacy");
+            args.table("curator");
             args.finish();
-            let mut privacy_table = base_privacy.unwrap_or(&empty).clone();
-            let own = match policy_table.get("privacy").map(|node| &node.value) {
-                Some(Value::Table(own)) => Some(own),
-                _ => None,
-            };
-            if let Some(own) = own {
-                privacy_table.span = own.span.clone();
-            }
-            for entry in own.iter().flat_map(|own| &own.entries) {
-                privacy_table.set(&entry.key, entry.node.clone());
-            }
+            let (privacy_table, own_privacy) = overlaid(base_privacy, policy_table, "privacy");
             let privacy_args = Args::new(&privacy_table, "privacy", self.sink);
-            let stated = base_privacy.is_some() || own.is_some();
+            let stated = base_privacy.is_some() || own_privacy;
             let Some(privacy) = PrivacyPlan::parse(&privacy_args, &privacy_table, stated) else { continue };
+            let (curator_table, own_curator) = overlaid(base_curator, policy_table, "curator");
+            let curator_args = Args::new(&curator_table, "curator", self.sink);
+            let curated = base_curator.is_some() || own_curator;
+            let curator = curated.then(|| CuratorPlan::parse(&curator_args, &curator_table)).flatten();
             let mut defaults = defaults.clone();
             note_defaults("policy", &args.documented(), &written_json(policy_table), &mut defaults);
             note_defaults("privacy", &privacy_args.documented(), &written_json(&privacy_table), &mut defaults);
+            let mut resolved = serde_json::json!({
+                "rounds": rounds,
+                "environment": environment_json,
+                "privacy": written_json(&privacy_table),
+                "policy": written_json(policy_table),
+            });
+            if curated {
+                note_defaults("curator", &curator_args.documented(), &written_json(&curator_table), &mut defaults);
+                resolved["curator"] = written_json(&curator_table);
+            }
+            resolved["defaults"] = serde_json::json!(defaults);
             let Some(environment) = &environment else { continue };
             labels.push(label.clone());
             cells.push(CellPlan {
@@ -315,17 +324,28 @@ impl Reader<'_> {
                 environment_key: format!("{rounds} {environment_json}"),
                 environment_place: environment.place.clone(),
                 privacy,
+                curator,
                 policy_plan,
-                resolved: serde_json::json!({
-                    "rounds": rounds,
-                    "environment": environment_json,
-                    "privacy": written_json(&privacy_table),
-                    "policy": written_json(policy_table),
-                    "defaults": defaults,
-                }),
+                resolved,
             });
         }
     }
+}
+
+/// The spec's table under a key with the policy's own keys over it, and whether the policy has any.
+fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Table, bool) {
+    let mut table = base.cloned().unwrap_or_default();
+    let own = match policy.get(key).map(|node| &node.value) {
+        Some(Value::Table(own)) => Some(own),
+        _ => None,
+    };
+    if let Some(own) = own {
+        table.span = own.span.clone();
+    }
+    for entry in own.iter().flat_map(|own| &own.entries) {
+        table.set(&entry.key, entry.node.clone());
+    }
+    (table, own.is_some())
 }
 
 /// The environment of a sweep point.

@@ -9,9 +9,11 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 fn cases() -> Vec<(String, Value)> {
-    let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "cases", "bo"].iter().collect();
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).expect("the cases").map(|entry| entry.expect("a file").path()).collect();
+    let mut files: Vec<PathBuf> = Vec::new();
+    for folder in ["bo", "pogp"] {
+        let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "cases", folder].iter().collect();
+        files.extend(std::fs::read_dir(folder).expect("the cases").map(|entry| entry.expect("a file").path()));
+    }
     files.sort();
     let read = |path: &PathBuf| serde_json::from_str(&std::fs::read_to_string(path).expect("a file")).expect("JSON");
     files.iter().map(|path| (path.file_name().expect("a name").to_string_lossy().into_owned(), read(path))).collect()
@@ -34,16 +36,23 @@ fn every_file_agrees_as_far_as_it_is_known() {
         sections.sort_unstable();
         sections.dedup();
         assert_eq!(sections.len(), outcome.checked.len(), "{name}: a section was checked twice");
-        assert!(outcome.largest_error() < 1e-12, "{name}: within the tolerance, but worse than it ever was");
+        // Noise variances of 1e-5 leave eight digits fewer than ridges of order one.
+        let usual = if name.starts_with("posterior_200") || name.starts_with("modeler") { 1e-9 } else { 1e-12 };
+        assert!(outcome.largest_error() < usual, "{name}: within the tolerance, but worse than it ever was");
         known.push(name);
     }
     for name in [
         "benchmarks.json",
         "calibration.json",
+        "curator.json",
+        "grid_conditions.json",
         "kernels.json",
+        "modeler_30.json",
         "mom_truncation.json",
         "nystrom.json",
+        "omega.json",
         "posterior.json",
+        "posterior_200.json",
         "qff.json",
         "ucb_sequences.json",
     ] {
@@ -86,7 +95,7 @@ fn kernels_are_checked_whole() {
     assert_eq!(outcome.checked.len(), 17);
 }
 
-/// Every section that passes must fail with one number of it moved by 1e-6, and with one number missing.
+/// Every section that passes must fail with one number of it moved by a millionth, and with one number missing.
 #[test]
 fn a_planted_fault_is_caught_in_every_section() {
     let spots = [
@@ -106,6 +115,11 @@ fn a_planted_fault_is_caught_in_every_section() {
         ("ucb_sequences.json", vec!["/runs/moma_heavy/epoch_points/9", "/runs/moma_ldp/chosen_j/3"]),
         ("nystrom.json", vec!["/K_D/3/3", "/pinv_sqrt/5/0", "/phi/24/5", "/residual/7", "/inclusion/per_play/0"]),
         ("nystrom.json", vec!["/duplicate/gram/24/3", "/inclusion/point/0"]),
+        ("omega.json", vec!["/rows/0/root", "/rows/71/printed"]),
+        ("curator.json", vec!["/cases/0/Z/11/0", "/cases/3/lifted/0/0", "/cases/5/sigma_min", "/cases/2/omega"]),
+        ("grid_conditions.json", vec!["/singular_values/1", "/largest_r/2/root"]),
+        ("posterior_200.json", vec!["/sets/0/mean/199", "/sets/3/var/0"]),
+        ("modeler_30.json", vec!["/sequences/1/sequence/30", "/sequences/2/values/29", "/sequences/6/beta/3"]),
         ("mom_truncation.json", vec!["/mom/0/r/6", "/mom/1/r/0", "/truncation/r/3", "/sym_inv_sqrt/root/1/0"]),
     ];
     let cases = cases();
@@ -115,7 +129,8 @@ fn a_planted_fault_is_caught_in_every_section() {
         for pointer in pointers {
             let mut faulty = file.clone();
             let number = faulty.pointer_mut(pointer).expect("a number");
-            *number = Value::from(number.as_f64().expect("a number") + 1e-6);
+            let value = number.as_f64().expect("a number");
+            *number = Value::from(value + 1e-6 * (1.0 + value.abs()));
             let outcome = (kind.check)(&faulty);
             assert_eq!(outcome.failures.len(), 1, "{name}{pointer}: {:?}", outcome.failures);
             *faulty.pointer_mut(pointer).expect("a number") = Value::Null;

@@ -10,6 +10,7 @@ mod examples;
 mod identity;
 mod long_runs;
 mod messages;
+mod outsourced;
 mod printed;
 mod program;
 mod reference;

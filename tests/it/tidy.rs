@@ -12,7 +12,7 @@ const ROOMS: [(&str, &[&str]); 17] = [
     ("linalg", &[]),
     ("params", &["error"]),
     ("gp", &["error", "rng", "params", "score", "linalg"]),
-    ("privacy", &["error", "rng", "params"]),
+    ("privacy", &["error", "rng", "params", "linalg"]),
     ("env", &["error", "rng", "params", "score", "linalg", "gp", "privacy"]),
     ("policy", &["error", "rng", "params", "score", "linalg", "gp", "privacy"]),
     ("registry", &["error", "params", "gp", "privacy", "env", "policy"]),

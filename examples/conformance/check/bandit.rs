@@ -4,7 +4,7 @@ use privateer::error::{Error, Sources};
 use privateer::gp::kernel::Kernel;
 use privateer::gp::{KernelGram, Points, tabulated};
 use privateer::params::{Args, Entry, Node, Sink, Table, Value};
-use privateer::policy::{Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting};
+use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting, SharedInputs};
 use privateer::privacy::{Raw, Reading, Released, Request, RewardFacts, RewardMechanism, Signal};
 use privateer::registry::{MECHANISMS, POLICIES, Shelf, find};
 use privateer::rng::{Purpose, Stream, Streams};
@@ -100,7 +100,7 @@ impl Constants {
             laplace_scale: laplace.then_some(self.laplace_scale),
             clipped_bound: bounded.then_some(self.bound + self.noise_bound),
         };
-        Setting { facts, released, train: None }
+        Setting { facts, released, train: None, images: None }
     }
 
     /// The registered policy over these points.
@@ -144,9 +144,11 @@ impl Constants {
         args.finish();
         sink.into_result().map_err(said)?;
         let problem = Problem {
-            gram: tabulated(KernelGram::new(Arc::clone(&kernel), points.clone())),
-            points: Some(points),
-            kernel: Some(kernel),
+            inputs: KnownInputs::Shared(SharedInputs {
+                gram: tabulated(KernelGram::new(Arc::clone(&kernel), points.clone())),
+                points: Some(points),
+                kernel: Some(kernel),
+            }),
             rounds: self.rounds,
             streams: Streams::new(0, "conformance"),
             memory_bytes: 1e9,

@@ -4,7 +4,9 @@
 mod bandit;
 mod benchmarks;
 mod calibration;
+mod curator;
 mod kernels;
+mod modeler;
 mod nystrom;
 mod outcome;
 mod posterior;

@@ -2,8 +2,41 @@
 
 use serde_json::Value;
 
-/// The tolerance of the files under `bo`: |a - b| <= 1e-9 (1 + |b|).
-const TOLERANCE: f64 = 1e-9;
+/// How far a number may be from the file's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tolerance {
+    /// `|a - b| <= 1e-9 (1 + |b|)`: the files under `bo`.
+    Mixed,
+    /// `|a - b| <=` this.
+    Absolute(f64),
+    /// `|a - b| <=` this times the largest `|b|` of the innermost list (a number alone is a list of one).
+    Relative(f64),
+}
+
+impl Tolerance {
+    /// As a file states it: `tolerance` and `relative`.
+    pub fn stated(file: &Value) -> Result<Self, String> {
+        let tolerance = file["tolerance"].as_f64().ok_or("the file has no `tolerance`")?;
+        let relative = file["relative"].as_bool().ok_or("the file has no `relative`")?;
+        Ok(if relative { Self::Relative(tolerance) } else { Self::Absolute(tolerance) })
+    }
+
+    fn most(self) -> f64 {
+        match self {
+            Self::Mixed => 1e-9,
+            Self::Absolute(tolerance) | Self::Relative(tolerance) => tolerance,
+        }
+    }
+
+    /// What an error is divided by: `b` and the largest magnitude of its list.
+    fn scale(self, b: f64, list: f64) -> f64 {
+        match self {
+            Self::Mixed => 1.0 + b.abs(),
+            Self::Absolute(_) => 1.0,
+            Self::Relative(_) => list,
+        }
+    }
+}
 
 /// A section of a file that was computed and compared.
 #[derive(Debug, Clone)]
@@ -12,7 +45,7 @@ pub struct Section {
     pub name: String,
     /// How many numbers were compared.
     pub numbers: usize,
-    /// The largest |a - b| / (1 + |b|), infinite where something is missing or not a number.
+    /// The largest error in units of its scale (see [`Tolerance`]), infinite where something is missing or not a number.
     pub largest_error: f64,
 }
 
@@ -40,6 +73,11 @@ impl Outcome {
     /// Compares a section: `found` is what this build computes (nested lists flattened, innermost last), `file` what the
     /// file says. An error on the way to `found` is a failure of the section.
     pub fn compare(&mut self, section: &str, found: Result<Vec<f64>, String>, file: &Value) {
+        self.compare_within(Tolerance::Mixed, section, found, file);
+    }
+
+    /// The same with another tolerance.
+    pub fn compare_within(&mut self, within: Tolerance, section: &str, found: Result<Vec<f64>, String>, file: &Value) {
         let found = match found {
             Ok(found) => found,
             Err(problem) => return self.failures.push(format!("{section}: {problem}")),
@@ -49,16 +87,17 @@ impl Outcome {
         if found.is_empty() || found.len() != expected.len() {
             return self.failures.push(format!("{section}: {} numbers computed, {} in the file", found.len(), expected.len()));
         }
-        let error = |(a, b): (&f64, &f64)| {
-            let error = (a - b).abs() / (1.0 + b.abs());
+        let error = |(a, (b, list)): (&f64, &(f64, f64))| {
+            let difference = (a - b).abs();
+            let error = if difference == 0.0 { 0.0 } else { difference / within.scale(*b, *list) };
             if error.is_nan() { f64::INFINITY } else { error }
         };
         let errors: Vec<f64> = found.iter().zip(&expected).map(error).collect();
         let largest_error = errors.iter().fold(0.0, |m: f64, e| m.max(*e));
-        if TOLERANCE < largest_error
+        if within.most() < largest_error
             && let Some(at) = errors.iter().position(|e| *e == largest_error)
         {
-            self.failures.push(format!("{section}: number {at} is {:e}, the file has {:e}", found[at], expected[at]));
+            self.failures.push(format!("{section}: number {at} is {:e}, the file has {:e}", found[at], expected[at].0));
         }
         self.checked.push(Section { name: section.to_owned(), numbers: found.len(), largest_error });
     }
@@ -87,10 +126,16 @@ impl Outcome {
     }
 }
 
-/// Numbers in order; anything else becomes NaN, which agrees with nothing.
-fn flatten(value: &Value, out: &mut Vec<f64>) {
+/// Numbers in order, each with the largest magnitude of its innermost list; anything else becomes NaN, which agrees with
+/// nothing.
+fn flatten(value: &Value, out: &mut Vec<(f64, f64)>) {
+    let number = |item: &Value| item.as_f64().unwrap_or(f64::NAN);
     match value {
-        Value::Array(items) => items.iter().for_each(|item| flatten(item, out)),
-        other => out.push(other.as_f64().unwrap_or(f64::NAN)),
+        Value::Array(items) if items.iter().any(Value::is_array) => items.iter().for_each(|item| flatten(item, out)),
+        Value::Array(items) => {
+            let largest = items.iter().map(|item| number(item).abs()).fold(0.0, f64::max);
+            out.extend(items.iter().map(|item| (number(item), largest)));
+        }
+        other => out.push((number(other), number(other).abs())),
     }
 }

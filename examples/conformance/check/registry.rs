@@ -1,7 +1,7 @@
 //! The kinds of reference files, by name.
 
 use super::outcome::Outcome;
-use super::{benchmarks, calibration, kernels, nystrom, posterior, qff, sequences, truncation};
+use super::{benchmarks, calibration, curator, kernels, modeler, nystrom, posterior, qff, sequences, truncation};
 use serde_json::Value;
 
 /// One kind of file.
@@ -23,6 +23,11 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "bandit sequences", recognise: sequences::recognise, check: sequences::check },
     Kind { name: "Nystrom features", recognise: nystrom::recognise, check: nystrom::check },
     Kind { name: "medians and truncation", recognise: truncation::recognise, check: truncation::check },
+    Kind { name: "thresholds of the curator", recognise: curator::recognise_omega, check: curator::check_omega },
+    Kind { name: "curators", recognise: curator::recognise, check: curator::check },
+    Kind { name: "grids of the curator", recognise: curator::recognise_grid, check: curator::check_grid },
+    Kind { name: "outsourced posteriors", recognise: modeler::recognise_posterior, check: modeler::check_posterior },
+    Kind { name: "modelers", recognise: modeler::recognise, check: modeler::check },
     Kind { name: "calibration", recognise: calibration::recognise, check: calibration::check },
 ];
 

@@ -187,7 +187,10 @@ impl BatchedScreen {
             return Ok(own.clone());
         }
         let Some(gram) = request.model.own_gram() else {
-            return Err(untrusted("was given a trial without its own inputs"));
+            return Err(Error::Failed {
+                problem: "a policy over inputs of its trials' own has none in one of them".to_owned(),
+                hint: "this is a fault of the policy, not of the device: please report it".to_owned(),
+            });
         };
         let error = self.device()?.set_points(request.trial, gram.as_ref())?;
         let own = (Arc::new(Scale::of(&Basis::Gram(Arc::clone(gram)))), error);

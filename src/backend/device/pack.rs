@@ -86,6 +86,8 @@ pub struct Numbers<R> {
     pub kernel_scale: R,
     /// Constant term of the kernel.
     pub kernel_offset: R,
+    /// What the kernel adds for a point and itself.
+    pub kernel_row_term: R,
 }
 
 /// Mean and variance of a lane, padded, one after the other as in its planes.
@@ -239,6 +241,7 @@ impl<R: Real> Packed<R> {
                 c2: R::of(lane.band.c2),
                 kernel_scale: R::of(kernel.scale),
                 kernel_offset: R::of(kernel.offset),
+                kernel_row_term: R::of(kernel.row_term),
             });
             self.works.push(work);
         }

@@ -70,11 +70,13 @@ pub struct KernelNumbers {
     pub scale: f64,
     /// Constant term.
     pub offset: f64,
+    /// What is added for a point and itself.
+    pub row_term: f64,
 }
 
 impl KernelNumbers {
     /// Stands for no kernel.
-    pub const NONE: Self = Self { family: 0, dimension: 0, scale: 0.0, offset: 0.0 };
+    pub const NONE: Self = Self { family: 0, dimension: 0, scale: 0.0, offset: 0.0, row_term: 0.0 };
 
     /// Of a form.
     pub fn of(form: &KernelForm) -> Self {
@@ -85,7 +87,8 @@ impl KernelNumbers {
             KernelFamily::MaternFiveHalves => 3,
             KernelFamily::Linear => 4,
         };
-        Self { family, dimension: form.dimension as u32, scale: form.scale, offset: form.offset }
+        let KernelForm { scale, offset, row_term, .. } = *form;
+        Self { family, dimension: form.dimension as u32, scale, offset, row_term }
     }
 }
 
@@ -136,7 +139,7 @@ pub fn kernel_error<R>(form: &KernelForm, coords: &Coordinates<R>, precision: Pr
     };
     let sides = if precision == Precision::F64 { 2.0 } else { 1.0 };
     let tiny = 1e4 * precision.tiny() * (1.0 + form.scale.abs());
-    host * form.scale.abs() + sides * (u * (relative * form.scale.abs() + 2.0 * form.offset.abs()) + tiny)
+    host * form.scale.abs() + sides * (u * (relative * form.scale.abs() + 2.0 * (form.offset.abs() + form.row_term.abs())) + tiny)
 }
 
 /// Angles beyond this lose digits in the reduction of the passes: the number of quarter turns no longer fits 20 bits.

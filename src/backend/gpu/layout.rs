@@ -36,7 +36,7 @@ pub const TABLE: u32 = 12;
 pub const WORK_BYTES: usize = 64;
 
 /// Numbers of a [`Numbers`].
-pub const N_NUMBERS: usize = 10;
+pub const N_NUMBERS: usize = 11;
 
 /// Points that one workgroup of a factor takes.
 pub const FACTOR_POINTS: usize = 64;
@@ -76,6 +76,7 @@ pub fn number_values<R: Real>(numbers: &Numbers<R>) -> [R; N_NUMBERS] {
         numbers.c2,
         numbers.kernel_scale,
         numbers.kernel_offset,
+        numbers.kernel_row_term,
     ]
 }
 

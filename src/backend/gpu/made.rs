@@ -77,7 +77,12 @@ pub fn gram<W: Plain, R: Plain>(
     let error = kernel_error(form, &coords, W::PRECISION);
     let kernel = KernelNumbers::of(form);
     let work = Work { family: kernel.family, dimension: kernel.dimension, ..Work::default() };
-    let numbers = Numbers { kernel_scale: W::of(kernel.scale), kernel_offset: W::of(kernel.offset), ..Numbers::<W>::default() };
+    let numbers = Numbers {
+        kernel_scale: W::of(kernel.scale),
+        kernel_offset: W::of(kernel.offset),
+        kernel_row_term: W::of(kernel.row_term),
+        ..Numbers::<W>::default()
+    };
     let works = filled(shared, "work", &work_words(&work))?;
     let numbers = filled(shared, "numbers", &number_values(&numbers))?;
     let slots: Vec<u32> = (0..n as u32).collect();

@@ -48,7 +48,7 @@ pub struct TestGram {
 impl TestGram {
     pub fn new(draws: &mut Draws, family: KernelFamily, n: usize, dimension: usize, dense: bool) -> Self {
         let points = draws.numbers(n * dimension, -1.0, 3.0);
-        let form = KernelForm { family, scale: 1.5, offset: 0.25, dimension, points: points.into() };
+        let form = KernelForm { family, scale: 1.5, offset: 0.25, row_term: 0.125, dimension, points: points.into() };
         let mut gram = Self { form, dense: None };
         if dense {
             gram.dense = Some((0..n * n).map(|at| gram.entry(at / n, at % n)).collect());
@@ -80,7 +80,7 @@ impl GramSource for TestGram {
             }
             KernelFamily::Linear => dot,
         };
-        self.form.scale * rho + self.form.offset
+        self.form.scale * rho + self.form.offset + if a == b { self.form.row_term } else { 0.0 }
     }
 
     fn form(&self) -> Option<KernelForm> {

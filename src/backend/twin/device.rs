@@ -165,7 +165,13 @@ impl<R: Real> TwinTables<R> {
 /// A form's parameters rounded to a type.
 fn kernel_of<R: Real>(form: &KernelForm) -> Kernel<R> {
     let numbers = KernelNumbers::of(form);
-    Kernel { family: numbers.family, dimension: numbers.dimension, scale: R::of(numbers.scale), offset: R::of(numbers.offset) }
+    Kernel {
+        family: numbers.family,
+        dimension: numbers.dimension,
+        scale: R::of(numbers.scale),
+        offset: R::of(numbers.offset),
+        row_term: R::of(numbers.row_term),
+    }
 }
 
 impl<R: Real> Tables for TwinTables<R> {

@@ -120,6 +120,8 @@ pub struct Kernel<R> {
     pub scale: R,
     /// Constant term.
     pub offset: R,
+    /// What is added for a point and itself.
+    pub row_term: R,
 }
 
 /// `k(z_a, z_b)`.
@@ -135,7 +137,8 @@ pub fn kernel<R: Real>(kernel: Kernel<R>, coords: &[R], stride: usize, a: usize,
             sum += apart * apart;
         }
     }
-    kernel.scale * correlation(kernel.family, sum) + kernel.offset
+    let shared_part = kernel.scale * correlation(kernel.family, sum) + kernel.offset;
+    if a == b { shared_part + kernel.row_term } else { shared_part }
 }
 
 /// `rho` of a squared distance; of the linear family, the product itself.

@@ -51,7 +51,12 @@ pub fn column<R: Real>(buffers: &Buffers<R>, w: usize, k: usize, x: usize, from_
     if !from_kernel {
         return buffers.source[slot * buffers.extent.stride + x];
     }
-    let form =
-        Kernel { family: work.family, dimension: work.dimension, scale: numbers.kernel_scale, offset: numbers.kernel_offset };
+    let form = Kernel {
+        family: work.family,
+        dimension: work.dimension,
+        scale: numbers.kernel_scale,
+        offset: numbers.kernel_offset,
+        row_term: numbers.kernel_row_term,
+    };
     kernel(form, &buffers.source[work.coords_at as usize..], buffers.extent.stride, slot, x)
 }

@@ -29,6 +29,14 @@ pub trait Kernel: Send + Sync + fmt::Debug {
         None
     }
 
+    /// The covariance of two values of the function given noisy images of their inputs, for a flat prior on the inputs and
+    /// independent normal noise of this variance in each of `dimension` coordinates: a kernel between images of different
+    /// rows. What a row has beyond it, `k(x, x)` less the kernel at distance 0, is its own. `None` where no formula is known.
+    fn under_input_noise(&self, noise_variance: f64, dimension: usize) -> Option<Arc<dyn Kernel>> {
+        let _ = (noise_variance, dimension);
+        None
+    }
+
     /// One frequency, `dimension` numbers, drawn from the spectral density of `k / k(0)`, so that
     /// `E cos(w · (a - b)) = k(a, b) / k(0)` (Bochner); `None` where the kernel has none, and then nothing is drawn.
     fn sample_frequency(&self, dimension: usize, stream: &mut Stream) -> Option<Vec<f64>> {

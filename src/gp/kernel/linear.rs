@@ -41,6 +41,7 @@ impl Kernel for Linear {
             family: KernelFamily::Linear,
             scale: self.scale,
             offset: self.bias,
+            row_term: 0.0,
             dimension: points.dimension(),
             points: (0..points.n_points()).flat_map(|i| points.point(i).iter().copied()).collect(),
         })

@@ -92,8 +92,14 @@ impl Kernel for Matern {
             Form::FiveHalves => KernelFamily::MaternFiveHalves,
             Form::General(_) => return None,
         };
-        let points_scaled = self.lengthscales.scaled(points);
-        Some(KernelForm { family, scale: self.variance, offset: 0.0, dimension: points.dimension(), points: points_scaled })
+        Some(KernelForm {
+            family,
+            scale: self.variance,
+            offset: 0.0,
+            row_term: 0.0,
+            dimension: points.dimension(),
+            points: self.lengthscales.scaled(points),
+        })
     }
 
     /// Multivariate Student's t with `2 nu` degrees of freedom, divided by `l_i`: the spectral density is proportional to

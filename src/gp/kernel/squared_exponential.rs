@@ -52,9 +52,22 @@ impl Kernel for SquaredExponential {
             family: KernelFamily::SquaredExponential,
             scale: self.variance,
             offset: 0.0,
+            row_term: 0.0,
             dimension: points.dimension(),
             points: self.lengthscales.scaled(points),
         })
+    }
+
+    /// `E exp(-|u - v|²/2l²)` over `u - v = (z_a - z_b) + N(0, 2 sigma²)`: length-scale² `l² + 2 sigma²`, and a factor
+    /// `(1 + 2 sigma²/l²)^{-1/2}` a coordinate [Kharkovskii2020 as replaced; Girard 2003 for noisy inputs].
+    fn under_input_noise(&self, noise_variance: f64, dimension: usize) -> Option<Arc<dyn Kernel>> {
+        let wide = |l: f64| libm::sqrt(l * l + 2.0 * noise_variance);
+        let shrink = (0..dimension).map(|i| self.lengthscales.of(i)).map(|l| l / wide(l)).product::<f64>();
+        let lengthscales = match &self.lengthscales {
+            Lengthscales::Isotropic(l) => Lengthscales::Isotropic(wide(*l)),
+            Lengthscales::PerDimension(scales) => Lengthscales::PerDimension(scales.iter().map(|&l| wide(l)).collect()),
+        };
+        Some(Arc::new(Self::new(lengthscales, self.variance * shrink)))
     }
 
     /// Normal with standard deviation `1/l_i`. One word a coordinate.

@@ -14,6 +14,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct ExactPosterior {
     gram: Arc<dyn GramSource>,
+    /// Whether the inputs are this trial's own.
+    own: bool,
     prior_bound: f64,
     state: State,
     /// Coefficients of the last run over the visited points' Gram columns.
@@ -47,7 +49,14 @@ impl ExactPosterior {
     #[must_use]
     pub fn with_prior_bound(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
         let state = State { version: 1, model: DualModel::new(ridge), visits: Visits::default() };
-        Self { gram, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
+        Self { gram, own: false, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
+    }
+
+    /// The same over inputs that belong to this trial alone.
+    #[must_use]
+    pub fn over_own_inputs(mut self) -> Self {
+        self.own = true;
+        self
     }
 
     /// The posterior whose state was saved, over the same domain.
@@ -101,6 +110,10 @@ impl ScoreModel for ExactPosterior {
     fn n_observations(&self) -> u64 {
         self.state.visits.n_observations()
     }
+
+    fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {
+        self.own.then_some(&self.gram)
+    }
 }
 
 impl Posterior for ExactPosterior {
@@ -148,7 +161,7 @@ impl Posterior for ExactPosterior {
     }
 
     fn basis(&self) -> Basis {
-        Basis::Gram(Arc::clone(&self.gram))
+        if self.own { Basis::Own(self.gram.n_points()) } else { Basis::Gram(Arc::clone(&self.gram)) }
     }
 
     fn save(&self) -> serde_json::Value {

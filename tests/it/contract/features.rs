@@ -6,7 +6,7 @@ use privateer::env::DataFolder;
 use privateer::error::Sources;
 use privateer::linalg::dot;
 use privateer::params::{Args, Sink, Table};
-use privateer::policy::Problem;
+use privateer::policy::{KnownInputs, Problem, SharedInputs};
 use privateer::registry::{FEATURES, KERNELS, names};
 use privateer::rng::Streams;
 
@@ -22,9 +22,11 @@ fn problem(kernel: &str, setting: &str, points: usize) -> Option<Problem> {
     Some(prepared(&text, &DataFolder::default(), |sweep, preparation| {
         let environment = preparation.cell(&sweep.cells[0]).expect("a cell").environment;
         Problem {
-            gram: environment.gram().clone(),
-            points: environment.points().cloned(),
-            kernel: environment.kernel().cloned(),
+            inputs: KnownInputs::Shared(SharedInputs {
+                gram: environment.gram().clone(),
+                points: environment.points().cloned(),
+                kernel: environment.kernel().cloned(),
+            }),
             rounds: 10,
             streams: Streams::new(3, "features"),
             memory_bytes: 1e9,
@@ -58,13 +60,18 @@ fn length_and_stated_error() {
                 let mut worst = 0.0_f64;
                 for a in 0..22 {
                     let length = dot(features.row(a), features.row(a));
-                    assert!(length <= problem.gram.diagonal(a) * (1.0 + 1e-9), "{said}: |phi|² = {length}");
+                    assert!(
+                        length <= problem.shared().expect("shared").gram.diagonal(a) * (1.0 + 1e-9),
+                        "{said}: |phi|² = {length}"
+                    );
                     assert!(0.0 <= features.residual[a], "{said}");
                     for b in 0..22 {
-                        worst = worst.max((dot(features.row(a), features.row(b)) - problem.gram.entry(a, b)).abs());
+                        worst = worst.max(
+                            (dot(features.row(a), features.row(b)) - problem.shared().expect("shared").gram.entry(a, b)).abs(),
+                        );
                     }
                 }
-                let scale = (0..22).map(|a| problem.gram.diagonal(a)).fold(0.0, f64::max);
+                let scale = (0..22).map(|a| problem.shared().expect("shared").gram.diagonal(a)).fold(0.0, f64::max);
                 let rounding = 1e-12 * scale;
                 assert!(worst <= features.kernel_error + rounding, "{said}: {worst} beyond {}", features.kernel_error);
                 if entry.name == "exact" {

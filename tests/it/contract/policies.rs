@@ -144,7 +144,8 @@ fn choices_widths_and_states() {
                 let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
                 let trial = cell.trial(0).expect("a trial");
                 let released = privateer::policy::ReleasedFacts::of(trial.mechanism.as_ref(), trial.instance.facts());
-                let facts = privateer::policy::Setting { facts: trial.instance.facts().clone(), released, train: None };
+                let facts =
+                    privateer::policy::Setting { facts: trial.instance.facts().clone(), released, train: None, images: None };
                 let open = || cell.domain.as_ref().map(|domain| domain.open(1));
                 let n = cell.environment.gram().n_points();
                 let mut ways = vec![Way::new(trial.policy, luck(&cell.streams), open())];

@@ -1,6 +1,6 @@
 //! Names, summaries, documentation.
 
-use privateer::registry::{ENVIRONMENTS, FEATURES, KERNELS, MECHANISMS, NOISES, POLICIES, documentation, kinds, names};
+use privateer::registry::{CURATORS, ENVIRONMENTS, FEATURES, KERNELS, MECHANISMS, NOISES, POLICIES, documentation, kinds, names};
 
 /// Each kind with its names and summaries, as the lists have them.
 fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
@@ -9,6 +9,7 @@ fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         ("kernel", KERNELS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("noise", NOISES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("mechanism", MECHANISMS.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("curator", CURATORS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("policy", POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("features", FEATURES.iter().map(|entry| (entry.name, entry.summary)).collect()),
     ]

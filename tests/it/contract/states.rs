@@ -80,7 +80,7 @@ fn damaged_states_never_panic() {
             let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
             let trial = cell.trial(0).expect("a trial");
             let released = ReleasedFacts::of(trial.mechanism.as_ref(), trial.instance.facts());
-            let facts = Setting { facts: trial.instance.facts().clone(), released, train: None };
+            let facts = Setting { facts: trial.instance.facts().clone(), released, train: None, images: None };
             let n = cell.environment.gram().n_points();
             let open = |policy| Way::new(policy, luck(&cell.streams), cell.domain.as_ref().map(|domain| domain.open(1)));
             let mut privatizer = trial.mechanism.privatizer();

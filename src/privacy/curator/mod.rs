@@ -1,0 +1,15 @@
+//! Curators: who holds the inputs of an outsourced problem, and gives out images of them by row (Kharkovskii2020).
+//!
+//! In reading order: inputs and their images, and what every curator can do (`contract`), the paper's projection, which has no
+//! guarantee (`projection`), and Gaussian noise behind a public projection, which has one (`input_noise`). These are simulations
+//! over reproducible streams.
+
+mod contract;
+pub mod input_noise;
+pub mod projection;
+#[cfg(test)]
+mod tests;
+
+pub use contract::{Curator, CuratorEntry, CuratorRequest, Images, Inputs, resolve_curator};
+pub use input_noise::public_projection;
+pub use projection::{centred, lifted};

@@ -1,0 +1,100 @@
+//! The `[curator]` table: who gives out the inputs, by which mechanism, at what budget. Without it policies see the inputs.
+
+use crate::error::{Diagnostic, Error, Place, Sources};
+use crate::params::{Args, KeyDoc, Sink, Table};
+use crate::privacy::curator::{Curator, CuratorEntry, CuratorRequest, resolve_curator};
+use crate::privacy::{Delta, Epsilon, Reading, Refusal};
+use crate::registry::CURATORS;
+use std::sync::Arc;
+
+/// A curator as read from a spec.
+#[derive(Debug, Clone)]
+pub struct CuratorPlan {
+    entry: &'static CuratorEntry,
+    request: CuratorRequest,
+    /// Where each key stands, for refusals.
+    places: Vec<(&'static str, Place)>,
+}
+
+/// The keys of the table, for listings.
+#[must_use]
+pub fn curator_keys() -> Vec<KeyDoc> {
+    let sink = Sink::new(Sources::default());
+    let args = Args::dry(&sink);
+    CuratorPlan::parse(&args, &Table::default());
+    args.documented()
+}
+
+const KEYS: [&str; 6] = ["mechanism", "reading", "epsilon", "delta", "radius", "columns"];
+
+impl CuratorPlan {
+    /// Reads the table's keys; `None` for the mechanism `none`, or after a mistake.
+    pub fn parse(args: &Args<'_>, table: &Table) -> Option<Self> {
+        let mut words = vec!["auto", "none"];
+        words.extend(CURATORS.iter().map(|entry| entry.name));
+        let doc = "how inputs are given out; `auto`: the reading picks; `none`: as they are";
+        let mechanism = args.word("mechanism", doc, &words, Some("auto"));
+        let doc = "the paper to the letter, the least repair, or what has a guarantee";
+        let reading = match args.word("reading", doc, &Reading::NAMES, Some("tight")) {
+            "printed" => Reading::Printed,
+            "corrected" => Reading::Corrected,
+            _ => Reading::Tight,
+        };
+        let epsilon = args.number("epsilon", "privacy loss of one row of the inputs").above(0.0).optional("must be given");
+        let delta = args.number("delta", "failure probability of the claim").above(0.0).below(1.0).optional("must be given");
+        let radius = args
+            .number("radius", "neighbours differ in one row, by at most this (L2, in units of the inputs)")
+            .above(0.0)
+            .optional("must be given for `input-noise`; 1 for the projections");
+        let columns =
+            args.count("columns", "r: coordinates of an image").between(1, 10_000).optional("as many as the inputs have");
+        args.finish();
+        if mechanism == "none" {
+            return None;
+        }
+        let name = if mechanism == "auto" { resolve_curator(reading) } else { mechanism };
+        let entry = CURATORS.iter().find(|entry| entry.name == name)?;
+        let mut missing = false;
+        for (key, expected) in [
+            ("epsilon", "a finite number > 0, the privacy loss of one row of the inputs"),
+            ("delta", "a number > 0 and < 1, at most one over the number of rows"),
+        ] {
+            if !args.has(key) {
+                args.missing(key, expected);
+                missing = true;
+            }
+        }
+        // A number out of range has been reported.
+        let (epsilon, delta) = (Epsilon::try_from(epsilon?).ok()?, Delta::try_from(delta?).ok()?);
+        if missing {
+            return None;
+        }
+        let sources = args.sink().sources();
+        let places = KEYS
+            .iter()
+            .filter_map(|&key| {
+                let span = table.get(key).and_then(|node| node.span.as_ref()).or(table.span.as_ref())?;
+                Some((key, sources.place(span)))
+            })
+            .collect();
+        let request = CuratorRequest { reading, epsilon, delta, radius, columns: columns.map(|r| r as usize) };
+        Some(Self { entry, request, places })
+    }
+
+    /// The calibrated curator.
+    ///
+    /// # Errors
+    /// A refusal, at the key of the spec that it is about.
+    pub fn curator(&self) -> Result<Arc<dyn Curator>, Error> {
+        (self.entry.build)(&self.request).map_err(|refusal| self.place(refusal))
+    }
+
+    /// A refusal at the key that it is about.
+    #[must_use]
+    pub fn place(&self, refusal: Refusal) -> Error {
+        let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
+        diagnostic.hint = refusal.hint;
+        diagnostic.place = self.places.iter().find(|(key, _)| *key == refusal.key).map(|(_, place)| Box::new(place.clone()));
+        Error::input(diagnostic)
+    }
+}
