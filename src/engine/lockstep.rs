@@ -4,16 +4,19 @@
 //! scored in the background, the others decide, observe and update. Trials share nothing that is recorded, so the split
 //! changes no byte.
 
-use super::decide::decide;
+use super::decide::{decide, decide_by_axis};
 use super::observer::{Rows, Stop};
+use super::plays::Plays;
 use super::prepare::{ReadyCell, ReadyTrial};
 use crate::backend::{Counters, Screen};
 use crate::error::Error;
 use crate::policy::{PolicyStreams, Proposal};
 use crate::privacy::Privatizer;
 use crate::rng::{Purpose, Stream};
+use crate::score::AxisFeatures;
 use crate::score::{Candidates, TrialScore};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Rounds between two looks at the stop flag.
 const STOP_EVERY: u64 = 64;
@@ -29,6 +32,8 @@ struct Trial {
     /// What may be played this round, ascending; `None` where all of the domain may.
     set: Option<Vec<u32>>,
     sets: Stream,
+    /// Over a product domain: the numbers of what was played, by its rows.
+    plays: Option<Plays>,
     cumulative: f64,
     simple: f64,
     rows: Rows,
@@ -46,6 +51,10 @@ impl Trial {
             ready,
             set: ready_sets.then(Vec::new),
             sets: of(Purpose::Sets),
+            plays: cell
+                .environment
+                .product()
+                .map(|product| Plays::new((0..product.dimension()).map(|axis| product.rows(axis)).collect())),
             noise: of(Purpose::Noise),
             mechanism: of(Purpose::Mechanism(label)),
             streams: PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(label)) },
@@ -63,13 +72,28 @@ impl Trial {
         match self.ready.policy.propose(&mut self.streams) {
             Proposal::Random { luck, n_points } => {
                 let stream = self.streams.of(luck);
-                Proposal::Play(match &self.set {
-                    Some(set) => set[stream.index(set.len())] as usize,
-                    None => stream.index(n_points),
+                Proposal::Play(match (&self.set, &self.plays) {
+                    (Some(set), _) => set[stream.index(set.len())] as usize,
+                    (None, Some(plays)) => {
+                        let rows = plays.random(stream);
+                        self.number(rows)
+                    }
+                    (None, None) => stream.index(n_points),
                 })
             }
             other => other,
         }
+    }
+
+    /// The number of the play of these rows of a product domain.
+    fn number(&mut self, rows: Vec<u32>) -> usize {
+        let Some(plays) = &mut self.plays else { return 0 };
+        let (number, is_new) = plays.number(&rows);
+        if is_new {
+            self.ready.instance.define(&rows);
+            self.ready.policy.define(&rows);
+        }
+        number
     }
 
     /// Plays a point: observation, mechanism, update, and the row if this round is recorded.
@@ -86,7 +110,8 @@ impl Trial {
             let recommended = self.ready.policy.recommend().map_or(f64::NAN, |point| instance.regret(point));
             self.rows.trial.push(self.number as u32);
             self.rows.round.push(round as u32);
-            self.rows.point.push(Some(point as i64));
+            // The plays of a product domain have no index.
+            self.rows.point.push(self.plays.is_none().then_some(point as i64));
             self.rows.regret.push(regret);
             self.rows.cumulative_regret.push(self.cumulative);
             self.rows.simple_regret.push(self.simple);
@@ -111,6 +136,8 @@ struct Part {
     answers: Vec<Candidates>,
     points: Vec<usize>,
     scratch: Vec<(u32, f64)>,
+    /// The axes of a product domain in the policy's features.
+    axes: Option<Arc<[AxisFeatures]>>,
 }
 
 impl Part {
@@ -122,6 +149,7 @@ impl Part {
             answers: vec![Candidates::default(); trials.len()],
             points: vec![0; trials.len()],
             scratch: Vec::new(),
+            axes: cell.axes.clone(),
             trials,
         })
     }
@@ -166,7 +194,13 @@ impl Part {
         let (mut screen, mut answers) = (self.screen.take(), std::mem::take(&mut self.answers));
         let mut scratch = std::mem::take(&mut self.scratch);
         let requests = self.requests()?;
-        if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
+        // Over a product domain: the best row of each axis.
+        let mut combined: Vec<(usize, Vec<u32>)> = Vec::new();
+        if let Some(axes) = &self.axes {
+            for request in &requests {
+                combined.push((request.trial, decide_by_axis(axes, request.model, request.width, &mut scratch)?));
+            }
+        } else if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
             let answers = &mut answers[..requests.len()];
             screen.finish(&requests, answers)?;
             for (request, answer) in requests.iter().zip(answers.iter()) {
@@ -181,6 +215,9 @@ impl Part {
             }
         }
         drop(requests);
+        for (trial, rows) in combined {
+            points[trial] = self.trials[trial].number(rows);
+        }
         (self.screen, self.answers, self.scratch) = (screen, answers, scratch);
         for ((trial, proposal), &point) in self.trials.iter_mut().zip(&self.proposals).zip(&points) {
             if self.screen.is_some()

@@ -8,11 +8,12 @@ mod ask_tell;
 mod decide;
 mod lockstep;
 mod observer;
+mod plays;
 mod prepare;
 mod run;
 
 pub use ask_tell::AskTell;
-pub use decide::decide;
+pub use decide::{decide, decide_by_axis};
 pub use observer::{Observer, Rows, Stop, Unit};
 pub use prepare::{CellFacts, Preparation};
 pub use run::{Options, Shard, Tally, run, units};

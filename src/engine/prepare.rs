@@ -10,6 +10,7 @@ use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, ReleasedFacts, Se
 use crate::privacy::curator::{Curator, Images, Inputs};
 use crate::privacy::{Ledger, Raw, Released, RewardMechanism};
 use crate::rng::{Purpose, Streams};
+use crate::score::AxisFeatures;
 use crate::score::{Basis, FeatureTable};
 use crate::spec::{CellPlan, CuratorPlan, Sweep};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -54,6 +55,8 @@ pub struct ReadyCell {
     pub maker: Box<dyn PolicyMaker>,
     /// The prepared basis; `None` for policies that never score.
     pub domain: Option<Arc<dyn Domain>>,
+    /// The axes of a product domain in the policy's features.
+    pub axes: Option<Arc<[AxisFeatures]>>,
     /// Streams of the environment.
     pub streams: Streams,
 }
@@ -153,9 +156,10 @@ impl<'a> Preparation<'a> {
     fn ready(&self, plan: &CellPlan, kept: &Kept) -> Result<ReadyCell, Error> {
         let environment = self.environment(plan, kept)?;
         let curator = plan.curator.as_ref().map(CuratorPlan::curator).transpose()?;
-        let inputs = match &curator {
-            Some(_) => withheld(environment.as_ref())?,
-            None => KnownInputs::Shared(SharedInputs {
+        let inputs = match (&curator, environment.product()) {
+            (Some(_), _) => withheld(environment.as_ref())?,
+            (None, Some(product)) => KnownInputs::Product(Arc::clone(product)),
+            (None, None) => KnownInputs::Shared(SharedInputs {
                 gram: Arc::clone(environment.gram()),
                 points: environment.points().cloned(),
                 kernel: environment.kernel().cloned(),
@@ -178,15 +182,16 @@ impl<'a> Preparation<'a> {
         }
         let maker = plan.policy_plan.prepare(&problem)?;
         // Few points are scored in f64 at once: to screen the whole domain for them would cost more.
-        let screened = maker.basis().filter(|_| sets.is_none_or(|size| SCREENED_SET <= size));
-        let domain = match screened {
+        let screened = environment.product().is_none() && sets.is_none_or(|size| SCREENED_SET <= size);
+        let domain = match maker.basis() {
             Some(basis) => {
                 self.allow_trial(&basis, plan.rounds)?;
-                Some(self.domain(&basis, kept)?)
+                if screened { Some(self.domain(&basis, kept)?) } else { None }
             }
             None => None,
         };
-        Ok(ReadyCell { plan: plan.clone(), environment, curator, maker, domain, streams: kept.streams.clone() })
+        let axes = maker.axes();
+        Ok(ReadyCell { plan: plan.clone(), environment, curator, maker, domain, axes, streams: kept.streams.clone() })
     }
 
     /// The prepared basis; one for each feature table.

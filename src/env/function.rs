@@ -5,7 +5,7 @@ use super::noise::Noise;
 use super::{BuildContext, DomainPlan, Environment, Instance, KernelChoice, Parts, RegretUnit, SetsPlan};
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
-use crate::gp::{KernelGram, Points, tabulated};
+use crate::gp::{KernelGram, Points, ProductDomain, tabulated};
 use crate::params::Args;
 use crate::rng::{Purpose, Stream, Streams};
 use crate::score::GramSource;
@@ -95,6 +95,23 @@ impl FunctionPlan {
             }
         };
         Some(("decision sets (regret is to the best of each)".to_owned(), words.into()))
+    }
+
+    /// The instance over a product domain of a function with these values of the rows.
+    ///
+    /// # Errors
+    /// As [`Instance::over_axes`]; decision sets, which a product has not.
+    pub fn instance_over(&self, product: &ProductDomain, rows: Vec<f64>, rounds: u64) -> Result<Instance, Error> {
+        if self.sets != SetsPlan::Whole || self.output != Output::Raw {
+            return Err(Error::input(
+                Diagnostic::new("`sets` and `output` need points that can be listed").hint("use `domain = \"random\"`"),
+            ));
+        }
+        let Some(noise) = self.noise.clone() else {
+            return Err(Error::input(Diagnostic::new("the environment has no noise")));
+        };
+        let per_axis = product.rows(0).len();
+        Instance::over_axes(rows, per_axis, noise, self.bound, rounds, self.regret)
     }
 
     /// The unit of regret.

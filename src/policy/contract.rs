@@ -2,11 +2,12 @@
 
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
-use crate::gp::{Points, TrainReadings};
+use crate::gp::{Points, ProductDomain, TrainReadings};
 use crate::params::Args;
 use crate::privacy::curator::Images;
 use crate::privacy::{Released, RewardFacts, RewardMechanism, Signal};
 use crate::rng::{Stream, Streams};
+use crate::score::AxisFeatures;
 use crate::score::{Basis, Change, FeatureTable, GramSource, ScoreModel};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -66,6 +67,11 @@ pub trait Policy: Send {
     /// The model that scores come from; `None` for policies that never score.
     fn model(&self) -> Option<&dyn ScoreModel>;
 
+    /// Over a product domain: gives the next number to the play of these rows, one of each axis. From then on it is a point.
+    fn define(&mut self, rows: &[u32]) {
+        let _ = rows;
+    }
+
     /// What changed since [`Policy::screened`].
     fn change(&self) -> Change<'_>;
 
@@ -109,6 +115,8 @@ pub enum KnownInputs {
         /// The function's kernel between the inputs themselves.
         kernel: Arc<dyn Kernel>,
     },
+    /// Points of axes, freely combined: too many to list.
+    Product(Arc<ProductDomain>),
 }
 
 /// Inputs that all trials share.
@@ -129,6 +137,7 @@ impl Problem {
         match &self.inputs {
             KnownInputs::Shared(shared) => shared.gram.n_points(),
             KnownInputs::Released { n_points, .. } => *n_points,
+            KnownInputs::Product(product) => product.n_rows(),
         }
     }
 
@@ -139,6 +148,14 @@ impl Problem {
     pub fn shared(&self) -> Result<&SharedInputs, Error> {
         match &self.inputs {
             KnownInputs::Shared(shared) => Ok(shared),
+            KnownInputs::Product(product) => Err(Error::input(
+                Diagnostic::new(format!(
+                    "the points of a product of {} axes cannot be listed, and this policy needs a list",
+                    product.dimension()
+                ))
+                .expected("`uniform`, or a policy over `quadrature-fourier` features of an `additive` kernel, such as `qff-gp-ucb`")
+                .hint("use another policy, or `domain = \"random\"` with a number of points"),
+            )),
             KnownInputs::Released { .. } => Err(Error::input(
                 Diagnostic::new("this policy makes tables of the inputs before the first trial, and a curator gives out others in every trial")
                     .hint(
@@ -229,6 +246,11 @@ pub trait PolicyMaker: Send + Sync {
     /// The basis that scores are linear in; `None` for policies that never score.
     fn basis(&self) -> Option<Basis>;
 
+    /// The axes of a product domain in the table of [`PolicyMaker::basis`], where the policy plays one.
+    fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
+        None
+    }
+
     /// A policy before its first round.
     ///
     /// # Errors
@@ -261,6 +283,12 @@ pub trait FeaturesPlan: Send + Sync + fmt::Debug {
     /// # Errors
     /// If the map does not suit the kernel, or the table would be too large.
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error>;
+
+    /// Which features belong to which axis of a product domain; `None` over any other.
+    fn axes(&self, problem: &Problem) -> Option<Arc<[AxisFeatures]>> {
+        let _ = problem;
+        None
+    }
 
     /// What the manifest must say of a table that this plan built, as (name, value).
     fn facts(&self, problem: &Problem, table: &FeatureTable) -> Vec<(String, serde_json::Value)> {

@@ -7,6 +7,7 @@ use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Posterior;
 use crate::params::Args;
 use crate::privacy::{Released, Signal};
+use crate::score::AxisFeatures;
 use crate::score::{Basis, Change, ScoreModel, lowest_within_tie};
 use std::sync::Arc;
 
@@ -129,6 +130,10 @@ impl PolicyMaker for GpMaker {
         Some(self.posterior.basis())
     }
 
+    fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
+        self.posterior.axes()
+    }
+
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         self.assemble(setting, self.posterior.prior(setting, self.ridge)?, 1)
     }
@@ -198,6 +203,10 @@ impl Policy for GpPolicy {
 
     fn model(&self) -> Option<&dyn ScoreModel> {
         Some(self.posterior.as_ref())
+    }
+
+    fn define(&mut self, rows: &[u32]) {
+        self.posterior.define(rows);
     }
 
     fn change(&self) -> Change<'_> {
