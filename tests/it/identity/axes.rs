@@ -7,10 +7,10 @@ use privateer::backend::Cpu;
 use privateer::engine::decide_by_axis;
 use privateer::env::DataFolder;
 use privateer::gp::posterior::{FeaturePosterior, Posterior};
-use privateer::gp::{AxisFeatures, Plays};
+use privateer::gp::Plays;
 use privateer::linalg::{cholesky, dot, inverse_spd};
 use privateer::rng::{Purpose, Streams};
-use privateer::score::FeatureTable;
+use privateer::score::{AxisFeatures, FeatureTable, ScoreModel};
 use std::sync::Arc;
 
 /// Three axes of 4, 2 and 5 rows with 3, 1 and 2 features.
@@ -76,7 +76,7 @@ fn the_best_row_of_each_axis_by_hand() {
             posterior = FeaturePosterior::restore(Arc::clone(&table), Some(Arc::clone(&axes)), saved).expect("a state");
         }
     }
-    assert!(5 < known.len(), "{known:?}");
+    assert!(3 < known.len(), "{known:?}");
     let broken = serde_json::json!({"version": 1, "plays": [[0, 4, 3]], "model": posterior.save()["model"], "visits": posterior.save()["visits"]});
     assert!(FeaturePosterior::restore(table, Some(axes), broken).is_err(), "row 3 is not of the third axis");
 }
@@ -89,8 +89,8 @@ fn spec(function: &str, policies: &str) -> String {
     )
 }
 
-const POLICIES: &str = "[[policy]]\nkind = \"uniform\"\n[[policy]]\nkind = \"qff-gp-ucb\"\nridge = 0.1\n\
-     features = { kind = \"quadrature-fourier\", nodes = 12 }\nwidth = { kind = \"constant\", value = 0.3 }\n\
+const POLICIES: &str = "[[policy]]\nkind = \"uniform\"\n[[policy]]\nkind = \"qff-gp-ucb\"\nridge = 0.0025\n\
+     features = { kind = \"quadrature-fourier\", nodes = 12 }\nwidth = { kind = \"constant\", value = 0.05 }\n\
      initial = { kind = \"random\", points = 40 }\n";
 
 /// Twenty coordinates of 33 points each: no list holds them. In 150 rounds, 40 of them random, the best play is far better than
