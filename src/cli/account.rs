@@ -42,7 +42,7 @@ pub struct AccountArgs {
     /// Rounds of a stream
     #[arg(long, value_name = "T", default_value_t = 1000)]
     horizon: u64,
-    /// How a stream's noise is made: blt, tree, honaker, square-root
+    /// How a stream's noise is made: blt, tree, honaker, sqrt-toeplitz
     #[arg(long, value_name = "NAME", default_value = "blt")]
     factorisation: String,
     /// Neighbouring streams: replace, add-remove
@@ -102,7 +102,7 @@ fn of_spec(args: &AccountArgs) -> Result<Vec<(String, Quote)>, Error> {
         let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
         // Of a cell whose inputs alone are protected, the reward has no price worth a line.
         let rewards = facts.inputs.is_none() || facts.ledger.guarantee != Guarantee::NotPrivate;
-        let rewards = rewards.then(|| Quote::of_rewards(&facts.ledger, args.participations));
+        let rewards = rewards.then(|| Quote::of_ledger(&facts.ledger, args.participations));
         for quote in [rewards, facts.inputs.as_ref().map(Quote::of_inputs)].into_iter().flatten() {
             // Cells that differ in what costs nothing share a price.
             match quotes.iter_mut().find(|(_, known)| *known == quote) {
@@ -142,7 +142,7 @@ fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<Quote, Error
         (None, None) => (None, false),
     };
     let made = (entry.build)(&request(epsilon)).map_err(|refusal| placed(&refusal))?;
-    let mut quote = Quote::of_rewards(&made.ledger(), args.participations);
+    let mut quote = Quote::of_ledger(&made.ledger(), args.participations);
     quote.noise_size = epsilon;
     if let (true, Some(epsilon)) = (found, epsilon) {
         quote.notes.insert(0, format!("the least noise for the budget: one answer is set to epsilon = {}", short(epsilon)));

@@ -6,7 +6,7 @@ use super::decide::decide;
 use crate::backend::{Domain, Screen};
 use crate::error::Error;
 use crate::policy::{Policy, PolicyStreams, Proposal};
-use crate::privacy::{Released, Signal};
+use crate::privacy::{Query, Released, Signal};
 use crate::score::{Candidates, TrialScore};
 use std::sync::Arc;
 
@@ -53,6 +53,12 @@ impl AskTell {
         };
         self.asked = Some(point);
         Ok(point)
+    }
+
+    /// What the asked point's privatizer is told in the plain, whatever it releases.
+    #[must_use]
+    pub fn query(&self) -> Query<'_> {
+        self.asked.map(|point| self.policy.query(point)).unwrap_or_default()
     }
 
     /// Takes the released signal of the asked point.

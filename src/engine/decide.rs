@@ -27,7 +27,7 @@ pub fn decide(
 
 /// Over a product domain: for each axis the row with the largest exact score, the lowest index among ties. The mean of a play is
 /// the sum of its rows' means and its spread at most the sum of their spreads, so the sum of the scores is an upper bound that
-/// splits over the axes [Kandasamy2015, Add-GP-UCB].
+/// splits over the axes (Kandasamy2015, Add-GP-UCB).
 ///
 /// # Errors
 /// As [`decide`].

@@ -100,7 +100,7 @@ impl Trial {
     fn play(&mut self, point: usize, round: u64, recorded: bool) {
         let instance = &self.ready.instance;
         let raw = instance.observe(point, &mut self.noise);
-        let released = self.privatizer.release(raw, &mut self.mechanism);
+        let released = self.privatizer.release(&self.ready.policy.query(point), raw, &mut self.mechanism);
         self.ready.policy.update(point, &released);
         let whole = instance.regret(point);
         let regret = self.set.as_deref().map_or(whole, |set| instance.regret_among(point, set));

@@ -6,9 +6,9 @@
 use crate::backend::{Backend, Domain};
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
-use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, ReleasedFacts, Setting, SharedInputs, TableCache};
+use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, Setting, SharedInputs, TableCache};
 use crate::privacy::curator::{Curator, Images, Inputs};
-use crate::privacy::{Ledger, Raw, Released, RewardMechanism};
+use crate::privacy::{Channel, Ledger, Raw, Released};
 use crate::rng::{Purpose, Streams};
 use crate::score::AxisFeatures;
 use crate::score::{Basis, FeatureTable};
@@ -59,6 +59,8 @@ pub struct ReadyCell {
     pub axes: Option<Arc<[AxisFeatures]>>,
     /// Streams of the environment.
     pub streams: Streams,
+    /// Most bytes that one trial may take.
+    memory_bytes: f64,
 }
 
 /// What the manifest says of a cell.
@@ -89,7 +91,9 @@ pub struct ReadyTrial {
     /// The function.
     pub instance: Instance,
     /// The mechanism.
-    pub mechanism: Arc<dyn RewardMechanism>,
+    pub mechanism: Channel,
+    /// What the policy knows.
+    pub setting: Setting,
     /// The policy before its first round.
     pub policy: Box<dyn Policy>,
     /// What the manifest must say of the policy's constants.
@@ -185,13 +189,22 @@ impl<'a> Preparation<'a> {
         let screened = environment.product().is_none() && sets.is_none_or(|size| SCREENED_SET <= size);
         let domain = match maker.basis() {
             Some(basis) => {
-                self.allow_trial(&basis, plan.rounds)?;
+                self.allow_trial(&basis, plan.rounds, maker.sums().is_some())?;
                 if screened { Some(self.domain(&basis, kept)?) } else { None }
             }
             None => None,
         };
         let axes = maker.axes();
-        Ok(ReadyCell { plan: plan.clone(), environment, curator, maker, domain, axes, streams: kept.streams.clone() })
+        Ok(ReadyCell {
+            plan: plan.clone(),
+            environment,
+            curator,
+            maker,
+            domain,
+            axes,
+            streams: kept.streams.clone(),
+            memory_bytes: self.sweep.memory_bytes,
+        })
     }
 
     /// The prepared basis; one for each feature table.
@@ -207,12 +220,13 @@ impl<'a> Preparation<'a> {
     }
 
     /// Refuses a trial that would need more memory than the spec allows: screens, Gram columns, the K x K state.
-    fn allow_trial(&self, basis: &Basis, rounds: u64) -> Result<(), Error> {
+    fn allow_trial(&self, basis: &Basis, rounds: u64, from_sums: bool) -> Result<(), Error> {
         let n = basis.n_points() as f64;
         let needs = match basis {
             Basis::Table(table) => {
                 let m = table.n_features as f64;
-                8.0 * (3.0 * n + 2.0 * m * m)
+                // Factors of a model from sums, beside those of a screen; the noise under way is priced by its mechanism.
+                8.0 * (3.0 * n + if from_sums { 7.0 } else { 2.0 } * m * m)
             }
             Basis::Gram(_) | Basis::Own(_) => {
                 // At most one new basis point a round.
@@ -304,15 +318,19 @@ impl ReadyCell {
     }
 
     fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
-        let mechanism = self.plan.privacy.mechanism(instance.facts(), instance.bound_stated())?;
-        let released = ReleasedFacts::of(mechanism.as_ref(), instance.facts());
-        let setting = Setting {
-            facts: instance.facts().clone(),
-            released,
-            train: self.environment.train_readings().cloned(),
-            images: self.images(trial)?,
-        };
+        let mechanism = self.plan.privacy.channel(instance.facts(), instance.bound_stated(), self.maker.sums())?;
+        if let Some(sums) = mechanism.sums() {
+            BuildContext::allow_bytes(
+                self.memory_bytes,
+                &format!("the running sums of one trial by `{}` over {} rounds", sums.ledger().mechanism, self.plan.rounds),
+                8.0 * sums.state(),
+                "lower the number of features or `rounds`, take `blt`, or release on a schedule",
+            )?;
+        }
+        let train = self.environment.train_readings().cloned();
+        let setting = Setting { images: self.images(trial)?, ..Setting::new(instance.facts(), &mechanism, train) };
         let policy = self.maker.make(&setting)?;
-        Ok(ReadyTrial { instance, mechanism, policy, facts: self.maker.facts(&setting) })
+        let facts = self.maker.facts(&setting);
+        Ok(ReadyTrial { instance, mechanism, setting, policy, facts })
     }
 }

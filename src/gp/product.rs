@@ -2,6 +2,7 @@
 
 use super::kernel::Kernel;
 use super::{Points, grid_axis};
+use crate::linalg::dot;
 use crate::score::{AxisFeatures, FeatureTable};
 use std::ops::Range;
 use std::sync::Arc;
@@ -113,10 +114,21 @@ impl Plays {
         if self.axes.is_some() { self.sums.len() / self.table.n_features.max(1) } else { self.table.n_points }
     }
 
+    /// The largest `|phi|` of a play.
+    #[must_use]
+    pub fn largest_norm(&self) -> f64 {
+        let largest = |rows: Range<usize>| rows.map(|row| dot(self.table.row(row), self.table.row(row))).fold(0.0, f64::max);
+        let square: f64 = match &self.axes {
+            Some(axes) => axes.iter().map(|axis| largest(axis.rows.clone())).sum(),
+            None => largest(0..self.table.n_points),
+        };
+        square.sqrt()
+    }
+
     /// The largest `residual + |phi|²` of a play.
     #[must_use]
     pub fn prior_bound(&self) -> f64 {
-        let square = |row: usize| self.table.residual[row] + crate::linalg::dot(self.table.row(row), self.table.row(row));
+        let square = |row: usize| self.table.residual[row] + dot(self.table.row(row), self.table.row(row));
         let largest = |rows: Range<usize>| rows.map(square).fold(0.0, f64::max);
         match &self.axes {
             Some(axes) => axes.iter().map(|axis| largest(axis.rows.clone())).sum(),

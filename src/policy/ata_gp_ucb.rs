@@ -167,7 +167,7 @@ impl Policy for AtaPolicy {
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
-        let Signal::Reward(reward) = *signal.value();
+        let Some(reward) = signal.reward() else { return };
         let slot = self.model.update(point);
         if slot == self.rewards.len() {
             self.rewards.push(SortedRewards::default());

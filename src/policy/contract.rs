@@ -5,7 +5,8 @@ use crate::gp::kernel::Kernel;
 use crate::gp::{Points, ProductDomain, TrainReadings};
 use crate::params::Args;
 use crate::privacy::curator::Images;
-use crate::privacy::{Released, RewardFacts, RewardMechanism, Signal};
+use crate::privacy::sums::{SumsFacts, SumsNeed};
+use crate::privacy::{Channel, Protection, Query, Released, RewardFacts, RewardMechanism, Signal};
 use crate::rng::{Stream, Streams};
 use crate::score::AxisFeatures;
 use crate::score::{Basis, Change, FeatureTable, GramSource, ScoreModel};
@@ -78,11 +79,22 @@ pub trait Policy: Send {
     /// Says that a backend has taken the change.
     fn screened(&mut self);
 
+    /// What the privatizer is told when `point` is played: nothing, where rewards alone are released.
+    fn query(&self, point: usize) -> Query<'_> {
+        let _ = point;
+        Query::default()
+    }
+
     /// Takes the released signal of the round in which `point` was played.
     fn update(&mut self, point: usize, signal: &Released<Signal>);
 
     /// The point with the highest posterior mean among those played; `None` before the first.
     fn recommend(&self) -> Option<usize>;
+
+    /// Rounds so far in which noise had left the model indefinite and it was repaired.
+    fn repaired(&self) -> u64 {
+        0
+    }
 
     /// The state as plain data with a version, for [`PolicyMaker::restore`].
     fn save(&self) -> serde_json::Value;
@@ -192,12 +204,24 @@ impl TableCache {
 pub struct Setting {
     /// Bounds on function and noise.
     pub facts: RewardFacts,
-    /// What the mechanism lets through.
+    /// What the mechanism lets through, where it releases rewards.
     pub released: ReleasedFacts,
+    /// Constants of the mechanism, where it releases sums.
+    pub sums: Option<SumsFacts>,
     /// Readings of an earlier time, where the environment has any.
     pub train: Option<Arc<TrainReadings>>,
     /// What the trial's curator gave out of the inputs, where there is one.
     pub images: Option<Arc<Released<Images>>>,
+}
+
+impl Setting {
+    /// What a policy may know under this mechanism; without images.
+    #[must_use]
+    pub fn new(facts: &RewardFacts, channel: &Channel, train: Option<Arc<TrainReadings>>) -> Self {
+        let released =
+            channel.rewards().map_or_else(|| ReleasedFacts::nothing(facts), |rewards| ReleasedFacts::of(rewards, facts));
+        Self { facts: facts.clone(), released, sums: channel.sums().map(|sums| sums.facts()), train, images: None }
+    }
 }
 
 /// Public constants of what a mechanism releases.
@@ -214,6 +238,12 @@ pub struct ReleasedFacts {
 }
 
 impl ReleasedFacts {
+    /// No reward is released.
+    fn nothing(facts: &RewardFacts) -> Self {
+        let clipped_bound = facts.range.map(|(lo, hi)| lo.abs().max(hi.abs()));
+        Self { output_bound: None, mechanism_variance: 0.0, laplace_scale: None, clipped_bound }
+    }
+
     /// The constants of this mechanism on this problem.
     #[must_use]
     pub fn of(mechanism: &dyn RewardMechanism, facts: &RewardFacts) -> Self {
@@ -234,6 +264,11 @@ pub trait PolicyPlan: Send + Sync {
         false
     }
 
+    /// What kind of mechanism it needs.
+    fn protection(&self) -> Protection {
+        Protection::Rewards
+    }
+
     /// Makes what all trials of a cell share (feature tables).
     ///
     /// # Errors
@@ -248,6 +283,11 @@ pub trait PolicyMaker: Send + Sync {
 
     /// The axes of a product domain in the table of [`PolicyMaker::basis`], where the policy plays one.
     fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
+        None
+    }
+
+    /// What it asks a privatizer to sum; `None` where rewards are released.
+    fn sums(&self) -> Option<SumsNeed> {
         None
     }
 

@@ -218,7 +218,7 @@ impl Policy for GpPolicy {
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
-        let Signal::Reward(reward) = *signal.value();
+        let Some(reward) = signal.reward() else { return };
         self.posterior.observe(point, self.rule.admit(reward, self.round));
         self.round += 1;
     }

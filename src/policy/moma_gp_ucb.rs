@@ -227,7 +227,7 @@ impl Policy for MomaPolicy {
 
     /// Takes the reward of one user; all of an epoch count for the point of its first.
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
-        let Signal::Reward(reward) = *signal.value();
+        let Some(reward) = signal.reward() else { return };
         let over = self.epochs * (self.k as u64) < self.state.round;
         self.state.round += 1;
         if over {

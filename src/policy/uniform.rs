@@ -70,7 +70,7 @@ impl Policy for UniformPolicy {
     fn screened(&mut self) {}
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
-        let Signal::Reward(reward) = *signal.value();
+        let Some(reward) = signal.reward() else { return };
         self.visits.add(point, reward);
     }
 

@@ -1,6 +1,8 @@
 //! What an event costs. Prices from the event's own numbers, never from what a mechanism claims, so that the two can be
 //! compared.
 
+use super::accounting::sensitivity::Participation;
+use super::event::mu_of_sums;
 use super::{Delta, Event, gdp_epsilon};
 
 /// The price of an event.
@@ -45,9 +47,9 @@ pub fn price(event: &Event) -> Delivered {
         Event::TwoLevel { high, low } => pure(levels(high, low)),
         // The branch is visible in the output (two atoms against a density), so the worse branch counts.
         Event::Mixture { rare, high, low, .. } => pure(odds(rare).max(levels(high, low))),
-        Event::Gaussian { sigma, sensitivity } => {
-            let mu = sensitivity / sigma;
-            if mu.is_finite() { Delivered::Gaussian { mu } } else { Delivered::Unbounded }
+        Event::Gaussian { sigma, sensitivity } => gaussian(sensitivity / sigma),
+        Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
+            gaussian(mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward, Participation::ONCE))
         }
     }
 }
@@ -60,6 +62,10 @@ fn odds(rare: f64) -> f64 {
 fn levels(high: f64, low: f64) -> f64 {
     // Accurate near ratio 1; a quotient that overflows is an unbounded loss and comes out as infinity.
     libm::log1p((high - low) / low)
+}
+
+fn gaussian(mu: f64) -> Delivered {
+    if mu.is_finite() { Delivered::Gaussian { mu } } else { Delivered::Unbounded }
 }
 
 fn pure(epsilon: f64) -> Delivered {

@@ -3,12 +3,13 @@
 
 use super::accounting::sensitivity::{self, Participation, Relation};
 use super::accounting::{Bracket, Composition, Loss, least_noise};
+use super::event::mu_of_sums;
 use super::streams::blt::Blt;
 use super::streams::honaker::Honaker;
 use super::streams::toeplitz::SquareRoot;
 use super::streams::tree::Tree;
 use super::streams::{Factorisation, Stated};
-use super::{Delta, Epsilon, Guarantee, Ledger, Refusal, RewardMechanism};
+use super::{Delta, Epsilon, Event, Factor, Guarantee, Ledger, Refusal, RewardMechanism};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -60,9 +61,57 @@ pub struct Quote {
 }
 
 impl Quote {
-    /// Prices a reward mechanism from what its ledger says was done, for a person who answers `participations` times.
+    /// Prices what a ledger says was done, for a person who takes part `participations` times.
     #[must_use]
-    pub fn of_rewards(ledger: &Ledger, participations: u64) -> Self {
+    pub fn of_ledger(ledger: &Ledger, participations: u64) -> Self {
+        match ledger.event {
+            Event::Sums { .. } => Self::of_sums(ledger, participations),
+            _ => Self::of_rewards(ledger, participations),
+        }
+    }
+
+    /// Running sums: one Gaussian mechanism over the stream, in which one person's rounds move overlapping columns.
+    fn of_sums(ledger: &Ledger, participations: u64) -> Self {
+        let participation = Participation { count: participations, separation: 1 };
+        let base = Self::of_rewards(ledger, 1);
+        let Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } = ledger.event else { return base };
+        let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward, participation);
+        let composition = Composition::of(if mu.is_finite() { Loss::Gaussian { mu } } else { Loss::Unbounded });
+        let columns = factor.factorisation(releases).sensitivity(participation);
+        let derivation = match (reward, factor) {
+            (None, _) => "rewards are not clipped: two of them can differ by anything (E3)".to_owned(),
+            (Some(reward), Factor::Own) => {
+                format!(
+                    "|phi| <= 1 and |y| <= {} after centring: 1 + Y² up to Y = 1, 2Y above (E7), an item on its own",
+                    short(reward)
+                )
+            }
+            (Some(reward), _) => format!(
+                "|phi| <= 1 and |y| <= {} after centring: 1 + Y² up to Y = 1, 2Y above (E7); times {} for the columns of the \
+                 factorisation over {releases} releases ({} of one person)",
+                short(reward),
+                short(columns),
+                counted(participations, "round")
+            ),
+        };
+        let one = gram_sigma.min(moment_sigma);
+        Self {
+            event: event_words(&ledger.event),
+            protects: ledger.protects.clone(),
+            not_protected: "features and rewards are bounded in public; that a person took part, and when".to_owned(),
+            participations,
+            sensitivity: mu.is_finite().then_some(mu * one),
+            derivation,
+            noise_size: Some(one),
+            pure_epsilon: composition.pure(),
+            curve: curve(&composition),
+            composition,
+            ..base
+        }
+    }
+
+    /// One answer a round.
+    fn of_rewards(ledger: &Ledger, participations: u64) -> Self {
         let loss = Loss::of(&ledger.event);
         let composition = Composition::of(loss).times(participations);
         let (sensitivity, derivation) = match ledger.clip {
@@ -96,7 +145,7 @@ impl Quote {
     pub fn of_inputs(ledger: &Ledger) -> Self {
         let composition = Composition::of(Loss::of(&ledger.event));
         let (sensitivity, derivation) = match ledger.event {
-            super::Event::Gaussian { sensitivity, .. } => (
+            Event::Gaussian { sensitivity, .. } => (
                 Some(sensitivity),
                 "a row that moves by the radius moves its image by at most sigma_max(P) times that".to_owned(),
             ),
@@ -216,7 +265,7 @@ impl StreamKind {
 }
 
 /// Names of the factorisations.
-pub const FACTORISATIONS: [&str; 4] = ["blt", "tree", "honaker", "square-root"];
+pub const FACTORISATIONS: [&str; 4] = ["blt", "tree", "honaker", "sqrt-toeplitz"];
 
 /// The factorisation of this name over so many rounds; `None` for an unknown name.
 #[must_use]
@@ -225,7 +274,7 @@ pub fn factorisation(name: &str, rounds: u64) -> Option<Arc<dyn Factorisation>> 
         "blt" => Arc::new(Blt::fitted(rounds)),
         "tree" => Arc::new(Tree::new(rounds)),
         "honaker" => Arc::new(Honaker::new(rounds)),
-        "square-root" => Arc::new(SquareRoot::new(rounds)),
+        "sqrt-toeplitz" => Arc::new(SquareRoot::new(rounds)),
         _ => return None,
     })
 }
@@ -274,8 +323,8 @@ fn curve(composition: &Composition) -> Vec<Point> {
         .collect()
 }
 
-fn event_words(event: &super::Event) -> String {
-    use super::Event as E;
+fn event_words(event: &Event) -> String {
+    use Event as E;
     match *event {
         E::NonPrivate => "the reward as it is".to_owned(),
         E::Laplace { scale, .. } => format!("Laplace noise of scale {}", short(scale)),
@@ -289,6 +338,18 @@ fn event_words(event: &super::Event) -> String {
             short(rare)
         ),
         E::Gaussian { sigma, .. } => format!("Gaussian noise of standard deviation {}", short(sigma)),
+        E::Sums { factor, releases, gram_sigma, moment_sigma, .. } => {
+            let sigmas = if gram_sigma == moment_sigma {
+                format!("of standard deviation {}", short(gram_sigma))
+            } else {
+                format!("of standard deviations {} (matrix) and {} (vector)", short(gram_sigma), short(moment_sigma))
+            };
+            let how = match factor {
+                Factor::Own => "everybody's own phi phi^T and y phi".to_owned(),
+                _ => format!("the running sums of phi phi^T and y phi, {} by `{}`", counted(releases, "release"), factor.name()),
+            };
+            format!("Gaussian draws {sigmas} on {how}, without the y² corner (diagonal variance 2 sigma²)")
+        }
         E::Projection { rows, dimension, columns } => {
             format!("{rows} rows of {dimension} numbers, times a secret normal matrix with {columns} columns")
         }

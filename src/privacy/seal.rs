@@ -1,5 +1,8 @@
 //! The seal: a raw value can be made by anyone and opened by this room alone.
 
+use super::sums::Sums;
+use std::sync::Arc;
+
 /// A value that must not be seen: an observation before its privacy mechanism.
 #[derive(Debug)]
 pub struct Raw<T>(T);
@@ -33,8 +36,25 @@ impl<T> Released<T> {
 }
 
 /// What a privatizer sends to a policy after one round.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Signal {
     /// One reward, unbiased for the clipped reward.
     Reward(f64),
+    /// Running sums that take the place of those before.
+    Sums(Arc<Sums>),
+    /// One person's own item, to be added to what is known.
+    Item(Arc<Sums>),
+    /// Nothing this round.
+    Nothing,
+}
+
+impl Released<Signal> {
+    /// The reward, where one was released.
+    #[must_use]
+    pub fn reward(&self) -> Option<f64> {
+        match self.0 {
+            Signal::Reward(reward) => Some(reward),
+            _ => None,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What a line of the registry is, and the listing that walks all of them.
 
-use super::lists::{CURATORS, ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES};
+use super::lists::{CURATORS, ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES, SUMS};
 use super::shelf::Shelf;
 use crate::error::Sources;
 use crate::params::{Args, KeyDoc, Sink};
@@ -62,7 +62,10 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
         "features" => each(FEATURES, |entry, args| drop((entry.build)(args))),
         "mechanism" => MECHANISMS
             .iter()
-            .map(|entry| Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: Vec::new() })
+            .map(|entry| (entry.name, entry.summary, entry.paper))
+            // `none` serves both kinds.
+            .chain(SUMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.summary, entry.paper)))
+            .map(|(name, summary, paper)| Kind { name, summary, paper, keys: Vec::new() })
             .collect(),
         "curator" => CURATORS
             .iter()

@@ -8,12 +8,13 @@ use crate::gp::kernel::empirical::Normalise;
 use crate::gp::kernel::{Kernel, Parts as KernelParts, additive, empirical, linear, matern, squared_exponential};
 use crate::params::Args;
 use crate::policy::{
-    FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb,
-    tgp_ucb, uniform,
+    FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb,
+    local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
 };
 use crate::privacy::MechanismEntry;
 use crate::privacy::curator::{CuratorEntry, input_noise, projection};
 use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
+use crate::privacy::sums::{SumsEntry, joint, local, none as no_sums};
 use std::sync::Arc;
 
 /// How a kernel is made.
@@ -90,6 +91,9 @@ pub static FEATURES: &[Entry<FeaturesBuild>] = &[
 pub static MECHANISMS: &[MechanismEntry] =
     &[none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];
 
+/// Mechanisms for running sums under joint differential privacy, and for everybody's own items under its local version.
+pub static SUMS: &[SumsEntry] =
+    &[no_sums::ENTRY, joint::ENTRIES[0], joint::ENTRIES[1], joint::ENTRIES[2], joint::ENTRIES[3], local::ENTRY];
 /// Mechanisms for the inputs of an outsourced problem.
 pub static CURATORS: &[CuratorEntry] = &[input_noise::ENTRY, projection::PROJECTION, projection::ALWAYS_LIFT];
 
@@ -132,6 +136,24 @@ pub static POLICIES: &[Entry<PolicyBuild>] = &[
         summary: "GP-UCB with the improved frequentist width",
         paper: "Chowdhury2017",
         build: igp_ucb::parse,
+    },
+    Entry {
+        name: "jdp-gp-ucb",
+        summary: "GP-UCB over features from private sums: joint differential privacy",
+        paper: "Dubey2021",
+        build: jdp_gp_ucb::parse,
+    },
+    Entry {
+        name: "jdp-linucb",
+        summary: "linear UCB from private sums: joint differential privacy",
+        paper: "ShariffSheffet2018",
+        build: jdp_linucb::parse,
+    },
+    Entry {
+        name: "local-jdp-gp-ucb",
+        summary: "GP-UCB over features from everybody's own noisy item: local joint differential privacy",
+        paper: "Dubey2021",
+        build: local_jdp_gp_ucb::parse,
     },
     Entry {
         name: "moma-gp-ucb",

@@ -7,5 +7,5 @@ mod lists;
 mod shelf;
 
 pub use entry::{Entry, Kind, documentation, kinds};
-pub use lists::{CURATORS, ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES};
+pub use lists::{CURATORS, ENVIRONMENTS, FEATURES, KERNELS, KernelBuild, MECHANISMS, NOISES, POLICIES, SUMS};
 pub use shelf::{Shelf, find, names};

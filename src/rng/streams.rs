@@ -89,7 +89,7 @@ impl Streams {
         let (mut state, mut selector) = ([0u8; 16], [0u8; 16]);
         state.copy_from_slice(&digest[..16]);
         selector.copy_from_slice(&digest[16..]);
-        Stream { generator: Pcg64::new(u128::from_le_bytes(state), u128::from_le_bytes(selector)) }
+        Stream { generator: Pcg64::new(u128::from_le_bytes(state), u128::from_le_bytes(selector)), drawn: 0 }
     }
 }
 
@@ -97,12 +97,26 @@ impl Streams {
 #[derive(Debug, Clone)]
 pub struct Stream {
     generator: Pcg64,
+    drawn: u64,
 }
 
 impl Stream {
     /// The next 64 random bits.
     pub fn word(&mut self) -> u64 {
+        self.drawn += 1;
         self.generator.next_u64()
+    }
+
+    /// Words drawn so far: with its name, the whole state of a stream.
+    #[must_use]
+    pub fn drawn(&self) -> u64 {
+        self.drawn
+    }
+
+    /// Goes on as if `words` more had been drawn.
+    pub fn skip(&mut self, words: u64) {
+        self.drawn += words;
+        self.generator.advance(u128::from(words));
     }
 }
 
@@ -127,6 +141,17 @@ mod tests {
         first.sort_unstable();
         first.dedup();
         assert_eq!(first.len(), 9);
+    }
+
+    #[test]
+    fn a_stream_is_its_name_and_its_place() {
+        let fresh = || Streams::new(7, "rkhs").of(0, Purpose::Noise);
+        let (mut drawn, mut skipped) = (fresh(), fresh());
+        for _ in 0..1000 {
+            drawn.word();
+        }
+        skipped.skip(drawn.drawn());
+        assert_eq!((skipped.drawn(), skipped.word()), (1000, drawn.word()));
     }
 
     #[test]

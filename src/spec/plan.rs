@@ -293,7 +293,9 @@ impl Reader<'_> {
             let (privacy_table, own_privacy) = overlaid(base_privacy, policy_table, "privacy");
             let privacy_args = Args::new(&privacy_table, "privacy", self.sink);
             let stated = base_privacy.is_some() || own_privacy;
-            let Some(privacy) = PrivacyPlan::parse(&privacy_args, &privacy_table, stated) else { continue };
+            let Some(privacy) = PrivacyPlan::parse(&privacy_args, &privacy_table, stated, policy_plan.protection()) else {
+                continue;
+            };
             let (curator_table, own_curator) = overlaid(base_curator, policy_table, "curator");
             let curator_args = Args::new(&curator_table, "curator", self.sink);
             let curated = base_curator.is_some() || own_curator;

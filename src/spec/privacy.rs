@@ -2,14 +2,14 @@
 
 use crate::error::{Diagnostic, Error, Place, Sources};
 use crate::params::{Args, KeyDoc, Sink, Table, Value};
-use crate::privacy::{MechanismEntry, Reading, Refusal, Request, RewardFacts, RewardMechanism, resolve_auto};
-use crate::registry::MECHANISMS;
-use std::sync::Arc;
+use crate::privacy::sums::{self, SumsEntry, SumsNeed, SumsRequest};
+use crate::privacy::{Channel, MechanismEntry, Protection, Reading, Refusal, Request, RewardFacts, resolve_auto};
+use crate::registry::{MECHANISMS, SUMS};
 
 /// A privacy request as read from a spec.
 #[derive(Debug, Clone)]
 pub struct PrivacyPlan {
-    entry: &'static MechanismEntry,
+    entry: Chosen,
     reading: Reading,
     epsilon: Option<f64>,
     delta: Option<f64>,
@@ -18,24 +18,57 @@ pub struct PrivacyPlan {
     places: Vec<(&'static str, Place)>,
 }
 
+/// The mechanism by its list.
+#[derive(Debug, Clone, Copy)]
+enum Chosen {
+    Rewards(&'static MechanismEntry),
+    Sums(&'static SumsEntry),
+}
+
+impl Chosen {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rewards(entry) => entry.name,
+            Self::Sums(entry) => entry.name,
+        }
+    }
+}
+
+/// Names of the mechanisms that serve a policy of this kind, `none` among them.
+fn names(protection: Protection) -> Vec<&'static str> {
+    match protection {
+        Protection::Rewards => MECHANISMS.iter().map(|entry| entry.name).collect(),
+        Protection::Sums | Protection::LocalSums => {
+            let local = protection == Protection::LocalSums;
+            SUMS.iter().filter(|entry| entry.name == "none" || entry.local == local).map(|entry| entry.name).collect()
+        }
+    }
+}
+
 /// The keys of the table, for listings.
 #[must_use]
 pub fn privacy_keys() -> Vec<KeyDoc> {
     let sink = Sink::new(Sources::default());
     let args = Args::dry(&sink);
-    PrivacyPlan::parse(&args, &Table::default(), true);
+    PrivacyPlan::parse(&args, &Table::default(), true, Protection::Rewards);
     args.documented()
 }
 
 const KEYS: [&str; 5] = ["mechanism", "reading", "epsilon", "delta", "clip"];
 
 impl PrivacyPlan {
-    /// Reads the table's keys. `None` after a mistake.
-    pub fn parse(args: &Args<'_>, table: &Table, stated: bool) -> Option<Self> {
+    /// Reads the table's keys, for a policy that needs a mechanism of this kind. `None` after a mistake.
+    pub fn parse(args: &Args<'_>, table: &Table, stated: bool, protection: Protection) -> Option<Self> {
         let mut words = vec!["auto"];
-        words.extend(MECHANISMS.iter().map(|entry| entry.name));
+        let kinds = [Protection::Rewards, Protection::Sums, Protection::LocalSums];
+        for name in kinds.into_iter().flat_map(names) {
+            if !words.contains(&name) {
+                words.push(name);
+            }
+        }
         let default = if stated { "auto" } else { "none" };
-        let mechanism = args.word("mechanism", "how rewards are randomised; `auto`: the reading picks", &words, Some(default));
+        let mechanism =
+            args.word("mechanism", "how rewards or sums are randomised; `auto`: policy and reading pick", &words, Some(default));
         let reading = match args.word(
             "reading",
             "the paper to the letter, the least repair, or the least noise",
@@ -54,7 +87,7 @@ impl PrivacyPlan {
             .number("delta", "failure probability of the claim")
             .above(0.0)
             .below(1.0)
-            .optional("none; `gaussian` requires it");
+            .optional("none; `gaussian` and all mechanisms for sums require it");
         let clip = match args.numbers("clip", "[lo, hi]: rewards are clipped to this range before the mechanism").as_deref() {
             None => None,
             Some(&[lo, hi]) if lo < hi => Some((lo, hi)),
@@ -71,13 +104,40 @@ impl PrivacyPlan {
             }
         };
         args.finish();
-        let name = if mechanism == "auto" { resolve_auto(reading) } else { mechanism };
-        let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == name) else {
-            args.reject("mechanism", format!("mechanism `{name}` is not registered"), "a registered mechanism");
+        let local = protection == Protection::LocalSums;
+        let name = match (mechanism, protection) {
+            ("auto", Protection::Rewards) => resolve_auto(reading),
+            ("auto", _) => sums::resolve_auto(reading, local),
+            (stated, _) => stated,
+        };
+        let chosen = match protection {
+            Protection::Rewards => MECHANISMS.iter().find(|entry| entry.name == name).map(Chosen::Rewards),
+            Protection::Sums | Protection::LocalSums => {
+                let serves = |entry: &&SumsEntry| entry.name == name && (name == "none" || entry.local == local);
+                SUMS.iter().find(serves).map(Chosen::Sums)
+            }
+        };
+        let Some(entry) = chosen else {
+            let what = match protection {
+                Protection::Rewards => "single rewards",
+                Protection::Sums => "running sums of a trusted privatizer",
+                Protection::LocalSums => "everybody's own noisy item",
+            };
+            let options: Vec<String> = names(protection).into_iter().map(|name| format!("`{name}`")).collect();
+            args.reject_with_hint(
+                "mechanism",
+                format!("mechanism `{name}` does not serve this policy, which learns from {what}"),
+                format!("one of `auto`, {}", options.join(", ")),
+                Some("a policy may have its own: `privacy = { mechanism = \"…\" }` in its table".to_owned()),
+            );
             return None;
         };
         if name != "none" && !args.has("epsilon") {
             args.missing("epsilon", "a finite number > 0, the privacy loss of one user's reward");
+            return None;
+        }
+        if name != "none" && matches!(entry, Chosen::Sums(_)) && !args.has("delta") {
+            args.missing("delta", "a number > 0 and < 1, at most one over the number of people: the noise of sums is Gaussian");
             return None;
         }
         let sources = args.sink().sources();
@@ -94,7 +154,7 @@ impl PrivacyPlan {
     /// Name of the mechanism, `auto` resolved.
     #[must_use]
     pub fn mechanism_name(&self) -> &'static str {
-        self.entry.name
+        self.entry.name()
     }
 
     /// Whether the spec states the clip range.
@@ -103,15 +163,15 @@ impl PrivacyPlan {
         self.clip.is_some()
     }
 
-    /// The mechanism for rewards about which these facts are public.
+    /// The mechanism for rewards about which these facts are public; `need` says what is summed, where sums are released.
     ///
     /// # Errors
     /// A refusal, at the key of the spec that it is about.
-    pub fn mechanism(&self, facts: &RewardFacts, bound_stated: bool) -> Result<Arc<dyn RewardMechanism>, Error> {
+    pub fn channel(&self, facts: &RewardFacts, bound_stated: bool, need: Option<SumsNeed>) -> Result<Channel, Error> {
         // The printed scale follows B and R; a fixed clip range beside a B that changes with the trial would keep the promise
         // in some trials and break it in others.
         let varies =
-            self.reading == Reading::Printed && self.entry.name == "laplace" && facts.noise_bound.is_some() && !bound_stated;
+            self.reading == Reading::Printed && self.entry.name() == "laplace" && facts.noise_bound.is_some() && !bound_stated;
         if varies && self.clip.is_some() {
             let refusal = Refusal::new(
                 "clip",
@@ -121,14 +181,23 @@ impl PrivacyPlan {
             return Err(self.place(refusal.hint("leave `clip` out: the range is then [-(B + R), B + R] of the trial")));
         }
         let request = Request {
-            mechanism: self.entry.name.to_owned(),
+            mechanism: self.entry.name().to_owned(),
             reading: self.reading,
             epsilon: self.epsilon,
             delta: self.delta,
             clip: self.clip,
             facts: facts.clone(),
         };
-        (self.entry.build)(&request).map_err(|refusal| self.place(refusal))
+        match (self.entry, need) {
+            (Chosen::Rewards(entry), _) => (entry.build)(&request).map(Channel::Rewards),
+            (Chosen::Sums(entry), Some(need)) => (entry.build)(&SumsRequest { spec: request, need }).map(Channel::Sums),
+            (Chosen::Sums(entry), None) => Err(Refusal::new(
+                "mechanism",
+                format!("mechanism `{}` releases sums, and this policy asks for none", entry.name),
+                "a mechanism for single rewards",
+            )),
+        }
+        .map_err(|refusal| self.place(refusal))
     }
 
     fn place(&self, refusal: Refusal) -> Error {

@@ -44,6 +44,9 @@ fn every_file_agrees_as_far_as_it_is_known() {
     for name in [
         "benchmarks.json",
         "calibration.json",
+        "jdp_policy.json",
+        "kernels.json",
+        "local_jdp.json",
         "curator.json",
         "grid_conditions.json",
         "kernels.json",
@@ -54,6 +57,7 @@ fn every_file_agrees_as_far_as_it_is_known() {
         "posterior.json",
         "posterior_200.json",
         "qff.json",
+        "tree.json",
         "ucb_sequences.json",
     ] {
         assert!(known.iter().any(|known| known == name), "{name} was not recognised");
@@ -115,6 +119,19 @@ fn a_planted_fault_is_caught_in_every_section() {
         ("ucb_sequences.json", vec!["/runs/moma_heavy/epoch_points/9", "/runs/moma_ldp/chosen_j/3"]),
         ("nystrom.json", vec!["/K_D/3/3", "/pinv_sqrt/5/0", "/phi/24/5", "/residual/7", "/inclusion/per_play/0"]),
         ("nystrom.json", vec!["/duplicate/gram/24/3", "/inclusion/point/0"]),
+        ("tree.json", vec!["/prefixes/13/nodes/2/1", "/prefixes/7/noise/0/3", "/prefixes/16/noisy_sum/2/2"]),
+        ("jdp_policy.json", vec!["/actions/63", "/rounds/9/beta_half", "/rounds/63/width", "/rounds/40/ucb/4", "/regret"]),
+        (
+            "jdp_policy.json",
+            vec!["/spectrum/kappa", "/spectrum/lam_max", "/rounds/32/V/5/0", "/rounds/63/u/2", "/rounds/1/theta/0"],
+        ),
+        (
+            "local_jdp.json",
+            vec!["/actions/31", "/rounds/9/beta_half", "/rounds/31/ucb/0", "/rounds/31/V/2/2", "/rounds/31/theta/4"],
+        ),
+        ("local_jdp.json", vec!["/spectrum/kappa_printed", "/spectrum/shift"]),
+        ("calibration.json", vec!["/jdp/0/zcdp_rho", "/jdp/31/sigma/proof", "/jdp/7/spectrum_proof_m36_zeta0.1/kappa"]),
+        ("calibration.json", vec!["/jdp/3/local/lam_max", "/jdp/12/local_replacement/1", "/sens_subgaussian/L"]),
         ("omega.json", vec!["/rows/0/root", "/rows/71/printed"]),
         ("curator.json", vec!["/cases/0/Z/11/0", "/cases/3/lifted/0/0", "/cases/5/sigma_min", "/cases/2/omega"]),
         ("grid_conditions.json", vec!["/singular_values/1", "/largest_r/2/root"]),

@@ -29,6 +29,9 @@ fn changes(text: &str) -> Vec<(&'static str, &'static str)> {
     if text.contains("dimension = 2, points = 100,") {
         changes.push(("environment.domain.points", "20"));
     }
+    if text.contains("points = 10000, radius") {
+        changes.push(("environment.domain.points", "500"));
+    }
     if text.contains("points = 1000 }") {
         changes.push(("environment.domain.points", "30"));
     }

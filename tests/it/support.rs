@@ -4,7 +4,7 @@ use privateer::backend::{Backend, Counters, Cpu};
 use privateer::engine::{Observer, Options, Preparation, Rows, Stop, Unit, run};
 use privateer::env::DataFolder;
 use privateer::error::Error;
-use privateer::privacy::{Raw, Reading, Request, RewardFacts, RewardMechanism, Signal};
+use privateer::privacy::{Query, Raw, Reading, Request, RewardFacts, RewardMechanism};
 use privateer::registry::MECHANISMS;
 use privateer::rng::{Purpose, Stream, Streams};
 use privateer::spec::Sweep;
@@ -74,8 +74,7 @@ pub fn ran(text: &str) -> Ran {
 pub fn opened(raw: Raw<f64>) -> f64 {
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 1 };
     let none = mechanism("none", Reading::Tight, None, facts).expect("no mechanism");
-    let Signal::Reward(reward) = *none.privatizer().release(raw, &mut stream("none")).value();
-    reward
+    none.privatizer().release(&Query::default(), raw, &mut stream("none")).reward().expect("a reward")
 }
 
 /// A registered mechanism.

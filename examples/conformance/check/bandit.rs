@@ -5,7 +5,7 @@ use privateer::gp::kernel::Kernel;
 use privateer::gp::{KernelGram, Points, tabulated};
 use privateer::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting, SharedInputs};
-use privateer::privacy::{Raw, Reading, Released, Request, RewardFacts, RewardMechanism, Signal};
+use privateer::privacy::{Query, Raw, Reading, Released, Request, RewardFacts, RewardMechanism, Signal};
 use privateer::registry::{MECHANISMS, POLICIES, Shelf, find};
 use privateer::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl Constants {
             laplace_scale: laplace.then_some(self.laplace_scale),
             clipped_bound: bounded.then_some(self.bound + self.noise_bound),
         };
-        Setting { facts, released, train: None, images: None }
+        Setting { facts, released, sums: None, train: None, images: None }
     }
 
     /// The registered policy over these points.
@@ -158,7 +158,8 @@ impl Constants {
     }
 }
 
-fn table(keys: Vec<(&str, Value)>) -> Table {
+/// A table of a spec.
+pub fn table(keys: Vec<(&str, Value)>) -> Table {
     let entry = |(key, value): (&str, Value)| Entry { key: key.to_owned(), key_span: None, node: Node::bare(value) };
     Table { entries: keys.into_iter().map(entry).collect(), span: None }
 }
@@ -179,7 +180,11 @@ fn stream() -> Stream {
 
 /// The reward as it is, through the mechanism `none`.
 pub fn released(reward: f64) -> Result<Released<Signal>, String> {
-    Ok(mechanism("none", Reading::Tight, None, 0.0, 0.0)?.privatizer().release(Raw::seal(reward), &mut stream()))
+    Ok(mechanism("none", Reading::Tight, None, 0.0, 0.0)?.privatizer().release(
+        &Query::default(),
+        Raw::seal(reward),
+        &mut stream(),
+    ))
 }
 
 /// A registered mechanism for rewards in +-(B + R).

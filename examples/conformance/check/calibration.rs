@@ -8,11 +8,14 @@ use privateer::gp::Points;
 use privateer::gp::kernel::linear::Linear;
 use privateer::gp::kernel::{Lengthscales, squared_exponential::SquaredExponential};
 use privateer::policy::{Policy, PolicyMaker, Proposal};
+use privateer::privacy::accounting::zcdp;
+use privateer::privacy::printed::{dubey2021, dubey2021_local};
 use privateer::privacy::{Delta, Epsilon, Reading, gdp_mu};
 use serde_json::Value;
 use std::sync::Arc;
 
-const NOT_YET_JDP: [&str; 5] = ["zcdp_rho", "sigma", "spectrum_proof_m36_zeta0.1", "local", "local_replacement"];
+/// Features and failure probability of the stored spectra, and the bound of the squared norm of a datum.
+const JDP: (usize, f64, f64) = (36, 0.1, 2.0);
 const NOT_YET_ZHOU_TAN: [&str; 3] = ["v", "c", "K"];
 /// Numbers of features behind the entries of `ata_beta` and `moma_beta`; those of `ata_b` are all but the first.
 const FEATURES: [usize; 4] = [0, 1, 10, 40];
@@ -30,7 +33,43 @@ pub fn check(file: &Value) -> Outcome {
     let rows = |section: &str| file[section].as_array().cloned().unwrap_or_default();
     let column = |section: &str, key: &str| Value::Array(rows(section).iter().map(|row| row[key].clone()).collect());
     outcome.compare("jdp gdp_mu", rows("jdp").iter().map(gaussian_budget).collect(), &column("jdp", "gdp_mu"));
-    outcome.note_parts("jdp", &file["jdp"][0], &NOT_YET_JDP);
+    let each_jdp =
+        |compute: fn(&Value) -> Result<Vec<f64>, String>| rows("jdp").iter().map(compute).collect::<Result<Vec<_>, _>>();
+    for (key, compute) in [
+        ("n", (|row| nodes(row).map(|n| vec![f64::from(n)])) as fn(&Value) -> Result<Vec<f64>, String>),
+        ("zcdp_rho", |row| budget(row).map(|(epsilon, delta)| vec![zcdp::textbook_rho(epsilon, delta)])),
+        ("local_replacement", |row| {
+            let (gram, reward) = dubey2021_local::corrected_sensitivities(1.0, number(row, "alpha")?, number(row, "beta")?);
+            Ok(vec![gram, reward])
+        }),
+    ] {
+        outcome.compare(&format!("jdp {key}"), each_jdp(compute).map(|rows| rows.concat()), &column("jdp", key));
+    }
+    for (section, compute) in [
+        ("sigma", sigmas as fn(&Value) -> Result<Vec<(&'static str, f64)>, String>),
+        ("spectrum_proof_m36_zeta0.1", joint_spectrum),
+        ("local", local_spectrum),
+    ] {
+        let found: Result<Vec<_>, String> = rows("jdp").iter().map(compute).collect();
+        match found {
+            Ok(found) => {
+                for (at, (key, _)) in found.first().into_iter().flatten().enumerate() {
+                    let numbers = found.iter().map(|row| row[at].1).collect();
+                    let expected = Value::Array(rows("jdp").iter().map(|row| row[section][key].clone()).collect());
+                    outcome.compare(&format!("jdp {section} {key}"), Ok(numbers), &expected);
+                }
+            }
+            Err(problem) => outcome.failures.push(format!("jdp {section}: {problem}")),
+        }
+    }
+    let unbounded = &file["sens_subgaussian"];
+    if !unbounded.is_null() {
+        let found = || -> Result<Vec<f64>, String> {
+            let (bound, noise) = (number(unbounded, "B")?, number(unbounded, "rho")?);
+            Ok(vec![dubey2021::squared_norm(bound, noise, number(unbounded, "T")? as u64, number(unbounded, "beta")?)])
+        };
+        outcome.compare("sens_subgaussian", found(), &Value::Array(vec![unbounded["L"].clone()]));
+    }
     let each = |compute: fn(&Value) -> Result<Vec<f64>, String>| {
         rows("zhou_tan").iter().map(compute).collect::<Result<Vec<_>, _>>().map(|rows| rows.concat())
     };
@@ -49,14 +88,60 @@ pub fn check(file: &Value) -> Outcome {
     outcome.compare("zhou_tan q", each(|row| inclusion(row).map(|q| vec![q])), &column("zhou_tan", "q"));
     outcome.compare("zhou_tan k", each(|row| users(row).map(|k| vec![k])), &column("zhou_tan", "k"));
     outcome.note_parts("zhou_tan", &file["zhou_tan"][0], &NOT_YET_ZHOU_TAN);
-    outcome.note_rest(file, &["jdp", "zhou_tan"]);
+    outcome.note_rest(file, &["jdp", "zhou_tan", "sens_subgaussian"]);
     outcome
 }
 
-fn gaussian_budget(row: &Value) -> Result<f64, String> {
+fn budget(row: &Value) -> Result<(Epsilon, Delta), String> {
     let epsilon = Epsilon::try_from(number(row, "alpha")?).map_err(|bad| bad.to_string())?;
-    let delta = Delta::try_from(number(row, "beta")?).map_err(|bad| bad.to_string())?;
-    Ok(gdp_mu(epsilon, delta))
+    Ok((epsilon, Delta::try_from(number(row, "beta")?).map_err(|bad| bad.to_string())?))
+}
+
+fn gaussian_budget(row: &Value) -> Result<f64, String> {
+    budget(row).map(|(epsilon, delta)| gdp_mu(epsilon, delta))
+}
+
+fn nodes(row: &Value) -> Result<u32, String> {
+    Ok(dubey2021::nodes_printed(number(row, "T")? as u64))
+}
+
+/// The printed sigmas, and those of concentrated and Gaussian accounting at squared norm L.
+fn sigmas(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
+    let (n, (epsilon, delta), (.., l)) = (nodes(row)?, budget(row)?, JDP);
+    let (a, b, rho) = (epsilon.get(), delta.get(), zcdp::textbook_rho(epsilon, delta));
+    let all = f64::from(n);
+    Ok(vec![
+        ("proof", dubey2021::sigma_of_the_proof(n, l, a, b)),
+        ("statement", dubey2021::sigma_of_the_statement(n, l, a, b)),
+        ("ss", dubey2021::sigma_right_power(n, l, a, b)),
+        ("zcdp", l * libm::sqrt(0.5 * all / rho)),
+        ("zcdp_repl", l * libm::sqrt(2.0 * all / (4.0 * rho))),
+        ("gdp_repl", l * libm::sqrt(all) / gdp_mu(epsilon, delta)),
+    ])
+}
+
+fn joint_spectrum(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
+    let (n, rounds, (m, zeta, l)) = (nodes(row)?, number(row, "T")? as u64, JDP);
+    let sigma = dubey2021::sigma_of_the_proof(n, l, number(row, "alpha")?, number(row, "beta")?);
+    let lambda = dubey2021::spectrum(sigma, n, m, rounds, zeta);
+    let kappa = dubey2021::kappa(sigma, n, lambda, m, rounds, zeta);
+    Ok(vec![("Lambda", lambda), ("shift", 2.0 * lambda), ("lam_min", lambda), ("lam_max", 3.0 * lambda), ("kappa", kappa)])
+}
+
+fn local_spectrum(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
+    let (rounds, a, b, (m, zeta, _)) = (number(row, "T")? as u64, number(row, "alpha")?, number(row, "beta")?, JDP);
+    let (x, u) = (dubey2021_local::sigma_gram(a, b), dubey2021_local::sigma_reward_bounded(1.0, a, b));
+    let lambda = dubey2021_local::spectrum(m, rounds, zeta);
+    Ok(vec![
+        ("sigma_x", x),
+        ("sigma_u", u),
+        ("Lambda", lambda),
+        ("shift", 2.0 * x * lambda),
+        ("lam_min", x * lambda),
+        ("lam_max", 3.0 * x * lambda),
+        ("kappa", dubey2021_local::kappa(u, x, lambda, m, rounds)),
+        ("kappa_printed", dubey2021_local::kappa_printed(u, lambda, m, rounds)),
+    ])
 }
 
 fn constants(row: &Value) -> Result<Constants, String> {

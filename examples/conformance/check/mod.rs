@@ -5,6 +5,7 @@ mod bandit;
 mod benchmarks;
 mod calibration;
 mod curator;
+mod joint;
 mod kernels;
 mod modeler;
 mod nystrom;

@@ -1,7 +1,7 @@
 //! The kinds of reference files, by name.
 
 use super::outcome::Outcome;
-use super::{benchmarks, calibration, curator, kernels, modeler, nystrom, posterior, qff, sequences, truncation};
+use super::{benchmarks, calibration, curator, joint, kernels, modeler, nystrom, posterior, qff, sequences, truncation};
 use serde_json::Value;
 
 /// One kind of file.
@@ -23,6 +23,8 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "bandit sequences", recognise: sequences::recognise, check: sequences::check },
     Kind { name: "Nystrom features", recognise: nystrom::recognise, check: nystrom::check },
     Kind { name: "medians and truncation", recognise: truncation::recognise, check: truncation::check },
+    Kind { name: "prefix sums of the tree", recognise: joint::recognise_tree, check: joint::check_tree },
+    Kind { name: "joint private runs", recognise: joint::recognise_run, check: joint::check_run },
     Kind { name: "thresholds of the curator", recognise: curator::recognise_omega, check: curator::check_omega },
     Kind { name: "curators", recognise: curator::recognise, check: curator::check },
     Kind { name: "grids of the curator", recognise: curator::recognise_grid, check: curator::check_grid },

@@ -2,7 +2,7 @@
 //!
 //! [`ExactPosterior`] works over the distinct points visited (Gram columns, any kernel, any domain size; its mathematics is
 //! [`DualModel`]), [`FeaturePosterior`] over a shared feature table ([`WeightModel`]), [`SketchedPosterior`] over a Nystrom dictionary
-//! of the trial's own.
+//! of the trial's own, [`SumsPosterior`] over a feature table from sums that somebody else has made.
 
 mod change;
 mod contract;
@@ -10,6 +10,7 @@ mod dual;
 mod exact;
 mod features;
 mod sketched;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod visits;
@@ -20,5 +21,6 @@ pub use dual::DualModel;
 pub use exact::ExactPosterior;
 pub use features::FeaturePosterior;
 pub use sketched::SketchedPosterior;
+pub use sums::{Repair, SumsPosterior, Unusable};
 pub use visits::Visits;
 pub use weights::{Observed, REBUILD_EVERY, WeightModel};

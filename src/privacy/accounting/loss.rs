@@ -1,6 +1,8 @@
 //! What one release costs: the pair of output laws that is easiest to tell apart, by name.
 
+use super::sensitivity::Participation;
 use crate::privacy::Event;
+use crate::privacy::event::mu_of_sums;
 use serde::{Deserialize, Serialize};
 
 /// The worst pair of one release. Every variant but `Unbounded`, `Choice` and `Zcdp` stands for an exact pair of laws.
@@ -79,6 +81,10 @@ impl Loss {
             }
             Event::Gaussian { sigma, sensitivity } => {
                 let mu = sensitivity / sigma;
+                checked(Self::Gaussian { mu }, mu)
+            }
+            Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
+                let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward, Participation::ONCE);
                 checked(Self::Gaussian { mu }, mu)
             }
         }

@@ -1,15 +1,8 @@
 //! What every reward mechanism can do, and which one `auto` stands for.
 
-use crate::privacy::{Ledger, Raw, Reading, Refusal, Released, Request, Signal};
-use crate::rng::Stream;
+use crate::privacy::{Ledger, Privatizer, Reading, Refusal, Request};
 use std::fmt;
 use std::sync::Arc;
-
-/// The private side of one trial: receives sealed rewards and releases signals. May hold raw state across rounds.
-pub trait Privatizer: Send {
-    /// Releases one reward. Consumes the same number of stream words at every call.
-    fn release(&mut self, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal>;
-}
 
 /// A calibrated mechanism, shared by all trials of a cell. Quantities are in units of the reward.
 pub trait RewardMechanism: Send + Sync + fmt::Debug {

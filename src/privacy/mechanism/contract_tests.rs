@@ -2,7 +2,7 @@
 
 use super::law::{empirical_epsilon, request, stream};
 use super::{MechanismEntry, duchi, gaussian, hybrid, laplace, none, piecewise, resolve_auto};
-use crate::privacy::{Event, Guarantee, Ledger, Raw, Reading, Refusal, Request, Signal};
+use crate::privacy::{Event, Guarantee, Ledger, Query, Raw, Reading, Refusal, Request, Signal};
 
 const ALL: [MechanismEntry; 6] = [none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];
 
@@ -54,7 +54,7 @@ fn none_is_not_private() {
     let ledger = built.ledger();
     assert_eq!((ledger.guarantee, ledger.event, ledger.epsilon), (Guarantee::NotPrivate, Event::NonPrivate, None));
     assert_eq!(ledger.delivered, "not private");
-    let released = built.privatizer().release(Raw::seal(1e9), &mut stream("none"));
+    let released = built.privatizer().release(&Query::default(), Raw::seal(1e9), &mut stream("none"));
     assert_eq!(*released.value(), Signal::Reward(1e9));
 }
 
@@ -101,7 +101,8 @@ fn releases_are_unbiased_for_the_clipped_reward() {
                 let (mut privatizer, mut stream) = (built.privatizer(), stream(entry.name));
                 let mut sum = 0.0;
                 for _ in 0..n {
-                    let Signal::Reward(released) = *privatizer.release(Raw::seal(reward), &mut stream).value();
+                    let signal = privatizer.release(&Query::default(), Raw::seal(reward), &mut stream);
+                    let released = signal.reward().expect("a reward");
                     assert!(built.output_bound().is_none_or(|bound| released.abs() <= bound), "{}: {released}", entry.name);
                     sum += released;
                 }
@@ -134,7 +135,7 @@ fn releases_take_a_fixed_number_of_words() {
             for seed in 0..20 {
                 let mut used = stream(&seed.to_string());
                 let mut counted = used.clone();
-                built.privatizer().release(Raw::seal(f64::from(seed) * 0.1 - 1.0), &mut used);
+                built.privatizer().release(&Query::default(), Raw::seal(f64::from(seed) * 0.1 - 1.0), &mut used);
                 for _ in 0..words {
                     counted.word();
                 }
@@ -153,11 +154,12 @@ fn no_nan_leaves() {
             request.facts.noise_bound = noise_bound;
             request.clip = Some((1.0, 3.0));
             let built = (entry.build)(&request).expect("a mechanism");
-            let release = |reward: f64| *built.privatizer().release(Raw::seal(reward), &mut stream("nan")).value();
-            let Signal::Reward(from_nan) = release(f64::NAN);
+            let release =
+                |reward: f64| built.privatizer().release(&Query::default(), Raw::seal(reward), &mut stream("nan")).reward();
+            let from_nan = release(f64::NAN).expect("a reward");
             assert!(from_nan.is_finite(), "{}", entry.name);
             assert_eq!(release(f64::NAN), release(2.0), "{}", entry.name);
-            let Signal::Reward(from_infinity) = release(f64::INFINITY);
+            let from_infinity = release(f64::INFINITY).expect("a reward");
             assert!(from_infinity.is_finite(), "{}", entry.name);
         }
     }

@@ -2,9 +2,10 @@
 //! here for comparison. Needs delta. Proof: `docs/proofs/gaussian.md`.
 
 use super::window::{Window, exponential_epsilon, representable};
-use super::{MechanismEntry, Privatizer, RewardMechanism};
+use super::{MechanismEntry, RewardMechanism};
 use crate::privacy::{
-    Delta, Epsilon, Event, Ledger, Raw, Reading, Refusal, Released, Request, Signal, Statement, analytic_gaussian_sigma,
+    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement,
+    analytic_gaussian_sigma,
 };
 use crate::rng::Stream;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
 }
 
 impl Privatizer for Gaussian {
-    fn release(&mut self, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
         Released::mark(Signal::Reward(self.window.clip(reward.open()) + self.sigma * stream.normal()))
     }
 }

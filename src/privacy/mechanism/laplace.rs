@@ -3,8 +3,8 @@
 //! Proof: `docs/proofs/laplace.md`.
 
 use super::window::{Window, representable};
-use super::{MechanismEntry, Privatizer, RewardMechanism};
-use crate::privacy::{Epsilon, Event, Ledger, Raw, Reading, Refusal, Released, Request, Signal, Statement};
+use super::{MechanismEntry, RewardMechanism};
+use crate::privacy::{Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
 }
 
 impl Privatizer for Laplace {
-    fn release(&mut self, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
         let reward = reward.open();
         let kept = if self.clipped || !reward.is_finite() { self.window.clip(reward) } else { reward };
         Released::mark(Signal::Reward(kept + stream.laplace(self.scale)))

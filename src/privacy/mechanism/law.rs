@@ -1,7 +1,6 @@
 //! Test instruments: output laws in closed form, the exact ratio check, and an empirical lower bound on epsilon.
 
-use super::Privatizer;
-use crate::privacy::{Raw, Reading, Request, RewardFacts, Signal};
+use crate::privacy::{Privatizer, Query, Raw, Reading, Request, RewardFacts};
 use crate::rng::{Purpose, Stream, Streams};
 
 /// A request on rewards with B = R = 1, hence on [-2, 2].
@@ -118,7 +117,8 @@ pub(super) fn empirical_epsilon(privatizer: &mut dyn Privatizer, low: f64, high:
     let mut stream = stream("audit");
     let mut share = |input: f64| {
         let above = |_: &i32| {
-            let Signal::Reward(released) = *privatizer.release(Raw::seal(input), &mut stream).value();
+            let signal = privatizer.release(&Query::default(), Raw::seal(input), &mut stream);
+            let released = signal.reward().expect("a reward");
             high <= released
         };
         (0..n).filter(above).count() as f64 / f64::from(n)

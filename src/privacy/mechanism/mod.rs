@@ -17,7 +17,7 @@ pub mod laplace;
 pub mod none;
 mod on_window;
 pub mod piecewise;
-mod window;
+pub(super) mod window;
 
 #[cfg(test)]
 mod contract_tests;
@@ -26,4 +26,4 @@ mod law;
 #[cfg(test)]
 mod pins;
 
-pub use contract::{MechanismEntry, Privatizer, RewardMechanism, resolve_auto};
+pub use contract::{MechanismEntry, RewardMechanism, resolve_auto};

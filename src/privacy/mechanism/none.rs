@@ -1,7 +1,7 @@
 //! No privacy: the reward as it is. Never clips, draws nothing, and says in its ledger that it is not private.
 
-use super::{MechanismEntry, Privatizer, RewardMechanism};
-use crate::privacy::{Event, Ledger, Raw, Reading, Refusal, Released, Request, Signal, Statement};
+use super::{MechanismEntry, RewardMechanism};
+use crate::privacy::{Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
 }
 
 impl Privatizer for Nothing {
-    fn release(&mut self, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
         Released::mark(Signal::Reward(reward.open()))
     }
 }

@@ -2,9 +2,9 @@
 //! answers there, and the answer is scaled back. Proofs: those of the randomisers; clipping and scaling see the reward
 //! first and the answer last, so neither changes what is promised.
 
+use super::RewardMechanism;
 use super::window::{Window, exponential_epsilon, representable};
-use super::{Privatizer, RewardMechanism};
-use crate::privacy::{Epsilon, Event, Ledger, Raw, Reading, Refusal, Released, Request, Signal, Statement};
+use crate::privacy::{Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement};
 use crate::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub(super) fn build<R: UnitRandomiser>(
 }
 
 impl<R: UnitRandomiser> Privatizer for OnWindow<R> {
-    fn release(&mut self, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
         let value = self.randomiser.draw(self.window.to_unit(reward.open()), stream);
         Released::mark(Signal::Reward(self.window.off_unit(value)))
     }

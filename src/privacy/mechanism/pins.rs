@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// Pinned file under `src/privacy`, its text, the proof under `docs/proofs`, its text.
-const PAIRS: [(&str, &str, &str, &str); 29] = [
+const PAIRS: [(&str, &str, &str, &str); 33] = [
     ("mechanism/laplace.rs", include_str!("laplace.rs"), "laplace", LAPLACE),
     ("mechanism/window.rs", include_str!("window.rs"), "laplace", LAPLACE),
     ("mechanism/duchi.rs", include_str!("duchi.rs"), "duchi", include_str!("../../../docs/proofs/duchi.md")),
@@ -27,6 +27,10 @@ const PAIRS: [(&str, &str, &str, &str); 29] = [
     ("streams/toeplitz.rs", include_str!("../streams/toeplitz.rs"), "streams", STREAMS),
     ("streams/blt.rs", include_str!("../streams/blt.rs"), "streams", STREAMS),
     ("streams/prefix.rs", include_str!("../streams/prefix.rs"), "streams", STREAMS),
+    ("sums/joint.rs", include_str!("../sums/joint.rs"), "sums", SUMS),
+    ("sums/local.rs", include_str!("../sums/local.rs"), "sums", SUMS),
+    ("sums/person.rs", include_str!("../sums/person.rs"), "sums", SUMS),
+    ("event.rs", include_str!("../event.rs"), "sums", SUMS),
     ("accounting/pld.rs", include_str!("../accounting/pld.rs"), "accounting", ACCOUNTING),
     ("accounting/loss.rs", include_str!("../accounting/loss.rs"), "accounting", ACCOUNTING),
     ("accounting/zcdp.rs", include_str!("../accounting/zcdp.rs"), "accounting", ACCOUNTING),
@@ -37,6 +41,7 @@ const PAIRS: [(&str, &str, &str, &str); 29] = [
 const LAPLACE: &str = include_str!("../../../docs/proofs/laplace.md");
 const DISCRETE: &str = include_str!("../../../docs/proofs/discrete.md");
 const STREAMS: &str = include_str!("../../../docs/proofs/streams.md");
+const SUMS: &str = include_str!("../../../docs/proofs/sums.md");
 const ACCOUNTING: &str = include_str!("../../../docs/proofs/accounting.md");
 const GAUSSIAN: &str = include_str!("../../../docs/proofs/gaussian.md");
 

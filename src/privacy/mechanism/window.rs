@@ -4,7 +4,7 @@ use crate::privacy::{Epsilon, Refusal, Request};
 
 /// A finite range of rewards.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Window {
+pub(in crate::privacy) struct Window {
     lo: f64,
     hi: f64,
     centre: f64,
@@ -17,7 +17,7 @@ impl Window {
     /// # Errors
     /// A refusal on `clip` where none of the three is there (no silent default for unbounded noise: E3), or where the
     /// range is empty or not finite.
-    pub(super) fn of(request: &Request) -> Result<Self, Refusal> {
+    pub(in crate::privacy) fn of(request: &Request) -> Result<Self, Refusal> {
         let facts = &request.facts;
         if let Some((lo, hi)) = request.clip.or(facts.range) {
             return Self::between(lo, hi);
@@ -30,7 +30,7 @@ impl Window {
     }
 
     /// The refusal of a request whose range cannot be known; `why` continues "mechanism `name` …".
-    pub(super) fn unstated(request: &Request, why: &str) -> Refusal {
+    pub(in crate::privacy) fn unstated(request: &Request, why: &str) -> Refusal {
         Refusal::new("clip", format!("mechanism `{}` {why}", request.mechanism), "`clip = [lo, hi]`").hint(
             "state `clip = [lo, hi]`: rewards outside are clipped, which costs bias and never privacy \
              (a bound that holds with high probability is no privacy guarantee, E3)",
@@ -47,7 +47,7 @@ impl Window {
     }
 
     /// `(lo, hi)`.
-    pub(super) fn range(self) -> (f64, f64) {
+    pub(in crate::privacy) fn range(self) -> (f64, f64) {
         (self.lo, self.hi)
     }
 

@@ -56,6 +56,18 @@ pub fn spectrum(sigma: f64, nodes: u32, n_features: usize, rounds: u64, failure_
     sigma * libm::sqrt(2.0 * f64::from(nodes)) * (4.0 * libm::sqrt(m) + 2.0 * libm::log(2.0 * rounds as f64 / failure_prob))
 }
 
+/// `kappa = sigma sqrt(n/Lambda)(sqrt(m) + sqrt(2 ln(2T/zeta)))` [lemma 3]: a bound on `|h|` in the norm of `H^{-1}`.
+#[must_use]
+pub fn kappa(sigma: f64, nodes: u32, spectrum: f64, n_features: usize, rounds: u64, failure_prob: f64) -> f64 {
+    vector_norm(sigma * libm::sqrt(f64::from(nodes)), n_features, rounds, failure_prob) / libm::sqrt(spectrum)
+}
+
+/// A bound on the norm of a vector of `m` normals of standard deviation `std`, with probability `1 - zeta/(2T)`.
+#[must_use]
+pub fn vector_norm(std: f64, n_features: usize, rounds: u64, failure_prob: f64) -> f64 {
+    std * (libm::sqrt(n_features as f64) + libm::sqrt(2.0 * libm::log(2.0 * rounds as f64 / failure_prob)))
+}
+
 /// A bound on the norm of noise whose entries have standard deviation `sigma` (diagonal `sqrt(2) sigma`), with probability
 /// `1 - zeta/(2T)` on each side: `sigma (2 sqrt(m) + 2 sqrt(ln(2T/zeta)))`. Ours, in place of [`spectrum`] (E11).
 #[must_use]

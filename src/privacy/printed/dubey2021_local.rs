@@ -26,3 +26,22 @@ pub fn sigma_reward_bounded(bound: f64, epsilon: f64, delta: f64) -> f64 {
 pub fn corrected_sensitivities(bound: f64, epsilon: f64, delta: f64) -> (f64, f64) {
     (std::f64::consts::SQRT_2 * sigma_gram(epsilon, delta), 2.0 * sigma_reward_bounded(bound, epsilon, delta))
 }
+
+/// `Lambda = sqrt(T)(4 sqrt(m) + 2 ln(2T/zeta))` [lemma 6], in units of `sigma_X`: the shift `2 sigma_X Lambda` is not stated (E15).
+#[must_use]
+pub fn spectrum(n_features: usize, rounds: u64, failure_prob: f64) -> f64 {
+    let log = libm::log(2.0 * rounds as f64 / failure_prob);
+    libm::sqrt(rounds as f64) * (4.0 * libm::sqrt(n_features as f64) + 2.0 * log)
+}
+
+/// `kappa = sigma_u sqrt(m T / Lambda)` as printed: `sigma_X` is missing below the root (E15).
+#[must_use]
+pub fn kappa_printed(sigma_reward: f64, spectrum: f64, n_features: usize, rounds: u64) -> f64 {
+    sigma_reward * libm::sqrt(n_features as f64 * rounds as f64 / spectrum)
+}
+
+/// The same with `sigma_X`: `sigma_u sqrt(m T / (sigma_X Lambda))`.
+#[must_use]
+pub fn kappa(sigma_reward: f64, sigma_gram: f64, spectrum: f64, n_features: usize, rounds: u64) -> f64 {
+    kappa_printed(sigma_reward, sigma_gram * spectrum, n_features, rounds)
+}

@@ -6,4 +6,5 @@ pub mod dubey2021_local;
 pub mod han2022_choice;
 pub mod han2022_tree;
 pub mod kharkovskii2020;
+pub mod shariff2018;
 pub mod zhou2021;

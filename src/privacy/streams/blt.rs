@@ -2,7 +2,7 @@
 //! State and work of a round do not grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation.
 
 use super::blt_fit::{self, Poles};
-use super::{Factorisation, PrefixNoise, Shape, toeplitz};
+use super::{Factorisation, NoiseState, PrefixNoise, Shape, toeplitz};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// A buffered matrix over a number of rounds. Any parameters are private, as the sensitivity is computed from them; only the
@@ -74,6 +74,16 @@ impl Blt {
         self.norm * libm::sqrt(self.variance(self.rounds)) / toeplitz::optimum(self.rounds)
     }
 
+    /// Variances of the prefixes, from the first on.
+    fn growing(&self) -> impl Iterator<Item = f64> {
+        let (mut buffers, mut prefix, mut variance) = (vec![0.0; self.buffers()], 0.0, 0.0);
+        (0u64..).map(move |k| {
+            prefix += self.step(&mut buffers, if k == 0 { 1.0 } else { 0.0 });
+            variance += prefix * prefix;
+            variance
+        })
+    }
+
     /// One step of a scalar stream: what is drawn becomes what the prefix gains.
     fn step(&self, buffers: &mut [f64], fresh: f64) -> f64 {
         let gain = buffers.iter().zip(&self.omega).fold(fresh, |gain, (buffer, omega)| gain - omega * buffer);
@@ -99,18 +109,18 @@ impl Factorisation for Blt {
     }
 
     fn variance(&self, round: u64) -> f64 {
-        let (mut buffers, mut prefix, mut variance) = (vec![0.0; self.buffers()], 0.0, 0.0);
-        for k in 0..round {
-            prefix += self.step(&mut buffers, if k == 0 { 1.0 } else { 0.0 });
-            variance += prefix * prefix;
-        }
-        variance
+        self.growing().take(round as usize).last().unwrap_or(0.0)
+    }
+
+    fn variances(&self) -> Vec<f64> {
+        self.growing().take(self.rounds as usize).collect()
     }
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
         Box::new(BltNoise {
             theta: self.theta.clone(),
             omega: self.omega.clone(),
+            round: 0,
             fresh: vec![0.0; shape.len()],
             buffers: vec![vec![0.0; shape.len()]; self.buffers()],
             prefix: vec![0.0; shape.len()],
@@ -122,6 +132,7 @@ impl Factorisation for Blt {
 struct BltNoise {
     theta: Vec<f64>,
     omega: Vec<f64>,
+    round: u64,
     fresh: Vec<f64>,
     buffers: Vec<Vec<f64>>,
     prefix: Vec<f64>,
@@ -129,6 +140,7 @@ struct BltNoise {
 
 impl PrefixNoise for BltNoise {
     fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64] {
+        self.round += 1;
         // y = z - sum omega_i s_i; s_i <- theta_i s_i + y; prefix += y.
         draw(&mut self.fresh);
         for (buffer, omega) in self.buffers.iter().zip(&self.omega) {
@@ -143,5 +155,19 @@ impl PrefixNoise for BltNoise {
 
     fn state(&self) -> usize {
         (self.buffers.len() + 1) * self.prefix.len()
+    }
+
+    fn save(&self) -> NoiseState {
+        let mut vectors = self.buffers.clone();
+        vectors.push(self.prefix.clone());
+        NoiseState { round: self.round, vectors }
+    }
+
+    fn load(&mut self, mut state: NoiseState) -> bool {
+        let fits = state.is_of(self.buffers.len() + 1, self.prefix.len());
+        if let (true, Some(prefix)) = (fits, state.vectors.pop()) {
+            (self.round, self.buffers, self.prefix) = (state.round, state.vectors, prefix);
+        }
+        fits
     }
 }

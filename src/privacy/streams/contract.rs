@@ -1,5 +1,6 @@
 //! What every factorisation can do.
 
+use super::NoiseState;
 use crate::privacy::accounting::sensitivity::Participation;
 use crate::rng::Stream;
 use std::fmt;
@@ -11,6 +12,8 @@ pub enum Shape {
     Vector(usize),
     /// A symmetric matrix with so many rows, as its packed upper triangle, row by row.
     Symmetric(usize),
+    /// Such a matrix, then a vector of as many entries: a matrix with one more row, without its corner.
+    Bordered(usize),
 }
 
 impl Shape {
@@ -20,6 +23,7 @@ impl Shape {
         match self {
             Self::Vector(n) => n,
             Self::Symmetric(n) => n * (n + 1) / 2,
+            Self::Bordered(n) => n * (n + 1) / 2 + n,
         }
     }
 
@@ -32,17 +36,13 @@ impl Shape {
     /// Fills one draw: entries of standard deviation `sigma`, on the diagonal of a symmetric matrix `sqrt(2) sigma`. One word of
     /// the stream an entry.
     pub fn draw(self, sigma: f64, stream: &mut Stream, out: &mut [f64]) {
-        match self {
-            Self::Vector(_) => out.iter_mut().for_each(|entry| *entry = sigma * stream.normal()),
-            Self::Symmetric(n) => {
-                let mut at = 0;
-                for row in 0..n {
-                    out[at] = std::f64::consts::SQRT_2 * sigma * stream.normal();
-                    for entry in &mut out[at + 1..at + n - row] {
-                        *entry = sigma * stream.normal();
-                    }
-                    at += n - row;
-                }
+        stream.normals(out);
+        out.iter_mut().for_each(|entry| *entry *= sigma);
+        if let Self::Symmetric(n) | Self::Bordered(n) = self {
+            let mut at = 0;
+            for row in 0..n {
+                out[at] *= std::f64::consts::SQRT_2;
+                at += n - row;
             }
         }
     }
@@ -64,6 +64,11 @@ pub trait Factorisation: fmt::Debug + Send + Sync {
     /// Variance of the noise on prefix `round`, 1-based, `1 ..= rounds`.
     fn variance(&self, round: u64) -> f64;
 
+    /// Variances of the noise on prefixes `1 ..= rounds`, in order.
+    fn variances(&self) -> Vec<f64> {
+        (1..=self.rounds()).map(|round| self.variance(round)).collect()
+    }
+
     /// Noise of one stream from its first round on.
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise>;
 }
@@ -75,4 +80,10 @@ pub trait PrefixNoise: fmt::Debug + Send {
 
     /// Numbers held between rounds.
     fn state(&self) -> usize;
+
+    /// What is held, for [`PrefixNoise::load`].
+    fn save(&self) -> NoiseState;
+
+    /// Takes up what a noise of the same factorisation and shape had saved; false, changing nothing, where it is not of its form.
+    fn load(&mut self, state: NoiseState) -> bool;
 }

@@ -1,7 +1,7 @@
 //! The tree with each node estimated from its own noise and from its children's, the least variance that is known when
 //! the node is complete (Honaker2015). Reads right children too; two draws a round on average.
 
-use super::{Factorisation, PrefixNoise, Shape, tree::Tree};
+use super::{Factorisation, NoiseState, PrefixNoise, Shape, tree::Tree};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// The weighted tree over this many rounds.
@@ -98,5 +98,20 @@ impl PrefixNoise for HonakerNoise {
 
     fn state(&self) -> usize {
         2 * self.levels.len() * self.node.len()
+    }
+
+    fn save(&self) -> NoiseState {
+        let vectors = self.levels.iter().flat_map(|level| [level.estimate.clone(), level.prefix.clone()]).collect();
+        NoiseState { round: self.round, vectors }
+    }
+
+    fn load(&mut self, state: NoiseState) -> bool {
+        let fits = state.is_of(2 * self.levels.len(), self.node.len());
+        if fits {
+            self.round = state.round;
+            let pairs = state.vectors.chunks_exact(2);
+            self.levels = pairs.map(|pair| Level { estimate: pair[0].clone(), prefix: pair[1].clone() }).collect();
+        }
+        fits
     }
 }

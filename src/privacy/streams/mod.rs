@@ -12,6 +12,7 @@ mod blt_fit;
 mod contract;
 pub mod honaker;
 mod prefix;
+mod state;
 pub mod toeplitz;
 pub mod tree;
 
@@ -21,4 +22,5 @@ mod contract_tests;
 mod reference_tests;
 
 pub use contract::{Factorisation, PrefixNoise, Shape};
-pub use prefix::{Exhausted, PrefixSums, Stated};
+pub use prefix::{Exhausted, PrefixState, PrefixSums, Stated};
+pub use state::NoiseState;

@@ -1,9 +1,10 @@
 //! Running sums of sealed items, released with noise after every round.
 
-use super::{Factorisation, PrefixNoise, Shape};
+use super::{Factorisation, NoiseState, PrefixNoise, Shape};
 use crate::privacy::accounting::sensitivity::{Participation, Relation};
 use crate::privacy::{Delta, Epsilon, Raw, Released, gdp_mu};
 use crate::rng::Stream;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
@@ -81,16 +82,66 @@ impl PrefixSums {
         if self.round == self.rounds {
             return Err(Exhausted { rounds: self.rounds });
         }
-        self.round += 1;
+        self.add(item);
+        let (shape, sigma) = (self.shape, self.sigma);
+        self.next(&mut |out| shape.draw(sigma, stream, out))
+    }
+
+    /// Adds one item to the row that the next release ends: several people may share a row, each in one row only.
+    pub fn add(&mut self, item: Raw<&[f64]>) {
         let item = item.open();
         if item.len() == self.sum.len() && item.iter().all(|entry| entry.is_finite()) {
             self.sum.iter_mut().zip(item).for_each(|(sum, entry)| *sum += entry);
         }
-        let (shape, sigma) = (self.shape, self.sigma);
-        let noise = self.noise.next(&mut |out| shape.draw(sigma, stream, out));
+    }
+
+    /// Releases the sum so far, with draws from `draw` (of the stated standard deviation; stored ones in reference cases).
+    ///
+    /// # Errors
+    /// Past the last round.
+    pub fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> Result<Released<&[f64]>, Exhausted> {
+        if self.round == self.rounds {
+            return Err(Exhausted { rounds: self.rounds });
+        }
+        self.round += 1;
+        let noise = self.noise.next(draw);
         for ((out, sum), noise) in self.released.iter_mut().zip(&self.sum).zip(noise) {
             *out = sum + noise;
         }
         Ok(Released::mark(self.released.as_slice()))
     }
+
+    /// Rows released.
+    #[must_use]
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// The state: the raw sum is in it, so it is as secret as the data.
+    #[must_use]
+    pub fn save(&self) -> PrefixState {
+        PrefixState { round: self.round, sum: self.sum.clone(), noise: self.noise.save() }
+    }
+
+    /// Takes up a saved state of the same factorisation, shape and standard deviation; false, changing nothing, where it is not
+    /// of its form.
+    pub fn load(&mut self, state: PrefixState) -> bool {
+        let fits = state.round <= self.rounds
+            && state.noise.round == state.round
+            && state.sum.len() == self.sum.len()
+            && state.sum.iter().all(|x| x.is_finite())
+            && self.noise.load(state.noise);
+        if fits {
+            (self.round, self.sum) = (state.round, state.sum);
+        }
+        fits
+    }
+}
+
+/// What [`PrefixSums::save`] gives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrefixState {
+    round: u64,
+    sum: Vec<f64>,
+    noise: NoiseState,
 }

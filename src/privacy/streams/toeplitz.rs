@@ -1,7 +1,7 @@
 //! The square root of the prefix matrix, `c_k = binom(2k, k)/4^k` (Fichtenberger2023): the least largest variance of all Toeplitz
 //! factorisations (Dvijotham2024). Keeps every draw: for short streams, and the yardstick of the others.
 
-use super::{Factorisation, PrefixNoise, Shape};
+use super::{Factorisation, NoiseState, PrefixNoise, Shape};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// The square-root matrix over this many rounds.
@@ -46,7 +46,7 @@ pub(super) fn column_norm(first: &[f64], participation: Participation) -> f64 {
 
 impl Factorisation for SquareRoot {
     fn name(&self) -> &'static str {
-        "square-root"
+        "sqrt-toeplitz"
     }
 
     fn rounds(&self) -> u64 {
@@ -60,6 +60,14 @@ impl Factorisation for SquareRoot {
     fn variance(&self, round: u64) -> f64 {
         // Both factors are the same matrix.
         self.coefficients[..round as usize].iter().map(|c| c * c).sum()
+    }
+
+    fn variances(&self) -> Vec<f64> {
+        let growing = self.coefficients.iter().scan(0.0, |sum, c| {
+            *sum += c * c;
+            Some(*sum)
+        });
+        growing.collect()
     }
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
@@ -91,5 +99,17 @@ impl PrefixNoise for SquareRootNoise {
 
     fn state(&self) -> usize {
         self.draws.len() * self.sum.len()
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.draws.len() as u64, vectors: self.draws.clone() }
+    }
+
+    fn load(&mut self, state: NoiseState) -> bool {
+        let fits = state.is_of(state.vectors.len(), self.sum.len()) && state.vectors.len() as u64 == state.round;
+        if fits {
+            self.draws = state.vectors;
+        }
+        fits
     }
 }

@@ -1,7 +1,7 @@
 //! The binary tree [Chan2011, Dwork2010] in Fenwick form: every node holds the sum of its leaves and its own fresh noise (noise in
 //! leaves alone would grow with the square root of the round, E6). Only the nodes that prefixes read are drawn: one a round.
 
-use super::{Factorisation, PrefixNoise, Shape};
+use super::{Factorisation, NoiseState, PrefixNoise, Shape};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// The tree over this many rounds.
@@ -84,5 +84,17 @@ impl PrefixNoise for TreeNoise {
 
     fn state(&self) -> usize {
         self.slots.len() * self.fresh.len()
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.round, vectors: self.slots.clone() }
+    }
+
+    fn load(&mut self, state: NoiseState) -> bool {
+        let fits = state.is_of(self.slots.len(), self.fresh.len());
+        if fits {
+            (self.round, self.slots) = (state.round, state.vectors);
+        }
+        fits
     }
 }

@@ -1,7 +1,7 @@
 //! Mechanisms under every reading: unbiased for the clipped reward, a ledger that prices what is done.
 
 use crate::support::{mechanism, stream};
-use privateer::privacy::{Guarantee, Raw, Reading, RewardFacts, Signal, price};
+use privateer::privacy::{Guarantee, Query, Raw, Reading, RewardFacts, Signal, price};
 use privateer::registry::MECHANISMS;
 
 fn facts(noise_bound: Option<f64>) -> RewardFacts {
@@ -21,7 +21,8 @@ fn unbiased_for_the_clipped_reward() {
                     let (mut privatizer, mut luck) = (built.privatizer(), stream(entry.name));
                     let mut sum = 0.0;
                     for _ in 0..n {
-                        let Signal::Reward(released) = *privatizer.release(Raw::seal(reward), &mut luck).value();
+                        let signal = privatizer.release(&Query::default(), Raw::seal(reward), &mut luck);
+                        let released = signal.reward().expect("a reward");
                         assert!(built.output_bound().is_none_or(|bound| released.abs() <= bound), "{}", entry.name);
                         sum += released;
                     }
@@ -79,7 +80,7 @@ fn without_a_mechanism_nothing_is_clipped() {
         let none = mechanism("none", reading, None, facts(Some(1.0))).expect("no mechanism");
         assert_eq!((none.clip(), none.noise_variance(), none.output_bound()), (None, 0.0, None));
         for reward in [0.0, -3.5, 1e300] {
-            let released = none.privatizer().release(Raw::seal(reward), &mut stream("none"));
+            let released = none.privatizer().release(&Query::default(), Raw::seal(reward), &mut stream("none"));
             assert_eq!(*released.value(), Signal::Reward(reward));
         }
     }

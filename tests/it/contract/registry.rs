@@ -1,6 +1,8 @@
 //! Names, summaries, documentation.
 
-use privateer::registry::{CURATORS, ENVIRONMENTS, FEATURES, KERNELS, MECHANISMS, NOISES, POLICIES, documentation, kinds, names};
+use privateer::registry::{
+    CURATORS, ENVIRONMENTS, FEATURES, KERNELS, MECHANISMS, NOISES, POLICIES, SUMS, documentation, kinds, names,
+};
 
 /// Each kind with its names and summaries, as the lists have them.
 fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
@@ -8,7 +10,11 @@ fn lists() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
         ("environment", ENVIRONMENTS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("kernel", KERNELS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("noise", NOISES.iter().map(|entry| (entry.name, entry.summary)).collect()),
-        ("mechanism", MECHANISMS.iter().map(|entry| (entry.name, entry.summary)).collect()),
+        ("mechanism", {
+            // `none` serves both kinds.
+            let sums = SUMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.summary));
+            MECHANISMS.iter().map(|entry| (entry.name, entry.summary)).chain(sums).collect()
+        }),
         ("curator", CURATORS.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("policy", POLICIES.iter().map(|entry| (entry.name, entry.summary)).collect()),
         ("features", FEATURES.iter().map(|entry| (entry.name, entry.summary)).collect()),

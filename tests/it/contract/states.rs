@@ -3,7 +3,7 @@
 use super::policies::{Way, luck, settings, spec};
 use crate::support::prepared;
 use privateer::env::DataFolder;
-use privateer::policy::{PolicyMaker, ReleasedFacts, Setting};
+use privateer::policy::{PolicyMaker, Setting};
 use privateer::privacy::{Raw, Released, Signal};
 use privateer::rng::Purpose;
 use serde_json::{Value, json};
@@ -79,17 +79,19 @@ fn damaged_states_never_panic() {
         prepared(&spec(&setting, "mechanism = \"none\""), &DataFolder::default(), |sweep, preparation| {
             let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
             let trial = cell.trial(0).expect("a trial");
-            let released = ReleasedFacts::of(trial.mechanism.as_ref(), trial.instance.facts());
-            let facts = Setting { facts: trial.instance.facts().clone(), released, train: None, images: None };
+            let facts = trial.setting;
             let n = cell.environment.gram().n_points();
             let open = |policy| Way::new(policy, luck(&cell.streams), cell.domain.as_ref().map(|domain| domain.open(1)));
             let mut privatizer = trial.mechanism.privatizer();
-            let signal = privatizer.release(Raw::seal(0.5), &mut cell.streams.of(0, Purpose::Noise));
             let mut way = open(trial.policy);
+            let (mut luck, mut last) = (cell.streams.of(0, Purpose::Noise), None);
             for _ in 0..12 {
                 let (point, _) = way.next(n);
+                let signal = privatizer.release(&way.policy.query(point), Raw::seal(0.5), &mut luck);
                 way.policy.update(point, &signal);
+                last = Some(signal);
             }
+            let signal = last.expect("a signal");
             let state = way.policy.save();
             assert!(go_on(cell.maker.as_ref(), &facts, state.clone(), open, &signal, n), "{name}: an honest state");
             let mut found = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::support::{opened, prepared, ran, stream};
 use privateer::env::DataFolder;
-use privateer::privacy::{Raw, Signal};
+use privateer::privacy::{Query, Raw};
 use privateer::rng::Purpose;
 
 const ENVIRONMENT: &str = "[environment]\nkind = \"gp-sample\"\ndomain = { kind = \"grid\", points = 50 }\n\
@@ -79,9 +79,9 @@ fn budgets_share_their_luck() {
         let noise = |cell: usize| {
             let cell = preparation.cell(&sweep.cells[cell]).expect("a cell");
             let mechanism = cell.trial(0).expect("a trial").mechanism;
-            let scale = mechanism.laplace_scale().expect("Laplace");
+            let scale = mechanism.rewards().and_then(|rewards| rewards.laplace_scale()).expect("Laplace");
             let (mut privatizer, mut luck) = (mechanism.privatizer(), stream("laplace"));
-            let Signal::Reward(released) = *privatizer.release(Raw::seal(0.0), &mut luck).value();
+            let released = privatizer.release(&Query::default(), Raw::seal(0.0), &mut luck).reward().expect("a reward");
             (released / scale, scale)
         };
         // Cells 0 and 2 are one policy at epsilon 0.5 and 4.

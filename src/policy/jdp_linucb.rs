@@ -1,0 +1,38 @@
+//! `jdp-linucb` (ShariffSheffet2018): linear UCB over the coordinates themselves, from running sums of a trusted privatizer. Whatever the
+//! environment's kernel, the model is linear, and has no offset.
+
+use super::sums_policy::{Kind, SumsPlan};
+use super::{FeaturesPlan, Parts, PolicyPlan, Problem};
+use crate::error::{Diagnostic, Error};
+use crate::params::Args;
+use crate::score::FeatureTable;
+use std::sync::Arc;
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+    let kind = Kind { name: "jdp-linucb", local: false, linear: true };
+    SumsPlan::parse(args, parts, kind, Arc::new(Coordinates))
+}
+
+/// Coordinates as features.
+#[derive(Debug)]
+struct Coordinates;
+
+impl FeaturesPlan for Coordinates {
+    fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
+        let Some(points) = &problem.shared()?.points else {
+            let diagnostic = Diagnostic::new("`jdp-linucb` needs points with coordinates, and this domain has none");
+            return Err(Error::input(diagnostic.hint("use `jdp-gp-ucb`, whose features come from the covariance")));
+        };
+        let n_points = points.n_points();
+        Ok(FeatureTable {
+            n_points,
+            n_features: points.dimension(),
+            values: (0..n_points).flat_map(|point| points.point(point).iter().copied()).collect(),
+            residual: vec![0.0; n_points],
+            // Of the linear kernel.
+            kernel_error: 0.0,
+            form: None,
+        })
+    }
+}

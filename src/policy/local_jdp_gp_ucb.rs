@@ -1,0 +1,13 @@
+//! `local-jdp-gp-ucb` [Dubey2021, algorithm 3]: GP-UCB over features from items to which everybody has added their own noise.
+
+use super::sums_policy::{Kind, SumsPlan};
+use super::{Parts, PolicyPlan};
+use crate::gp::features::exact::Exact;
+use crate::params::Args;
+use std::sync::Arc;
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+    let kind = Kind { name: "local-jdp-gp-ucb", local: true, linear: false };
+    SumsPlan::parse(args, parts, kind, Arc::new(Exact::default()))
+}

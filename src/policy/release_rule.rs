@@ -1,0 +1,153 @@
+//! When a server asks its privatizer for a release. Fixed beforehand, or computed from released sums alone: a rule that looked at
+//! the points played since would give away their people's decision sets.
+
+use crate::linalg::eigen_symmetric;
+use crate::params::Args;
+
+/// The rule as read from a spec.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ReleaseRule {
+    /// After every round.
+    EveryRound,
+    /// After round 1 and every so many rounds.
+    Interval {
+        /// Rounds from one to the next.
+        rounds: u64,
+    },
+    /// When the number of people has grown by a factor.
+    Count {
+        /// The factor, > 1.
+        factor: f64,
+    },
+    /// When the determinant of `V`, extrapolated from the last release at its average rate, has grown by a factor.
+    Determinant {
+        /// The factor, > 1.
+        factor: f64,
+        /// Most releases: noise is made for so many.
+        most: Option<u64>,
+    },
+}
+
+impl ReleaseRule {
+    /// Reads the key `release`.
+    pub fn parse(args: &Args<'_>) -> Self {
+        let kinds = ["every-round", "interval", "count", "determinant"];
+        let doc = "when sums are released: after every round, every `rounds`, or when the count of people or the determinant has grown by `factor`";
+        let Some(variant) = args.variant("release", doc, &kinds, Some("every-round")) else { return Self::EveryRound };
+        args.documents("release.rounds", "a whole number >= 1: required by `interval`");
+        args.documents(
+            "release.factor",
+            "a number >= 1.01: growth between releases of `count` and `determinant`, 2 unless given",
+        );
+        args.documents(
+            "release.most",
+            "a whole number >= 1: most releases of `determinant`, 4 for each doubling of the horizon unless given",
+        );
+        let factor = || variant.args.number("factor", "growth between two releases").at_least(1.01).at_most(1e6).or(2.0);
+        let rule = match variant.kind.as_str() {
+            "interval" => Self::Interval {
+                rounds: variant.args.count("rounds", "rounds between two releases").at_least(1).required().max(1),
+            },
+            "count" => Self::Count { factor: factor() },
+            "determinant" => {
+                let most = variant.args.count("most", "most releases").at_least(1).optional("4 for each doubling of the horizon");
+                Self::Determinant { factor: factor(), most }
+            }
+            _ => Self::EveryRound,
+        };
+        variant.args.finish();
+        rule
+    }
+
+    /// Most releases in so many rounds; the last round has one if any are left.
+    #[must_use]
+    pub fn most(self, rounds: u64) -> u64 {
+        match self {
+            Self::EveryRound => rounds,
+            Self::Interval { rounds: between } => (1 + (rounds - 1).div_ceil(between)).min(rounds),
+            Self::Count { factor } => {
+                let mut round = 1;
+                let mut count = 1;
+                while round < rounds {
+                    round = grown(round, factor).min(rounds);
+                    count += 1;
+                }
+                count
+            }
+            Self::Determinant { most, .. } => most.unwrap_or(4 * u64::from(rounds.ilog2() + 1)).clamp(1, rounds),
+        }
+    }
+
+    /// The round of the release after the one of `round`, for an eye on the determinant that of `V = gram + diagonal I` with its
+    /// `people`; `left` releases are left. `None`: there is none.
+    #[must_use]
+    pub fn next(self, round: u64, rounds: u64, left: u64, sums: &Extrapolation<'_>) -> Option<u64> {
+        if left == 0 || rounds <= round {
+            return None;
+        }
+        let next = match self {
+            Self::EveryRound => round + 1,
+            Self::Interval { rounds: between } => round + between,
+            Self::Count { factor } => grown(round, factor),
+            Self::Determinant { factor, .. } => {
+                // As many as it takes to double the count up to the horizon are kept back.
+                let doublings = u64::from((rounds / round).max(1).ilog2() + 1);
+                if left <= doublings {
+                    if left == 1 { rounds } else { grown(round, 2.0) }
+                } else {
+                    round + sums.rounds_until(factor)
+                }
+            }
+        };
+        Some(next.clamp(round + 1, rounds))
+    }
+}
+
+/// The round at which the count has grown by a factor.
+fn grown(round: u64, factor: f64) -> u64 {
+    (libm::ceil(round as f64 * factor) as u64).max(round + 1)
+}
+
+/// A released Gram matrix as a guess of what is to come.
+#[derive(Debug, Clone, Copy)]
+pub struct Extrapolation<'a> {
+    /// Packed upper triangle of the released matrix.
+    pub gram: &'a [f64],
+    /// What is added to its diagonal.
+    pub diagonal: f64,
+    /// Least eigenvalue that `V` may have.
+    pub floor: f64,
+    /// People in it.
+    pub people: u64,
+    /// Rows.
+    pub n: usize,
+}
+
+impl Extrapolation<'_> {
+    /// Rounds, at least 1, until the determinant has grown by `factor` if every round adds the average of those before.
+    fn rounds_until(&self, factor: f64) -> u64 {
+        let n = self.n;
+        let mut full = vec![0.0; n * n];
+        let mut packed = self.gram.iter();
+        for i in 0..n {
+            for (j, &entry) in (i..n).zip(packed.by_ref()) {
+                full[i * n + j] = entry;
+                full[j * n + i] = entry;
+            }
+        }
+        let Some(eigen) = eigen_symmetric(&full, n) else { return 1 };
+        let people = self.people.max(1) as f64;
+        let rates: Vec<f64> =
+            eigen.values.iter().map(|&value| value.max(0.0) / people / (value + self.diagonal).max(self.floor)).collect();
+        let target = libm::log(factor);
+        let growth = |rounds: u64| rates.iter().map(|rate| libm::log1p(rounds as f64 * rate)).sum::<f64>();
+        // At most the count has to double: released noise cannot put it off for ever.
+        let most = self.people.max(1);
+        let (mut low, mut high) = (0, most);
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            if growth(middle) < target { low = middle } else { high = middle }
+        }
+        high.max(1)
+    }
+}

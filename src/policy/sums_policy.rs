@@ -1,0 +1,494 @@
+//! The server that `jdp-gp-ucb`, `local-jdp-gp-ucb` and `jdp-linucb` share: GP-UCB over features from released sums \[Dubey2021, algorithm 1\].
+//! It holds released values and the points it has played; features of a played point go to the privatizer as a plain query.
+//!
+//! Coordinates: features are divided by their largest norm r over the domain, so that `|phi| <= 1`; in these the precision matrix is
+//! `V = G~ + (shift + ridge/r²) I`.
+
+use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
+use super::release_rule::{Extrapolation, ReleaseRule};
+use super::{
+    FeaturesPlan, Initial, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, Width,
+};
+use crate::error::{Diagnostic, Error};
+use crate::gp::Plays;
+use crate::gp::posterior::{Repair, SumsPosterior};
+use crate::params::Args;
+use crate::privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
+use crate::privacy::{Protection, Query, Released, Signal};
+use crate::score::{AxisFeatures, Basis, Change, FeatureTable, ScoreModel, lowest_within_tie};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What tells one of these policies from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// Its registered name.
+    pub name: &'static str,
+    /// Whether people add their own noise.
+    pub local: bool,
+    /// Whether the model is linear in the coordinates.
+    pub linear: bool,
+}
+
+/// A server as read from a spec.
+pub struct SumsPlan {
+    kind: Kind,
+    features: Arc<dyn FeaturesPlan>,
+    keys: Keys,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Keys {
+    ridge: f64,
+    width: Width,
+    failure_prob: f64,
+    noise_std: Option<f64>,
+    spectrum: SpectrumPlan,
+    release: ReleaseRule,
+    epochs: Epochs,
+    initial: Initial,
+}
+
+impl SumsPlan {
+    /// Reads the keys; `default` are the features where the spec names none.
+    pub fn parse(args: &Args<'_>, parts: &dyn Parts, kind: Kind, default: Arc<dyn FeaturesPlan>) -> Box<dyn PolicyPlan> {
+        let features = if kind.linear { default } else { parts.features(args, "features").unwrap_or(default) };
+        let width = Width::parse(args);
+        let failure_prob = super::gp_policy::failure_prob(args);
+        let ridge =
+            args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
+        let noise_std = args.number("noise_std", "rho: sub-Gaussian scale of the observation noise, for the width");
+        let noise_std =
+            noise_std.above(0.0).at_most(1e12).optional("the noise's standard deviation, else half of the clip range");
+        let spectrum = SpectrumPlan::parse(args);
+        let release = ReleaseRule::parse(args);
+        let epochs = if kind.local {
+            Epochs::One
+        } else {
+            let doc = "for a horizon that is not known: epochs ending at rounds 1, 2, 4, 8, …, begun anew or carried on";
+            match args.word("epochs", doc, &["one", "restart", "carry"], Some("one")) {
+                "restart" => Epochs::Restart,
+                "carry" => Epochs::Carry,
+                _ => Epochs::One,
+            }
+        };
+        if epochs != Epochs::One && release != ReleaseRule::EveryRound {
+            args.reject(
+                "release",
+                "epochs of an unknown horizon release after every round",
+                "`every-round`, or `epochs = \"one\"`",
+            );
+        }
+        let keys = Keys { ridge, width, failure_prob, noise_std, spectrum, release, epochs, initial: Initial::parse(args) };
+        Box::new(Self { kind, features, keys })
+    }
+}
+
+impl PolicyPlan for SumsPlan {
+    fn plays_sets(&self) -> bool {
+        true
+    }
+
+    fn protection(&self) -> Protection {
+        if self.kind.local { Protection::LocalSums } else { Protection::Sums }
+    }
+
+    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
+        let table = problem.tables.table(self.features.as_ref(), problem)?;
+        let axes = self.features.axes(problem);
+        let facts = self.features.facts(problem, &table);
+        let plays = Plays::new(Arc::clone(&table), axes.clone());
+        let norm = plays.largest_norm();
+        if !(0.0 < norm && norm.is_finite()) {
+            let diagnostic = Diagnostic::new(format!("the features of `{}` are zero or not finite everywhere", self.kind.name));
+            return Err(Error::input(diagnostic.hint("check the kernel, or name other `features`")));
+        }
+        let release = self.keys.release;
+        Ok(Box::new(SumsMaker(Arc::new(Shared {
+            kind: self.kind,
+            keys: self.keys,
+            prior_bound: plays.prior_bound(),
+            axes,
+            facts,
+            need: SumsNeed {
+                n_features: table.n_features,
+                releases: release.most(problem.rounds),
+                rounds: problem.rounds,
+                epochs: self.keys.epochs,
+                linear: self.kind.linear,
+            },
+            norm,
+            table,
+        }))))
+    }
+}
+
+/// What all trials share.
+struct Shared {
+    kind: Kind,
+    keys: Keys,
+    table: Arc<FeatureTable>,
+    /// The axes of a product domain.
+    axes: Option<Arc<[AxisFeatures]>>,
+    /// What the manifest must say of the features.
+    facts: Vec<(String, serde_json::Value)>,
+    prior_bound: f64,
+    /// r: the largest norm of a point's features.
+    norm: f64,
+    need: SumsNeed,
+}
+
+impl Shared {
+    /// The ridge in unit coordinates.
+    fn ridge(&self) -> f64 {
+        self.keys.ridge / (self.norm * self.norm)
+    }
+}
+
+struct SumsMaker(Arc<Shared>);
+
+/// Version of the saved state.
+const STATE_VERSION: u64 = 1;
+
+/// What is saved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct State {
+    policy: String,
+    version: u64,
+    /// The coming round, 1-based.
+    round: u64,
+    /// The sums that the model stands on.
+    released: Parameters,
+    /// The sum of all items, where people add their own noise: the model follows on its schedule.
+    items: Option<Parameters>,
+    /// Releases taken in.
+    releases: u64,
+    /// The round after which the next one is asked for; 0: none is.
+    next_release: u64,
+    /// Rounds in which eigenvalues had to be raised.
+    repaired: u64,
+    /// Points played, ascending.
+    played: Vec<u32>,
+}
+
+/// Released sums as plain data: what a model can be evaluated from anywhere [Dubey2021, remark 1].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    people: u64,
+    horizon: u64,
+    gram_std: f64,
+    moment_std: f64,
+    /// Packed upper triangle of the Gram matrix of features scaled by `1/norm`, then the vector, rewards less the centre.
+    entries: Vec<f64>,
+}
+
+impl Parameters {
+    fn of(sums: &Sums) -> Self {
+        let Sums { people, gram_std, moment_std, horizon, ref entries } = *sums;
+        Self { people, horizon, gram_std, moment_std, entries: entries.clone() }
+    }
+
+    fn sums(self, n_features: usize) -> Option<Sums> {
+        let Self { people, horizon, gram_std, moment_std, entries } = self;
+        let fits = entries.len() == Sums::empty(n_features, 1).entries.len()
+            && entries.iter().all(|x| x.is_finite())
+            && [gram_std, moment_std].iter().all(|std| std.is_finite() && 0.0 <= *std)
+            && (1..=1 << 53).contains(&horizon)
+            && people <= 1 << 53;
+        fits.then_some(Sums { entries, people, gram_std, moment_std, horizon })
+    }
+}
+
+impl SumsMaker {
+    fn facts(&self, setting: &Setting) -> Result<SumsFacts, Error> {
+        setting.sums.ok_or_else(|| Error::Failed {
+            problem: format!("policy `{}` was given a mechanism for single rewards", self.0.kind.name),
+            hint: "this is a fault of the program, not of the spec: please report it".to_owned(),
+        })
+    }
+
+    fn server(&self, setting: &Setting) -> Result<Server, Error> {
+        let (shared, facts) = (Arc::clone(&self.0), self.facts(setting)?);
+        let reward = &setting.facts;
+        let half_range = facts.clip.or(reward.range).map(|(lo, hi)| 0.5 * (hi - lo));
+        let known = reward.noise_variance.map(libm::sqrt).or(half_range).or(reward.noise_bound);
+        let Some(noise_std) = shared.keys.noise_std.or(known) else {
+            let what =
+                format!("the width of `{}` needs the scale of the noise, and this problem's has no variance", shared.kind.name);
+            return Err(Error::input(Diagnostic::new(what).hint("state `noise_std` in the policy, or `privacy.clip`")));
+        };
+        let Shared { ref table, prior_bound, norm, need, .. } = *shared;
+        let posterior = SumsPosterior::new(Arc::clone(table), prior_bound, 1.0 / norm, shared.ridge());
+        let empty = Sums::empty(need.n_features, if need.epochs == Epochs::One { need.rounds } else { 1 });
+        let mut server = Server {
+            facts,
+            bound: reward.bound,
+            noise_std,
+            posterior,
+            bounds: shared.keys.spectrum.at(&facts, &empty, need.n_features, shared.ridge(), shared.keys.failure_prob),
+            items: shared.kind.local.then(|| empty.clone()),
+            sums: empty,
+            round: 1,
+            releases: 0,
+            next_release: 1,
+            repaired: 0,
+            played: BTreeSet::new(),
+            plays: Plays::new(Arc::clone(table), shared.axes.clone()),
+            changed: true,
+            broken: false,
+            shared,
+        };
+        server.refresh();
+        server.repaired = 0;
+        Ok(server)
+    }
+}
+
+impl PolicyMaker for SumsMaker {
+    fn basis(&self) -> Option<Basis> {
+        Some(Basis::Table(Arc::clone(&self.0.table)))
+    }
+
+    fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
+        self.0.axes.clone()
+    }
+
+    fn sums(&self) -> Option<SumsNeed> {
+        Some(self.0.need)
+    }
+
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        Ok(Box::new(self.server(setting)?))
+    }
+
+    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+        let shared = &self.0;
+        let mut facts = shared.facts.clone();
+        facts.extend([
+            ("largest norm of a point's features".to_owned(), shared.norm.into()),
+            ("most releases".to_owned(), shared.need.releases.into()),
+        ]);
+        if let Ok(server) = self.server(setting) {
+            facts.push(("noise scale of the width".to_owned(), server.noise_std.into()));
+        }
+        facts
+    }
+
+    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
+        let shared = &self.0;
+        let name = shared.kind.name;
+        let (found, version) = (state["policy"].as_str().unwrap_or("none").to_owned(), state["version"].as_u64().unwrap_or(0));
+        if found != name || version != STATE_VERSION {
+            return Err(Error::input(
+                Diagnostic::new(format!("the state is of policy `{found}`, version {version}"))
+                    .expected(format!("policy `{name}`, version {STATE_VERSION}"))
+                    .hint("restore with the spec and the program version that saved it"),
+            ));
+        }
+        let refuse = |why: &str| Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}"))));
+        let state: State = match serde_json::from_value(state) {
+            Ok(state) => state,
+            Err(source) => return refuse(&source.to_string()),
+        };
+        let Some(sums) = state.released.sums(shared.need.n_features) else { return refuse("its sums are not possible") };
+        let ascending = state.played.is_sorted_by(|a, b| a < b);
+        if !ascending || state.played.iter().any(|&point| shared.table.n_points <= point as usize) {
+            return refuse("the points played are not an ascending list of points of the domain");
+        }
+        let counts = [state.releases, state.next_release, state.repaired];
+        if !(1..=1 << 53).contains(&state.round) || counts.iter().any(|count| 1 << 53 < *count) {
+            return refuse("its rounds are not possible");
+        }
+        let items = match (state.items.map(|items| items.sums(shared.need.n_features)), shared.kind.local) {
+            (None, false) => None,
+            (Some(Some(items)), true) => Some(items),
+            _ => return refuse("its items are not possible"),
+        };
+        let mut server = self.server(setting)?;
+        server.items = items;
+        (server.round, server.sums, server.releases) = (state.round, sums, state.releases);
+        (server.next_release, server.played) = (state.next_release, state.played.into_iter().collect());
+        server.refresh();
+        server.repaired = state.repaired;
+        Ok(Box::new(server))
+    }
+}
+
+/// One trial.
+struct Server {
+    shared: Arc<Shared>,
+    facts: SumsFacts,
+    bound: f64,
+    noise_std: f64,
+    posterior: SumsPosterior,
+    bounds: NoiseBounds,
+    /// What the model stands on.
+    sums: Sums,
+    /// The sum of all items, in the local model.
+    items: Option<Sums>,
+    round: u64,
+    releases: u64,
+    next_release: u64,
+    repaired: u64,
+    played: BTreeSet<u32>,
+    /// The features of what is played.
+    plays: Plays,
+    /// A backend has not yet taken the model.
+    changed: bool,
+    /// The sums have left the range of f64.
+    broken: bool,
+}
+
+impl Server {
+    /// The model of the sums.
+    fn refresh(&mut self) {
+        let Shared { keys, need, .. } = &*self.shared;
+        let (m, ridge) = (need.n_features, self.shared.ridge());
+        self.bounds = keys.spectrum.at(&self.facts, &self.sums, m, ridge, keys.failure_prob);
+        let (gram, moment) = self.sums.parts(m);
+        let repair = if self.bounds.clips {
+            Repair::Always { floor: self.bounds.floor + ridge }
+        } else {
+            Repair::IfNeeded { floor: ridge }
+        };
+        match self.posterior.take(gram, moment, self.bounds.shift + ridge, repair) {
+            Ok(repaired) => self.repaired += u64::from(repaired),
+            Err(_) => self.broken = true,
+        }
+        self.changed = true;
+    }
+
+    /// What multiplies the spread, in units of the posterior's.
+    fn width(&self) -> f64 {
+        if self.broken {
+            return f64::NAN;
+        }
+        let Shared { keys, table, norm, need, .. } = &*self.shared;
+        let (ridge, rho, zeta) = (self.shared.ridge(), self.noise_std, keys.failure_prob);
+        let NoiseBounds { shift, floor, least, greatest, kappa, below, .. } = self.bounds;
+        let m = need.n_features as f64;
+        let gain = |least: f64| (self.posterior.log_determinant() - m * libm::log(ridge + least)).max(0.0);
+        let theory = || {
+            // rho beta^{1/2} [Dubey2021, Theorem 1]; t B eps is the error of the features, a share of k(x, x).
+            let error = self.round as f64 * self.bound * table.kernel_error / (norm * norm) / libm::sqrt(below);
+            let bias = if self.shared.kind.linear {
+                // [ShariffSheffet2018, proposition 4]: the ridge is part of the spectrum.
+                self.bound * libm::sqrt(greatest + ridge)
+            } else {
+                self.bound * libm::sqrt(greatest + rho * rho)
+            };
+            bias + error + kappa + rho * libm::sqrt(gain(least) + 2.0 * libm::log(2.0 / zeta))
+        };
+        let order = || self.bound * libm::sqrt(ridge + shift.max(floor)) + rho * libm::sqrt(gain(shift.max(floor)));
+        // Both are of |phi| in the norm of V^{-1}; the spread is sqrt(ridge) times that.
+        let spreads = 1.0 / libm::sqrt(ridge);
+        keys.width.value(|| theory() * spreads, || order() * spreads)
+    }
+
+    /// Takes sums in and plans the next release.
+    fn take(&mut self) {
+        self.releases += 1;
+        self.refresh();
+        let need = &self.shared.need;
+        let m = need.n_features;
+        let sums = Extrapolation {
+            gram: self.sums.parts(m).0,
+            diagonal: self.bounds.shift + self.shared.ridge(),
+            floor: self.shared.ridge(),
+            people: self.sums.people,
+            n: m,
+        };
+        let left = need.releases.saturating_sub(self.releases);
+        self.next_release = self.shared.keys.release.next(self.round, need.rounds, left, &sums).unwrap_or(0);
+    }
+
+    fn is_due(&self) -> bool {
+        self.round == self.next_release
+    }
+}
+
+impl Policy for Server {
+    fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
+        let Shared { keys, table, .. } = &*self.shared;
+        if keys.initial.is_random(self.round) {
+            return Proposal::Random { luck: Luck::Start, n_points: table.n_points };
+        }
+        Proposal::Score { width: self.width() }
+    }
+
+    fn define(&mut self, rows: &[u32]) {
+        self.plays.define(rows);
+    }
+
+    fn model(&self) -> Option<&dyn ScoreModel> {
+        Some(&self.posterior)
+    }
+
+    fn change(&self) -> Change<'_> {
+        if self.changed { Change::Factor } else { Change::None }
+    }
+
+    fn screened(&mut self) {
+        self.changed = false;
+    }
+
+    fn query(&self, point: usize) -> Query<'_> {
+        let norm = &self.shared.norm;
+        let row = self.plays.features(point);
+        let features = if *norm == 1.0 { row.into() } else { row.iter().map(|x| x / norm).collect::<Vec<f64>>().into() };
+        Query { features, release: self.is_due() }
+    }
+
+    fn update(&mut self, point: usize, signal: &Released<Signal>) {
+        self.played.insert(point as u32);
+        match signal.value() {
+            Signal::Sums(sums) => {
+                self.sums = Sums::clone(sums);
+                self.take();
+            }
+            Signal::Item(item) => {
+                let due = self.is_due();
+                if let Some(items) = &mut self.items {
+                    items.entries.iter_mut().zip(&item.entries).for_each(|(sum, entry)| *sum += entry);
+                    items.people += item.people;
+                    // Noise of different people is independent.
+                    items.gram_std = libm::hypot(items.gram_std, item.gram_std);
+                    items.moment_std = libm::hypot(items.moment_std, item.moment_std);
+                    if due {
+                        self.sums = items.clone();
+                    }
+                }
+                if due {
+                    self.take();
+                }
+            }
+            Signal::Nothing | Signal::Reward(_) => {}
+        }
+        self.round += 1;
+    }
+
+    fn recommend(&self) -> Option<usize> {
+        let means: Vec<(usize, f64)> =
+            self.played.iter().map(|&point| (point as usize, self.posterior.mean(self.plays.features(point as usize)))).collect();
+        lowest_within_tie(&means)
+    }
+
+    fn repaired(&self) -> u64 {
+        self.repaired
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::json!(State {
+            policy: self.shared.kind.name.to_owned(),
+            version: STATE_VERSION,
+            round: self.round,
+            released: Parameters::of(&self.sums),
+            items: self.items.as_ref().map(Parameters::of),
+            releases: self.releases,
+            next_release: self.next_release,
+            repaired: self.repaired,
+            played: self.played.iter().copied().collect(),
+        })
+    }
+}
