@@ -1,12 +1,14 @@
 //! The feature form at the sizes of `privateer bench`: posterior update, projection and downdate of a screen, scores and
-//! candidates, exact score of a candidate, whole factor. Seeds are fixed. `cargo bench --bench features`.
+//! candidates, exact score of a candidate; draws, factor and screen of a model that is new every round. Seeds are fixed.
+//! `cargo bench --bench features`.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use privateer::backend::{Backend, Cpu, Screen};
 use privateer::bench::{Flags, Instance, Job, Size, Workload};
 use privateer::gp::posterior::{FeaturePosterior, Posterior};
 use privateer::linalg::{cholesky_upper, inverse_of_upper_transposed};
-use privateer::score::{Candidates, ScoreModel, TrialScore};
+use privateer::rng::{Purpose, Streams};
+use privateer::score::{Basis, Candidates, Change, Factor, FeatureTable, Moments, ScoreModel, Spread, TrialScore};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,8 +94,77 @@ fn factor(c: &mut Criterion) {
                 cholesky_upper(black_box(&mut upper), m).expect("positive definite");
             });
         });
+        let mut stream = Streams::new(0, "bench").of(0, Purpose::Mechanism("tree"));
+        let mut draws = vec![0.0; m * (m + 1) / 2];
+        group.bench_function(BenchmarkId::new("normals", m), |b| b.iter(|| stream.normals(black_box(&mut draws))));
         group.bench_function(BenchmarkId::new("inverse", m), |b| {
             b.iter(|| inverse_of_upper_transposed(black_box(&upper), m, 0.1, &mut rows));
+        });
+    }
+    group.finish();
+}
+
+/// A model that is what its factor says.
+struct Plain {
+    table: Arc<FeatureTable>,
+    weights: Vec<f64>,
+    rows: Vec<f64>,
+}
+
+impl ScoreModel for Plain {
+    fn exact(&self, point: usize) -> Moments {
+        let phi = self.table.row(point);
+        let dot = |a: &[f64]| a.iter().zip(phi).map(|(a, b)| a * b).sum::<f64>();
+        Moments { mean: dot(&self.weights), variance: self.rows.chunks_exact(phi.len()).map(dot).map(|y| y * y).sum() }
+    }
+
+    fn prior_variance_bound(&self) -> f64 {
+        1.0
+    }
+
+    fn state_error(&self) -> Moments {
+        Moments { mean: 1e-12, variance: 1e-12 }
+    }
+
+    fn basis_points(&self) -> &[u32] {
+        &[]
+    }
+
+    fn n_observations(&self) -> u64 {
+        1
+    }
+
+    fn factor(&self) -> Option<Factor<'_>> {
+        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), spread: Spread::Added })
+    }
+}
+
+/// A round of 32 trials, all with new factors, by interpolation from pivots.
+fn pivots(c: &mut Criterion) {
+    let mut group = c.benchmark_group("factor");
+    for size in [Size::Small, Size::Large] {
+        let job = Job::standard(Workload::FullRank, size);
+        let instance = Instance::draw(&job);
+        let m = job.features;
+        let mut stream = Streams::new(0, "bench").of(0, Purpose::Function);
+        let models: Vec<Plain> = (0..job.trials)
+            .map(|_| Plain {
+                weights: (0..m).map(|_| stream.normal()).collect(),
+                rows: (0..m * m).map(|e| if e / m == e % m { 0.04 } else { 0.0 }).collect(),
+                table: Arc::clone(&instance.table),
+            })
+            .collect();
+        let requests: Vec<TrialScore<'_>> =
+            models.iter().enumerate().map(|(i, model)| TrialScore::new(i, Change::Factor, job.width, model)).collect();
+        let domain = Cpu::default().prepare(&Basis::Table(Arc::clone(&instance.table))).expect("a table");
+        let mut screen = domain.open(models.len());
+        let mut answers = vec![Candidates::default(); models.len()];
+        // The set-up, once.
+        while screen.counters().interpolated == 0 {
+            screen.round(&requests, &mut answers).expect("a round");
+        }
+        group.bench_function(BenchmarkId::new("screen_of_32_trials", job.points), |b| {
+            b.iter(|| screen.round(black_box(&requests), &mut answers).expect("a round"));
         });
     }
     group.finish();
@@ -102,6 +173,6 @@ fn factor(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(500));
-    targets = rounds, factor
+    targets = rounds, factor, pivots
 }
 criterion_main!(benches);

@@ -79,6 +79,8 @@ pub struct Counters {
     pub candidates: u64,
     /// Trial-rounds with more than one candidate.
     pub ambiguous: u64,
+    /// Trial-rounds in which a whole factor was scored by interpolation from pivots.
+    pub interpolated: u64,
     /// Screens rebuilt from the f64 state.
     pub rebuilds: u64,
     /// Trial-rounds in which every point was scored in f64, because more could be the best than a device hands back.
@@ -95,6 +97,7 @@ impl Counters {
         self.rounds += other.rounds;
         self.candidates += other.candidates;
         self.ambiguous += other.ambiguous;
+        self.interpolated += other.interpolated;
         self.rebuilds += other.rebuilds;
         self.scans += other.scans;
         self.fallbacks += other.fallbacks;

@@ -2,13 +2,13 @@
 
 use super::tree::{self, TreeNoise};
 use crate::error::Error;
-use crate::linalg::{add_scaled, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
+use crate::linalg::{add_scaled, cholesky_upper, dot, inverse_of_upper_transposed, sum_of_squares};
 use crate::rng::Stream;
 use crate::score::{Factor, FeatureTable, Moments, ScoreModel, Spread};
 use std::sync::Arc;
 
-/// Rows of `R` that [`FullRank::exact`] sums side by side.
-const LANES: usize = 16;
+/// Partial sums of a product.
+const LANES: usize = 8;
 
 /// One trial: `V = G + E + (shift + ridge) I` with `G = sum phi phi^T` and `E` the tree's noise, `theta = V^{-1} sum y phi`,
 /// `mean = theta · phi`, `spread² = ridge phi^T V^{-1} phi = |R phi|²` with `R = sqrt(ridge) L^{-1}`, `V = L L^T`.
@@ -30,8 +30,6 @@ pub struct FullRank {
     weights: Vec<f64>,
     /// `R`, row-major.
     rows: Vec<f64>,
-    /// `R` in blocks of [`LANES`] rows, each block column by column up to its last diagonal entry.
-    blocks: Vec<f64>,
     /// Bounds on the rounding of [`ScoreModel::exact`].
     error: Moments,
 }
@@ -62,7 +60,6 @@ impl FullRank {
             upper: vec![0.0; n * n],
             weights: vec![0.0; n],
             rows: vec![0.0; n * n],
-            blocks: vec![0.0; (0..n.div_ceil(LANES)).map(|block| LANES * n.min((block + 1) * LANES)).sum()],
             error: Moments { mean: 0.0, variance: 0.0 },
             table,
         };
@@ -77,49 +74,29 @@ impl FullRank {
     pub fn observe(&mut self, point: usize, reward: f64) -> Result<(), Error> {
         let table = Arc::clone(&self.table);
         let phi = table.row(point);
-        let mut at = 0;
-        for (i, &factor) in phi.iter().enumerate() {
-            let length = phi.len() - i;
-            add_scaled(&mut self.gram[at..at + length], factor, &phi[i..]);
-            at += length;
-        }
         add_scaled(&mut self.moment, reward, phi);
         self.n_observations += 1;
-        let noise = self.tree.next(&mut self.stream).to_vec();
-        self.factor_anew(Some(&noise))
+        self.factor_anew(Some(phi))
     }
 
-    fn factor_anew(&mut self, noise: Option<&[f64]>) -> Result<(), Error> {
+    /// The model after one more observation at `phi`, or without any.
+    fn factor_anew(&mut self, phi: Option<&[f64]>) -> Result<(), Error> {
         let n = self.moment.len();
-        let mut at = 0;
-        for i in 0..n {
-            let length = n - i;
-            let row = &mut self.upper[i * n + i..(i + 1) * n];
-            row.copy_from_slice(&self.gram[at..at + length]);
-            if let Some(noise) = noise {
-                row.iter_mut().zip(&noise[at..at + length]).for_each(|(entry, noise)| *entry += noise);
+        match phi {
+            Some(phi) => {
+                let (noise, diagonal) = (self.tree.next(&mut self.stream), self.diagonal);
+                pulp::Arch::new().dispatch(Formed { gram: &mut self.gram, phi, noise, diagonal, upper: &mut self.upper });
             }
-            row[0] += self.diagonal;
-            at += length;
+            None => (0..n).for_each(|i| self.upper[i * n + i] = self.diagonal),
         }
         cholesky_upper(&mut self.upper, n).map_err(|refused| Error::Failed {
             problem: format!("after {} observations {refused}", self.n_observations),
             hint: "lower `--node-std` or raise `--ridge`: the noise has overcome the shift that keeps the matrix positive"
                 .to_owned(),
         })?;
-        self.weights.copy_from_slice(&self.moment);
-        solve_upper(&self.upper, &mut self.weights);
         inverse_of_upper_transposed(&self.upper, n, self.ridge.sqrt(), &mut self.rows);
-        let mut at = 0;
-        for block in 0..n.div_ceil(LANES) {
-            let (first, end) = (block * LANES, n.min((block + 1) * LANES));
-            for j in 0..end {
-                for i in first..end {
-                    self.blocks[at + i - first] = self.rows[i * n + j];
-                }
-                at += LANES;
-            }
-        }
+        pulp::Arch::new().dispatch(Weights { rows: &self.rows, moment: &self.moment, out: &mut self.weights });
+        self.weights.iter_mut().for_each(|weight| *weight /= self.ridge);
         self.error = self.rounding();
         Ok(())
     }
@@ -129,18 +106,16 @@ impl FullRank {
     fn rounding(&self) -> Moments {
         let share = 4.0 * (self.moment.len() as f64 + 8.0) * f64::EPSILON / 2.0;
         let weights = (dot(&self.weights, &self.weights) * self.prior_bound).sqrt();
-        Moments { mean: share * weights, variance: 3.0 * share * dot(&self.rows, &self.rows) * self.prior_bound }
+        Moments { mean: share * weights, variance: 3.0 * share * sum_of_squares(&self.rows) * self.prior_bound }
     }
 }
 
 impl ScoreModel for FullRank {
-    /// Each row of `R` is summed over the features of even and of odd index apart, each in ascending order, sixteen rows side by
-    /// side; squares are added to 16 partial sums in the order of the rows, and these in their order. In vector lanes of any
-    /// width these are the same operations.
     fn exact(&self, point: usize) -> Moments {
         let phi = self.table.row(point);
-        let variance = self.table.residual[point] + pulp::Arch::new().dispatch(SquaredNorm { blocks: &self.blocks, phi });
-        Moments { mean: dot(&self.weights, phi), variance }
+        let rows = self.rows.chunks_exact(phi.len().max(1)).enumerate();
+        let squares = rows.map(|(i, row)| dot(&row[..=i], &phi[..=i])).map(|y| y * y);
+        Moments { mean: dot(&self.weights, phi), variance: self.table.residual[point] + squares.sum::<f64>() }
     }
 
     fn prior_variance_bound(&self) -> f64 {
@@ -164,43 +139,68 @@ impl ScoreModel for FullRank {
     }
 }
 
-/// `|R phi|²` from the blocks of `R`.
-struct SquaredNorm<'a> {
-    blocks: &'a [f64],
+/// `gram += phi phi^T` and `upper = gram + noise + diagonal I`, in one pass over packed rows.
+struct Formed<'a> {
+    gram: &'a mut [f64],
     phi: &'a [f64],
+    noise: &'a [f64],
+    diagonal: f64,
+    upper: &'a mut [f64],
 }
 
-impl pulp::NullaryFnOnce for SquaredNorm<'_> {
-    type Output = f64;
+impl pulp::NullaryFnOnce for Formed<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn call(self) -> f64 {
-        let phi = self.phi;
-        let mut squares = [0.0; LANES];
-        let mut rest = self.blocks;
-        for block in 0..phi.len().div_ceil(LANES) {
-            let used = phi.len().min((block + 1) * LANES);
-            let (columns, next) = rest.split_at(used * LANES);
-            rest = next;
-            let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
-            let (columns, _) = columns.as_chunks::<LANES>();
-            let ((pairs, last), (features, last_feature)) = (columns.as_chunks::<2>(), phi[..used].as_chunks::<2>());
-            for ([a, b], [at, bt]) in pairs.iter().zip(features) {
+    fn call(self) {
+        let Self { gram, phi, noise, diagonal, upper } = self;
+        let n = phi.len();
+        let mut at = 0;
+        for i in 0..n {
+            let end = at + n - i;
+            let row = &mut upper[i * n + i..(i + 1) * n];
+            for (((entry, gram), noise), other) in row.iter_mut().zip(&mut gram[at..end]).zip(&noise[at..end]).zip(&phi[i..]) {
+                *gram += phi[i] * other;
+                *entry = *gram + noise;
+            }
+            row[0] += diagonal;
+            at = end;
+        }
+    }
+}
+
+/// `out = R^T R moment`, `R` lower triangular.
+struct Weights<'a> {
+    rows: &'a [f64],
+    moment: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl pulp::NullaryFnOnce for Weights<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { rows, moment, out } = self;
+        out.fill(0.0);
+        for (i, row) in rows.chunks_exact(moment.len().max(1)).enumerate() {
+            // Zeros behind the diagonal fill the last lanes.
+            let used = (i + 1).next_multiple_of(LANES).min(row.len());
+            let (row, moment, out) = (&row[..used], &moment[..used], &mut out[..used]);
+            let mut sums = [0.0; LANES];
+            let ((a, a_rest), (b, b_rest)) = (row.as_chunks::<LANES>(), moment.as_chunks::<LANES>());
+            for (a, b) in a.iter().zip(b) {
                 for lane in 0..LANES {
-                    even[lane] += at * a[lane];
-                    odd[lane] += bt * b[lane];
+                    sums[lane] += a[lane] * b[lane];
                 }
             }
-            for (column, feature) in last.iter().zip(last_feature) {
-                for lane in 0..LANES {
-                    even[lane] += feature * column[lane];
-                }
+            for (lane, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
+                sums[lane] += a * b;
             }
-            for lane in 0..LANES {
-                let sum = even[lane] + odd[lane];
-                squares[lane] += sum * sum;
+            let y: f64 = sums.iter().sum();
+            for (out, entry) in out.iter_mut().zip(row) {
+                *out += y * entry;
             }
         }
-        squares.iter().sum::<f64>()
     }
 }

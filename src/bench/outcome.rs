@@ -219,7 +219,7 @@ impl Measured {
             "candidates_median": self.candidates_median, "candidates_p99": self.candidates_p99,
             "rounds_screened": self.counters.rounds, "candidates": self.counters.candidates,
             "rounds_with_several_candidates": self.counters.ambiguous, "rounds_decided_by_tie_rule": self.n_ties, "screens_rebuilt": self.counters.rebuilds,
-            "f64_scans": self.counters.scans, "fallbacks": self.counters.fallbacks,
+            "f64_scans": self.counters.scans, "rounds_interpolated": self.counters.interpolated, "fallbacks": self.counters.fallbacks,
             "band_violations": self.counters.violations,
             "cum_regret_mean": self.regret.cumulative_mean, "cum_regret_std": self.regret.cumulative_std,
             "simple_regret_mean": self.regret.simple_mean, "actions_crc": self.actions_crc, "wrong_choices": self.wrong,

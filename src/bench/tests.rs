@@ -79,7 +79,14 @@ fn incremental_plays_what_a_plain_loop_plays() {
 
 #[test]
 fn fullrank_plays_what_a_plain_loop_plays() {
-    let job = job(Workload::FullRank);
+    // Dense products, and interpolation from pivots.
+    assert_eq!(fullrank(job(Workload::FullRank)), 0);
+    let by_pivots = fullrank(Job { points: 700, rounds: 25, lengthscale: 1.0, ..job(Workload::FullRank) });
+    assert!(100 <= by_pivots, "{by_pivots} of 125 trial-rounds");
+}
+
+/// Trial-rounds that were scored by interpolation.
+fn fullrank(job: Job) -> u64 {
     let instance = Instance::draw(&job);
     let m = job.features;
     let shift = super::tree::shift(job.rounds, m, job.node_std);
@@ -110,10 +117,12 @@ fn fullrank_plays_what_a_plain_loop_plays() {
         }
     };
     let expected = checksum(&by_hand(&job, &instance, noise));
-    for threads in [1, 2, 8] {
+    let by_threads = [8, 2, 1].map(|threads| {
         let found = measured(&job, &instance, threads, ONCE);
         assert_eq!((found.actions_crc, found.wrong, found.counters.violations), (expected, Some(0), 0), "{threads} threads");
-    }
+        found.counters.interpolated
+    });
+    by_threads[2]
 }
 
 #[test]

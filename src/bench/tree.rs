@@ -14,6 +14,37 @@ pub struct TreeNoise {
     update: u64,
     /// One packed matrix a level.
     slots: Vec<Vec<f64>>,
+    /// Scratch: the draws of a node.
+    draws: Vec<f64>,
+}
+
+/// `slot = parent + std draws`.
+struct Node<'a> {
+    slot: &'a mut [f64],
+    parent: Option<&'a [f64]>,
+    draws: &'a [f64],
+    std: f64,
+}
+
+impl pulp::NullaryFnOnce for Node<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { slot, parent, draws, std } = self;
+        match parent {
+            Some(parent) => {
+                for ((entry, parent), draw) in slot.iter_mut().zip(parent).zip(draws) {
+                    *entry = parent + std * draw;
+                }
+            }
+            None => {
+                for (entry, draw) in slot.iter_mut().zip(draws) {
+                    *entry = std * draw;
+                }
+            }
+        }
+    }
 }
 
 /// Levels of the tree over the rounds and the observation before the first: `1 + floor(log2(rounds + 1))`.
@@ -33,7 +64,13 @@ impl TreeNoise {
     /// Noise for `n x n` matrices: each node has off-diagonal variance `node_std²` and diagonal variance twice that.
     #[must_use]
     pub fn new(n: usize, rounds: usize, node_std: f64) -> Self {
-        Self { n, node_std, update: 0, slots: vec![vec![0.0; n * (n + 1) / 2]; levels(rounds)] }
+        Self {
+            n,
+            node_std,
+            update: 0,
+            slots: vec![vec![0.0; n * (n + 1) / 2]; levels(rounds)],
+            draws: vec![0.0; n * (n + 1) / 2],
+        }
     }
 
     /// Draws the node of the next update, one word an entry, and returns the noise `E_k`.
@@ -46,19 +83,15 @@ impl TreeNoise {
         }
         let (lower, upper) = self.slots.split_at_mut(written + 1);
         let slot = &mut lower[written];
-        // The parent's lowest set bit is above that of the update.
-        match (parent != 0).then(|| &upper[parent.trailing_zeros() as usize - written - 1]) {
-            Some(parent) => slot.copy_from_slice(parent),
-            None => slot.fill(0.0),
-        }
+        stream.normals(&mut self.draws);
         let mut at = 0;
         for row in 0..self.n {
-            slot[at] += std::f64::consts::SQRT_2 * self.node_std * stream.normal();
-            for entry in &mut slot[at + 1..at + self.n - row] {
-                *entry += self.node_std * stream.normal();
-            }
+            self.draws[at] *= std::f64::consts::SQRT_2;
             at += self.n - row;
         }
+        // The parent's lowest set bit is above that of the update.
+        let parent = (parent != 0).then(|| &upper[parent.trailing_zeros() as usize - written - 1][..]);
+        pulp::Arch::new().dispatch(Node { slot, parent, draws: &self.draws, std: self.node_std });
         &self.slots[written]
     }
 }

@@ -238,6 +238,7 @@ fn counters_json(counters: &Counters) -> serde_json::Value {
         "rounds_screened": counters.rounds,
         "candidates": counters.candidates,
         "rounds_with_several_candidates": counters.ambiguous,
+        "rounds_interpolated": counters.interpolated,
         "screens_rebuilt": counters.rebuilds,
         "scans_in_f64": counters.scans,
         "screens_given_to_the_cpu": counters.fallbacks,

@@ -23,6 +23,33 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
+/// `Σ a_i²` in the order of [`dot`], in the processor's widest lanes: for long slices.
+#[must_use]
+pub fn sum_of_squares(a: &[f64]) -> f64 {
+    pulp::Arch::new().dispatch(SumOfSquares(a))
+}
+
+struct SumOfSquares<'a>(&'a [f64]);
+
+impl pulp::NullaryFnOnce for SumOfSquares<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let mut s = [0.0; LANES];
+        let (blocks, rest) = self.0.as_chunks::<LANES>();
+        for x in blocks {
+            for lane in 0..LANES {
+                s[lane] += x[lane] * x[lane];
+            }
+        }
+        for (lane, x) in rest.iter().enumerate() {
+            s[lane] += x * x;
+        }
+        ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+    }
+}
+
 /// `y += factor * x`, entry by entry, over equally long slices.
 pub fn add_scaled(y: &mut [f64], factor: f64, x: &[f64]) {
     debug_assert_eq!(x.len(), y.len());
@@ -43,6 +70,7 @@ mod tests {
             let exact: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
             // Whole numbers far below 2^53: every order gives the same sum.
             assert_eq!(dot(&a, &b), exact, "length {n}");
+            assert_eq!(sum_of_squares(&a).to_bits(), dot(&a, &a).to_bits(), "length {n}");
         }
     }
 

@@ -11,7 +11,7 @@ mod update;
 mod upper;
 
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
-pub use dot::{add_scaled, dot};
+pub use dot::{add_scaled, dot, sum_of_squares};
 pub use growing::GrowingCholesky;
 pub use symmetric::{Eigen, eigen_symmetric};
 pub use triangular::{inverse_spd, solve_lower, solve_lower_transposed, solve_spd};

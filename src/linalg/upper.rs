@@ -1,13 +1,14 @@
-//! The Cholesky factorization by rows of the upper factor, four rows at a time: no sum within a row, so that the compiler runs
-//! it in vector lanes. For factors that are made anew every round; its order of operations is not that of
-//! [`super::cholesky`].
+//! The Cholesky factorization by rows of the upper factor, four rows at a time, and the inverse of the factor. No sum crosses
+//! vector lanes, so that lanes of any width give the same bits. For factors that are made anew every round; the order of
+//! operations is not that of [`super::cholesky`].
 
 use super::{NotPositive, add_scaled, dot};
+use pulp::{Simd, WithSimd};
 
-/// Rows that are subtracted at once.
+/// Rows that are made at once.
 const ROWS: usize = 4;
-/// Rows begin and end at multiples of this where they can, so that no lane is left over.
-const LANES: usize = 8;
+/// Vectors of a row that are made at once: with four rows, eight running sums that never leave the registers.
+const VECTORS: usize = 2;
 
 /// Replaces the upper triangle of `a` (`n x n`, row-major, symmetric) by `U` with `U^T U = a`. Only the upper triangle is
 /// read; what stands below the diagonal afterwards means nothing.
@@ -19,70 +20,112 @@ pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
     pulp::Arch::new().dispatch(Factorization { a, n })
 }
 
-/// The vector lanes of this processor run the loops; the operations and their order are the same in lanes of any width.
+/// The vector lanes of this processor run the loops; the operations on an entry and their order are the same in all.
 struct Factorization<'a> {
     a: &'a mut [f64],
     n: usize,
 }
 
-impl pulp::NullaryFnOnce for Factorization<'_> {
+impl WithSimd for Factorization<'_> {
     type Output = Result<(), NotPositive>;
 
     #[inline(always)]
-    fn call(self) -> Self::Output {
-        factor_rows(self.a, self.n)
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let Self { a, n } = self;
+        for first in (0..n).step_by(ROWS) {
+            let end = (first + ROWS).min(n);
+            let (above, rest) = a.split_at_mut(first * n);
+            let panel = &mut rest[..(end - first) * n];
+            reduce(simd, above, above, panel, Part { n, first, from: first, to: n });
+            for row in first..end {
+                let (made, rest) = panel.split_at_mut((row - first) * n);
+                let current = &mut rest[..n];
+                for other in made.chunks_exact(n) {
+                    add_one(&mut current[row..], -other[row], &other[row..]);
+                }
+                let pivot = current[row];
+                if !(0.0 < pivot && pivot.is_finite()) {
+                    return Err(NotPositive { row, pivot });
+                }
+                let root = pivot.sqrt();
+                let inverse = 1.0 / root;
+                current[row] = root;
+                current[row + 1..].iter_mut().for_each(|entry| *entry *= inverse);
+            }
+        }
+        Ok(())
     }
 }
 
-#[inline(always)]
-fn factor_rows(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
-    for first in (0..n).step_by(ROWS) {
-        let end = (first + ROWS).min(n);
-        let (head, below) = a.split_at_mut(end * n);
-        let panel = &mut head[first * n..];
-        for row in first..end {
-            let (above, rest) = panel.split_at_mut((row - first) * n);
-            let current = &mut rest[..n];
-            let aligned = row / LANES * LANES;
-            for other in above.chunks_exact(n) {
-                add_one(&mut current[aligned..], -other[row], &other[aligned..]);
-            }
-            let pivot = current[row];
-            if !(0.0 < pivot && pivot.is_finite()) {
-                return Err(NotPositive { row, pivot });
-            }
-            let root = pivot.sqrt();
-            current[row] = root;
-            current[row + 1..].iter_mut().for_each(|entry| *entry /= root);
-        }
-        // A short panel is the last: nothing lies below it.
-        for (i, target) in below.chunks_exact_mut(n).enumerate() {
-            let row = end + i;
-            let factors = [panel[row], panel[n + row], panel[2 * n + row], panel[3 * n + row]].map(|factor| -factor);
-            let aligned = row / LANES * LANES;
-            let line = |k: usize| &panel[k * n + aligned..(k + 1) * n];
-            add_four(&mut target[aligned..], factors, [line(0), line(1), line(2), line(3)]);
-        }
-    }
-    Ok(())
+/// Which part of a matrix of rows of `n` is made: the panel that begins in row `first`, columns `from..to`.
+#[derive(Clone, Copy)]
+struct Part {
+    n: usize,
+    first: usize,
+    from: usize,
+    to: usize,
 }
 
-/// `y += f_0 x_0 + f_1 x_1 + f_2 x_2 + f_3 x_3`, entry by entry, in this order.
+/// `panel[r][j] -= sum_k factors[k][first + r] rows[k][j]`, `k` ascending, for the columns of the part; `panel` has up to
+/// [`ROWS`] rows.
 #[inline(always)]
-fn add_four(y: &mut [f64], f: [f64; ROWS], x: [&[f64]; ROWS]) {
-    let n = y.len();
-    let (y, y_rest) = y.as_chunks_mut::<LANES>();
-    let [(a, a_rest), (b, b_rest), (c, c_rest), (d, d_rest)] = x.map(|x| x[..n].as_chunks::<LANES>());
-    for ((((y, a), b), c), d) in y.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-        // A copy, so that the lanes are one register.
-        let mut sum = *y;
-        for l in 0..LANES {
-            sum[l] = sum[l] + f[0] * a[l] + f[1] * b[l] + f[2] * c[l] + f[3] * d[l];
+fn reduce<S: Simd>(simd: S, factors: &[f64], rows: &[f64], panel: &mut [f64], part: Part) {
+    if panel.len() != ROWS * part.n {
+        for (r, row) in panel.chunks_exact_mut(part.n.max(1)).enumerate() {
+            let one = Part { first: part.first + r, ..part };
+            tiles::<S, 1>(simd, factors, rows, row, one);
         }
-        *y = sum;
+        return;
     }
-    for (i, y) in y_rest.iter_mut().enumerate() {
-        *y = *y + f[0] * a_rest[i] + f[1] * b_rest[i] + f[2] * c_rest[i] + f[3] * d_rest[i];
+    tiles::<S, ROWS>(simd, factors, rows, panel, part);
+}
+
+#[inline(always)]
+fn tiles<S: Simd, const R: usize>(simd: S, factors: &[f64], rows: &[f64], panel: &mut [f64], part: Part) {
+    let Part { n, first, from, to } = part;
+    let width = VECTORS * S::F64_LANES;
+    let mut at = from;
+    while at + width <= to {
+        let mut sums = [[simd.splat_f64s(0.0); VECTORS]; R];
+        for (sums, row) in sums.iter_mut().zip(panel.chunks_exact(n)) {
+            let (vectors, _) = S::as_simd_f64s(&row[at..at + width]);
+            sums.copy_from_slice(vectors);
+        }
+        for (factors, row) in factors.chunks_exact(n).zip(rows.chunks_exact(n)) {
+            let (vectors, _) = S::as_simd_f64s(&row[at..at + width]);
+            let x: [S::f64s; VECTORS] = std::array::from_fn(|v| vectors[v]);
+            let factors = &factors[first..first + R];
+            for r in 0..R {
+                let factor = simd.splat_f64s(factors[r]);
+                for v in 0..VECTORS {
+                    sums[r][v] = simd.sub_f64s(sums[r][v], simd.mul_f64s(factor, x[v]));
+                }
+            }
+        }
+        for (sums, row) in sums.iter().zip(panel.chunks_exact_mut(n)) {
+            let (vectors, _) = S::as_mut_simd_f64s(&mut row[at..at + width]);
+            vectors.copy_from_slice(sums);
+        }
+        at += width;
+    }
+    // What is left: vectors that may be filled in part.
+    while at < to {
+        let end = to.min(at + S::F64_LANES);
+        let mut sums = [simd.splat_f64s(0.0); R];
+        for (sum, row) in sums.iter_mut().zip(panel.chunks_exact(n)) {
+            *sum = simd.partial_load_f64s(&row[at..end]);
+        }
+        for (factors, row) in factors.chunks_exact(n).zip(rows.chunks_exact(n)) {
+            let x = simd.partial_load_f64s(&row[at..end]);
+            let factors = &factors[first..first + R];
+            for r in 0..R {
+                sums[r] = simd.sub_f64s(sums[r], simd.mul_f64s(simd.splat_f64s(factors[r]), x));
+            }
+        }
+        for (sum, row) in sums.iter().zip(panel.chunks_exact_mut(n)) {
+            simd.partial_store_f64s(&mut row[at..end], *sum);
+        }
+        at = end;
     }
 }
 
@@ -107,37 +150,36 @@ struct Inversion<'a> {
     out: &'a mut [f64],
 }
 
-impl pulp::NullaryFnOnce for Inversion<'_> {
+/// Columns that are made together: rows above them hold zeros there.
+const COLUMNS: usize = 16;
+
+impl WithSimd for Inversion<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        invert_rows(self.u, self.n, self.scale, self.out);
-    }
-}
-
-#[inline(always)]
-fn invert_rows(u: &[f64], n: usize, scale: f64, out: &mut [f64]) {
-    // Row i of X = U^{-T}: (e_i - sum_{k<i} U_ki X_k) / U_ii.
-    for i in 0..n {
-        let (above, rest) = out.split_at_mut(i * n);
-        let current = &mut rest[..n];
-        current.fill(0.0);
-        let mut k = 0;
-        while k + ROWS <= i {
-            let factors = [0, 1, 2, 3].map(|q| -u[(k + q) * n + i]);
-            // X_k ends at its own column: rows k..k+4 are zero from column k+4.
-            let end = (k + ROWS).next_multiple_of(LANES).min(n);
-            let line = |q: usize| &above[(k + q) * n..(k + q) * n + end];
-            add_four(&mut current[..end], factors, [line(0), line(1), line(2), line(3)]);
-            k += ROWS;
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { u, n, scale, out } = self;
+        out.fill(0.0);
+        // Row i of X = scale U^{-T}: (scale e_i - sum_{k<i} U_ki X_k) / U_ii.
+        for first in (0..n).step_by(ROWS) {
+            let end = (first + ROWS).min(n);
+            let (above, rest) = out.split_at_mut(first * n);
+            let panel = &mut rest[..(end - first) * n];
+            (first..end).for_each(|row| panel[(row - first) * n + row] = scale);
+            for from in (0..end).step_by(COLUMNS) {
+                let (to, rows) = ((from + COLUMNS).min(n), from.min(first));
+                reduce(simd, &u[rows * n..first * n], &above[rows * n..], panel, Part { n, first, from, to });
+            }
+            for row in first..end {
+                let (made, rest) = panel.split_at_mut((row - first) * n);
+                let current = &mut rest[..=row];
+                for (k, other) in made.chunks_exact(n).enumerate() {
+                    add_one(current, -u[(first + k) * n + row], &other[..=row]);
+                }
+                let inverse = 1.0 / u[row * n + row];
+                current.iter_mut().for_each(|entry| *entry *= inverse);
+            }
         }
-        for k in k..i {
-            add_one(&mut current[..=k], -u[k * n + i], &above[k * n..=k * n + k]);
-        }
-        current[i] = scale;
-        let pivot = u[i * n + i];
-        current[..=i].iter_mut().for_each(|entry| *entry /= pivot);
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! **Invariant:** no clock, no entropy of the operating system; nothing else in the crate constructs a simulation generator.
 
+mod normals;
 mod sample;
 mod streams;
 

@@ -2,6 +2,7 @@
 //! the one that cannot, [`Stream::gamma`], says so.
 
 use super::Stream;
+use super::normals::{MANY, quantiles};
 use std::f64::consts::PI;
 
 impl Stream {
@@ -36,11 +37,12 @@ impl Stream {
         normal_quantile(self.open_uniform())
     }
 
-    /// Fills with the draws that [`Stream::normal`] would give one by one, to the last bit: the middle of the distribution for all
-    /// of them first, side by side in vector lanes.
+    /// Fills with the draws that [`Stream::normal`] would give one by one, to the last bit, many at a time in vector lanes.
     pub fn normals(&mut self, out: &mut [f64]) {
-        out.iter_mut().for_each(|entry| *entry = self.open_uniform());
-        pulp::Arch::new().dispatch(Quantiles(out));
+        for values in out.chunks_mut(MANY) {
+            values.iter_mut().for_each(|value| *value = self.open_uniform());
+            quantiles(values);
+        }
     }
 
     /// Laplace with the given scale (variance 2 scale²), by inversion. One word.
@@ -91,48 +93,31 @@ impl Stream {
 #[must_use]
 pub fn normal_quantile(p: f64) -> f64 {
     let q = p - 0.5;
-    if q.abs() <= 0.425 {
-        let r = 0.180_625 - q * q;
-        return q * ratio(r, &A, &B);
+    if q.abs() <= CENTRE {
+        return centre(q);
     }
     let tail = if q < 0.0 { p } else { 1.0 - p };
     let r = libm::sqrt(-libm::log(tail));
-    let magnitude = if r <= 5.0 { ratio(r - 1.6, &C, &D) } else { ratio(r - 5.0, &E, &F) };
+    let magnitude = if r <= FAR { shoulder(r) } else { ratio(r - FAR, &E, &F) };
     if q < 0.0 { -magnitude } else { magnitude }
 }
 
-/// Probabilities to be replaced by [`normal_quantile`]; the operations are the same in lanes of any width.
-struct Quantiles<'a>(&'a mut [f64]);
+/// Where the centre ends, as a distance from one half.
+pub(super) const CENTRE: f64 = 0.425;
+/// Where the shoulder's argument begins.
+pub(super) const SHOULDER: f64 = 1.6;
+/// Where it ends.
+pub(super) const FAR: f64 = 5.0;
 
-impl pulp::NullaryFnOnce for Quantiles<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        quantiles(self.0);
-    }
+#[inline(always)]
+pub(super) fn centre(q: f64) -> f64 {
+    q * ratio(0.180_625 - q * q, &A, &B)
 }
 
 #[inline(always)]
-fn quantiles(out: &mut [f64]) {
-    let (blocks, rest) = out.as_chunks_mut::<LANES>();
-    for block in blocks {
-        let p = *block;
-        for l in 0..LANES {
-            let q = p[l] - 0.5;
-            block[l] = q * ratio(0.180_625 - q * q, &A, &B);
-        }
-        for l in 0..LANES {
-            if 0.425 < (p[l] - 0.5).abs() {
-                block[l] = normal_quantile(p[l]);
-            }
-        }
-    }
-    rest.iter_mut().for_each(|p| *p = normal_quantile(*p));
+pub(super) fn shoulder(r: f64) -> f64 {
+    ratio(r - SHOULDER, &C, &D)
 }
-
-/// Draws side by side in [`Stream::normals`].
-const LANES: usize = 8;
 
 #[inline(always)]
 fn ratio(r: f64, numerator: &[f64; 8], denominator: &[f64; 8]) -> f64 {

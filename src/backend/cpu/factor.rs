@@ -57,31 +57,32 @@ impl FactorScreen {
         if !lane.start_factor(factor, scale, prior, 0.0, Precision::F32) {
             return false;
         }
-        let n_points = scale.prior.len();
         self.load(factor);
-        self.mean.resize(n_points, 0.0);
-        self.variance.resize(n_points, 0.0);
-        for first in (0..n_points).step_by(POINTS) {
-            let n = POINTS.min(n_points - first);
-            self.block(model, factor, gram, table, first, n);
+        let points: Vec<u32> = playable(scale.prior.len(), request.subset).collect();
+        self.mean.resize(points.len(), 0.0);
+        self.variance.resize(points.len(), 0.0);
+        for (block, part) in points.chunks(POINTS).enumerate() {
+            self.block(model, factor, gram, table, block * POINTS, part);
         }
         let band = lane.band(request.width, model.state_error(), Precision::F32);
-        let interval = |point: u32| {
+        let interval = |at: usize, point: u32| {
             let point = point as usize;
-            let square = f64::from(self.variance[point]);
+            let square = f64::from(self.variance[at]);
             let variance = match factor.spread {
                 Spread::Added => scale.residual(point) + square,
                 Spread::Removed => scale.prior[point] - square,
             };
             let anchor = variance.max(0.0).sqrt();
             let e = band.c0 + band.c1 * anchor + band.c2 * variance.abs();
-            let mean = f64::from(self.mean[point]);
+            let mean = f64::from(self.mean[at]);
             let spread = |variance: f64| request.width * variance.max(0.0).sqrt();
             (mean - band.c + spread(variance - e), mean + band.c + spread(variance + e))
         };
-        let intervals: Vec<(u32, f64, f64)> = playable(n_points, request.subset)
-            .map(|point| {
-                let (lower, upper) = interval(point);
+        let intervals: Vec<(u32, f64, f64)> = points
+            .iter()
+            .enumerate()
+            .map(|(at, &point)| {
+                let (lower, upper) = interval(at, point);
                 (point, lower, upper)
             })
             .collect();
@@ -97,7 +98,7 @@ impl FactorScreen {
         self.rows.extend(factor.rows.iter().chain(factor.weights.iter()).map(|&value| value as f32));
     }
 
-    /// Mean and `|R h|²` of `n` points from `first`.
+    /// Mean and `|R h|²` of some points, at places from `first`.
     fn block(
         &mut self,
         model: &dyn ScoreModel,
@@ -105,16 +106,28 @@ impl FactorScreen {
         gram: Option<&dyn GramSource>,
         table: &Table32,
         first: usize,
-        n: usize,
+        points: &[u32],
     ) {
-        let k = factor.weights.len();
+        let (k, n) = (factor.weights.len(), points.len());
+        let (Some(&low), Some(&high)) = (points.first(), points.last()) else { return };
+        // Ascending, so without gaps where the ends say so.
+        let adjacent = (high - low) as usize + 1 == n;
         let h = match gram {
-            None => &table.0[first * k..(first + n) * k],
+            None if adjacent => &table.0[low as usize * k..(low as usize + n) * k],
+            None => {
+                self.h.clear();
+                points.iter().for_each(|&point| self.h.extend_from_slice(&table.0[point as usize * k..][..k]));
+                &self.h
+            }
             Some(gram) => {
                 self.h.resize(n * k, 0.0);
                 let mut column = vec![0.0; n];
-                for (i, &point) in model.basis_points().iter().enumerate() {
-                    gram.column(point as usize, first, &mut column);
+                for (i, &basis) in model.basis_points().iter().enumerate() {
+                    if adjacent {
+                        gram.column(basis as usize, low as usize, &mut column);
+                    } else {
+                        points.iter().zip(&mut column).for_each(|(&x, value)| *value = gram.entry(basis as usize, x as usize));
+                    }
                     for (x, &value) in column.iter().enumerate() {
                         self.h[x * k + i] = value as f32;
                     }

@@ -3,6 +3,8 @@
 //! Each trial keeps mean and spread² of all points. An observation costs one product `p = row · h` over the domain (none
 //! where the point was played again: `p` is kept); spread² falls by `(scale p)²` and the mean rises by `mean_step * p`. Points are
 //! handled in blocks that stay in the first-level cache.
+//! Models that are new every round have roads of their own: one f32 product a trial (`factor`), or interpolation from a few points
+//! for all trials of a batch (`pivots`), where counted work says that it pays.
 //! Lazy, pruned roads fit behind the same traits: they need [`crate::score::TrialScore::change`] and
 //! [`crate::score::ScoreModel::exact`] only.
 //!
@@ -17,6 +19,7 @@
 //! has just been rebuilt is no reference: it shed a drift that screen and state had in common.
 
 mod factor;
+mod pivots;
 mod road;
 mod trial;
 mod vector;

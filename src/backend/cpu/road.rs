@@ -1,16 +1,17 @@
 //! The backend, its prepared bases and its screens.
 
 use super::factor::{FactorScreen, Table32};
+use super::pivots::{Asked, Growth, Interpolation, PivotScreen, dense_work, work_by_pivots};
 use super::trial::{BLOCK, TrialScreen};
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
 use crate::backend::{Backend, Band, Counters, Domain, Screen};
 use crate::error::Error;
 use crate::score::{Basis, Candidates, Change, GramSource, TrialScore};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Most trials in lockstep over a table.
-const MOST_IN_BATCH: usize = 8;
+const MOST_IN_BATCH: usize = 32;
 
 /// Most bytes of a batch's arrays.
 const MOST_BYTES: usize = 1 << 28;
@@ -47,6 +48,7 @@ impl Backend for Cpu {
             scale,
             columns: OnceLock::new(),
             rounded: OnceLock::new(),
+            growth: Mutex::new(None),
             band: self.band,
         }))))
     }
@@ -60,6 +62,8 @@ struct Shared {
     columns: OnceLock<Vec<f64>>,
     /// For whole factors.
     rounded: OnceLock<Table32>,
+    /// The set-up of an interpolation from pivots, for tables.
+    growth: Mutex<Option<Growth>>,
     band: Band,
 }
 
@@ -99,6 +103,9 @@ impl Domain for CpuDomain {
             trials: (0..n_trials).map(|_| None).collect(),
             own: vec![None; n_trials],
             factor: FactorScreen::default(),
+            pivots: PivotScreen::default(),
+            dense_work: 0.0,
+            interpolation: None,
             counters: Counters::default(),
             shared: Arc::clone(&self.0),
         })
@@ -112,6 +119,10 @@ struct CpuScreen {
     /// Scales of trials with inputs of their own.
     own: Vec<Option<Arc<Scale>>>,
     factor: FactorScreen,
+    pivots: PivotScreen,
+    /// Multiply-adds that dense scores of whole factors have taken, or would have by now.
+    dense_work: f64,
+    interpolation: Option<Arc<Interpolation>>,
     counters: Counters,
 }
 
@@ -140,9 +151,6 @@ impl CpuScreen {
     fn new_factor(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
         let scale = self.scale(request);
         let shared = Arc::clone(&self.shared);
-        if let Some(trial) = &mut self.trials[request.trial] {
-            trial.forget();
-        }
         let rounded = shared.rounded.get_or_init(|| Table32::of(&shared.basis));
         let gram = gram_of(&shared.basis, request);
         let found = shared.band == Band::Proved
@@ -154,6 +162,48 @@ impl CpuScreen {
             self.counters.scans += 1;
             answer.points.clear();
             answer.points.extend(playable(shared.basis.n_points(), request.subset));
+        }
+    }
+
+    /// The interpolation from pivots, once dense scores of these factors and those before would have cost its set-up.
+    fn interpolation(&mut self, dense_work: f64) -> Option<Arc<Interpolation>> {
+        let Basis::Table(table) = &self.shared.basis else { return None };
+        if self.interpolation.is_none() && self.shared.band == Band::Proved {
+            self.dense_work += dense_work;
+            // Every guarded value is whole between statements.
+            let mut growth = self.shared.growth.lock().unwrap_or_else(PoisonError::into_inner);
+            let growth = growth.get_or_insert_with(|| Growth::new(table));
+            self.interpolation = growth.grow(self.dense_work, || self.shared.columns());
+        }
+        self.interpolation.clone()
+    }
+
+    /// New factors of some trials by pivots; an answer is left empty where a trial must be scored in another way.
+    fn by_pivots(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) {
+        let Basis::Table(table) = &self.shared.basis else { return };
+        let (n, m) = (table.n_points, table.n_features);
+        let dense = |request: &TrialScore<'_>| match request.change {
+            Change::Factor => dense_work(request.subset.map_or(n, <[u32]>::len), m),
+            _ => 0.0,
+        };
+        let due: f64 = trials.iter().map(dense).sum();
+        if due <= 0.0 {
+            return;
+        }
+        let Some(table) = self.interpolation(due) else { return };
+        let work = work_by_pivots(n, m, table.rank);
+        let (mut places, mut asked) = (Vec::with_capacity(trials.len()), Vec::with_capacity(trials.len()));
+        for (place, request) in trials.iter().enumerate().filter(|(_, request)| work < dense(request)) {
+            if let Some(factor) = request.model.factor() {
+                places.push(place);
+                asked.push(Asked { request: *request, factor });
+            }
+        }
+        let mut found = vec![Candidates::default(); asked.len()];
+        self.counters.violations += self.pivots.round(&table, &self.shared.scale, &asked, &mut found);
+        for (place, found) in places.into_iter().zip(found) {
+            self.counters.interpolated += u64::from(!found.points.is_empty());
+            out[place] = found;
         }
     }
 
@@ -240,9 +290,18 @@ impl Screen for CpuScreen {
 
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
         self.project_all(trials);
+        out.iter_mut().for_each(|answer| answer.points.clear());
+        self.by_pivots(trials, out);
         for (request, answer) in trials.iter().zip(out) {
             match request.change {
-                Change::Factor => self.new_factor(request, answer),
+                Change::Factor => {
+                    if let Some(trial) = &mut self.trials[request.trial] {
+                        trial.forget();
+                    }
+                    if answer.points.is_empty() {
+                        self.new_factor(request, answer);
+                    }
+                }
                 _ => self.follow(request, answer),
             }
             self.counters.rounds += 1;

@@ -56,6 +56,43 @@ fn add_columns(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
     }
 }
 
+/// Columns in a group of [`grouped_sum`].
+pub const GROUP: usize = 16;
+
+/// Most roundings that a product passes through in a [`grouped_sum`] of `n`, its own included.
+pub fn sum_depth(n: usize) -> f64 {
+    (GROUP + n.div_ceil(GROUP) + 2) as f64
+}
+
+/// As [`weighted_sum`], but columns are summed in groups of [`GROUP`]: fewer roundings follow each other.
+pub fn grouped_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
+    wide(GroupedSum { row, columns, first, out });
+}
+
+struct GroupedSum<'a> {
+    row: &'a [f64],
+    columns: &'a [&'a [f64]],
+    first: usize,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for GroupedSum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let mut group = [0.0; 512];
+        for (part, out) in self.out.chunks_mut(group.len()).enumerate() {
+            let group = &mut group[..out.len()];
+            out.fill(0.0);
+            for (row, columns) in self.row.chunks(GROUP).zip(self.columns.chunks(GROUP)) {
+                add_columns(row, columns, self.first + 512 * part, group);
+                out.iter_mut().zip(&*group).for_each(|(out, group)| *out += group);
+            }
+        }
+    }
+}
+
 /// Lanes of a running maximum.
 const LANES: usize = 8;
 

@@ -1,0 +1,117 @@
+//! Normal quantiles of many numbers at once: the operations of [`super::normal_quantile`] in their order, number by number, in
+//! vector lanes, so the same bits.
+
+use super::sample::{CENTRE, FAR, centre, normal_quantile, shoulder};
+use pulp::NullaryFnOnce;
+
+/// Numbers that are turned at once.
+pub const MANY: usize = 256;
+
+/// Replaces up to [`MANY`] probabilities in (0, 1) by the standard normal quantiles there.
+pub fn quantiles(values: &mut [f64]) {
+    pulp::Arch::new().dispatch(Quantiles(values));
+}
+
+struct Quantiles<'a>(&'a mut [f64]);
+
+impl NullaryFnOnce for Quantiles<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let values = self.0;
+        debug_assert!(values.len() <= MANY);
+        // One in seven lies beyond the centre: these are gathered, so that lanes need not differ.
+        let (mut beyond, mut places, mut n) = ([0.5; MANY], [0u16; MANY], 0);
+        for (i, &p) in values.iter().enumerate().take(MANY) {
+            (beyond[n], places[n]) = (p, i as u16);
+            n += usize::from(CENTRE < (p - 0.5).abs());
+        }
+        for value in values.iter_mut() {
+            *value = centre(*value - 0.5);
+        }
+        let mut radii = [0.0; MANY];
+        for (radius, &p) in radii.iter_mut().zip(&beyond[..n]) {
+            *radius = (-logarithm(if p - 0.5 < 0.0 { p } else { 1.0 - p })).sqrt();
+        }
+        let mut magnitudes = [0.0; MANY];
+        for (magnitude, &radius) in magnitudes.iter_mut().zip(&radii[..n]) {
+            *magnitude = shoulder(radius);
+        }
+        for (((&place, &p), &magnitude), &radius) in places.iter().zip(&beyond[..n]).zip(&magnitudes).zip(&radii) {
+            let magnitude = if p - 0.5 < 0.0 { -magnitude } else { magnitude };
+            values[usize::from(place)] = if radius <= FAR { magnitude } else { normal_quantile(p) };
+        }
+    }
+}
+
+/// `libm::log` of a normal number in (0, 1): the same operations in the same order, without its branches, which a compiler
+/// does not run in lanes.
+///
+/// The algorithm and its numbers are those of FreeBSD's `e_log.c`: "Copyright (C) 1993 by Sun Microsystems, Inc. All rights
+/// reserved. Developed at SunSoft, a Sun Microsystems, Inc. business. Permission to use, copy, modify, and distribute this software is
+/// freely granted, provided that this notice is preserved."
+#[inline(always)]
+fn logarithm(x: f64) -> f64 {
+    let bits = x.to_bits();
+    // x = 2^k (1 + f) with 1 + f in [sqrt(2)/2, sqrt(2)].
+    let high = (bits >> 32) as u32 + (0x3ff0_0000 - 0x3fe6_a09e);
+    let k = f64::from((high >> 20) as i32 - 0x3ff);
+    let high = (high & 0x000f_ffff) + 0x3fe6_a09e;
+    let f = f64::from_bits((u64::from(high) << 32) | (bits & 0xffff_ffff)) - 1.0;
+    let half_square = 0.5 * f * f;
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let w = z * z;
+    let even = w * (LG[1] + w * (LG[3] + w * LG[5]));
+    let odd = z * (LG[0] + w * (LG[2] + w * (LG[4] + w * LG[6])));
+    s * (half_square + (odd + even)) + k * LN2_LOW - half_square + f + k * LN2_HIGH
+}
+
+const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
+const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+const LG: [f64; 7] = [
+    6.666_666_666_666_735e-1,
+    3.999_999_999_940_942e-1,
+    2.857_142_874_366_239e-1,
+    2.222_219_843_214_978_4e-1,
+    1.818_357_216_161_805e-1,
+    1.531_383_769_920_937_3e-1,
+    1.479_819_860_511_658_6e-1,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Streams};
+
+    #[test]
+    fn the_bits_of_one_at_a_time() {
+        let stream = || Streams::new(5, "normals").of(0, Purpose::Noise);
+        for n in [0, 1, 7, 255, 256, 257, 5000] {
+            let (mut one, mut many) = (stream(), stream());
+            let expected: Vec<u64> = (0..n).map(|_| one.normal().to_bits()).collect();
+            let mut found = vec![0.0; n];
+            many.normals(&mut found);
+            assert!(found.iter().map(|x| x.to_bits()).eq(expected), "{n}");
+            assert_eq!(one.word(), many.word(), "{n}: as many words");
+        }
+    }
+
+    /// Far tails and both edges of every branch.
+    #[test]
+    fn rare_numbers_too() {
+        let edges = [0.075, 0.925, 1e-3, 1.0 - 1e-3, f64::EPSILON / 4.0, 1.0 - f64::EPSILON / 2.0, 0.5, libm::exp(-25.0)];
+        let near = |p: f64| [p.next_down(), p, p.next_up()];
+        let mut values: Vec<f64> = edges.into_iter().flat_map(near).filter(|p| 0.0 < *p && *p < 1.0).collect();
+        values.extend((1..54).map(|k| 0.5f64.powi(k)));
+        let expected: Vec<u64> = values.iter().map(|&p| normal_quantile(p).to_bits()).collect();
+        quantiles(&mut values);
+        assert!(values.iter().map(|x| x.to_bits()).eq(expected));
+        let mut stream = Streams::new(6, "normals").of(0, Purpose::Noise);
+        for _ in 0..100_000 {
+            let x = stream.open_uniform();
+            assert_eq!(logarithm(x).to_bits(), libm::log(x).to_bits(), "{x}");
+        }
+    }
+}
