@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::policy::Proposal;
-use crate::score::{Candidates, MomentTable, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
+use crate::score::{AxisFeatures, Candidates, MomentTable, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
 
 /// The candidate with the largest exact score, the lowest index among ties. `scratch` saves an allocation a round.
 ///
@@ -54,6 +54,28 @@ fn best_of(table: MomentTable<'_>, width: f64, scores: &mut Vec<f64>) -> Result<
     let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
     let first = scores.iter().position(|&score| floor <= score);
     first.filter(|_| sound).ok_or_else(|| not_a_number(width))
+}
+
+/// Over a product domain: for each axis the row with the largest exact score, the lowest index among ties. The mean of a play is
+/// the sum of its rows' means and its spread at most the sum of their spreads, so the sum of the scores is an upper bound that
+/// splits over the axes (Kandasamy2015, Add-GP-UCB).
+///
+/// # Errors
+/// As [`decide`].
+pub fn decide_by_axis(
+    axes: &[AxisFeatures],
+    model: &dyn ScoreModel,
+    width: f64,
+    scratch: &mut Vec<(u32, f64)>,
+) -> Result<Vec<u32>, Error> {
+    let mut rows = Vec::with_capacity(axes.len());
+    for axis in axes {
+        scratch.clear();
+        let score = |row: usize| (row as u32, model.exact_within(row, axis.features.clone()).upper(width));
+        scratch.extend(axis.rows.clone().map(score));
+        rows.push(lowest_within_tie(scratch).ok_or_else(|| not_a_number(width))?);
+    }
+    Ok(rows)
 }
 
 #[cfg(test)]

@@ -4,16 +4,19 @@
 //! scored in the background, the others decide, observe and update. Trials share nothing that is recorded, so the split
 //! changes no byte.
 
-use super::decide::{decide, settled};
+use super::decide::{decide, decide_by_axis, settled};
 use super::observer::{Observer, Rows, Stop, TrialEnd};
+use super::plays::Plays;
 use super::prepare::{ReadyCell, ReadyTrial};
 use crate::backend::{Counters, Screen};
 use crate::error::Error;
 use crate::policy::{PolicyStreams, Proposal};
 use crate::privacy::Privatizer;
 use crate::rng::{Purpose, Stream};
+use crate::score::AxisFeatures;
 use crate::score::{Candidates, TrialScore};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Rounds between two looks at the stop flag.
 const STOP_EVERY: u64 = 64;
@@ -27,6 +30,11 @@ struct Trial {
     noise: Stream,
     mechanism: Stream,
     streams: PolicyStreams,
+    /// What may be played this round, ascending; `None` where all of the domain may.
+    set: Option<Vec<u32>>,
+    sets: Stream,
+    /// Over a product domain: the numbers of what was played, by its rows.
+    plays: Option<Plays>,
     cumulative: f64,
     simple: f64,
     rows: Rows,
@@ -37,11 +45,18 @@ impl Trial {
         let ready = cell.trial(number)?;
         let label = cell.plan.policy.as_str();
         let of = |purpose| cell.streams.of(number, purpose);
+        let ready_sets = ready.instance.sets().is_some();
         Ok(Self {
             cell: cell.plan.index,
             number,
             privatizer: ready.mechanism.privatizer(),
             ready,
+            set: ready_sets.then(Vec::new),
+            sets: of(Purpose::Sets),
+            plays: cell
+                .environment
+                .product()
+                .map(|product| Plays::new((0..product.dimension()).map(|axis| product.rows(axis)).collect())),
             noise: of(Purpose::Noise),
             mechanism: of(Purpose::Mechanism(label)),
             streams: PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(label)) },
@@ -51,6 +66,38 @@ impl Trial {
         })
     }
 
+    /// What the policy proposes; a random point is drawn here, from what may be played.
+    fn propose(&mut self) -> Proposal {
+        if let (Some(set), Some(sets)) = (&mut self.set, self.ready.instance.sets()) {
+            sets.draw(&mut self.sets, set);
+        }
+        match self.ready.policy.propose(&mut self.streams) {
+            Proposal::Random { luck, n_points } => {
+                let stream = self.streams.of(luck);
+                Proposal::Play(match (&self.set, &self.plays) {
+                    (Some(set), _) => set[stream.index(set.len())] as usize,
+                    (None, Some(plays)) => {
+                        let rows = plays.random(stream);
+                        self.number(rows)
+                    }
+                    (None, None) => stream.index(n_points),
+                })
+            }
+            other => other,
+        }
+    }
+
+    /// The number of the play of these rows of a product domain.
+    fn number(&mut self, rows: Vec<u32>) -> usize {
+        let Some(plays) = &mut self.plays else { return 0 };
+        let (number, is_new) = plays.number(&rows);
+        if is_new {
+            self.ready.instance.define(&rows);
+            self.ready.policy.define(&rows);
+        }
+        number
+    }
+
     /// Plays a point: observation, mechanism, update, and the row if this round is recorded.
     fn play(&mut self, point: usize, round: u64, recorded: bool, observer: &dyn Observer) {
         let instance = &self.ready.instance;
@@ -58,14 +105,16 @@ impl Trial {
         let released = self.privatizer.release(&self.ready.policy.query(point), raw, &mut self.mechanism);
         observer.released(self.cell, self.number, round, &released);
         self.ready.policy.update(point, &released);
-        let regret = instance.regret(point);
+        let whole = instance.regret(point);
+        let regret = self.set.as_deref().map_or(whole, |set| instance.regret_among(point, set));
         self.cumulative += regret;
-        self.simple = self.simple.min(regret);
+        self.simple = self.simple.min(whole);
         if recorded {
             let recommended = self.ready.policy.recommend().map_or(f64::NAN, |point| instance.regret(point));
             self.rows.trial.push(self.number as u32);
             self.rows.round.push(round as u32);
-            self.rows.point.push(Some(point as i64));
+            // The plays of a product domain have no index.
+            self.rows.point.push(self.plays.is_none().then_some(point as i64));
             self.rows.regret.push(regret);
             self.rows.cumulative_regret.push(self.cumulative);
             self.rows.simple_regret.push(self.simple);
@@ -93,6 +142,8 @@ struct Part {
     points: Vec<usize>,
     scratch: Vec<(u32, f64)>,
     scores: Vec<f64>,
+    /// The axes of a product domain in the policy's features.
+    axes: Option<Arc<[AxisFeatures]>>,
 }
 
 impl Part {
@@ -105,6 +156,7 @@ impl Part {
             points: vec![0; trials.len()],
             scratch: Vec::new(),
             scores: Vec::new(),
+            axes: cell.axes.clone(),
             trials,
         })
     }
@@ -116,7 +168,8 @@ impl Part {
             if let Proposal::Score { width } = *proposal {
                 let policy = &trial.ready.policy;
                 let Some(model) = policy.model() else { return Err(no_model(width)) };
-                requests.push(TrialScore::new(i, policy.change(), width, model));
+                let subset = trial.set.as_deref();
+                requests.push(TrialScore { subset, ..TrialScore::new(i, policy.change(), width, model) });
             }
         }
         Ok(requests)
@@ -125,15 +178,17 @@ impl Part {
     /// The first half of a round: proposals, and the screen set to work.
     fn begin(&mut self) -> Result<(), Error> {
         for (trial, proposal) in self.trials.iter_mut().zip(&mut self.proposals) {
-            let proposed = trial.ready.policy.propose(&mut trial.streams);
-            *proposal = settled(proposed, trial.ready.policy.model(), &mut self.scores)?;
+            let proposed = trial.propose();
+            // A decision set is decided among its own points.
+            *proposal = match trial.set {
+                Some(_) => proposed,
+                None => settled(proposed, trial.ready.policy.model(), &mut self.scores)?,
+            };
         }
         let mut screen = self.screen.take();
         let requests = self.requests()?;
-        match &mut screen {
-            Some(screen) if !requests.is_empty() => screen.begin(&requests)?,
-            None if !requests.is_empty() => return Err(no_model(requests[0].width)),
-            _ => {}
+        if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
+            screen.begin(&requests)?;
         }
         drop(requests);
         self.screen = screen;
@@ -151,17 +206,35 @@ impl Part {
         let (mut screen, mut answers) = (self.screen.take(), std::mem::take(&mut self.answers));
         let mut scratch = std::mem::take(&mut self.scratch);
         let requests = self.requests()?;
-        if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
+        // Over a product domain: the best row of each axis.
+        let mut combined: Vec<(usize, Vec<u32>)> = Vec::new();
+        if let Some(axes) = &self.axes {
+            for request in &requests {
+                combined.push((request.trial, decide_by_axis(axes, request.model, request.width, &mut scratch)?));
+            }
+        } else if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
             let answers = &mut answers[..requests.len()];
             screen.finish(&requests, answers)?;
             for (request, answer) in requests.iter().zip(answers.iter()) {
                 points[request.trial] = decide(answer, request.model, request.width, &mut scratch)?;
             }
+        } else {
+            // Without a screen, small decision sets are candidates as a whole.
+            for request in &requests {
+                let Some(set) = request.subset else { return Err(no_model(request.width)) };
+                let candidates = Candidates { points: set.to_vec() };
+                points[request.trial] = decide(&candidates, request.model, request.width, &mut scratch)?;
+            }
         }
         drop(requests);
+        for (trial, rows) in combined {
+            points[trial] = self.trials[trial].number(rows);
+        }
         (self.screen, self.answers, self.scratch) = (screen, answers, scratch);
         for ((trial, proposal), &point) in self.trials.iter_mut().zip(&self.proposals).zip(&points) {
-            if let Proposal::Score { .. } = proposal {
+            if self.screen.is_some()
+                && let Proposal::Score { .. } = proposal
+            {
                 trial.ready.policy.screened();
             }
             trial.play(point, round, recorded, observer);

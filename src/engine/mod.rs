@@ -10,13 +10,14 @@ mod decide;
 mod lockstep;
 mod observer;
 mod online;
+mod plays;
 mod prepare;
 mod run;
 mod session;
 
 pub use ask_tell::AskTell;
 pub use contexts::ContextualCell;
-pub use decide::decide;
+pub use decide::{decide, decide_by_axis};
 pub use observer::{Observer, Rows, Stop, TrialEnd, Unit};
 pub use prepare::{CellFacts, Preparation};
 pub use run::{Options, Shard, Tally, run, units};

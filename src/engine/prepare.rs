@@ -13,9 +13,13 @@ use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, Setting, SharedIn
 use crate::privacy::curator::{Curator, Images, Inputs};
 use crate::privacy::{Channel, Ledger, Raw, Released};
 use crate::rng::{Purpose, Streams};
+use crate::score::AxisFeatures;
 use crate::score::{Basis, FeatureTable};
 use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Decision sets of fewer points are scored point by point, without a screen.
+const SCREENED_SET: usize = 65;
 
 /// Environments kept at a time.
 const KEPT: usize = 8;
@@ -59,6 +63,8 @@ pub struct ReadyCell {
     pub maker: Box<dyn PolicyMaker>,
     /// The prepared basis; `None` for policies that never score.
     pub domain: Option<Arc<dyn Domain>>,
+    /// The axes of a product domain in the policy's features.
+    pub axes: Option<Arc<[AxisFeatures]>>,
     /// Streams of the environment.
     pub streams: Streams,
     /// Whether policies are asked for their parameters at the end.
@@ -232,9 +238,10 @@ impl<'a> Preparation<'a> {
     fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<ReadyCell, Error> {
         let environment = self.environment(plan, bandit, kept)?;
         let curator = bandit.curator.as_ref().map(CuratorPlan::curator).transpose()?;
-        let inputs = match &curator {
-            Some(_) => withheld(environment.as_ref())?,
-            None => KnownInputs::Shared(SharedInputs {
+        let inputs = match (&curator, environment.product()) {
+            (Some(_), _) => withheld(environment.as_ref())?,
+            (None, Some(product)) => KnownInputs::Product(Arc::clone(product)),
+            (None, None) => KnownInputs::Shared(SharedInputs {
                 gram: Arc::clone(environment.gram()),
                 points: environment.points().cloned(),
                 kernel: environment.kernel().cloned(),
@@ -247,14 +254,25 @@ impl<'a> Preparation<'a> {
             memory_bytes: self.sweep.memory_bytes,
             tables: Arc::clone(&kept.tables),
         };
+        let sets = environment.set_size();
+        if sets.is_some() && !bandit.policy_plan.plays_sets() {
+            return Err(Error::input(
+                Diagnostic::new(format!("policy `{}` cannot play decision sets that change every round", plan.policy))
+                    .expected("a policy that never insists on a point, such as `gp-ucb`, `qff-gp-ucb` or `uniform`")
+                    .hint("drop the policy, or the environment's `sets`"),
+            ));
+        }
         let maker = bandit.policy_plan.prepare(&problem)?;
+        // Few points are scored in f64 at once: to screen the whole domain for them would cost more.
+        let screened = environment.product().is_none() && sets.is_none_or(|size| SCREENED_SET <= size);
         let domain = match maker.basis() {
             Some(basis) => {
                 self.allow_trial(&basis, plan.rounds, maker.sums().is_some())?;
-                Some(self.domain(&basis, kept)?)
+                if screened { Some(self.domain(&basis, kept)?) } else { None }
             }
             None => None,
         };
+        let axes = maker.axes();
         Ok(ReadyCell {
             plan: plan.clone(),
             bandit: bandit.clone(),
@@ -262,6 +280,7 @@ impl<'a> Preparation<'a> {
             curator,
             maker,
             domain,
+            axes,
             streams: kept.streams.clone(),
             keeps_parameters: self.sweep.parameters,
             memory_bytes: self.sweep.memory_bytes,

@@ -1,10 +1,11 @@
 //! What an environment is.
 
 use super::noise::Noise;
+use super::sets::{Sets, SetsPlan};
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
 use crate::gp::kernel::empirical::Normalise;
-use crate::gp::{Points, TrainReadings};
+use crate::gp::{Points, ProductDomain, TrainReadings};
 use crate::params::Args;
 use crate::privacy::{Raw, RewardFacts};
 use crate::rng::{Stream, Streams};
@@ -91,6 +92,16 @@ pub trait Environment: Send + Sync {
         None
     }
 
+    /// The domain, where it is a product of axes whose points cannot be listed; [`Environment::gram`] then says nothing.
+    fn product(&self) -> Option<&Arc<ProductDomain>> {
+        None
+    }
+
+    /// Points of a decision set, where what may be played changes every round.
+    fn set_size(&self) -> Option<usize> {
+        None
+    }
+
     /// What the ledger of the inputs must say of how they were scaled; none where that is public.
     fn input_notes(&self) -> Vec<String> {
         Vec::new()
@@ -112,6 +123,10 @@ pub struct Instance {
     facts: RewardFacts,
     bound_stated: bool,
     largest: f64,
+    sets: Option<Arc<Sets>>,
+    /// Means of the plays of a product domain, by their number; `values` are then those of its rows.
+    plays: Option<Vec<f64>>,
+    best_mean: f64,
 }
 
 /// In which unit regret is counted.
@@ -193,6 +208,7 @@ impl Instance {
                 ));
             }
         };
+        let best_mean = values[best];
         let largest = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
         let facts = RewardFacts {
             bound: bound.unwrap_or(largest),
@@ -201,7 +217,58 @@ impl Instance {
             noise_variance: noise.variance(),
             rounds,
         };
-        Ok(Self { values, noise, best, unit, facts, bound_stated: bound.is_some(), largest })
+        Ok(Self { values, noise, best, unit, facts, bound_stated: bound.is_some(), largest, sets: None, plays: None, best_mean })
+    }
+
+    /// A function over a product domain that is the sum of functions of its axes.
+    /// * `rows` — values of the rows, one axis after the other, `per_axis` each
+    ///
+    /// # Errors
+    /// As [`Instance::new`]; noise that needs a range.
+    pub fn over_axes(
+        rows: Vec<f64>,
+        per_axis: usize,
+        noise: Arc<dyn Noise>,
+        bound: Option<f64>,
+        rounds: u64,
+        unit: RegretUnit,
+    ) -> Result<Self, Error> {
+        let axes = || rows.chunks_exact(per_axis.max(1));
+        let highest: f64 = axes().map(|axis| axis.iter().copied().fold(f64::NEG_INFINITY, f64::max)).sum();
+        let lowest: f64 = axes().map(|axis| axis.iter().copied().fold(f64::INFINITY, f64::min)).sum();
+        // The two ends stand for all points in what is checked and known of them.
+        let ends = Self::new(Arc::new(vec![highest, lowest]), noise, bound, rounds, unit)?;
+        Ok(Self { values: Arc::new(rows), plays: Some(Vec::new()), ..ends })
+    }
+
+    /// Gives the next number to the play of these rows of a product domain.
+    pub fn define(&mut self, rows: &[u32]) {
+        let mean = rows.iter().map(|&row| self.values[row as usize]).sum();
+        if let Some(plays) = &mut self.plays {
+            plays.push(mean);
+        }
+    }
+
+    /// With decision sets that change every round.
+    ///
+    /// # Errors
+    /// As [`SetsPlan::sets`].
+    pub fn with_sets(mut self, plan: SetsPlan) -> Result<Self, Error> {
+        self.sets = plan.sets(&self.values)?.map(Arc::new);
+        Ok(self)
+    }
+
+    /// The decision sets, if what may be played changes every round.
+    #[must_use]
+    pub fn sets(&self) -> Option<&Sets> {
+        self.sets.as_deref()
+    }
+
+    /// Regret of playing a point once where only these could be played, at least 0, in the instance's unit.
+    #[must_use]
+    pub fn regret_among(&self, point: usize, set: &[u32]) -> f64 {
+        let best = set.iter().map(|&other| self.values[other as usize]).fold(self.values[point], f64::max);
+        (best - self.values[point]) / self.unit
     }
 
     /// What is publicly known about a reward.
@@ -231,18 +298,24 @@ impl Instance {
     /// Mean reward of a point.
     #[must_use]
     pub fn mean(&self, point: usize) -> f64 {
-        self.values[point]
+        self.plays.as_ref().map_or_else(|| self.values[point], |plays| plays[point])
+    }
+
+    /// The largest mean reward.
+    #[must_use]
+    pub fn best_mean(&self) -> f64 {
+        self.best_mean
     }
 
     /// Regret of playing a point once, at least 0, in the instance's unit.
     #[must_use]
     pub fn regret(&self, point: usize) -> f64 {
-        ((self.values[self.best] - self.values[point]) / self.unit).max(0.0)
+        ((self.best_mean - self.mean(point)) / self.unit).max(0.0)
     }
 
     /// One observation, sealed.
     pub fn observe(&self, point: usize, noise: &mut Stream) -> Raw<f64> {
-        Raw::seal(self.noise.reward(self.values[point], point, noise))
+        Raw::seal(self.noise.reward(self.mean(point), point, noise))
     }
 }
 

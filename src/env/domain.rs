@@ -2,9 +2,11 @@
 
 use super::BuildContext;
 use crate::error::Error;
-use crate::gp::Points;
+use crate::gp::kernel::Kernel;
+use crate::gp::{Points, ProductDomain};
 use crate::params::Args;
 use crate::rng::Purpose;
+use std::sync::Arc;
 
 /// A domain as read from a spec.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +22,7 @@ enum DomainKind {
     Grid,
     Random,
     Ball,
+    Axes,
 }
 
 /// Where the domain of an environment may lie.
@@ -35,6 +38,8 @@ pub enum Place {
         dimension: usize,
         /// Most coordinates that may be stated.
         most: Option<usize>,
+        /// Whether the function is a sum over coordinates.
+        additive: bool,
     },
 }
 
@@ -56,7 +61,13 @@ impl DomainPlan {
     pub fn parse(args: &Args<'_>, place: Place) -> Self {
         let (doc, kinds): (_, &[&'static str]) = match place {
             Place::Anywhere => ("where the function lives: a grid, uniformly random points of a cube, or of a ball", &ANYWHERE),
-            Place::Box { .. } => ("points of the function's box: a grid, or uniformly random ones", &ANYWHERE[..2]),
+            Place::Box { additive: false, .. } => {
+                ("points of the function's box: a grid, or uniformly random ones", &ANYWHERE[..2])
+            }
+            Place::Box { additive: true, .. } => (
+                "points of the function's box: a grid, uniformly random ones, or points of each axis, freely combined",
+                &["grid", "random", "axes"],
+            ),
         };
         let Some(variant) = args.variant("domain", doc, kinds, Some("grid")) else {
             return Self { kind: DomainKind::Grid, edges: vec![(0.0, 1.0)], points: 1 };
@@ -65,10 +76,13 @@ impl DomainPlan {
         let kind = match variant.kind.as_str() {
             "random" => DomainKind::Random,
             "ball" => DomainKind::Ball,
+            "axes" => DomainKind::Axes,
             _ => DomainKind::Grid,
         };
-        let points =
-            nested.count("points", "points on each axis of a grid; points in all of a random domain").at_least(1).or(100);
+        let points = nested
+            .count("points", "points on each axis of a grid or of `axes`; points in all of a random domain")
+            .at_least(1)
+            .or(100);
         let dimension = |default: usize, most: usize| {
             nested.count("dimension", "coordinates of a point").between(1, most as u64).or(default as u64) as usize
         };
@@ -89,7 +103,7 @@ impl DomainPlan {
                     vec![(lo, hi); dimension]
                 }
             }
-            Place::Box { edges, dimension: usual, most } => {
+            Place::Box { edges, dimension: usual, most, .. } => {
                 let dimension = most.map_or(usual, |most| dimension(usual, most));
                 (0..dimension).map(edges).collect()
             }
@@ -109,9 +123,22 @@ impl DomainPlan {
     #[must_use]
     pub fn n_points(&self) -> f64 {
         match self.kind {
-            DomainKind::Grid => libm::pow(self.points as f64, self.dimension() as f64),
+            DomainKind::Grid | DomainKind::Axes => libm::pow(self.points as f64, self.dimension() as f64),
             DomainKind::Random | DomainKind::Ball => self.points as f64,
         }
+    }
+
+    /// The product of axes, if it is one: at least two points on each.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub fn product(&self, kernel: &Arc<dyn Kernel>, context: &BuildContext<'_>) -> Result<Option<ProductDomain>, Error> {
+        if self.kind != DomainKind::Axes {
+            return Ok(None);
+        }
+        let rows = self.points as f64 * self.dimension() as f64;
+        context.allow(&format!("{rows:.0} points of axes"), 64.0 * rows, "lower `points`")?;
+        Ok(Some(ProductDomain::new(self.edges.clone(), self.points as usize, Arc::clone(kernel))))
     }
 
     /// The shape, if it is a grid of equal axes.
@@ -131,7 +158,7 @@ impl DomainPlan {
         // Coordinates once; function, mean, spread² and score of one trial.
         let needs = 8.0 * n * (d as f64 + 4.0);
         let shape = match self.kind {
-            DomainKind::Grid => format!("{} points on each of {d} axes", self.points),
+            DomainKind::Grid | DomainKind::Axes => format!("{} points on each of {d} axes", self.points),
             DomainKind::Random | DomainKind::Ball => format!("{} random points", self.points),
         };
         context.allow(&format!("a domain of {n:.0} points ({shape})"), needs, "lower `points` or `dimension`")?;
@@ -147,7 +174,7 @@ impl DomainPlan {
         let points = self.points as usize;
         let mut stream = context.streams.shared(Purpose::Domain);
         Ok(match self.kind {
-            DomainKind::Grid => Points::grid_in(&self.edges, points),
+            DomainKind::Grid | DomainKind::Axes => Points::grid_in(&self.edges, points),
             DomainKind::Random => Points::random_in(&self.edges, points, &mut stream),
             DomainKind::Ball => Points::random_ball(d, points, self.edges[0].1, &mut stream),
         })

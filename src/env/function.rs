@@ -2,10 +2,10 @@
 
 use super::domain::Place;
 use super::noise::Noise;
-use super::{BuildContext, DomainPlan, Environment, Instance, KernelChoice, Parts, RegretUnit};
+use super::{BuildContext, DomainPlan, Environment, Instance, KernelChoice, Parts, RegretUnit, SetsPlan};
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
-use crate::gp::{KernelGram, Points, tabulated};
+use crate::gp::{KernelGram, Points, ProductDomain, tabulated};
 use crate::params::Args;
 use crate::rng::{Purpose, Stream, Streams};
 use crate::score::GramSource;
@@ -20,12 +20,13 @@ pub struct FunctionPlan {
     pub kernel: Option<Arc<dyn Kernel>>,
     noise: Option<Arc<dyn Noise>>,
     bound: Option<f64>,
-    unit_output: bool,
+    output: Output,
+    sets: SetsPlan,
     regret: RegretUnit,
 }
 
 impl FunctionPlan {
-    /// Reads `domain`, `kernel`, `noise`, `bound`, `output`, `regret`.
+    /// Reads `domain`, `kernel`, `noise`, `bound`, `output`, `sets`, `regret`.
     pub fn parse(args: &Args<'_>, parts: &dyn Parts, place: Place) -> Self {
         let kernel = match parts.kernel(args, "kernel") {
             Some(KernelChoice::Function(kernel)) => Some(kernel),
@@ -47,8 +48,8 @@ impl FunctionPlan {
                 .number("bound", "B: public bound on |f|")
                 .above(0.0)
                 .optional("the trial's largest |f|, as in [Zhou2021]"),
-            unit_output: args.word("output", "`unit` maps each trial's function onto [0, 1]", &["raw", "unit"], Some("raw"))
-                == "unit",
+            output: Output::parse(args),
+            sets: SetsPlan::parse(args),
             regret: RegretUnit::parse(args, "raw"),
         }
     }
@@ -77,6 +78,42 @@ impl FunctionPlan {
         Ok(FunctionDomain { points, kernel, gram })
     }
 
+    /// Points of a decision set; `None` where the whole domain may be played.
+    #[must_use]
+    pub fn set_size(&self) -> Option<usize> {
+        self.sets.size()
+    }
+
+    /// What the report must say of decision sets.
+    #[must_use]
+    pub fn set_facts(&self) -> Option<(String, serde_json::Value)> {
+        let words = match self.sets {
+            SetsPlan::Whole => return None,
+            SetsPlan::Random { points } => format!("{points} points, drawn anew each round"),
+            SetsPlan::Gap { points, good, bad } => {
+                format!("{points} points, drawn anew each round: one with a mean of at least {good}, the others at most {bad}")
+            }
+        };
+        Some(("decision sets (regret is to the best of each)".to_owned(), words.into()))
+    }
+
+    /// The instance over a product domain of a function with these values of the rows.
+    ///
+    /// # Errors
+    /// As [`Instance::over_axes`]; decision sets, which a product has not.
+    pub fn instance_over(&self, product: &ProductDomain, rows: Vec<f64>, rounds: u64) -> Result<Instance, Error> {
+        if self.sets != SetsPlan::Whole || self.output != Output::Raw {
+            return Err(Error::input(
+                Diagnostic::new("`sets` and `output` need points that can be listed").hint("use `domain = \"random\"`"),
+            ));
+        }
+        let Some(noise) = self.noise.clone() else {
+            return Err(Error::input(Diagnostic::new("the environment has no noise")));
+        };
+        let per_axis = product.rows(0).len();
+        Instance::over_axes(rows, per_axis, noise, self.bound, rounds, self.regret)
+    }
+
     /// The unit of regret.
     #[must_use]
     pub fn regret_unit(&self) -> RegretUnit {
@@ -88,18 +125,50 @@ impl FunctionPlan {
     /// # Errors
     /// As [`Instance::new`].
     pub fn instance(&self, mut values: Vec<f64>, rounds: u64) -> Result<Instance, Error> {
-        if self.unit_output {
-            let lo = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let hi = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let span = if lo < hi { hi - lo } else { 1.0 };
-            for value in &mut values {
-                *value = (*value - lo) / span;
-            }
-        }
+        self.output.rescale(&mut values)?;
         let Some(noise) = self.noise.clone() else {
             return Err(Error::input(Diagnostic::new("the environment has no noise")));
         };
-        Instance::new(Arc::new(values), noise, self.bound, rounds, self.regret)
+        Instance::new(Arc::new(values), noise, self.bound, rounds, self.regret)?.with_sets(self.sets)
+    }
+}
+
+/// What becomes of a trial's function before it is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Raw,
+    Unit,
+    Peak,
+}
+
+impl Output {
+    fn parse(args: &Args<'_>) -> Self {
+        let doc = "`unit` maps each trial's function onto [0, 1], `peak` divides it by its largest value";
+        match args.word("output", doc, &["raw", "unit", "peak"], Some("raw")) {
+            "unit" => Self::Unit,
+            "peak" => Self::Peak,
+            _ => Self::Raw,
+        }
+    }
+
+    fn rescale(self, values: &mut [f64]) -> Result<(), Error> {
+        let lo = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let hi = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        match self {
+            Self::Raw => {}
+            Self::Unit => {
+                let span = if lo < hi { hi - lo } else { 1.0 };
+                values.iter_mut().for_each(|value| *value = (*value - lo) / span);
+            }
+            Self::Peak if 0.0 < hi => values.iter_mut().for_each(|value| *value /= hi),
+            Self::Peak => {
+                return Err(Error::input(
+                    Diagnostic::new(format!("`output = \"peak\"` divides by the largest value, which is {hi}"))
+                        .hint("use `output = \"unit\"`, or functions with positive values"),
+                ));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -160,12 +229,17 @@ impl Environment for FunctionEnvironment {
         self.plan.instance(values, self.rounds)
     }
 
+    fn set_size(&self) -> Option<usize> {
+        self.plan.set_size()
+    }
+
     fn facts(&self) -> Vec<(String, serde_json::Value)> {
         let mut facts = vec![
             ("points".to_owned(), self.domain.points.n_points().into()),
             ("dimension".to_owned(), self.domain.points.dimension().into()),
         ];
         facts.extend(self.own_facts.iter().cloned());
+        facts.extend(self.plan.set_facts());
         facts.push(self.plan.regret.fact());
         facts
     }

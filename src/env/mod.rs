@@ -13,9 +13,11 @@ pub mod gp_sample;
 pub mod noise;
 pub mod points_table;
 pub mod rkhs;
+mod sets;
 mod stand_in;
 pub mod test_function;
 
 pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
 pub use curated::CuratedLedger;
 pub use domain::DomainPlan;
+pub use sets::{Sets, SetsPlan};

@@ -8,6 +8,7 @@ pub mod kernel;
 pub mod nystrom;
 mod points;
 pub mod posterior;
+mod product;
 mod readings;
 pub mod sample;
 mod sorted_rewards;
@@ -16,5 +17,6 @@ pub mod truncation;
 
 pub use gram::{KernelGram, TableGram, tabulated};
 pub use points::{Points, grid_axis};
+pub use product::{Plays, ProductDomain};
 pub use readings::TrainReadings;
 pub use sorted_rewards::SortedRewards;

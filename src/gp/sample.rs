@@ -91,17 +91,34 @@ pub struct RkhsFunction {
     pub norm: f64,
 }
 
-/// `f = Σ_i a_i k(x_i, ·)` with `n_centres` centres drawn uniformly (with replacement) from the domain and `a_i` uniform
-/// on [-1, 1] [Zhou2021, section 6, with 100 centres]. Two words a centre: its index, then its coefficient. A domain
-/// without points gives the empty function and draws nothing.
+/// How the weights of a sum are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weights {
+    /// Each uniform on [-1, 1] [Zhou2021, section 6].
+    Uniform,
+    /// Uniform on the simplex: not negative, with sum 1; the nonnegative face of the unit L1 ball [Dubey2021, section 6.1].
+    Simplex,
+}
+
+/// `f = Σ_i a_i k(x_i, ·)` with `n_centres` centres drawn uniformly (with replacement) from the domain. Two words a centre: its
+/// index, then its weight. A domain without points gives the empty function and draws nothing.
 #[must_use]
-pub fn rkhs_function(gram: &dyn GramSource, n_centres: usize, stream: &mut Stream) -> RkhsFunction {
+pub fn rkhs_function(gram: &dyn GramSource, n_centres: usize, weights: Weights, stream: &mut Stream) -> RkhsFunction {
     let n_points = gram.n_points();
     let mut values = vec![0.0; n_points];
     if n_points == 0 {
         return RkhsFunction { values, norm: 0.0 };
     }
-    let centres: Vec<(usize, f64)> = (0..n_centres).map(|_| (stream.index(n_points), stream.uniform_in(-1.0, 1.0))).collect();
+    let weight = |stream: &mut Stream| match weights {
+        Weights::Uniform => stream.uniform_in(-1.0, 1.0),
+        // Exponentials divided by their sum.
+        Weights::Simplex => -libm::log(1.0 - stream.uniform()),
+    };
+    let mut centres: Vec<(usize, f64)> = (0..n_centres).map(|_| (stream.index(n_points), weight(stream))).collect();
+    if weights == Weights::Simplex {
+        let sum: f64 = centres.iter().map(|(_, weight)| weight).sum();
+        centres.iter_mut().for_each(|(_, weight)| *weight /= sum.max(f64::MIN_POSITIVE));
+    }
     let mut column = vec![0.0; n_points];
     for &(centre, coefficient) in &centres {
         gram.column(centre, 0, &mut column);

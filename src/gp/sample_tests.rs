@@ -81,15 +81,15 @@ fn kernels_that_are_no_product_say_so() {
 fn functions_of_the_hilbert_space_know_their_norm() {
     let kernel: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.2), 1.0));
     let gram = KernelGram::new(kernel, Points::grid(1, 100, 0.0, 1.0));
-    let f = rkhs_function(&gram, 100, &mut stream());
+    let f = rkhs_function(&gram, 100, Weights::Uniform, &mut stream());
     assert!(f.values.iter().all(|v| v.abs() <= f.norm * (1.0 + 1e-12)));
     // One centre: f = a k(x, ·) and |f| = |a|, the second word of the stream.
-    let one = rkhs_function(&gram, 1, &mut stream());
+    let one = rkhs_function(&gram, 1, Weights::Uniform, &mut stream());
     let mut words = stream();
     let (centre, a) = (words.index(100), words.uniform_in(-1.0, 1.0));
     assert!((one.norm - a.abs()).abs() < 1e-15 && (one.values[centre] - a).abs() < 1e-15);
-    assert_eq!(rkhs_function(&TableGram::new(0, Vec::new()), 5, &mut stream()).norm, 0.0);
-    assert_eq!(rkhs_function(&gram, 0, &mut stream()).values, vec![0.0; 100]);
+    assert_eq!(rkhs_function(&TableGram::new(0, Vec::new()), 5, Weights::Uniform, &mut stream()).norm, 0.0);
+    assert_eq!(rkhs_function(&gram, 0, Weights::Uniform, &mut stream()).values, vec![0.0; 100]);
 }
 
 /// A change here changes every recorded result that rests on function draws: it belongs under "Changed results" in the
@@ -98,7 +98,7 @@ fn functions_of_the_hilbert_space_know_their_norm() {
 fn the_bits_are_pinned() {
     let kernel: Arc<dyn Kernel> = Arc::new(Matern::new(1.7, Lengthscales::Isotropic(0.2), 1.0));
     let gram = KernelGram::new(kernel, Points::grid(1, 50, 0.0, 1.0));
-    let f = rkhs_function(&gram, 100, &mut stream());
+    let f = rkhs_function(&gram, 100, Weights::Uniform, &mut stream());
     let g = sample_gp(&exact(&gram, 1e-10, 50).expect("fifty points"), &mut stream());
     let bits = [f.values[0], f.values[31], f.norm, g[0], g[49], stream().gamma(0.7)].map(f64::to_bits);
     assert_eq!(bits, PINNED, "{bits:?}");

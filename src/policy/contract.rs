@@ -2,13 +2,13 @@
 
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
-use crate::gp::{Points, TrainReadings};
+use crate::gp::{Points, ProductDomain, TrainReadings};
 use crate::params::Args;
 use crate::privacy::curator::Images;
 use crate::privacy::sums::{SumsFacts, SumsNeed};
 use crate::privacy::{Channel, Protection, Query, Released, RewardFacts, RewardMechanism, Signal};
 use crate::rng::{Stream, Streams};
-use crate::score::{Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
+use crate::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,11 +17,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum Proposal {
     /// This point, without scoring (starting points, uniform play). Bypasses the backend and its counters.
     Play(usize),
-    /// The point with the largest `mean + width * spread`.
+    /// A uniformly random one of the points that may be played, of `n_points` where all may.
+    Random {
+        /// From which stream.
+        luck: Luck,
+        /// Points of the domain.
+        n_points: usize,
+    },
+    /// The point with the largest `mean + width * spread` of those that may be played.
     Score {
         /// What multiplies the spread, finite and at least 0.
         width: f64,
     },
+}
+
+/// Which of a policy's streams a draw comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Luck {
+    /// Starting points.
+    Start,
+    /// The policy's own.
+    Own,
 }
 
 /// The streams a policy may draw from.
@@ -33,6 +49,16 @@ pub struct PolicyStreams {
     pub own: Stream,
 }
 
+impl PolicyStreams {
+    /// The stream of this kind.
+    pub fn of(&mut self, luck: Luck) -> &mut Stream {
+        match luck {
+            Luck::Start => &mut self.start,
+            Luck::Own => &mut self.own,
+        }
+    }
+}
+
 /// One algorithm in one trial.
 pub trait Policy: Send {
     /// What to play in the coming round.
@@ -40,6 +66,11 @@ pub trait Policy: Send {
 
     /// The model that scores come from; `None` for policies that never score.
     fn model(&self) -> Option<&dyn ScoreModel>;
+
+    /// Over a product domain: gives the next number to the play of these rows, one of each axis. From then on it is a point.
+    fn define(&mut self, rows: &[u32]) {
+        let _ = rows;
+    }
 
     /// What changed since [`Policy::screened`].
     fn change(&self) -> Change<'_>;
@@ -101,6 +132,8 @@ pub enum KnownInputs {
         /// The function's kernel between the inputs themselves.
         kernel: Arc<dyn Kernel>,
     },
+    /// Points of axes, freely combined: too many to list.
+    Product(Arc<ProductDomain>),
 }
 
 /// Inputs that all trials share.
@@ -121,6 +154,7 @@ impl Problem {
         match &self.inputs {
             KnownInputs::Shared(shared) => shared.gram.n_points(),
             KnownInputs::Released { n_points, .. } => *n_points,
+            KnownInputs::Product(product) => product.n_rows(),
         }
     }
 
@@ -131,6 +165,14 @@ impl Problem {
     pub fn shared(&self) -> Result<&SharedInputs, Error> {
         match &self.inputs {
             KnownInputs::Shared(shared) => Ok(shared),
+            KnownInputs::Product(product) => Err(Error::input(
+                Diagnostic::new(format!(
+                    "the points of a product of {} axes cannot be listed, and this policy needs a list",
+                    product.dimension()
+                ))
+                .expected("`uniform`, or a policy over `quadrature-fourier` features of an `additive` kernel, such as `qff-gp-ucb`")
+                .hint("use another policy, or `domain = \"random\"` with a number of points"),
+            )),
             KnownInputs::Released { .. } => Err(Error::input(
                 Diagnostic::new("this policy makes tables of the inputs before the first trial, and a curator gives out others in every trial")
                     .hint(
@@ -222,6 +264,11 @@ impl ReleasedFacts {
 
 /// A policy as read from a spec.
 pub trait PolicyPlan: Send + Sync {
+    /// Whether it plays where the points that may be played change every round: it never insists on a point.
+    fn plays_sets(&self) -> bool {
+        false
+    }
+
     /// What kind of mechanism it needs.
     fn protection(&self) -> Protection {
         Protection::Rewards
@@ -238,6 +285,11 @@ pub trait PolicyPlan: Send + Sync {
 pub trait PolicyMaker: Send + Sync {
     /// The basis that scores are linear in; `None` for policies that never score.
     fn basis(&self) -> Option<Basis>;
+
+    /// The axes of a product domain in the table of [`PolicyMaker::basis`], where the policy plays one.
+    fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
+        None
+    }
 
     /// What it asks a privatizer to sum; `None` where rewards are released.
     fn sums(&self) -> Option<SumsNeed> {
@@ -306,6 +358,12 @@ pub trait FeaturesPlan: Send + Sync + fmt::Debug {
     fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
         let _ = (problem, points);
         Ok(None)
+    }
+
+    /// Which features belong to which axis of a product domain; `None` over any other.
+    fn axes(&self, problem: &Problem) -> Option<Arc<[AxisFeatures]>> {
+        let _ = problem;
+        None
     }
 
     /// What the manifest must say of a table that this plan built, as (name, value).

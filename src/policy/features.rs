@@ -6,6 +6,7 @@ use crate::gp::Points;
 use crate::gp::features::{exact, nystrom, quadrature_fourier, random_fourier};
 use crate::params::Args;
 use crate::rng::Purpose;
+use crate::score::AxisFeatures;
 use crate::score::FeatureTable;
 use std::sync::Arc;
 
@@ -111,6 +112,9 @@ pub fn quadrature_map(
     plan: quadrature_fourier::QuadratureFourier,
     problem: &Problem,
 ) -> Result<quadrature_fourier::QuadratureMap, Error> {
+    if let KnownInputs::Product(product) = &problem.inputs {
+        return quadrature_fourier::QuadratureMap::new(product.kernel().as_ref(), &product.extents(), plan);
+    }
     let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
         return Err(Error::input(
             Diagnostic::new("quadrature Fourier features need points with coordinates and a kernel between them")
@@ -123,6 +127,15 @@ pub fn quadrature_map(
 impl FeaturesPlan for quadrature_fourier::QuadratureFourier {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
         let map = quadrature_map(*self, problem)?;
+        if let KnownInputs::Product(product) = &problem.inputs {
+            return match map.product_table(product) {
+                Some((table, _)) => Ok(table),
+                None => Err(Error::input(
+                    Diagnostic::new("a product of axes needs a kernel that is a sum over single coordinates")
+                        .hint("use `kernel = { kind = \"additive\", part = { … } }` with `group_size = 1`"),
+                )),
+            };
+        }
         let SharedInputs { points: Some(points), kernel: Some(kernel), .. } = problem.shared()? else {
             return Err(Error::input(Diagnostic::new("quadrature Fourier features need points with coordinates")));
         };
@@ -142,6 +155,11 @@ impl FeaturesPlan for quadrature_fourier::QuadratureFourier {
     /// The map over the box of the domain; beyond the box the stated error does not hold.
     fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
         Ok(Some(quadrature_map(*self, problem)?.table(points, None)))
+    }
+
+    fn axes(&self, problem: &Problem) -> Option<Arc<[AxisFeatures]>> {
+        let KnownInputs::Product(product) = &problem.inputs else { return None };
+        quadrature_map(*self, problem).ok()?.product_table(product).map(|(_, axes)| axes.into())
     }
 
     fn facts(&self, problem: &Problem, table: &FeatureTable) -> Vec<(String, serde_json::Value)> {

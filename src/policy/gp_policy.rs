@@ -2,11 +2,12 @@
 //! a round and what becomes of a released reward before it enters the posterior.
 
 use super::posterior_plan::{PreparedPosterior, RestoreError};
-use super::{Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, Setting};
+use super::{Initial, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, Setting};
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Posterior;
 use crate::params::Args;
 use crate::privacy::{Released, Signal};
+use crate::score::AxisFeatures;
 use crate::score::{Basis, Change, ScoreModel, lowest_within_tie};
 use std::sync::Arc;
 
@@ -93,6 +94,10 @@ pub fn failure_prob(args: &Args<'_>) -> f64 {
 }
 
 impl PolicyPlan for GpPlan {
+    fn plays_sets(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
         Ok(Box::new(GpMaker {
             posterior: self.posterior.prepare(problem)?,
@@ -123,6 +128,10 @@ impl GpMaker {
 impl PolicyMaker for GpMaker {
     fn basis(&self) -> Option<Basis> {
         Some(self.posterior.basis())
+    }
+
+    fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
+        self.posterior.axes()
     }
 
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
@@ -177,9 +186,9 @@ struct GpPolicy {
 }
 
 impl Policy for GpPolicy {
-    fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
-        if let Some(point) = self.initial.point(self.round, self.n_points, &mut streams.start) {
-            return Proposal::Play(point);
+    fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
+        if self.initial.is_random(self.round) {
+            return Proposal::Random { luck: Luck::Start, n_points: self.n_points };
         }
         let facts = RoundFacts {
             round: self.round,
@@ -194,6 +203,10 @@ impl Policy for GpPolicy {
 
     fn model(&self) -> Option<&dyn ScoreModel> {
         Some(self.posterior.as_ref())
+    }
+
+    fn define(&mut self, rows: &[u32]) {
+        self.posterior.define(rows);
     }
 
     fn change(&self) -> Change<'_> {

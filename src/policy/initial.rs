@@ -36,6 +36,11 @@ impl Initial {
         initial
     }
 
+    /// Whether round `round` (1-based) is a starting round, in which a random point is played.
+    pub fn is_random(self, round: u64) -> bool {
+        round <= self.rounds()
+    }
+
     /// How many rounds it takes.
     #[must_use]
     pub fn rounds(self) -> u64 {

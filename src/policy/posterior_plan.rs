@@ -1,10 +1,12 @@
 //! Which posterior a GP policy keeps.
 
 use super::{FeaturesPlan, InputReading, KnownInputs, Parts, Problem, Setting, SharedInputs};
-use crate::error::Error;
+use crate::error::{Diagnostic, Error};
+use crate::gp::Plays;
 use crate::gp::kernel::Kernel;
 use crate::gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
 use crate::params::Args;
+use crate::score::AxisFeatures;
 use crate::score::{Basis, FeatureTable, GramSource};
 use std::sync::Arc;
 
@@ -32,7 +34,16 @@ pub enum PreparedPosterior {
         reading: InputReading,
     },
     /// See [`PosteriorPlan::Features`].
-    Features(Arc<FeatureTable>, f64, Vec<(String, serde_json::Value)>),
+    Features {
+        /// The table.
+        table: Arc<FeatureTable>,
+        /// Its axes, over a product domain.
+        axes: Option<Arc<[AxisFeatures]>>,
+        /// The largest prior variance.
+        prior_bound: f64,
+        /// What the manifest must say of it.
+        facts: Vec<(String, serde_json::Value)>,
+    },
 }
 
 impl PosteriorPlan {
@@ -64,12 +75,16 @@ impl PosteriorPlan {
             (Self::Exact(reading), KnownInputs::Released { n_points, kernel }) => {
                 PreparedPosterior::Own { n_points: *n_points, kernel: Arc::clone(kernel), reading: *reading }
             }
-            (Self::Features(plan), _) => {
+            (Self::Exact(_), KnownInputs::Product(_)) => {
                 problem.shared()?;
+                return Err(Error::input(Diagnostic::new("an exact posterior needs a list of points")));
+            }
+            (Self::Features(plan), _) => {
                 let table = problem.tables.table(plan.as_ref(), problem)?;
-                let prior_bound = FeaturePosterior::prior_bound(&table);
+                let axes = plan.axes(problem);
+                let prior_bound = Plays::new(Arc::clone(&table), axes.clone()).prior_bound();
                 let facts = plan.facts(problem, &table);
-                PreparedPosterior::Features(table, prior_bound, facts)
+                PreparedPosterior::Features { table, axes, prior_bound, facts }
             }
         })
     }
@@ -81,7 +96,7 @@ impl PreparedPosterior {
         match self {
             Self::Exact(gram, _) => Basis::Gram(Arc::clone(gram)),
             Self::Own { n_points, .. } => Basis::Own(*n_points),
-            Self::Features(table, ..) => Basis::Table(Arc::clone(table)),
+            Self::Features { table, .. } => Basis::Table(Arc::clone(table)),
         }
     }
 
@@ -89,7 +104,7 @@ impl PreparedPosterior {
     pub fn facts(&self) -> &[(String, serde_json::Value)] {
         match self {
             Self::Exact(..) | Self::Own { .. } => &[],
-            Self::Features(.., facts) => facts,
+            Self::Features { facts, .. } => facts,
         }
     }
 
@@ -97,7 +112,15 @@ impl PreparedPosterior {
     pub fn feature_error(&self) -> (usize, f64) {
         match self {
             Self::Exact(..) | Self::Own { .. } => (0, 0.0),
-            Self::Features(table, ..) => (table.n_features, table.kernel_error),
+            Self::Features { table, .. } => (table.n_features, table.kernel_error),
+        }
+    }
+
+    /// The axes of a product domain.
+    pub fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
+        match self {
+            Self::Features { axes, .. } => axes.clone(),
+            Self::Exact(..) | Self::Own { .. } => None,
         }
     }
 
@@ -109,7 +132,13 @@ impl PreparedPosterior {
         Ok(match self {
             Self::Exact(gram, bound) => Box::new(ExactPosterior::with_prior_bound(Arc::clone(gram), *bound, ridge)),
             Self::Own { .. } => Box::new(ExactPosterior::new(self.own(setting)?, ridge).over_own_inputs()),
-            Self::Features(table, bound, _) => Box::new(FeaturePosterior::with_prior_bound(Arc::clone(table), *bound, ridge)),
+            Self::Features { table, axes, prior_bound, .. } => {
+                let posterior = FeaturePosterior::with_prior_bound(Arc::clone(table), *prior_bound, ridge);
+                Box::new(match axes {
+                    Some(axes) => posterior.over_axes(Arc::clone(axes)),
+                    None => posterior,
+                })
+            }
         })
     }
 
@@ -124,7 +153,7 @@ impl PreparedPosterior {
                 let gram = self.own(setting).map_err(RestoreError::Setting)?;
                 Box::new(ExactPosterior::restore(gram, state)?.over_own_inputs())
             }
-            Self::Features(table, ..) => Box::new(FeaturePosterior::restore(Arc::clone(table), state)?),
+            Self::Features { table, axes, .. } => Box::new(FeaturePosterior::restore(Arc::clone(table), axes.clone(), state)?),
         })
     }
 

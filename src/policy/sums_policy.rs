@@ -8,16 +8,16 @@ use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
 use super::sums_state::{Parameters, STATE_VERSION, State};
 use super::{
-    FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, SharedInputs, Width,
+    FeaturesPlan, Initial, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, SharedInputs,
+    Width,
 };
 use crate::error::{Diagnostic, Error};
-use crate::gp::Points;
-use crate::gp::posterior::{FeaturePosterior, Repair, SumsPosterior};
-use crate::linalg::dot;
+use crate::gp::posterior::{Repair, SumsPosterior};
+use crate::gp::{Plays, Points};
 use crate::params::Args;
 use crate::privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
 use crate::privacy::{Protection, Query, Released, Signal};
-use crate::score::{Basis, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
+use crate::score::{AxisFeatures, Basis, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -87,13 +87,20 @@ impl SumsPlan {
 }
 
 impl PolicyPlan for SumsPlan {
+    fn plays_sets(&self) -> bool {
+        true
+    }
+
     fn protection(&self) -> Protection {
         if self.kind.local { Protection::LocalSums } else { Protection::Sums }
     }
 
     fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
         let table = problem.tables.table(self.features.as_ref(), problem)?;
-        let norm = (0..table.n_points).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max).sqrt();
+        let axes = self.features.axes(problem);
+        let facts = self.features.facts(problem, &table);
+        let plays = Plays::new(Arc::clone(&table), axes.clone());
+        let norm = plays.largest_norm();
         if !(0.0 < norm && norm.is_finite()) {
             let diagnostic = Diagnostic::new(format!("the features of `{}` are zero or not finite everywhere", self.kind.name));
             return Err(Error::input(diagnostic.hint("check the kernel, or name other `features`")));
@@ -102,7 +109,9 @@ impl PolicyPlan for SumsPlan {
         Ok(Box::new(SumsMaker(Arc::new(Shared {
             kind: self.kind,
             keys: self.keys,
-            prior_bound: FeaturePosterior::prior_bound(&table),
+            prior_bound: plays.prior_bound(),
+            axes,
+            facts,
             need: SumsNeed {
                 n_features: table.n_features,
                 releases: release.most(problem.rounds),
@@ -111,7 +120,6 @@ impl PolicyPlan for SumsPlan {
                 linear: self.kind.linear,
             },
             norm,
-            facts: self.features.facts(problem, &table),
             features: Arc::clone(&self.features),
             problem: problem.clone(),
             table,
@@ -124,12 +132,14 @@ struct Shared {
     kind: Kind,
     keys: Keys,
     table: Arc<FeatureTable>,
+    /// The axes of a product domain.
+    axes: Option<Arc<[AxisFeatures]>>,
+    /// What the manifest must say of the features.
+    facts: Vec<(String, serde_json::Value)>,
     prior_bound: f64,
     /// r: the largest norm of a point's features.
     norm: f64,
     need: SumsNeed,
-    /// What the manifest says of the table.
-    facts: Vec<(String, serde_json::Value)>,
     /// For points beyond the domain.
     features: Arc<dyn FeaturesPlan>,
     problem: Problem,
@@ -178,6 +188,7 @@ impl SumsMaker {
             next_release: 1,
             repaired: 0,
             played: BTreeSet::new(),
+            plays: Plays::new(Arc::clone(table), shared.axes.clone()),
             changed: true,
             broken: false,
             shared,
@@ -193,6 +204,10 @@ impl PolicyMaker for SumsMaker {
         Some(Basis::Table(Arc::clone(&self.0.table)))
     }
 
+    fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
+        self.0.axes.clone()
+    }
+
     fn sums(&self) -> Option<SumsNeed> {
         Some(self.0.need)
     }
@@ -204,8 +219,10 @@ impl PolicyMaker for SumsMaker {
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
         let shared = &self.0;
         let mut facts = shared.facts.clone();
-        facts.push(("largest norm of a point's features".to_owned(), shared.norm.into()));
-        facts.push(("most releases".to_owned(), shared.need.releases.into()));
+        facts.extend([
+            ("largest norm of a point's features".to_owned(), shared.norm.into()),
+            ("most releases".to_owned(), shared.need.releases.into()),
+        ]);
         if let Ok(server) = self.server(setting) {
             facts.push(("noise scale of the width".to_owned(), server.noise_std.into()));
         }
@@ -268,6 +285,9 @@ impl PolicyMaker for SumsMaker {
             ));
         }
         let refuse = |why: &str| Err(Error::input(Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}"))));
+        if shared.axes.is_some() {
+            return refuse("plays over a product domain are not part of it");
+        }
         let state: State = match serde_json::from_value(state) {
             Ok(state) => state,
             Err(source) => return refuse(&source.to_string()),
@@ -313,6 +333,8 @@ struct Server {
     next_release: u64,
     repaired: u64,
     played: BTreeSet<u32>,
+    /// The features of what is played.
+    plays: Plays,
     /// A backend has not yet taken the model.
     changed: bool,
     /// The sums have left the range of f64.
@@ -388,12 +410,16 @@ impl Server {
 }
 
 impl Policy for Server {
-    fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
+    fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
         let Shared { keys, table, .. } = &*self.shared;
-        match keys.initial.point(self.round, table.n_points, &mut streams.start) {
-            Some(point) => Proposal::Play(point),
-            None => Proposal::Score { width: self.width() },
+        if keys.initial.is_random(self.round) {
+            return Proposal::Random { luck: Luck::Start, n_points: table.n_points };
         }
+        Proposal::Score { width: self.width() }
+    }
+
+    fn define(&mut self, rows: &[u32]) {
+        self.plays.define(rows);
     }
 
     fn model(&self) -> Option<&dyn ScoreModel> {
@@ -409,8 +435,8 @@ impl Policy for Server {
     }
 
     fn query(&self, point: usize) -> Query<'_> {
-        let Shared { table, norm, .. } = &*self.shared;
-        let row = table.row(point);
+        let norm = &self.shared.norm;
+        let row = self.plays.features(point);
         let features = if *norm == 1.0 { row.into() } else { row.iter().map(|x| x / norm).collect::<Vec<f64>>().into() };
         Query { features, release: self.is_due() }
     }
@@ -449,7 +475,7 @@ impl Policy for Server {
 
     fn recommend(&self) -> Option<usize> {
         let means: Vec<(usize, f64)> =
-            self.played.iter().map(|&point| (point as usize, self.posterior.mean(point as usize))).collect();
+            self.played.iter().map(|&point| (point as usize, self.posterior.mean(self.plays.features(point as usize)))).collect();
         lowest_within_tie(&means)
     }
 

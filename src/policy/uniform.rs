@@ -1,6 +1,6 @@
 //! `uniform`: a uniformly random point every round; the yardstick that a private policy must beat.
 
-use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Visits;
 use crate::params::Args;
@@ -15,6 +15,10 @@ pub fn parse(_args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
 struct Uniform;
 
 impl PolicyPlan for Uniform {
+    fn plays_sets(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
         Ok(Box::new(UniformMaker { n_points: problem.n_points() }))
     }
@@ -51,8 +55,8 @@ struct UniformPolicy {
 }
 
 impl Policy for UniformPolicy {
-    fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
-        Proposal::Play(streams.own.index(self.n_points))
+    fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
+        Proposal::Random { luck: Luck::Own, n_points: self.n_points }
     }
 
     fn model(&self) -> Option<&dyn ScoreModel> {

@@ -17,6 +17,8 @@ pub enum Purpose<'a> {
     Noise,
     /// Starting points; shared by all policies of a trial.
     Start,
+    /// Decision sets; the same for all policies of a trial.
+    Sets,
     /// Random features; shared by all policies of an environment.
     Features,
     /// What a trial's curator draws; shared by all policies of a trial, as one data set is given out once.
@@ -35,6 +37,7 @@ impl Purpose<'_> {
             Self::Contexts => ("contexts", ""),
             Self::Noise => ("noise", ""),
             Self::Start => ("start", ""),
+            Self::Sets => ("sets", ""),
             Self::Features => ("features", ""),
             Self::Curator => ("curator", ""),
             Self::Mechanism(label) => ("mechanism", label),

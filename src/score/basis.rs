@@ -1,6 +1,7 @@
 //! What the scores are linear in.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The prior covariance over a finite domain, by point index.
@@ -107,6 +108,15 @@ impl FeatureTable {
     pub fn row(&self, point: usize) -> &[f64] {
         &self.values[point * self.n_features..(point + 1) * self.n_features]
     }
+}
+
+/// One axis of a product domain in a feature table: features of its rows are zero beyond its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AxisFeatures {
+    /// Its rows.
+    pub rows: Range<usize>,
+    /// The features that only its rows have.
+    pub features: Range<usize>,
 }
 
 /// The basis of a trial's linear model.

@@ -12,6 +12,6 @@ mod basis;
 mod request;
 mod tie;
 
-pub use basis::{Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
+pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
 pub use request::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, Spread, TrialScore};
 pub use tie::{TIE_TOLERANCE, lowest_within_tie};

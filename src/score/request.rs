@@ -2,6 +2,7 @@
 
 use super::GramSource;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A trial's model in f64: what a backend may pull when the change since the last round is not enough for it.
@@ -10,6 +11,12 @@ use std::sync::Arc;
 pub trait ScoreModel: Send + Sync {
     /// Posterior mean and spread² (at least 0) of one point, in one fixed order of summation.
     fn exact(&self, point: usize) -> Moments;
+
+    /// As [`ScoreModel::exact`] for a point whose features are zero outside of this range: the same up to the order of summation.
+    fn exact_within(&self, point: usize, features: Range<usize>) -> Moments {
+        let _ = features;
+        self.exact(point)
+    }
 
     /// A bound on `k(x, x)` over the domain: the scale of spread².
     fn prior_variance_bound(&self) -> f64;

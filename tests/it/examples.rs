@@ -35,6 +35,9 @@ fn changes(text: &str) -> Vec<(&'static str, &'static str)> {
     if text.contains("rounds = [1000") {
         changes.push(("sweep.product.rounds", "[20, 25]"));
     }
+    if text.contains("points = 10000, radius") {
+        changes.push(("environment.domain.points", "500"));
+    }
     if text.contains("points = 1000 }") {
         changes.push(("environment.domain.points", "30"));
     }

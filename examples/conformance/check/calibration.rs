@@ -183,7 +183,7 @@ fn standing(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<Bo
 fn width(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<f64, String> {
     match standing(row, formulas, round, gain)?.propose(&mut no_luck()) {
         Proposal::Score { width } => Ok(width),
-        Proposal::Play(_) => Err(format!("round {round} is not scored")),
+        Proposal::Play(_) | Proposal::Random { .. } => Err(format!("round {round} is not scored")),
     }
 }
 
@@ -298,7 +298,7 @@ fn sketched(row: &Value, which: Sketch) -> Result<Vec<f64>, String> {
 fn widths_over(row: &Value, formulas: Formulas, users: Option<u64>) -> Result<Vec<f64>, String> {
     let width = |m: usize| match updated(row, formulas, m, users)?.propose(&mut no_luck()) {
         Proposal::Score { width } => Ok(width),
-        Proposal::Play(_) => Err(format!("{m} features: not scored")),
+        Proposal::Play(_) | Proposal::Random { .. } => Err(format!("{m} features: not scored")),
     };
     FEATURES.iter().map(|&m| width(m)).collect()
 }

@@ -16,8 +16,8 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
 pub static ACKLEY: TestFunction = TestFunction {
     name: "ackley",
     sizes: Sizes::UpTo { usual: 2, most: 1000 },
-    textbook: Form { domain: own_box, formula_box: own_box, formula, divisor: undivided, optimum },
-    scaled: Form { domain: unit, formula_box: own_box, formula, divisor: |_| 20.0 + E - 1.0 / E, optimum },
+    textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
+    scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |_| 20.0 + E - 1.0 / E, optimum },
 };
 
 fn own_box(_axis: usize) -> (f64, f64) {

@@ -16,8 +16,8 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
 pub static BRANIN: TestFunction = TestFunction {
     name: "branin",
     sizes: Sizes::One(2),
-    textbook: Form { domain: own_box, formula_box: own_box, formula, divisor: undivided, optimum },
-    scaled: Form { domain: unit, formula_box: own_box, formula, divisor: |_| -formula(&[-5.0, 0.0]), optimum },
+    textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
+    scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |_| -formula(&[-5.0, 0.0]), optimum },
 };
 
 fn own_box(axis: usize) -> (f64, f64) {

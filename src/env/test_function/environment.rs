@@ -5,8 +5,8 @@ use crate::env::domain::Place;
 use crate::env::function::FunctionPlan;
 use crate::env::{BuildContext, Environment, EnvironmentPlan, Instance, Parts};
 use crate::error::Error;
-use crate::gp::Points;
 use crate::gp::kernel::Kernel;
+use crate::gp::{Points, ProductDomain, TableGram};
 use crate::params::Args;
 use crate::score::GramSource;
 use std::sync::Arc;
@@ -27,7 +27,8 @@ impl TestEnvironment {
             Sizes::One(dimension) => (dimension, None),
             Sizes::UpTo { usual, most } => (usual, Some(most)),
         };
-        let place = Place::Box { edges: function.form(scaled).domain, dimension, most };
+        let place =
+            Place::Box { edges: function.form(scaled).domain, dimension, most, additive: function.textbook.summand.is_some() };
         Box::new(Self { function, scaled, plan: FunctionPlan::parse(args, parts, place) })
     }
 
@@ -38,12 +39,17 @@ impl TestEnvironment {
 
 impl EnvironmentPlan for TestEnvironment {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
+        if let Some(kernel) = &self.plan.kernel
+            && let Some(product) = self.plan.domain.product(kernel, context)?
+        {
+            return self.over_axes(product, context);
+        }
         let domain = self.plan.build(context)?;
         let (points, form) = (domain.points, self.form());
         let values = (0..points.n_points()).map(|point| form.value(points.point(point))).collect();
         let instance = self.plan.instance(values, context.rounds)?;
         let (maximiser, maximum) = form.best(points.dimension());
-        let facts = vec![
+        let mut facts = vec![
             ("points".to_owned(), points.n_points().into()),
             ("dimension".to_owned(), points.dimension().into()),
             ("variant".to_owned(), if self.scaled { "scaled" } else { "textbook" }.into()),
@@ -52,7 +58,66 @@ impl EnvironmentPlan for TestEnvironment {
             ("largest value on the domain".to_owned(), instance.mean(instance.best()).into()),
             self.plan.regret_unit().fact(),
         ];
-        Ok(Arc::new(OnPoints { points, kernel: domain.kernel, gram: domain.gram, instance, facts }))
+        facts.extend(self.plan.set_facts());
+        let set_size = self.plan.set_size();
+        Ok(Arc::new(OnPoints { points, kernel: domain.kernel, gram: domain.gram, instance, set_size, facts }))
+    }
+}
+
+impl TestEnvironment {
+    fn over_axes(&self, product: ProductDomain, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
+        let (form, d) = (self.form(), product.dimension());
+        let rows = (0..d).flat_map(|axis| {
+            let points = product.axis(axis);
+            (0..points.n_points()).map(move |point| form.axis_value(axis, points.point(point)[0], d)).collect::<Vec<f64>>()
+        });
+        let instance = self.plan.instance_over(&product, rows.collect(), context.rounds)?;
+        let (maximiser, maximum) = form.best(d);
+        let facts = vec![
+            ("points on each axis, freely combined".to_owned(), product.rows(0).len().into()),
+            ("dimension".to_owned(), d.into()),
+            ("variant".to_owned(), if self.scaled { "scaled" } else { "textbook" }.into()),
+            ("maximum of the function over its box".to_owned(), maximum.into()),
+            ("at".to_owned(), maximiser.into()),
+            ("largest value on the domain".to_owned(), instance.best_mean().into()),
+            self.plan.regret_unit().fact(),
+        ];
+        // Nobody asks for the covariance of points that cannot be listed.
+        let gram: Arc<dyn GramSource> = Arc::new(TableGram::new(0, Vec::new()));
+        Ok(Arc::new(OnAxes { product: Arc::new(product), gram, instance, facts }))
+    }
+}
+
+struct OnAxes {
+    product: Arc<ProductDomain>,
+    gram: Arc<dyn GramSource>,
+    instance: Instance,
+    facts: Vec<(String, serde_json::Value)>,
+}
+
+impl Environment for OnAxes {
+    fn gram(&self) -> &Arc<dyn GramSource> {
+        &self.gram
+    }
+
+    fn points(&self) -> Option<&Points> {
+        None
+    }
+
+    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
+        Some(self.product.kernel())
+    }
+
+    fn product(&self) -> Option<&Arc<ProductDomain>> {
+        Some(&self.product)
+    }
+
+    fn draw(&self, _trial: u64) -> Result<Instance, Error> {
+        Ok(self.instance.clone())
+    }
+
+    fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        self.facts.clone()
     }
 }
 
@@ -61,6 +126,7 @@ struct OnPoints {
     kernel: Arc<dyn Kernel>,
     gram: Arc<dyn GramSource>,
     instance: Instance,
+    set_size: Option<usize>,
     facts: Vec<(String, serde_json::Value)>,
 }
 
@@ -79,6 +145,10 @@ impl Environment for OnPoints {
 
     fn draw(&self, _trial: u64) -> Result<Instance, Error> {
         Ok(self.instance.clone())
+    }
+
+    fn set_size(&self) -> Option<usize> {
+        self.set_size
     }
 
     fn facts(&self) -> Vec<(String, serde_json::Value)> {

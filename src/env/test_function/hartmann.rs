@@ -14,8 +14,8 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
 pub static HARTMANN_6: TestFunction = TestFunction {
     name: "hartmann-6",
     sizes: Sizes::One(6),
-    textbook: Form { domain: own_box, formula_box: own_box, formula, divisor: undivided, optimum },
-    scaled: Form { domain: unit, formula_box: own_box, formula, divisor: |d| optimum(d).1, optimum },
+    textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
+    scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |d| optimum(d).1, optimum },
 };
 
 fn own_box(_axis: usize) -> (f64, f64) {

@@ -16,8 +16,15 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
 pub static LEVY: TestFunction = TestFunction {
     name: "levy",
     sizes: Sizes::UpTo { usual: 2, most: 1000 },
-    textbook: Form { domain: own_box, formula_box: own_box, formula, divisor: undivided, optimum },
-    scaled: Form { domain: unit, formula_box: own_box, formula, divisor: |d| 16.125 + 83.1875 * (d as f64 - 1.0), optimum },
+    textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
+    scaled: Form {
+        domain: unit,
+        formula_box: own_box,
+        formula,
+        summand: None,
+        divisor: |d| 16.125 + 83.1875 * (d as f64 - 1.0),
+        optimum,
+    },
 };
 
 fn own_box(_axis: usize) -> (f64, f64) {

@@ -19,25 +19,34 @@ pub static MICHALEWICZ: TestFunction = TestFunction {
     textbook: Form {
         domain: |_| (0.0, PI),
         formula_box: |_| (0.0, PI),
-        formula: |z| sum(z, |i, z| i * z * z / PI),
+        formula: |z| z.iter().enumerate().map(|(i, &z)| steep(z, textbook(i, z))).sum(),
+        summand: Some(|i, z| steep(z, textbook(i, z))),
         divisor: undivided,
         optimum: |d| peaks(&TEXTBOOK[..d]),
     },
     scaled: Form {
         domain: unit,
         formula_box: |_| (0.0, PI),
-        formula: |z| sum(z, |i, z| i * z / PI),
+        formula: |z| z.iter().enumerate().map(|(i, &z)| steep(z, scaled(i, z))).sum(),
+        summand: Some(|i, z| steep(z, scaled(i, z))),
         divisor: |d| peaks(&SCALED[..d]).1,
         optimum: |d| peaks(&SCALED[..d]),
     },
 };
 
-fn sum(z: &[f64], angle: impl Fn(f64, f64) -> f64) -> f64 {
-    let steep = |x: f64| {
-        let (x4, x16) = (x * x * x * x, libm::pow(x, 16.0));
-        x4 * x16
-    };
-    z.iter().enumerate().map(|(i, &z)| libm::sin(z) * steep(libm::sin(angle((i + 1) as f64, z)))).sum()
+/// `sin z sin(angle)^20`.
+fn steep(z: f64, angle: f64) -> f64 {
+    let x = libm::sin(angle);
+    let (x4, x16) = (x * x * x * x, libm::pow(x, 16.0));
+    libm::sin(z) * (x4 * x16)
+}
+
+fn textbook(axis: usize, z: f64) -> f64 {
+    (axis + 1) as f64 * z * z / PI
+}
+
+fn scaled(axis: usize, z: f64) -> f64 {
+    (axis + 1) as f64 * z / PI
 }
 
 /// A maximiser and the maximum, from those of each coordinate.

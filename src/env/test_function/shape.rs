@@ -36,6 +36,8 @@ pub struct Form {
     pub formula_box: fn(usize) -> (f64, f64),
     /// The formula, to be maximised.
     pub formula: fn(&[f64]) -> f64,
+    /// What a coordinate (by its number) adds to the formula, where it is such a sum.
+    pub summand: Option<fn(usize, f64) -> f64>,
     /// What its values are divided by, for a number of coordinates.
     pub divisor: fn(usize) -> f64,
     /// A maximiser in the formula's coordinates, and the maximum before the division.
@@ -47,6 +49,14 @@ impl Form {
     #[must_use]
     pub fn value(&self, x: &[f64]) -> f64 {
         (self.formula)(&self.moved(x, self.domain, self.formula_box)) / (self.divisor)(x.len())
+    }
+
+    /// What a coordinate of the domain adds to the value, where the function is such a sum; NaN where it is not.
+    #[must_use]
+    pub fn axis_value(&self, axis: usize, x: f64, dimension: usize) -> f64 {
+        let ((a, b), (c, d)) = ((self.domain)(axis), (self.formula_box)(axis));
+        let z = if (a, b) == (c, d) { x } else { c + (x - a) / (b - a) * (d - c) };
+        self.summand.map_or(f64::NAN, |summand| summand(axis, z) / (self.divisor)(dimension))
     }
 
     /// A maximiser in the domain's coordinates, and the maximum of the values.

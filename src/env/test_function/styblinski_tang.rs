@@ -14,12 +14,30 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
 pub static STYBLINSKI_TANG: TestFunction = TestFunction {
     name: "styblinski-tang",
     sizes: Sizes::UpTo { usual: 20, most: 1000 },
-    textbook: Form { domain: |_| (-5.0, 5.0), formula_box: |_| (-5.0, 5.0), formula, divisor: undivided, optimum },
-    scaled: Form { domain: unit, formula_box: |_| (-4.0, 4.0), formula, divisor: |d| d as f64 * PEAK, optimum },
+    textbook: Form {
+        domain: |_| (-5.0, 5.0),
+        formula_box: |_| (-5.0, 5.0),
+        formula,
+        summand: Some(summand),
+        divisor: undivided,
+        optimum,
+    },
+    scaled: Form {
+        domain: unit,
+        formula_box: |_| (-4.0, 4.0),
+        formula,
+        summand: Some(summand),
+        divisor: |d| d as f64 * PEAK,
+        optimum,
+    },
 };
 
 fn formula(z: &[f64]) -> f64 {
-    -0.5 * z.iter().map(|z| ((z * z - 16.0) * z + 5.0) * z).sum::<f64>()
+    z.iter().enumerate().map(|(i, &z)| summand(i, z)).sum()
+}
+
+fn summand(_axis: usize, z: f64) -> f64 {
+    -0.5 * ((z * z - 16.0) * z + 5.0) * z
 }
 
 /// The maximum of one coordinate: at the least root of 4 z³ - 32 z + 5.

@@ -10,10 +10,11 @@
 
 use super::measured_error;
 use crate::error::{Diagnostic, Error};
-use crate::gp::Points;
 use crate::gp::kernel::{Kernel, Summand};
 use crate::gp::special::MOST_NODES;
+use crate::gp::{Points, ProductDomain};
 use crate::params::Args;
+use crate::score::AxisFeatures;
 use crate::score::{FeatureTable, FourierForm};
 use std::ops::Range;
 use std::sync::Arc;
@@ -194,6 +195,30 @@ impl QuadratureMap {
         for (group, (_, features)) in self.groups.iter().zip(self.blocks()) {
             group.write(x, &mut out[features]);
         }
+    }
+
+    /// The features of the rows of a product domain, each zero beyond those of its axis, and which those are; `None` unless every
+    /// group of the kernel is one axis.
+    #[must_use]
+    pub fn product_table(&self, domain: &ProductDomain) -> Option<(FeatureTable, Vec<AxisFeatures>)> {
+        let (n_points, n_features) = (domain.n_rows(), self.n_features());
+        let mut values = vec![0.0; n_points * n_features];
+        let mut axes = Vec::new();
+        for (axis, (group, (coordinates, features))) in self.groups.iter().zip(self.blocks()).enumerate() {
+            if coordinates != (axis..axis + 1) {
+                return None;
+            }
+            let (rows, points) = (domain.rows(axis), domain.axis(axis));
+            let mut x = vec![0.0; self.dimension];
+            for (point, row) in rows.clone().enumerate() {
+                x[axis] = points.point(point)[0];
+                group.write(&x, &mut values[row * n_features..][features.clone()]);
+            }
+            axes.push(AxisFeatures { rows, features });
+        }
+        let residual = vec![0.0; n_points];
+        let table = FeatureTable { n_points, n_features, values, residual, kernel_error: self.accuracy.measured, form: None };
+        (axes.len() == domain.dimension()).then_some((table, axes))
     }
 
     /// The features of all points. With a kernel, `kernel_error` is the largest of the error over the box of the map and that over

@@ -5,6 +5,11 @@ use crate::score::{Basis, Change, Moments, ScoreModel};
 
 /// A posterior over a finite domain that a policy can hold, whatever its form.
 pub trait Posterior: ScoreModel {
+    /// Over a product domain: gives the next number to the play of these rows, one of each axis.
+    fn define(&mut self, rows: &[u32]) {
+        let _ = rows;
+    }
+
     /// Adds one observation of `point`.
     fn observe(&mut self, point: usize, reward: f64);
 

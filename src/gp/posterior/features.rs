@@ -2,16 +2,20 @@
 
 use super::change::PendingChange;
 use super::{Posterior, Visits, WeightModel};
+use crate::gp::Plays;
 use crate::gp::posterior::weights::REBUILD_EVERY;
 use crate::linalg;
+use crate::score::AxisFeatures;
 use crate::score::{Basis, Change, Factor, FeatureTable, Moments, ScoreModel, Spread};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The posterior of one trial over a feature table.
 #[derive(Debug, Clone)]
 pub struct FeaturePosterior {
     table: Arc<FeatureTable>,
+    plays: Plays,
     prior_bound: f64,
     state: State,
     /// Coefficients of the open run over the basis.
@@ -24,6 +28,9 @@ struct State {
     version: u32,
     model: WeightModel,
     visits: Visits,
+    /// Rows of each play, over a product domain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    plays: Vec<Vec<u32>>,
 }
 
 impl FeaturePosterior {
@@ -45,15 +52,34 @@ impl FeaturePosterior {
     /// As [`FeaturePosterior::new`], with the [`FeaturePosterior::prior_bound`] of the table already found.
     #[must_use]
     pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
-        let state = State { version: 1, model: WeightModel::new(ridge, table.n_features), visits: Visits::default() };
-        Self { table, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
+        let state =
+            State { version: 1, model: WeightModel::new(ridge, table.n_features), visits: Visits::default(), plays: Vec::new() };
+        Self {
+            plays: Plays::of_points(Arc::clone(&table)),
+            table,
+            prior_bound,
+            state,
+            row: Vec::new(),
+            change: PendingChange::default(),
+        }
+    }
+
+    /// Over a product domain with these axes: points are then numbers of plays.
+    #[must_use]
+    pub fn over_axes(mut self, axes: Arc<[AxisFeatures]>) -> Self {
+        self.plays = Plays::new(Arc::clone(&self.table), Some(axes));
+        self
     }
 
     /// The posterior whose state was saved, over the same table.
     ///
     /// # Errors
     /// If the value is not a saved state of this version, its size is not the table's, or it does not hang together.
-    pub fn restore(table: Arc<FeatureTable>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
+    pub fn restore(
+        table: Arc<FeatureTable>,
+        axes: Option<Arc<[AxisFeatures]>>,
+        saved: serde_json::Value,
+    ) -> Result<Self, serde_json::Error> {
         let state: State = serde_json::from_value(saved)?;
         if state.version != 1 || state.model.n() != table.n_features {
             return Err(serde::de::Error::custom(format!(
@@ -63,8 +89,18 @@ impl FeaturePosterior {
                 table.n_features
             )));
         }
-        state.model.check().and_then(|()| state.visits.check(table.n_points)).map_err(serde::de::Error::custom)?;
+        let mut plays = Plays::new(Arc::clone(&table), axes);
+        let fits = |rows: &Vec<u32>| {
+            let axes = plays.axes().unwrap_or(&[]);
+            axes.len() == rows.len() && axes.iter().zip(rows).all(|(axis, &row)| axis.rows.contains(&(row as usize)))
+        };
+        if !state.plays.iter().all(fits) {
+            return Err(serde::de::Error::custom("a play is not one row of each axis"));
+        }
+        state.plays.iter().for_each(|rows| plays.define(rows));
+        state.model.check().and_then(|()| state.visits.check(plays.n())).map_err(serde::de::Error::custom)?;
         let mut posterior = Self::new(table, state.model.ridge());
+        posterior.plays = plays;
         posterior.state = state;
         posterior.row.extend_from_slice(posterior.state.model.direction());
         posterior.change.lost();
@@ -76,6 +112,12 @@ impl ScoreModel for FeaturePosterior {
     fn exact(&self, point: usize) -> Moments {
         let phi = self.table.row(point);
         let inside = self.state.model.moments(phi);
+        Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
+    }
+
+    fn exact_within(&self, point: usize, features: Range<usize>) -> Moments {
+        let phi = &self.table.row(point)[features.clone()];
+        let inside = self.state.model.moments_within(phi, features);
         Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
     }
 
@@ -104,16 +146,16 @@ impl ScoreModel for FeaturePosterior {
 impl Posterior for FeaturePosterior {
     fn observe(&mut self, point: usize, reward: f64) {
         self.state.visits.add(point, reward);
-        let observed = self.state.model.observe(point as u64, self.table.row(point), reward);
+        let observed = self.state.model.observe(point as u64, self.plays.features(point), reward);
         if !observed.repeated {
             self.row.clear();
             self.row.extend_from_slice(self.state.model.direction());
         }
         self.change.observed(&observed);
         if REBUILD_EVERY <= self.state.model.since_rebuild() {
-            let (visits, table) = (&self.state.visits, &self.table);
+            let (visits, plays) = (&self.state.visits, &self.plays);
             let groups = (0..visits.n_distinct())
-                .map(|slot| (table.row(visits.points[slot] as usize), visits.counts[slot] as f64, visits.sums[slot]));
+                .map(|slot| (plays.features(visits.points[slot] as usize), visits.counts[slot] as f64, visits.sums[slot]));
             if self.state.model.rebuild(groups) {
                 self.change.rebuilt();
             }
@@ -129,11 +171,16 @@ impl Posterior for FeaturePosterior {
     }
 
     fn mean(&self, point: usize) -> f64 {
-        self.state.model.mean(self.table.row(point))
+        self.state.model.mean(self.plays.features(point))
     }
 
     fn information_gain(&self) -> f64 {
         self.state.model.gain()
+    }
+
+    fn define(&mut self, rows: &[u32]) {
+        self.plays.define(rows);
+        self.state.plays.push(rows.to_vec());
     }
 
     fn visits(&self) -> &Visits {

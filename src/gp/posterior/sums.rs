@@ -5,6 +5,7 @@
 
 use crate::linalg::{self, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
 use crate::score::{Factor, FeatureTable, Moments, ScoreModel, Spread};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows of `R` that [`SumsPosterior::exact`] sums side by side.
@@ -166,10 +167,10 @@ impl SumsPosterior {
         Moments { mean: dot(&self.weights, phi), variance }
     }
 
-    /// Posterior mean of a point of the domain.
+    /// Posterior mean of a point with these features.
     #[must_use]
-    pub fn mean(&self, point: usize) -> f64 {
-        dot(&self.weights, self.table.row(point))
+    pub fn mean(&self, phi: &[f64]) -> f64 {
+        dot(&self.weights, phi)
     }
 
     /// A bound on `|R|²`, the square of its largest singular value: that of Frobenius, or the product of the largest sums of
@@ -201,6 +202,20 @@ impl ScoreModel for SumsPosterior {
     fn exact(&self, point: usize) -> Moments {
         let Moments { mean, variance } = self.at(self.table.row(point));
         Moments { mean, variance: self.table.residual[point] + variance }
+    }
+
+    /// Rows of `R` in ascending order, each over the features of the range in ascending order.
+    fn exact_within(&self, point: usize, features: Range<usize>) -> Moments {
+        let n = self.weights.len();
+        let phi = &self.table.row(point)[features.clone()];
+        let mut variance = self.table.residual[point];
+        for row in features.start..n {
+            // R is lower triangular.
+            let end = features.end.min(row + 1);
+            let sum = dot(&self.rows[row * n + features.start..row * n + end], &phi[..end - features.start]);
+            variance += sum * sum;
+        }
+        Moments { mean: dot(&self.weights[features], phi), variance }
     }
 
     fn prior_variance_bound(&self) -> f64 {

@@ -15,6 +15,7 @@ use super::visits::MOST_COUNTED;
 use crate::linalg;
 use crate::score::Moments;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Observations between two rebuilds from the visits.
 pub const REBUILD_EVERY: u64 = 4096;
@@ -259,6 +260,24 @@ impl WeightModel {
         }
         if let Some(run) = &self.run {
             let along = self.along(c);
+            mean += run.coefficient * along;
+            form -= run.downdate() * along * along;
+        }
+        Moments { mean, variance: (self.ridge * form).max(0.0) }
+    }
+
+    /// As [`WeightModel::moments`] of coordinates `c` in this range and zeros elsewhere.
+    #[must_use]
+    pub fn moments_within(&self, c: &[f64], range: Range<usize>) -> Moments {
+        let mut mean = linalg::dot(c, &self.theta[range.clone()]);
+        let mut form = 0.0;
+        for (i, &ci) in range.clone().zip(c) {
+            form += ci * linalg::dot(c, &self.inverse[i * self.stride + range.start..i * self.stride + range.end]);
+        }
+        if let Some(run) = &self.run {
+            let end = range.end.min(self.direction.len());
+            let shared = end.saturating_sub(range.start);
+            let along = linalg::dot(&c[..shared], &self.direction[end - shared..end]);
             mean += run.coefficient * along;
             form -= run.downdate() * along * along;
         }

@@ -31,6 +31,7 @@ pub fn tables() -> (TempDir, DataFolder) {
 }
 
 const FUNCTION: &str = "domain = { kind = \"grid\", points = 40 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }";
+const BALL: &str = "domain = { kind = \"ball\", dimension = 2, points = 300, radius = 2.0 }\nkernel = { kind = \"squared-exponential\", lengthscale = 1.0 }\ncentres = 4\nweights = \"simplex\"\noutput = \"peak\"\nnoise = \"bernoulli\"";
 const POINTS: &str = "file = \"points.csv\"\ninputs = [\"x\", \"y\"]\nvalue = \"price\"\nkernel = { kind = \"squared-exponential\", lengthscale = 0.5 }\nnoise = { kind = \"gaussian\", sd = 0.3 }";
 
 /// `[environment]` tables of each environment.
@@ -39,6 +40,9 @@ pub fn settings(name: &str) -> Vec<String> {
         "rkhs" => vec![
             format!("{FUNCTION}\nnoise = {{ kind = \"uniform\", bound = 1.0 }}"),
             format!("{FUNCTION}\nnoise = \"bernoulli\"\noutput = \"unit\""),
+            // Decision sets, small ones and ones that are screened.
+            format!("{BALL}\nsets = {{ kind = \"gap\", points = 12 }}"),
+            format!("{BALL}\nsets = {{ kind = \"random\", points = 100 }}"),
         ],
         "gp-sample" => vec![
             format!("{FUNCTION}\nnoise = {{ kind = \"student-t\", dof = 3.0 }}"),

@@ -148,6 +148,10 @@ impl Way {
                 assert!(point < n_points, "{point}");
                 return Ok((point, None));
             }
+            Proposal::Random { luck, n_points: stated } => {
+                assert_eq!(stated, n_points);
+                return Ok((self.streams.of(luck).index(n_points), None));
+            }
             Proposal::Score { width } => width,
         };
         let model = self.policy.model().expect("a policy that scores has a model");

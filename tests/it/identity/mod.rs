@@ -1,6 +1,7 @@
 //! What must not change a result, and what must: bands, posteriors, luck, sizes.
 
 mod ask_tell;
+mod axes;
 mod backends;
 mod bands;
 mod forms;
@@ -8,4 +9,5 @@ mod forms;
 mod gpu;
 mod luck;
 mod posteriors;
+mod sets;
 mod sizes;

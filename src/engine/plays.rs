@@ -1,0 +1,34 @@
+//! Numbers for what is played of a product domain, whose points cannot be listed.
+
+use crate::rng::Stream;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The plays of one trial so far, numbered in the order of their first round.
+pub struct Plays {
+    /// The rows of each axis.
+    axes: Vec<Range<usize>>,
+    numbers: BTreeMap<Vec<u32>, usize>,
+}
+
+impl Plays {
+    /// Before the first round; `axes` are the rows of each.
+    pub fn new(axes: Vec<Range<usize>>) -> Self {
+        Self { axes, numbers: BTreeMap::new() }
+    }
+
+    /// The number of these rows, one of each axis, and whether it is new.
+    pub fn number(&mut self, rows: &[u32]) -> (usize, bool) {
+        if let Some(&number) = self.numbers.get(rows) {
+            return (number, false);
+        }
+        let number = self.numbers.len();
+        self.numbers.insert(rows.to_vec(), number);
+        (number, true)
+    }
+
+    /// A uniformly random play: one word an axis.
+    pub fn random(&self, stream: &mut Stream) -> Vec<u32> {
+        self.axes.iter().map(|rows| (rows.start + stream.index(rows.len())) as u32).collect()
+    }
+}

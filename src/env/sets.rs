@@ -1,0 +1,159 @@
+//! Decision sets: the points that may be played change every round.
+
+use crate::error::{Diagnostic, Error};
+use crate::params::Args;
+use crate::rng::Stream;
+
+/// Which points may be played in a round, as read from a spec.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SetsPlan {
+    /// All of the domain, in every round.
+    Whole,
+    /// This many distinct points of the domain, drawn anew every round.
+    Random {
+        /// Points of a set.
+        points: usize,
+    },
+    /// One point with a mean of at least `good`, all others with a mean of at most `bad` [Dubey2021, section 6.1].
+    Gap {
+        /// Points of a set.
+        points: usize,
+        /// Least mean of the one.
+        good: f64,
+        /// Largest mean of the others.
+        bad: f64,
+    },
+}
+
+impl SetsPlan {
+    /// Reads the key `sets`.
+    pub fn parse(args: &Args<'_>) -> Self {
+        let doc = "what may be played in a round: the whole domain, so many points drawn anew each round, or one good point among bad ones";
+        let Some(variant) = args.variant("sets", doc, &["whole", "random", "gap"], Some("whole")) else { return Self::Whole };
+        args.documents("sets.points", "points of a set, a whole number >= 1: 25 unless given");
+        args.documents("sets.good", "for `gap`: least mean of the good point, 0.8 unless given");
+        args.documents("sets.bad", "for `gap`: largest mean of the others, 0.6 unless given");
+        let nested = &variant.args;
+        let points = || nested.count("points", "points of a set").between(1, 1_000_000).or(25) as usize;
+        let plan = match variant.kind.as_str() {
+            "random" => Self::Random { points: points() },
+            "gap" => {
+                let good = nested.number("good", "least mean of the good point").or(0.8);
+                let bad = nested.number("bad", "largest mean of the others").or(0.6);
+                if good <= bad {
+                    nested.reject(
+                        "bad",
+                        format!("the bad points reach {bad}, the good one starts at {good}"),
+                        "a number < `good`",
+                    );
+                }
+                Self::Gap { points: points(), good, bad }
+            }
+            _ => Self::Whole,
+        };
+        nested.finish();
+        plan
+    }
+
+    /// The sets of a function with these values; `None` for the whole domain.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where the domain has too few points of a kind.
+    pub fn sets(self, values: &[f64]) -> Result<Option<Sets>, Error> {
+        let few = |kind: &str, has: usize, needs: usize| {
+            Err(Error::input(
+                Diagnostic::new(format!("a decision set needs {needs} {kind}, and the domain has {has}")).hint(
+                    "use more `points` in the domain, other thresholds in `sets`, or `output = \"peak\"`, so that the largest mean is 1",
+                ),
+            ))
+        };
+        let at = |keep: &dyn Fn(f64) -> bool| -> Vec<u32> {
+            (0..values.len() as u32).filter(|&point| keep(values[point as usize])).collect()
+        };
+        match self {
+            Self::Whole => Ok(None),
+            Self::Random { points } if values.len() < points => few("points", values.len(), points),
+            Self::Random { points } => Ok(Some(Sets { size: points, good: None, rest: at(&|_| true) })),
+            Self::Gap { points, good, bad } => {
+                let (above, rest) = (at(&|mean| good <= mean), at(&|mean| mean <= bad));
+                if above.is_empty() {
+                    return few(&format!("point with a mean of at least {good}"), 0, 1);
+                }
+                if rest.len() < points - 1 {
+                    return few(&format!("points with a mean of at most {bad}"), rest.len(), points - 1);
+                }
+                Ok(Some(Sets { size: points, good: Some(above), rest }))
+            }
+        }
+    }
+
+    /// Points of a set; `None` for the whole domain.
+    #[must_use]
+    pub fn size(self) -> Option<usize> {
+        match self {
+            Self::Whole => None,
+            Self::Random { points } | Self::Gap { points, .. } => Some(points),
+        }
+    }
+}
+
+/// The decision sets of one function.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sets {
+    size: usize,
+    /// Points of which every set has one, if it has such a point.
+    good: Option<Vec<u32>>,
+    /// Points of which it has the others.
+    rest: Vec<u32>,
+}
+
+impl Sets {
+    /// Draws the set of a round, ascending, without repeats. Takes a varying number of words.
+    pub fn draw(&self, stream: &mut Stream, set: &mut Vec<u32>) {
+        set.clear();
+        if let Some(good) = &self.good {
+            set.push(good[stream.index(good.len())]);
+        }
+        // The good point is none of the rest. Draws that repeat a point are made up for until none does.
+        while set.len() < self.size {
+            for _ in set.len()..self.size {
+                set.push(self.rest[stream.index(self.rest.len())]);
+            }
+            set.sort_unstable();
+            set.dedup();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Streams};
+
+    #[test]
+    fn sets_keep_the_gap() {
+        let values: Vec<f64> = (0..200).map(|i| f64::from(i) / 200.0).collect();
+        let plan = SetsPlan::Gap { points: 25, good: 0.8, bad: 0.6 };
+        let sets = plan.sets(&values).expect("points of both kinds").expect("sets");
+        let (mut luck, mut set, mut seen) = (Streams::new(1, "sets").of(0, Purpose::Sets), Vec::new(), [false; 200]);
+        for _ in 0..500 {
+            sets.draw(&mut luck, &mut set);
+            assert!(set.len() == 25 && set.windows(2).all(|pair| pair[0] < pair[1]));
+            let means: Vec<f64> = set.iter().map(|&point| values[point as usize]).collect();
+            assert_eq!(means.iter().filter(|mean| 0.8 <= **mean).count(), 1);
+            assert_eq!(means.iter().filter(|mean| **mean <= 0.6).count(), 24);
+            set.iter().for_each(|&point| seen[point as usize] = true);
+        }
+        // Each of 40 good and 121 bad points has missed 500 sets with probability below 40 (39/40)^500 + ... < 1e-3.
+        assert_eq!(seen.iter().filter(|seen| **seen).count(), 161);
+    }
+
+    #[test]
+    fn too_few_points_are_named() {
+        let error = |plan: SetsPlan| plan.sets(&[0.1, 0.2, 0.9]).expect_err("too few").to_string();
+        assert!(error(SetsPlan::Random { points: 4 }).contains("needs 4 points, and the domain has 3"));
+        let gap = |points, good| SetsPlan::Gap { points, good, bad: 0.5 };
+        assert!(error(gap(2, 0.95)).contains("needs 1 point with a mean of at least 0.95"));
+        assert!(error(gap(4, 0.8)).contains("needs 3 points with a mean of at most 0.5, and the domain has 2"));
+    }
+}

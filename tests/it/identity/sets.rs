@@ -1,0 +1,81 @@
+//! Decision sets: what is played lies in the set of its round, regret is to the best of it, and no road changes a byte.
+
+use super::backends::OPTIONS;
+use crate::roads::{gpu_roads, twin_roads};
+use crate::support::{prepared, ran, run_all, sweep};
+use privateer::backend::Cpu;
+use privateer::env::DataFolder;
+use privateer::rng::Purpose;
+
+fn spec(sets: &str, policies: &str) -> String {
+    format!(
+        "seed = 3\nrounds = 60\ntrials = 3\nrecord = {{ rounds = \"all\" }}\n[environment]\nkind = \"rkhs\"\ncentres = 4\n\
+         weights = \"simplex\"\noutput = \"peak\"\nnoise = \"bernoulli\"\nsets = {sets}\n\
+         domain = {{ kind = \"ball\", dimension = 2, points = 500, radius = 2.0 }}\n\
+         kernel = {{ kind = \"squared-exponential\", lengthscale = 1.0 }}\n{policies}"
+    )
+}
+
+const POLICIES: &str = "[[policy]]\nkind = \"uniform\"\n[[policy]]\nkind = \"gp-ucb\"\n[[policy]]\nkind = \"tgp-ucb\"\n\
+     [[policy]]\nkind = \"qff-gp-ucb\"\nfeatures = { kind = \"quadrature-fourier\", nodes = 9 }\n\
+     width = { kind = \"order\", factor = 0.3 }\ninitial = { kind = \"random\", points = 5 }\n\
+     [[policy]]\nkind = \"rff-gp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 20 }\n";
+
+const SETS: [&str; 3] =
+    ["{ kind = \"gap\", points = 25 }", "{ kind = \"random\", points = 64 }", "{ kind = \"random\", points = 65 }"];
+
+#[test]
+fn what_is_played_lies_in_the_set_of_its_round() {
+    for (which, sets) in SETS.into_iter().enumerate() {
+        let text = spec(sets, POLICIES);
+        let found = ran(&text);
+        assert_eq!(found.counters.violations, 0);
+        // Only sets of 65 points and more are screened.
+        assert_eq!(0 < found.counters.rounds, which == 2, "{sets}");
+        prepared(&text, &DataFolder::default(), |sweep, preparation| {
+            for cell in &sweep.cells {
+                let (rows, ready) = (found.cell(cell.index), preparation.cell(cell).expect("a cell"));
+                for trial in 0..3 {
+                    let instance = ready.environment.draw(trial).expect("a function");
+                    let (mut luck, mut set, mut cumulative) = (ready.streams.of(trial, Purpose::Sets), Vec::new(), 0.0);
+                    for round in 0..60 {
+                        let at = trial as usize * 60 + round;
+                        instance.sets().expect("sets").draw(&mut luck, &mut set);
+                        let point = rows.point[at].expect("a point");
+                        assert!(set.contains(&(point as u32)), "{sets}: {point} is not in {set:?}");
+                        let best = set.iter().map(|&p| instance.mean(p as usize)).fold(f64::MIN, f64::max);
+                        assert_eq!(rows.regret[at], best - instance.mean(point as usize));
+                        cumulative += rows.regret[at];
+                        assert_eq!(rows.cumulative_regret[at], cumulative);
+                    }
+                }
+            }
+        });
+        // Better than chance, by far, where one point of 25 is good.
+        let total = |cell: u32| -> f64 { (0..3).map(|trial| found.cell(cell).cumulative_regret[trial * 60 + 59]).sum() };
+        assert!(which != 0 || total(3) < 0.9 * total(0), "{} {}", total(3), total(0));
+    }
+}
+
+#[test]
+fn sets_are_the_same_on_every_road() {
+    for sets in &SETS[1..] {
+        let sweep = sweep(&spec(sets, POLICIES));
+        let expected = run_all(&sweep, &DataFolder::default(), &Cpu::default(), OPTIONS).expect("the CPU runs").bits();
+        for (name, backend) in twin_roads().into_iter().chain(gpu_roads()) {
+            let found = run_all(&sweep, &DataFolder::default(), backend.as_ref(), OPTIONS).expect("a run");
+            assert!(found.bits() == expected, "{name}: other bytes with {sets}");
+            assert_eq!(found.counters.violations, 0, "{name}");
+        }
+    }
+}
+
+#[test]
+fn policies_that_insist_on_a_point_are_refused() {
+    for policy in ["moma-gp-ucb", "ata-gp-ucb"] {
+        let text = spec(SETS[0], &format!("[[policy]]\nkind = \"{policy}\"\n"));
+        let error = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0]).err());
+        let message = error.expect("refused").to_string();
+        assert!(message.contains("cannot play decision sets") && message.contains("qff-gp-ucb"), "{message}");
+    }
+}
