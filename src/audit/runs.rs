@@ -110,6 +110,7 @@ impl Replays<'_> {
             block: samples,
             recorded: Recorded::All,
             audit: None,
+            parameters: false,
             memory_bytes: self.sweep.memory_bytes,
             cells: vec![plan],
             resolved: String::new(),

@@ -1,6 +1,6 @@
 //! The command line and its one `match` from outcome to exit code.
 
-use super::{account, audit, bench, check, curate, devices, fit, list, run, session};
+use super::{account, audit, bench, check, curate, devices, fit, list, predict, run, session};
 use crate::engine::Shard;
 use crate::error::{Error, ExitCode};
 use crate::{record, report};
@@ -56,6 +56,8 @@ enum Command {
     Fit(fit::FitArgs),
     /// Attack every stated epsilon: refute false claims
     Audit(audit::AuditArgs),
+    /// Mean and spread of a finished run's private model at any points, from its released parameters
+    Predict(predict::PredictArgs),
     /// Measure the speed of standard jobs, beside what the machine can do
     Bench(bench::BenchArgs),
     /// List what specs can name: environments, kernels, noises, mechanisms, policies, features
@@ -125,6 +127,7 @@ fn dispatch(command: Command) -> Result<(), Error> {
         Command::Tell(args) => session::tell(&args),
         Command::Fit(args) => fit::fit(&args),
         Command::Audit(args) => audit::audit(&args),
+        Command::Predict(args) => predict::predict(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::List { what, json } => list::list(what.as_deref(), json),
         Command::Report { folder } => {

@@ -12,6 +12,7 @@ mod curate;
 mod devices;
 mod fit;
 mod list;
+mod predict;
 mod progress;
 mod run;
 mod session;

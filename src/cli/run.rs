@@ -7,16 +7,17 @@ use super::source::SpecArgs;
 use super::threads::{self, MOST_THREADS};
 use crate::audit::{self, AuditFile, Settings};
 use crate::backend::{Backend, Counters};
-use crate::engine::{self, Observer, Options, Preparation, Rows, Shard, Stop, Unit};
+use crate::engine::{self, Observer, Options, Preparation, Rows, Shard, Stop, TrialEnd, Unit};
 use crate::env::DataFolder;
 use crate::error::{Diagnostic, Error};
-use crate::record::{self, CellInfo, Folder, Manifest, Measures, PartId, PartRows};
+use crate::privacy::ReleaseCounts;
+use crate::record::{self, CellInfo, Folder, Manifest, Measures, Parameters, PartId, PartRows, TrialParameters};
 use crate::report;
 use crate::spec::{Recorded, Sweep, Task};
 use clap::Args;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 
 /// Arguments of `privateer run`.
 #[derive(Debug, Args)]
@@ -142,7 +143,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     };
     let total = units.iter().filter(|unit| !done.contains(unit)).map(|unit| rounds_of(&unit)).fold(0, u64::saturating_add);
     let progress = Progress::new(total, args.quiet);
-    let recorder = Recorder { out, manifest: &manifest, sweep, progress: &progress };
+    let recorder = Recorder { out, manifest: &manifest, sweep, progress: &progress, met: Mutex::default() };
     let options = Options { batch: args.batch, shard: args.shard };
     let tally = pool.install(|| engine::run(sweep, &preparation, options, &done, &STOP, &recorder));
     progress.finish();
@@ -153,8 +154,15 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
             tally.counters.violations
         ));
     }
+    let met = recorder.met.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if !args.quiet {
+        met.iter().filter_map(|(&cell, met)| met.warning(&sweep.cells[cell as usize].label())).for_each(|line| note(&line));
+    }
     if 0 < tally.finished {
-        manifest.counters = added(opened.counters.clone(), &counters_json(&tally.counters));
+        let mut counters = counters_json(&tally.counters);
+        counters["private_sums"] =
+            met.iter().map(|(cell, met)| (cell.to_string(), met.json())).collect::<serde_json::Map<_, _>>().into();
+        manifest.counters = added(opened.counters.clone(), &counters);
         manifest.save(out)?;
     }
     if tally.stopped {
@@ -279,10 +287,51 @@ fn added(mut earlier: serde_json::Value, now: &serde_json::Value) -> serde_json:
         earlier = serde_json::json!({});
     }
     for (name, count) in now.as_object().into_iter().flatten() {
+        if count.is_object() {
+            earlier[name.as_str()] = added(earlier[name.as_str()].take(), count);
+            continue;
+        }
         let before = earlier[name.as_str()].as_u64().unwrap_or(0);
         earlier[name.as_str()] = before.saturating_add(count.as_u64().unwrap_or(0)).into();
     }
     earlier
+}
+
+/// What privatizers of sums and their servers met in a cell, in this run.
+#[derive(Default)]
+struct Met {
+    counts: ReleaseCounts,
+    repaired: u64,
+}
+
+impl Met {
+    fn json(&self) -> serde_json::Value {
+        let ReleaseCounts { rewards, clipped, shortened, releases } = self.counts;
+        serde_json::json!({
+            "rewards": rewards,
+            "rewards_clipped": clipped,
+            "features_shortened": shortened,
+            "releases": releases,
+            "rounds_repaired": self.repaired,
+        })
+    }
+
+    /// What a user should look at, if anything.
+    fn warning(&self, label: &str) -> Option<String> {
+        let share = |count: u64, of: u64| 100.0 * count as f64 / of.max(1) as f64;
+        let (clipped, repaired) = (share(self.counts.clipped, self.counts.rewards), share(self.repaired, self.counts.releases));
+        let mut said = Vec::new();
+        if 0.0 < clipped {
+            said.push(format!("{clipped:.2} % of the rewards were outside of the clip range (a bias, and no loss of privacy)"));
+        }
+        // A few rounds are what the default shift is chosen for.
+        if 5.0 < repaired {
+            said.push(format!(
+                "{repaired:.1} % of the releases left an indefinite matrix that was repaired (raise `repair.multiple`)"
+            ));
+        }
+        (!said.is_empty()).then(|| format!("{label}: {}", said.join("; ")))
+    }
 }
 
 /// Stores what the engine finishes.
@@ -291,11 +340,30 @@ struct Recorder<'a> {
     manifest: &'a Manifest,
     sweep: &'a Sweep,
     progress: &'a Progress,
+    met: Mutex<BTreeMap<u32, Met>>,
 }
 
 impl Observer for Recorder<'_> {
     fn progressed(&self, trial_rounds: u64) {
         self.progress.add(trial_rounds);
+    }
+
+    fn ended(&self, unit: Unit, trials: &[TrialEnd]) -> Result<(), Error> {
+        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        for trial in trials.iter().filter(|trial| 0 < trial.counts.rewards) {
+            let met = met.entry(unit.cell).or_default();
+            met.counts.add(&trial.counts);
+            met.repaired += trial.repaired;
+        }
+        drop(met);
+        let kept =
+            trials.iter().filter_map(|trial| Some(TrialParameters { trial: trial.trial, parameters: trial.parameters.clone()? }));
+        let kept: Vec<TrialParameters> = kept.collect();
+        if kept.is_empty() {
+            return Ok(());
+        }
+        let (text, label) = (self.sweep.resolved.clone(), self.sweep.cells[unit.cell as usize].label());
+        Parameters::new(text, unit.cell, label, kept).save(self.out, PartId { cell: unit.cell, block: unit.block })
     }
 
     fn finished(&self, unit: Unit, rows: Rows, seconds: f64, _counters: &Counters) -> Result<(), Error> {
@@ -321,7 +389,9 @@ impl Observer for Recorder<'_> {
 
     fn taken_back(&self, units: &[Unit]) -> Result<(), Error> {
         for unit in units {
-            record::remove_part(self.out, PartId { cell: unit.cell, block: unit.block })?;
+            let id = PartId { cell: unit.cell, block: unit.block };
+            record::remove_part(self.out, id)?;
+            Parameters::remove(self.out, id)?;
         }
         note(&format!("{} finished blocks are done again without the device", units.len()));
         Ok(())

@@ -5,7 +5,7 @@
 //! changes no byte.
 
 use super::decide::{decide, settled};
-use super::observer::{Observer, Rows, Stop};
+use super::observer::{Observer, Rows, Stop, TrialEnd};
 use super::prepare::{ReadyCell, ReadyTrial};
 use crate::backend::{Counters, Screen};
 use crate::error::Error;
@@ -80,6 +80,8 @@ pub struct BatchResult {
     pub rows: Rows,
     /// What its screens counted.
     pub counters: Counters,
+    /// What else came of its trials, in order.
+    pub trials: Vec<TrialEnd>,
 }
 
 /// Trials that share a screen: while it works in the background, other parts of the batch decide, observe and update.
@@ -206,12 +208,19 @@ pub fn batch(
         }
     }
     observer.progressed((cell.plan.rounds % STOP_EVERY) * n_trials);
-    let mut result = BatchResult { rows: Rows::default(), counters: Counters::default() };
+    let mut result = BatchResult { rows: Rows::default(), counters: Counters::default(), trials: Vec::new() };
     for part in parts {
         if let Some(screen) = &part.screen {
             result.counters.add(&screen.counters());
         }
         for trial in part.trials {
+            let policy = &trial.ready.policy;
+            result.trials.push(TrialEnd {
+                trial: trial.number,
+                counts: trial.privatizer.counts(),
+                repaired: policy.repaired(),
+                parameters: cell.keeps_parameters.then(|| policy.parameters()).flatten(),
+            });
             result.rows.extend(trial.rows);
         }
     }

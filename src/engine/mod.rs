@@ -17,7 +17,7 @@ mod session;
 pub use ask_tell::AskTell;
 pub use contexts::ContextualCell;
 pub use decide::decide;
-pub use observer::{Observer, Rows, Stop, Unit};
+pub use observer::{Observer, Rows, Stop, TrialEnd, Unit};
 pub use prepare::{CellFacts, Preparation};
 pub use run::{Options, Shard, Tally, run, units};
 pub use session::{Session, Told};

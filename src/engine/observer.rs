@@ -2,7 +2,7 @@
 
 use crate::backend::Counters;
 use crate::error::Error;
-use crate::privacy::{Released, Signal};
+use crate::privacy::{ReleaseCounts, Released, Signal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One cell and one block of trials: one part.
@@ -56,6 +56,19 @@ impl Rows {
     }
 }
 
+/// What else came of a trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialEnd {
+    /// The trial, 0-based.
+    pub trial: u64,
+    /// What its privatizer met.
+    pub counts: ReleaseCounts,
+    /// Rounds in which noise had left the model indefinite.
+    pub repaired: u64,
+    /// What the policy gives out of its model, where the spec asks for it.
+    pub parameters: Option<serde_json::Value>,
+}
+
 /// Hears of progress and takes finished units.
 pub trait Observer: Sync {
     /// Some trial-rounds are done.
@@ -72,6 +85,15 @@ pub trait Observer: Sync {
     /// # Errors
     /// What kept the rows from being stored; the run then stops.
     fn finished(&self, unit: Unit, rows: Rows, seconds: f64, counters: &Counters) -> Result<(), Error>;
+
+    /// What else came of the trials of a unit, before it is handed over as finished.
+    ///
+    /// # Errors
+    /// As [`Observer::finished`].
+    fn ended(&self, unit: Unit, trials: &[TrialEnd]) -> Result<(), Error> {
+        let _ = (unit, trials);
+        Ok(())
+    }
 
     /// Units handed over earlier in this run are not to be believed, because the device that scored them was caught with
     /// wrong results: forget them. They come again.

@@ -61,6 +61,8 @@ pub struct ReadyCell {
     pub domain: Option<Arc<dyn Domain>>,
     /// Streams of the environment.
     pub streams: Streams,
+    /// Whether policies are asked for their parameters at the end.
+    pub keeps_parameters: bool,
     /// Most bytes that one trial may take.
     memory_bytes: f64,
 }
@@ -261,6 +263,7 @@ impl<'a> Preparation<'a> {
             maker,
             domain,
             streams: kept.streams.clone(),
+            keeps_parameters: self.sweep.parameters,
             memory_bytes: self.sweep.memory_bytes,
         })
     }

@@ -1,7 +1,7 @@
 //! Units in canonical order, shared out over shards and threads.
 
 use super::lockstep::batch;
-use super::observer::{Observer, Rows, Stop, Unit};
+use super::observer::{Observer, Rows, Stop, TrialEnd, Unit};
 use super::prepare::{Preparation, Ready, lock};
 use crate::backend::Counters;
 use crate::error::{Diagnostic, Error};
@@ -136,6 +136,14 @@ impl Doubt {
     }
 }
 
+/// A unit's results.
+#[derive(Default)]
+struct Done {
+    rows: Rows,
+    counters: Counters,
+    trials: Vec<TrialEnd>,
+}
+
 struct Job<'a> {
     sweep: &'a Sweep,
     preparation: &'a Preparation<'a>,
@@ -158,9 +166,13 @@ impl Job<'_> {
                 Err(Error::Untrusted { .. }) if !was_raised => self.raise()?,
                 Err(error) => return Err(error),
                 Ok(None) => return Ok(None),
-                Ok(Some((rows, counters))) => {
+                Ok(Some(Done { rows, counters, trials })) => {
                     let seconds = started.elapsed().as_secs_f64();
-                    let hand_over = || self.observer.finished(unit, rows, seconds, &counters).inspect_err(|_| self.stop.ask());
+                    let hand_over = || {
+                        let ended = self.observer.ended(unit, &trials);
+                        let handed = ended.and_then(|()| self.observer.finished(unit, rows, seconds, &counters));
+                        handed.inspect_err(|_| self.stop.ask())
+                    };
                     if self.preparation.uses_a_device() && !was_raised {
                         // Under the lock: what is handed over is either taken back or was never in doubt.
                         let mut suspects = lock(&self.doubt.suspects);
@@ -189,7 +201,7 @@ impl Job<'_> {
     }
 
     /// Runs one unit; `None` if stopped.
-    fn unit(&self, unit: Unit) -> Result<Option<(Rows, Counters)>, Error> {
+    fn unit(&self, unit: Unit) -> Result<Option<Done>, Error> {
         let plan = &self.sweep.cells[unit.cell as usize];
         let cell = match self.preparation.any(plan)? {
             Ready::Bandit(cell) => cell,
@@ -220,13 +232,14 @@ impl Job<'_> {
             .with_max_len(1)
             .map(|start| batch(&cell, start..(start + size).min(end), &recorded, self.stop, self.observer))
             .collect::<Result<Vec<_>, Error>>()?;
-        let (mut rows, mut counters) = (Rows::default(), Counters::default());
+        let mut done = Done::default();
         for result in results {
             let Some(result) = result else { return Ok(None) };
-            rows.extend(result.rows);
-            counters.add(&result.counters);
+            done.rows.extend(result.rows);
+            done.counters.add(&result.counters);
+            done.trials.extend(result.trials);
         }
-        Ok(Some((rows, counters)))
+        Ok(Some(done))
     }
 
     /// Runs one unit of a cell whose trials run one by one, side by side on the threads; `None` if stopped.
@@ -235,7 +248,7 @@ impl Job<'_> {
         plan: &CellPlan,
         unit: Unit,
         run: impl Fn(u64, &[u64], &(dyn Fn(u64) + Sync)) -> Result<Option<Rows>, Error> + Sync,
-    ) -> Result<Option<(Rows, Counters)>, Error> {
+    ) -> Result<Option<Done>, Error> {
         let recorded = self.sweep.recorded.rounds(plan.rounds);
         let first = u64::from(unit.block) * self.sweep.block;
         let end = (first + self.sweep.block).min(self.sweep.trials);
@@ -245,11 +258,11 @@ impl Job<'_> {
             .with_max_len(self.options.batch.unwrap_or(1))
             .map(|trial| run(trial, &recorded, &|rounds| self.observer.progressed(rounds)))
             .collect::<Result<Vec<_>, Error>>()?;
-        let mut rows = Rows::default();
+        let mut done = Done::default();
         for trial in trials {
             let Some(trial) = trial else { return Ok(None) };
-            rows.extend(trial);
+            done.rows.extend(trial);
         }
-        Ok(Some((rows, Counters::default())))
+        Ok(Some(done))
     }
 }

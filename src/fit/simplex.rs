@@ -11,8 +11,8 @@ pub struct Minimum {
     pub evaluations: usize,
 }
 
-/// Searches from `start` with first steps of `step`, until the values of the simplex agree to `tolerance` (relative to 1 + |value|) or
-/// `most` values are computed. Values that are not finite count as infinitely bad.
+/// Searches from `start` with first steps of `step`, until the values of the simplex agree to `tolerance` (relative to 1 + |value|) and its
+/// corners to the root of that, or `most` values are computed. Values that are not finite count as infinitely bad.
 pub fn minimise(f: impl Fn(&[f64]) -> f64, start: &[f64], step: f64, tolerance: f64, most: usize) -> Minimum {
     let n = start.len();
     let mut evaluations = 0;
@@ -35,7 +35,10 @@ pub fn minimise(f: impl Fn(&[f64]) -> f64, start: &[f64], step: f64, tolerance: 
     while computed < most {
         simplex.sort_by(|a, b| a.1.total_cmp(&b.1));
         let (best, worst) = (simplex[0].1, simplex[n].1);
-        if (worst - best).abs() <= tolerance * (1.0 + best.abs()) {
+        // Equal values alone are no end: corners on both sides of a minimum have them.
+        let small = |x: f64, b: f64| (x - b).abs() <= libm::sqrt(tolerance) * (1.0 + b.abs());
+        let narrow = simplex[1..].iter().all(|(x, _)| x.iter().zip(&simplex[0].0).all(|(&x, &b)| small(x, b)));
+        if narrow && (worst - best).abs() <= tolerance * (1.0 + best.abs()) {
             break;
         }
         let centre: Vec<f64> = (0..n).map(|j| simplex[..n].iter().map(|(x, _)| x[j]).sum::<f64>() / n as f64).collect();

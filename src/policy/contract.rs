@@ -8,7 +8,7 @@ use crate::privacy::curator::Images;
 use crate::privacy::sums::{SumsFacts, SumsNeed};
 use crate::privacy::{Channel, Protection, Query, Released, RewardFacts, RewardMechanism, Signal};
 use crate::rng::{Stream, Streams};
-use crate::score::{Basis, Change, FeatureTable, GramSource, ScoreModel};
+use crate::score::{Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -62,6 +62,12 @@ pub trait Policy: Send {
     /// Rounds so far in which noise had left the model indefinite and it was repaired.
     fn repaired(&self) -> u64 {
         0
+    }
+
+    /// What of the model may be given out: released values alone, enough for [`PolicyMaker::predict`]. None where a model is made of the
+    /// points played.
+    fn parameters(&self) -> Option<serde_json::Value> {
+        None
     }
 
     /// The state as plain data with a version, for [`PolicyMaker::restore`].
@@ -250,6 +256,27 @@ pub trait PolicyMaker: Send + Sync {
         Vec::new()
     }
 
+    /// Mean and variance of the function, in units of the reward, at any points, from the parameters of a policy
+    /// ([`Policy::parameters`]).
+    /// * `points` — rows of `dimension` coordinates
+    ///
+    /// # Errors
+    /// If the parameters are not of this policy and problem, the points have another dimension than the domain, or the features have
+    /// no values beyond it.
+    fn predict(
+        &self,
+        setting: &Setting,
+        parameters: &serde_json::Value,
+        dimension: usize,
+        points: &[f64],
+    ) -> Result<Vec<Moments>, Error> {
+        let _ = (setting, parameters, dimension, points);
+        Err(Error::input(
+            Diagnostic::new("this policy gives out no parameters: its model is made of the points played")
+                .hint("policies that learn from private sums do: `jdp-gp-ucb`, `local-jdp-gp-ucb`, `jdp-linucb`"),
+        ))
+    }
+
     /// The policy whose state was saved.
     ///
     /// # Errors
@@ -270,6 +297,16 @@ pub trait FeaturesPlan: Send + Sync + fmt::Debug {
     /// # Errors
     /// If the map does not suit the kernel, or the table would be too large.
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error>;
+
+    /// Features of other points than the domain's, with the residuals that the map leaves there; none where the map knows points of
+    /// its domain alone.
+    ///
+    /// # Errors
+    /// As [`FeaturesPlan::build`].
+    fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
+        let _ = (problem, points);
+        Ok(None)
+    }
 
     /// What the manifest must say of a table that this plan built, as (name, value).
     fn facts(&self, problem: &Problem, table: &FeatureTable) -> Vec<(String, serde_json::Value)> {

@@ -1,7 +1,8 @@
 //! The registered feature maps, as policies use them.
 
-use super::{FeaturesPlan, Problem, SharedInputs};
+use super::{FeaturesPlan, KnownInputs, Problem, SharedInputs};
 use crate::error::{Diagnostic, Error};
+use crate::gp::Points;
 use crate::gp::features::{exact, nystrom, quadrature_fourier, random_fourier};
 use crate::params::Args;
 use crate::rng::Purpose;
@@ -35,6 +36,11 @@ impl FeaturesPlan for exact::Exact {
         let most = (problem.memory_bytes / bytes_per_feature).clamp(1.0, self.max_features as f64) as usize;
         exact::exact(gram, self.tolerance, most)
     }
+
+    fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
+        let SharedInputs { gram, points: Some(domain), kernel: Some(kernel) } = problem.shared()? else { return Ok(None) };
+        exact::exact_at(gram.as_ref(), *self, domain, kernel.as_ref(), points).map(Some)
+    }
 }
 
 impl FeaturesPlan for nystrom::FixedDictionary {
@@ -51,6 +57,13 @@ impl FeaturesPlan for nystrom::FixedDictionary {
             });
         }
         nystrom::nystrom(gram, &dictionary)
+    }
+
+    fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
+        let SharedInputs { gram, points: Some(domain), kernel: Some(kernel) } = problem.shared()? else { return Ok(None) };
+        let dictionary = self.resolve(gram.as_ref())?;
+        let beyond = nystrom::Beyond { domain, kernel: kernel.as_ref(), points };
+        nystrom::nystrom_at(gram.as_ref(), &dictionary, &beyond).map(Some)
     }
 }
 
@@ -81,6 +94,12 @@ impl FeaturesPlan for random_fourier::RandomFourier {
             return Err(refuse("a stationary kernel with a spectral density"));
         };
         Ok(random_fourier::random_fourier(points, &frequencies, variance, Some(kernel.as_ref())))
+    }
+
+    /// Frequencies follow from kernel and stream alone.
+    fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
+        let inputs = KnownInputs::Shared(SharedInputs { points: Some(points.clone()), ..problem.shared()?.clone() });
+        self.build(&Problem { inputs, ..problem.clone() }).map(Some)
     }
 }
 
@@ -118,6 +137,11 @@ impl FeaturesPlan for quadrature_fourier::QuadratureFourier {
             });
         }
         Ok(map.table(points, Some(kernel.as_ref())))
+    }
+
+    /// The map over the box of the domain; beyond the box the stated error does not hold.
+    fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
+        Ok(Some(quadrature_map(*self, problem)?.table(points, None)))
     }
 
     fn facts(&self, problem: &Problem, table: &FeatureTable) -> Vec<(String, serde_json::Value)> {

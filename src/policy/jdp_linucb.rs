@@ -4,6 +4,7 @@
 use super::sums_policy::{Kind, SumsPlan};
 use super::{FeaturesPlan, Parts, PolicyPlan, Problem};
 use crate::error::{Diagnostic, Error};
+use crate::gp::Points;
 use crate::params::Args;
 use crate::score::FeatureTable;
 use std::sync::Arc;
@@ -24,15 +25,24 @@ impl FeaturesPlan for Coordinates {
             let diagnostic = Diagnostic::new("`jdp-linucb` needs points with coordinates, and this domain has none");
             return Err(Error::input(diagnostic.hint("use `jdp-gp-ucb`, whose features come from the covariance")));
         };
-        let n_points = points.n_points();
-        Ok(FeatureTable {
-            n_points,
-            n_features: points.dimension(),
-            values: (0..n_points).flat_map(|point| points.point(point).iter().copied()).collect(),
-            residual: vec![0.0; n_points],
-            // Of the linear kernel.
-            kernel_error: 0.0,
-            form: None,
-        })
+        Ok(coordinates(points))
+    }
+
+    fn at(&self, _problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
+        Ok(Some(coordinates(points)))
+    }
+}
+
+/// Points as their own features.
+fn coordinates(points: &Points) -> FeatureTable {
+    let n_points = points.n_points();
+    FeatureTable {
+        n_points,
+        n_features: points.dimension(),
+        values: (0..n_points).flat_map(|point| points.point(point).iter().copied()).collect(),
+        residual: vec![0.0; n_points],
+        // Of the linear kernel.
+        kernel_error: 0.0,
+        form: None,
     }
 }

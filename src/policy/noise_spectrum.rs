@@ -43,7 +43,7 @@ impl SpectrumPlan {
     /// Reads the key `repair`.
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "what keeps the noisy Gram matrix positive: `multiple` of 2 Lambda on its diagonal, eigenvalues raised to that, or nothing";
-        args.documents("repair.multiple", "a number >= 0: 1 for `printed` and `corrected`, 0.35 for `tight` unless given");
+        args.documents("repair.multiple", "a number >= 0: 1 unless given");
         args.documents(
             "repair.spectrum",
             "`printed` or `tight`: whose Lambda bounds the noise; that of the reading unless given",
@@ -54,9 +54,9 @@ impl SpectrumPlan {
         let multiple =
             |meaning: &str| nested.number("multiple", "multiple of 2 Lambda").at_least(0.0).at_most(1e6).optional(meaning);
         let repair = match variant.kind.as_str() {
-            "clip" => RepairPlan::Clip { multiple: multiple("as for `shift`") },
+            "clip" => RepairPlan::Clip { multiple: multiple("1") },
             "none" => RepairPlan::None,
-            _ => RepairPlan::Shift { multiple: multiple("1, or 0.35 with the tight reading") },
+            _ => RepairPlan::Shift { multiple: multiple("1") },
         };
         let bound = nested.has("spectrum").then(|| {
             match nested.word("spectrum", "whose Lambda bounds the noise", &["printed", "tight"], Some("tight")) {
@@ -72,8 +72,7 @@ impl SpectrumPlan {
     #[must_use]
     pub fn at(&self, facts: &SumsFacts, sums: &Sums, m: usize, ridge: f64, failure_prob: f64) -> NoiseBounds {
         let rounds = sums.horizon;
-        let tight_reading = facts.reading == Reading::Tight;
-        let bound = self.bound.unwrap_or(if tight_reading { Bound::Tight } else { Bound::Printed });
+        let bound = self.bound.unwrap_or(if facts.reading == Reading::Tight { Bound::Tight } else { Bound::Printed });
         let (lambda, vector) = match (bound, facts.spectrum) {
             (_, Spectrum::None) => (0.0, 0.0),
             (Bound::Tight, _) => (
@@ -94,15 +93,7 @@ impl SpectrumPlan {
                 (gram * dubey2021_local::spectrum(m, rounds, failure_prob), vector)
             }
         };
-        // The largest eigenvalue to be expected, 2 sigma sqrt(m), is about a third of the tight 2 Lambda.
-        let usual = if tight_reading && bound == Bound::Tight {
-            0.35
-        } else if tight_reading {
-            0.1
-        } else {
-            1.0
-        };
-        let of = |multiple: Option<f64>| 2.0 * lambda * multiple.unwrap_or(usual);
+        let of = |multiple: Option<f64>| 2.0 * lambda * multiple.unwrap_or(1.0);
         let (shift, floor) = match self.repair {
             RepairPlan::Shift { multiple } => (of(multiple), 0.0),
             RepairPlan::Clip { multiple } => (0.0, of(multiple)),

@@ -6,15 +6,18 @@
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
-use super::{FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, Width};
+use super::sums_state::{Parameters, STATE_VERSION, State};
+use super::{
+    FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, SharedInputs, Width,
+};
 use crate::error::{Diagnostic, Error};
+use crate::gp::Points;
 use crate::gp::posterior::{FeaturePosterior, Repair, SumsPosterior};
 use crate::linalg::dot;
 use crate::params::Args;
 use crate::privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
 use crate::privacy::{Protection, Query, Released, Signal};
-use crate::score::{Basis, Change, FeatureTable, ScoreModel, lowest_within_tie};
-use serde::{Deserialize, Serialize};
+use crate::score::{Basis, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -108,6 +111,9 @@ impl PolicyPlan for SumsPlan {
                 linear: self.kind.linear,
             },
             norm,
+            facts: self.features.facts(problem, &table),
+            features: Arc::clone(&self.features),
+            problem: problem.clone(),
             table,
         }))))
     }
@@ -122,6 +128,11 @@ struct Shared {
     /// r: the largest norm of a point's features.
     norm: f64,
     need: SumsNeed,
+    /// What the manifest says of the table.
+    facts: Vec<(String, serde_json::Value)>,
+    /// For points beyond the domain.
+    features: Arc<dyn FeaturesPlan>,
+    problem: Problem,
 }
 
 impl Shared {
@@ -132,58 +143,6 @@ impl Shared {
 }
 
 struct SumsMaker(Arc<Shared>);
-
-/// Version of the saved state.
-const STATE_VERSION: u64 = 1;
-
-/// What is saved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
-    policy: String,
-    version: u64,
-    /// The coming round, 1-based.
-    round: u64,
-    /// The sums that the model stands on.
-    released: Parameters,
-    /// The sum of all items, where people add their own noise: the model follows on its schedule.
-    items: Option<Parameters>,
-    /// Releases taken in.
-    releases: u64,
-    /// The round after which the next one is asked for; 0: none is.
-    next_release: u64,
-    /// Rounds in which eigenvalues had to be raised.
-    repaired: u64,
-    /// Points played, ascending.
-    played: Vec<u32>,
-}
-
-/// Released sums as plain data: what a model can be evaluated from anywhere [Dubey2021, remark 1].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Parameters {
-    people: u64,
-    horizon: u64,
-    gram_std: f64,
-    moment_std: f64,
-    /// Packed upper triangle of the Gram matrix of features scaled by `1/norm`, then the vector, rewards less the centre.
-    entries: Vec<f64>,
-}
-
-impl Parameters {
-    fn of(sums: &Sums) -> Self {
-        let Sums { people, gram_std, moment_std, horizon, ref entries } = *sums;
-        Self { people, horizon, gram_std, moment_std, entries: entries.clone() }
-    }
-
-    fn sums(self, n_features: usize) -> Option<Sums> {
-        let Self { people, horizon, gram_std, moment_std, entries } = self;
-        let fits = entries.len() == Sums::empty(n_features, 1).entries.len()
-            && entries.iter().all(|x| x.is_finite())
-            && [gram_std, moment_std].iter().all(|std| std.is_finite() && 0.0 <= *std)
-            && (1..=1 << 53).contains(&horizon)
-            && people <= 1 << 53;
-        fits.then_some(Sums { entries, people, gram_std, moment_std, horizon })
-    }
-}
 
 impl SumsMaker {
     fn facts(&self, setting: &Setting) -> Result<SumsFacts, Error> {
@@ -244,16 +203,57 @@ impl PolicyMaker for SumsMaker {
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
         let shared = &self.0;
-        let mut facts = vec![
-            ("features".to_owned(), shared.table.n_features.into()),
-            ("kernel error of the features, measured".to_owned(), shared.table.kernel_error.into()),
-            ("largest norm of a point's features".to_owned(), shared.norm.into()),
-            ("most releases".to_owned(), shared.need.releases.into()),
-        ];
+        let mut facts = shared.facts.clone();
+        facts.push(("largest norm of a point's features".to_owned(), shared.norm.into()));
+        facts.push(("most releases".to_owned(), shared.need.releases.into()));
         if let Ok(server) = self.server(setting) {
             facts.push(("noise scale of the width".to_owned(), server.noise_std.into()));
         }
         facts
+    }
+
+    fn predict(
+        &self,
+        setting: &Setting,
+        parameters: &serde_json::Value,
+        dimension: usize,
+        points: &[f64],
+    ) -> Result<Vec<Moments>, Error> {
+        let shared = &self.0;
+        let name = shared.kind.name;
+        let refuse = |why: String, hint: &str| Err(Error::input(Diagnostic::new(why).hint(hint)));
+        let SharedInputs { points: Some(domain), .. } = shared.problem.shared()? else {
+            return refuse(format!("the domain of `{name}` has no coordinates"), "a model over arms knows no other points");
+        };
+        if dimension != domain.dimension() {
+            let why = format!("the points have {dimension} coordinates, and the domain of the run {}", domain.dimension());
+            return refuse(why, "give a column for each coordinate, in their order");
+        }
+        let parameters = serde_json::from_value::<Parameters>(parameters.clone()).ok();
+        let Some(sums) = parameters.and_then(|parameters| parameters.sums(shared.need.n_features)) else {
+            return refuse(
+                format!("the parameters are not those of `{name}` over this problem"),
+                "use the file as the run wrote it",
+            );
+        };
+        let points = Points::new(dimension, points.to_vec());
+        let Some(table) = shared.features.at(&shared.problem, &points)? else {
+            return refuse(
+                format!("the features of `{name}` are known at the points of its domain alone"),
+                "use features of a kernel",
+            );
+        };
+        let mut server = self.server(setting)?;
+        server.sums = sums;
+        server.refresh();
+        if server.broken {
+            return refuse("the parameters have left the range of f64".to_owned(), "use the file as the run wrote it");
+        }
+        let moments = |point: usize| {
+            let Moments { mean, variance } = server.posterior.at(table.row(point));
+            Moments { mean: server.facts.centre + mean, variance: variance + table.residual[point] }
+        };
+        Ok((0..table.n_points).map(moments).collect())
     }
 
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
@@ -420,6 +420,10 @@ impl Policy for Server {
         match signal.value() {
             Signal::Sums(sums) => {
                 self.sums = Sums::clone(sums);
+                // Without privacy, sums come to servers of the local model too.
+                if self.items.is_some() {
+                    self.items = Some(self.sums.clone());
+                }
                 self.take();
             }
             Signal::Item(item) => {
@@ -451,6 +455,11 @@ impl Policy for Server {
 
     fn repaired(&self) -> u64 {
         self.repaired
+    }
+
+    /// The last release, or all items: points played are not in it.
+    fn parameters(&self) -> Option<serde_json::Value> {
+        Some(serde_json::json!(Parameters::of(self.items.as_ref().unwrap_or(&self.sums))))
     }
 
     fn save(&self) -> serde_json::Value {

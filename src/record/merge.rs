@@ -1,7 +1,7 @@
 //! Putting the folders of shards together.
 
 use super::aside::write_whole;
-use super::{Folder, Manifest, PartId, timings};
+use super::{Folder, Manifest, Parameters, PartId, timings};
 use crate::error::{Diagnostic, Error};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -113,6 +113,13 @@ fn copy(id: PartId, folders: &[&PathBuf], opened: &super::Opened) -> Result<(), 
                 hint: "one of the two is altered or from another version of the program: delete it and run that shard again"
                     .to_owned(),
             });
+        }
+    }
+    // Released parameters lie beside a part, where the spec asks for them.
+    for folder in folders {
+        let (from, to) = (Parameters::path(folder, id), Parameters::path(out, id));
+        if from.exists() && !to.exists() {
+            Parameters::load(&from)?.save(out, id)?;
         }
     }
     if in_place.is_some() { Ok(()) } else { write_whole(&id.path(out), &bytes, "write the part") }

@@ -13,6 +13,7 @@ mod columns;
 mod folder;
 mod manifest;
 mod merge;
+mod parameters;
 mod part;
 mod part_read;
 mod state_file;
@@ -23,6 +24,7 @@ pub use cell::{CellInfo, Measures, PartHeader, PartId, PartRows, SCHEMA_VERSION,
 pub use folder::{Folder, Opened};
 pub use manifest::{Manifest, hash_bytes, hash_text};
 pub use merge::merge;
+pub use parameters::{Parameters, TrialParameters};
 pub use part::{remove_part, write_part};
 pub use part_read::{check_part, read_part};
 pub use state_file::StateFile;

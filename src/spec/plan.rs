@@ -40,6 +40,8 @@ pub struct Sweep {
     pub recorded: Recorded,
     /// Replays of each side in an audit of the run; `None`: none is asked for.
     pub audit: Option<u64>,
+    /// Whether released parameters of private models are kept.
+    pub parameters: bool,
     /// Most bytes that one shared table or one trial may take.
     pub memory_bytes: f64,
     /// Cells in canonical order: sweep points in the order of the spec, policies inside.
@@ -198,7 +200,7 @@ impl Reader<'_> {
         let trials = top.count("trials", "independent repetitions of every cell").between(1, u64::from(u32::MAX)).or(10);
         let block = top.count("block", "trials of one part file").between(1, u64::from(u32::MAX)).or(50);
         top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
-        let recorded = Recorded::parse(&top);
+        let (recorded, parameters) = Recorded::parse(&top);
         let audited = top.table("audit");
         let audit = audited
             .count("samples", "attack every policy after the run, with so many replays of each side; the report shows it")
@@ -247,7 +249,7 @@ impl Reader<'_> {
         }
         let resolved = toml::to_string(&self.base.to_toml()).unwrap_or_default();
         let hash = Sha256::digest(resolved.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(Sweep { name, seed, trials, block, recorded, audit, memory_bytes, cells, resolved, hash })
+        Some(Sweep { name, seed, trials, block, recorded, audit, parameters, memory_bytes, cells, resolved, hash })
     }
 
     /// The environment of a sweep point; `None` after a mistake.

@@ -15,14 +15,16 @@ pub enum Recorded {
 }
 
 impl Recorded {
-    /// Reads the table `record`.
-    pub fn parse(args: &Args<'_>) -> Self {
+    /// Reads the table `record`; beside the rounds, whether parameters of private models are kept.
+    pub fn parse(args: &Args<'_>) -> (Self, bool) {
         let nested = args.table("record");
         let kind = nested.word("rounds", "which rounds are recorded", &["log", "all"], Some("log"));
         let per_decade = nested.count("per_decade", "recorded rounds for each factor of ten").between(1, 100_000).or(40);
+        let parameters =
+            nested.flag("parameters", "keep what private policies release of their models, for `privateer predict`", false);
         nested.finish();
         args.absorb(&nested);
-        if kind == "all" { Self::All } else { Self::Log { per_decade } }
+        (if kind == "all" { Self::All } else { Self::Log { per_decade } }, parameters)
     }
 
     /// How many rounds of a horizon are recorded.

@@ -1,6 +1,8 @@
 //! Exact features: a pivoted Cholesky factor of the Gram matrix, which is never formed.
 
 use crate::error::{Diagnostic, Error};
+use crate::gp::Points;
+use crate::gp::kernel::Kernel;
 use crate::linalg::add_scaled;
 use crate::params::Args;
 use crate::score::{FeatureTable, GramSource};
@@ -59,6 +61,34 @@ pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Resu
         for (point, entry) in column.iter().enumerate() {
             values[point * n_features + feature] = *entry;
         }
+    }
+    Ok(FeatureTable { n_points, n_features, values, residual, kernel_error: left, form: None })
+}
+
+/// The same features at other points: `phi(x) = L^{-1} k(pivots, x)`, and what they leave of `k(x, x)` as residual.
+/// * `gram` — the covariance of the domain that the features were made over, with its `domain` and `kernel`
+///
+/// # Errors
+/// As [`exact`].
+pub fn exact_at(
+    gram: &dyn GramSource,
+    plan: Exact,
+    domain: &Points,
+    kernel: &dyn Kernel,
+    points: &Points,
+) -> Result<FeatureTable, Error> {
+    let Pivoted { columns, pivots, left, .. } = pivoted(gram, plan.tolerance, plan.max_features)?;
+    let (n_points, n_features) = (points.n_points(), columns.len());
+    let (mut values, mut residual) = (Vec::with_capacity(n_points * n_features), Vec::with_capacity(n_points));
+    for point in 0..n_points {
+        let x = points.point(point);
+        let mut phi: Vec<f64> = Vec::with_capacity(n_features);
+        for (i, &pivot) in pivots.iter().enumerate() {
+            let explained: f64 = phi.iter().zip(&columns).map(|(phi, column)| phi * column[pivot]).sum();
+            phi.push((kernel.value(domain.point(pivot), x) - explained) / columns[i][pivot]);
+        }
+        residual.push((kernel.value(x, x) - phi.iter().map(|phi| phi * phi).sum::<f64>()).max(0.0));
+        values.extend(phi);
     }
     Ok(FeatureTable { n_points, n_features, values, residual, kernel_error: left, form: None })
 }

@@ -2,6 +2,8 @@
 
 use super::exact::widest_first;
 use crate::error::{Diagnostic, Error};
+use crate::gp::Points;
+use crate::gp::kernel::Kernel;
 use crate::gp::nystrom::Embedding;
 use crate::linalg::Columns;
 use crate::params::Args;
@@ -103,12 +105,48 @@ fn widest(gram: &dyn GramSource, size: usize) -> Result<Vec<u32>, Error> {
 /// # Errors
 /// [`Error::Failed`] if the eigenvalues of the dictionary's covariance cannot be found.
 pub fn nystrom(gram: &dyn GramSource, dictionary: &[u32]) -> Result<FeatureTable, Error> {
-    let n_points = gram.n_points();
+    let column = |point: u32, out: &mut [f64]| gram.column(point as usize, 0, out);
+    features(gram, dictionary, gram.n_points(), &column, &|point| gram.diagonal(point))
+}
+
+/// Points beyond a domain, with what makes covariances with it.
+#[derive(Debug)]
+pub struct Beyond<'a> {
+    /// The domain of the dictionary.
+    pub domain: &'a Points,
+    /// The kernel behind its covariance.
+    pub kernel: &'a dyn Kernel,
+    /// The points.
+    pub points: &'a Points,
+}
+
+/// The same features at other points than the domain's.
+///
+/// # Errors
+/// As [`nystrom`].
+pub fn nystrom_at(gram: &dyn GramSource, dictionary: &[u32], beyond: &Beyond<'_>) -> Result<FeatureTable, Error> {
+    let Beyond { domain, kernel, points } = *beyond;
+    let column = |point: u32, out: &mut [f64]| {
+        for (x, out) in out.iter_mut().enumerate() {
+            *out = kernel.value(domain.point(point as usize), points.point(x));
+        }
+    };
+    features(gram, dictionary, points.n_points(), &column, &|x| kernel.value(points.point(x), points.point(x)))
+}
+
+/// Features of `n_points` points, given their covariances with a point of the dictionary and their variances.
+fn features(
+    gram: &dyn GramSource,
+    dictionary: &[u32],
+    n_points: usize,
+    covariances: &dyn Fn(u32, &mut [f64]),
+    variance: &dyn Fn(usize) -> f64,
+) -> Result<FeatureTable, Error> {
     let embedding = Embedding::of(dictionary, |a, b| gram.entry(a as usize, b as usize));
     let m = embedding.m();
     let mut columns = Columns::zeros(m, n_points);
     for (f, &point) in embedding.points().iter().enumerate() {
-        gram.column(point as usize, 0, columns.row_mut(f));
+        covariances(point, columns.row_mut(f));
     }
     embedding.coordinates(&mut columns);
     let Some(rotation) = embedding.rotation() else {
@@ -129,7 +167,7 @@ pub fn nystrom(gram: &dyn GramSource, dictionary: &[u32]) -> Result<FeatureTable
         let c = columns.column(point);
         let square = crate::linalg::dot(&c, &c);
         table.values.extend(rotation.chunks_exact(m.max(1)).map(|turn| crate::linalg::dot(turn, &c)));
-        table.residual.push((gram.diagonal(point) - square).max(0.0));
+        table.residual.push((variance(point) - square).max(0.0));
     }
     table.kernel_error = table.residual.iter().fold(0.0, |most, &left| most.max(left));
     Ok(table)

@@ -1,4 +1,4 @@
-//! `linucb`: upper confidence bounds of a ridge model an arm, without privacy [AbbasiYadkori2011].
+//! `linucb`: upper confidence bounds of a ridge model an arm, without privacy (AbbasiYadkori2011).
 
 use super::contract::{WidthRule, best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};

@@ -1,4 +1,4 @@
-//! Privatizers of visits: a person comes with a context, is shown an arm and gives a reward. Joint differential privacy [Shariff2018]:
+//! Privatizers of visits: a person comes with a context, is shown an arm and gives a reward. Joint differential privacy (Shariff2018):
 //! what is shown to everybody else hardly changes when one person's context and reward are replaced by any other's; the arm that is
 //! shown to that person follows their own context in the clear.
 //!

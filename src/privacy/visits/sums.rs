@@ -123,6 +123,8 @@ pub struct VisitSums {
     factorisation: Arc<dyn Factorisation>,
     name: &'static str,
     sigma: f64,
+    /// Standard deviation of the noise in each release.
+    stds: Arc<[f64]>,
     /// As priced.
     sensitivity: f64,
     /// Contexts are divided by this.
@@ -162,7 +164,7 @@ impl VisitSums {
             "sqrt-toeplitz" => Arc::new(SquareRoot::new(releases)),
             other => {
                 let message = format!("`{other}` is noise of a choice, and this policy releases sums");
-                return Err(Refusal::new("mechanism", message, "`auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz` or `none`"));
+                return Err(Refusal::new("mechanism", message, "`auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`"));
             }
         };
         let columns = factorisation.sensitivity(Participation::ONCE);
@@ -202,7 +204,13 @@ impl VisitSums {
             return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
         }
         let calibration = format!("sigma = {sigma:.6}: {calibration}");
-        Ok(Self { terms, factorisation, name, sigma, sensitivity, context_unit, reward_unit, centre, calibration })
+        let stds = if terms.local {
+            // One draw a person.
+            terms.due.iter().map(|&people| sigma * libm::sqrt(people as f64)).collect()
+        } else {
+            factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect()
+        };
+        Ok(Self { terms, factorisation, name, sigma, stds, sensitivity, context_unit, reward_unit, centre, calibration })
     }
 
     /// What contexts are divided by before they meet the sums.
@@ -235,23 +243,16 @@ impl VisitSums {
         self.terms.due.len() as u64
     }
 
-    /// Standard deviation of the noise on release `at`, 1-based.
+    /// Standard deviation of the noise on release `at`, from 1 to [`VisitSums::releases`].
     #[must_use]
     pub fn std(&self, at: u64) -> f64 {
-        if self.terms.local {
-            // One draw a person.
-            let people = self.terms.due.get(at as usize - 1).copied().unwrap_or(at);
-            self.sigma * libm::sqrt(people as f64)
-        } else {
-            self.sigma * libm::sqrt(self.factorisation.variance(at))
-        }
+        self.stds[at as usize - 1]
     }
 
     /// The privatizer of a trial before its first round.
     #[must_use]
     pub fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
         let layout = self.terms.layout;
-        let stds: Vec<f64> = (1..=self.terms.due.len() as u64).map(|at| self.std(at)).collect();
         Box::new(Privatizer {
             layout,
             due: Arc::clone(&self.terms.due),
@@ -263,7 +264,7 @@ impl VisitSums {
             noise: self.factorisation.noise(Shape::Vector(layout.len())),
             sigma: self.sigma,
             local: self.terms.local,
-            stds,
+            stds: Arc::clone(&self.stds),
             sum: vec![0.0; layout.len()],
             z: vec![0.0; layout.dimension],
             released: vec![0.0; layout.len()],
@@ -289,7 +290,7 @@ impl VisitSums {
             noise: self.factorisation.noise(Shape::Vector(layout.len())),
             sigma: self.sigma,
             local: false,
-            stds: vec![self.sigma; self.terms.due.len()],
+            stds: Arc::clone(&self.stds),
             sum: vec![0.0; layout.len()],
             z: vec![0.0; layout.dimension],
             released: vec![0.0; layout.len()],
@@ -333,7 +334,7 @@ struct Privatizer {
     noise: Box<dyn PrefixNoise>,
     sigma: f64,
     local: bool,
-    stds: Vec<f64>,
+    stds: Arc<[f64]>,
     sum: Vec<f64>,
     z: Vec<f64>,
     released: Vec<f64>,

@@ -42,21 +42,21 @@ fn packed_sums_are_the_dense_ones() {
             layout.add(&mut entries, arm, &z, y);
             let mut whole = [0.0; 6];
             whole[2 * arm..2 * arm + 2].copy_from_slice(&z);
-            for i in 0..n {
-                (0..n).for_each(|j| dense[i * n + j] += whole[i] * whole[j]);
-                vector[i] += y * whole[i];
+            for (i, x) in whole.iter().enumerate() {
+                dense[i * n..(i + 1) * n].iter_mut().zip(&whole).for_each(|(entry, other)| *entry += x * other);
+                vector[i] += y * x;
             }
         }
         for group in 0..layout.n_groups() {
             let (gram, moment) = layout.group(&entries, group);
             let rows = layout.n_rows();
             let mut at = 0;
-            for i in 0..rows {
+            for (i, sum) in moment.iter().enumerate() {
                 for j in i..rows {
                     assert_eq!(gram[at], dense[(group * rows + i) * n + group * rows + j], "{joint} {group} {i} {j}");
                     at += 1;
                 }
-                assert_eq!(moment[i], vector[group * rows + i]);
+                assert_eq!(*sum, vector[group * rows + i]);
             }
         }
     }

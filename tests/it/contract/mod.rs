@@ -6,6 +6,7 @@ mod features;
 mod kernels;
 mod learners;
 mod mechanisms;
+mod parameters;
 pub mod policies;
 mod registry;
 mod states;

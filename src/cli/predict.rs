@@ -1,0 +1,78 @@
+//! `privateer predict`: mean and spread of a finished run's model at any points, from its released parameters alone.
+
+use super::commands::say;
+use crate::backend::Cpu;
+use crate::engine::Preparation;
+use crate::env::DataFolder;
+use crate::env::csv_table::{CsvOptions, read_table};
+use crate::error::{Diagnostic, Error};
+use crate::record::Parameters;
+use crate::spec::Sweep;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `privateer predict`.
+#[derive(Debug, Args)]
+pub struct PredictArgs {
+    /// A file of released parameters, `OUT/parameters/*.json` of a run with `record = { parameters = true }`
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// CSV of points, one a row, a column for each coordinate
+    #[arg(long, value_name = "CSV")]
+    points: PathBuf,
+    /// Which of the file's trials [default: its first]
+    #[arg(long, value_name = "N")]
+    trial: Option<u64>,
+    /// Folder that the spec's data files are relative to [default: $PRIVATEER_DATA, else the working folder]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+/// Prints the points with mean and spread (the posterior standard deviation of the function) as CSV.
+///
+/// # Errors
+/// Files that are not what they should be, a trial that is not there, points of another dimension, features that have no values
+/// beyond their domain.
+pub fn predict(args: &PredictArgs) -> Result<(), Error> {
+    let parameters = Parameters::load(&args.file)?;
+    let shown = args.file.display();
+    let trial = match args.trial {
+        None => parameters.trials.first(),
+        Some(number) => parameters.trials.iter().find(|trial| trial.trial == number),
+    };
+    let Some(trial) = trial else {
+        let numbers: Vec<u64> = parameters.trials.iter().map(|trial| trial.trial).collect();
+        let held = match (numbers.first(), numbers.last()) {
+            (Some(first), Some(last)) => format!("trials {first} to {last}"),
+            _ => "a file with a trial".to_owned(),
+        };
+        let diagnostic = Diagnostic::new(format!("`{shown}` has no trial {}", args.trial.unwrap_or(0)));
+        return Err(Error::input(diagnostic.expected(held)));
+    };
+    let table = read_table(&args.points, &CsvOptions::default())?;
+    let sweep = Sweep::parse(&format!("the spec in {shown}"), &parameters.spec, &[])?;
+    let Some(plan) = sweep.cells.get(parameters.cell as usize) else {
+        let diagnostic = Diagnostic::new(format!("the spec in `{shown}` has no cell {}", parameters.cell));
+        return Err(Error::input(diagnostic.hint("the file was altered, or is of another version of the program")));
+    };
+    let data = DataFolder::new(args.data.clone().or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)));
+    let backend = Cpu::default();
+    let cell = Preparation::new(&sweep, &data, &backend).cell(plan)?;
+    let ready = cell.trial(trial.trial)?;
+    let moments = cell.maker.predict(&ready.setting, &trial.parameters, table.columns, &table.values)?;
+    let names = table.header.clone().unwrap_or_else(|| (1..=table.columns).map(|i| format!("x{i}")).collect());
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let row = |cells: Vec<String>| cells;
+    let mut all = vec![row(names.into_iter().chain(["mean".to_owned(), "spread".to_owned()]).collect())];
+    for (at, moments) in moments.iter().enumerate() {
+        let spread = moments.variance.max(0.0).sqrt();
+        all.push(table.row(at).iter().chain([&moments.mean, &spread]).map(f64::to_string).collect());
+    }
+    let failed = |problem: String| Error::Failed { problem, hint: "please report it with the files".to_owned() };
+    for cells in all {
+        writer.write_record(&cells).map_err(|source| failed(format!("the points cannot be written as CSV: {source}")))?;
+    }
+    let bytes = writer.into_inner().map_err(|source| failed(format!("the points cannot be written as CSV: {source}")))?;
+    say(&String::from_utf8_lossy(&bytes));
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! What a server over private sums saves, and what of it may be given out.
+
+use crate::privacy::sums::Sums;
+use serde::{Deserialize, Serialize};
+
+/// Version of the saved state.
+pub const STATE_VERSION: u64 = 1;
+
+/// What is saved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Registered name.
+    pub policy: String,
+    /// Of this form.
+    pub version: u64,
+    /// The coming round, 1-based.
+    pub round: u64,
+    /// The sums that the model stands on.
+    pub released: Parameters,
+    /// The sum of all items, where people add their own noise: the model follows on its schedule.
+    pub items: Option<Parameters>,
+    /// Releases taken in.
+    pub releases: u64,
+    /// The round after which the next one is asked for; 0: none is.
+    pub next_release: u64,
+    /// Rounds in which eigenvalues had to be raised.
+    pub repaired: u64,
+    /// Points played, ascending.
+    pub played: Vec<u32>,
+}
+
+/// Released sums as plain data: what a model can be evaluated from anywhere [Dubey2021, remark 1].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    people: u64,
+    horizon: u64,
+    gram_std: f64,
+    moment_std: f64,
+    /// Packed upper triangle of the Gram matrix of features scaled by `1/norm`, then the vector, rewards less the centre.
+    entries: Vec<f64>,
+}
+
+impl Parameters {
+    /// Of a release.
+    pub fn of(sums: &Sums) -> Self {
+        let Sums { people, gram_std, moment_std, horizon, ref entries } = *sums;
+        Self { people, horizon, gram_std, moment_std, entries: entries.clone() }
+    }
+
+    /// The release, if it is one over so many features.
+    pub fn sums(self, n_features: usize) -> Option<Sums> {
+        let Self { people, horizon, gram_std, moment_std, entries } = self;
+        let fits = entries.len() == Sums::empty(n_features, 1).entries.len()
+            && entries.iter().all(|x| x.is_finite())
+            && [gram_std, moment_std].iter().all(|std| std.is_finite() && 0.0 <= *std)
+            && (1..=1 << 53).contains(&horizon)
+            && people <= 1 << 53;
+        fits.then_some(Sums { entries, people, gram_std, moment_std, horizon })
+    }
+}

@@ -1,0 +1,155 @@
+//! What policies release of their models at the end of a run: one file for each part, written where the spec asks for it.
+//!
+//! A file stands on its own: it holds the resolved spec, from which the feature map follows, and the released numbers of each
+//! trial. Reads no part and computes nothing.
+
+use super::aside::write_whole;
+use super::{PartId, SCHEMA_VERSION};
+use crate::error::{Diagnostic, Error};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What kind of file it is; stands in the file, so that another JSON file is not taken for one.
+const KIND: &str = "privateer parameters";
+
+const WRITTEN: &str = "a run with `record = { parameters = true }` writes such files to `OUT/parameters`";
+
+/// How the numbers came about.
+const SIMULATED: &str = "simulated: not a private release";
+
+/// Released parameters of the trials of one part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// What this file is.
+    kind: String,
+    /// Version of its layout.
+    schema_version: u32,
+    /// Which program wrote it.
+    pub program_version: String,
+    /// On which path the values were released.
+    provenance: String,
+    /// The resolved spec.
+    pub spec: String,
+    /// The cell's index in it.
+    pub cell: u32,
+    /// The cell in words.
+    pub label: String,
+    /// One entry a trial.
+    pub trials: Vec<TrialParameters>,
+}
+
+/// Released parameters of one trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialParameters {
+    /// The trial, 0-based.
+    pub trial: u64,
+    /// What the policy gave out.
+    pub parameters: serde_json::Value,
+}
+
+impl Parameters {
+    /// Of the trials of a part.
+    #[must_use]
+    pub fn new(spec: String, cell: u32, label: String, trials: Vec<TrialParameters>) -> Self {
+        Self {
+            kind: KIND.to_owned(),
+            schema_version: SCHEMA_VERSION,
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            provenance: SIMULATED.to_owned(),
+            spec,
+            cell,
+            label,
+            trials,
+        }
+    }
+
+    /// Where the parameters of a part lie in an output folder: `parameters/c0003-b0001.json`.
+    #[must_use]
+    pub fn path(out: &Path, id: PartId) -> PathBuf {
+        out.join("parameters").join(id.file_name()).with_extension("json")
+    }
+
+    /// Writes the file whole: aside, flushed, renamed.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the disk refuses.
+    pub fn save(&self, out: &Path, id: PartId) -> Result<(), Error> {
+        let path = Self::path(out, id);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|source| Error::io("create the folder", folder, source))?;
+        }
+        write_whole(&path, serde_json::json!(self).to_string().as_bytes(), "write the parameters")
+    }
+
+    /// Removes the file of a part that is not to be believed; it need not be there.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn remove(out: &Path, id: PartId) -> Result<(), Error> {
+        let path = Self::path(out, id);
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("remove the parameters", &path, source))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads such a file.
+    ///
+    /// # Errors
+    /// [`Error::Input`] where there is no such file, [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is something else or of another version.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let bytes = fs::read(path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => {
+                Error::input(Diagnostic::new(format!("there is no file `{}`", path.display())).hint(WRITTEN))
+            }
+            _ => Error::io("read the parameters", path, source),
+        })?;
+        let corrupt = |problem: String| Error::Corrupt { path: path.to_owned(), problem, hint: WRITTEN.to_owned() };
+        let value: serde_json::Value =
+            serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is no JSON file ({source})")))?;
+        if value["kind"] != KIND {
+            return Err(corrupt("holds no parameters of a private policy".to_owned()));
+        }
+        if value["schema_version"] != SCHEMA_VERSION {
+            return Err(corrupt(format!(
+                "has layout version {}, and this program reads {SCHEMA_VERSION}",
+                value["schema_version"]
+            )));
+        }
+        serde_json::from_value(value).map_err(|source| corrupt(format!("is damaged ({source})")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_come_back_and_others_are_refused() {
+        let out = tempfile::tempdir().expect("a folder");
+        let id = PartId { cell: 3, block: 1 };
+        let trials = vec![TrialParameters { trial: 50, parameters: serde_json::json!({"entries": [0.1, 1e300]}) }];
+        let written = Parameters::new("seed = 7".to_owned(), 3, "a".to_owned(), trials);
+        written.save(out.path(), id).expect("written");
+        let path = Parameters::path(out.path(), id);
+        assert!(path.ends_with("parameters/c0003-b0001.json"));
+        assert_eq!(Parameters::load(&path).expect("read"), written);
+        let text = fs::read_to_string(&path).expect("a text");
+        for (changed, said) in [
+            (text.replace(KIND, "something else"), "holds no parameters"),
+            (text.replace("\"schema_version\":1", "\"schema_version\":9"), "layout version 9"),
+            (text[..text.len() / 2].to_owned(), "no JSON"),
+            (text.replace("\"trials\"", "\"runs\""), "damaged"),
+        ] {
+            fs::write(&path, changed).expect("written");
+            let error = Parameters::load(&path).expect_err(said).to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        Parameters::remove(out.path(), id).expect("removed");
+        Parameters::remove(out.path(), id).expect("gone already");
+        assert!(matches!(Parameters::load(&path), Err(Error::Input(_))));
+    }
+}
