@@ -1,6 +1,6 @@
 //! What is audited: one line a mechanism, one line a false claim.
 
-use super::{Case, choice, curators, prefix, printed, release, rewards, sums};
+use super::{Case, choice, curators, gradients, prefix, printed, release, rewards, sums};
 use crate::error::Error;
 use crate::privacy::curator::input_noise;
 use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
@@ -39,6 +39,10 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("sums-sqrt-toeplitz", "sums over people by the square root", || sums::cases(&joint::ENTRIES[3])),
     sound("sums-local-gaussian", "every person's own item", || sums::cases(&local::ENTRY)),
     sound("input-noise", "Gaussian noise on rows of inputs", || curators::cases(&input_noise::ENTRY)),
+    sound("gradients-gaussian", "running sums of gradients, independent normals", || gradients::sums(false)),
+    sound("gradients-generalized-gaussian", "the same, generalised Gaussian", || gradients::sums(true)),
+    sound("choices-gumbel", "choices of a vertex by the exponential mechanism", || gradients::choices(true)),
+    sound("choices-laplace", "choices of a vertex with Laplace noise", || gradients::choices(false)),
     sound("discrete-laplace", "release of one number", || Ok(release::laplace())),
     sound("bit", "release of one bit", || Ok(release::bit())),
     sound("hybrid-on-a-grid", "release of one number, bounded", || Ok(release::density())),
@@ -56,9 +60,9 @@ pub static PRINTED: &[AuditEntry] = &[
     broken("local-sums", "E14", "local sums with the printed noise for bounded rewards", printed::dubey2021::e14),
     broken("projection", "E16", "the random projection, either branch", printed::kharkovskii2020::e16),
     broken("projection-always-lift", "E16", "the same, always lifted", printed::kharkovskii2020::e16_always_lifted),
-    broken("gamma-scale", "E23", "scale of the Gamma law of the generalised Gaussian", printed::han2022::e23),
+    broken("gamma-scale", "E23", "scale of the Gamma law of the generalised Gaussian", gradients::printed_gamma_scale),
     broken("choice-of-one-score", "E27", "noise for the change of one score", printed::han2022::e27),
-    broken("first-gradient", "E28", "the first gradient whole", printed::han2022::e28),
+    broken("first-gradient", "E28", "the first gradient whole", gradients::whole_first_gradient),
     broken("synthetic-update", "E30", "no update of the arms not pulled", printed::han2022::e30),
 ];
 

@@ -16,6 +16,7 @@ mod case;
 pub mod choice;
 pub mod curators;
 mod finding;
+pub mod gradients;
 mod list;
 mod logistic;
 pub mod prefix;
