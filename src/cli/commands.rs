@@ -18,8 +18,8 @@ struct Cli {
 
 const LONG_ABOUT: &str = "What does privacy cost this optimizer?
 
-Simulates differentially private Gaussian-process bandits over grids of epsilon, kernel, mechanism and policy, and writes \
-tables, plots and a report.
+Simulates differentially private bandits, Bayesian optimization and online convex optimization over grids of epsilon, \
+dimension, mechanism and policy, and writes tables, plots and a report.
 
 Exit codes: 0 done; 1 a check said no; 2 bad spec, data, folder or arguments; 3 no such device; 4 incomplete or failed run \
 (what was finished is kept; the same command resumes).";
@@ -60,7 +60,7 @@ enum Command {
     Predict(predict::PredictArgs),
     /// Measure the speed of standard jobs, beside what the machine can do
     Bench(bench::BenchArgs),
-    /// List what specs can name: environments, kernels, noises, mechanisms, policies, features
+    /// List what specs can name: environments, kernels, mechanisms, policies, learners and the rest
     List {
         /// One kind, or one name, with all its keys
         #[arg(value_name = "KIND|NAME")]

@@ -182,11 +182,7 @@ fn solve_block<const W: usize>(l: &[f64], m: usize, x: &mut [f64], stride: usize
                 }
             }
         }
-        for w in 0..W {
-            for lane in 0..LANES {
-                sums[w][lane] /= line[f];
-            }
-        }
+        sums.as_flattened_mut().iter_mut().for_each(|sum| *sum /= line[f]);
         target.iter_mut().zip(&sums).for_each(|(target, sum)| *target = *sum);
     }
 }

@@ -292,15 +292,10 @@ impl PolicyMaker for SumsMaker {
             Ok(state) => state,
             Err(source) => return refuse(&source.to_string()),
         };
+        if let Some(why) = state.fault(shared.table.n_points) {
+            return refuse(why);
+        }
         let Some(sums) = state.released.sums(shared.need.n_features) else { return refuse("its sums are not possible") };
-        let ascending = state.played.is_sorted_by(|a, b| a < b);
-        if !ascending || state.played.iter().any(|&point| shared.table.n_points <= point as usize) {
-            return refuse("the points played are not an ascending list of points of the domain");
-        }
-        let counts = [state.releases, state.next_release, state.repaired];
-        if !(1..=1 << 53).contains(&state.round) || counts.iter().any(|count| 1 << 53 < *count) {
-            return refuse("its rounds are not possible");
-        }
         let items = match (state.items.map(|items| items.sums(shared.need.n_features)), shared.kind.local) {
             (None, false) => None,
             (Some(Some(items)), true) => Some(items),

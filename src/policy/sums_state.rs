@@ -29,6 +29,19 @@ pub struct State {
     pub played: Vec<u32>,
 }
 
+impl State {
+    /// What of plays and rounds no run over so many points can have saved; `None` if all is possible.
+    pub fn fault(&self, n_points: usize) -> Option<&'static str> {
+        let ascending = self.played.is_sorted_by(|a, b| a < b);
+        if !ascending || self.played.iter().any(|&point| n_points <= point as usize) {
+            return Some("the points played are not an ascending list of points of the domain");
+        }
+        let counts = [self.releases, self.next_release, self.repaired];
+        let possible = (1..=1 << 53).contains(&self.round) && counts.iter().all(|count| *count <= 1 << 53);
+        (!possible).then_some("its rounds are not possible")
+    }
+}
+
 /// Released sums as plain data: what a model can be evaluated from anywhere [Dubey2021, remark 1].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {

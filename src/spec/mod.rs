@@ -2,6 +2,7 @@
 //!
 //! All mistakes of a file come back in one go. **Invariant:** touches no file and no device; what leaves this room is valid.
 
+mod cell;
 mod curator;
 mod listing;
 mod online;
@@ -13,10 +14,11 @@ mod recorded;
 mod sweep;
 mod visits;
 
+pub use cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 pub use curator::CuratorPlan;
 pub use listing::listing;
 pub use online::OnlinePlan;
-pub use plan::{BanditPlan, CellPlan, ContextualBandit, Sweep, Task};
+pub use plan::Sweep;
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;
 pub use visits::VisitPlan;

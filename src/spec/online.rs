@@ -1,6 +1,7 @@
 //! Online convex runs: `[problem]` and `[[learner]]` in the places of `[environment]` and `[[policy]]`.
 
-use super::plan::{CellPlan, Task, json_of, note_defaults, overlaid, written_json};
+use super::cell::{CellPlan, Task};
+use super::plan::{json_of, note_defaults, overlaid, written_json};
 use crate::error::{Diagnostic, Error, Place, Sources};
 use crate::oco::learner::{LearnerPlan, Rates, Request};
 use crate::oco::problem::ProblemPlan;

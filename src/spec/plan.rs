@@ -1,10 +1,11 @@
 //! The checked sweep: every cell with its parsed environment, privacy and policy.
 
+use super::cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 use super::curator::CuratorPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
 use super::visits::VisitPlan;
-use super::{OnlinePlan, Recorded, online, path, read};
+use super::{Recorded, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
@@ -52,51 +53,6 @@ pub struct Sweep {
     pub hash: String,
 }
 
-/// One sweep point with one policy.
-#[derive(Clone)]
-pub struct CellPlan {
-    /// Index in canonical order.
-    pub index: u32,
-    /// Policy label.
-    pub policy: String,
-    /// Environment label.
-    pub environment: String,
-    /// Swept keys with their values.
-    pub swept: Vec<(String, Scalar)>,
-    /// Horizon.
-    pub rounds: u64,
-    /// Cells with the same key have the same environment.
-    pub environment_key: String,
-    /// Where the spec has the environment, for mistakes that show only when it is built.
-    pub environment_place: Option<Place>,
-    /// What is run.
-    pub task: Task,
-    /// All parameters of the cell, and the defaults of those not written.
-    pub resolved: serde_json::Value,
-}
-
-/// What a cell runs.
-#[derive(Clone)]
-pub enum Task {
-    /// A policy on an environment.
-    Bandit(BanditPlan),
-    /// A policy that shows arms to people with contexts.
-    Contextual(ContextualBandit),
-    /// A learner on a problem.
-    Online(OnlinePlan),
-}
-
-/// One contextual environment with one policy.
-#[derive(Clone)]
-pub struct ContextualBandit {
-    /// The environment.
-    pub environment_plan: Arc<dyn ContextualPlan>,
-    /// The privacy request.
-    pub privacy: VisitPlan,
-    /// The policy.
-    pub policy_plan: Arc<dyn ContextPolicyPlan>,
-}
-
 /// An environment as read from a spec, of either kind.
 #[derive(Clone)]
 enum Setting {
@@ -108,42 +64,6 @@ enum Setting {
 enum Chooser {
     Points(Arc<dyn PolicyPlan>, PrivacyPlan),
     Contextual(Arc<dyn ContextPolicyPlan>, VisitPlan),
-}
-
-/// One environment with one policy.
-#[derive(Clone)]
-pub struct BanditPlan {
-    /// The environment.
-    pub environment_plan: Arc<dyn EnvironmentPlan>,
-    /// The privacy request.
-    pub privacy: PrivacyPlan,
-    /// Who gives out the inputs; `None`: the policy sees them.
-    pub curator: Option<CuratorPlan>,
-    /// The policy.
-    pub policy_plan: Arc<dyn PolicyPlan>,
-}
-
-impl CellPlan {
-    /// "tgp-ucb · privacy.epsilon = 0.5".
-    #[must_use]
-    pub fn label(&self) -> String {
-        let mut label = self.policy.clone();
-        for (key, value) in &self.swept {
-            label.push_str(&format!(" · {key} = {value}"));
-        }
-        label
-    }
-
-    /// A failure to make this cell ready, with the place of the environment where it has none. Failures that state what
-    /// was expected speak of a file or an option and are left alone.
-    #[must_use]
-    pub fn placed(&self, error: Error) -> Error {
-        let Error::Input(mut diagnostics) = error else { return error };
-        for diagnostic in diagnostics.iter_mut().filter(|found| found.place.is_none() && found.expected.is_none()) {
-            diagnostic.place = self.environment_place.clone().map(Box::new);
-        }
-        Error::Input(diagnostics)
-    }
 }
 
 impl Sweep {

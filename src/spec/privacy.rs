@@ -211,11 +211,11 @@ pub(super) fn clip_range(args: &Args<'_>, table: &Table) -> Option<(f64, f64)> {
 /// Where each key stands; the table's own place for keys that are not written.
 pub(super) fn places_of(args: &Args<'_>, table: &Table) -> Vec<(&'static str, Place)> {
     let sources = args.sink().sources();
-    let of = |&key: &&'static str| {
+    let of = |key: &'static str| {
         let span = table.get(key).and_then(|node| node.span.as_ref()).or(table.span.as_ref())?;
         Some((key, sources.place(span)))
     };
-    KEYS.iter().filter_map(|key| of(&key)).collect()
+    KEYS.iter().copied().filter_map(of).collect()
 }
 
 /// A refusal at the key that it is about.

@@ -96,7 +96,7 @@ fn listings_are_json_on_request() {
     let all = run(folder.path(), &["list", "--json"]);
     let value: serde_json::Value = serde_json::from_slice(&all.stdout).expect("JSON");
     let kinds: Vec<&String> = value.as_object().expect("an object").keys().collect();
-    assert_eq!(kinds.len(), 0, "{kinds:?}");
+    assert_eq!(kinds.len(), 14, "{kinds:?}");
     assert!(value["policy"].as_array().is_some_and(|policies| policies.iter().any(|policy| policy["name"] == "tgp-ucb")));
     let one = run(folder.path(), &["list", "laplace", "--json"]);
     let value: serde_json::Value = serde_json::from_slice(&one.stdout).expect("JSON");
