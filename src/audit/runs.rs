@@ -15,13 +15,13 @@ use crate::spec::{BanditPlan, CellPlan, Recorded, Sweep, Task};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rounds that are replayed: what comes later is a function of what was released.
+/// Rounds that are replayed, by mechanisms calibrated for so many: what comes later is a function of what was released.
 const ROUNDS: u64 = 32;
 /// Points are told apart in so many groups.
 const GROUPS: usize = 24;
 
 /// Audits every cell of a sweep that claims something for people's rewards: both looks where one reward at a time is released,
-/// the second where sums are. Cells whose inputs a curator gives out, and learners, are passed
+/// the second where sums are. Cells whose inputs a curator gives out, product domains, decision sets and learners are passed
 /// over.
 ///
 /// # Errors
@@ -33,6 +33,10 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
         let Task::Bandit(bandit) = &plan.task else { continue };
         let ledger = preparation.facts(plan).map_err(|error| plan.placed(error))?.ledger;
         if ledger.epsilon.is_none() || bandit.curator.is_some() {
+            continue;
+        }
+        let environment = preparation.cell(plan).map_err(|error| plan.placed(error))?.environment;
+        if environment.product().is_some() || environment.set_size().is_some() {
             continue;
         }
         // Without a clip the worst pair is any: one reward far from the other.

@@ -51,6 +51,12 @@ pub fn audit(args: &AuditArgs) -> Result<(), Error> {
         return Ok(());
     }
     let (specs, names): (Vec<String>, Vec<String>) = args.what.iter().cloned().partition(|name| name.ends_with(".toml"));
+    if args.false_alarms.is_some() && !specs.is_empty() {
+        return Err(Error::input(
+            Diagnostic::new("`--false-alarms` counts over audits of mechanisms, not of specs")
+                .hint("name mechanisms, or leave out the specs"),
+        ));
+    }
     // Every spec and the named mechanisms together get an equal share of the error.
     let groups = specs.len() + usize::from(specs.is_empty() || !names.is_empty());
     let confidence = 1.0 - (1.0 - args.confidence) / groups as f64;

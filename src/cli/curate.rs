@@ -117,7 +117,11 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     };
     // The ledger first: images without it would be of no use, and a ledger without images gives nothing away.
     write_whole(&ledger_path, format!("{:#}\n", serde_json::json!(ledger)).as_bytes(), "write the ledger")?;
-    write_whole(&args.out, text.as_bytes(), "write the images")?;
+    if let Err(error) = write_whole(&args.out, text.as_bytes(), "write the images") {
+        // Nothing was given out: the ledger must not say that it was.
+        let _ = std::fs::remove_file(&ledger_path);
+        return Err(error);
+    }
     if 0 < released.moved {
         note(&format!(
             "{} of {rows} rows were longer than the bound {} and were moved to it (a number about the raw data: do not publish it)",

@@ -1,4 +1,5 @@
-//! `privateer predict`: mean and spread of a finished run's model at any points, from its released parameters alone.
+//! `privateer predict`: mean and spread of a finished run's model at any points. What it knows of rewards are the released parameters
+//! alone; the problem is made again from the spec (and its data, where the spec names any).
 
 use super::commands::say;
 use crate::backend::Cpu;

@@ -323,6 +323,16 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
             "use `reading = \"tight\"`, and state `privacy.clip` where the noise is unbounded",
         );
     }
+    if let (Some(claimed), Some(delivered)) = (ledger.epsilon, ledger.delivered_epsilon)
+        && 1e-6 * claimed < (claimed - delivered).abs()
+    {
+        return refuse(
+            format!(
+                "the mechanism claims epsilon = {claimed} and delivers {delivered:.6}, and exact noise delivers what is claimed"
+            ),
+            "use `reading = \"tight\"`",
+        );
+    }
     let release = RewardRelease::of(&ledger).map_err(|why| {
         Error::input(
             Diagnostic::new(format!("the reward mechanism has no exact form: {why}")).hint("choose another `privacy.mechanism`"),

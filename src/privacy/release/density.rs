@@ -54,6 +54,19 @@ impl DensityRelease {
         Ok(Self { high, window, share, bit: BitRelease::calibrated(epsilon, lo, hi)?, clip, ledger })
     }
 
+    /// The density alone, at any epsilon: the piecewise mechanism. As [`DensityRelease::calibrated`] otherwise.
+    ///
+    /// # Errors
+    /// An empty range or an epsilon outside.
+    pub fn dense(epsilon: Epsilon, lo: f64, hi: f64) -> Result<Self, ReleaseError> {
+        let mut made = Self::calibrated(epsilon, lo, hi)?;
+        // A coin that always says the density.
+        made.share = 2 * WHOLE;
+        made.ledger.mechanism = "piecewise-on-a-grid";
+        made.ledger.noise = format!("one of {CELLS} values with integer weights");
+        Ok(made)
+    }
+
     /// Clips and answers.
     ///
     /// # Errors

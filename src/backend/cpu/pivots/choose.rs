@@ -170,6 +170,8 @@ impl Growing {
                 *d -= *new * *new;
             }
         }
+        // The factor's diagonal is the root that the other entries were divided by, so that they are those of a factor.
+        new[pivot] = root;
         // By its definition; what rounding left of it must not be chosen again.
         self.residual[pivot] = 0.0;
         self.pivots.push(pivot);
