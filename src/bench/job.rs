@@ -185,7 +185,7 @@ const MOST: usize = 1_000_000_000;
 const SMALLEST: f64 = 1e-9;
 const LARGEST: f64 = 1e9;
 /// Largest job, in bytes.
-const MOST_BYTES: f64 = 32.0 * 1024.0 * 1024.0 * 1024.0;
+pub(super) const MOST_BYTES: f64 = 32.0 * 1024.0 * 1024.0 * 1024.0;
 
 /// What the command line changes in a standard job.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -1,8 +1,8 @@
-//! What the two workloads ask of a trial.
+//! What the workloads of the screens ask of a trial.
 
 use super::full_rank::FullRank;
 use crate::error::Error;
-use crate::gp::posterior::{FeaturePosterior, Posterior};
+use crate::gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
 use crate::score::{Change, ScoreModel};
 
 /// One trial's model as the loop sees it.
@@ -24,6 +24,25 @@ pub trait Learner: Send + Sync {
 }
 
 impl Learner for FeaturePosterior {
+    fn model(&self) -> &dyn ScoreModel {
+        self
+    }
+
+    fn change(&self) -> Change<'_> {
+        Posterior::change(self)
+    }
+
+    fn screened(&mut self) {
+        Posterior::screened(self);
+    }
+
+    fn observe(&mut self, point: usize, reward: f64) -> Result<(), Error> {
+        Posterior::observe(self, point, reward);
+        Ok(())
+    }
+}
+
+impl Learner for ExactPosterior {
     fn model(&self) -> &dyn ScoreModel {
         self
     }

@@ -1,9 +1,10 @@
-//! Speed of the engine's own roads on two standard jobs, beside what the machine can do.
+//! Speed of the engine's own roads on standard jobs, beside what the machine can do.
 //!
 //! * `incremental` — GP-UCB over quadrature Fourier features: the posterior's rank-one updates, the backend's screen, the
 //!   engine's decision, as a run does them.
 //! * `fullrank` — the same score with the tree mechanism's noise in the precision matrix: every entry is new every round, so
 //!   each round brings a whole factor.
+//! * `modeler` — GP-UCB over images that a curator gave out: every run has inputs of its own, and its kernel columns.
 //! * `oco` — learners of online convex optimization, whole runs on one thread.
 //!
 //! Instances are drawn from named streams or read from NumPy arrays, so that other programs can run the same ones and compare
@@ -15,6 +16,7 @@ mod instance;
 mod job;
 mod learner;
 mod memory;
+mod modeler;
 mod npy;
 mod oco;
 mod outcome;
@@ -28,6 +30,7 @@ mod tree;
 pub use ceiling::Ceilings;
 pub use instance::Instance;
 pub use job::{Flags, Job, Size, Workload};
+pub use modeler::{MeasuredModeler, ModelerJob, measure_modeler};
 pub use npy::{Floats, floats, integers};
 pub use oco::{Timed, measure_oco};
 pub use outcome::{Measured, PEER};

@@ -62,7 +62,28 @@ impl Split {
     }
 }
 
-/// Everything that a trial needs and shares.
+/// What the loop asks of a job.
+pub(super) trait Trials: Sync {
+    /// Number of trials.
+    fn trials(&self) -> usize;
+
+    /// Number of rounds.
+    fn rounds(&self) -> usize;
+
+    /// What multiplies the spread in round 1, 2, ….
+    fn width(&self, round: usize) -> f64;
+
+    /// Whether updates are long enough to be spread over threads where batches are few.
+    fn updates_are_long(&self) -> bool;
+
+    /// A trial that has made its first observation.
+    fn learner(&self, trial: usize) -> Result<Box<dyn Learner>, Error>;
+
+    /// The reward of round 1, 2, …; round 0 is the observation before them.
+    fn reward(&self, point: usize, round: usize, trial: usize) -> f64;
+}
+
+/// Everything that a trial over features needs and shares.
 struct Setup<'a> {
     job: &'a Job,
     instance: &'a Instance,
@@ -70,8 +91,23 @@ struct Setup<'a> {
     streams: Streams,
 }
 
-impl Setup<'_> {
-    /// A trial that has made its first observation.
+impl Trials for Setup<'_> {
+    fn trials(&self) -> usize {
+        self.job.trials
+    }
+
+    fn rounds(&self) -> usize {
+        self.job.rounds
+    }
+
+    fn width(&self, _round: usize) -> f64 {
+        self.job.width
+    }
+
+    fn updates_are_long(&self) -> bool {
+        self.job.workload == Workload::FullRank
+    }
+
     fn learner(&self, trial: usize) -> Result<Box<dyn Learner>, Error> {
         let (job, table) = (self.job, Arc::clone(&self.instance.table));
         let mut learner: Box<dyn Learner> = match job.workload {
@@ -86,14 +122,13 @@ impl Setup<'_> {
         Ok(learner)
     }
 
-    /// The reward of round 1, 2, …; round 0 is the observation before them.
     fn reward(&self, point: usize, round: usize, trial: usize) -> f64 {
         self.instance.f[point] + self.instance.noise[round * self.job.trials + trial]
     }
 }
 
 /// Trials that share a screen.
-struct Group {
+pub(super) struct Group {
     /// Number of the first trial.
     first: usize,
     screen: Box<dyn Screen>,
@@ -112,7 +147,7 @@ struct Group {
 }
 
 impl Group {
-    fn open(setup: &Setup<'_>, domain: &dyn Domain, first: usize, end: usize, spread_out: bool) -> Result<Self, Error> {
+    fn open(setup: &dyn Trials, domain: &dyn Domain, first: usize, end: usize, spread_out: bool) -> Result<Self, Error> {
         let n = end - first;
         Ok(Self {
             first,
@@ -121,8 +156,8 @@ impl Group {
             answers: vec![Candidates::default(); n],
             scratch: Vec::new(),
             points: vec![0; n],
-            actions: Vec::with_capacity(n * setup.job.rounds),
-            n_candidates: Vec::with_capacity(n * setup.job.rounds),
+            actions: Vec::with_capacity(n * setup.rounds()),
+            n_candidates: Vec::with_capacity(n * setup.rounds()),
             n_ties: 0,
             split: Split::default(),
             spread_out,
@@ -158,7 +193,7 @@ impl Group {
         Ok(())
     }
 
-    fn update(&mut self, setup: &Setup<'_>, round: usize) -> Result<(), Error> {
+    fn update(&mut self, setup: &dyn Trials, round: usize) -> Result<(), Error> {
         let started = Instant::now();
         let first = self.first;
         let observe = |(i, (learner, &point)): (usize, (&mut Box<dyn Learner>, &usize))| {
@@ -180,20 +215,20 @@ fn requests(learners: &[Box<dyn Learner>], width: f64) -> Vec<TrialScore<'_>> {
 }
 
 /// Groups of one batch, all rounds: while one group is screened, the trials of another are updated.
-fn batch(setup: &Setup<'_>, groups: &mut [Group]) -> Result<(), Error> {
-    let (width, rounds) = (setup.job.width, setup.job.rounds);
+pub(super) fn batch(setup: &dyn Trials, groups: &mut [Group]) -> Result<(), Error> {
+    let rounds = setup.rounds();
     for group in groups.iter_mut() {
-        group.begin(width)?;
+        group.begin(setup.width(1))?;
     }
     for round in 1..=rounds {
         for group in groups.iter_mut() {
-            group.finish(width)?;
+            group.finish(setup.width(round))?;
             if round == 1 {
                 group.split.first_screen = group.split.screen;
             }
             group.update(setup, round)?;
             if round < rounds {
-                group.begin(width)?;
+                group.begin(setup.width(round + 1))?;
             }
         }
     }
@@ -201,13 +236,13 @@ fn batch(setup: &Setup<'_>, groups: &mut [Group]) -> Result<(), Error> {
 }
 
 /// The batches of all trials, their screens open and their first observations made.
-fn batches(setup: &Setup<'_>, domain: &dyn Domain) -> Result<Vec<Vec<Group>>, Error> {
-    let (trials, threads) = (setup.job.trials, rayon::current_num_threads());
+pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec<Group>>, Error> {
+    let (trials, threads) = (setup.trials(), rayon::current_num_threads());
     // A device takes whole batches; on the CPU they are cut finer where threads would be idle.
     let in_flight = domain.in_flight().max(1);
-    let wanted = domain.batch(setup.job.rounds as u64);
+    let wanted = domain.batch(setup.rounds() as u64);
     let size = if in_flight == 1 { wanted.min(trials.div_ceil(threads)) } else { wanted }.clamp(1, trials);
-    let spread_out = setup.job.workload == Workload::FullRank && trials.div_ceil(size) < threads;
+    let spread_out = setup.updates_are_long() && trials.div_ceil(size) < threads;
     let part = size.div_ceil(in_flight);
     (0..trials)
         .step_by(size)
@@ -270,7 +305,7 @@ pub fn measure(
     }
     let peak_bytes = if peak_known { memory::peak_bytes() } else { None };
     let played = last.unwrap_or_default();
-    let wrong = if options.verify { Some(pool.install(|| verify(&setup, &played.actions))?) } else { None };
+    let wrong = if options.verify { Some(pool.install(|| verify(&setup, job.points, &played.actions))?) } else { None };
     let (candidates_median, candidates_p99) = median_and_p99(played.n_candidates);
     Ok(Measured {
         job: *job,
@@ -299,19 +334,19 @@ pub fn measure(
 
 /// What one repetition leaves.
 #[derive(Default)]
-struct Played {
+pub(super) struct Played {
     /// `rounds x trials`.
-    actions: Vec<u32>,
+    pub(super) actions: Vec<u32>,
     n_candidates: Vec<u32>,
     n_ties: u64,
-    counters: Counters,
-    split: Split,
+    pub(super) counters: Counters,
+    pub(super) split: Split,
 }
 
 impl Played {
-    fn of(setup: &Setup<'_>, groups: impl Iterator<Item = Group>) -> Self {
-        let trials = setup.job.trials;
-        let mut played = Self { actions: vec![0; setup.job.rounds * trials], ..Self::default() };
+    pub(super) fn of(setup: &dyn Trials, groups: impl Iterator<Item = Group>) -> Self {
+        let trials = setup.trials();
+        let mut played = Self { actions: vec![0; setup.rounds() * trials], ..Self::default() };
         for group in groups {
             let n = group.learners.len();
             for (round, points) in group.actions.chunks_exact(n).enumerate() {
@@ -327,8 +362,8 @@ impl Played {
 }
 
 /// Plays the same actions again and counts those that are not the lowest-placed best of all points in f64.
-fn verify(setup: &Setup<'_>, actions: &[u32]) -> Result<u64, Error> {
-    let (trials, n) = (setup.job.trials, setup.job.points);
+pub(super) fn verify(setup: &dyn Trials, n: usize, actions: &[u32]) -> Result<u64, Error> {
+    let trials = setup.trials();
     let wrong_of = |trial: usize| -> Result<u64, Error> {
         let mut learner = setup.learner(trial)?;
         let mut scores = Vec::with_capacity(n);
@@ -337,7 +372,7 @@ fn verify(setup: &Setup<'_>, actions: &[u32]) -> Result<u64, Error> {
             let point = *played as usize;
             scores.clear();
             let model = learner.model();
-            scores.extend((0..n).map(|point| (point, model.exact(point).upper(setup.job.width))));
+            scores.extend((0..n).map(|point| (point, model.exact(point).upper(setup.width(i + 1)))));
             wrong += u64::from(lowest_within_tie(&scores) != Some(point));
             learner.observe(point, setup.reward(point, i + 1, trial))?;
         }

@@ -4,7 +4,7 @@ use super::backends::{self, Opened};
 use super::commands::{note, say};
 use super::threads::{self, MOST_THREADS};
 use crate::backend::device::Precision;
-use crate::bench::{self, Ceilings, Flags, Instance, Job, Machine, Measured, Options, Size, Workload};
+use crate::bench::{self, Ceilings, Flags, Instance, Job, Machine, Measured, ModelerJob, Options, Size, Workload};
 use crate::error::{Diagnostic, Error};
 use clap::Args;
 use std::path::PathBuf;
@@ -13,8 +13,9 @@ use std::str::FromStr;
 /// Arguments of `privateer bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// What to run: incremental (rank-one updates), fullrank (a new precision matrix every round), or oco alone (online
-    /// convex learners on one thread; reads --repeat and --json) [default: incremental fullrank]
+    /// What to run: incremental (rank-one updates), fullrank (a new precision matrix every round); alone: modeler (kernel columns
+    /// over inputs of each run's own; 10000 points, 50 trials, 50 rounds) or oco (online convex learners on one thread; reads
+    /// --repeat and --json) [default: incremental fullrank]
     #[arg(value_name = "WORKLOAD")]
     workloads: Vec<Named>,
     /// Who scores
@@ -109,7 +110,10 @@ impl BenchArgs {
 
     /// Every job with its arrays; workloads of one size share them.
     fn jobs(&self) -> Result<Vec<(Vec<Job>, Instance)>, Error> {
-        let named = self.workloads.iter().filter_map(|named| named.0);
+        let named = self.workloads.iter().filter_map(|named| match named {
+            Named::Features(workload) => Some(*workload),
+            Named::Modeler | Named::Oco => None,
+        });
         let workloads = if self.workloads.is_empty() { Workload::ALL.to_vec() } else { named.collect() };
         let first = workloads.first().copied().unwrap_or(Workload::Incremental);
         let of_all = |job: Job| workloads.iter().map(|&workload| Job { workload, ..job }).collect::<Vec<Job>>();
@@ -130,18 +134,24 @@ impl BenchArgs {
 
 const MOST_REPEATS: usize = 10_000;
 
-/// A workload of the screens, or `None` for `oco`.
+/// A workload as it is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Named(Option<Workload>);
+enum Named {
+    /// One over a shared table of features.
+    Features(Workload),
+    Modeler,
+    Oco,
+}
 
 impl FromStr for Named {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "oco" {
-            return Ok(Self(None));
+        match text {
+            "modeler" => Ok(Self::Modeler),
+            "oco" => Ok(Self::Oco),
+            _ => text.parse().map(Self::Features).map_err(|expected: String| format!("{expected}, modeler, oco")),
         }
-        text.parse().map(|workload| Self(Some(workload))).map_err(|expected: String| format!("{expected}, oco"))
     }
 }
 
@@ -180,6 +190,63 @@ fn ceilings(opened: &Opened, pool: &rayon::ThreadPool) -> Result<Ceilings, Error
     Ok(pool.install(Ceilings::of_cpu))
 }
 
+/// The backends asked for.
+fn machines(args: &BenchArgs, pool: &rayon::ThreadPool) -> Result<Vec<Machine>, Error> {
+    if args.backend != "both" {
+        return Ok(vec![machine(&args.backend, args.precision(), pool)?]);
+    }
+    let mut machines = vec![machine("cpu", None, pool)?];
+    match machine("gpu", args.precision(), pool) {
+        Ok(gpu) => machines.push(gpu),
+        Err(error) => note(&format!("no GPU column: {}", error.to_string().trim_start_matches("error: "))),
+    }
+    Ok(machines)
+}
+
+/// Measures the modeler's job on every backend asked for.
+fn modeler(args: &BenchArgs) -> Result<(), Error> {
+    let given = [
+        ("size", args.size.is_some()),
+        ("instance", args.instance.is_some()),
+        ("features", args.features.is_some()),
+        ("lengthscale", args.lengthscale.is_some()),
+        ("ridge", args.ridge.is_some()),
+        ("width", args.width.is_some()),
+        ("noise", args.noise.is_some()),
+        ("node-std", args.node_std.is_some()),
+    ];
+    if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+        let diagnostic = Diagnostic::new(format!("`--{flag}` means nothing to `modeler`"));
+        return Err(Error::input(diagnostic.hint("it reads --points, --trials, --rounds, --seed, and how to measure")));
+    }
+    let standard = ModelerJob::default();
+    let job = ModelerJob {
+        points: args.points.unwrap_or(standard.points),
+        rounds: args.rounds.unwrap_or(standard.rounds),
+        runs: args.trials.unwrap_or(standard.runs),
+        seed: args.seed.unwrap_or(standard.seed),
+    };
+    job.check()?;
+    let pool = threads::pool(args.threads)?;
+    let options = Options { repeat: args.repeat, verify: args.verify };
+    let (mut faults, mut first) = (Vec::new(), None);
+    for machine in machines(args, &pool)? {
+        let measured = bench::measure_modeler(&job, &machine, &pool, options)?;
+        say(&if args.json { measured.json().to_string() } else { measured.line() });
+        let backend = &measured.backend;
+        if let Some(wrong) = measured.wrong.filter(|&wrong| 0 < wrong) {
+            faults.push(format!("modeler on {backend}: {wrong} choices are not the best in f64"));
+        }
+        if 0 < measured.faults {
+            faults.push(format!("modeler on {backend}: the device failed, or points left their error band"));
+        }
+        if *first.get_or_insert(measured.actions_crc) != measured.actions_crc {
+            faults.push(format!("modeler: {backend} chose other rows than the first backend"));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(faults.join("; "))) }
+}
+
 /// Measures every job on every backend asked for.
 ///
 /// # Errors
@@ -187,26 +254,20 @@ fn ceilings(opened: &Opened, pool: &rayon::ThreadPool) -> Result<Ceilings, Error
 /// a choice that is not the best.
 pub fn bench(args: &BenchArgs) -> Result<(), Error> {
     args.check()?;
-    if args.workloads.contains(&Named(None)) {
-        if args.workloads.iter().any(|named| named.0.is_some()) {
-            let diagnostic = Diagnostic::new("`oco` is measured alone: its table has other columns");
-            return Err(Error::input(diagnostic.hint("run `privateer bench oco` on its own")));
+    if let Some(alone) = args.workloads.iter().find(|named| matches!(named, Named::Modeler | Named::Oco)) {
+        let name = if *alone == Named::Oco { "oco" } else { "modeler" };
+        if 1 < args.workloads.len() {
+            let diagnostic = Diagnostic::new(format!("`{name}` is measured alone: its table has other columns"));
+            return Err(Error::input(diagnostic.hint(format!("run `privateer bench {name}` on its own"))));
+        }
+        if *alone == Named::Modeler {
+            return modeler(args);
         }
         return bench::measure_oco(args.repeat, |timed| say(&if args.json { timed.json().to_string() } else { timed.line() }));
     }
     let jobs = args.jobs()?;
     let pool = threads::pool(args.threads)?;
-    let machines = match args.backend.as_str() {
-        "both" => {
-            let mut machines = vec![machine("cpu", None, &pool)?];
-            match machine("gpu", args.precision(), &pool) {
-                Ok(gpu) => machines.push(gpu),
-                Err(error) => note(&format!("no GPU column: {}", error.to_string().trim_start_matches("error: "))),
-            }
-            machines
-        }
-        name => vec![machine(name, args.precision(), &pool)?],
-    };
+    let machines = machines(args, &pool)?;
     let options = Options { repeat: args.repeat, verify: args.verify };
     let mut all: Vec<Measured> = Vec::new();
     let mut faults = Vec::new();

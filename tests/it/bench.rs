@@ -46,6 +46,37 @@ fn the_table_has_a_column_for_each_backend() {
     assert!(said.contains("  gpu") || notes.contains("no GPU column: "), "{said}{notes}");
 }
 
+/// The modeler's job: the same rows on every repetition and thread count, all of them the best in f64; other seeds choose others.
+#[test]
+fn the_modeler_has_a_job_of_its_own() {
+    let tiny = ["modeler", "--points", "144", "--trials", "3", "--rounds", "6", "--json", "--verify"];
+    let line = |words: &[&str]| -> Value {
+        let (code, said, notes) = bench(&[&tiny[..], words].concat());
+        assert_eq!(code, Some(0), "{notes}");
+        serde_json::from_str(said.lines().next().expect("a line")).expect("JSON")
+    };
+    let first = line(&["--backend", "cpu", "--threads", "1", "--repeat", "2"]);
+    assert_eq!((&first["N"], &first["T"], &first["B"]), (&144.into(), &6.into(), &3.into()));
+    assert_eq!((&first["workload"], &first["wrong_choices"]), (&"modeler".into(), &0.into()));
+    assert_eq!(first["loop_s_all"].as_array().map(Vec::len), Some(2));
+    assert!(first["ms_per_run"].as_f64().is_some_and(|ms| 0.0 < ms));
+    assert!(first["simple_regret_mean"].as_f64().is_some_and(|regret| 0.0 <= regret));
+    // Both backends where there is a GPU: exit code 1 if they disagree.
+    assert_eq!(line(&["--threads", "2"])["actions_crc"], first["actions_crc"]);
+    assert_ne!(line(&["--backend", "cpu", "--seed", "1"])["actions_crc"], first["actions_crc"]);
+    for (words, part) in [
+        (vec!["--points", "145"], "the square of a whole number"),
+        (vec!["--rounds", "0"], "`--rounds 0` cannot be run"),
+        (vec!["--width", "2"], "`--width` means nothing to `modeler`"),
+        (vec!["fullrank"], "`modeler` is measured alone"),
+        (vec!["--points", "1000000", "--trials", "100000"], "more than the limit"),
+    ] {
+        let (code, said, notes) = bench(&[&["modeler"], &words[..]].concat());
+        assert_eq!((code, said.as_str()), (Some(2), ""), "{words:?}: {notes}");
+        assert!(notes.contains(part), "{words:?}: {notes}");
+    }
+}
+
 #[test]
 fn refusals_say_what_to_do() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -97,3 +97,28 @@ fn luck_is_shared_and_ledgers_speak_of_inputs() {
         assert!(said.starts_with("no guarantee") && said.ends_with("(E16)"), "{said}");
     });
 }
+
+/// The keys `norm` and `bound` of a spec: rows beyond the bound are counted in the facts and spoken of in the ledger; a norm alone is
+/// refused, because the data's own largest norm would take the place of a public bound.
+#[test]
+fn a_spec_says_how_many_rows_its_bound_moved() {
+    let text = |keys: &str| {
+        format!("{SPEC}[curator]\nepsilon = 1.0\ndelta = 1e-5\nradius = 2.0\n{keys}\n[[policy]]\nkind = \"gp-ucb\"\n")
+    };
+    let facts =
+        |keys: &str| prepared(&text(keys), &DataFolder::default(), |sweep, preparation| preparation.facts(&sweep.cells[0]));
+    let grid = Points::grid(2, 12, -1.0, 1.0);
+    let beyond = grid.coordinates().chunks_exact(2).filter(|x| 0.8 < x[0].hypot(x[1])).count();
+    assert!(0 < beyond && beyond < 144, "{beyond}");
+    for (keys, scale) in [("bound = 0.8", 1.0), ("bound = 0.8\nnorm = 4.0", 5.0)] {
+        let found = facts(keys).expect("facts");
+        let fact = |name: &str| found.facts.iter().find(|(fact, _)| fact.contains(name)).expect("the fact").1.clone();
+        assert_eq!(fact("rows moved to the curator's bound"), beyond);
+        assert_eq!(fact("scale of the inputs"), scale);
+        let inputs = found.inputs.expect("a ledger of the inputs");
+        assert_eq!(inputs.guarantee.to_string(), "holds");
+        assert!(inputs.notes.iter().any(|note| note.contains("the public bound 0.8, to which longer rows are moved")));
+    }
+    let refused = facts("norm = 4.0").expect_err("refused").to_string();
+    assert!(refused.contains("not private (E19)") && refused.contains("public `bound`"), "{refused}");
+}

@@ -181,3 +181,71 @@ fn what_cannot_be_curated_is_refused_with_words() {
         assert!(refused.contains("full column rank"), "{refused}");
     }
 }
+
+/// A row `(100, -50)` away from five rows whose mean is zero; two of them are 5 long, two 1, one 0.
+fn five_rows() -> Inputs {
+    let rows = [3.0, 4.0, -3.0, -4.0, 0.6, 0.8, -0.6, -0.8, 0.0, 0.0];
+    Inputs::new(2, Arc::new(rows.iter().enumerate().map(|(i, x)| x + if i % 2 == 0 { 100.0 } else { -50.0 }).collect()))
+}
+
+/// A curator with next to no noise (sigma = 7e-7 of the radius) behind these.
+fn scaled(norm: Option<f64>, bound: Option<f64>) -> Scaled {
+    let inner = (input_noise::ENTRY.build)(&request(Reading::Tight, 1e12, Some(1.0), None)).expect("built");
+    Scaled::new(inner, norm, bound, false).expect("made")
+}
+
+fn fact(curator: &Scaled, data: &Inputs, name: &str) -> serde_json::Value {
+    let facts = curator.facts(&Raw::seal(data.clone()));
+    facts.into_iter().find(|(fact, _)| fact.contains(name)).expect("the fact").1
+}
+
+/// Rows beyond the bound come back at it, in their direction, counted and said; the others as they are, whatever the norm.
+#[test]
+fn rows_beyond_the_bound_are_moved_counted_and_said() {
+    let moved = [1.2, 1.6, -1.2, -1.6, 0.6, 0.8, -0.6, -0.8, 0.0, 0.0];
+    let plain = images(&scaled(None, Some(100.0)), &five_rows());
+    for (norm, scale) in [(None, 1.0), (Some(10.0), 5.0), (Some(0.5), 0.25)] {
+        let curator = scaled(norm, Some(2.0));
+        let found = images(&curator, &five_rows());
+        let off = found.values.iter().zip(moved).map(|(z, x)| (z - x).abs()).fold(0.0, f64::max);
+        assert!(off < 2e-5, "{norm:?}: {:?}", found.values);
+        // Noise of the scaled units, told in those of the inputs.
+        assert!((found.noise_variance * scale * scale / plain.noise_variance - 1.0).abs() < 1e-12, "{norm:?}");
+        assert_eq!(fact(&curator, &five_rows(), "moved"), 2);
+        assert_eq!(fact(&curator, &five_rows(), "scale"), scale);
+        let notes = curator.ledger(5, 2).notes.join("; ");
+        assert!(notes.contains("the public bound 2, to which longer rows are moved"), "{notes}");
+        let stands = norm.map(|norm| format!("scaled so that {norm} stands for"));
+        assert!(stands.is_none_or(|words| notes.contains(&words)), "{notes}");
+    }
+    // A row at the bound is not beyond it.
+    for (bound, count) in [(5.0, 0), (4.999, 2), (0.999, 4)] {
+        assert_eq!(fact(&scaled(None, Some(bound)), &five_rows(), "moved"), count, "{bound}");
+    }
+    // Without a bound the data's own largest norm, said not to be private; refused where a mechanism promises something.
+    let own = scaled(Some(10.0), None);
+    assert_eq!((fact(&own, &five_rows(), "moved"), fact(&own, &five_rows(), "scale")), (0.into(), 2.0.into()));
+    assert!(own.ledger(5, 2).notes.join("; ").contains("not private (E19)"));
+    let inner = (input_noise::ENTRY.build)(&request(Reading::Tight, 1.0, Some(1.0), None)).expect("built");
+    let refused = Scaled::new(inner, Some(10.0), None, true).expect_err("refused").to_string();
+    assert!(refused.contains("`bound`") && refused.contains("E19"), "{refused}");
+}
+
+/// What the promise rests on: data sets that differ in one row are no further apart after centring and moving than before. Same
+/// stream, so same noise: it cancels.
+#[test]
+fn moving_rows_takes_neighbours_no_further_apart() {
+    let mut draws = stream("neighbours");
+    for trial in 0..200 {
+        let data = inputs(12, 3, 2.0);
+        let mut other = data.values().to_vec();
+        let row = draws.index(12);
+        other[3 * row..][..3].iter_mut().for_each(|x| *x += 3.0 * draws.normal());
+        let other = Inputs::new(3, Arc::new(other));
+        let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+        let curator = scaled((trial % 2 == 0).then_some(7.0), Some(0.5 + 0.02 * f64::from(trial)));
+        let (before, after) =
+            (apart(data.values(), other.values()), apart(&images(&curator, &data).values, &images(&curator, &other).values));
+        assert!(after <= before * (1.0 + 1e-9), "{trial}: {before} became {after}");
+    }
+}
