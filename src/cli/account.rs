@@ -9,6 +9,7 @@ use crate::privacy::accounting::sensitivity::{Participation, Relation};
 use crate::privacy::quote::{self, Quote, StreamKind, StreamTerms, short};
 use crate::privacy::{Delta, Epsilon, Guarantee, MechanismEntry, Reading, Refusal, Request, RewardFacts};
 use crate::registry::MECHANISMS;
+use crate::spec::Task;
 use clap::Args;
 use std::path::Path;
 
@@ -102,7 +103,14 @@ fn of_spec(args: &AccountArgs) -> Result<Vec<(String, Quote)>, Error> {
         let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
         // Of a cell whose inputs alone are protected, the reward has no price worth a line.
         let rewards = facts.inputs.is_none() || facts.ledger.guarantee != Guarantee::NotPrivate;
-        let rewards = rewards.then(|| Quote::of_ledger(&facts.ledger, args.participations));
+        let rewards = match &plan.task {
+            Task::Online(_) if args.participations != 1 => {
+                let found = args.participations.to_string();
+                return Err(refused("--participations", &found, "1: learners of a stream are priced for one sample a person"));
+            }
+            Task::Online(_) => Some(Quote::of_samples(&facts.ledger)),
+            _ => rewards.then(|| Quote::of_ledger(&facts.ledger, args.participations)),
+        };
         for quote in [rewards, facts.inputs.as_ref().map(Quote::of_inputs)].into_iter().flatten() {
             // Cells that differ in what costs nothing share a price.
             match quotes.iter_mut().find(|(_, known)| *known == quote) {

@@ -334,20 +334,24 @@ impl<'a> Args<'a> {
 
     /// Every key that nobody read is a mistake. Call once, after the last getter.
     pub fn finish(&self) {
+        for entry in &self.table.entries {
+            self.knows(&entry.key, entry.key_span.as_ref().or(entry.node.span.as_ref()));
+        }
+    }
+
+    /// A key that nobody read is a mistake, wherever it is written. Call after the last getter.
+    pub fn knows(&self, key: &str, span: Option<&Span>) {
         let seen = self.seen.borrow();
         let known: Vec<&str> = seen.iter().map(|doc| doc.path.as_str()).filter(|path| !path.contains('.')).collect();
-        for entry in &self.table.entries {
-            if known.contains(&entry.key.as_str()) {
-                continue;
-            }
-            let place = if self.path.is_empty() { "at the top".to_owned() } else { format!("in `{}`", self.path) };
-            let mut diagnostic =
-                Diagnostic::new(format!("unknown key `{}` {place}", entry.key)).expected(one_of(known.iter().copied()));
-            if let Some(near) = closest(&entry.key, known.iter().copied()) {
-                diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
-            }
-            self.sink.push_at(entry.key_span.as_ref().or(entry.node.span.as_ref()), diagnostic);
+        if known.contains(&key) {
+            return;
         }
+        let place = if self.path.is_empty() { "at the top".to_owned() } else { format!("in `{}`", self.path) };
+        let mut diagnostic = Diagnostic::new(format!("unknown key `{key}` {place}")).expected(one_of(known.iter().copied()));
+        if let Some(near) = closest(key, known.iter().copied()) {
+            diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+        }
+        self.sink.push_at(span, diagnostic);
     }
 
     /// Reports a mistake about a key (at its value if the user wrote it, else at the table).

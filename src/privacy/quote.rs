@@ -2,14 +2,14 @@
 //! delta, and what is not protected.
 
 use super::accounting::sensitivity::{self, Participation, Relation};
-use super::accounting::{Bracket, Composition, Loss, least_noise};
+use super::accounting::{Bracket, Composition, Loss, Road, least_noise};
 use super::event::mu_of_sums;
 use super::streams::blt::Blt;
 use super::streams::honaker::Honaker;
 use super::streams::toeplitz::SquareRoot;
 use super::streams::tree::Tree;
 use super::streams::{Factorisation, Stated};
-use super::{Delta, Epsilon, Event, Factor, Guarantee, Ledger, Refusal, RewardMechanism};
+use super::{Delta, Epsilon, Event, Factor, Guarantee, Ledger, Refusal, RewardMechanism, price};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -137,6 +137,41 @@ impl Quote {
             composition,
             guarantee: Some(ledger.guarantee.clone()),
             notes: ledger.notes.clone(),
+        }
+    }
+
+    /// Prices a learner on a stream of samples, each of which is used in one place of the run.
+    #[must_use]
+    pub fn of_samples(ledger: &Ledger) -> Self {
+        let unclipped = "features and gradients are not clipped: two samples can differ by anything (E3)".to_owned();
+        let composed = "one mechanism over the whole run".to_owned();
+        let (sensitivity, derivation) = match ledger.event {
+            Event::NonPrivate => (None, "samples enter as they are".to_owned()),
+            Event::Gaussian { sensitivity, .. } if sensitivity.is_finite() => (
+                Some(sensitivity),
+                format!("features and gradients are clipped, L2 norm, columns of the factorisation counted; {composed}"),
+            ),
+            Event::GeneralizedGaussian { sensitivity: Some(sensitivity), .. } => {
+                (Some(sensitivity), format!("features and gradients are clipped, norm of the noise; {composed}"))
+            }
+            Event::Subsampled { sensitivity: Some(sensitivity), .. } => {
+                (Some(sensitivity), "features and gradients are clipped, L2 norm, of one step".to_owned())
+            }
+            Event::Choices { squares: Some(squares), .. } => (
+                Some(libm::sqrt(squares)),
+                "range of the scores' change over the scale of the noise, root of the squares' sum over rounds".to_owned(),
+            ),
+            _ => (None, unclipped),
+        };
+        let base = Self::of_rewards(ledger, 1);
+        Self {
+            event: format!("a stream of samples: {}", event_words(&ledger.event)),
+            protects: ledger.protects.clone(),
+            not_protected: "the number of samples, and when each came".to_owned(),
+            sensitivity,
+            derivation,
+            curve: if matches!(ledger.event, Event::Subsampled { .. }) { curve_of_steps(&ledger.event) } else { base.curve },
+            ..base
         }
     }
 
@@ -320,6 +355,20 @@ fn curve(composition: &Composition) -> Vec<Point> {
         .into_iter()
         .filter_map(|delta| Delta::try_from(delta).ok())
         .map(|delta| Point { delta: delta.get(), epsilon: solver.epsilon(delta) })
+        .collect()
+}
+
+/// Of steps on samples drawn at random, which no composition of losses holds.
+fn curve_of_steps(event: &Event) -> Vec<Point> {
+    let delivered = price(event);
+    CURVE
+        .into_iter()
+        .filter_map(|delta| Delta::try_from(delta).ok())
+        .map(|delta| {
+            let upper = delivered.epsilon(Some(delta)).unwrap_or(f64::INFINITY);
+            let road = if upper.is_finite() { Road::Renyi } else { Road::Unbounded };
+            Point { delta: delta.get(), epsilon: Bracket { lower: 0.0, upper, road } }
+        })
         .collect()
 }
 

@@ -4,16 +4,36 @@ use crate::error::{Diagnostic, Span, closest};
 use crate::params::{Entry, Node, Table, Value};
 
 /// Sets the value at a path, making tables on the way. A segment after an array of tables is an index, a label or kind,
-/// or `*` for all. `key_span` is where the path is written: mistakes in names are shown there.
+/// or `*` for all; one in double quotes may hold dots, as keys of TOML do. `key_span` is where the path is written: mistakes in names
+/// are shown there.
 ///
 /// # Errors
 /// A path that leads nowhere; the message names the segment.
 pub fn set(table: &mut Table, path: &str, key_span: Option<&Span>, node: &Node) -> Result<(), Diagnostic> {
-    let segments: Vec<&str> = path.split('.').map(str::trim).collect();
-    if segments.iter().any(|segment| segment.is_empty()) {
+    let segments = segments(path);
+    if segments.iter().any(|segment| segment.is_empty() || segment.contains('"')) {
         return Err(Diagnostic::new(format!("`{path}` is not a path")).expected("keys joined by dots, as in `privacy.epsilon`"));
     }
     descend(table, &segments, &Setting { path, key_span, node })
+}
+
+/// Segments between the dots that stand outside double quotes, without their quotes; a quote without a partner stays.
+fn segments(path: &str) -> Vec<&str> {
+    let mut quoted = false;
+    path.split(|c| {
+        quoted ^= c == '"';
+        c == '.' && !quoted
+    })
+    .map(|segment| {
+        let segment = segment.trim();
+        segment.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')).unwrap_or(segment)
+    })
+    .collect()
+}
+
+/// The key of the whole spec that a path starts at.
+pub fn first(path: &str) -> &str {
+    segments(path).first().copied().unwrap_or("")
 }
 
 /// What is set where, for the messages on the way.
@@ -82,7 +102,7 @@ fn descend(table: &mut Table, segments: &[&str], setting: &Setting<'_>) -> Resul
 
 /// Whether setting `outer` would undo what was set at `inner`: the same key, or one around it; `*` stands for any segment.
 pub fn covers(outer: &str, inner: &str) -> bool {
-    let (outer, inner): (Vec<&str>, Vec<&str>) = (outer.split('.').collect(), inner.split('.').collect());
+    let (outer, inner) = (segments(outer), segments(inner));
     outer.len() <= inner.len() && outer.iter().zip(&inner).all(|(a, b)| a == b || *a == "*" || *b == "*")
 }
 
@@ -133,6 +153,17 @@ mod tests {
         assert_eq!(after(SPEC, "policy.*.ridge", "3").expect("path").matches("ridge = 3").count(), 2);
         assert_eq!(after(SPEC, "policy.c.ridge", "3").expect("path").matches("ridge = 3").count(), 1);
         assert_eq!(after(SPEC, "policy.0.kind", "uniform").expect("path").matches("uniform").count(), 1);
+    }
+
+    #[test]
+    fn quotes_hold_a_key_with_dots_together() {
+        let swept = after(SPEC, "sweep.zip.\"privacy.epsilon\"", "[1, 2]").expect("path");
+        assert!(swept.contains("[sweep.zip]\n\"privacy.epsilon\" = [1, 2]"), "{swept}");
+        assert!(after(SPEC, "\"policy\".\"c\".ridge", "3").expect("path").contains("ridge = 3"));
+        for torn in ["sweep.zip.\"privacy.epsilon", "a.b\"c\"", "\"\".a"] {
+            assert!(after(SPEC, torn, "3").is_err(), "{torn}");
+        }
+        assert!(covers("\"privacy\"", "privacy.epsilon"));
     }
 
     #[test]

@@ -157,7 +157,12 @@ impl Reader<'_> {
         }
         top.finish();
         let mut cells = Vec::new();
-        for point in &points(self.base, self.sink) {
+        let points = points(self.base, self.sink);
+        // All points sweep the same keys.
+        for Step { path: key_path, key_span, .. } in points.first().into_iter().flatten() {
+            top.knows(path::first(key_path), key_span.as_ref());
+        }
+        for point in &points {
             self.cells_at(point, &mut cells);
             if MOST_MISTAKES < self.sink.n_mistakes() {
                 break;

@@ -40,7 +40,10 @@ fn commands_say_what_is_stored() {
     fs::create_dir_all(folder.path().join("examples")).expect("a folder");
     let example = "examples/ldp-epsilon-sweep.toml";
     fs::copy(root.join(example), folder.path().join(example)).expect("the example");
-    let cases: [(&str, &[&str]); 28] = [
+    let samples = "examples/papers/han2022/figure-5-3.toml";
+    fs::create_dir_all(folder.path().join("examples/papers/han2022")).expect("a folder");
+    fs::copy(root.join(samples), folder.path().join(samples)).expect("the example");
+    let cases: [(&str, &[&str]); 29] = [
         ("no-arguments", &[]),
         ("version", &["--version"]),
         ("help", &["--help"]),
@@ -70,6 +73,7 @@ fn commands_say_what_is_stored() {
             &["account", "vector-prefix", "--sigma", "30", "--factorisation", "tree", "--participations", "3", "--json"],
         ),
         ("account-example", &["account", example]),
+        ("account-samples", &["account", samples, "--set", "privacy.reading=tight"]),
         ("list", &["list"]),
         ("list-policy", &["list", "policy"]),
         ("list-mechanism", &["list", "mechanism"]),

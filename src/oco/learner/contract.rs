@@ -228,8 +228,10 @@ impl Rates {
     #[must_use]
     pub fn parse(args: &Args<'_>) -> Self {
         let fixed = args.number("learning_rate", "factor on the learner's steps").above(0.0).at_most(1e6).optional("1");
-        let grid =
-            args.numbers("learning_rates", "candidates, of which validation data chooses; in the place of `learning_rate`");
+        let grid = args.numbers(
+            "learning_rates",
+            "candidates, of which validation data chooses, anew and alike in every shard; in the place of `learning_rate`",
+        );
         let trials =
             args.count("validation_trials", "trials on validation data that choose the learning rate").between(1, 10_000).or(5);
         let Some(grid) = grid else {
