@@ -35,7 +35,7 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
         if ledger.epsilon.is_none() || bandit.curator.is_some() {
             continue;
         }
-        let environment = preparation.cell(plan).map_err(|error| plan.placed(error))?.environment;
+        let environment = preparation.environment(plan, bandit).map_err(|error| plan.placed(error))?;
         if environment.product().is_some() || environment.set_size().is_some() {
             continue;
         }

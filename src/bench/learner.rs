@@ -2,7 +2,7 @@
 
 use super::full_rank::FullRank;
 use crate::error::Error;
-use crate::gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
+use crate::gp::posterior::Posterior;
 use crate::score::{Change, ScoreModel};
 
 /// One trial's model as the loop sees it.
@@ -23,26 +23,7 @@ pub trait Learner: Send + Sync {
     fn observe(&mut self, point: usize, reward: f64) -> Result<(), Error>;
 }
 
-impl Learner for FeaturePosterior {
-    fn model(&self) -> &dyn ScoreModel {
-        self
-    }
-
-    fn change(&self) -> Change<'_> {
-        Posterior::change(self)
-    }
-
-    fn screened(&mut self) {
-        Posterior::screened(self);
-    }
-
-    fn observe(&mut self, point: usize, reward: f64) -> Result<(), Error> {
-        Posterior::observe(self, point, reward);
-        Ok(())
-    }
-}
-
-impl Learner for ExactPosterior {
+impl<P: Posterior + Send + Sync> Learner for P {
     fn model(&self) -> &dyn ScoreModel {
         self
     }

@@ -158,7 +158,15 @@ impl<'a> Preparation<'a> {
         new
     }
 
-    fn environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<Arc<dyn Environment>, Error> {
+    /// The environment of a cell, without its policy's tables.
+    ///
+    /// # Errors
+    /// Whatever the environment refuses.
+    pub fn environment(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<Arc<dyn Environment>, Error> {
+        self.kept_environment(plan, bandit, &self.kept(plan))
+    }
+
+    fn kept_environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<Arc<dyn Environment>, Error> {
         let mut slot = lock(&kept.environment);
         if let Some(environment) = slot.as_ref() {
             return Ok(Arc::clone(environment));
@@ -236,7 +244,7 @@ impl<'a> Preparation<'a> {
     }
 
     fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<ReadyCell, Error> {
-        let environment = self.environment(plan, bandit, kept)?;
+        let environment = self.kept_environment(plan, bandit, kept)?;
         let curator = bandit.curator.as_ref().map(CuratorPlan::curator).transpose()?;
         let inputs = match (&curator, environment.product()) {
             (Some(_), _) => withheld(environment.as_ref())?,

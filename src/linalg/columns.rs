@@ -136,7 +136,7 @@ impl Columns {
     }
 }
 
-/// Runs a loop in the widest lanes there are.
+/// Runs a loop in the widest lanes of the processor, picked at run time.
 pub fn wide<T: NullaryFnOnce>(task: T) -> T::Output {
     pulp::Arch::new().dispatch(task)
 }

@@ -15,7 +15,7 @@ mod update;
 mod upper;
 
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
-pub use columns::Columns;
+pub use columns::{Columns, wide};
 pub use dot::{add_scaled, dot, sum_of_squares};
 pub use growing::GrowingCholesky;
 pub use lp::{Norm, Power};

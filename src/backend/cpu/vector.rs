@@ -3,12 +3,8 @@
 //! Each runs in the widest lanes of the processor, picked at run time ([`pulp`]): the operations on a point and their order are
 //! the same in lanes of any width, and so are the bits.
 
+use crate::linalg::wide;
 use pulp::NullaryFnOnce;
-
-/// Runs a loop in the widest lanes there are.
-fn wide<T: NullaryFnOnce>(task: T) -> T::Output {
-    pulp::Arch::new().dispatch(task)
-}
 
 /// `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in the order of the columns.
 pub fn weighted_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {

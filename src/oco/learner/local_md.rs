@@ -53,7 +53,7 @@ impl LearnerPlan for Plan {
         }
         let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
         let priced = terms.step_noise(generalized)?;
-        let lipschitz = if terms.actual.lipschitz.is_finite() { terms.actual.lipschitz } else { terms.stated.lipschitz };
+        let lipschitz = terms.lipschitz();
         // D/(L sqrt(n)), times what makes the regularizer's strength 1.
         let eta = learning_rate * terms.actual.diameter / (lipschitz * libm::sqrt((p - 1.0) * setting.rounds as f64));
         let made = Made {

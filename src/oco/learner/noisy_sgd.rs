@@ -48,7 +48,7 @@ impl LearnerPlan for Plan {
         let terms = request.terms(setting)?;
         let steps = n_steps(setting.rounds);
         let priced = terms.stored_noise(steps)?;
-        let lipschitz = if terms.actual.lipschitz.is_finite() { terms.actual.lipschitz } else { terms.stated.lipschitz };
+        let lipschitz = terms.lipschitz();
         let budget = terms.budget.map(|(epsilon, delta)| (epsilon.get(), delta.get()));
         let eta = step(learning_rate, 0.5 * terms.actual.diameter, lipschitz, setting.rounds, terms.dimension, budget);
         let made = Made {

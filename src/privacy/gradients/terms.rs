@@ -126,6 +126,12 @@ impl Terms {
         self.norm.dual().exponent()
     }
 
+    /// L for a learner's steps: the one that holds, or the one stated where none holds.
+    #[must_use]
+    pub fn lipschitz(&self) -> f64 {
+        if self.actual.lipschitz.is_finite() { self.actual.lipschitz } else { self.stated.lipschitz }
+    }
+
     /// Bounds for the privatizers at this learning rate.
     #[must_use]
     pub fn bounds(&self, learning_rate: f64) -> Option<Clip> {
