@@ -5,12 +5,14 @@
 //! * `fullrank` — the same score with the tree mechanism's noise in the precision matrix: every entry is new every round, so
 //!   each round brings a whole factor.
 //! * `modeler` — GP-UCB over images that a curator gave out: every run has inputs of its own, and its kernel columns.
+//! * `exact` — the exact posterior over a small domain: whole runs of the engine on the CPU.
 //! * `oco` — learners of online convex optimization, whole runs on one thread.
 //!
 //! Instances are drawn from named streams or read from NumPy arrays, so that other programs can run the same ones and compare
 //! the chosen points by checksum. **Invariant:** nothing here decides; times are measured, never part of an answer.
 
 mod ceiling;
+mod exact;
 mod full_rank;
 mod instance;
 mod job;
@@ -28,6 +30,7 @@ mod tests;
 mod tree;
 
 pub use ceiling::Ceilings;
+pub use exact::{ExactJob, MeasuredExact, measure_exact};
 pub use instance::Instance;
 pub use job::{Flags, Job, Size, Workload};
 pub use modeler::{MeasuredModeler, ModelerJob, measure_modeler};

@@ -4,7 +4,7 @@ use super::backends::{self, Opened};
 use super::commands::{note, say};
 use super::threads::{self, MOST_THREADS};
 use crate::backend::device::Precision;
-use crate::bench::{self, Ceilings, Flags, Instance, Job, Machine, Measured, ModelerJob, Options, Size, Workload};
+use crate::bench::{self, Ceilings, ExactJob, Flags, Instance, Job, Machine, Measured, ModelerJob, Options, Size, Workload};
 use crate::error::{Diagnostic, Error};
 use clap::Args;
 use std::path::PathBuf;
@@ -14,8 +14,9 @@ use std::str::FromStr;
 #[derive(Debug, Args)]
 pub struct BenchArgs {
     /// What to run: incremental (rank-one updates), fullrank (a new precision matrix every round); alone: modeler (kernel columns
-    /// over inputs of each run's own; 10000 points, 50 trials, 50 rounds) or oco (online convex learners on one thread; reads
-    /// --repeat and --json) [default: incremental fullrank]
+    /// over inputs of each run's own; 10000 points, 50 trials, 50 rounds), exact (IGP-UCB over a small domain on the CPU, the whole
+    /// engine; 100 points, 100 trials, 40000 rounds) or oco (online convex learners on one thread; reads --repeat and --json)
+    /// [default: incremental fullrank]
     #[arg(value_name = "WORKLOAD")]
     workloads: Vec<Named>,
     /// Who scores
@@ -112,7 +113,7 @@ impl BenchArgs {
     fn jobs(&self) -> Result<Vec<(Vec<Job>, Instance)>, Error> {
         let named = self.workloads.iter().filter_map(|named| match named {
             Named::Features(workload) => Some(*workload),
-            Named::Modeler | Named::Oco => None,
+            Named::Modeler | Named::Exact | Named::Oco => None,
         });
         let workloads = if self.workloads.is_empty() { Workload::ALL.to_vec() } else { named.collect() };
         let first = workloads.first().copied().unwrap_or(Workload::Incremental);
@@ -140,7 +141,20 @@ enum Named {
     /// One over a shared table of features.
     Features(Workload),
     Modeler,
+    Exact,
     Oco,
+}
+
+impl Named {
+    /// Its name, where it is measured alone.
+    fn alone(self) -> Option<&'static str> {
+        match self {
+            Self::Features(_) => None,
+            Self::Modeler => Some("modeler"),
+            Self::Exact => Some("exact"),
+            Self::Oco => Some("oco"),
+        }
+    }
 }
 
 impl FromStr for Named {
@@ -149,8 +163,9 @@ impl FromStr for Named {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "modeler" => Ok(Self::Modeler),
+            "exact" => Ok(Self::Exact),
             "oco" => Ok(Self::Oco),
-            _ => text.parse().map(Self::Features).map_err(|expected: String| format!("{expected}, modeler, oco")),
+            _ => text.parse().map(Self::Features).map_err(|expected: String| format!("{expected}, modeler, exact, oco")),
         }
     }
 }
@@ -203,8 +218,8 @@ fn machines(args: &BenchArgs, pool: &rayon::ThreadPool) -> Result<Vec<Machine>, 
     Ok(machines)
 }
 
-/// Measures the modeler's job on every backend asked for.
-fn modeler(args: &BenchArgs) -> Result<(), Error> {
+/// Refuses the flags that jobs with sizes alone do not read.
+fn sizes_alone(args: &BenchArgs, name: &str) -> Result<(), Error> {
     let given = [
         ("size", args.size.is_some()),
         ("instance", args.instance.is_some()),
@@ -216,9 +231,36 @@ fn modeler(args: &BenchArgs) -> Result<(), Error> {
         ("node-std", args.node_std.is_some()),
     ];
     if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
-        let diagnostic = Diagnostic::new(format!("`--{flag}` means nothing to `modeler`"));
+        let diagnostic = Diagnostic::new(format!("`--{flag}` means nothing to `{name}`"));
         return Err(Error::input(diagnostic.hint("it reads --points, --trials, --rounds, --seed, and how to measure")));
     }
+    Ok(())
+}
+
+/// Measures the job over a small domain, on the CPU.
+fn exact(args: &BenchArgs) -> Result<(), Error> {
+    sizes_alone(args, "exact")?;
+    for (flag, given) in [("verify", args.verify), ("precision", args.precision.is_some()), ("backend", args.backend == "gpu")] {
+        if given {
+            let diagnostic = Diagnostic::new(format!("`--{flag}` means nothing to `exact`"));
+            return Err(Error::input(diagnostic.hint("a small domain is scored in f64 on the CPU, whatever the backend")));
+        }
+    }
+    let standard = ExactJob::default();
+    let job = ExactJob {
+        points: args.points.unwrap_or(standard.points),
+        rounds: args.rounds.unwrap_or(standard.rounds),
+        trials: args.trials.unwrap_or(standard.trials),
+        seed: args.seed.unwrap_or(standard.seed),
+    };
+    let measured = bench::measure_exact(&job, &threads::pool(args.threads)?, args.repeat)?;
+    say(&if args.json { measured.json().to_string() } else { measured.line() });
+    Ok(())
+}
+
+/// Measures the modeler's job on every backend asked for.
+fn modeler(args: &BenchArgs) -> Result<(), Error> {
+    sizes_alone(args, "modeler")?;
     let standard = ModelerJob::default();
     let job = ModelerJob {
         points: args.points.unwrap_or(standard.points),
@@ -254,16 +296,16 @@ fn modeler(args: &BenchArgs) -> Result<(), Error> {
 /// a choice that is not the best.
 pub fn bench(args: &BenchArgs) -> Result<(), Error> {
     args.check()?;
-    if let Some(alone) = args.workloads.iter().find(|named| matches!(named, Named::Modeler | Named::Oco)) {
-        let name = if *alone == Named::Oco { "oco" } else { "modeler" };
+    if let Some((alone, name)) = args.workloads.iter().find_map(|named| Some((named, named.alone()?))) {
         if 1 < args.workloads.len() {
             let diagnostic = Diagnostic::new(format!("`{name}` is measured alone: its table has other columns"));
             return Err(Error::input(diagnostic.hint(format!("run `privateer bench {name}` on its own"))));
         }
-        if *alone == Named::Modeler {
-            return modeler(args);
-        }
-        return bench::measure_oco(args.repeat, |timed| say(&if args.json { timed.json().to_string() } else { timed.line() }));
+        return match alone {
+            Named::Modeler => modeler(args),
+            Named::Exact => exact(args),
+            _ => bench::measure_oco(args.repeat, |timed| say(&if args.json { timed.json().to_string() } else { timed.line() })),
+        };
     }
     let jobs = args.jobs()?;
     let pool = threads::pool(args.threads)?;

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::policy::Proposal;
 use crate::score::{AxisFeatures, Candidates, MomentTable, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
+use pulp::NullaryFnOnce;
 
 /// The candidate with the largest exact score, the lowest index among ties. `scratch` saves an allocation a round.
 ///
@@ -47,13 +48,50 @@ pub fn settled(proposal: Proposal, model: Option<&dyn ScoreModel>, scores: &mut 
 
 /// The point with the largest score, the lowest index among ties.
 fn best_of(table: MomentTable<'_>, width: f64, scores: &mut Vec<f64>) -> Result<usize, Error> {
-    scores.clear();
-    scores.extend(table.means.iter().zip(table.variances).map(|(mean, variance)| mean + width * variance.sqrt()));
-    let best = scores.iter().fold(f64::NEG_INFINITY, |best, &score| if score > best { score } else { best });
-    let sound = scores.iter().fold(true, |sound, score| sound & !score.is_nan());
+    scores.resize(table.means.len(), 0.0);
+    let best = pulp::Arch::new().dispatch(Scores { table, width, scores });
     let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
-    let first = scores.iter().position(|&score| floor <= score);
-    first.filter(|_| sound).ok_or_else(|| not_a_number(width))
+    // A NaN makes the floor one too.
+    scores.iter().position(|&score| floor <= score).ok_or_else(|| not_a_number(width))
+}
+
+/// Lanes of a running maximum.
+const LANES: usize = 16;
+
+/// Writes every score; the largest, NaN where one is.
+struct Scores<'a> {
+    table: MomentTable<'a>,
+    width: f64,
+    scores: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Scores<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let Self { table: MomentTable { means, variances }, width, scores } = self;
+        for ((score, mean), variance) in scores.iter_mut().zip(means).zip(variances) {
+            *score = mean + width * variance.sqrt();
+        }
+        let mut lanes = [f64::NEG_INFINITY; LANES];
+        // Zero unless a score is not finite.
+        let mut odd = [0.0; LANES];
+        let (blocks, rest) = scores.as_chunks::<LANES>();
+        for block in blocks {
+            for lane in 0..LANES {
+                lanes[lane] = if lanes[lane] < block[lane] { block[lane] } else { lanes[lane] };
+                odd[lane] += 0.0 * block[lane];
+            }
+        }
+        for (lane, &score) in rest.iter().enumerate() {
+            lanes[lane] = if lanes[lane] < score { score } else { lanes[lane] };
+            odd[lane] += 0.0 * score;
+        }
+        let best = lanes.into_iter().fold(f64::NEG_INFINITY, |best, score| if best < score { score } else { best });
+        let sound = odd.into_iter().all(|x| x == 0.0) || !scores.iter().any(|score| score.is_nan());
+        if sound { best } else { f64::NAN }
+    }
 }
 
 /// Over a product domain: for each axis the row with the largest exact score, the lowest index among ties. The mean of a play is
@@ -86,11 +124,22 @@ mod tests {
     #[test]
     fn a_table_is_decided_like_its_points() {
         let variances = [0.5, 0.25, 0.25, 0.0];
-        for means in [[0.0, 1.0, 1.0 + 1e-12, -3.0], [7.0; 4], [f64::NEG_INFINITY, 0.0, 0.0, 0.0]] {
+        for means in [[0.0, 1.0, 1.0 + 1e-12, -3.0], [7.0; 4], [f64::NEG_INFINITY, 0.0, 0.0, 0.0], [-5.0, -6.0, -7.0, -4.0]] {
             let exact = |point: usize| Moments { mean: means[point], variance: variances[point] }.upper(2.0);
             let scored: Vec<(usize, f64)> = (0..4).map(|point| (point, exact(point))).collect();
             let table = MomentTable { means: &means, variances: &variances };
             assert_eq!(best_of(table, 2.0, &mut Vec::new()).ok(), lowest_within_tie(&scored));
+        }
+        // Every place in blocks of lanes and behind them.
+        for n in 1..40 {
+            for at in 0..n {
+                let mut means = vec![-1.0; n];
+                (means[at], means[n - 1]) = (3.0, means[n - 1].max(if at + 1 == n { 3.0 } else { -1.0 }));
+                let variances = vec![0.25; n];
+                assert_eq!(best_of(MomentTable { means: &means, variances: &variances }, 1.0, &mut Vec::new()).ok(), Some(at));
+                means[at] = f64::NAN;
+                assert!(best_of(MomentTable { means: &means, variances: &variances }, 1.0, &mut Vec::new()).is_err());
+            }
         }
         let broken = MomentTable { means: &[0.0, f64::NAN], variances: &[1.0, 1.0] };
         assert!(best_of(broken, 2.0, &mut Vec::new()).is_err());

@@ -4,7 +4,7 @@ use super::{FeaturesPlan, InputReading, KnownInputs, Parts, Problem, Setting, Sh
 use crate::error::{Diagnostic, Error};
 use crate::gp::Plays;
 use crate::gp::kernel::Kernel;
-use crate::gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
+use crate::gp::posterior::{CovariancePosterior, ExactPosterior, FeaturePosterior, Posterior};
 use crate::params::Args;
 use crate::score::AxisFeatures;
 use crate::score::{Basis, FeatureTable, GramSource};
@@ -130,6 +130,9 @@ impl PreparedPosterior {
     /// As [`InputReading::covariance`], or a trial without the images it needs.
     pub fn prior(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Posterior>, Error> {
         Ok(match self {
+            Self::Exact(gram, bound) if CovariancePosterior::suits(gram.n_points(), *bound, ridge) => {
+                Box::new(CovariancePosterior::new(Arc::clone(gram), *bound, ridge))
+            }
             Self::Exact(gram, bound) => Box::new(ExactPosterior::with_prior_bound(Arc::clone(gram), *bound, ridge)),
             Self::Own { .. } => Box::new(ExactPosterior::new(self.own(setting)?, ridge).over_own_inputs()),
             Self::Features { table, axes, prior_bound, .. } => {
@@ -148,6 +151,9 @@ impl PreparedPosterior {
     /// As [`PreparedPosterior::prior`], or a state that is none; the text says what is wrong.
     pub fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Posterior>, RestoreError> {
         Ok(match self {
+            Self::Exact(gram, bound) if CovariancePosterior::saved(&state) => {
+                Box::new(CovariancePosterior::restore(Arc::clone(gram), *bound, state)?)
+            }
             Self::Exact(gram, _) => Box::new(ExactPosterior::restore(Arc::clone(gram), state)?),
             Self::Own { .. } => {
                 let gram = self.own(setting).map_err(RestoreError::Setting)?;

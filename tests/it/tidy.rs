@@ -20,7 +20,7 @@ const ROOMS: [(&str, &[&str]); 20] = [
     ("spec", &["error", "params", "privacy", "env", "oco", "policy", "registry"]),
     ("backend", &["error", "score", "linalg"]),
     ("engine", &["error", "rng", "score", "privacy", "env", "oco", "policy", "spec", "backend"]),
-    ("bench", &["error", "rng", "params", "score", "linalg", "gp", "privacy", "oco", "backend", "engine"]),
+    ("bench", &["error", "rng", "params", "score", "linalg", "gp", "privacy", "env", "oco", "spec", "backend", "engine"]),
     ("fit", &["error", "rng", "linalg", "gp"]),
     ("record", &["error", "params"]),
     ("audit", &["error", "rng", "score", "linalg", "gp", "privacy", "env", "registry", "spec", "backend", "engine"]),

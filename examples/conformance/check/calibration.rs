@@ -174,9 +174,11 @@ fn standing(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<Bo
     let maker = constants.maker(formulas, Arc::new(Linear::new(1.0, 0.0)), Points::new(1, vec![1.0]), &Nystrom::default())?;
     let setting = constants.setting(formulas);
     let mut state = maker.make(&setting).map_err(said)?.save();
-    for (pointer, value) in [("/round", Value::from(round)), ("/posterior/model/gain", Value::from(gain))] {
-        *state.pointer_mut(pointer).ok_or_else(|| format!("a saved state has no `{pointer}`"))? = value;
-    }
+    let mut put = |pointer: &str, value: Value| state.pointer_mut(pointer).map(|at| *at = value);
+    put("/round", round.into()).ok_or("a saved state has no round")?;
+    // Small domains keep it in another place.
+    let gain = put("/posterior/model/gain", gain.into()).or_else(|| put("/posterior/start_gain", gain.into()));
+    gain.ok_or("a saved state has no information gain")?;
     maker.restore(&setting, state).map_err(said)
 }
 

@@ -1,11 +1,14 @@
 //! Posteriors of a Gaussian process as linear models, in f64, with repeated visits collapsed.
 //!
 //! [`ExactPosterior`] works over the distinct points visited (Gram columns, any kernel, any domain size; its mathematics is
-//! [`DualModel`]), [`FeaturePosterior`] over a shared feature table ([`WeightModel`]), [`SketchedPosterior`] over a Nystrom dictionary
+//! [`DualModel`]), [`CovariancePosterior`] over the whole of a small domain, [`FeaturePosterior`] over a shared feature table ([`WeightModel`]), [`SketchedPosterior`] over a Nystrom dictionary
 //! of the trial's own, [`SumsPosterior`] over a feature table from sums that somebody else has made.
 
 mod change;
 mod contract;
+mod covariance;
+#[cfg(test)]
+mod covariance_tests;
 mod dual;
 mod exact;
 mod explained;
@@ -22,6 +25,7 @@ mod visits;
 mod weights;
 
 pub use contract::Posterior;
+pub use covariance::CovariancePosterior;
 pub use dual::DualModel;
 pub use exact::ExactPosterior;
 pub use features::FeaturePosterior;
