@@ -46,7 +46,8 @@ impl ExactJob {
             }
         }
         if self.seed > i64::MAX as u64 {
-            mistakes.push(Diagnostic::new(format!("`--seed {}` cannot be run", self.seed)).expected("at most 9223372036854775807"));
+            mistakes
+                .push(Diagnostic::new(format!("`--seed {}` cannot be run", self.seed)).expected("at most 9223372036854775807"));
         }
         if mistakes.is_empty() { Ok(()) } else { Err(Error::Input(mistakes)) }
     }

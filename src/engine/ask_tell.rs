@@ -50,7 +50,7 @@ impl AskTell {
             return Ok(point);
         }
         let proposed = self.policy.propose(&mut self.streams);
-        let point = match (settled(proposed, self.policy.model(), &mut Vec::new())?, &mut self.screen) {
+        let point = match (settled(proposed, self.policy.model(), None, &mut Vec::new())?, &mut self.screen) {
             (Proposal::Play(point), _) => point,
             (Proposal::Random { luck, n_points }, _) => self.streams.of(luck).index(n_points),
             (Proposal::Score { width }, Some(screen)) if self.policy.model().is_some() => {

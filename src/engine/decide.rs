@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::policy::Proposal;
-use crate::score::{AxisFeatures, Candidates, MomentTable, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
+use crate::score::{AxisFeatures, Candidates, MomentTable, Moments, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
 use pulp::NullaryFnOnce;
 
 /// The candidate with the largest exact score, the lowest index among ties. `scratch` saves an allocation a round.
@@ -35,15 +35,29 @@ fn not_a_number(width: f64) -> Error {
 }
 
 /// What is to be done about a proposal: where the model keeps the moments of every point, a score is settled here, as
-/// [`decide`] among all points would, and needs no screen.
+/// [`decide`] among all points, or those of the decision set, would, and needs no screen.
 ///
 /// # Errors
 /// As [`decide`].
-pub fn settled(proposal: Proposal, model: Option<&dyn ScoreModel>, scores: &mut Vec<f64>) -> Result<Proposal, Error> {
-    match (proposal, model.and_then(ScoreModel::table)) {
-        (Proposal::Score { width }, Some(table)) => Ok(Proposal::Play(best_of(table, width, scores)?)),
-        _ => Ok(proposal),
-    }
+pub fn settled(
+    proposal: Proposal,
+    model: Option<&dyn ScoreModel>,
+    set: Option<&[u32]>,
+    scores: &mut Vec<f64>,
+) -> Result<Proposal, Error> {
+    let (Proposal::Score { width }, Some(table)) = (proposal, model.and_then(ScoreModel::table)) else { return Ok(proposal) };
+    let point = match set {
+        None => best_of(table, width, scores)?,
+        Some(set) => {
+            let upper = |&point: &u32| {
+                let (mean, variance) = (table.means[point as usize], table.variances[point as usize]);
+                (point, Moments { mean, variance }.upper(width))
+            };
+            let scored: Vec<(u32, f64)> = set.iter().map(upper).collect();
+            lowest_within_tie(&scored).ok_or_else(|| not_a_number(width))? as usize
+        }
+    };
+    Ok(Proposal::Play(point))
 }
 
 /// The point with the largest score, the lowest index among ties.
@@ -119,7 +133,6 @@ pub fn decide_by_axis(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::score::Moments;
 
     #[test]
     fn a_table_is_decided_like_its_points() {
@@ -133,7 +146,7 @@ mod tests {
         // Every place in blocks of lanes and behind them.
         for n in 1..40 {
             for at in 0..n {
-                let mut means = vec![-1.0; n];
+                let mut means = vec![-1.0_f64; n];
                 (means[at], means[n - 1]) = (3.0, means[n - 1].max(if at + 1 == n { 3.0 } else { -1.0 }));
                 let variances = vec![0.25; n];
                 assert_eq!(best_of(MomentTable { means: &means, variances: &variances }, 1.0, &mut Vec::new()).ok(), Some(at));

@@ -179,11 +179,7 @@ impl Part {
     fn begin(&mut self) -> Result<(), Error> {
         for (trial, proposal) in self.trials.iter_mut().zip(&mut self.proposals) {
             let proposed = trial.propose();
-            // A decision set is decided among its own points.
-            *proposal = match trial.set {
-                Some(_) => proposed,
-                None => settled(proposed, trial.ready.policy.model(), &mut self.scores)?,
-            };
+            *proposal = settled(proposed, trial.ready.policy.model(), trial.set.as_deref(), &mut self.scores)?;
         }
         let mut screen = self.screen.take();
         let requests = self.requests()?;

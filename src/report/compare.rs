@@ -69,9 +69,12 @@ pub(super) fn best(run: &Run, point: &SweepPoint) -> Option<usize> {
     others.all(clear).then_some(least)
 }
 
+/// Kinds of policies that look at no data.
+const LEARN_NOTHING: [&str; 2] = ["uniform", "random-arm"];
+
 /// The cell without privacy that a private cell is to be compared with: same environment, same swept keys apart from
 /// privacy's. First the same policy under its own label, then the same policy and parameters under another label, then the
-/// same kind of policy, then the one of least mean regret; never uniform play.
+/// same kind of policy, then the one of least mean regret; never one that plays at random.
 pub(super) fn reference(run: &Run, point: &SweepPoint, cell_idx: usize) -> Option<usize> {
     let cell = &run.cells[cell_idx];
     let outside = |cell: &CellData| -> Vec<(String, Scalar)> {
@@ -79,7 +82,7 @@ pub(super) fn reference(run: &Run, point: &SweepPoint, cell_idx: usize) -> Optio
     };
     let fits = |other: &CellData| {
         other.is_not_private()
-            && kind(other) != "uniform"
+            && !LEARN_NOTHING.contains(&kind(other))
             && other.info.environment == cell.info.environment
             && outside(other) == outside(cell)
     };
@@ -149,8 +152,10 @@ mod tests {
         assert_eq!(reference(&run, &points[0], 0), Some(3));
         run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": "igp-ucb", "ridge": 2.0 } });
         assert_eq!(reference(&run, &points[0], 0), Some(3));
-        run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": "uniform" } });
-        assert_eq!(reference(&run, &points[0], 0), Some(2));
+        for kind in LEARN_NOTHING {
+            run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": kind } });
+            assert_eq!(reference(&run, &points[0], 0), Some(2));
+        }
     }
 
     #[test]

@@ -77,6 +77,34 @@ fn the_modeler_has_a_job_of_its_own() {
     }
 }
 
+/// The job over a small domain: the same regret on every thread count, another on another seed.
+#[test]
+fn a_small_domain_has_a_job_of_its_own() {
+    let line = |words: &[&str]| -> Value {
+        let tiny = ["exact", "--points", "30", "--trials", "3", "--rounds", "200", "--json"];
+        let (code, said, notes) = bench(&[&tiny[..], words].concat());
+        assert_eq!(code, Some(0), "{notes}");
+        serde_json::from_str(said.lines().next().expect("a line")).expect("JSON")
+    };
+    let first = line(&["--threads", "1", "--repeat", "2"]);
+    assert_eq!((&first["workload"], &first["N"], &first["T"]), (&"exact".into(), &30.into(), &200.into()));
+    assert_eq!(first["run_s_all"].as_array().map(Vec::len), Some(2));
+    assert!(first["regret_mean"].as_f64().is_some_and(|regret| 0.0 < regret && regret < 200.0));
+    assert_eq!(line(&["--threads", "2"])["regret_mean"], first["regret_mean"]);
+    assert_ne!(line(&["--seed", "1"])["regret_mean"], first["regret_mean"]);
+    for (words, part) in [
+        (vec!["--points", "1"], "a whole number from 2 to 2048"),
+        (vec!["--verify"], "`--verify` means nothing to `exact`"),
+        (vec!["--backend", "gpu"], "scored in f64 on the CPU"),
+        (vec!["--seed", "18446744073709551615"], "at most 9223372036854775807"),
+        (vec!["oco"], "`exact` is measured alone"),
+    ] {
+        let (code, said, notes) = bench(&[&["exact"], &words[..]].concat());
+        assert_eq!((code, said.as_str()), (Some(2), ""), "{words:?}: {notes}");
+        assert!(notes.contains(part), "{words:?}: {notes}");
+    }
+}
+
 #[test]
 fn refusals_say_what_to_do() {
     let folder = tempfile::tempdir().expect("a folder");

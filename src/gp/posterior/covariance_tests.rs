@@ -46,7 +46,10 @@ fn it_is_the_exact_posterior() {
             posterior.observe(point, reward);
             if round % 37 == 0 || round + 1 == rounds {
                 let off = apart(&posterior, &exact);
-                assert!(off.0 < 1e-10 / ridge.sqrt() && off.1 < 1e-12 / ridge.sqrt(), "n {n} ridge {ridge} round {round}: {off:?}");
+                assert!(
+                    off.0 < 1e-10 / ridge.sqrt() && off.1 < 1e-12 / ridge.sqrt(),
+                    "n {n} ridge {ridge} round {round}: {off:?}"
+                );
             }
         }
         let gains = (posterior.information_gain(), exact.information_gain());
