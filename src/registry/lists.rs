@@ -1,7 +1,7 @@
 //! The lists.
 
 use super::Entry;
-use crate::env::contextual::{ContextualPlan, generalized_linear};
+use crate::env::contextual::{ContextualPlan, generalized_linear, logged, table};
 pub use crate::env::noise::NOISES;
 use crate::env::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
 use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_sample, points_table, rkhs};
@@ -285,12 +285,26 @@ pub static GRADIENT_NOISES: &[Entry<()>] = &[
 ];
 
 /// Environments that show arms to people with contexts.
-pub static CONTEXTUAL_ENVIRONMENTS: &[Entry<ContextualBuild>] = &[Entry {
-    name: "generalized-linear",
-    summary: "fresh contexts, a parameter vector an arm, linear or logistic rewards",
-    paper: "Han2022",
-    build: generalized_linear::parse,
-}];
+pub static CONTEXTUAL_ENVIRONMENTS: &[Entry<ContextualBuild>] = &[
+    Entry {
+        name: "generalized-linear",
+        summary: "fresh contexts, a parameter vector an arm, linear or logistic rewards",
+        paper: "Han2022",
+        build: generalized_linear::parse,
+    },
+    Entry {
+        name: "contexts-table",
+        summary: "the people of a CSV, with every arm's reward or the right arm",
+        paper: "Bastani2020",
+        build: table::parse,
+    },
+    Entry {
+        name: "logged-replay",
+        summary: "a log with propensities: what a policy would have earned is estimated",
+        paper: "Li2011",
+        build: logged::parse,
+    },
+];
 
 /// Policies that choose by contexts.
 pub static CONTEXTUAL_POLICIES: &[Entry<ContextPolicyBuild>] = &[

@@ -58,6 +58,8 @@ pub(super) fn table(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> St
                 "\n* least {}: its paired 95 % interval to every other {} leaves out 0 (no correction for several comparisons).",
                 words.least, words.who
             );
+        } else if words.estimates {
+            text += " All trials read one log: what its own chance leaves open is the standard error, in the column beside.";
         } else if several {
             text += &format!(" No {} is best beyond chance at any point.", words.who);
         }
