@@ -12,7 +12,7 @@ use crate::oco::loss::{Loss, logistic, smoothed_absolute, squared};
 use crate::oco::problem::{Parts as ProblemParts, ProblemPlan, regression};
 use crate::oco::set::{SetPlan, lp_ball, polytope, simplex};
 use crate::params::Args;
-use crate::policy::contextual::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, linucb, random_arm};
+use crate::policy::contextual::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, lasso_bandit, linucb, random_arm};
 use crate::policy::{
     FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb,
     local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
@@ -331,6 +331,12 @@ pub static CONTEXTUAL_POLICIES: &[Entry<ContextPolicyBuild>] = &[
         summary: "upper confidence bounds of ridge models, not private",
         paper: "AbbasiYadkori2011",
         build: linucb::parse,
+    },
+    Entry {
+        name: "lasso-bandit",
+        summary: "sparse models of arms with forced samples, not private",
+        paper: "Bastani2020",
+        build: lasso_bandit::parse,
     },
     Entry {
         name: "epsilon-greedy",

@@ -106,7 +106,8 @@ fn means(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
 fn estimates(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
     let said = |&cell_idx: &usize| {
         let cell = &run.cells[cell_idx];
-        let (value, error) = (Moments::of(&cell.finals())?, Moments::of(&cell.ends.iter().map(|end| end.second).collect::<Vec<_>>())?);
+        let (value, error) =
+            (Moments::of(&cell.finals())?, Moments::of(&cell.ends.iter().map(|end| end.second).collect::<Vec<_>>())?);
         let name = &cell.info.policy;
         Some(format!("{name} is estimated to be worth {} (standard error {})", short(value.mean), short(error.mean)))
     };

@@ -17,7 +17,7 @@ pub(super) fn table(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> St
     let (per_round, less) = (words.adds_up.then_some("per round"), format!("less first {}", words.who));
     let titles = [Some(words.who), Some(words.main), per_round, Some(words.second), Some(less.as_str())];
     header.extend(titles.into_iter().flatten().map(str::to_owned));
-    let several = points.iter().any(|point| 1 < point.cells.len());
+    let several = !words.estimates && points.iter().any(|point| 1 < point.cells.len());
     if !several {
         header.pop();
     }

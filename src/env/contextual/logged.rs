@@ -68,8 +68,7 @@ impl Plan {
     /// A log of arms shown at random.
     fn made_up(&self, context: &BuildContext<'_>) -> Vec<Cells> {
         let kinds: Vec<CellKind> = self.features.columns().into_iter().map(|(_, kind)| kind).collect();
-        let (n_rows, n_arms, mut stream) =
-            (context.rounds as usize, self.arms.len(), context.streams.shared(Purpose::Domain));
+        let (n_rows, n_arms, mut stream) = (context.rounds as usize, self.arms.len(), context.streams.shared(Purpose::Domain));
         let (mut cells, right) = stand_in::people(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
         // Every arm is shown where rounds allow it.
         let shown: Vec<usize> = (0..n_rows).map(|row| if row < n_arms { row } else { stream.index(n_arms) }).collect();
@@ -119,8 +118,7 @@ impl ContextualPlan for Plan {
             let message = format!("the log has {n_rows} rows, and the run {} rounds", context.rounds);
             return mistake(message, format!("set `rounds` to at most {n_rows}: a replay uses every row once"));
         }
-        let arms: Vec<Option<usize>> =
-            shown.iter().map(|shown| self.arms.iter().position(|arm| arm == shown)).collect();
+        let arms: Vec<Option<usize>> = shown.iter().map(|shown| self.arms.iter().position(|arm| arm == shown)).collect();
         if let Some(never) = (0..self.arms.len()).find(|arm| !arms.contains(&Some(*arm))) {
             let message = format!("arm `{}` is nowhere in column `{}`", self.arms[never], self.arm);
             return mistake(message, "name arms as the log does".to_owned());

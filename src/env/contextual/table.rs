@@ -48,8 +48,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
     let classes = args.texts("classes", "the right arm is the place of the label among these");
     let columns = args.texts("rewards", "columns with the reward of each arm, in the place of a label");
     let right = pair(args, "payoff", "rewards of a wrong arm and of the right one; absent: [0, 1]").unwrap_or((0.0, 1.0));
-    let range =
-        pair(args, "reward_range", "public range of the `rewards`; beyond it is a mistake; absent: that of the file");
+    let range = pair(args, "reward_range", "public range of the `rewards`; beyond it is a mistake; absent: that of the file");
     let payoff = match (label, cuts, classes, columns) {
         (Some(label), Some(cuts), None, None) => Some(Payoff::Cuts(label, cuts)),
         (Some(label), None, Some(classes), None) => Some(Payoff::Classes(label, classes)),

@@ -39,7 +39,8 @@ impl FeaturePlan {
     /// Reads the keys.
     pub(super) fn parse(args: &Args<'_>) -> Self {
         let numbers = args.texts("numbers", "columns of numbers that are features, by name").unwrap_or_default();
-        let lows = args.numbers("lows", "public lower end of each of `numbers`: values are scaled to [-1, 1]").unwrap_or_default();
+        let lows =
+            args.numbers("lows", "public lower end of each of `numbers`: values are scaled to [-1, 1]").unwrap_or_default();
         let highs = args.numbers("highs", "public upper end of each; values beyond an end are moved to it").unwrap_or_default();
         let categories =
             args.texts("categories", "columns of texts with a 0/1 feature for each level, by name").unwrap_or_default();
@@ -138,8 +139,11 @@ impl FeaturePlan {
             ("numbers missing, put at the middle of their range".into(), missing.into()),
             (
                 "levels of categories".into(),
-                format!("{n_levels}, taken from the file and treated as public; those of fewer than {} rows have none", self.least)
-                    .into(),
+                format!(
+                    "{n_levels}, taken from the file and treated as public; those of fewer than {} rows have none",
+                    self.least
+                )
+                .into(),
             ),
         ];
         Ok(Features { dimension, contexts, length, facts })

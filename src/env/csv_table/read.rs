@@ -45,11 +45,7 @@ struct Scanned {
 
 /// Hands every cell that is kept to `take`, row by row, with its index among the columns that are kept; what `take` refuses becomes a
 /// mistake with its place.
-fn scan(
-    path: &Path,
-    options: &CsvOptions,
-    mut take: impl FnMut(usize, &str) -> Result<(), String>,
-) -> Result<Scanned, Error> {
+fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> Result<(), String>) -> Result<Scanned, Error> {
     let text = read_text(path)?;
     let shown = path.display().to_string();
     let mut reader =

@@ -107,7 +107,8 @@ pub struct Scratch {
 pub(super) fn best_arm(scored: &[(usize, f64)]) -> Result<usize, Error> {
     crate::score::lowest_within_tie(scored).ok_or_else(|| Error::Failed {
         problem: "the score of an arm is no finite number".to_owned(),
-        hint: "the spec's scales leave the range of f64: check `ridge`, `width`, `radius`, `clip` and the reward's unit".to_owned(),
+        hint: "the spec's scales leave the range of f64: check `ridge`, `width`, `radius`, `clip` and the reward's unit"
+            .to_owned(),
     })
 }
 

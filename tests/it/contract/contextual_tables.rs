@@ -98,7 +98,13 @@ fn log() -> String {
     for _ in 0..4000 {
         let (x, luck) = (stream.bernoulli(0.5), stream.uniform());
         let p_a = if x { 0.8 } else { 0.3 };
-        let (arm, p) = if luck < p_a { ("a", p_a) } else if luck < 0.9 { ("b", 0.9 - p_a) } else { ("c", 0.1) };
+        let (arm, p) = if luck < p_a {
+            ("a", p_a)
+        } else if luck < 0.9 {
+            ("b", 0.9 - p_a)
+        } else {
+            ("c", 0.1)
+        };
         let reward = u8::from((arm == "a") == x && arm != "c");
         let x = if x { 1 } else { -1 };
         writeln!(text, "{x},{arm},{reward},{p}").expect("memory");
@@ -118,7 +124,8 @@ fn replay(policies: &str) -> String {
 #[test]
 fn replays_estimate_what_a_policy_is_worth() {
     let (_folder, data) = folder("log.csv", &log());
-    let text = replay("[[policy]]\nkind = \"random-arm\"\n[[policy]]\nkind = \"linucb\"\nwidth = { kind = \"scaled\", factor = 0.1 }\n");
+    let text =
+        replay("[[policy]]\nkind = \"random-arm\"\n[[policy]]\nkind = \"linucb\"\nwidth = { kind = \"scaled\", factor = 0.1 }\n");
     let run = run_all(&sweep(&text), &data, &Cpu::default(), Options::default()).expect("a run");
     for (cell, truth) in [(0, 0.5), (1, 1.0)] {
         let rows = run.cell(cell);
@@ -139,7 +146,8 @@ fn replays_estimate_what_a_policy_is_worth() {
 #[test]
 fn wrong_propensities_show() {
     let (_folder, data) = folder("log.csv", &log().replace(",0.8\n", ",0.4\n"));
-    let run = run_all(&sweep(&replay("[[policy]]\nkind = \"random-arm\"\n")), &data, &Cpu::default(), Options::default()).expect("a run");
+    let run = run_all(&sweep(&replay("[[policy]]\nkind = \"random-arm\"\n")), &data, &Cpu::default(), Options::default())
+        .expect("a run");
     let rows = run.cell(0);
     let far = |&i: &usize| rows.round[i] == 4000 && 5.0 * rows.standard_error[i] < (rows.value[i] - 0.5).abs();
     assert_eq!((0..rows.round.len()).filter(far).count(), 4, "{:?}", rows.value.last());
