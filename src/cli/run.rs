@@ -227,8 +227,9 @@ fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellIn
                 resolved: plan.resolved.clone(),
                 ledger: facts.ledgers(),
                 facts: facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into(),
-                measures: match plan.task {
+                measures: match &plan.task {
                     Task::Bandit(_) => Measures::Regret,
+                    Task::Contextual(task) if task.environment_plan.replays() => Measures::Replay,
                     Task::Contextual(_) => Measures::Contextual,
                     Task::Online(_) => Measures::Risk,
                 },
@@ -377,6 +378,9 @@ impl Observer for Recorder<'_> {
             simple_regret: rows.simple_regret,
             recommended_regret: rows.recommended_regret,
             best_share: rows.best_share,
+            taken: rows.taken,
+            value: rows.value,
+            standard_error: rows.standard_error,
             risk: rows.risk,
             suboptimality: rows.suboptimality,
         };

@@ -12,7 +12,7 @@ use crate::spec::CellPlan;
 use std::sync::Arc;
 
 /// Rounds between two looks at the stop flag.
-const STOP_EVERY: u64 = 1024;
+pub(super) const STOP_EVERY: u64 = 1024;
 
 /// A contextual cell made ready.
 pub struct ContextualCell {
@@ -24,6 +24,8 @@ pub struct ContextualCell {
     pub maker: Box<dyn ContextPolicyMaker>,
     /// Streams of the environment.
     pub streams: Streams,
+    /// Whether the problem is a log.
+    pub replays: bool,
 }
 
 impl ContextualCell {
@@ -41,7 +43,7 @@ impl ContextualCell {
     /// Runs one trial to the end; `None` if stopped.
     ///
     /// # Errors
-    /// Whatever the environment refuses.
+    /// Whatever the environment refuses; scores that are not finite.
     pub fn trial(
         &self,
         number: u64,
@@ -49,6 +51,9 @@ impl ContextualCell {
         stop: &Stop,
         progressed: &(dyn Fn(u64) + Sync),
     ) -> Result<Option<Rows>, Error> {
+        if self.replays {
+            return self.replayed(number, recorded, stop, progressed);
+        }
         let label = self.plan.policy.as_str();
         let of = |purpose| self.streams.of(number, purpose);
         let (mut noise, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
@@ -66,7 +71,7 @@ impl ContextualCell {
                 progressed(STOP_EVERY);
             }
             people.next();
-            let arm = policy.choose(people.context(), &mut own, &mut scratch);
+            let arm = policy.choose(people.context(), &mut own, &mut scratch)?;
             let means = people.means();
             let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
             let visit = seal(people.context(), arm, people.reward(arm, &mut noise));

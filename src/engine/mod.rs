@@ -12,6 +12,7 @@ mod observer;
 mod online;
 mod plays;
 mod prepare;
+mod replay;
 mod run;
 mod session;
 

@@ -34,6 +34,12 @@ pub struct Rows {
     pub recommended_regret: Vec<f64>,
     /// Of contextual runs, in the place of the last two: share of the rounds so far in which the best arm was played.
     pub best_share: Vec<f64>,
+    /// Of replays, in the place of the regrets: rows of the log that the policy has learned from.
+    pub taken: Vec<f64>,
+    /// Estimate of the policy's mean reward so far; NaN before any row matched.
+    pub value: Vec<f64>,
+    /// Its standard error.
+    pub standard_error: Vec<f64>,
     /// Of online convex runs, in the place of the regrets: risk of the learner's answer.
     pub risk: Vec<f64>,
     /// Share of the starting point's excess risk that is left.
@@ -51,6 +57,9 @@ impl Rows {
         self.simple_regret.extend(other.simple_regret);
         self.recommended_regret.extend(other.recommended_regret);
         self.best_share.extend(other.best_share);
+        self.taken.extend(other.taken);
+        self.value.extend(other.value);
+        self.standard_error.extend(other.standard_error);
         self.risk.extend(other.risk);
         self.suboptimality.extend(other.suboptimality);
     }

@@ -240,7 +240,8 @@ impl<'a> Preparation<'a> {
             "lower `arms` or `dimension`",
         )?;
         let maker = task.policy_plan.prepare(facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?;
-        Ok(ContextualCell { plan: plan.clone(), environment, maker, streams: kept.streams.clone() })
+        let replays = task.environment_plan.replays();
+        Ok(ContextualCell { plan: plan.clone(), environment, maker, streams: kept.streams.clone(), replays })
     }
 
     fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<ReadyCell, Error> {

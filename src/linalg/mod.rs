@@ -6,6 +6,7 @@ mod cholesky;
 mod columns;
 mod dot;
 mod growing;
+mod lasso;
 mod lp;
 mod rational;
 mod reflected;
@@ -18,6 +19,7 @@ pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determi
 pub use columns::{Columns, wide};
 pub use dot::{add_scaled, dot, sum_of_squares};
 pub use growing::GrowingCholesky;
+pub use lasso::Lasso;
 pub use lp::{Norm, Power};
 pub use rational::Fractions;
 pub use reflected::{InverseRoot, Polar, padded_length};

@@ -17,6 +17,8 @@ pub enum Measures {
     Regret,
     /// `regret`, `cumulative_regret`, `best_arm_share`: contextual runs.
     Contextual,
+    /// `taken`, `value`, `standard_error`: replays of a log.
+    Replay,
     /// `risk`, `suboptimality`: online convex runs.
     Risk,
 }
@@ -28,6 +30,7 @@ impl Measures {
         match self {
             Self::Regret => &["regret", "cumulative_regret", "simple_regret", "recommended_regret"],
             Self::Contextual => &["regret", "cumulative_regret", "best_arm_share"],
+            Self::Replay => &["taken", "value", "standard_error"],
             Self::Risk => &["risk", "suboptimality"],
         }
     }
@@ -114,6 +117,12 @@ pub struct PartRows {
     pub recommended_regret: Vec<f64>,
     /// Share of the rounds so far in which the best arm was played; of contextual runs alone.
     pub best_share: Vec<f64>,
+    /// Rows of the log that the policy has learned from; of replays, which have no regrets.
+    pub taken: Vec<f64>,
+    /// Estimate of the policy's mean reward so far; NaN before any row matched.
+    pub value: Vec<f64>,
+    /// Its standard error.
+    pub standard_error: Vec<f64>,
     /// Risk of the learner's answer; of online convex runs, which have no regrets.
     pub risk: Vec<f64>,
     /// Share of the starting point's excess risk that is left.
@@ -139,6 +148,7 @@ impl PartRows {
         match measures {
             Measures::Regret => vec![&self.regret, &self.cumulative_regret, &self.simple_regret, &self.recommended_regret],
             Measures::Contextual => vec![&self.regret, &self.cumulative_regret, &self.best_share],
+            Measures::Replay => vec![&self.taken, &self.value, &self.standard_error],
             Measures::Risk => vec![&self.risk, &self.suboptimality],
         }
     }
@@ -150,6 +160,7 @@ impl PartRows {
                 vec![&mut self.regret, &mut self.cumulative_regret, &mut self.simple_regret, &mut self.recommended_regret]
             }
             Measures::Contextual => vec![&mut self.regret, &mut self.cumulative_regret, &mut self.best_share],
+            Measures::Replay => vec![&mut self.taken, &mut self.value, &mut self.standard_error],
             Measures::Risk => vec![&mut self.risk, &mut self.suboptimality],
         }
     }

@@ -110,6 +110,7 @@ fn properties(spec_hash: &str, id: PartId, measures: Measures, rows: &PartRows) 
     // Rounds count up and sums never repeat: a dictionary would only grow and be thrown away.
     let sums = match measures {
         Measures::Regret | Measures::Contextual => "cumulative_regret",
+        Measures::Replay => "value",
         Measures::Risk => "risk",
     };
     for (name, encoding) in [("round", Encoding::DELTA_BINARY_PACKED), (sums, Encoding::PLAIN)] {

@@ -73,7 +73,7 @@ fn open(file: File) -> Result<(SerializedFileReader<File>, PartHeader, String, M
     let has = |measures: &Measures| {
         fixed(*measures).iter().enumerate().all(|(at, name)| columns.get(at).is_some_and(|column| column.name() == *name))
     };
-    let Some(measures) = [Measures::Regret, Measures::Contextual, Measures::Risk].into_iter().find(has) else {
+    let Some(measures) = [Measures::Regret, Measures::Contextual, Measures::Replay, Measures::Risk].into_iter().find(has) else {
         return Err("does not have the columns of a part".to_owned());
     };
     let digest = value(KEY_ROWS)?;

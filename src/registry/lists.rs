@@ -1,7 +1,7 @@
 //! The lists.
 
 use super::Entry;
-use crate::env::contextual::{ContextualPlan, generalized_linear};
+use crate::env::contextual::{ContextualPlan, generalized_linear, logged, table};
 pub use crate::env::noise::NOISES;
 use crate::env::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
 use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_sample, points_table, rkhs};
@@ -12,7 +12,7 @@ use crate::oco::loss::{Loss, logistic, smoothed_absolute, squared};
 use crate::oco::problem::{Parts as ProblemParts, ProblemPlan, regression};
 use crate::oco::set::{SetPlan, lp_ball, polytope, simplex};
 use crate::params::Args;
-use crate::policy::contextual::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, linucb, random_arm};
+use crate::policy::contextual::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, lasso_bandit, linucb, random_arm};
 use crate::policy::{
     FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb,
     local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
@@ -285,12 +285,26 @@ pub static GRADIENT_NOISES: &[Entry<()>] = &[
 ];
 
 /// Environments that show arms to people with contexts.
-pub static CONTEXTUAL_ENVIRONMENTS: &[Entry<ContextualBuild>] = &[Entry {
-    name: "generalized-linear",
-    summary: "fresh contexts, a parameter vector an arm, linear or logistic rewards",
-    paper: "Han2022",
-    build: generalized_linear::parse,
-}];
+pub static CONTEXTUAL_ENVIRONMENTS: &[Entry<ContextualBuild>] = &[
+    Entry {
+        name: "generalized-linear",
+        summary: "fresh contexts, a parameter vector an arm, linear or logistic rewards",
+        paper: "Han2022",
+        build: generalized_linear::parse,
+    },
+    Entry {
+        name: "contexts-table",
+        summary: "the people of a CSV, with every arm's reward or the right arm",
+        paper: "Bastani2020",
+        build: table::parse,
+    },
+    Entry {
+        name: "logged-replay",
+        summary: "a log with propensities: what a policy would have earned is estimated",
+        paper: "Li2011",
+        build: logged::parse,
+    },
+];
 
 /// Policies that choose by contexts.
 pub static CONTEXTUAL_POLICIES: &[Entry<ContextPolicyBuild>] = &[
@@ -317,6 +331,12 @@ pub static CONTEXTUAL_POLICIES: &[Entry<ContextPolicyBuild>] = &[
         summary: "upper confidence bounds of ridge models, not private",
         paper: "AbbasiYadkori2011",
         build: linucb::parse,
+    },
+    Entry {
+        name: "lasso-bandit",
+        summary: "sparse models of arms with forced samples, not private",
+        paper: "Bastani2020",
+        build: lasso_bandit::parse,
     },
     Entry {
         name: "epsilon-greedy",

@@ -3,7 +3,7 @@
 use super::collect::{CellData, Run};
 use super::compare::{SweepPoint, best, paired, reference};
 use super::stats::Moments;
-use super::text::{plus_minus, short_key};
+use super::text::{plus_minus, short, short_key};
 use super::words::Words;
 
 /// Sweep points of which the paragraph speaks: the first and the last; the table has the others.
@@ -33,6 +33,9 @@ pub(super) fn answer(run: &Run, points: &[SweepPoint]) -> String {
 /// Who lost how much more than whom at a sweep point: one sentence for each policy compared with.
 fn at_point(run: &Run, point: &SweepPoint) -> Vec<String> {
     let at = place(run, point);
+    if run.words().estimates {
+        return estimates(run, point, &at).into_iter().collect();
+    }
     let is_private = |cell_idx: &&usize| !run.cells[**cell_idx].is_not_private();
     let mut pairs: Vec<(usize, usize)> = point
         .cells
@@ -97,6 +100,19 @@ fn means(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
     let no_best = format!("; no {} is clearly the best", run.words().who);
     let verdict = if 1 < means.len() && 1 < run.manifest.trials { &no_best } else { "" };
     (!means.is_empty()).then(|| format!("{at}{}{verdict}.", means.join(", ")))
+}
+
+/// Estimates from a log with the standard error that the log's chance gives them.
+fn estimates(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
+    let said = |&cell_idx: &usize| {
+        let cell = &run.cells[cell_idx];
+        let (value, error) =
+            (Moments::of(&cell.finals())?, Moments::of(&cell.ends.iter().map(|end| end.second).collect::<Vec<_>>())?);
+        let name = &cell.info.policy;
+        Some(format!("{name} is estimated to be worth {} (standard error {})", short(value.mean), short(error.mean)))
+    };
+    let said: Vec<String> = point.cells.iter().take(N_POLICIES).filter_map(said).collect();
+    (!said.is_empty()).then(|| format!("{at}{} a round.", said.join(", ")))
 }
 
 /// One comparison: regret per thousand rounds, or risk.

@@ -129,6 +129,7 @@ fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Er
             let (main, second, curve) = match info.measures {
                 Measures::Regret => (&rows.cumulative_regret, &rows.simple_regret, &rows.cumulative_regret),
                 Measures::Contextual => (&rows.cumulative_regret, &rows.best_share, &rows.cumulative_regret),
+                Measures::Replay => (&rows.value, &rows.standard_error, &rows.value),
                 Measures::Risk => (&rows.risk, &rows.suboptimality, &rows.suboptimality),
             };
             builder.add(&curve[range.clone()]);

@@ -52,8 +52,12 @@ pub(super) fn paired(cell: &CellData, reference: &CellData) -> Option<Paired> {
     Moments::of(&differences)
 }
 
-/// The policy with the least mean regret at a sweep point, if its paired intervals against all others leave out zero.
+/// The policy with the least mean regret at a sweep point, if its paired intervals against all others leave out zero; nobody where values are
+/// estimates from one log.
 pub(super) fn best(run: &Run, point: &SweepPoint) -> Option<usize> {
+    if run.words().estimates {
+        return None;
+    }
     let mean = |cell_idx: usize| Moments::of(&run.cells[cell_idx].finals()).map(|moments| moments.mean);
     let least = point
         .cells

@@ -55,7 +55,11 @@ fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Fi
     let of = |group: Group| figures.iter().enumerate().filter(move |(_, figure)| figure.group == group);
     let draw = |group: Group| of(group).map(|(i, figure)| figure_text(i + 1, figure)).collect::<String>();
     if 0 < of(Group::Final).count() {
-        let title = if run.words().adds_up { "Regret against what was swept" } else { "Risk against what was swept" };
+        let title = match (run.words().adds_up, run.words().estimates) {
+            (true, _) => "Regret against what was swept",
+            (false, true) => "Value against what was swept",
+            (false, false) => "Risk against what was swept",
+        };
         sections.push(Section { id: "swept", title, body: draw(Group::Final) });
     }
     let mut curves = draw(Group::Curves);
@@ -68,7 +72,11 @@ fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Fi
     }
     sections.push(Section {
         id: "curves",
-        title: if run.words().adds_up { "Regret against the round" } else { "Suboptimality against the round" },
+        title: match (run.words().adds_up, run.words().estimates) {
+            (true, _) => "Regret against the round",
+            (false, true) => "Value against the rows of the log",
+            (false, false) => "Suboptimality against the round",
+        },
         body: curves,
     });
     let body = format!(
@@ -93,6 +101,7 @@ fn results_text(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String
     let more = match (words.recommends, words.adds_up) {
         (true, _) => "Average, simple and recommended regret, ",
         (false, true) => "Average regret, share of rounds in which the best arm was shown, ",
+        (false, false) if words.estimates => "Standard error by the log's chance, ",
         (false, false) => "Suboptimality, ",
     };
     let half = if run.manifest.trials < 2 {
@@ -100,7 +109,11 @@ fn results_text(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String
     } else {
         format!("mean over {} trials ± half of the 95 % Student-t interval", run.manifest.trials)
     };
-    let best = if 1 < run.policies().len() {
+    let best = if words.estimates {
+        " Every trial reads the same log in another order: this interval says nothing of the log's own chance. The standard error in the table \
+         below does; nobody is called the best."
+            .to_owned()
+    } else if 1 < run.policies().len() {
         format!(
             " A star marks the {who} of least {} where the 95 % interval of its difference to each other {who}, taken trial by \
              trial, leaves out zero; no correction is made for the number of comparisons.",

@@ -17,7 +17,7 @@ pub(super) fn table(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> St
     let (per_round, less) = (words.adds_up.then_some("per round"), format!("less first {}", words.who));
     let titles = [Some(words.who), Some(words.main), per_round, Some(words.second), Some(less.as_str())];
     header.extend(titles.into_iter().flatten().map(str::to_owned));
-    let several = points.iter().any(|point| 1 < point.cells.len());
+    let several = !words.estimates && points.iter().any(|point| 1 < point.cells.len());
     if !several {
         header.pop();
     }
@@ -58,6 +58,8 @@ pub(super) fn table(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> St
                 "\n* least {}: its paired 95 % interval to every other {} leaves out 0 (no correction for several comparisons).",
                 words.least, words.who
             );
+        } else if words.estimates {
+            text += " All trials read one log: what its own chance leaves open is the standard error, in the column beside.";
         } else if several {
             text += &format!(" No {} is best beyond chance at any point.", words.who);
         }

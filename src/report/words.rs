@@ -16,7 +16,7 @@ pub(super) struct Words {
     pub(super) main_title: &'static str,
     /// In full, inside a sentence.
     pub(super) main_long: &'static str,
-    /// What "least" is said of.
+    /// What "least" is said of, and what a comparison is in.
     pub(super) least: &'static str,
     /// The second quantity, short.
     pub(super) second: &'static str,
@@ -30,6 +30,9 @@ pub(super) struct Words {
     pub(super) adds_up: bool,
     /// Whether a point is recommended.
     pub(super) recommends: bool,
+    /// Whether the first quantity is an estimate from one log, of which the second is the standard error: trials then tell nothing of the log's
+    /// chance, and nobody is called the best.
+    pub(super) estimates: bool,
 }
 
 const REGRET: Words = Words {
@@ -45,6 +48,7 @@ const REGRET: Words = Words {
     columns: ["final_regret", "simple_regret", "regret_exponent"],
     adds_up: true,
     recommends: true,
+    estimates: false,
 };
 
 const CONTEXTUAL: Words =
@@ -63,6 +67,23 @@ const RISK: Words = Words {
     columns: ["risk", "suboptimality", "suboptimality_exponent"],
     adds_up: false,
     recommends: false,
+    estimates: false,
+};
+
+const VALUE: Words = Words {
+    who: "policy",
+    many: "policies",
+    main: "value",
+    main_title: "Off-policy estimate of the mean reward",
+    main_long: "estimated mean reward",
+    least: "value",
+    second: "standard error",
+    curve_title: "Estimated mean reward",
+    curve: "estimated mean reward",
+    columns: ["value", "standard_error", "value_exponent"],
+    adds_up: false,
+    recommends: false,
+    estimates: true,
 };
 
 impl Run {
@@ -71,6 +92,7 @@ impl Run {
         match self.cells.first().map_or(Measures::Regret, |cell| cell.info.measures) {
             Measures::Regret => &REGRET,
             Measures::Contextual => &CONTEXTUAL,
+            Measures::Replay => &VALUE,
             Measures::Risk => &RISK,
         }
     }

@@ -305,7 +305,7 @@ impl Reader<'_> {
                     }
                 }
                 (None, Some(policy)) if !curated => {
-                    Chooser::Contextual(policy, VisitPlan::parse(&privacy_args, &privacy_table, stated))
+                    Chooser::Contextual(policy, VisitPlan::parse(&privacy_args, &privacy_table, stated, policy_table))
                 }
                 (None, Some(_)) => {
                     let message = format!("`{kind}` chooses by contexts, which no curator gives out");

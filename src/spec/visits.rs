@@ -1,7 +1,7 @@
 //! The `[privacy]` table of contextual runs: which mechanism, which reading, what budget for one person's visit.
 
 use super::privacy::{clip_range, place_of, places_of, reading};
-use crate::error::{Error, Place};
+use crate::error::{Error, Place, Span};
 use crate::params::{Args, Table};
 use crate::privacy::Refusal;
 use crate::privacy::visits::VisitRequest;
@@ -11,11 +11,13 @@ use crate::privacy::visits::VisitRequest;
 pub struct VisitPlan {
     request: VisitRequest,
     places: Vec<(&'static str, Place)>,
+    /// Of the policy's own keys, and of its table.
+    of_policy: (Vec<(String, Place)>, Option<Place>),
 }
 
 impl VisitPlan {
-    /// Reads the table's keys. Without a `[privacy]` table nothing is private.
-    pub fn parse(args: &Args<'_>, table: &Table, stated: bool) -> Self {
+    /// Reads the table's keys. Without a `[privacy]` table nothing is private. The policy's table is there for the places of its keys.
+    pub fn parse(args: &Args<'_>, table: &Table, stated: bool, policy: &Table) -> Self {
         let default = if stated { "auto" } else { "none" };
         let mechanism = args.word(
             "mechanism",
@@ -33,7 +35,13 @@ impl VisitPlan {
             .optional("one over the number of rounds");
         let clip = clip_range(args, table);
         args.finish();
-        Self { request: VisitRequest { mechanism, reading, epsilon, delta, clip }, places: places_of(args, table) }
+        let place = |span: &Span| args.sink().sources().place(span);
+        let keys = policy.entries.iter().filter_map(|entry| Some((entry.key.clone(), place(entry.node.span.as_ref()?))));
+        Self {
+            request: VisitRequest { mechanism, reading, epsilon, delta, clip },
+            places: places_of(args, table),
+            of_policy: (keys.collect(), policy.span.as_ref().map(place)),
+        }
     }
 
     /// The request.
@@ -42,9 +50,15 @@ impl VisitPlan {
         &self.request
     }
 
-    /// A refusal at the key that it is about.
+    /// A refusal at the key that it is about, of `[privacy]` or of the policy; at the policy where nobody wrote that key.
     #[must_use]
     pub fn place(&self, refusal: Refusal) -> Error {
-        place_of(refusal, &self.places)
+        let (keys, table) = &self.of_policy;
+        let key = refusal.key;
+        let own = || keys.iter().find(|(known, _)| known == key).map(|(_, place)| place).or(table.as_ref());
+        match (self.places.iter().any(|(known, _)| *known == key), own()) {
+            (false, Some(place)) => place_of(refusal, &[(key, place.clone())]),
+            _ => place_of(refusal, &self.places),
+        }
     }
 }

@@ -23,7 +23,7 @@ fn specs(folder: &Path) -> Vec<PathBuf> {
 /// What makes an example fit for a test: no data files, no huge domain.
 fn changes(text: &str) -> Vec<(&'static str, &'static str)> {
     let mut changes = Vec::new();
-    if text.contains("arms-table") {
+    if ["arms-table", "contexts-table", "logged-replay"].iter().any(|kind| text.contains(kind)) {
         changes.push(("environment.stand_in", "true"));
     }
     if text.contains("dimension = 2, points = 100,") {

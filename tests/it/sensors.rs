@@ -158,3 +158,45 @@ fn king_county() {
     let (mean, square) = (seen.means.iter().sum::<f64>() / n, seen.means.iter().map(|x| x * x).sum::<f64>() / n);
     assert!(mean.abs() < 1e-12 && (square - 1.0).abs() < 1e-12, "{mean} {square}");
 }
+
+/// What a contextual cell of this environment says of its data, by the starts of the facts' names.
+fn told(environment: &str, rounds: u64, data: &DataFolder) -> Vec<(String, Value)> {
+    let text = format!("rounds = {rounds}\n[environment]\n{environment}\n[[policy]]\nkind = \"random-arm\"\n");
+    prepared(&text, data, |sweep, preparation| preparation.facts(&sweep.cells[0]).expect("facts").facts)
+}
+
+/// Three dose arms, right for 27.0, 61.2 and 11.8 % of 5528 patients.
+#[test]
+fn warfarin() {
+    let Some(data) = data("warfarin_iwpc/warfarin_iwpc_5528.csv.gz") else { return };
+    let environment = "kind = \"contexts-table\"\nfile = \"warfarin_iwpc/warfarin_iwpc_5528.csv.gz\"\n\
+        label = \"Therapeutic Dose of Warfarin\"\ncuts = [21, 49.001]\nnumbers = [\"Height (cm)\"]\nlows = [120]\nhighs = [210]\n\
+        categories = [\"Gender\"]";
+    let refused = format!("rounds = 5528\n[environment]\n{environment}\n[[policy]]\nkind = \"random-arm\"\n");
+    let message = prepared(&refused, &data, |sweep, preparation| preparation.facts(&sweep.cells[0]).expect_err("NA").to_string());
+    assert!(message.contains("`Height (cm)` is `NA`"), "{message}");
+    let facts = told(&format!("{environment}\nmissing = \"middle\""), 5528, &data);
+    let fact = |name: &str| facts.iter().find(|(known, _)| known.starts_with(name)).map(|(_, value)| value.clone());
+    assert_eq!(fact("people in the file"), Some(5528.into()));
+    // 1, height, two levels of gender: `NA` has four patients.
+    assert_eq!(fact("features of a context"), Some(4.into()));
+    assert_eq!(fact("numbers missing"), Some(1081.into()));
+    let shares: Vec<f64> = serde_json::from_value(fact("share of people").expect("shares")).expect("numbers");
+    shares.iter().zip([0.270, 0.612, 0.118]).for_each(|(found, stated)| agrees(*found, stated, 1e-3));
+}
+
+/// 10 000 rows of uniform play among 34 arms with 46 clicks.
+#[test]
+fn open_bandit() {
+    let Some(data) = data("open_bandit_men/random_men.csv.gz") else { return };
+    let facts = told(
+        "kind = \"logged-replay\"\nfile = \"open_bandit_men/random_men.csv.gz\"\narm = \"item_id\"\narms = [\"11\", \"25\"]\n\
+         reward = \"click\"\npropensity = \"propensity_score\"\ncategories = [\"user_feature_0\"]",
+        10_000,
+        &data,
+    );
+    let fact = |name: &str| facts.iter().find(|(known, _)| known.starts_with(name)).and_then(|(_, value)| value.as_f64());
+    assert_eq!((fact("rows of the log"), fact("rows with these arms")), (Some(10_000.0), Some(345.0 + 334.0)));
+    agrees(fact("mean reward in the log").expect("a mean"), 0.0046, 1e-12);
+    agrees(fact("least propensity").expect("a floor"), 1.0 / 34.0, 1e-12);
+}

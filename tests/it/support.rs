@@ -46,6 +46,9 @@ impl Ran {
                 &rows.simple_regret,
                 &rows.recommended_regret,
                 &rows.best_share,
+                &rows.taken,
+                &rows.value,
+                &rows.standard_error,
                 &rows.risk,
                 &rows.suboptimality,
             ];

@@ -65,7 +65,7 @@ impl People {
         let (mut arms, mut regrets, mut total) = (Vec::new(), Vec::new(), 0.0);
         let mut scratch = Scratch::default();
         for (t, x) in self.contexts.chunks_exact(self.dimension).enumerate() {
-            let arm = policy.choose(x, &mut stream, &mut scratch);
+            let arm = policy.choose(x, &mut stream, &mut scratch).expect("an arm");
             let best = (0..self.n_arms).map(|arm| self.mean(x, arm)).fold(f64::NEG_INFINITY, f64::max);
             total += best - self.mean(x, arm);
             let reward = self.mean(x, arm) + self.noise[t * self.n_arms + arm];

@@ -14,6 +14,11 @@ pub trait ContextualPlan: Send + Sync {
     /// # Errors
     /// Missing or malformed data, sizes or a margin that do not suit.
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error>;
+
+    /// Whether it is a log: a run then estimates what a policy is worth, and knows no regret.
+    fn replays(&self) -> bool {
+        false
+    }
 }
 
 /// A contextual problem: what all trials share.
@@ -39,9 +44,27 @@ pub trait ContextInstance: Send {
     /// Their context, d numbers.
     fn context(&self) -> &[f64];
 
-    /// Their mean reward of each arm.
+    /// Their mean reward of each arm; empty in a log.
     fn means(&self) -> &[f64];
+
+    /// In a log: what was shown to them; `None` elsewhere.
+    fn logged(&self) -> Option<Logged> {
+        None
+    }
 
     /// Their reward of one arm. Consumes the same number of words for any arm.
     fn reward(&self, arm: usize, noise: &mut Stream) -> Raw<f64>;
+}
+
+/// What a log has of a person.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Logged {
+    /// The arm that was shown; `None` if it is none of those that policies choose among.
+    pub arm: Option<usize>,
+    /// What came of it.
+    pub reward: f64,
+    /// Probability with which the log's policy showed it to this person, in (0, 1].
+    pub propensity: f64,
+    /// The least propensity in the log.
+    pub floor: f64,
 }

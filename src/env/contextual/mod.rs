@@ -2,5 +2,9 @@
 
 mod contract;
 pub mod generalized_linear;
+pub mod logged;
+mod stand_in;
+pub mod table;
+mod table_features;
 
-pub use contract::{ContextInstance, Contextual, ContextualPlan};
+pub use contract::{ContextInstance, Contextual, ContextualPlan, Logged};

@@ -6,5 +6,5 @@ mod read;
 mod table;
 mod text;
 
-pub use read::{CsvOptions, read_table};
+pub use read::{CellKind, Cells, CsvOptions, read_columns, read_table};
 pub use table::CsvTable;

@@ -31,6 +31,21 @@ impl Default for CsvOptions {
 /// [`Error::Input`] with the first mistake of each column, at most eight, with file, line and field (the place's column counts fields, except
 /// where the text is not UTF-8); [`Error::TooLarge`] beyond 1 GiB; [`Error::Io`] where the operating system refuses.
 pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> {
+    let mut values = Vec::new();
+    let scanned = scan(path, options, |_, cell| number(cell).map(|value| values.push(value)))?;
+    Ok(CsvTable { header: scanned.header, rows: scanned.rows, columns: scanned.columns, values })
+}
+
+/// What stands around the cells of a file.
+struct Scanned {
+    header: Option<Vec<String>>,
+    rows: usize,
+    columns: usize,
+}
+
+/// Hands every cell that is kept to `take`, row by row, with its index among the columns that are kept; what `take` refuses becomes a
+/// mistake with its place.
+fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> Result<(), String>) -> Result<Scanned, Error> {
     let text = read_text(path)?;
     let shown = path.display().to_string();
     let mut reader =
@@ -53,7 +68,6 @@ pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> 
     let kept = choose(&shown, &names, named, options.columns.as_deref())?;
 
     let mut faults = Faults::new(&shown, &text, options.delimiter);
-    let mut values = Vec::new();
     let mut rows = 0;
     let data = (!named).then(|| Ok(first.clone())).into_iter().chain(records);
     for record in data {
@@ -66,10 +80,9 @@ pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> 
             faults.row(&record, names.len(), named);
             continue;
         }
-        for &at in &kept {
-            match number(&record[at]) {
-                Ok(value) => values.push(value),
-                Err(problem) => faults.cell(&record, at, &names[at], &problem),
+        for (index, &at) in kept.iter().enumerate() {
+            if let Err(problem) = take(index, &record[at]) {
+                faults.cell(&record, at, &names[at], &problem);
             }
         }
     }
@@ -79,7 +92,51 @@ pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> 
         return Err(Error::input(Diagnostic::new(message).expected("rows of numbers below the header")));
     }
     let header = named.then(|| kept.iter().map(|&at| names[at].clone()).collect());
-    Ok(CsvTable { header, rows, columns: kept.len(), values })
+    Ok(Scanned { header, rows, columns: kept.len() })
+}
+
+/// How the cells of a column are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellKind {
+    /// Finite numbers.
+    Number,
+    /// Finite numbers; an empty cell or `NA` is a missing one.
+    NumberOrMissing,
+    /// Any text, without the space around it.
+    Text,
+}
+
+/// One column as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cells {
+    /// Numbers; NaN where one is missing.
+    Numbers(Vec<f64>),
+    /// Texts.
+    Texts(Vec<String>),
+}
+
+/// Reads the named columns of a file whose first row names them, each in its own way, in the order of `columns`.
+///
+/// # Errors
+/// As [`read_table`].
+pub fn read_columns(path: &Path, columns: &[(String, CellKind)]) -> Result<Vec<Cells>, Error> {
+    let names = columns.iter().map(|(name, _)| name.clone()).collect();
+    let options = CsvOptions { header: Some(true), columns: Some(names), ..CsvOptions::default() };
+    let mut read: Vec<Cells> = columns
+        .iter()
+        .map(|(_, kind)| if *kind == CellKind::Text { Cells::Texts(Vec::new()) } else { Cells::Numbers(Vec::new()) })
+        .collect();
+    scan(path, &options, |index, cell| {
+        match &mut read[index] {
+            Cells::Texts(texts) => texts.push(cell.trim().to_owned()),
+            Cells::Numbers(numbers) => {
+                let missing = columns[index].1 == CellKind::NumberOrMissing && matches!(cell.trim(), "" | "NA");
+                numbers.push(if missing { f64::NAN } else { number(cell)? });
+            }
+        }
+        Ok(())
+    })?;
+    Ok(read)
 }
 
 /// The fields of the wanted columns.

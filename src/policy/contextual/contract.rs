@@ -10,7 +10,10 @@ use crate::rng::Stream;
 pub trait ContextPolicy: Send {
     /// The arm for a person with this context. Takes `&self`: nothing of a context can be kept. `scratch` saves an allocation a
     /// round; what is in it on entry has no meaning.
-    fn choose(&self, context: &[f64], own: &mut Stream, scratch: &mut Scratch) -> usize;
+    ///
+    /// # Errors
+    /// If a score is not finite: the model has left the range of f64.
+    fn choose(&self, context: &[f64], own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error>;
 
     /// Takes what was released of the round.
     fn update(&mut self, signal: &Released<VisitSignal<'_>>);
@@ -98,9 +101,30 @@ pub struct Scratch {
 }
 
 /// The best of these arms, the lowest index within the tie tolerance of all decisions.
-pub(super) fn best_arm(scored: &[(usize, f64)]) -> usize {
-    crate::score::lowest_within_tie(scored).unwrap_or(0)
+///
+/// # Errors
+/// If there is none: a score is NaN, or the largest is infinite.
+pub(super) fn best_arm(scored: &[(usize, f64)]) -> Result<usize, Error> {
+    crate::score::lowest_within_tie(scored).ok_or_else(|| Error::Failed {
+        problem: "the score of an arm is no finite number".to_owned(),
+        hint: "the spec's scales leave the range of f64: check `ridge`, `width`, `radius`, `clip` and the reward's unit"
+            .to_owned(),
+    })
 }
 
 /// A width as a function of the coming round, 1-based.
 pub(super) type WidthRule = std::sync::Arc<dyn Fn(u64) -> f64 + Send + Sync>;
+
+#[cfg(test)]
+mod tests {
+    use super::best_arm;
+
+    #[test]
+    fn scores_that_are_no_numbers_are_failures() {
+        assert_eq!(best_arm(&[(0, 1.0), (1, 2.0), (2, 2.0 + 1e-12)]).ok(), Some(1));
+        for bad in [f64::NAN, f64::INFINITY] {
+            assert!(best_arm(&[(0, 0.0), (1, bad)]).expect_err("a failure").to_string().contains("finite"));
+        }
+        assert!(best_arm(&[]).is_err());
+    }
+}

@@ -250,10 +250,10 @@ impl DpHdb {
 }
 
 impl ContextPolicy for DpHdb {
-    fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> usize {
+    fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
         let (n_arms, warm_up) = (self.choices.n_arms, self.choices.warm_up);
         if self.state.round < n_arms as u64 * warm_up {
-            return (self.state.round / warm_up) as usize;
+            return Ok((self.state.round / warm_up) as usize);
         }
         let Scratch { vector: warm, scored } = scratch;
         scored.clear();

@@ -276,7 +276,7 @@ struct DpLinUcb {
 }
 
 impl ContextPolicy for DpLinUcb {
-    fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> usize {
+    fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
         let (consts, Scratch { vector, scored }) = (&self.consts, scratch);
         let length = libm::sqrt(context.iter().map(|x| x * x).sum::<f64>());
         let kept = if length <= consts.context_length { 1.0 } else { consts.context_length / length };

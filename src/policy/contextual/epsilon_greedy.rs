@@ -74,13 +74,13 @@ struct EpsilonGreedy {
 }
 
 impl ContextPolicy for EpsilonGreedy {
-    fn choose(&self, context: &[f64], own: &mut Stream, scratch: &mut Scratch) -> usize {
+    fn choose(&self, context: &[f64], own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
         let t = (self.state.round + 1) as f64;
         let share = if self.plan.decay { self.plan.explore * self.n_arms as f64 / t } else { self.plan.explore };
         // Both draws in every round: two words.
         let (explores, random) = (own.bernoulli(share), own.index(self.n_arms));
         if explores {
-            return random;
+            return Ok(random);
         }
         scratch.scored.clear();
         scratch.scored.extend((0..self.n_arms).map(|arm| (arm, self.state.mean(arm, context))));

@@ -160,7 +160,7 @@ struct LinUcb {
 }
 
 impl ContextPolicy for LinUcb {
-    fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> usize {
+    fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
         let score = |arm: usize| self.state.mean(arm, context) + self.width * self.state.spread(arm, context);
         scratch.scored.clear();
         scratch.scored.extend((0..self.n_arms).map(|arm| (arm, score(arm))));

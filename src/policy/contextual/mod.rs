@@ -8,6 +8,7 @@ mod contract;
 pub mod dp_hdb;
 pub mod dp_linucb;
 pub mod epsilon_greedy;
+pub mod lasso_bandit;
 pub mod linucb;
 pub mod random_arm;
 

@@ -53,8 +53,8 @@ struct RandomArm {
 }
 
 impl ContextPolicy for RandomArm {
-    fn choose(&self, _context: &[f64], own: &mut Stream, _scratch: &mut Scratch) -> usize {
-        own.index(self.n_arms)
+    fn choose(&self, _context: &[f64], own: &mut Stream, _scratch: &mut Scratch) -> Result<usize, Error> {
+        Ok(own.index(self.n_arms))
     }
 
     fn update(&mut self, _signal: &Released<VisitSignal<'_>>) {}

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// Pinned file under `src/privacy`, its text, the proof under `docs/proofs`, its text.
-const PAIRS: [(&str, &str, &str, &str); 40] = [
+const PAIRS: [(&str, &str, &str, &str); 45] = [
     ("mechanism/laplace.rs", include_str!("laplace.rs"), "laplace", LAPLACE),
     ("mechanism/window.rs", include_str!("window.rs"), "laplace", LAPLACE),
     ("mechanism/duchi.rs", include_str!("duchi.rs"), "duchi", include_str!("../../../docs/proofs/duchi.md")),
@@ -43,6 +43,11 @@ const PAIRS: [(&str, &str, &str, &str); 40] = [
     ("gradients/batch.rs", include_str!("../gradients/batch.rs"), "gradients", GRADIENTS),
     ("gradients/stored.rs", include_str!("../gradients/stored.rs"), "gradients", GRADIENTS),
     ("gradients/terms.rs", include_str!("../gradients/terms.rs"), "gradients", GRADIENTS),
+    ("visits/contract.rs", include_str!("../visits/contract.rs"), "visits", VISITS),
+    ("visits/sums.rs", include_str!("../visits/sums.rs"), "visits", VISITS),
+    ("visits/choices.rs", include_str!("../visits/choices.rs"), "visits", VISITS),
+    ("visits/link.rs", include_str!("../visits/link.rs"), "visits", VISITS),
+    ("visits/statement.rs", include_str!("../visits/statement.rs"), "visits", VISITS),
     ("accounting/subsampled.rs", include_str!("../accounting/subsampled.rs"), "gradients", GRADIENTS),
 ];
 const LAPLACE: &str = include_str!("../../../docs/proofs/laplace.md");
@@ -51,6 +56,7 @@ const STREAMS: &str = include_str!("../../../docs/proofs/streams.md");
 const SUMS: &str = include_str!("../../../docs/proofs/sums.md");
 const ACCOUNTING: &str = include_str!("../../../docs/proofs/accounting.md");
 const GRADIENTS: &str = include_str!("../../../docs/proofs/gradients.md");
+const VISITS: &str = include_str!("../../../docs/proofs/visits.md");
 const GAUSSIAN: &str = include_str!("../../../docs/proofs/gaussian.md");
 
 fn pin(source: &str) -> String {

@@ -3,7 +3,9 @@
 
 use super::blt_fit::{self, Poles};
 use super::{Factorisation, NoiseState, PrefixNoise, Shape, toeplitz};
+use crate::linalg::wide;
 use crate::privacy::accounting::sensitivity::Participation;
+use pulp::NullaryFnOnce;
 
 /// A buffered matrix over a number of rounds. Any parameters are private, as the sensitivity is computed from them; only the
 /// accuracy depends on the fit.
@@ -138,18 +140,37 @@ struct BltNoise {
     prefix: Vec<f64>,
 }
 
+/// Entries that go through all buffers before the next ones do: they stay in the first-level cache.
+const BLOCK: usize = 256;
+
+/// One step of all entries: the same operations on each in the same order, in the processor's widest lanes.
+struct Step<'a>(&'a mut BltNoise);
+
+impl NullaryFnOnce for Step<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let BltNoise { theta, omega, fresh, buffers, prefix, .. } = self.0;
+        for (block, (fresh, prefix)) in fresh.chunks_mut(BLOCK).zip(prefix.chunks_mut(BLOCK)).enumerate() {
+            let range = block * BLOCK..block * BLOCK + fresh.len();
+            for (buffer, omega) in buffers.iter().zip(&*omega) {
+                fresh.iter_mut().zip(&buffer[range.clone()]).for_each(|(gain, buffer)| *gain -= omega * buffer);
+            }
+            for (buffer, theta) in buffers.iter_mut().zip(&*theta) {
+                buffer[range.clone()].iter_mut().zip(&*fresh).for_each(|(buffer, gain)| *buffer = theta * *buffer + gain);
+            }
+            prefix.iter_mut().zip(&*fresh).for_each(|(prefix, gain)| *prefix += gain);
+        }
+    }
+}
+
 impl PrefixNoise for BltNoise {
     fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64] {
         self.round += 1;
         // y = z - sum omega_i s_i; s_i <- theta_i s_i + y; prefix += y.
         draw(&mut self.fresh);
-        for (buffer, omega) in self.buffers.iter().zip(&self.omega) {
-            self.fresh.iter_mut().zip(buffer).for_each(|(gain, buffer)| *gain -= omega * buffer);
-        }
-        for (buffer, theta) in self.buffers.iter_mut().zip(&self.theta) {
-            buffer.iter_mut().zip(&self.fresh).for_each(|(buffer, gain)| *buffer = theta * *buffer + gain);
-        }
-        self.prefix.iter_mut().zip(&self.fresh).for_each(|(prefix, gain)| *prefix += gain);
+        wide(Step(self));
         &self.prefix
     }
 

@@ -6,7 +6,7 @@
 //! averages of vertices, `theta = radius counts/(step + 1)`: public, kept as counts here and by the server alike.
 //!
 //! Price. A replaced visit moves either one arm's scores by their whole range, or two arms' by half of it each, as against zero gradients;
-//! both cost at most what one stream costs (E30), so neither the number of arms nor a factor 2 enters.
+//! both cost at most what one stream costs (E30), so neither the number of arms nor a factor 2 enters. Proof: `docs/proofs/visits.md`.
 
 use super::{ContextFacts, Link, Visit, VisitPrivatizer, VisitSignal};
 use crate::linalg::dot;
@@ -234,7 +234,9 @@ pub fn advance(counts: &mut [f64], step: ArmStep) {
 }
 
 /// A vertex drawn with weights `exp(-unit (+-sum_j))`, by rejection from the uniform law: the weight of the steepest is 1, and where noise is
-/// large against the gradient nearly every candidate is taken. **Consumes a varying number of words**, two a candidate.
+/// large against the gradient nearly every candidate is taken. **Consumes a varying number of words**, two a candidate: the stream is one
+/// trial's and one policy's own, so that runs have the same bits for any backend, batch and shard; but cells that differ in epsilon
+/// meet different draws after the first candidate that one of them refuses, and are compared as if independent.
 fn exponential(sum: &[f64], steepest: f64, unit: f64, stream: &mut Stream) -> usize {
     let (d, most) = (sum.len(), unit * steepest);
     loop {

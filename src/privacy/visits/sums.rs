@@ -8,20 +8,16 @@
 //!
 //! Sensitivity. Let one person's (phi, y) in block a become (phi', y') in block a'. In one block that is the pair of
 //! `accounting::sensitivity::gram_and_reward_mu_squared`, a supremum over `c = phi·phi'`; in two blocks it is that pair's value at
-//! c = 0. So no number of arms enters.
+//! c = 0. So no number of arms enters. Proof: `docs/proofs/visits.md`.
 
 use super::{Visit, VisitPrivatizer, VisitSignal, VisitStatement, visit_ledger};
 use crate::privacy::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
+use crate::privacy::event::Factor;
 use crate::privacy::printed::{dubey2021, shariff2018, zheng2020};
-use crate::privacy::streams::blt::Blt;
-use crate::privacy::streams::honaker::Honaker;
 use crate::privacy::streams::own::Own;
-use crate::privacy::streams::toeplitz::SquareRoot;
-use crate::privacy::streams::tree::Tree;
 use crate::privacy::streams::{Factorisation, PrefixNoise, Shape};
 use crate::privacy::{Delta, Epsilon, Event, Ledger, Raw, Reading, Refusal, Released, analytic_gaussian_sigma};
 use crate::rng::Stream;
-use std::f64::consts::SQRT_2;
 use std::sync::Arc;
 
 /// How sums over all arms lie in one slice.
@@ -48,15 +44,20 @@ impl Layout {
         if self.joint { self.n_arms * self.dimension } else { self.dimension }
     }
 
+    /// A matrix with its vector.
+    fn shape(self) -> Shape {
+        Shape::Bordered(self.n_rows())
+    }
+
     /// Packed upper triangle, row by row.
     fn n_gram(self) -> usize {
-        self.n_rows() * (self.n_rows() + 1) / 2
+        Shape::Symmetric(self.n_rows()).len()
     }
 
     /// Numbers in all.
     #[must_use]
     pub fn len(self) -> usize {
-        self.n_groups() * (self.n_gram() + self.n_rows())
+        self.n_groups() * self.shape().len()
     }
 
     /// Whether there is nothing.
@@ -74,14 +75,14 @@ impl Layout {
     /// Packed matrix and vector of a group.
     #[must_use]
     pub fn group(self, entries: &[f64], group: usize) -> (&[f64], &[f64]) {
-        let size = self.n_gram() + self.n_rows();
+        let size = self.shape().len();
         entries[group * size..(group + 1) * size].split_at(self.n_gram())
     }
 
     /// Adds `weight z z^T` and `y z` for a context in the block of an arm.
     pub fn add(self, entries: &mut [f64], arm: usize, z: &[f64], y: f64) {
         let (group, first) = self.place(arm);
-        let (size, n) = (self.n_gram() + self.n_rows(), self.n_rows());
+        let (size, n) = (self.shape().len(), self.n_rows());
         let (gram, moment) = entries[group * size..(group + 1) * size].split_at_mut(self.n_gram());
         for (i, &x) in z.iter().enumerate() {
             let row = first + i;
@@ -156,14 +157,13 @@ impl VisitSums {
         if terms.reading == Reading::Printed && !matches!(name, "tree" | "own") {
             return Err(Refusal::new("mechanism", "the paper prints the tree and no other mechanism", "`tree`, or `auto`"));
         }
-        let factorisation: Arc<dyn Factorisation> = match name {
-            "own" => Arc::new(Own::new(1)),
-            "tree" => Arc::new(Tree::new(releases)),
-            "honaker" => Arc::new(Honaker::new(releases)),
-            "blt" => Arc::new(Blt::fitted(releases)),
-            "sqrt-toeplitz" => Arc::new(SquareRoot::new(releases)),
-            other => {
-                let message = format!("`{other}` is noise of a choice, and this policy releases sums");
+        let factors = [Factor::Tree, Factor::Honaker, Factor::Blt, Factor::SqrtToeplitz];
+        let factorisation: Arc<dyn Factorisation> = match factors.into_iter().find(|factor| factor.name() == name) {
+            Some(factor) => factor.factorisation(releases),
+            // Everybody's draws add up.
+            None if terms.local => Arc::new(Own::new(1)),
+            None => {
+                let message = format!("`{name}` is noise of a choice, and this policy releases sums");
                 return Err(Refusal::new("mechanism", message, "`auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`"));
             }
         };
@@ -360,20 +360,6 @@ impl Privatizer {
     }
 }
 
-/// Standard normals, those on the diagonal of each matrix `sqrt(2)` times as large (E7).
-fn draw(layout: Layout, sigma: f64, stream: &mut Stream, out: &mut [f64]) {
-    stream.normals(out);
-    out.iter_mut().for_each(|entry| *entry *= sigma);
-    let (n, size) = (layout.n_rows(), layout.len() / layout.n_groups());
-    for group in out.chunks_exact_mut(size) {
-        let mut at = 0;
-        for row in 0..n {
-            group[at] *= SQRT_2;
-            at += n - row;
-        }
-    }
-}
-
 impl VisitPrivatizer for Privatizer {
     fn release<'a>(&'a mut self, visit: Raw<Visit<'a>>, stream: &mut Stream) -> Released<VisitSignal<'a>> {
         self.add(visit.open());
@@ -386,7 +372,7 @@ impl VisitPrivatizer for Privatizer {
         let sigma = if self.local { self.sigma * libm::sqrt((self.round - before) as f64) } else { self.sigma };
         let (layout, stored) = (self.layout, &mut self.stored);
         let noise = self.noise.next(&mut |out| match stored {
-            None => draw(layout, sigma, stream, out),
+            None => out.chunks_exact_mut(layout.shape().len()).for_each(|group| layout.shape().draw(sigma, stream, group)),
             Some(stored) => {
                 let next = stored.pop_front().unwrap_or_default();
                 out.fill(f64::NAN);

@@ -1,6 +1,7 @@
 //! What every registered thing must hold to, walking the registry: a new line there without its spec here is a failure.
 
 mod contextual;
+mod contextual_tables;
 pub mod environments;
 mod features;
 mod kernels;

@@ -1,0 +1,122 @@
+//! Replays of a log: what a policy would have earned, had it and not the log's policy shown the arms.
+//!
+//! **Learning**, by rejection (Li2011): a row of which the policy chooses the very arm that was shown is taken with probability
+//! `floor / propensity`, so that any row is taken with probability `floor` whatever the policy chooses; rows that are taken are what a live run
+//! over fewer people would have seen. **Value**: each row, taken or not, tells of the policy as it stands before that row, with weight
+//! `w = [the same arm] / propensity`. The estimate is self-normalised, `sum w r / sum w`, its standard error
+//! `sqrt(sum w² (r - value)²) / sum w` (Owen2013, section 9.2).
+
+use super::contexts::{ContextualCell, STOP_EVERY};
+use super::observer::{Rows, Stop};
+use crate::env::contextual::Logged;
+use crate::error::Error;
+use crate::policy::contextual::Scratch;
+use crate::privacy::visits::seal;
+use crate::rng::Purpose;
+
+/// Sums of an estimate.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Estimate {
+    /// `sum w` and `sum w r`.
+    weights: [f64; 2],
+    /// `sum w²`, `sum w² r`, `sum w² r²`.
+    squares: [f64; 3],
+}
+
+impl Estimate {
+    fn add(&mut self, reward: f64, propensity: f64) {
+        let w = 1.0 / propensity;
+        let (weights, squares) = ([w, w * reward], [w * w, w * w * reward, w * w * reward * reward]);
+        self.weights.iter_mut().zip(weights).for_each(|(sum, term)| *sum += term);
+        self.squares.iter_mut().zip(squares).for_each(|(sum, term)| *sum += term);
+    }
+
+    /// NaN before the first row that matches.
+    fn value(&self) -> f64 {
+        self.weights[1] / self.weights[0]
+    }
+
+    fn standard_error(&self) -> f64 {
+        let (value, [ww, wwr, wwrr]) = (self.value(), self.squares);
+        libm::sqrt((wwrr - 2.0 * value * wwr + value * value * ww).max(0.0)) / self.weights[0]
+    }
+}
+
+impl ContextualCell {
+    /// Replays the log once, in the trial's order; `None` if stopped.
+    ///
+    /// # Errors
+    /// Whatever the environment refuses.
+    pub(super) fn replayed(
+        &self,
+        number: u64,
+        recorded: &[u64],
+        stop: &Stop,
+        progressed: &(dyn Fn(u64) + Sync),
+    ) -> Result<Option<Rows>, Error> {
+        let label = self.plan.policy.as_str();
+        let of = |purpose| self.streams.of(number, purpose);
+        let (mut coin, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
+        let mut own = of(Purpose::Policy(label));
+        let mut people = self.environment.draw(number)?;
+        let (mut policy, mut privatizer) = (self.maker.make(), self.maker.privatizer());
+        let (mut scratch, mut rows) = (Scratch::default(), Rows::default());
+        let (mut estimate, mut taken, most) = (Estimate::default(), 0_u64, self.environment.facts().rounds);
+        let mut next_recorded = recorded.iter().copied().peekable();
+        for round in 1..=self.plan.rounds {
+            if round % STOP_EVERY == 0 {
+                if stop.asked() {
+                    return Ok(None);
+                }
+                progressed(STOP_EVERY);
+            }
+            people.next();
+            let arm = policy.choose(people.context(), &mut own, &mut scratch)?;
+            // One word a row, whatever happens: all policies meet the same coins.
+            let luck = coin.uniform();
+            if let Some(Logged { arm: Some(shown), reward, propensity, floor }) = people.logged()
+                && shown == arm
+            {
+                estimate.add(reward, propensity);
+                if luck * propensity < floor && taken < most {
+                    taken += 1;
+                    let visit = seal(people.context(), arm, people.reward(arm, &mut coin));
+                    policy.update(&privatizer.release(visit, &mut mechanism));
+                }
+            }
+            if next_recorded.next_if_eq(&round).is_some() {
+                rows.trial.push(number as u32);
+                rows.round.push(round as u32);
+                rows.point.push(Some(arm as i64));
+                rows.taken.push(taken as f64);
+                rows.value.push(estimate.value());
+                rows.standard_error.push(estimate.standard_error());
+            }
+        }
+        progressed(self.plan.rounds % STOP_EVERY);
+        Ok(Some(rows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_give_the_textbook_estimate() {
+        let rows = [(1.0, 0.5), (0.0, 0.25), (1.0, 0.125), (0.0, 0.5), (0.0, 1.0)];
+        let mut estimate = Estimate::default();
+        assert!(estimate.value().is_nan() && estimate.standard_error().is_nan());
+        rows.iter().for_each(|&(reward, propensity)| estimate.add(reward, propensity));
+        let total: f64 = rows.iter().map(|(_, p)| 1.0 / p).sum();
+        let value = rows.iter().map(|(r, p)| r / p).sum::<f64>() / total;
+        let square: f64 = rows.iter().map(|(r, p)| ((r - value) / p).powi(2)).sum();
+        assert!((estimate.value() - value).abs() < 1e-15 && (value - 10.0 / 17.0).abs() < 1e-15);
+        assert!((estimate.standard_error() - square.sqrt() / total).abs() < 1e-15);
+        // Equal propensities: the mean of what matched and the standard error of a mean.
+        let mut even = Estimate::default();
+        (0..100).for_each(|i| even.add(f64::from(u8::from(i % 4 == 0)), 0.1));
+        assert!((even.value() - 0.25).abs() < 1e-15);
+        assert!((even.standard_error() - (0.25_f64 * 0.75 / 100.0).sqrt()).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,231 @@
+//! `logged-replay`: what another policy showed to whom, with its propensities. Rewards of arms that were not shown are not known, so that no
+//! regret can be: a replay estimates what a policy would have earned.
+
+use super::table::Order;
+use super::table_features::FeaturePlan;
+use super::{ContextInstance, Contextual, ContextualPlan, Logged, stand_in};
+use crate::env::csv_table::{CellKind, Cells, read_columns};
+use crate::env::{BuildContext, Parts};
+use crate::error::{Diagnostic, Error};
+use crate::params::Args;
+use crate::privacy::Raw;
+use crate::privacy::visits::{ContextFacts, Link};
+use crate::rng::{Purpose, Stream, Streams};
+use std::sync::Arc;
+
+#[derive(Debug, Clone)]
+struct Plan {
+    file: String,
+    about: Option<String>,
+    stand_in: bool,
+    features: FeaturePlan,
+    arm: String,
+    arms: Vec<String>,
+    reward: String,
+    range: (f64, f64),
+    propensity: Option<String>,
+    radius: f64,
+    link: Link,
+}
+
+/// Reads the environment's keys.
+pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
+    let file = args.required_text("file", "CSV (plain or .gz) with a header: a row for each time that an arm was shown");
+    let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
+    let stand_in = args.flag("stand_in", stand_in::DOC, false);
+    let features = FeaturePlan::parse(args);
+    let arm = args.required_text("arm", "column with the arm that was shown");
+    let arms = args
+        .texts("arms", "the arms that policies choose among, as that column names them; rows with others count as not matched");
+    let reward = args.required_text("reward", "column with what came of it");
+    let range = args.numbers("reward_range", "public range of a reward; absent: [0, 1]");
+    let propensity = args.text("propensity", "column with the probability with which the arm was shown to this person");
+    if propensity.is_none() {
+        args.missing("propensity", "without the log's propensities nothing can be said of another policy");
+    }
+    let arms = arms.unwrap_or_else(|| {
+        args.missing("arms", "the names of at least two arms");
+        Vec::new()
+    });
+    if args.has("arms") && arms.len() < 2 {
+        args.reject("arms", format!("{} arms leave nothing to choose", arms.len()), "at least two arms");
+    }
+    let range = match range.as_deref() {
+        None => (0.0, 1.0),
+        Some([low, high]) if low < high => (*low, *high),
+        Some(_) => {
+            args.reject("reward_range", "`reward_range` is no pair of ascending numbers", "two numbers [lo, hi] with lo < hi");
+            (0.0, 1.0)
+        }
+    };
+    let radius =
+        args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
+    let link = Link::parse(args);
+    Box::new(Plan { file, about, stand_in, features, arm, arms, reward, range, propensity, radius, link })
+}
+
+impl Plan {
+    /// A log of arms shown at random.
+    fn made_up(&self, context: &BuildContext<'_>) -> Vec<Cells> {
+        let kinds: Vec<CellKind> = self.features.columns().into_iter().map(|(_, kind)| kind).collect();
+        let (n_rows, n_arms, mut stream) = (context.rounds as usize, self.arms.len(), context.streams.shared(Purpose::Domain));
+        let (mut cells, right) = stand_in::people(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
+        // Every arm is shown where rounds allow it.
+        let shown: Vec<usize> = (0..n_rows).map(|row| if row < n_arms { row } else { stream.index(n_arms) }).collect();
+        let reward = |(right, shown): (&usize, &usize)| if right == shown { self.range.1 } else { self.range.0 };
+        let rewards = right.iter().zip(&shown).map(reward).collect();
+        cells.push(Cells::Texts(shown.iter().map(|&arm| self.arms[arm].clone()).collect()));
+        cells.push(Cells::Numbers(rewards));
+        cells.push(Cells::Numbers(vec![1.0 / n_arms as f64; n_rows]));
+        cells
+    }
+}
+
+impl ContextualPlan for Plan {
+    fn replays(&self) -> bool {
+        true
+    }
+
+    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
+        let Some(propensity) = &self.propensity else {
+            return Err(Error::input(Diagnostic::new("the environment names no propensities")));
+        };
+        let mut columns = self.features.columns();
+        let of_features = columns.len();
+        let cells = if self.stand_in {
+            self.made_up(context)
+        } else {
+            let kinds = [CellKind::Text, CellKind::Number, CellKind::Number];
+            columns.extend([&self.arm, &self.reward, propensity].into_iter().cloned().zip(kinds));
+            read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns)?
+        };
+        let [Cells::Texts(shown), Cells::Numbers(rewards), Cells::Numbers(propensities)] = &cells[of_features..] else {
+            return Err(Error::input(Diagnostic::new("the log's columns could not be read")));
+        };
+        let mistake = |message: String, hint: String| Err(Error::input(Diagnostic::new(message).hint(hint)));
+        let wrong = propensities.iter().position(|p| !(0.0 < *p && *p <= 1.0));
+        if let Some(at) = wrong {
+            let message = format!("row {} has the propensity {}, which is no probability above 0", at + 1, propensities[at]);
+            return mistake(message, format!("column `{propensity}` must hold the probability of the arm that was shown"));
+        }
+        let (low, high) = self.range;
+        if let Some(at) = rewards.iter().position(|reward| *reward < low || high < *reward) {
+            let message = format!("row {} has the reward {}, outside of [{low}, {high}]", at + 1, rewards[at]);
+            return mistake(message, "widen `reward_range`".to_owned());
+        }
+        let n_rows = shown.len();
+        if (n_rows as u64) < context.rounds {
+            let message = format!("the log has {n_rows} rows, and the run {} rounds", context.rounds);
+            return mistake(message, format!("set `rounds` to at most {n_rows}: a replay uses every row once"));
+        }
+        let arms: Vec<Option<usize>> = shown.iter().map(|shown| self.arms.iter().position(|arm| arm == shown)).collect();
+        if let Some(never) = (0..self.arms.len()).find(|arm| !arms.contains(&Some(*arm))) {
+            let message = format!("arm `{}` is nowhere in column `{}`", self.arms[never], self.arm);
+            return mistake(message, "name arms as the log does".to_owned());
+        }
+        let known = || arms.iter().zip(propensities).filter(|(arm, _)| arm.is_some());
+        let floor = known().map(|(_, p)| *p).fold(1.0, f64::min);
+        let features = self.features.build(&cells[..of_features], n_rows, context)?;
+        // A row is taken with probability `floor` whatever the policy: beyond four standard deviations of their number, none is.
+        let expected = floor * context.rounds as f64;
+        let taken = (expected + 4.0 * libm::sqrt(expected) + 1.0).ceil().min(context.rounds as f64);
+        let facts = ContextFacts {
+            n_arms: self.arms.len(),
+            dimension: features.dimension,
+            largest_entry: features.length.min(1.0),
+            length: features.length,
+            parameter_l1: self.radius,
+            parameter_length: self.radius,
+            mean_range: self.range,
+            range: Some(self.range),
+            noise_sd: None,
+            link: self.link,
+            margin: 0.0,
+            rounds: taken as u64,
+        };
+        let logged_value = rewards.iter().sum::<f64>() / n_rows as f64;
+        let spread = rewards.iter().map(|reward| (reward - logged_value) * (reward - logged_value)).sum::<f64>() / n_rows as f64;
+        let mut told: Vec<(String, serde_json::Value)> = vec![
+            ("value".into(), "off-policy estimate from a log (self-normalised inverse propensities), not an experiment".into()),
+            (
+                "standard error".into(),
+                "of that estimate, by the log's chance; intervals over trials hold the log fixed and are no substitute".into(),
+            ),
+            ("rows of the log".into(), n_rows.into()),
+            ("mean reward in the log".into(), logged_value.into()),
+            ("standard error of that mean".into(), libm::sqrt(spread / n_rows as f64).into()),
+            ("arms".into(), self.arms.len().into()),
+            ("rows with these arms".into(), known().count().into()),
+            ("least propensity, with which rows are taken".into(), floor.into()),
+            ("rows that a policy learns from, at most".into(), facts.rounds.into()),
+            ("ledger".into(), "of the policy where it is live; what a replay leaves out of the log is not priced".into()),
+        ];
+        told.extend(features.facts);
+        told.extend(self.stand_in.then(stand_in::fact));
+        let rows = arms
+            .into_iter()
+            .zip(rewards)
+            .zip(propensities)
+            .map(|((arm, &reward), &propensity)| Logged { arm, reward, propensity, floor })
+            .collect();
+        let log = Arc::new(Log { contexts: features.contexts, rows, facts, told });
+        Ok(Arc::new(Environment { log, streams: context.streams.clone() }))
+    }
+}
+
+struct Log {
+    /// Rows x d.
+    contexts: Vec<f64>,
+    rows: Vec<Logged>,
+    facts: ContextFacts,
+    told: Vec<(String, serde_json::Value)>,
+}
+
+struct Environment {
+    log: Arc<Log>,
+    streams: Streams,
+}
+
+impl Contextual for Environment {
+    fn facts(&self) -> &ContextFacts {
+        &self.log.facts
+    }
+
+    fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
+        let order = Order::new(self.log.rows.len(), false, self.streams.of(trial, Purpose::Contexts));
+        Ok(Box::new(Instance { log: Arc::clone(&self.log), order, row: 0 }))
+    }
+
+    fn describe(&self) -> Vec<(String, serde_json::Value)> {
+        self.log.told.clone()
+    }
+}
+
+struct Instance {
+    log: Arc<Log>,
+    order: Order,
+    row: usize,
+}
+
+impl ContextInstance for Instance {
+    fn next(&mut self) {
+        self.row = self.order.next();
+    }
+
+    fn context(&self) -> &[f64] {
+        let d = self.log.facts.dimension;
+        &self.log.contexts[self.row * d..(self.row + 1) * d]
+    }
+
+    fn means(&self) -> &[f64] {
+        &[]
+    }
+
+    fn logged(&self) -> Option<Logged> {
+        Some(self.log.rows[self.row])
+    }
+
+    fn reward(&self, _arm: usize, _noise: &mut Stream) -> Raw<f64> {
+        Raw::seal(self.log.rows[self.row].reward)
+    }
+}

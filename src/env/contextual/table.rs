@@ -1,0 +1,333 @@
+//! `contexts-table`: the people of a CSV, in random order. Every arm's reward for every person is in the file: as a column an arm, or as
+//! the label that a person should have got (as in Bastani2020's warfarin experiment: three dose arms).
+
+use super::table_features::FeaturePlan;
+use super::{ContextInstance, Contextual, ContextualPlan, stand_in};
+use crate::env::csv_table::{CellKind, Cells, read_columns};
+use crate::env::{BuildContext, Parts};
+use crate::error::{Diagnostic, Error};
+use crate::params::Args;
+use crate::privacy::Raw;
+use crate::privacy::visits::{ContextFacts, Link};
+use crate::rng::{Purpose, Stream, Streams};
+use std::sync::Arc;
+
+/// Where rewards come from.
+#[derive(Debug, Clone)]
+enum Payoff {
+    /// A column an arm.
+    Columns(Vec<String>),
+    /// The right arm is the number of cuts that a column's value is at or above.
+    Cuts(String, Vec<f64>),
+    /// The right arm is the one whose name a column holds.
+    Classes(String, Vec<String>),
+}
+
+#[derive(Debug, Clone)]
+struct Plan {
+    file: String,
+    about: Option<String>,
+    stand_in: bool,
+    features: FeaturePlan,
+    payoff: Option<Payoff>,
+    right: (f64, f64),
+    range: Option<(f64, f64)>,
+    again: bool,
+    radius: f64,
+    link: Link,
+}
+
+/// Reads the environment's keys.
+pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
+    let file = args.required_text("file", "CSV (plain or .gz) with a header: a row a person");
+    let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
+    let stand_in = args.flag("stand_in", stand_in::DOC, false);
+    let features = FeaturePlan::parse(args);
+    let label = args.text("label", "column that says which arm is right for a person");
+    let cuts = args.numbers("cuts", "the right arm is the number of these that the label is at or above; ascending");
+    let classes = args.texts("classes", "the right arm is the place of the label among these");
+    let columns = args.texts("rewards", "columns with the reward of each arm, in the place of a label");
+    let right = pair(args, "payoff", "rewards of a wrong arm and of the right one; absent: [0, 1]").unwrap_or((0.0, 1.0));
+    let range = pair(args, "reward_range", "public range of the `rewards`; beyond it is a mistake; absent: that of the file");
+    let payoff = match (label, cuts, classes, columns) {
+        (Some(label), Some(cuts), None, None) => Some(Payoff::Cuts(label, cuts)),
+        (Some(label), None, Some(classes), None) => Some(Payoff::Classes(label, classes)),
+        (None, None, None, Some(columns)) => Some(Payoff::Columns(columns)),
+        _ => None,
+    };
+    let n_arms = payoff.as_ref().map(Payoff::n_arms);
+    let key = ["rewards", "label", "file"].into_iter().find(|key| args.has(key)).unwrap_or("file");
+    match (&payoff, n_arms) {
+        (None, _) => args.reject(
+            key,
+            "rewards are stated in no way, or in several",
+            "`label` with either `cuts` or `classes`, or `rewards` alone",
+        ),
+        (_, Some(n_arms)) if n_arms < 2 => {
+            let key = ["rewards", "cuts", "classes"].into_iter().find(|key| args.has(key)).unwrap_or(key);
+            args.reject(key, format!("{n_arms} arms leave nothing to choose"), "at least two arms");
+        }
+        (Some(Payoff::Cuts(_, cuts)), _) if !cuts.is_sorted_by(|low, high| low < high) => {
+            args.reject("cuts", "the cuts do not ascend", "numbers, each above the one before");
+        }
+        _ => {}
+    }
+    let again = args.word(
+        "people",
+        "everybody comes once, in random order; or is drawn anew every round, so that people come again",
+        &["once", "again"],
+        Some("once"),
+    ) == "again";
+    let radius =
+        args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
+    let link = Link::parse(args);
+    Box::new(Plan { file, about, stand_in, features, payoff, right, range, again, radius, link })
+}
+
+/// Two ascending numbers, if they are written.
+fn pair(args: &Args<'_>, key: &'static str, doc: &'static str) -> Option<(f64, f64)> {
+    match args.numbers(key, doc)?.as_slice() {
+        [low, high] if low < high => Some((*low, *high)),
+        _ => {
+            args.reject(key, format!("`{key}` is no pair of ascending numbers"), "two numbers [lo, hi] with lo < hi");
+            None
+        }
+    }
+}
+
+impl Payoff {
+    fn n_arms(&self) -> usize {
+        match self {
+            Self::Columns(columns) => columns.len(),
+            Self::Cuts(_, cuts) => cuts.len() + 1,
+            Self::Classes(_, classes) => classes.len(),
+        }
+    }
+
+    fn columns(&self) -> Vec<(String, CellKind)> {
+        match self {
+            Self::Columns(columns) => columns.iter().map(|name| (name.clone(), CellKind::Number)).collect(),
+            Self::Cuts(label, _) => vec![(label.clone(), CellKind::Number)],
+            Self::Classes(label, _) => vec![(label.clone(), CellKind::Text)],
+        }
+    }
+
+    /// Columns in which these arms are right.
+    fn stand_in(&self, right: &[usize], (low, high): (f64, f64)) -> Vec<Cells> {
+        let of_arm = |arm: usize| right.iter().map(|&right| if right == arm { high } else { low }).collect();
+        match self {
+            Self::Columns(columns) => (0..columns.len()).map(|arm| Cells::Numbers(of_arm(arm))).collect(),
+            Self::Cuts(_, cuts) => {
+                let value = |&arm: &usize| if arm == 0 { cuts[0] - 1.0 } else { cuts[arm - 1] };
+                vec![Cells::Numbers(right.iter().map(value).collect())]
+            }
+            Self::Classes(_, classes) => vec![Cells::Texts(right.iter().map(|&arm| classes[arm].clone()).collect())],
+        }
+    }
+
+    /// Rows x arms.
+    fn rewards(&self, cells: &[Cells], right: (f64, f64)) -> Result<Vec<f64>, Error> {
+        let n_arms = self.n_arms();
+        let of_labels = |labels: Vec<usize>| {
+            let reward = |label, arm| if label == arm { right.1 } else { right.0 };
+            labels.into_iter().flat_map(|label| (0..n_arms).map(move |arm| reward(label, arm))).collect()
+        };
+        match (self, cells) {
+            (Self::Cuts(_, cuts), [Cells::Numbers(values)]) => {
+                Ok(of_labels(values.iter().map(|value| cuts.partition_point(|cut| cut <= value)).collect()))
+            }
+            (Self::Classes(column, classes), [Cells::Texts(texts)]) => {
+                let place = |(row, text): (usize, &String)| {
+                    classes.iter().position(|class| class == text).ok_or_else(|| {
+                        let message = format!("row {} has `{text}` in column `{column}`, which is none of `classes`", row + 1);
+                        Error::input(Diagnostic::new(message).hint("add it to `classes`, or remove such rows"))
+                    })
+                };
+                Ok(of_labels(texts.iter().enumerate().map(place).collect::<Result<_, Error>>()?))
+            }
+            (_, columns) => {
+                let columns: Vec<&[f64]> = columns
+                    .iter()
+                    .map(|cells| match cells {
+                        Cells::Numbers(numbers) => numbers.as_slice(),
+                        Cells::Texts(_) => &[],
+                    })
+                    .collect();
+                let n_rows = columns.iter().map(|column| column.len()).min().unwrap_or(0);
+                Ok((0..n_rows).flat_map(|row| columns.iter().map(move |column| column[row])).collect())
+            }
+        }
+    }
+}
+
+impl ContextualPlan for Plan {
+    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
+        let Some(payoff) = &self.payoff else {
+            return Err(Error::input(Diagnostic::new("the environment states no rewards")));
+        };
+        let n_arms = payoff.n_arms();
+        let (mut columns, of_features) = (self.features.columns(), self.features.columns().len());
+        let cells = if self.stand_in {
+            let kinds: Vec<CellKind> = columns.iter().map(|(_, kind)| *kind).collect();
+            let (n_rows, mut stream) = (context.rounds as usize, context.streams.shared(Purpose::Domain));
+            let (mut cells, right) = stand_in::people(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
+            cells.extend(payoff.stand_in(&right, self.range.unwrap_or(self.right)));
+            cells
+        } else {
+            columns.extend(payoff.columns());
+            read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns)?
+        };
+        let rewards = payoff.rewards(&cells[of_features..], self.right)?;
+        let n_people = rewards.len() / n_arms;
+        if !self.again && (n_people as u64) < context.rounds {
+            let message = format!("the file has {n_people} people, and the run {} rounds", context.rounds);
+            let hint = format!("set `rounds` to at most {n_people}, or `people = \"again\"` to draw people more than once");
+            return Err(Error::input(Diagnostic::new(message).hint(hint)));
+        }
+        let features = self.features.build(&cells[..of_features], n_people, context)?;
+        let fold = |start: f64, pick: fn(f64, f64) -> f64| rewards.iter().copied().fold(start, pick);
+        let found = (fold(f64::INFINITY, f64::min), fold(f64::NEG_INFINITY, f64::max));
+        let range = match (payoff, self.range) {
+            (Payoff::Columns(_), Some(range)) if found.0 < range.0 || range.1 < found.1 => {
+                let message = format!("rewards in the file lie from {} to {}", found.0, found.1);
+                return Err(Error::input(Diagnostic::new(message).hint("widen `reward_range`")));
+            }
+            (Payoff::Columns(_), range) => range.unwrap_or(found),
+            _ => self.right,
+        };
+        if range.1 <= range.0 {
+            let message = format!("all rewards in the file are {}", range.0);
+            return Err(Error::input(Diagnostic::new(message).hint("name other columns as `rewards`")));
+        }
+        let facts = ContextFacts {
+            n_arms,
+            dimension: features.dimension,
+            largest_entry: features.length.min(1.0),
+            length: features.length,
+            parameter_l1: self.radius,
+            parameter_length: self.radius,
+            mean_range: range,
+            range: Some(range),
+            noise_sd: None,
+            link: self.link,
+            margin: 0.0,
+            rounds: context.rounds,
+        };
+        let mut told: Vec<(String, serde_json::Value)> = vec![
+            ("arms".into(), n_arms.into()),
+            ("people in the file".into(), n_people.into()),
+            ("share of people for whom each arm is best".into(), shares(&rewards, n_arms).into()),
+        ];
+        told.extend(features.facts);
+        told.push(("range of rewards".into(), serde_json::json!([range.0, range.1])));
+        if matches!(payoff, Payoff::Columns(_)) && self.range.is_none() {
+            told.push(("the range of rewards".into(), "is the file's own, treated as public; state `reward_range`".into()));
+        }
+        if self.again {
+            told.push(("people".into(), "are drawn anew every round: who comes k times pays up to k times the price".into()));
+        }
+        told.push(("unit of regret".into(), "that of the reward".into()));
+        told.extend(self.stand_in.then(stand_in::fact));
+        let table = Arc::new(Table { contexts: features.contexts, rewards, facts, told });
+        Ok(Arc::new(Environment { table, again: self.again, streams: context.streams.clone() }))
+    }
+}
+
+/// Shares of the rows in which each arm is the best (the lowest among equals).
+fn shares(rewards: &[f64], n_arms: usize) -> Vec<f64> {
+    let mut counts = vec![0.0; n_arms];
+    for row in rewards.chunks_exact(n_arms) {
+        let best = (1..n_arms).fold(0, |best, arm| if row[best] < row[arm] { arm } else { best });
+        counts[best] += 1.0;
+    }
+    let n_rows = (rewards.len() / n_arms) as f64;
+    counts.into_iter().map(|count| libm::round(1e4 * count / n_rows) / 1e4).collect()
+}
+
+/// People with their rewards.
+struct Table {
+    /// People x d.
+    contexts: Vec<f64>,
+    /// People x arms.
+    rewards: Vec<f64>,
+    facts: ContextFacts,
+    told: Vec<(String, serde_json::Value)>,
+}
+
+struct Environment {
+    table: Arc<Table>,
+    again: bool,
+    streams: Streams,
+}
+
+impl Contextual for Environment {
+    fn facts(&self) -> &ContextFacts {
+        &self.table.facts
+    }
+
+    fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
+        let n_people = self.table.rewards.len() / self.table.facts.n_arms;
+        Ok(Box::new(Instance {
+            table: Arc::clone(&self.table),
+            order: Order::new(n_people, self.again, self.streams.of(trial, Purpose::Contexts)),
+            row: 0,
+        }))
+    }
+
+    fn describe(&self) -> Vec<(String, serde_json::Value)> {
+        self.table.told.clone()
+    }
+}
+
+/// Rows one after the other: a random permutation, drawn as far as it is needed, or independent draws.
+pub(super) struct Order {
+    rows: Vec<u32>,
+    next: usize,
+    again: bool,
+    stream: Stream,
+}
+
+impl Order {
+    pub(super) fn new(n_rows: usize, again: bool, stream: Stream) -> Self {
+        Self { rows: (0..n_rows as u32).collect(), next: 0, again, stream }
+    }
+
+    /// The next row. A permutation that is used up starts anew.
+    pub(super) fn next(&mut self) -> usize {
+        let n_rows = self.rows.len();
+        let at = if self.again { 0 } else { self.next % n_rows };
+        let other = at + self.stream.index(n_rows - at);
+        if self.again {
+            return self.rows[other] as usize;
+        }
+        self.rows.swap(at, other);
+        self.next = at + 1;
+        self.rows[at] as usize
+    }
+}
+
+struct Instance {
+    table: Arc<Table>,
+    order: Order,
+    row: usize,
+}
+
+impl ContextInstance for Instance {
+    fn next(&mut self) {
+        self.row = self.order.next();
+    }
+
+    fn context(&self) -> &[f64] {
+        let d = self.table.facts.dimension;
+        &self.table.contexts[self.row * d..(self.row + 1) * d]
+    }
+
+    fn means(&self) -> &[f64] {
+        let k = self.table.facts.n_arms;
+        &self.table.rewards[self.row * k..(self.row + 1) * k]
+    }
+
+    fn reward(&self, arm: usize, _noise: &mut Stream) -> Raw<f64> {
+        Raw::seal(self.means()[arm])
+    }
+}

@@ -1,0 +1,178 @@
+//! `lasso-bandit` [Bastani2020, algorithm 1]: sparse linear models of arms, without privacy.
+//!
+//! Forced samples: arm i in the rounds `(2^n - 1) K q + q i + 1 … + q`, n = 0, 1, … In all others: arms whose estimate from forced samples
+//! (lasso at `lambda_1`) is within half of `gap` of the best, and among them the one whose estimate from all its samples (lasso at
+//! `lambda_2 sqrt((ln t + ln d)/t)`) is the largest.
+
+use super::contract::{best_arm, misfit, restored, saved};
+use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
+use crate::error::Error;
+use crate::linalg::{Lasso, dot};
+use crate::params::Args;
+use crate::privacy::visits::open::{self, Open};
+use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use crate::privacy::{Ledger, Refusal, Released};
+use crate::rng::Stream;
+use serde::{Deserialize, Serialize};
+
+const NAME: &str = "lasso-bandit";
+
+/// Reads the policy's keys.
+pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
+    // The defaults are those of the paper's experiments; its gap of 5 lies beyond all rewards here.
+    Box::new(Plan {
+        forced: args
+            .count("forced", "q: forced samples of an arm in one stretch; stretches double their distance")
+            .between(1, 1 << 32)
+            .or(1),
+        half_gap: args
+            .number("gap", "h: arms whose forced-sample estimate is behind the best by more than half of it are not shown")
+            .above(0.0)
+            .at_most(1e12)
+            .optional("none; every arm is kept")
+            .map_or(f64::INFINITY, |gap| 0.5 * gap),
+        lambda_1: args.number("lambda_1", "penalty on the l1 norm for forced samples").above(0.0).at_most(1e12).or(0.05),
+        lambda_2: args
+            .number("lambda_2", "the same for all samples, times sqrt((ln t + ln d)/t)")
+            .above(0.0)
+            .at_most(1e12)
+            .or(0.05),
+    })
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    forced: u64,
+    half_gap: f64,
+    lambda_1: f64,
+    lambda_2: f64,
+}
+
+impl Plan {
+    /// The arm that a round (1-based) forces.
+    fn forced_arm(&self, round: u64, n_arms: usize) -> Option<usize> {
+        let stretch = self.forced.saturating_mul(n_arms as u64);
+        // Stretch n starts after (2^n - 1) K q rounds: n is the largest with 2^n <= 1 + (round - 1)/(K q).
+        let n = (1 + (round - 1) / stretch).ilog2();
+        let at = (round - 1) - ((1 << n) - 1) * stretch;
+        (at < stretch).then_some((at / self.forced) as usize)
+    }
+}
+
+impl ContextPolicyPlan for Plan {
+    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let ledger = open::ledger(request.reading);
+        Ok(Box::new(Maker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
+    }
+}
+
+struct Maker {
+    plan: Plan,
+    n_arms: usize,
+    dimension: usize,
+    ledger: Ledger,
+}
+
+impl ContextPolicyMaker for Maker {
+    fn make(&self) -> Box<dyn ContextPolicy> {
+        let models = vec![Lasso::new(self.dimension); self.n_arms];
+        Box::new(LassoBandit { plan: self.plan, state: State { round: 0, forced: models.clone(), all: models } })
+    }
+
+    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
+        Box::new(Open)
+    }
+
+    fn ledger(&self) -> Ledger {
+        self.ledger.clone()
+    }
+
+    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
+        let state: State = restored(NAME, state)?;
+        let models = || state.forced.iter().chain(&state.all);
+        let fits = state.forced.len() == self.n_arms && state.all.len() == self.n_arms;
+        if !fits || !models().all(|model| model.fits(self.dimension)) {
+            return Err(misfit(NAME));
+        }
+        Ok(Box::new(LassoBandit { plan: self.plan, state }))
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    /// Rounds taken in.
+    round: u64,
+    /// A model an arm, of its forced samples.
+    forced: Vec<Lasso>,
+    /// The same of all its samples.
+    all: Vec<Lasso>,
+}
+
+struct LassoBandit {
+    plan: Plan,
+    state: State,
+}
+
+impl ContextPolicy for LassoBandit {
+    fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
+        let State { round, forced, all } = &self.state;
+        if let Some(arm) = self.plan.forced_arm(round + 1, all.len()) {
+            return Ok(arm);
+        }
+        let Scratch { vector, scored } = scratch;
+        vector.clear();
+        vector.extend(forced.iter().map(|model| dot(model.beta(), context)));
+        let floor = vector.iter().copied().fold(f64::NEG_INFINITY, f64::max) - self.plan.half_gap;
+        scored.clear();
+        let kept = (0..all.len()).filter(|&arm| floor <= vector[arm]);
+        scored.extend(kept.map(|arm| (arm, dot(all[arm].beta(), context))));
+        best_arm(scored)
+    }
+
+    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+        let State { round, forced, all } = &mut self.state;
+        *round += 1;
+        let VisitSignal::Visit(visit) = signal.value() else { return };
+        let t = *round as f64;
+        if self.plan.forced_arm(*round, all.len()) == Some(visit.arm) {
+            forced[visit.arm].add(visit.context, visit.reward);
+            forced[visit.arm].solve(self.plan.lambda_1);
+        }
+        all[visit.arm].add(visit.context, visit.reward);
+        // The penalty falls for every arm.
+        let lambda = self.plan.lambda_2 * libm::sqrt((libm::log(t) + libm::log(visit.context.len() as f64)) / t);
+        for model in all.iter_mut() {
+            model.solve(lambda.max(f64::MIN_POSITIVE));
+        }
+    }
+
+    fn save(&self) -> serde_json::Value {
+        saved(NAME, &self.state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The paper's sets T_i, by their definition.
+    #[test]
+    fn forced_rounds_are_those_of_the_paper() {
+        for (k, q) in [(2_u64, 1_u64), (3, 2), (5, 4)] {
+            let plan = Plan { forced: q, half_gap: 1.0, lambda_1: 1.0, lambda_2: 1.0 };
+            let mut expected = vec![None; 2000];
+            for n in 0..12_u32 {
+                for arm in 0..k {
+                    for j in q * arm + 1..=q * (arm + 1) {
+                        let round = ((1 << n) - 1) * k * q + j;
+                        if let Some(place) = expected.get_mut(round as usize - 1) {
+                            *place = Some(arm as usize);
+                        }
+                    }
+                }
+            }
+            let found: Vec<Option<usize>> = (1..=2000).map(|round| plan.forced_arm(round, k as usize)).collect();
+            assert_eq!(found, expected, "{k} arms, {q} samples");
+        }
+    }
+}
