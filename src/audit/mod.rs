@@ -24,9 +24,12 @@ pub mod printed;
 pub mod release;
 pub mod rewards;
 mod runs;
+pub mod steps;
 mod study;
 pub mod sums;
 mod tail;
+pub mod vertices;
+pub mod visits;
 
 pub use case::{Attack, Case, Claim, Side};
 pub use finding::{AuditFile, Finding, Verdict};
