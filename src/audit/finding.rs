@@ -56,6 +56,15 @@ pub struct Finding {
     pub score: String,
 }
 
+/// A cell of a spec that was not attacked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PassedOver {
+    /// Its label.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}
+
 /// The audit of a run, as it lies in the run's folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AuditFile {
@@ -65,6 +74,8 @@ pub struct AuditFile {
     pub seed: u64,
     /// One a look.
     pub findings: Vec<Finding>,
+    /// Cells without one.
+    pub passed_over: Vec<PassedOver>,
 }
 
 impl AuditFile {

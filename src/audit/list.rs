@@ -1,6 +1,6 @@
 //! What is audited: one line a mechanism, one line a false claim.
 
-use super::{Case, choice, curators, gradients, prefix, printed, release, rewards, sums};
+use super::{Case, choice, curators, gradients, prefix, printed, release, rewards, steps, sums, vertices, visits};
 use crate::error::Error;
 use crate::privacy::curator::input_noise;
 use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
@@ -15,6 +15,8 @@ pub struct AuditEntry {
     pub erratum: Option<&'static str>,
     /// One line.
     pub summary: &'static str,
+    /// Which learners and contextual policies release by it, as `dp-tofw with gaussian`: what runs them, and the noise in their ledgers.
+    pub of: &'static [&'static str],
     /// Its cases.
     pub cases: fn() -> Result<Vec<Case>, Error>,
 }
@@ -39,10 +41,32 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("sums-sqrt-toeplitz", "sums over people by the square root", || sums::cases(&joint::ENTRIES[3])),
     sound("sums-local-gaussian", "every person's own item", || sums::cases(&local::ENTRY)),
     sound("input-noise", "Gaussian noise on rows of inputs", || curators::cases(&input_noise::ENTRY)),
-    sound("gradients-gaussian", "running sums of gradients, independent normals", || gradients::sums(false)),
-    sound("gradients-generalized-gaussian", "the same, generalised Gaussian", || gradients::sums(true)),
-    sound("choices-gumbel", "choices of a vertex by the exponential mechanism", || gradients::choices(true)),
-    sound("choices-laplace", "choices of a vertex with Laplace noise", || gradients::choices(false)),
+    sound("gradients-gaussian", "running sums of gradients, independent normals", || gradients::sums(false))
+        .of(&["dp-tofw with gaussian"]),
+    sound("gradients-generalized-gaussian", "the same, generalised Gaussian", || gradients::sums(true))
+        .of(&["dp-tofw with generalized-gaussian"]),
+    sound("choices-gumbel", "choices of a vertex by the exponential mechanism", || vertices::choices(true))
+        .of(&["dp-pofw with gumbel"]),
+    sound("choices-laplace", "choices of a vertex with Laplace noise", || vertices::choices(false)).of(&["dp-pofw with laplace"]),
+    sound("sample-gaussian", "one gradient a sample, independent normals", || steps::samples(false))
+        .of(&["local-md with gaussian"]),
+    sound("sample-generalized-gaussian", "the same, generalised Gaussian", || steps::samples(true))
+        .of(&["local-md with generalized-gaussian"]),
+    sound("batch-gaussian", "mean gradients of batches, independent normals", || steps::batches(false))
+        .of(&["noisy-sfw with gaussian"]),
+    sound("batch-generalized-gaussian", "the same, generalised Gaussian", || steps::batches(true))
+        .of(&["noisy-sfw with generalized-gaussian"]),
+    sound("stored-gaussian", "gradients of secretly drawn samples", steps::stored).of(&["noisy-sgd with gaussian"]),
+    sound("visits-tree", "sums over visits by the tree", || visits::sums("tree")).of(&["dp-linucb with tree"]),
+    sound("visits-honaker", "sums over visits by the weighted tree", || visits::sums("honaker")).of(&["dp-linucb with honaker"]),
+    sound("visits-blt", "sums over visits by buffered Toeplitz matrices", || visits::sums("blt")).of(&["dp-linucb with blt"]),
+    sound("visits-sqrt-toeplitz", "sums over visits by the square root", || visits::sums("sqrt-toeplitz"))
+        .of(&["dp-linucb with sqrt-toeplitz"]),
+    sound("visits-own", "every visitor's own item", || visits::sums("own")).of(&["ldp-linucb with own"]),
+    sound("visits-gumbel", "choices of every arm by the exponential mechanism", || visits::choices("gumbel"))
+        .of(&["dp-hdb with gumbel"]),
+    sound("visits-laplace", "choices of every arm with Laplace noise", || visits::choices("laplace"))
+        .of(&["dp-hdb with laplace"]),
     sound("discrete-laplace", "release of one number", || Ok(release::laplace())),
     sound("bit", "release of one bit", || Ok(release::bit())),
     sound("hybrid-on-a-grid", "release of one number, bounded", || Ok(release::density())),
@@ -62,12 +86,19 @@ pub static PRINTED: &[AuditEntry] = &[
     broken("projection-always-lift", "E16", "the same, always lifted", printed::kharkovskii2020::e16_always_lifted),
     broken("gamma-scale", "E23", "scale of the Gamma law of the generalised Gaussian", gradients::printed_gamma_scale),
     broken("choice-of-one-score", "E27", "noise for the change of one score", printed::han2022::e27),
-    broken("first-gradient", "E28", "the first gradient whole", gradients::whole_first_gradient),
-    broken("synthetic-update", "E30", "no update of the arms not pulled", printed::han2022::e30),
+    broken("first-gradient", "E28", "the first gradient whole", vertices::whole_first_gradient),
+    broken("synthetic-update", "E30", "no update of the arms not pulled", visits::without_synthetic_updates),
 ];
 
 const fn sound(name: &'static str, summary: &'static str, cases: fn() -> Result<Vec<Case>, Error>) -> AuditEntry {
-    AuditEntry { name, erratum: None, summary, cases }
+    AuditEntry { name, erratum: None, summary, of: &[], cases }
+}
+
+impl AuditEntry {
+    const fn of(mut self, of: &'static [&'static str]) -> Self {
+        self.of = of;
+        self
+    }
 }
 
 const fn broken(
@@ -76,7 +107,7 @@ const fn broken(
     summary: &'static str,
     cases: fn() -> Result<Vec<Case>, Error>,
 ) -> AuditEntry {
-    AuditEntry { name, erratum: Some(erratum), summary, cases }
+    AuditEntry { name, erratum: Some(erratum), summary, of: &[], cases }
 }
 
 /// The audits of this name, or of this erratum (in any letters).

@@ -11,26 +11,27 @@
 //! **Invariant:** uses what anyone can use: seals inputs, reads releases. Shares no formula with calibration.
 
 mod bound;
-mod canary;
 mod case;
 pub mod choice;
 pub mod curators;
 mod finding;
 pub mod gradients;
 mod list;
-mod logistic;
 pub mod prefix;
 pub mod printed;
 pub mod release;
 pub mod rewards;
 mod runs;
+pub mod steps;
 mod study;
 pub mod sums;
 mod tail;
+pub mod vertices;
+pub mod visits;
 
 pub use case::{Attack, Case, Claim, Side};
-pub use finding::{AuditFile, Finding, Verdict};
+pub use finding::{AuditFile, Finding, PassedOver, Verdict};
 pub use list::{AUDITS, AuditEntry, PRINTED, find};
-pub use runs::of_runs;
+pub use runs::{RunsAudit, of_runs};
 pub use study::{FalseAlarms, Settings, audit, false_alarms};
 pub use tail::{clopper_pearson_lower, clopper_pearson_upper};

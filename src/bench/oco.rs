@@ -115,7 +115,7 @@ pub fn measure_oco(repeat: usize, mut done: impl FnMut(Timed)) -> Result<(), Err
             let mut trial = problem.trial(run);
             let mut learner = maker.make();
             let of = |purpose| streams.of(run, purpose);
-            let mut streams = LearnerStreams { mechanism: of(Purpose::Mechanism(name)), own: of(Purpose::Policy(name)) };
+            let mut streams = LearnerStreams::new(of(Purpose::Mechanism(name)), of(Purpose::Policy(name)));
             for _ in 0..rounds {
                 learner.observe(trial.stream.next(), &mut streams)?;
             }

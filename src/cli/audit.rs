@@ -2,7 +2,7 @@
 
 use super::commands::say;
 use super::source::SpecArgs;
-use crate::audit::{self, AUDITS, Case, FalseAlarms, Finding, PRINTED, Settings, Verdict};
+use crate::audit::{self, AUDITS, AuditFile, Case, FalseAlarms, Finding, PRINTED, PassedOver, Settings, Verdict};
 use crate::backend::Cpu;
 use crate::error::{Diagnostic, Error, closest};
 use crate::privacy::quote::short;
@@ -67,14 +67,18 @@ pub fn audit(args: &AuditArgs) -> Result<(), Error> {
     }
     let sweeps = specs.iter().map(|path| args.spec.read(Path::new(path))).collect::<Result<Vec<Sweep>, Error>>()?;
     let mut findings = audit::audit(&cases, settings)?;
+    let mut passed_over = Vec::new();
     for sweep in &sweeps {
         let whole = Settings { samples: args.samples / 10, ..settings };
-        findings.extend(audit::of_runs(sweep, &args.spec.data(), &Cpu::default(), whole)?);
+        let runs = audit::of_runs(sweep, &args.spec.data(), &Cpu::default(), whole)?;
+        findings.extend(runs.findings);
+        passed_over.extend(runs.passed_over);
     }
     if args.json {
-        say(&serde_json::json!({ "confidence": args.confidence, "seed": settings.seed, "findings": findings }).to_string());
+        let file = AuditFile { confidence: args.confidence, seed: settings.seed, findings: findings.clone(), passed_over };
+        say(&serde_json::json!(file).to_string());
     } else {
-        say(&table(&findings, args.confidence));
+        say(&table(&findings, &passed_over, args.confidence));
     }
     let refuted: Vec<String> = findings.iter().filter(|found| found.verdict == Verdict::Refuted).map(sentence).collect();
     if refuted.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(refuted.join("\n"))) }
@@ -166,7 +170,7 @@ fn sentence(found: &Finding) -> String {
     format!("{}: epsilon {} is claimed and is at least {}{erratum}", found.name, claimed(found), short(found.at_least))
 }
 
-fn table(findings: &[Finding], confidence: f64) -> String {
+fn table(findings: &[Finding], passed_over: &[PassedOver], confidence: f64) -> String {
     let width = findings.iter().map(|found| found.name.len()).max().unwrap_or(0);
     let mut text = format!("{:<width$}  {:>14}  {:>8}  {:>7}  {:>8}  verdict\n", "claim", "epsilon", "at least", "reached", "N");
     for found in findings {
@@ -180,6 +184,9 @@ fn table(findings: &[Finding], confidence: f64) -> String {
             found.samples,
             found.verdict
         );
+    }
+    for PassedOver { name, reason } in passed_over {
+        let _ = writeln!(text, "not attacked: {name}: {reason}");
     }
     let n_claims = findings.iter().filter(|found| found.verdict != Verdict::NoClaim).count();
     let _ = write!(

@@ -5,7 +5,7 @@ use super::commands::{note, say, shard};
 use super::progress::Progress;
 use super::source::SpecArgs;
 use super::threads::{self, MOST_THREADS};
-use crate::audit::{self, AuditFile, Settings};
+use crate::audit::{self, AuditFile, RunsAudit, Settings};
 use crate::backend::{Backend, Counters};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Shard, Stop, TrialEnd, Unit};
 use crate::env::DataFolder;
@@ -205,8 +205,8 @@ fn audited(
     out: &Path,
 ) -> Result<(), Error> {
     let settings = Settings { samples, seed: sweep.seed, ..Settings::default() };
-    let findings = pool.install(|| audit::of_runs(sweep, data, backend, settings))?;
-    let file = AuditFile { confidence: settings.confidence, seed: settings.seed, findings };
+    let RunsAudit { findings, passed_over } = pool.install(|| audit::of_runs(sweep, data, backend, settings))?;
+    let file = AuditFile { confidence: settings.confidence, seed: settings.seed, findings, passed_over };
     let text = serde_json::to_string_pretty(&file)
         .map_err(|error| Error::Failed { problem: format!("the audit: {error}"), hint: "please report this".to_owned() })?;
     record::write_whole(&out.join(AuditFile::NAME), text.as_bytes(), "write the audit")

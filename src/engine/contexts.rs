@@ -1,7 +1,7 @@
 //! Contextual trials: a person comes, an arm is shown, a reward is observed, something is released. A trial is one chain of small
 //! steps, so that nothing is gained by lockstep.
 
-use super::observer::{Rows, Stop};
+use super::observer::{Observer, Place, Rows, Stop};
 use super::prepare::CellFacts;
 use crate::env::contextual::Contextual;
 use crate::error::Error;
@@ -50,6 +50,7 @@ impl ContextualCell {
         recorded: &[u64],
         stop: &Stop,
         progressed: &(dyn Fn(u64) + Sync),
+        observer: &dyn Observer,
     ) -> Result<Option<Rows>, Error> {
         if self.replays {
             return self.replayed(number, recorded, stop, progressed);
@@ -75,7 +76,9 @@ impl ContextualCell {
             let means = people.means();
             let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
             let visit = seal(people.context(), arm, people.reward(arm, &mut noise));
-            policy.update(&privatizer.release(visit, &mut mechanism));
+            let released = privatizer.release(visit, &mut mechanism);
+            observer.visited(Place { cell: self.plan.index, trial: number, round }, arm, &released);
+            policy.update(&released);
             cumulative += regret;
             n_best += u64::from(regret <= 0.0);
             if next_recorded.next_if_eq(&round).is_some() {

@@ -5,7 +5,7 @@
 //! changes no byte.
 
 use super::decide::{decide, decide_by_axis, settled};
-use super::observer::{Observer, Rows, Stop, TrialEnd};
+use super::observer::{Observer, Place, Rows, Stop, TrialEnd};
 use super::plays::Plays;
 use super::prepare::{ReadyCell, ReadyTrial};
 use crate::backend::{Counters, Screen};
@@ -102,8 +102,10 @@ impl Trial {
     fn play(&mut self, point: usize, round: u64, recorded: bool, observer: &dyn Observer) {
         let instance = &self.ready.instance;
         let raw = instance.observe(point, &mut self.noise);
-        let released = self.privatizer.release(&self.ready.policy.query(point), raw, &mut self.mechanism);
-        observer.released(self.cell, self.number, round, &released);
+        let query = self.ready.policy.query(point);
+        let released = self.privatizer.release(&query, raw, &mut self.mechanism);
+        observer.released(Place { cell: self.cell, trial: self.number, round }, &query, &released);
+        drop(query);
         self.ready.policy.update(point, &released);
         let whole = instance.regret(point);
         let regret = self.set.as_deref().map_or(whole, |set| instance.regret_among(point, set));

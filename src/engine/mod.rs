@@ -19,7 +19,7 @@ mod session;
 pub use ask_tell::AskTell;
 pub use contexts::ContextualCell;
 pub use decide::{decide, decide_by_axis};
-pub use observer::{Observer, Rows, Stop, TrialEnd, Unit};
+pub use observer::{Observer, Place, Rows, Stop, TrialEnd, Unit};
 pub use prepare::{CellFacts, Preparation};
 pub use run::{Options, Shard, Tally, run, units};
 pub use session::{Session, Told};

@@ -2,7 +2,8 @@
 
 use crate::backend::Counters;
 use crate::error::Error;
-use crate::privacy::{ReleaseCounts, Released, Signal};
+use crate::privacy::visits::VisitSignal;
+use crate::privacy::{Query, ReleaseCounts, Released, Signal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One cell and one block of trials: one part.
@@ -12,6 +13,17 @@ pub struct Unit {
     pub cell: u32,
     /// Block index: trials `block * block_size ..`.
     pub block: u32,
+}
+
+/// A round of a trial of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Cell index.
+    pub cell: u32,
+    /// 0-based.
+    pub trial: u64,
+    /// 1-based.
+    pub round: u64,
 }
 
 /// Recorded rows of a unit, ordered by trial, then round. Columns are equally long: the regrets, or those of online convex runs;
@@ -85,8 +97,24 @@ pub trait Observer: Sync {
 
     /// What a trial's policy is about to receive. Called from worker threads, rounds of one trial in order, and once more
     /// where a unit is done again.
-    fn released(&self, cell: u32, trial: u64, round: u64, signal: &Released<Signal>) {
-        let _ = (cell, trial, round, signal);
+    fn released(&self, at: Place, query: &Query<'_>, signal: &Released<Signal>) {
+        let _ = (at, query, signal);
+    }
+
+    /// What a contextual trial's policy is about to receive, after it had shown this arm. Called as [`Observer::released`].
+    fn visited(&self, at: Place, arm: usize, signal: &Released<VisitSignal<'_>>) {
+        let _ = (at, arm, signal);
+    }
+
+    /// Whether learners keep what is released to them, for [`Observer::learned`].
+    fn keeps_transcripts(&self) -> bool {
+        false
+    }
+
+    /// What was released to a learner in a round, one vector after another, and what it would answer then. Called as
+    /// [`Observer::released`], where transcripts are kept.
+    fn learned(&self, at: Place, released: &[f64], answer: &[f64]) {
+        let _ = (at, released, answer);
     }
 
     /// A unit is done. Called from worker threads, in no particular order.

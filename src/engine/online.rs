@@ -3,7 +3,7 @@
 //! Trials share what was calibrated and the data that answers are judged on, and run side by side on all threads; each keeps its own
 //! state for all rounds, so that nothing recorded depends on threads or batches.
 
-use super::observer::{Rows, Stop};
+use super::observer::{Observer, Place, Rows, Stop};
 use super::prepare::{CellFacts, lock};
 use crate::error::Error;
 use crate::oco::learner::{LearnerMaker, LearnerStreams, Rates};
@@ -39,6 +39,7 @@ pub(super) struct OnlineCell {
     maker: Box<dyn LearnerMaker>,
     streams: Streams,
     label: String,
+    cell: u32,
     rounds: u64,
 }
 
@@ -79,7 +80,7 @@ impl OnlinePreparation {
     fn at_rate(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan, label: &str, rate: f64) -> Result<OnlineCell, Error> {
         let (problem, streams) = self.problem(sweep, plan, online, label)?;
         let maker = online.learner.prepare(problem.setting(), &online.request, rate).map_err(|refusal| online.place(refusal))?;
-        Ok(OnlineCell { problem, maker, streams, label: plan.policy.clone(), rounds: plan.rounds })
+        Ok(OnlineCell { problem, maker, streams, label: plan.policy.clone(), cell: plan.index, rounds: plan.rounds })
     }
 
     /// The learning rate: as stated, or the one of least mean final risk on validation data (the lowest index among equals), which has
@@ -104,7 +105,7 @@ impl OnlinePreparation {
         let risks = runs
             .into_par_iter()
             .map(|(i, trial)| {
-                let rows = cells[i].trial(trial, &[plan.rounds], &never, &|_| {})?;
+                let rows = cells[i].trial(trial, &[plan.rounds], &never, &|_| {}, None)?;
                 Ok(rows.and_then(|rows| rows.risk.last().copied()).unwrap_or(f64::INFINITY))
             })
             .collect::<Result<Vec<f64>, Error>>()?;
@@ -170,13 +171,14 @@ impl OnlineCell {
         recorded: &[u64],
         stop: &Stop,
         progressed: &(dyn Fn(u64) + Sync),
+        observer: Option<&dyn Observer>,
     ) -> Result<Option<Rows>, Error> {
         let mut trial = self.problem.trial(number);
         let mut learner = self.maker.make();
-        let mut streams = LearnerStreams {
-            mechanism: self.streams.of(number, Purpose::Mechanism(&self.label)),
-            own: self.streams.of(number, Purpose::Policy(&self.label)),
-        };
+        let of = |purpose| self.streams.of(number, purpose);
+        let mut streams = LearnerStreams::new(of(Purpose::Mechanism(&self.label)), of(Purpose::Policy(&self.label)));
+        let listener = observer.filter(|observer| observer.keeps_transcripts());
+        streams.transcript = listener.map(|_| Vec::new());
         let mut rows = Rows::default();
         let mut next_recorded = recorded.iter().copied().peekable();
         for round in 1..=self.rounds {
@@ -187,6 +189,10 @@ impl OnlineCell {
                 progressed(STOP_EVERY);
             }
             learner.observe(trial.stream.next(), &mut streams)?;
+            if let (Some(listener), Some(transcript)) = (listener, &mut streams.transcript) {
+                listener.learned(Place { cell: self.cell, trial: number, round }, transcript, learner.iterate());
+                transcript.clear();
+            }
             if next_recorded.next_if_eq(&round).is_some() {
                 let risk = trial.score.risk(learner.iterate());
                 rows.trial.push(number as u32);

@@ -206,10 +206,14 @@ impl Job<'_> {
         let cell = match self.preparation.any(plan)? {
             Ready::Bandit(cell) => cell,
             Ready::Contextual(cell) => {
-                return self.trials(plan, unit, |trial, recorded, progressed| cell.trial(trial, recorded, self.stop, progressed));
+                return self.trials(plan, unit, |trial, recorded, progressed| {
+                    cell.trial(trial, recorded, self.stop, progressed, self.observer)
+                });
             }
             Ready::Online(cell) => {
-                return self.trials(plan, unit, |trial, recorded, progressed| cell.trial(trial, recorded, self.stop, progressed));
+                return self.trials(plan, unit, |trial, recorded, progressed| {
+                    cell.trial(trial, recorded, self.stop, progressed, Some(self.observer))
+                });
             }
         };
         let recorded = self.sweep.recorded.rounds(plan.rounds);

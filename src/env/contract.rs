@@ -220,6 +220,12 @@ impl Instance {
         Ok(Self { values, noise, best, unit, facts, bound_stated: bound.is_some(), largest, sets: None, plays: None, best_mean })
     }
 
+    /// The same function, observed through another noise; what is publicly known of its rewards stays.
+    #[must_use]
+    pub fn observed_through(self, noise: Arc<dyn Noise>) -> Self {
+        Self { noise, ..self }
+    }
+
     /// A function over a product domain that is the sum of functions of its axes.
     /// * `rows` — values of the rows, one axis after the other, `per_axis` each
     ///

@@ -269,6 +269,12 @@ pub trait PolicyPlan: Send + Sync {
         false
     }
 
+    /// Rounds of a run of `rounds` until what was released in the first can change what is played.
+    fn patience(&self, rounds: u64) -> u64 {
+        let _ = rounds;
+        1
+    }
+
     /// What kind of mechanism it needs.
     fn protection(&self) -> Protection {
         Protection::Rewards

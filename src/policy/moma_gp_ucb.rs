@@ -32,14 +32,25 @@ struct Moma {
     k: Option<u64>,
 }
 
-impl PolicyPlan for Moma {
-    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        let rounds = problem.rounds as f64;
-        let k = self.k.unwrap_or_else(|| {
+impl Moma {
+    /// k of a run of so many rounds.
+    fn k(&self, rounds: u64) -> u64 {
+        let rounds = rounds as f64;
+        self.k.unwrap_or_else(|| {
             let theory = || libm::ceil(24.0 * libm::log(4.0 * std::f64::consts::E * rounds / self.sketch.failure_prob));
             let k = if let Width::Theory { .. } = self.sketch.width { theory() } else { libm::ceil(libm::log(rounds)) };
             (k as u64).max(3)
-        });
+        })
+    }
+}
+
+impl PolicyPlan for Moma {
+    fn patience(&self, rounds: u64) -> u64 {
+        self.k(rounds)
+    }
+
+    fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
+        let k = self.k(problem.rounds);
         if problem.rounds < 3 {
             return Err(Error::input(
                 Diagnostic::new(format!("`{NAME}` plays each point at least 3 times, and there are {} rounds", problem.rounds))

@@ -1,7 +1,7 @@
 //! The page's section on audits, where the run's spec asked for one: from `audit.json` in the folder.
 
 use super::text::escape;
-use crate::audit::{AuditFile, Finding, Verdict};
+use crate::audit::{AuditFile, Finding, PassedOver, Verdict};
 use crate::error::Error;
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,11 @@ fn body(file: &AuditFile) -> String {
     for found in &file.findings {
         html += &row(found);
     }
-    html + "</tbody></table></div>\n"
+    html += "</tbody></table></div>\n";
+    for PassedOver { name, reason } in &file.passed_over {
+        html += &format!("<p>Not attacked: {}: {}.</p>\n", escape(name), escape(reason));
+    }
+    html
 }
 
 fn row(found: &Finding) -> String {
@@ -79,11 +83,16 @@ mod tests {
             pair: "1 against -1".to_owned(),
             score: "the value".to_owned(),
         };
-        let file = AuditFile { confidence: 0.99, seed: 1, findings: vec![found] };
+        let file = AuditFile {
+            confidence: 0.99,
+            seed: 1,
+            findings: vec![found],
+            passed_over: vec![PassedOver { name: "b".to_owned(), reason: "claims nothing".to_owned() }],
+        };
         let path = folder.path().join(AuditFile::NAME);
         fs::write(&path, serde_json::to_string(&file).expect("json")).expect("written");
         let html = section(folder.path()).expect("read").expect("a section");
-        for part in ["a &lt;policy&gt;", "<b>refuted</b>", "2.500", "at most 0.01"] {
+        for part in ["a &lt;policy&gt;", "<b>refuted</b>", "2.500", "at most 0.01", "Not attacked: b: claims nothing."] {
             assert!(html.contains(part), "{part}: {html}");
         }
         fs::write(&path, "{}").expect("written");

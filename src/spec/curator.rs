@@ -30,6 +30,13 @@ pub fn curator_keys() -> Vec<KeyDoc> {
 const KEYS: [&str; 8] = ["mechanism", "reading", "epsilon", "delta", "radius", "columns", "norm", "bound"];
 
 impl CuratorPlan {
+    /// How far a row of neighbouring inputs is moved, at most, in units of the inputs.
+    #[must_use]
+    pub fn moves(&self) -> f64 {
+        let scale = self.norm.zip(self.bound).map_or(1.0, |(norm, bound)| norm / bound);
+        self.request.radius.unwrap_or(1.0) / scale
+    }
+
     /// Reads the table's keys; `None` for the mechanism `none`, or after a mistake.
     pub fn parse(args: &Args<'_>, table: &Table) -> Option<Self> {
         let mut words = vec!["auto", "none"];

@@ -30,6 +30,12 @@ pub struct OnlinePlan {
 }
 
 impl OnlinePlan {
+    /// The same learner, asked for the same, on another problem at stated rates.
+    #[must_use]
+    pub fn on(&self, problem: Arc<dyn ProblemPlan>, rates: Rates) -> Self {
+        Self { problem, rates, ..self.clone() }
+    }
+
     /// A refusal at the key that it is about.
     #[must_use]
     pub fn place(&self, refusal: Refusal) -> Error {

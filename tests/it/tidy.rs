@@ -23,7 +23,10 @@ const ROOMS: [(&str, &[&str]); 20] = [
     ("bench", &["error", "rng", "params", "score", "linalg", "gp", "privacy", "env", "oco", "spec", "backend", "engine"]),
     ("fit", &["error", "rng", "linalg", "gp"]),
     ("record", &["error", "params"]),
-    ("audit", &["error", "rng", "score", "linalg", "gp", "privacy", "env", "registry", "spec", "backend", "engine"]),
+    (
+        "audit",
+        &["error", "rng", "score", "linalg", "gp", "privacy", "env", "oco", "policy", "registry", "spec", "backend", "engine"],
+    ),
     ("report", &["error", "params", "record", "audit"]),
     (
         "cli",

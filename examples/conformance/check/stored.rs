@@ -79,5 +79,5 @@ pub fn gradient(case: &Value) -> Result<Arc<LinearModel>, String> {
 /// Streams that nothing draws from.
 pub fn streams() -> LearnerStreams {
     let streams = Streams::new(0, "conformance");
-    LearnerStreams { mechanism: streams.of(0, Purpose::Mechanism("stored")), own: streams.of(0, Purpose::Policy("stored")) }
+    LearnerStreams::new(streams.of(0, Purpose::Mechanism("stored")), streams.of(0, Purpose::Policy("stored")))
 }

@@ -1,4 +1,4 @@
-//! Han et al.: models of the printed steps of private Frank-Wolfe and of its bandit.
+//! Han et al.: models of the printed steps of private Frank-Wolfe.
 
 use crate::audit::{Case, Claim, Side};
 use crate::error::Error;
@@ -25,21 +25,4 @@ pub fn e27() -> Result<Vec<Case>, Error> {
     let pair = "scores of two opposite vertices, one up by 1/2 and the other down";
     let case = Case::new("noisy choice, noise for one score", claim, pair, "the vertex behind wins", attack);
     Ok(vec![case.erratum("E27").source("Dwork and Roth, claim 3.9, as cited by Han2022")])
-}
-
-/// E30: only the learner of the pulled arm takes a step, so a learner that does not move tells which arm was pulled.
-///
-/// # Errors
-/// None.
-pub fn e30() -> Result<Vec<Case>, Error> {
-    let claim = Claim { epsilon: 1.0, delta: 1e-3 };
-    let attack = move |side: Side, stream: &mut Stream| {
-        // The released parameters of two arms; the context of the round pulls one of them.
-        let mut parameters = [0.0, 0.0];
-        parameters[side.pick(0, 1)] += stream.laplace(1.0 / claim.epsilon);
-        if parameters[1] == 0.0 { 1.0 } else { 0.0 }
-    };
-    let pair = "a context that pulls arm 0 against one that pulls arm 1";
-    let case = Case::new("bandit without synthetic updates", claim, pair, "whether arm 1 stood still", attack);
-    Ok(vec![case.erratum("E30").source("a reading of Han2022, algorithm 3, that updates the pulled arm alone")])
 }

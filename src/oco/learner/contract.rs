@@ -29,6 +29,23 @@ pub struct LearnerStreams {
     pub mechanism: Stream,
     /// Everything else.
     pub own: Stream,
+    /// What was released, one vector after another, where somebody keeps it.
+    pub transcript: Option<Vec<f64>>,
+}
+
+impl LearnerStreams {
+    /// Streams of a run that nobody listens to.
+    #[must_use]
+    pub fn new(mechanism: Stream, own: Stream) -> Self {
+        Self { mechanism, own, transcript: None }
+    }
+
+    /// Keeps a released vector where somebody asked for it.
+    pub fn heard(&mut self, released: &[f64]) {
+        if let Some(transcript) = &mut self.transcript {
+            transcript.extend_from_slice(released);
+        }
+    }
 }
 
 /// The problem as a learner sees it.

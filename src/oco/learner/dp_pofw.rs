@@ -118,6 +118,11 @@ impl Learner for Pofw {
     fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
         let vertex = self.privatizer.release(self.server.query(), sample, &mut streams.mechanism);
         self.round += 1;
+        if streams.transcript.is_some() {
+            let mut chosen = vec![0.0; self.server.iterate().len()];
+            self.server.set().vertex(*vertex.value(), &mut chosen);
+            streams.heard(&chosen);
+        }
         self.server.follow_vertex(*vertex.value(), step_size(self.learning_rate, self.round));
         Ok(())
     }

@@ -112,6 +112,7 @@ impl Learner for Tofw {
         let sum = self.privatizer.release(self.server.query(), sample, &mut streams.mechanism);
         let sum = sum.map_err(|exhausted| Error::Failed { problem: exhausted.to_string(), hint: "raise `rounds`".to_owned() })?;
         self.round += 1;
+        streams.heard(sum.value());
         self.server.follow(sum.value(), 1.0 / (self.round as f64 + 1.0), step_size(self.learning_rate, self.round));
         Ok(())
     }

@@ -21,6 +21,12 @@ pub struct FrankWolfe {
 }
 
 impl FrankWolfe {
+    /// The set.
+    #[must_use]
+    pub fn set(&self) -> &dyn ConstraintSet {
+        self.set.as_ref()
+    }
+
     /// Starts at the set's centre: both iterates are the same.
     #[must_use]
     pub fn new(set: Arc<dyn ConstraintSet>) -> Self {

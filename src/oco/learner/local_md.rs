@@ -141,6 +141,7 @@ impl Learner for LocalMd {
             return Ok(());
         }
         let gradient = self.gradients.release(&self.theta, sample, &mut streams.mechanism);
+        streams.heard(gradient.value());
         self.dual.iter_mut().zip(*gradient.value()).for_each(|(dual, g)| *dual += g);
         let norm = self.set.norm();
         mirror_step(norm, self.eta, self.radius, &self.dual, &mut self.theta);

@@ -109,6 +109,7 @@ impl NoisySfw {
 impl Learner for NoisySfw {
     fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
         if let Some(change) = self.privatizer.release(self.server.query(), sample, &mut streams.mechanism) {
+            streams.heard(change.value());
             self.estimate.iter_mut().zip(*change.value()).for_each(|(estimate, change)| *estimate += change);
             self.server.follow(&self.estimate, 1.0, self.eta);
         }

@@ -100,6 +100,7 @@ impl Learner for NoisySgd {
         if self.samples.len() as u64 == self.rounds {
             for _ in 0..n_steps(self.rounds) {
                 let Some(gradient) = self.samples.gradient(self.server.theta(), &mut streams.mechanism) else { break };
+                streams.heard(gradient.value());
                 self.server.step(gradient.value());
             }
             self.server.finish();

@@ -102,6 +102,11 @@ fn factors_multiply_to_prefix_sums_and_norms_are_stated() {
             let two = pairs.map(|pair| norm(&pair)).fold(largest, f64::max);
             let stated = factorisation.sensitivity(Participation { count: 2, separation: 3 });
             assert!(two <= stated + 1e-10, "{name} {rounds}: {two} {stated}");
+            // Never beyond the triangle inequality, and near the truth for trees.
+            assert!(
+                stated <= (2.0 * factorisation.sensitivity(Participation::ONCE)).min(1.2 * two) + 1e-10,
+                "{name} {rounds}: {two} {stated}"
+            );
             if name == "blt" || name == "sqrt-toeplitz" {
                 assert!((two - stated).abs() < 1e-10, "{name} {rounds}: {two} {stated}");
             }

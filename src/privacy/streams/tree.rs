@@ -34,9 +34,17 @@ impl Factorisation for Tree {
     }
 
     fn sensitivity(&self, participation: Participation) -> f64 {
-        // Node k sums rounds k - lowbit(k) + 1 ..= k. Round 1 is in nodes 1, 2, 4, …; no round is in more. Several rounds: the triangle
-        // inequality.
-        participation.count.min(self.rounds) as f64 * libm::sqrt(f64::from(self.nodes()))
+        // Node k sums rounds k - lowbit(k) + 1 ..= k: 2^level of them, and the nodes of a level share none. So at most
+        // m = min(count, ceil(2^level/separation)) of one person's rounds are in one node, and the squares of what the nodes of a level
+        // hold, all of `count`, are largest where each holds m but for the last. Round 1 alone is in one node of every level.
+        let separation = participation.separation.max(1);
+        let count = participation.count.clamp(1, self.rounds.div_ceil(separation));
+        let of_level = |level: u32| {
+            let most = count.min((1_u64 << level).div_ceil(separation));
+            let square = |held: u64| held as f64 * held as f64;
+            (count / most) as f64 * square(most) + square(count % most)
+        };
+        libm::sqrt((0..self.nodes()).map(of_level).sum())
     }
 
     fn variance(&self, round: u64) -> f64 {

@@ -1,10 +1,12 @@
 //! Whole runs of the real engine under attack.
 
+use super::engine::{forgetful, impatient};
 use crate::program::{code, run, stdout};
 use crate::support::sweep;
-use privateer::audit::{Finding, Settings, Verdict, of_runs};
+use privateer::audit::{Finding, RunsAudit, Settings, Verdict, of_runs};
 use privateer::backend::Cpu;
 use privateer::env::DataFolder;
+use privateer::spec::Sweep;
 use std::fs;
 
 fn spec(privacy: &str, noise: &str) -> String {
@@ -17,9 +19,13 @@ fn spec(privacy: &str, noise: &str) -> String {
 
 const BOUNDED: &str = "{ kind = \"uniform\", bound = 1.0 }";
 
+fn of(sweep: &Sweep, samples: u64) -> RunsAudit {
+    let settings = Settings { samples, ..Settings::default() };
+    of_runs(sweep, &DataFolder::default(), &Cpu::default(), settings).expect("replays")
+}
+
 fn audited(text: &str) -> Vec<Finding> {
-    let settings = Settings { samples: 2000, ..Settings::default() };
-    of_runs(&sweep(text), &DataFolder::default(), &Cpu::default(), settings).expect("replays")
+    of(&sweep(text), 2000).findings
 }
 
 #[test]
@@ -41,6 +47,114 @@ fn a_run_without_a_clip_is_refuted() {
         spec("mechanism = \"laplace\"\nreading = \"printed\"\nepsilon = 1\nclip = [-1, 1]", "{ kind = \"gaussian\", sd = 0.3 }");
     let findings = audited(&text.replace("tgp-ucb", "igp-ucb"));
     assert!(findings.iter().all(|found| found.verdict == Verdict::Refuted), "{findings:?}");
+}
+
+const SMALL: &str = "kind = \"rkhs\"\ndomain = { kind = \"grid\", dimension = 1, points = 24 }\n\
+     kernel = { kind = \"squared-exponential\", lengthscale = 0.3 }\nnoise = \"bernoulli\"\noutput = \"unit\"\nbound = 1.0\n";
+const AXES: &str = "kind = \"styblinski-tang\"\nvariant = \"scaled\"\ndomain = { kind = \"axes\", points = 9 }\n\
+     noise = { kind = \"gaussian\", sd = 0.05 }\nkernel = { kind = \"additive\", part = { kind = \"squared-exponential\", lengthscale = 0.2 } }\n";
+const PEOPLE: &str = "kind = \"generalized-linear\"\ndimension = 3\narms = 2\nparameters = \"gaussian\"\nradius = 0.1\n\
+     noise = { kind = \"uniform\", bound = 1.0 }\n";
+const REGRESSION: &str = "kind = \"linear-regression\"\ndimension = 3\ntest_samples = 50\n";
+const JDP: &str =
+    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"exact\", tolerance = 1e-3 }\nwidth = { kind = \"scaled\", factor = 0.3 }\n";
+
+/// Every kind of run, and the share of the claim that the white box reaches at least.
+fn kinds() -> Vec<(String, f64)> {
+    let bandit =
+        |environment: &str, policy: &str| format!("[environment]\n{environment}[privacy]\nPRIVACY\n[[policy]]\n{policy}");
+    let learner = |set: &str, kind: &str| {
+        format!("[problem]\n{REGRESSION}set = {set}\n[privacy]\nPRIVACY\n[[learner]]\nkind = \"{kind}\"\n")
+    };
+    let (ball, cross) = ("{ kind = \"lp-ball\", p = 1.5 }", "{ kind = \"lp-ball\", p = 1 }");
+    vec![
+        (bandit(SMALL, JDP), 0.4),
+        (bandit(SMALL, &JDP.replace("jdp-gp-ucb", "local-jdp-gp-ucb")), 0.4),
+        (bandit(SMALL, &format!("{JDP}release = {{ kind = \"count\", factor = 1.4 }}\n")), 0.4),
+        (bandit(&format!("{SMALL}sets = {{ kind = \"random\", points = 8 }}\n"), JDP), 0.4),
+        (bandit(PEOPLE, "kind = \"dp-linucb\"\n"), 0.4),
+        (bandit(PEOPLE, "kind = \"ldp-linucb\"\n"), 0.4),
+        (bandit(PEOPLE, "kind = \"dp-hdb\"\n"), 0.2),
+        (learner(ball, "dp-tofw"), 0.3),
+        (learner(cross, "dp-pofw"), 0.2),
+        (learner(ball, "noisy-sfw"), 0.4),
+        (learner(ball, "local-md"), 0.4),
+    ]
+}
+
+fn text_of(kind: &str, privacy: &str) -> String {
+    format!("rounds = 16\ntrials = 2\n{}", kind.replace("PRIVACY", privacy))
+}
+
+/// With a fixed seed. The planted fault: the same run with the noise of three times the epsilon shows more than epsilon, where what is claimed is
+/// what is delivered.
+#[test]
+fn every_kind_of_run_survives_and_is_seen() {
+    for (kind, least) in kinds() {
+        let findings = audited(&text_of(&kind, "epsilon = 4.0\ndelta = 1e-2"));
+        let [white, black] = &findings[..] else { panic!("two looks: {findings:?}\n{kind}") };
+        println!("{:<30} white {:.3} black {:.3}", white.name, white.reached().unwrap_or(0.0), black.reached().unwrap_or(0.0));
+        assert_eq!((white.verdict, black.verdict), (Verdict::Consistent, Verdict::Consistent), "{findings:?}\n{kind}");
+        assert!(white.reached().is_some_and(|reached| least < reached), "the canary is not seen: {white:?}\n{kind}");
+        if 0.4 <= least {
+            let louder = audited(&text_of(&kind, "epsilon = 12.0\ndelta = 1e-2"));
+            assert!(4.0 < louder[0].at_least, "{louder:?}\n{kind}");
+        }
+    }
+}
+
+/// Runs that are broken between the policy and the engine, claims untouched.
+#[test]
+fn broken_runs_are_refuted() {
+    let (people, samples) = ("epsilon = 4.0\ndelta = 1e-2", 2000);
+    let of_kind = |name: &str| kinds().into_iter().map(|(kind, _)| kind).find(|kind| kind.contains(name)).expect("a kind");
+    // Each round's noise is drawn anew from the start of its stream: one draw serves all rounds.
+    for name in ["\"dp-linucb\"", "\"dp-tofw\"", "\"noisy-sfw\""] {
+        let broken = forgetful(sweep(&text_of(&of_kind(name), people)));
+        let found = of(&broken, samples).findings;
+        println!("{name} forgetful: {:.3}", found[0].at_least);
+        assert_eq!(found[0].verdict, Verdict::Refuted, "{name}: {found:?}");
+    }
+    // Noise for one step in a run of many: nothing is composed.
+    for name in ["\"dp-hdb\"", "\"dp-pofw\""] {
+        let text = text_of(&of_kind(name), people).replace("rounds = 16", "rounds = 32");
+        let found = of(&impatient(sweep(&text)), 3 * samples).findings;
+        println!("{name} impatient: {:.3}", found[0].at_least);
+        assert_eq!(found[0].verdict, Verdict::Refuted, "{name}: {found:?}");
+    }
+}
+
+/// Runs that need more than the usual replay, or that the engine plays in another way: all are attacked, and cells that claim nothing are named.
+#[test]
+fn nothing_is_passed_over_in_silence() {
+    let moma = format!("[environment]\n{SMALL}[privacy]\nepsilon = 2.0\n[[policy]]\nkind = \"moma-gp-ucb\"\nk = 40\n");
+    let patient = of(&sweep(&format!("rounds = 100\ntrials = 2\n{moma}")), 200).findings;
+    assert!(patient.len() == 2 && patient[0].pair.contains("80 rounds"), "{patient:?}");
+    let warm = format!("[environment]\n{PEOPLE}[privacy]\nepsilon = 2.0\n[[policy]]\nkind = \"dp-hdb\"\nwarm_up = 20\n");
+    let warm = of(&sweep(&format!("rounds = 100\ntrials = 2\n{warm}")), 200).findings;
+    assert!(warm.len() == 2 && warm[0].pair.contains("64 rounds"), "{warm:?}");
+    let axes = format!(
+        "rounds = 16\ntrials = 2\n[environment]\n{AXES}[privacy]\nepsilon = 2.0\nclip = [-1, 1]\n[[policy]]\nkind = \"qff-gp-ucb\"\n\
+         features = {{ kind = \"quadrature-fourier\", nodes = 12 }}\nwidth = {{ kind = \"constant\", value = 0.05 }}\n"
+    );
+    let axes = of(&sweep(&axes), 300);
+    assert_eq!((axes.findings.len(), axes.passed_over.len()), (2, 0), "{axes:?}");
+    let curated = |keys: &str| {
+        let text = format!(
+            "rounds = 8\ntrials = 2\n[environment]\nkind = \"gp-sample\"\ndomain = {{ kind = \"grid\", dimension = 2, points = 4 }}\n\
+             kernel = {{ kind = \"squared-exponential\", lengthscale = 0.5 }}\nnoise = {{ kind = \"gaussian\", sd = 0.1 }}\n\
+             [curator]\nepsilon = 2.0\ndelta = 1e-2\n{keys}\n[[policy]]\nkind = \"gp-ucb\"\n"
+        );
+        of(&sweep(&text), 1000)
+    };
+    let inputs = curated("radius = 0.5");
+    let [white, black] = &inputs.findings[..] else { panic!("two looks: {inputs:?}") };
+    assert_eq!((white.verdict, black.verdict), (Verdict::Consistent, Verdict::Consistent), "{inputs:?}");
+    assert!(white.reached().is_some_and(|reached| 0.5 < reached), "{white:?}");
+    let printed = curated("reading = \"printed\"");
+    assert!(printed.findings.is_empty() && printed.passed_over[0].reason.contains("no guarantee"), "{printed:?}");
+    let open = of(&sweep(&format!("rounds = 8\ntrials = 2\n[environment]\n{SMALL}[[policy]]\nkind = \"gp-ucb\"\n")), 200);
+    assert!(open.findings.is_empty() && open.passed_over[0].reason == "claims nothing", "{open:?}");
 }
 
 /// A spec that asks for it has the audit on its page.

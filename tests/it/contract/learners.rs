@@ -71,7 +71,7 @@ fn answers_never_leave_the_set() {
                 let sweep = sweep(&spec("linear-regression", set, loss, "epsilon = 1.0", &format!("kind = \"{}\"", entry.name)));
                 look(&sweep, |setting, maker, _| {
                     let mut learner = maker.make();
-                    let mut streams = LearnerStreams { mechanism: stream("mechanism"), own: stream("own") };
+                    let mut streams = LearnerStreams::new(stream("mechanism"), stream("own"));
                     let mut luck = stream("samples");
                     for round in 0..setting.rounds {
                         let good = (vec![luck.normal(), luck.normal(), luck.normal()], luck.normal());

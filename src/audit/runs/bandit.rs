@@ -1,0 +1,112 @@
+//! Points with rewards: one person's reward in round 1 at either end of its range. Where rewards are released one by one, others' are the
+//! mean rewards; where sums are, others' are the centre of the range, so that they add nothing to the sum of rewards.
+
+use super::fit::{Transcripts, played};
+use super::planted::{Canary, PlantedPlan};
+use super::replay::{Job, Look, about, ends};
+use crate::backend::Counters;
+use crate::engine::{Observer, Place, Preparation, Rows, Unit};
+use crate::error::Error;
+use crate::linalg::dot;
+use crate::privacy::{Ledger, Query, Released, Signal};
+use crate::spec::{BanditPlan, CellPlan, Task};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Both looks at a cell whose ledger claims something for rewards.
+pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, bandit: &BanditPlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
+    let (first, second) = ends(ledger);
+    let single = job.sweep_of(vec![plan.clone()], 1);
+    let preparation = Preparation::new(&single, job.data, job.backend);
+    let trial = preparation.cell(plan)?.trial(0)?;
+    let others = trial.mechanism.sums().map(|sums| sums.facts().centre);
+    let n_points = preparation.environment(plan, bandit)?.gram().n_points();
+    let mut planted = plan.clone();
+    let canary = Canary { samples: job.samples(), rewards: (first, second), others };
+    let inner = Arc::clone(&bandit.environment_plan);
+    planted.task = Task::Bandit(BanditPlan { environment_plan: Arc::new(PlantedPlan { inner, canary }), ..bandit.clone() });
+    let heard = Heard { rounds: plan.rounds as usize, trials: Mutex::default(), rows: Mutex::default() };
+    job.play(planted, &heard)?;
+    let (transcripts, rows) = heard.told(job);
+    let pair = format!("the reward of round 1 is {first} against {second}");
+    let (white, score) = if others.is_some() {
+        (transcripts.discriminant(), "a linear discriminant of all sums along the features of round 1")
+    } else {
+        ((transcripts.first, transcripts.second), "what was released in round 1")
+    };
+    let black = played(&rows, job.samples(), n_points).logistic();
+    Ok(vec![
+        Look { about: about(plan, ledger, "white box", &pair, score), first: white.0, second: white.1 },
+        Look {
+            about: about(plan, ledger, "black box", &pair, "a logistic fit on the points played after round 1"),
+            first: black.0,
+            second: black.1,
+        },
+    ])
+}
+
+/// Listens to the engine.
+struct Heard {
+    rounds: usize,
+    trials: Mutex<BTreeMap<u64, Trial>>,
+    rows: Mutex<Rows>,
+}
+
+/// What was heard of one trial.
+struct Trial {
+    /// Features of the point of round 1.
+    features: Vec<f64>,
+    /// What the sums were along them when they were last released.
+    last: f64,
+    /// By how much each round's release moved that; or what was released of the reward of round 1.
+    told: Vec<f64>,
+}
+
+impl Heard {
+    /// One row a trial.
+    fn told(self, job: &Job<'_>) -> (Transcripts, Rows) {
+        let trials = self.trials.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let width = trials.values().map(|trial| trial.told.len()).max().unwrap_or(1);
+        let mut transcripts = Transcripts { width, first: Vec::new(), second: Vec::new() };
+        for (number, trial) in trials {
+            job.side(number).pick(&mut transcripts.first, &mut transcripts.second).extend(trial.told);
+        }
+        (transcripts, self.rows.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Observer for Heard {
+    fn progressed(&self, _trial_rounds: u64) {}
+
+    fn released(&self, at: Place, query: &Query<'_>, signal: &Released<Signal>) {
+        let entries = match signal.value() {
+            Signal::Sums(sums) => &sums.entries,
+            // Everybody's own item: those of others say nothing of round 1.
+            Signal::Item(item) if at.round == 1 => &item.entries,
+            Signal::Reward(_) | Signal::Item(_) | Signal::Nothing if 1 < at.round => return,
+            Signal::Reward(reward) => {
+                let trial = Trial { features: Vec::new(), last: 0.0, told: vec![*reward] };
+                self.trials.lock().unwrap_or_else(PoisonError::into_inner).insert(at.trial, trial);
+                return;
+            }
+            Signal::Item(_) | Signal::Nothing => &Vec::new(),
+        };
+        let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
+        if at.round == 1 {
+            let trial = Trial { features: query.features.to_vec(), last: 0.0, told: vec![0.0; self.rounds] };
+            trials.insert(at.trial, trial);
+        }
+        let Some(trial) = trials.get_mut(&at.trial) else { return };
+        // The vector `sum y phi` is at the end.
+        if let Some(start) = entries.len().checked_sub(trial.features.len()).filter(|_| !entries.is_empty()) {
+            let along = dot(&entries[start..], &trial.features);
+            trial.told[at.round as usize - 1] = along - trial.last;
+            trial.last = along;
+        }
+    }
+
+    fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! Inputs behind a curator: one row is moved by the radius. **White box**: the image of that row. **Black box**: what was played.
+
+use super::fit::{Transcripts, played};
+use super::planted::Planted;
+use super::replay::{Job, Look, about};
+use crate::backend::Counters;
+use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
+use crate::env::{BuildContext, Environment, EnvironmentPlan};
+use crate::error::Error;
+use crate::gp::Points;
+use crate::privacy::Ledger;
+use crate::spec::{BanditPlan, CellPlan, CuratorPlan, Task};
+use rayon::prelude::*;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Both looks at a cell whose curator claims something.
+pub(super) fn looks(
+    job: &Job<'_>,
+    plan: &CellPlan,
+    bandit: &BanditPlan,
+    curator: &CuratorPlan,
+    inputs: &Ledger,
+) -> Result<Vec<Look>, Error> {
+    let distance = curator.moves();
+    let of = |by: f64| {
+        let mut moved = plan.clone();
+        moved.environment_key = format!("{} moved by {by}", plan.environment_key);
+        let inner = Arc::clone(&bandit.environment_plan);
+        moved.task = Task::Bandit(BanditPlan { environment_plan: Arc::new(MovedPlan { inner, by }), ..bandit.clone() });
+        moved
+    };
+    let samples = job.samples();
+    let sides = [of(0.5 * distance), of(-0.5 * distance)];
+    let mut white = Vec::new();
+    let mut black = Vec::new();
+    let mut n_points = 1;
+    for side in sides {
+        let sweep = job.sweep_of(vec![side.clone()], samples);
+        let preparation = Preparation::new(&sweep, job.data, job.backend);
+        let cell = preparation.cell(&side)?;
+        n_points = cell.environment.points().map_or(1, Points::n_points);
+        let images = (0..samples)
+            .into_par_iter()
+            .map(|trial| {
+                let setting = cell.trial(trial)?.setting;
+                let row = setting.images.map(|images| images.value().values[..images.value().dimension].to_vec());
+                Ok(row.unwrap_or_default())
+            })
+            .collect::<Result<Vec<Vec<f64>>, Error>>()?;
+        white.push(images);
+        let heard = Heard(Mutex::default());
+        engine::run(&sweep, &preparation, Options::default(), &Default::default(), &Stop::new(), &heard)?;
+        black.push(heard.0.into_inner().unwrap_or_else(PoisonError::into_inner));
+    }
+    let width = white.first().and_then(|images| images.first()).map_or(1, Vec::len).max(1);
+    let mut white = white.into_iter().map(|images| images.concat());
+    let transcripts =
+        Transcripts { width, first: white.next().unwrap_or_default(), second: white.next().unwrap_or_default() }.discriminant();
+    let mut rows = Rows::default();
+    for (side, mut part) in black.into_iter().enumerate() {
+        part.trial.iter_mut().for_each(|trial| *trial += side as u32 * samples as u32);
+        rows.extend(part);
+    }
+    let played = played(&rows, samples, n_points).logistic();
+    let pair = format!("the first row of the inputs is moved by {distance}");
+    Ok(vec![
+        Look {
+            about: about(plan, inputs, "inputs, white box", &pair, "a linear discriminant of the row's image"),
+            first: transcripts.0,
+            second: transcripts.1,
+        },
+        Look {
+            about: about(plan, inputs, "inputs, black box", &pair, "a logistic fit on the points played after round 1"),
+            first: played.0,
+            second: played.1,
+        },
+    ])
+}
+
+/// The problem with its first row moved along the first column.
+struct MovedPlan {
+    inner: Arc<dyn EnvironmentPlan>,
+    by: f64,
+}
+
+impl EnvironmentPlan for MovedPlan {
+    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
+        let inner = self.inner.build(context)?;
+        let first = inner.draw(0)?;
+        let points = inner.points().map(|points| {
+            let mut coordinates = points.coordinates().to_vec();
+            coordinates[0] += self.by;
+            Points::new(points.dimension(), coordinates)
+        });
+        Ok(Arc::new(Planted { inner, first, canary: None, points }))
+    }
+}
+
+struct Heard(Mutex<Rows>);
+
+impl Observer for Heard {
+    fn progressed(&self, _trial_rounds: u64) {}
+
+    fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
+        Ok(())
+    }
+}

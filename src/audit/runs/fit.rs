@@ -1,0 +1,123 @@
+//! Scores of transcripts: the linear discriminant of what was released, a logistic fit on what was played.
+
+use super::logistic;
+use crate::engine::Rows;
+use crate::linalg::{cholesky, dot, solve_spd};
+
+/// Points, arms and regrets are told apart in so many groups.
+const GROUPS: usize = 24;
+/// Visits of each group, the group of the first row, and a constant.
+const WIDTH: usize = 2 * GROUPS + 1;
+
+/// Rows of one width, one a replay, of either side.
+pub(super) struct Transcripts {
+    pub(super) width: usize,
+    pub(super) first: Vec<f64>,
+    pub(super) second: Vec<f64>,
+}
+
+impl Transcripts {
+    /// Scores of the second half of either side by the linear discriminant of the first: the likelihood ratio where both sides are
+    /// normal with the same covariance.
+    pub(super) fn discriminant(&self) -> (Vec<f64>, Vec<f64>) {
+        let width = self.width;
+        let (one, other) = (self.fitted(&self.first), self.fitted(&self.second));
+        let (mean, other_mean) = (mean(one, width), mean(other, width));
+        let mut covariance = vec![0.0; width * width];
+        for (rows, mean) in [(one, &mean), (other, &other_mean)] {
+            let share = 1.0 / rows.len().max(1) as f64;
+            for row in rows.chunks_exact(width) {
+                let off: Vec<f64> = row.iter().zip(mean).map(|(x, mean)| x - mean).collect();
+                for (i, a) in off.iter().enumerate().filter(|(_, a)| **a != 0.0) {
+                    covariance[i * width..(i + 1) * width].iter_mut().zip(&off).for_each(|(entry, b)| *entry += share * a * b);
+                }
+            }
+        }
+        // Numbers that never change, or that follow from others, keep a finite weight.
+        let size = (0..width).map(|i| covariance[i * width + i]).fold(0.0, f64::max);
+        (0..width).for_each(|i| covariance[i * width + i] += 1e-9 * size + f64::MIN_POSITIVE);
+        let mut weights: Vec<f64> = mean.iter().zip(&other_mean).map(|(a, b)| a - b).collect();
+        if cholesky(&mut covariance, width).is_ok() {
+            solve_spd(&covariance, &mut weights);
+        }
+        (self.scored(&self.first, &weights), self.scored(&self.second, &weights))
+    }
+
+    /// Scores of the second half by a logistic fit on the first.
+    pub(super) fn logistic(&self) -> (Vec<f64>, Vec<f64>) {
+        let (one, other) = (self.fitted(&self.first), self.fitted(&self.second));
+        let labels: Vec<bool> = (0..(one.len() + other.len()) / self.width).map(|row| row < one.len() / self.width).collect();
+        let weights = logistic::fit(&[one, other].concat(), self.width, &labels);
+        (self.scored(&self.first, &weights), self.scored(&self.second, &weights))
+    }
+
+    fn fitted<'a>(&self, rows: &'a [f64]) -> &'a [f64] {
+        &rows[..rows.len() / self.width / 2 * self.width]
+    }
+
+    fn scored(&self, rows: &[f64], weights: &[f64]) -> Vec<f64> {
+        rows[self.fitted(rows).len()..].chunks_exact(self.width).map(|row| dot(row, weights)).collect()
+    }
+}
+
+fn mean(rows: &[f64], width: usize) -> Vec<f64> {
+    let mut mean = vec![0.0; width];
+    let share = width as f64 / rows.len().max(1) as f64;
+    for row in rows.chunks_exact(width) {
+        mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += share * x);
+    }
+    mean
+}
+
+/// What was played after round 1, of `n_points` or arms; where plays have no number they are told apart by their regret.
+pub(super) fn played(rows: &Rows, samples: u64, n_points: usize) -> Transcripts {
+    let mut all = vec![0.0; 2 * samples as usize * WIDTH];
+    let largest = rows.regret.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let mut seen = vec![false; 2 * samples as usize];
+    for (i, (&trial, &round)) in rows.trial.iter().zip(&rows.round).enumerate() {
+        let row = &mut all[trial as usize * WIDTH..][..WIDTH];
+        row[2 * GROUPS] = 1.0;
+        let share = match rows.point[i] {
+            Some(point) => point as f64 / n_points.max(1) as f64,
+            None => rows.regret[i] / largest,
+        };
+        let group = ((share * GROUPS as f64) as usize).min(GROUPS - 1);
+        if 1 < round {
+            row[group] += 1.0;
+            if !std::mem::replace(&mut seen[trial as usize], true) {
+                row[GROUPS + group] = 1.0;
+            }
+        }
+    }
+    let second = all.split_off(samples as usize * WIDTH);
+    Transcripts { width: WIDTH, first: all, second }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Streams};
+
+    /// Two normal laws whose means differ along one direction of correlated entries: the discriminant's scores are as far apart as the
+    /// laws are, and a third entry that repeats the second does no harm.
+    #[test]
+    fn the_discriminant_finds_what_there_is() {
+        let mut luck = Streams::new(1, "fit").of(0, Purpose::Noise);
+        let mut rows = |shift: f64| -> Vec<f64> {
+            let mut row = || {
+                let (a, b) = (luck.normal(), luck.normal());
+                [a + shift, a + 0.5 * b, a + 0.5 * b]
+            };
+            (0..20_000).flat_map(|_| row()).collect()
+        };
+        let (first, second) = (rows(0.5), rows(-0.5));
+        let (one, other) = Transcripts { width: 3, first, second }.discriminant();
+        assert_eq!((one.len(), other.len()), (10_000, 10_000));
+        let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len() as f64;
+        let deviation =
+            |scores: &[f64]| (scores.iter().map(|x| (x - mean(scores)).powi(2)).sum::<f64>() / scores.len() as f64).sqrt();
+        // Given the second entry, a has variance 1 - 1/1.25: mu = 1/sqrt(0.2). Sampling error: about 1 %.
+        let mu = (mean(&one) - mean(&other)) / deviation(&one);
+        assert!((mu * 0.2_f64.sqrt() - 1.0).abs() < 0.05, "{mu}");
+    }
+}

@@ -1,0 +1,138 @@
+//! A problem in which one person's reward is planted: round 1 observes the canary. Domain, function and decision sets are those of the problem
+//! it wraps, with its first trial's function in every trial.
+
+use super::replay::side_of;
+use crate::env::noise::Noise;
+use crate::env::{BuildContext, Environment, EnvironmentPlan, Instance};
+use crate::error::Error;
+use crate::gp::kernel::Kernel;
+use crate::gp::{Points, ProductDomain, TrainReadings};
+use crate::privacy::RewardFacts;
+use crate::rng::Stream;
+use crate::score::GramSource;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What is planted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Canary {
+    /// Trials of the first side.
+    pub(super) samples: u64,
+    /// The reward of round 1 on either side.
+    pub(super) rewards: (f64, f64),
+    /// All later ones; `None`: the mean rewards.
+    pub(super) others: Option<f64>,
+}
+
+/// The plan of such a problem.
+pub(super) struct PlantedPlan {
+    /// The problem as the spec has it.
+    pub(super) inner: Arc<dyn EnvironmentPlan>,
+    /// What is planted.
+    pub(super) canary: Canary,
+}
+
+impl EnvironmentPlan for PlantedPlan {
+    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
+        let inner = self.inner.build(context)?;
+        let first = inner.draw(0)?;
+        Ok(Arc::new(Planted { inner, first, canary: Some(self.canary), points: None }))
+    }
+}
+
+/// A problem with the function of its first trial in every trial; what is not planted is the problem's own.
+pub(super) struct Planted {
+    pub(super) inner: Arc<dyn Environment>,
+    pub(super) first: Instance,
+    pub(super) canary: Option<Canary>,
+    /// Other coordinates than the problem's.
+    pub(super) points: Option<Points>,
+}
+
+impl Environment for Planted {
+    fn gram(&self) -> &Arc<dyn GramSource> {
+        self.inner.gram()
+    }
+
+    fn points(&self) -> Option<&Points> {
+        self.points.as_ref().or_else(|| self.inner.points())
+    }
+
+    fn kernel(&self) -> Option<&Arc<dyn Kernel>> {
+        self.inner.kernel()
+    }
+
+    fn draw(&self, trial: u64) -> Result<Instance, Error> {
+        let first = self.first.clone();
+        Ok(match self.canary {
+            None => first,
+            Some(Canary { samples, rewards, others }) => {
+                let facts = first.facts().clone();
+                let reward = side_of(trial, samples).pick(rewards.0, rewards.1);
+                first.observed_through(Arc::new(Rewards { facts, reward, others, sung: AtomicBool::new(false) }))
+            }
+        })
+    }
+
+    fn told_rewards(&self) -> Option<RewardFacts> {
+        self.inner.told_rewards()
+    }
+
+    fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        self.inner.facts()
+    }
+
+    fn train_readings(&self) -> Option<&Arc<TrainReadings>> {
+        self.inner.train_readings()
+    }
+
+    fn product(&self) -> Option<&Arc<ProductDomain>> {
+        self.inner.product()
+    }
+
+    fn set_size(&self) -> Option<usize> {
+        self.inner.set_size()
+    }
+
+    fn input_notes(&self) -> Vec<String> {
+        self.inner.input_notes()
+    }
+
+    fn privacy_notes(&self) -> Vec<String> {
+        self.inner.privacy_notes()
+    }
+}
+
+/// The planted reward, then the others'; to the mechanism it looks like the noise of the problem.
+struct Rewards {
+    facts: RewardFacts,
+    reward: f64,
+    others: Option<f64>,
+    sung: AtomicBool,
+}
+
+impl fmt::Debug for Rewards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Rewards")
+    }
+}
+
+impl Noise for Rewards {
+    fn reward(&self, mean: f64, _point: usize, _stream: &mut Stream) -> f64 {
+        // One trial observes in one thread at a time.
+        if self.sung.swap(true, Ordering::Relaxed) { self.others.unwrap_or(mean) } else { self.reward }
+    }
+
+    fn bound(&self) -> Option<f64> {
+        self.facts.noise_bound
+    }
+
+    fn variance(&self) -> Option<f64> {
+        self.facts.noise_variance
+    }
+
+    fn range(&self) -> Option<(f64, f64)> {
+        self.facts.range
+    }
+}

@@ -1,0 +1,121 @@
+//! Samples of a learner: the first has gradients as large as they may be, one way or the other; all others are zeros, which have none.
+//! **White box**: all that was released. **Black box**: the answers after every round.
+
+use super::fit::Transcripts;
+use super::replay::{Job, Look, about, side_of};
+use crate::backend::Counters;
+use crate::engine::{Observer, Place, Rows, Unit};
+use crate::error::Error;
+use crate::oco::learner::{Rates, Setting};
+use crate::oco::problem::{Problem, ProblemContext, ProblemPlan, Stream, Trial};
+use crate::privacy::gradients::Sample;
+use crate::privacy::{Ledger, Raw};
+use crate::spec::{CellPlan, OnlinePlan, Task};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Responses of the planted sample: far beyond what any slope is clipped at.
+const RESPONSE: f64 = 1e6;
+
+/// Both looks at a cell that claims something.
+pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, online: &OnlinePlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
+    let mut planted = plan.clone();
+    // Which rate validation data would choose is no part of the claim.
+    let rates = match &online.rates {
+        Rates::Validated { grid, .. } => Rates::Fixed(grid.first().copied().unwrap_or(1.0)),
+        Rates::Fixed(rate) => Rates::Fixed(*rate),
+    };
+    let problem = Arc::new(PlantedPlan { inner: Arc::clone(&online.problem), samples: job.samples() });
+    planted.task = Task::Online(online.on(problem, rates));
+    let heard = Heard { rounds: plan.rounds as usize, trials: Mutex::default() };
+    job.play(planted, &heard)?;
+    let empty = || Transcripts { width: plan.rounds as usize, first: Vec::new(), second: Vec::new() };
+    let (mut released, mut answered) = (empty(), empty());
+    for (number, [told, answers]) in heard.trials.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        let side = job.side(number);
+        side.pick(&mut released.first, &mut released.second).extend(told);
+        side.pick(&mut answered.first, &mut answered.second).extend(answers);
+    }
+    let (white, black) = (released.discriminant(), answered.logistic());
+    let pair = "the first sample's gradient is one way against the other, all other samples zero";
+    let (all, answers) = ("a linear discriminant of all releases along it", "a logistic fit on all answers along it");
+    Ok(vec![
+        Look { about: about(plan, ledger, "white box", pair, all), first: white.0, second: white.1 },
+        Look { about: about(plan, ledger, "black box", pair, answers), first: black.0, second: black.1 },
+    ])
+}
+
+struct PlantedPlan {
+    inner: Arc<dyn ProblemPlan>,
+    samples: u64,
+}
+
+impl ProblemPlan for PlantedPlan {
+    fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error> {
+        Ok(Arc::new(Planted { inner: self.inner.build(context)?, samples: self.samples }))
+    }
+}
+
+struct Planted {
+    inner: Arc<dyn Problem>,
+    samples: u64,
+}
+
+impl Problem for Planted {
+    fn setting(&self) -> &Setting {
+        self.inner.setting()
+    }
+
+    fn trial(&self, trial: u64) -> Trial {
+        let setting = self.inner.setting();
+        let ones = vec![1.0; setting.set.dimension()];
+        let size = setting.sample_radius / setting.set.norm().dual().size(&ones);
+        let y = side_of(trial, self.samples).pick(RESPONSE, -RESPONSE);
+        let stream = Samples { x: ones.iter().map(|x| size * x).collect(), zeros: vec![0.0; ones.len()], y, round: 0 };
+        Trial { stream: Box::new(stream), score: self.inner.trial(0).score }
+    }
+
+    fn facts(&self) -> Vec<(String, serde_json::Value)> {
+        self.inner.facts()
+    }
+}
+
+struct Samples {
+    x: Vec<f64>,
+    zeros: Vec<f64>,
+    y: f64,
+    round: u64,
+}
+
+impl Stream for Samples {
+    fn next(&mut self) -> Raw<Sample<'_>> {
+        self.round += 1;
+        Raw::seal(if self.round == 1 { Sample { x: &self.x, y: self.y } } else { Sample { x: &self.zeros, y: 0.0 } })
+    }
+}
+
+/// Listens to the engine.
+struct Heard {
+    rounds: usize,
+    /// Sums over the entries of what was released, and of the answers, in each round of a trial.
+    trials: Mutex<BTreeMap<u64, [Vec<f64>; 2]>>,
+}
+
+impl Observer for Heard {
+    fn progressed(&self, _trial_rounds: u64) {}
+
+    fn keeps_transcripts(&self) -> bool {
+        true
+    }
+
+    fn learned(&self, at: Place, released: &[f64], answer: &[f64]) {
+        let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
+        let [told, answers] = trials.entry(at.trial).or_insert_with(|| [vec![0.0; self.rounds], vec![0.0; self.rounds]]);
+        let round = at.round as usize - 1;
+        (told[round], answers[round]) = (released.iter().sum(), answer.iter().sum());
+    }
+
+    fn finished(&self, _unit: Unit, _rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        Ok(())
+    }
+}

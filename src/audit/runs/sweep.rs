@@ -1,0 +1,60 @@
+//! All cells of a sweep, at one family-wise error rate.
+
+use super::replay::{Job, Look};
+use super::{bandit, curated, people, samples};
+use crate::audit::{Finding, PassedOver, Settings};
+use crate::backend::Backend;
+use crate::env::DataFolder;
+use crate::error::Error;
+use crate::privacy::Guarantee;
+use crate::spec::{Sweep, Task};
+
+/// What came of a sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunsAudit {
+    /// One a look.
+    pub findings: Vec<Finding>,
+    /// Cells without one.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// Audits every cell of a sweep that claims something, `settings.samples` replays a side.
+///
+/// # Errors
+/// Whatever a run of the spec would refuse.
+pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings: Settings) -> Result<RunsAudit, Error> {
+    let job = Job { sweep, data, backend, settings };
+    let (mut looks, mut passed_over): (Vec<Look>, Vec<PassedOver>) = (Vec::new(), Vec::new());
+    for plan in &sweep.cells {
+        let (plan, facts) = job.shortened(plan)?;
+        let before = looks.len();
+        if facts.ledger.epsilon.is_some() {
+            looks.extend(match &plan.task {
+                Task::Bandit(bandit) => bandit::looks(&job, &plan, bandit, &facts.ledger)?,
+                Task::Contextual(task) => people::looks(&job, &plan, task, &facts.ledger)?,
+                Task::Online(online) => samples::looks(&job, &plan, online, &facts.ledger)?,
+            });
+        }
+        let mut reason = "claims nothing".to_owned();
+        if let (Task::Bandit(bandit), Some(inputs)) = (&plan.task, &facts.inputs) {
+            match (&bandit.curator, &inputs.guarantee) {
+                (Some(_), Guarantee::NoGuarantee { .. }) => {
+                    reason = format!(
+                        "there is no guarantee behind what `{}` claims; `privateer audit printed` shows it",
+                        inputs.mechanism
+                    );
+                }
+                (Some(curator), _) if inputs.epsilon.is_some() => {
+                    looks.extend(curated::looks(&job, &plan, bandit, curator, inputs)?);
+                }
+                _ => {}
+            }
+        }
+        if looks.len() == before {
+            passed_over.push(PassedOver { name: plan.label(), reason });
+        }
+    }
+    let alpha = (1.0 - settings.confidence) / looks.len().max(1) as f64;
+    let findings = looks.into_iter().map(|look| look.about.found(&look.first, &look.second, alpha)).collect();
+    Ok(RunsAudit { findings, passed_over })
+}

@@ -1,0 +1,140 @@
+//! Attacks on noisy gradients of single samples, of batches and of secretly drawn samples: one sample's gradient is g or -g, all others
+//! are zero.
+
+use super::gradients::{CLAIM, DIMENSION, Linear, direction, separation, terms};
+use super::rewards::refused;
+use super::{Case, Claim, Side};
+use crate::error::Error;
+use crate::privacy::gradients::{
+    BatchGradients, BatchPlan, Gradient, Query, Sample, SampleGradients, StoredSamples, Terms, VectorLaw, VectorNoise,
+};
+use crate::privacy::{Raw, Reading};
+use crate::rng::Stream;
+use std::sync::Arc;
+
+/// Samples of a data set from which gradients are drawn, and draws.
+const STORED: (u64, u64) = (4, 15);
+const SOURCE: &str = "docs/proofs/accounting.md";
+
+/// The gradient `theta_0 x`: L and beta are the bound on |x|, for |theta| <= 1.
+#[derive(Debug)]
+struct Tilted;
+
+impl Gradient for Tilted {
+    fn gradient(&self, theta: &[f64], sample: Sample<'_>, out: &mut [f64]) {
+        out.iter_mut().zip(sample.x).for_each(|(out, x)| *out = theta[0] * x);
+    }
+}
+
+fn kind(generalized: bool) -> &'static str {
+    if generalized { "generalized-gaussian" } else { "gaussian" }
+}
+
+/// The dual of l_1.5 is l_3.
+fn of_l3(claim: Claim, rounds: u64) -> Result<Terms, Error> {
+    terms(Reading::Tight, 1.5, DIMENSION, claim, rounds, 1.0).ok_or_else(|| Error::Failed {
+        problem: "the claim of an audit is no budget".to_owned(),
+        hint: "this is a fault of the audit: please report it".to_owned(),
+    })
+}
+
+fn finished(case: Case, generalized: bool) -> Case {
+    let case = case.source(SOURCE);
+    if generalized { case } else { case.gaussian() }
+}
+
+fn vector(law: VectorLaw) -> Result<Box<dyn VectorNoise>, Error> {
+    law.sampler().ok_or_else(|| Error::Failed {
+        problem: "a calibrated noise has no sampler".to_owned(),
+        hint: "this is a fault of the mechanism: please report it".to_owned(),
+    })
+}
+
+/// One gradient a sample.
+///
+/// # Errors
+/// A calibration that refuses.
+pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
+    let terms = of_l3(CLAIM, 8)?;
+    let (law, clip) = (terms.step_noise(generalized).map_err(|refusal| refused(&refusal))?.noise, terms.bounds(1.0));
+    let g = direction(generalized);
+    let attack = move |side: Side, stream: &mut Stream| {
+        let Ok(noise) = vector(law) else { return f64::NAN };
+        let mut gradients = SampleGradients::new(Arc::new(Linear), DIMENSION, clip, noise);
+        let x = g.map(|g| side.pick(g, -g));
+        separation(law, gradients.release(&[0.0; DIMENSION], Raw::seal(Sample { x: &x, y: 0.0 }), stream).value(), &g)
+    };
+    let pair = "gradients g and -g of one sample, |g|_3 = 1";
+    let case = Case::new(format!("sample-{}", kind(generalized)), CLAIM, pair, "the likelihood ratio of its release", attack);
+    Ok(vec![finished(case, generalized)])
+}
+
+/// Means over batches: a sample of the first, and one of a later.
+///
+/// # Errors
+/// A calibration that refuses.
+pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
+    let (plan, eta) = (BatchPlan { first: 2, batch: 2, steps: 1 }, 0.5);
+    let terms = of_l3(CLAIM, 4)?;
+    let laws = terms.batch_noise(generalized, plan, eta).map_err(|refusal| refused(&refusal))?.noise;
+    let clip = terms.bounds(1.0);
+    let g = direction(generalized);
+    let of = |changed: u64, law: VectorLaw, words: &str| {
+        let attack = move |side: Side, stream: &mut Stream| {
+            let (Ok(first), Ok(later)) = (vector(laws.0), vector(laws.1)) else { return f64::NAN };
+            // beta eta D = 1/2 · 2: the iterates of the later batch are so far apart.
+            let mut batches = BatchGradients::new(Arc::new(Tilted), DIMENSION, clip, plan, eta * 2.0, (first, later));
+            let (mut now, mut before) = ([0.0; DIMENSION], [0.0; DIMENSION]);
+            let mut score = 0.0;
+            for round in 1..=4 {
+                (now[0], before[0]) = if round <= plan.first { (1.0, 1.0) } else { (0.5, -0.5) };
+                let x = g.map(|g| if round == changed { side.pick(g, -g) } else { 0.0 });
+                let query = Query { now: &now, before: &before };
+                if let Some(released) = batches.release(query, Raw::seal(Sample { x: &x, y: 0.0 }), stream)
+                    && (round <= plan.first) == (changed <= plan.first)
+                {
+                    // The mean over two.
+                    score = separation(law, released.value(), &g.map(|g| 0.5 * g));
+                }
+            }
+            score
+        };
+        let pair = format!("gradients g and -g of one sample in {words}, |g|_3 = 1, all others zero");
+        let name = format!("batch-{}{}", kind(generalized), if changed == 1 { "" } else { ", later batch" });
+        finished(Case::new(name, CLAIM, pair, "the likelihood ratio of its batch", attack), generalized)
+    };
+    Ok(vec![of(1, laws.0, "the first batch of 2"), of(3, laws.1, "the second batch of 2")])
+}
+
+/// Gradients of samples that are drawn in secret.
+///
+/// # Errors
+/// A calibration that refuses.
+pub fn stored() -> Result<Vec<Case>, Error> {
+    let (n_samples, steps) = STORED;
+    let terms = of_l3(CLAIM, n_samples)?;
+    let (law, clip) = (terms.stored_noise(steps).map_err(|refusal| refused(&refusal))?.noise, terms.bounds(1.0));
+    let VectorLaw::Gaussian { sigma } = law else { return Ok(Vec::new()) };
+    let g = direction(false);
+    let squared = g.iter().map(|g| g * g).sum::<f64>() / (sigma * sigma);
+    let attack = move |side: Side, stream: &mut Stream| {
+        let Ok(noise) = vector(law) else { return f64::NAN };
+        let mut samples = StoredSamples::new(Arc::new(Linear), DIMENSION, clip, noise);
+        for sample in 0..n_samples {
+            let x = g.map(|g| if sample == 0 { side.pick(g, -g) } else { 0.0 });
+            samples.keep(Raw::seal(Sample { x: &x, y: 0.0 }));
+        }
+        let mut score = 0.0;
+        for _ in 0..steps {
+            let Some(released) = samples.gradient(&[0.0; DIMENSION], stream) else { return f64::NAN };
+            let along = separation(law, released.value(), &g) / (sigma * sigma);
+            // One draw of n is the changed sample's: a mixture of a normal about zero and one about g or -g.
+            let mixture = |sign: f64| libm::log((n_samples - 1) as f64 + libm::exp(sign * along - 0.5 * squared));
+            score += mixture(1.0) - mixture(-1.0);
+        }
+        score
+    };
+    let pair = format!("gradients g and -g of one sample of {n_samples}, all others zero, {steps} draws");
+    let case = Case::new("stored-gaussian", CLAIM, pair, "the likelihood ratio of all releases", attack);
+    Ok(vec![case.source(SOURCE)])
+}

@@ -1,0 +1,143 @@
+//! Cells of a sweep whose policy or learner is wrapped in a broken one; everything else is the engine's own.
+
+use privateer::error::Error;
+use privateer::oco::learner::{Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting};
+use privateer::policy::contextual::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan};
+use privateer::privacy::gradients::Sample;
+use privateer::privacy::visits::{ContextFacts, Visit, VisitPrivatizer, VisitRequest, VisitSignal};
+use privateer::privacy::{Ledger, Raw, Refusal, Released};
+use privateer::rng::Stream;
+use privateer::spec::{Sweep, Task};
+use std::sync::Arc;
+
+/// What is wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fault {
+    /// All rounds draw from the start of the same stream.
+    Forgetful,
+    /// Noise is calibrated for one step.
+    Impatient,
+}
+
+pub fn forgetful(sweep: Sweep) -> Sweep {
+    broken(sweep, Fault::Forgetful)
+}
+
+pub fn impatient(sweep: Sweep) -> Sweep {
+    broken(sweep, Fault::Impatient)
+}
+
+fn broken(mut sweep: Sweep, fault: Fault) -> Sweep {
+    for cell in &mut sweep.cells {
+        match &mut cell.task {
+            Task::Contextual(task) => task.policy_plan = Arc::new(Policy { inner: Arc::clone(&task.policy_plan), fault }),
+            Task::Online(task) => task.learner = Arc::new(Learning { inner: Arc::clone(&task.learner), fault }),
+            Task::Bandit(_) => panic!("mechanisms of rewards are made by the engine"),
+        }
+    }
+    sweep
+}
+
+struct Policy {
+    inner: Arc<dyn ContextPolicyPlan>,
+    fault: Fault,
+}
+
+struct PolicyOf {
+    honest: Box<dyn ContextPolicyMaker>,
+    used: Box<dyn ContextPolicyMaker>,
+    fault: Fault,
+}
+
+impl ContextPolicyPlan for Policy {
+    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let rounds = if self.fault == Fault::Impatient { facts.n_arms as u64 } else { facts.rounds };
+        // One over the rounds would be another claim.
+        let used = self.inner.prepare(&ContextFacts { rounds, ..facts.clone() }, request)?;
+        Ok(Box::new(PolicyOf { honest: self.inner.prepare(facts, request)?, used, fault: self.fault }))
+    }
+}
+
+impl ContextPolicyMaker for PolicyOf {
+    fn make(&self) -> Box<dyn ContextPolicy> {
+        self.used.make()
+    }
+
+    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
+        Box::new(Visits { inner: self.used.privatizer(), first: None, fault: self.fault })
+    }
+
+    fn ledger(&self) -> Ledger {
+        self.honest.ledger()
+    }
+
+    fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
+        self.used.restore(state)
+    }
+}
+
+struct Visits {
+    inner: Box<dyn VisitPrivatizer>,
+    first: Option<Stream>,
+    fault: Fault,
+}
+
+impl VisitPrivatizer for Visits {
+    fn release<'a>(&'a mut self, visit: Raw<Visit<'a>>, stream: &mut Stream) -> Released<VisitSignal<'a>> {
+        let mut again = self.first.get_or_insert_with(|| stream.clone()).clone();
+        self.inner.release(visit, if self.fault == Fault::Forgetful { &mut again } else { stream })
+    }
+}
+
+struct Learning {
+    inner: Arc<dyn LearnerPlan>,
+    fault: Fault,
+}
+
+struct LearningOf {
+    honest: Box<dyn LearnerMaker>,
+    used: Box<dyn LearnerMaker>,
+    fault: Fault,
+}
+
+impl LearnerPlan for Learning {
+    fn is_private(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
+        let rounds = if self.fault == Fault::Impatient { 1 } else { setting.rounds };
+        let used = self.inner.prepare(&Setting { rounds, ..setting.clone() }, request, learning_rate)?;
+        Ok(Box::new(LearningOf { honest: self.inner.prepare(setting, request, learning_rate)?, used, fault: self.fault }))
+    }
+}
+
+impl LearnerMaker for LearningOf {
+    fn make(&self) -> Box<dyn Learner> {
+        Box::new(Learns { inner: self.used.make(), first: None, fault: self.fault })
+    }
+
+    fn made(&self) -> &Made {
+        self.honest.made()
+    }
+}
+
+struct Learns {
+    inner: Box<dyn Learner>,
+    first: Option<Stream>,
+    fault: Fault,
+}
+
+impl Learner for Learns {
+    fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
+        let first = self.first.get_or_insert_with(|| streams.mechanism.clone()).clone();
+        if self.fault == Fault::Forgetful {
+            streams.mechanism = first;
+        }
+        self.inner.observe(sample, streams)
+    }
+
+    fn iterate(&self) -> &[f64] {
+        self.inner.iterate()
+    }
+}
