@@ -2,7 +2,8 @@
 //! State and work of a round do not grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation.
 
 use super::blt_fit::{self, Poles};
-use super::{Factorisation, NoiseState, PrefixNoise, Shape, toeplitz};
+use super::transform::Buffers;
+use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, toeplitz};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// A buffered matrix over a number of rounds. Any parameters are private, as the sensitivity is computed from them; only the
@@ -125,6 +126,10 @@ impl Factorisation for Blt {
             buffers: vec![vec![0.0; shape.len()]; self.buffers()],
             prefix: vec![0.0; shape.len()],
         })
+    }
+
+    fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
+        Some(Box::new(Buffers::new(self.parameters(), self.rounds, length)))
     }
 }
 
