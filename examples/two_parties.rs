@@ -39,12 +39,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mechanism = RowsRelease::calibrated(epsilon, delta, radius, bound, 2)?;
     let sigma = mechanism.sigma();
     let released = mechanism.release(Raw::seal(rows.clone()))?;
-    let ledger = CuratedLedger::of(&released.rows, &["u", "v"], 400, radius, bound, sigma);
+    let (ledger, images) = CuratedLedger::with_images(&released.rows, &["u", "v"], radius, bound, sigma);
     println!("noise {sigma:.3} in each number, ({}, {}) at radius {radius}", ledger.epsilon, ledger.delta);
 
     // What crosses over.
-    let images = released.rows.value().chunks(2).map(|z| format!("{},{}\n", z[0], z[1]));
-    std::fs::write(folder.join("released.csv"), format!("u,v\n{}", images.collect::<String>()))?;
+    std::fs::write(folder.join("released.csv"), images)?;
     std::fs::write(folder.join("ledger.json"), serde_json::to_string(&ledger)?)?;
 
     // The modeler: sees the folder alone.

@@ -1,15 +1,19 @@
 //! Attacks on curators of inputs: one row moves by the radius, and the images of all rows are seen.
 
 use super::rewards::{claim, refused};
-use super::{Case, Side};
+use super::{Case, Claim, Side};
 use crate::error::Error;
-use crate::privacy::curator::{Curator, CuratorEntry, CuratorRequest, Inputs, public_projection};
+use crate::privacy::curator::{Curator, CuratorEntry, CuratorRequest, Inputs, PUBLIC_SEED, public_projection};
+use crate::privacy::release::{ReleaseError, RowsRelease};
 use crate::privacy::{Delta, Epsilon, Raw, Reading};
 use crate::rng::Stream;
 use std::sync::Arc;
 
 /// Columns of the inputs.
 const COLUMNS: usize = 3;
+/// Of a public projection.
+const SEED: u64 = 5;
+const SOURCE: &str = "docs/proofs/rows.md";
 
 /// Noise on every row: all columns, and fewer behind the public projection.
 ///
@@ -18,7 +22,7 @@ const COLUMNS: usize = 3;
 pub fn cases(entry: &CuratorEntry) -> Result<Vec<Case>, Error> {
     let whole = built(entry, Reading::Tight, (4.0, 1e-3), None)?;
     let narrow = built(entry, Reading::Tight, (4.0, 1e-3), Some(1))?;
-    let direction = public_projection(COLUMNS, 1);
+    let direction = public_projection(COLUMNS, 1, PUBLIC_SEED);
     let length = libm::sqrt(direction.iter().map(|x| x * x).sum());
     let along = direction.iter().map(|x| x / length).collect();
     Ok(vec![
@@ -41,7 +45,33 @@ fn of_row(name: String, curator: Arc<dyn Curator>, step: Vec<f64>, seen: Vec<f64
     };
     Case::new(name, claim(&ledger), "one of three rows moves by 1, the radius", "its image along the move", attack)
         .gaussian()
-        .source("docs/proofs/gaussian.md")
+        .source(SOURCE)
+}
+
+/// The release of rows for real: all columns, and one behind the public projection of a seed.
+#[must_use]
+pub fn released() -> Vec<Case> {
+    const BUDGET: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
+    let attack = |step: Vec<f64>, mechanism: fn((Epsilon, Delta)) -> Result<RowsRelease, ReleaseError>| {
+        move |side: Side, _: &mut Stream| {
+            let budget = Epsilon::try_from(BUDGET.epsilon).ok().zip(Delta::try_from(BUDGET.delta).ok());
+            let Some(Ok(mechanism)) = budget.map(mechanism) else { return f64::NAN };
+            let mut rows = vec![0.5; 3 * COLUMNS];
+            rows.iter_mut().zip(&step).for_each(|(entry, step)| *entry = side.pick(0.5, -0.5) * step);
+            mechanism.release(Raw::seal(rows)).map_or(f64::NAN, |released| released.rows.value()[0])
+        }
+    };
+    let direction = public_projection(COLUMNS, 1, SEED);
+    let length = libm::sqrt(direction.iter().map(|x| x * x).sum());
+    let along = direction.iter().map(|x| x / length).collect();
+    let whole = attack(vec![1.0, 0.0, 0.0], |(epsilon, delta)| RowsRelease::calibrated(epsilon, delta, 1.0, 2.0, COLUMNS));
+    let narrow = attack(along, |budget| RowsRelease::projected(budget, 1.0, 2.0, COLUMNS, (1, SEED)));
+    let (pair, score) = ("one of three rows moves by 1, the radius", "the first number of its image");
+    let name = "discrete-gaussian-rows";
+    vec![
+        Case::new(name, BUDGET, pair, score, whole).gaussian().source(SOURCE),
+        Case::new(format!("{name}, one column of {COLUMNS}"), BUDGET, pair, score, narrow).gaussian().source(SOURCE),
+    ]
 }
 
 /// A curator for neighbours at distance 1.

@@ -72,6 +72,8 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("hybrid-on-a-grid", "release of one number, bounded", || Ok(release::density())),
     sound("discrete-gaussian-vector", "release of one vector", || Ok(release::vector())),
     sound("discrete-gaussian-tree", "release of running sums", || Ok(release::tree())),
+    sound("discrete-gaussian-rows", "release of rows", || Ok(curators::released())),
+    sound("discrete-gaussian-sums", "release of sums over people", sums::released),
     sound("exponential", "release of one choice", || Ok(choice::cases())),
 ];
 

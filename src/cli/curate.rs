@@ -4,11 +4,11 @@ use super::commands::note;
 use crate::env::CuratedLedger;
 use crate::env::csv_table::{CsvOptions, read_table};
 use crate::error::{Diagnostic, Error};
+use crate::privacy::curator::PUBLIC_SEED;
 use crate::privacy::release::{ReleaseError, RowsRelease};
 use crate::privacy::{Delta, Epsilon, Raw};
-use crate::record::{hash_bytes, write_whole};
+use crate::record::write_whole;
 use clap::Args;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `privateer curate`.
@@ -38,6 +38,13 @@ pub struct CurateArgs {
     /// Public numbers that the columns are divided by after that, such as length-scales [default: ones]
     #[arg(long, allow_hyphen_values = true, value_name = "NUMBERS", value_delimiter = ',')]
     scales: Vec<f64>,
+    /// Images of so many numbers behind a public random projection, at most as many as there are columns: less noise on each [default:
+    /// none]
+    #[arg(long, value_name = "COLUMNS")]
+    projection: Option<usize>,
+    /// Seed of the projection: public, written to the ledger, and chosen without a look at the data
+    #[arg(long, value_name = "N", default_value_t = PUBLIC_SEED, requires = "projection")]
+    projection_seed: u64,
     /// Where the images go; their ledger goes beside them, to OUT.ledger.json
     #[arg(short, long, value_name = "OUT.csv")]
     out: PathBuf,
@@ -85,7 +92,18 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
             });
         }
     }
-    let mechanism = RowsRelease::calibrated(epsilon, delta, args.radius, args.bound, d).map_err(|why| failed(&why))?;
+    let mechanism = match args.projection {
+        None => RowsRelease::calibrated(epsilon, delta, args.radius, args.bound, d),
+        Some(columns) if (1..=d).contains(&columns) => {
+            let map = (columns, args.projection_seed);
+            RowsRelease::projected((epsilon, delta), args.radius, args.bound, d, map)
+        }
+        Some(columns) => {
+            let expected = format!("1 to {d}: a projection gives fewer numbers than a row has");
+            return refuse(&format!("`--projection` is {columns}"), &expected, "drop it to give out every column");
+        }
+    }
+    .map_err(|why| failed(&why))?;
     let options = CsvOptions { columns: Some(args.columns.clone()), header: Some(true), ..CsvOptions::default() };
     let table = read_table(&args.file, &options)?;
     warn_of_columns(&args.columns, &table.values, table.rows);
@@ -105,16 +123,13 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
             *value = (*value - centre) / scale;
         }
     }
-    let sigma = mechanism.sigma();
+    let (sigma, projection) = (mechanism.sigma(), mechanism.projection().cloned());
     let released = mechanism.release(Raw::seal(values)).map_err(|why| failed(&why))?;
-    let text = csv(&args.columns, released.rows.value());
-    let names: Vec<&str> = args.columns.iter().map(String::as_str).collect();
-    let ledger = CuratedLedger {
-        sha256: hash_bytes(text.as_bytes()),
-        centre,
-        scales,
-        ..CuratedLedger::of(&released.rows, &names, rows as u64, args.radius, args.bound, sigma)
-    };
+    // Columns of a projection are no columns of the table.
+    let numbered: Vec<String> = (1..=projection.as_ref().map_or(0, |map| map.columns)).map(|at| format!("z{at}")).collect();
+    let names: Vec<&str> = if numbered.is_empty() { &args.columns } else { &numbered }.iter().map(String::as_str).collect();
+    let (ledger, text) = CuratedLedger::with_images(&released.rows, &names, args.radius, args.bound, sigma);
+    let ledger = CuratedLedger { centre, scales, projection, ..ledger };
     // The ledger first: images without it would be of no use, and a ledger without images gives nothing away.
     write_whole(&ledger_path, format!("{:#}\n", serde_json::json!(ledger)).as_bytes(), "write the ledger")?;
     if let Err(error) = write_whole(&args.out, text.as_bytes(), "write the images") {
@@ -130,8 +145,9 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     }
     let whole = if 2.0 * args.bound <= args.radius { ": whole rows" } else { "" };
     note(&format!(
-        "released {rows} rows of {d} numbers with noise {sigma:.4} in each, for (epsilon, delta) = ({}, {}) at radius {}{whole}\n\
+        "released {rows} rows of {} numbers with noise {sigma:.4} in each, for (epsilon, delta) = ({}, {}) at radius {}{whole}\n\
          images: {}\nledger: {}",
+        names.len(),
         epsilon.get(),
         delta.get(),
         args.radius,
@@ -146,22 +162,6 @@ fn beside(out: &Path) -> PathBuf {
     let mut name = out.file_name().unwrap_or_default().to_owned();
     name.push(".ledger.json");
     out.with_file_name(name)
-}
-
-fn csv(columns: &[String], values: &[f64]) -> String {
-    let quoted = |name: &String| {
-        if name.contains([',', '"', '\n', '\r']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.clone() }
-    };
-    let mut text = columns.iter().map(quoted).collect::<Vec<_>>().join(",");
-    text.push('\n');
-    for row in values.chunks_exact(columns.len()) {
-        for (at, value) in row.iter().enumerate() {
-            // Writing to a string does not fail.
-            let _ = write!(text, "{}{value}", if at == 0 { "" } else { "," });
-        }
-        text.push('\n');
-    }
-    text
 }
 
 /// Columns that cannot help a modeler: said to the curator alone.

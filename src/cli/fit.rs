@@ -89,7 +89,8 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     let kind = args.matern.map_or("\"squared-exponential\"".to_owned(), |nu| format!("\"matern\", nu = {}", short(nu)));
     say(&format!(
         "# maximum likelihood on {used} of {all} rows{}: log-likelihood {:.3}, {} evaluations\n\
-         kernel = {{ kind = {kind}, {scales}, variance = {} }}\nnoise = {{ kind = \"gaussian\", sd = {} }}\nridge = {}",
+         kernel = {{ kind = {kind}, {scales}, variance = {} }}\nnoise = {{ kind = \"gaussian\", sd = {} }}\n\
+         hyperparameters = \"fitted\"\nridge = {}",
         if used < all { format!(" (a random subsample, seed {})", args.seed) } else { String::new() },
         found.log_likelihood,
         found.evaluations,

@@ -85,6 +85,13 @@ pub fn init(args: &InitArgs) -> Result<(), Error> {
     ));
     note(&match &session.ledger().guarantee {
         Guarantee::NotPrivate => "rewards are kept as they are told: no reward mechanism protects them".to_owned(),
+        _ if session.holds_raw() => format!(
+            "rewards enter running sums, and the policy sees these with exact noise of `{}` alone ({}); {} holds the sums without it: \
+             keep it as secret as the rewards",
+            session.ledger().mechanism,
+            session.ledger().claimed,
+            args.state.display()
+        ),
         _ => format!(
             "rewards pass `{}` with fresh exact noise when they are told ({}); only what is released is kept",
             session.ledger().mechanism,

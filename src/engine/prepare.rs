@@ -371,6 +371,9 @@ impl<'a> Preparation<'a> {
         if ledger.epsilon.is_some() && !bandit.privacy.states_clip() {
             ledger.notes.extend(cell.environment.privacy_notes());
         }
+        if ledger.epsilon.is_some() {
+            ledger.notes.extend(cell.environment.input_notes());
+        }
         if instance.bound_stated() && instance.facts().bound < instance.largest() {
             let (stated, largest) = (instance.facts().bound, instance.largest());
             ledger.notes.push(format!(

@@ -1,15 +1,16 @@
 //! A run whose rewards are observed elsewhere: ask for a row, tell what came of it. State is plain data with a version, to be
 //! kept between any two calls.
 //!
-//! A reward mechanism of the spec sits on the learner's side: what is told passes exact noise from the operating system
-//! ([`RewardRelease`]) before anything else, and only the released value is kept. It is drawn once and never again.
+//! A mechanism of the spec sits on the learner's side: what is told passes exact noise from the operating system ([`ChannelRelease`])
+//! before anything else, and only what is released reaches the policy. It is drawn once and never again. Of rewards one by one only the
+//! released value is kept; running sums over people are kept raw, inside the mechanism's own state.
 
 use super::ask_tell::AskTell;
 use super::prepare::Preparation;
 use crate::backend::Domain;
 use crate::error::{Diagnostic, Error};
 use crate::policy::{Policy, PolicyMaker, PolicyStreams, Setting};
-use crate::privacy::release::RewardRelease;
+use crate::privacy::release::ChannelRelease;
 use crate::privacy::{Guarantee, Ledger, Provenance, Raw};
 use crate::rng::{Purpose, Streams};
 use crate::spec::{CellPlan, Sweep, Task};
@@ -40,7 +41,7 @@ pub struct Session {
     plan: CellPlan,
     streams: Streams,
     asked: AskTell,
-    release: RewardRelease,
+    release: ChannelRelease,
     ledger: Ledger,
     n_points: usize,
     fingerprint: String,
@@ -72,8 +73,8 @@ struct State {
 pub struct Told {
     /// The row, 0-based.
     pub row: u64,
-    /// The reward as released to the policy.
-    pub released: f64,
+    /// The reward as released to the policy; none where sums over people are released, and no reward by itself.
+    pub released: Option<f64>,
 }
 
 /// Version of the saved state.
@@ -86,7 +87,7 @@ struct Parts {
     maker: Box<dyn PolicyMaker>,
     setting: Setting,
     domain: Option<Arc<dyn Domain>>,
-    release: RewardRelease,
+    release: ChannelRelease,
     ledger: Ledger,
     n_points: usize,
     fingerprint: String,
@@ -109,7 +110,7 @@ impl Session {
             asked: None,
             told: Vec::new(),
             policy: policy.save(),
-            privatizer: serde_json::Value::Null,
+            privatizer: parts.release.save(),
         };
         Ok(Self::assemble(parts, policy, state))
     }
@@ -154,12 +155,38 @@ impl Session {
                 "restore the file of points: rows are told by their index",
             );
         }
-        let n = parts.n_points as u64;
-        let told = state.told.iter();
-        if state.asked.is_some_and(|row| n <= row) || told.clone().any(|told| n <= told.row || !told.released.is_finite()) {
-            return refuse("the state of the session names rows that are not there".to_owned(), "restore the file from a copy");
+        let damaged = |why: &str| {
+            let problem = format!("the state of the session is damaged: {why}");
+            Error::input(Diagnostic::new(problem).hint("restore the file from a copy"))
+        };
+        let (n, told, rounds) = (parts.n_points as u64, state.told.len() as u64, parts.plan.rounds);
+        let absent = |told: &Told| n <= told.row || told.released.is_some_and(|reward| !reward.is_finite());
+        if state.asked.is_some_and(|row| n <= row) || state.told.iter().any(absent) {
+            return Err(damaged("it names rows or rewards that are not there"));
+        }
+        if rounds < told || rounds == told && state.asked.is_some() {
+            return Err(damaged(&format!("it holds more than the {rounds} rounds of its spec")));
+        }
+        // Every change asks or tells once.
+        if state.revision != 2 * told + u64::from(state.asked.is_some()) {
+            return Err(damaged(&format!("revision {} does not follow from {told} rounds", state.revision)));
+        }
+        let mut parts = parts;
+        let sums = parts.release.people().is_some();
+        if state.told.iter().any(|told| told.released.is_none() != sums) {
+            return Err(damaged("its mechanism and its rewards do not belong together"));
+        }
+        parts.release.load(state.privatizer.clone()).map_err(|why| damaged(&format!("what its mechanism keeps: {why}")))?;
+        if let Some(people) = parts.release.people().filter(|people| *people != told) {
+            return Err(damaged(&format!("{told} rounds are told, and its mechanism has taken {people}")));
         }
         let policy = parts.maker.restore(&parts.setting, state.policy.clone())?;
+        if policy.told() != told {
+            return Err(damaged(&format!("{told} rounds are told, and its policy has taken {}", policy.told())));
+        }
+        if policy.recommend().is_some_and(|best| state.told.iter().all(|told| told.row != best as u64)) {
+            return Err(damaged("its policy has played a row that was never told"));
+        }
         Ok(Self::assemble(parts, policy, state))
     }
 
@@ -219,16 +246,15 @@ impl Session {
                 "tell a finite number, in the units of `environment.bound`",
             );
         }
-        let signal = self.release.release(Raw::seal(reward)).map_err(|why| Error::Failed {
+        let released = self.release.release(&self.asked.query(), Raw::seal(reward));
+        let signal = released.map_err(|why| Error::Failed {
             problem: format!("the reward was not released: {why}"),
             hint: "nothing was kept of it; tell it again".to_owned(),
         })?;
-        let Some(released) = signal.reward() else {
-            return refuse("the mechanism released no reward".to_owned(), "this is a fault of the program: please report it");
-        };
-        let told = Told { row: asked, released };
+        let told = Told { row: asked, released: signal.reward() };
         self.asked.tell(&signal);
         self.state.told.push(told);
+        self.state.privatizer = self.release.save();
         self.state.asked = None;
         self.asked.draw_from(draws(&self.streams, &self.plan, self.state.told.len() as u64));
         self.changed();
@@ -262,6 +288,12 @@ impl Session {
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// Whether the saved state holds raw sums of rewards, as secret as the rewards.
+    #[must_use]
+    pub fn holds_raw(&self) -> bool {
+        self.release.holds_raw()
     }
 
     /// Number of rows, and what tells their file from others.
@@ -310,16 +342,10 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
         );
     };
     let channel = bandit.privacy.channel(&facts, true, cell.maker.sums())?;
-    let Some(mechanism) = channel.rewards() else {
-        return refuse(
-            "the policy learns from sums over people, and a session releases rewards one by one".to_owned(),
-            "use a policy of rewards, such as `gp-ucb` or `tgp-ucb`; running sums have an exact form in the library, `privacy::release::TreeRelease`",
-        );
-    };
-    let mut ledger = mechanism.ledger();
+    let mut ledger = channel.ledger();
     if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
         return refuse(
-            format!("the reward mechanism has {}", ledger.guarantee),
+            format!("mechanism `{}` has {}", ledger.mechanism, ledger.guarantee),
             "use `reading = \"tight\"`, and state `privacy.clip` where the noise is unbounded",
         );
     }
@@ -333,14 +359,18 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
             "use `reading = \"tight\"`",
         );
     }
-    let release = RewardRelease::of(&ledger).map_err(|why| {
+    let release = ChannelRelease::of(&channel).map_err(|why| {
         Error::input(
-            Diagnostic::new(format!("the reward mechanism has no exact form: {why}")).hint("choose another `privacy.mechanism`"),
+            Diagnostic::new(format!("mechanism `{}` has no exact form: {why}", ledger.mechanism))
+                .hint("choose another `privacy.mechanism`"),
         )
     })?;
     // Fresh exact noise takes the place of the simulation's.
     ledger.provenance = Provenance::Released;
     ledger.notes.retain(|note| !note.contains("reproducible stream"));
+    if ledger.epsilon.is_some() {
+        ledger.notes.extend(cell.environment.input_notes());
+    }
     let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());
     let fingerprint = cell.environment.facts().into_iter().find(|(name, _)| name.starts_with("fingerprint"));
     Ok(Parts {

@@ -102,7 +102,7 @@ pub trait Environment: Send + Sync {
         None
     }
 
-    /// What the ledger of the inputs must say of how they were scaled; none where that is public.
+    /// What ledgers must say of how inputs and values were scaled, and what a model was fitted to; none where all is public.
     fn input_notes(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,8 +1,10 @@
 //! The ledger beside a file of released images: what a modeler must know to read them.
 
+use super::csv_table::{CsvShape, listed, text_sha256};
 use crate::error::Error;
-use crate::privacy::release::Release;
+use crate::privacy::release::{PublicProjection, Release};
 use serde::{Deserialize, Serialize};
+use std::fmt::Write;
 use std::path::Path;
 
 /// What `privateer curate` writes beside the images. Holds nothing of the data but what was released.
@@ -18,16 +20,19 @@ pub struct CuratedLedger {
     pub columns: Vec<String>,
     /// Number of rows; public.
     pub rows: u64,
-    /// SHA-256 of the file of images; empty where there is none.
+    /// SHA-256 of the text of the file of images.
     pub sha256: String,
-    /// Neighbours differ in one row, by at most this, in units of the images.
+    /// Neighbours differ in one row, by at most this, in units of the images (before a projection).
     pub radius: f64,
-    /// Public bound on the norm of a row, in units of the images.
+    /// Public bound on the norm of a row, in units of the images (before a projection).
     pub bound: f64,
     /// What was taken from each input column; public.
     pub centre: Vec<f64>,
     /// What each input column was divided by after that; public.
     pub scales: Vec<f64>,
+    /// What rows were multiplied by after that, where images have fewer columns than the inputs; public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub projection: Option<PublicProjection>,
     /// Standard deviation of the noise in each number of an image.
     pub sigma: f64,
     /// Privacy loss of one row.
@@ -44,25 +49,31 @@ impl CuratedLedger {
     /// The version that this program writes and reads.
     pub const VERSION: u32 = 1;
 
-    /// The ledger of rows that were neither moved nor scaled before their release.
+    /// The ledger of rows whose columns were neither centred nor scaled nor projected before their release, and the file of images that
+    /// goes with it. To be written as it is: the ledger knows its hash.
+    ///
+    /// Radius, bound and sigma are those that the release was calibrated with.
     #[must_use]
-    pub fn of(rows: &Release<Vec<f64>>, columns: &[&str], n_rows: u64, radius: f64, bound: f64, sigma: f64) -> Self {
-        Self {
+    pub fn with_images(rows: &Release<Vec<f64>>, columns: &[&str], radius: f64, bound: f64, sigma: f64) -> (Self, String) {
+        let images = text(columns, rows.value());
+        let ledger = Self {
             format: Self::FORMAT.to_owned(),
             version: Self::VERSION,
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             columns: columns.iter().map(|&name| name.to_owned()).collect(),
-            rows: n_rows,
-            sha256: String::new(),
+            rows: (rows.value().len() / columns.len().max(1)) as u64,
+            sha256: text_sha256(&images),
             radius,
             bound,
             centre: vec![0.0; columns.len()],
             scales: vec![1.0; columns.len()],
+            projection: None,
             sigma,
             epsilon: rows.ledger().epsilon,
             delta: rows.ledger().delta,
             ledger: serde_json::json!(rows.ledger()),
-        }
+        };
+        (ledger, images)
     }
 
     /// Reads a ledger.
@@ -95,22 +106,69 @@ impl CuratedLedger {
         serde_json::from_value(value).map_err(|source| corrupt(format!("is not a whole ledger ({source})")))
     }
 
-    /// The variance of the noise in each coordinate of an image, for images of all their columns.
+    /// The variance of the noise in each coordinate of an image, after a look at whether this ledger is of these images.
+    /// * `path`, `images` — the two files
+    /// * `inputs` — the columns that are read as coordinates: all of an image
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where the ledger is of other images.
-    pub fn noise_variance(&self, path: &Path, dimension: usize) -> Result<f64, Error> {
-        if self.columns.len() != dimension || !(self.sigma.is_finite() && 0.0 < self.sigma) {
-            return Err(Error::Corrupt {
-                path: path.to_owned(),
-                problem: format!(
-                    "is of images with {} columns and noise {}, not of {dimension} columns",
-                    self.columns.len(),
-                    self.sigma
-                ),
-                hint: "name all columns of the images in `inputs`".to_owned(),
-            });
+    /// [`Error::Corrupt`] where the images are not the ones that the ledger was written with, or not all their columns are read.
+    pub fn noise_variance(&self, path: &Path, images: &Path, inputs: &[String]) -> Result<f64, Error> {
+        let corrupt = |path: &Path, problem: String, hint: &str| {
+            Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() })
+        };
+        if !(self.sigma.is_finite() && 0.0 < self.sigma) {
+            return corrupt(path, format!("states noise of {}", self.sigma), "restore it as `privateer curate` wrote it");
+        }
+        let found = CsvShape::read(images)?;
+        let shown = path.display();
+        let problem = if found.columns != self.columns {
+            format!("has columns {}, and its ledger `{shown}` is of {}", listed(&found.columns), listed(&self.columns))
+        } else if found.rows as u64 != self.rows {
+            format!("has {} rows, and its ledger `{shown}` is of {}", found.rows, self.rows)
+        } else if found.sha256 != self.sha256 {
+            format!(
+                "is not the file that its ledger `{shown}` is of: SHA-256 {}, expected {}",
+                found.sha256,
+                if self.sha256.is_empty() { "none" } else { &self.sha256 }
+            )
+        } else {
+            String::new()
+        };
+        if !problem.is_empty() {
+            return corrupt(
+                images,
+                problem,
+                "use images and ledger of one release, both as `privateer curate` wrote them: rows and noise are known by their place in the file",
+            );
+        }
+        let mut sorted = inputs.to_vec();
+        sorted.sort();
+        let mut columns = self.columns.clone();
+        columns.sort();
+        if sorted != columns {
+            return corrupt(
+                path,
+                format!("is of images with columns {}, and `inputs` are {}", listed(&self.columns), listed(inputs)),
+                "name every column of the images once in `inputs`",
+            );
         }
         Ok(self.sigma * self.sigma)
     }
+}
+
+/// The file of images: a header, then a row a line, numbers to the last bit.
+fn text(columns: &[&str], values: &[f64]) -> String {
+    let quoted = |name: &&str| {
+        if name.contains([',', '"', '\n', '\r']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { (*name).to_owned() }
+    };
+    let mut text = columns.iter().map(quoted).collect::<Vec<_>>().join(",");
+    text.push('\n');
+    for row in values.chunks_exact(columns.len().max(1)) {
+        for (at, value) in row.iter().enumerate() {
+            // Writing to a string does not fail.
+            let _ = write!(text, "{}{value}", if at == 0 { "" } else { "," });
+        }
+        text.push('\n');
+    }
+    text
 }

@@ -1,15 +1,18 @@
 //! `points-table`: a table of points with values: some columns are coordinates, one is the mean reward.
 
-use super::csv_table::{CsvOptions, read_table};
+use super::csv_table::{CsvOptions, CsvTable, read_table};
 use super::curated::CuratedLedger;
 use super::noise::Noise;
+use super::stand_in::points_with_values;
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
 use crate::gp::{KernelGram, Points, tabulated};
 use crate::params::Args;
 use crate::privacy::RewardFacts;
+use crate::rng::Purpose;
 use crate::score::GramSource;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Reads the environment's keys.
@@ -30,7 +33,19 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
     if inputs.is_empty() {
         args.missing("inputs", "an array of column names");
     }
+    let stand_in = args.flag("stand_in", "use a generated table of the same columns instead of the file", false);
+    let rows = args.count("stand_in_rows", "rows of the generated table").between(2, 1_000_000).or(1000);
+    if stand_in && args.has("released") {
+        args.reject("stand_in", "a generated table has no ledger of a release", "no `released`");
+    }
     Box::new(PointsTable {
+        stand_in: stand_in.then_some(rows as usize),
+        fitted: args.word(
+            "hyperparameters",
+            "where kernel and scales come from: `fitted` to this table's own values, which ledgers then say",
+            &["stated", "fitted"],
+            Some("stated"),
+        ) == "fitted",
         file: args.required_text("file", "CSV (plain or .gz) with a header"),
         about: args.text("about", "what the file is and where its publisher has it; shown when it is missing"),
         inputs,
@@ -56,6 +71,9 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
 }
 
 struct PointsTable {
+    /// Rows of the generated table, where it takes the place of the file.
+    stand_in: Option<usize>,
+    fitted: bool,
     file: String,
     about: Option<String>,
     inputs: Vec<String>,
@@ -73,11 +91,10 @@ struct PointsTable {
 
 impl EnvironmentPlan for PointsTable {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
-        let path = context.data.find(&self.file, self.about.as_deref(), false)?;
-        let mut columns = self.inputs.clone();
-        columns.extend(self.value.clone());
-        let options = CsvOptions { columns: Some(columns), header: Some(true), ..CsvOptions::default() };
-        let table = read_table(&path, &options)?;
+        let (table, noise_variance) = match self.stand_in {
+            Some(rows) => (points_with_values(rows, self.inputs.len(), &mut context.streams.shared(Purpose::Domain)), 0.0),
+            None => self.read(context)?,
+        };
         let (rows, width) = (table.rows, table.columns);
         let column = |j: usize| (0..rows).map(|i| table.values[i * width + j]).collect::<Vec<f64>>();
         let mut inputs: Vec<Vec<f64>> = (0..self.inputs.len()).map(column).collect();
@@ -93,7 +110,6 @@ impl EnvironmentPlan for PointsTable {
         let (Some(kernel), Some(noise)) = (self.kernel.clone(), self.noise.clone()) else {
             return Err(Error::input(Diagnostic::new("the environment has no kernel or no noise")));
         };
-        let noise_variance = self.noise_variance(context, inputs.len())?;
         let Some(gram) = KernelGram::of_noisy_rows(&kernel, points.clone(), noise_variance) else {
             return Err(Error::input(
                 Diagnostic::new("the covariance given noisy inputs is known for `squared-exponential` kernels alone")
@@ -126,12 +142,24 @@ impl EnvironmentPlan for PointsTable {
             fingerprint: table.fingerprint(),
             regret: self.regret,
             standardised: self.standardise,
+            fitted: self.fitted,
+            stand_in: self.stand_in.is_some(),
             points,
         }))
     }
 }
 
 impl PointsTable {
+    /// The file's columns, and the variance of the noise on its inputs.
+    fn read(&self, context: &BuildContext<'_>) -> Result<(CsvTable, f64), Error> {
+        let path = context.data.find(&self.file, self.about.as_deref(), self.value.is_some() && self.released.is_none())?;
+        let noise_variance = self.noise_variance(context, &path)?;
+        let mut columns = self.inputs.clone();
+        columns.extend(self.value.clone());
+        let options = CsvOptions { columns: Some(columns), header: Some(true), ..CsvOptions::default() };
+        Ok((read_table(&path, &options)?, noise_variance))
+    }
+
     /// The mean rewards from their column.
     fn values(&self, name: &str, mut values: Vec<f64>) -> Result<Vec<f64>, Error> {
         if self.log {
@@ -168,7 +196,7 @@ impl PointsTable {
     }
 
     /// The variance of the noise on released inputs; 0 where they are no images.
-    fn noise_variance(&self, context: &BuildContext<'_>, dimension: usize) -> Result<f64, Error> {
+    fn noise_variance(&self, context: &BuildContext<'_>, images: &Path) -> Result<f64, Error> {
         let Some(name) = &self.released else { return Ok(0.0) };
         if self.standardise || self.scales.is_some() {
             return Err(Error::input(
@@ -177,7 +205,14 @@ impl PointsTable {
             ));
         }
         let path = context.data.find(name, Some("the ledger that `privateer curate` wrote beside the images"), false)?;
-        CuratedLedger::read(&path)?.noise_variance(&path, dimension)
+        let ledger = CuratedLedger::read(&path)?;
+        if ledger.projection.is_some() && self.kernel.as_ref().is_some_and(|kernel| kernel.dimension().is_some()) {
+            return Err(Error::input(
+                Diagnostic::new("a projection mixes the coordinates, and the kernel has a length-scale for each of them")
+                    .hint("give the kernel one `lengthscale`: the curator's `--scales` have divided the inputs by theirs"),
+            ));
+        }
+        ledger.noise_variance(&path, images, &self.inputs)
     }
 }
 
@@ -196,6 +231,9 @@ fn standardise(name: &str, column: &mut [f64]) -> Result<(), Error> {
     Ok(())
 }
 
+/// What a fit takes from the data.
+const FITTED: &str = "kernel, scales and ridge were fitted to inputs and values of this table (`hyperparameters`): numbers of the data, treated as public (E19)";
+
 struct PointsEnvironment {
     points: Points,
     kernel: Option<Arc<dyn Kernel>>,
@@ -205,6 +243,8 @@ struct PointsEnvironment {
     fingerprint: String,
     regret: RegretUnit,
     standardised: bool,
+    fitted: bool,
+    stand_in: bool,
 }
 
 impl Environment for PointsEnvironment {
@@ -221,8 +261,12 @@ impl Environment for PointsEnvironment {
     }
 
     fn input_notes(&self) -> Vec<String> {
-        let note = "the columns were standardised by their own means and deviations, which are treated as public (E19)";
-        self.standardised.then(|| note.to_owned()).into_iter().collect()
+        let standardised =
+            "the columns were standardised by their own means and deviations, which are treated as public (E19)".to_owned();
+        [(self.standardised, standardised), (self.fitted, FITTED.to_owned())]
+            .into_iter()
+            .filter_map(|(holds, note)| holds.then_some(note))
+            .collect()
     }
 
     fn told_rewards(&self) -> Option<RewardFacts> {
@@ -248,6 +292,9 @@ impl Environment for PointsEnvironment {
             facts.push(self.regret.fact());
         }
         facts.push(("fingerprint of the table".into(), self.fingerprint.clone().into()));
+        if self.stand_in {
+            facts.push(("stand_in".into(), "generated, not the published data".into()));
+        }
         facts
     }
 }

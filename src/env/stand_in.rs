@@ -1,4 +1,5 @@
-//! A generated table that stands in for sensor-like data: correlated arms, a common daily level, multiplicative scatter.
+//! Generated tables that stand in for published data: sensor-like readings (correlated arms, a common daily level, multiplicative
+//! scatter), and points with values (rows in clusters, a smooth value with scatter).
 
 use super::csv_table::CsvTable;
 use crate::params::Args;
@@ -59,3 +60,31 @@ impl StandIn {
 
 /// Smooth bumps of the common level.
 const BUMPS: usize = 4;
+
+/// Places around which the rows of a table of points lie.
+const CLUSTERS: usize = 12;
+
+/// A table of points with a value: `inputs` columns whose rows lie in clusters, then a positive value: the exponential of a smooth function
+/// of them and of as much scatter, as prices and returns are.
+#[must_use]
+pub fn points_with_values(rows: usize, inputs: usize, stream: &mut Stream) -> CsvTable {
+    let normals = |stream: &mut Stream, count: usize| -> Vec<f64> { (0..count).map(|_| stream.normal()).collect() };
+    let (centres, bumps) = (normals(stream, CLUSTERS * inputs), normals(stream, BUMPS * (inputs + 1)));
+    let mut values = Vec::with_capacity(rows * (inputs + 1));
+    for _ in 0..rows {
+        let draws = normals(stream, inputs + 1);
+        let cluster = stream.index(CLUSTERS);
+        let point: Vec<f64> = (0..inputs).map(|j| centres[cluster * inputs + j] + 0.5 * draws[j]).collect();
+        let smooth: f64 = bumps
+            .chunks_exact(inputs + 1)
+            .map(|bump| {
+                let squared: f64 = point.iter().zip(bump).map(|(x, c)| (x - c) * (x - c)).sum();
+                bump[inputs] * libm::exp(-0.5 * squared)
+            })
+            .sum();
+        values.extend(point);
+        // Scatter of the size of the function: a price is a tenth of it off either way.
+        values.push(libm::exp(0.1 * (smooth + 0.5 * draws[inputs])));
+    }
+    CsvTable { header: None, rows, columns: inputs + 1, values }
+}

@@ -178,6 +178,10 @@ impl Policy for AtaPolicy {
         self.model.recommend()
     }
 
+    fn told(&self) -> u64 {
+        self.model.posterior.n_observations()
+    }
+
     fn save(&self) -> serde_json::Value {
         let mut state = self.model.save(NAME);
         state["rewards"] = serde_json::json!(self.rewards);

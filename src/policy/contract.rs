@@ -90,6 +90,9 @@ pub trait Policy: Send {
     /// The point with the highest posterior mean among those played; `None` before the first.
     fn recommend(&self) -> Option<usize>;
 
+    /// Signals taken so far.
+    fn told(&self) -> u64;
+
     /// Rounds so far in which noise had left the model indefinite and it was repaired.
     fn repaired(&self) -> u64 {
         0

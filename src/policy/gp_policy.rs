@@ -231,6 +231,10 @@ impl Policy for GpPolicy {
         lowest_within_tie(&means)
     }
 
+    fn told(&self) -> u64 {
+        self.round - 1
+    }
+
     fn save(&self) -> serde_json::Value {
         serde_json::json!({
             "policy": self.name,

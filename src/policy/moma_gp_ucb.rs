@@ -266,6 +266,10 @@ impl Policy for MomaPolicy {
         self.model.recommend().or(self.state.point.map(|point| point as usize))
     }
 
+    fn told(&self) -> u64 {
+        self.state.round - 1
+    }
+
     fn save(&self) -> serde_json::Value {
         let mut state = self.model.save(NAME);
         state["epochs"] = serde_json::json!(self.state);

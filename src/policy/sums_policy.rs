@@ -483,6 +483,10 @@ impl Policy for Server {
         Some(serde_json::json!(Parameters::of(self.items.as_ref().unwrap_or(&self.sums))))
     }
 
+    fn told(&self) -> u64 {
+        self.round - 1
+    }
+
     fn save(&self) -> serde_json::Value {
         serde_json::json!(State {
             policy: self.shared.kind.name.to_owned(),

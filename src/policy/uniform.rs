@@ -84,6 +84,10 @@ impl Policy for UniformPolicy {
         lowest_within_tie(&averages)
     }
 
+    fn told(&self) -> u64 {
+        self.visits.n_observations()
+    }
+
     fn save(&self) -> serde_json::Value {
         serde_json::json!({ "policy": "uniform", "version": 1, "visits": self.visits })
     }

@@ -17,6 +17,8 @@ pub struct StateFile {
     path: PathBuf,
     /// Holds the lock.
     _file: File,
+    /// What was read, to the letter.
+    text: String,
     value: serde_json::Value,
 }
 
@@ -68,7 +70,7 @@ impl StateFile {
             return corrupt("is not a session of this program", "name a file that `privateer init` wrote");
         }
         match value["version"].as_u64() {
-            Some(VERSION) => Ok(Self { path: path.to_owned(), _file: file, value }),
+            Some(VERSION) => Ok(Self { path: path.to_owned(), _file: file, text, value }),
             Some(version) if VERSION < version => corrupt(
                 &format!("has version {version}; this program reads up to {VERSION}"),
                 "use the program that wrote it, or a newer one",
@@ -86,10 +88,28 @@ impl StateFile {
     /// Replaces what the file holds under a key, and the file as a whole.
     ///
     /// # Errors
-    /// [`Error::Io`] where the disk refuses; the older file is then as it was.
+    /// [`Error::Corrupt`] where another command has replaced the file since it was read, as can happen where the file system knows no
+    /// locks; [`Error::Io`] where the disk refuses. The file is then as it was.
     pub fn replace(&mut self, key: &str, content: serde_json::Value) -> Result<(), Error> {
+        let now = std::fs::read_to_string(&self.path).map_err(|source| Error::io("read the session", &self.path, source))?;
+        if now != self.text {
+            let revision = |value: &serde_json::Value| value[key]["revision"].as_u64().map_or("?".to_owned(), |n| n.to_string());
+            let other = serde_json::from_str::<serde_json::Value>(&now).unwrap_or_default();
+            return Err(Error::Corrupt {
+                path: self.path.clone(),
+                problem: format!(
+                    "was changed by another command while this one worked: revision {} was read, and now it is {}",
+                    revision(&self.value),
+                    revision(&other)
+                ),
+                hint: "nothing of this command was kept; ask for the row again, and use one command at a time".to_owned(),
+            });
+        }
         self.value[key] = content;
-        write_private(&self.path, format!("{}\n", self.value).as_bytes(), "write the session")
+        let text = format!("{}\n", self.value);
+        write_private(&self.path, text.as_bytes(), "write the session")?;
+        self.text = text;
+        Ok(())
     }
 }
 
@@ -98,4 +118,33 @@ fn enveloped(mut content: serde_json::Value) -> String {
     content["version"] = VERSION.into();
     content["program_version"] = env!("CARGO_PKG_VERSION").into();
     format!("{content}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where there are no locks two commands can hold one file: the later one to write is refused, and what the first wrote stays.
+    #[test]
+    fn the_later_of_two_writers_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state");
+        StateFile::create(&path, serde_json::json!({ "session": { "revision": 1 } })).expect("written");
+        let mut first = StateFile::open(&path).expect("a session");
+        assert!(StateFile::open(&path).expect_err("locked").to_string().contains("used by another command"));
+        // A second command as on a file system without locks: the same text, read before the first one wrote.
+        let value = first.value.clone();
+        let mut second =
+            StateFile { path: path.clone(), _file: File::open(&path).expect("a file"), text: first.text.clone(), value };
+        first.replace("session", serde_json::json!({ "revision": 2, "told": "first" })).expect("nobody came between");
+        let kept = std::fs::read_to_string(&path).expect("a file");
+        let refused = second.replace("session", serde_json::json!({ "revision": 2, "told": "second" })).expect_err("too late");
+        let said = refused.to_string();
+        assert!(said.contains("revision 1 was read, and now it is 2") && said.contains("hint: "), "{said}");
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), kept);
+        // Writing twice in one command is no conflict.
+        first.replace("session", serde_json::json!({ "revision": 3 })).expect("its own file");
+        drop(first);
+        assert_eq!(StateFile::open(&path).expect("a session").get("session")["revision"], 3);
+    }
 }

@@ -44,6 +44,7 @@ fn every_file_agrees_as_far_as_it_is_known() {
     for name in [
         "baselines.json",
         "benchmarks.json",
+        "branin.json",
         "calibration.json",
         "curator.json",
         "dpucb.json",

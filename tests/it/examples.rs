@@ -23,8 +23,11 @@ fn specs(folder: &Path) -> Vec<PathBuf> {
 /// What makes an example fit for a test: no data files, no huge domain.
 fn changes(text: &str) -> Vec<(&'static str, &'static str)> {
     let mut changes = Vec::new();
-    if ["arms-table", "contexts-table", "logged-replay"].iter().any(|kind| text.contains(kind)) {
+    if ["arms-table", "contexts-table", "logged-replay", "stand_in_rows"].iter().any(|kind| text.contains(kind)) {
         changes.push(("environment.stand_in", "true"));
+    }
+    if text.contains("stand_in_rows") {
+        changes.push(("environment.stand_in_rows", "200"));
     }
     if text.contains("dimension = 2, points = 100,") {
         changes.push(("environment.domain.points", "20"));

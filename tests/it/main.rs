@@ -15,6 +15,7 @@ mod outsourced;
 mod printed;
 mod program;
 mod reference;
+mod released_images;
 mod report;
 mod roads;
 mod sensors;

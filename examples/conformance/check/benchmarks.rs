@@ -1,9 +1,13 @@
-//! Test functions of global optimization.
+//! Test functions of global optimization, and Branin as an outsourced problem: a grid of its inputs, scaled to a largest norm.
 
+use super::curator::with_tolerance;
 use super::outcome::Outcome;
 use super::read::points;
-use privateer::env::test_function::{Form, TestFunction, camelback, michalewicz, styblinski_tang};
+use privateer::env::test_function::{Form, TestFunction, branin, camelback, michalewicz, styblinski_tang};
+use privateer::privacy::curator::Inputs;
+use privateer::privacy::curator::projection::{centred, singular_values};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Section, function, fields with the share of the function's box that they are on.
 type Case<'a> = (&'a str, &'a TestFunction, &'a [(&'a str, f64)]);
@@ -43,4 +47,33 @@ fn values(section: &Value, form: &Form, share: f64) -> Result<Vec<f64>, String> 
     };
     let value = |point: usize| form.value(&points.point(point).iter().enumerate().map(moved).collect::<Vec<f64>>());
     Ok((0..points.n_points()).map(value).collect())
+}
+
+/// Points on a side of the grid that the paper takes.
+const SIDE: usize = 20;
+
+pub fn recognise_branin(file: &Value) -> bool {
+    file.get("minus_f").is_some() && file.get("sigma_min_normalized_25").is_some()
+}
+
+pub fn check_branin(file: &Value) -> Outcome {
+    let known = ["X", "minus_f", "max_minus_f_on_20x20", "sigma_min_normalized_25"];
+    with_tolerance(file, &known, |outcome, within| {
+        let form = &branin::BRANIN.textbook;
+        let found = points(file, "X").map(|points| (0..points.n_points()).map(|point| form.value(points.point(point))).collect());
+        outcome.compare_within(within, "minus_f", found, &file["minus_f"]);
+        // Both ends of the box are on the grid.
+        let along = |axis: usize, i: usize| {
+            let (lo, hi) = (form.domain)(axis);
+            lo + (hi - lo) * i as f64 / (SIDE - 1) as f64
+        };
+        let grid: Vec<f64> = (0..SIDE * SIDE).flat_map(|at| [along(0, at / SIDE), along(1, at % SIDE)]).collect();
+        let best = grid.chunks_exact(2).map(|point| form.value(point)).fold(f64::NEG_INFINITY, f64::max);
+        outcome.compare_within(within, "max_minus_f_on_20x20", Ok(vec![best]), &file["max_minus_f_on_20x20"]);
+        let mut rows = centred(&Inputs::new(2, Arc::new(grid)));
+        let largest = rows.chunks_exact(2).map(|row| row[0].hypot(row[1])).fold(0.0, f64::max);
+        rows.iter_mut().for_each(|x| *x *= 25.0 / largest);
+        let least = singular_values(&rows, 2).and_then(|values| values.last().copied()).ok_or("not finite".to_owned());
+        outcome.compare_within(within, "sigma_min_normalized_25", least.map(|s| vec![s]), &file["sigma_min_normalized_25"]);
+    })
 }

@@ -32,6 +32,7 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "curators", recognise: curator::recognise, check: curator::check },
     Kind { name: "grids of the curator", recognise: curator::recognise_grid, check: curator::check_grid },
     Kind { name: "outsourced posteriors", recognise: modeler::recognise_posterior, check: modeler::check_posterior },
+    Kind { name: "Branin on a grid", recognise: benchmarks::recognise_branin, check: benchmarks::check_branin },
     Kind { name: "modelers", recognise: modeler::recognise, check: modeler::check },
     Kind { name: "calibration", recognise: calibration::recognise, check: calibration::check },
     Kind { name: "linear minimization", recognise: oracles::recognise, check: oracles::check },

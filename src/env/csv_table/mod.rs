@@ -3,8 +3,11 @@
 
 mod faults;
 mod read;
+mod shape;
 mod table;
 mod text;
 
+pub(super) use read::listed;
 pub use read::{CellKind, Cells, CsvOptions, read_columns, read_table};
+pub use shape::{CsvShape, text_sha256};
 pub use table::CsvTable;

@@ -171,7 +171,7 @@ fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>) 
 }
 
 /// At most a dozen names.
-fn listed(names: &[String]) -> String {
+pub(in crate::env) fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
     let rest = names.len().saturating_sub(12);
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }

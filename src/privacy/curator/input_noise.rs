@@ -1,5 +1,5 @@
 //! A public projection, then Gaussian noise on every row: `Z = X P + N(0, sigma²)` (Kenthapadi2013). The noise of a row is drawn
-//! once. Proof: `docs/proofs/gaussian.md`: moving one row by at most `radius` moves its image by at most `radius sigma_max(P)`.
+//! once. Proof: `docs/proofs/rows.md`.
 
 use super::projection::product;
 use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
@@ -15,6 +15,9 @@ pub const ENTRY: CuratorEntry = CuratorEntry {
     paper: "Kenthapadi2013",
     build,
 };
+
+/// The seed of the projection where nobody states another.
+pub const PUBLIC_SEED: u64 = 0;
 
 #[derive(Debug, Clone)]
 struct InputNoise {
@@ -41,7 +44,7 @@ fn build(request: &CuratorRequest) -> Result<Arc<dyn Curator>, Refusal> {
 impl InputNoise {
     /// The projection of inputs with `d` columns, `d x r`; `None` where every column is kept.
     fn projection(&self, d: usize) -> Option<(Vec<f64>, usize)> {
-        self.request.columns.filter(|&r| r < d).map(|r| (public_projection(d, r), r))
+        self.request.columns.filter(|&r| r < d).map(|r| (public_projection(d, r, PUBLIC_SEED), r))
     }
 
     fn sigma(&self, d: usize) -> f64 {
@@ -90,10 +93,10 @@ impl Curator for InputNoise {
 }
 
 /// The public projection of `d` columns onto `r`, `d x r` row-major: normal entries of variance `1/r`, so that squared distances are
-/// kept on average. No secret: the same matrix for everyone.
+/// kept on average. No secret: a seed gives the same matrix to everyone.
 #[must_use]
-pub fn public_projection(d: usize, r: usize) -> Vec<f64> {
-    let mut stream = Streams::new(0, "public projection").shared(Purpose::Features);
+pub fn public_projection(d: usize, r: usize, seed: u64) -> Vec<f64> {
+    let mut stream = Streams::new(seed, "public projection").shared(Purpose::Features);
     let unit = 1.0 / libm::sqrt(r as f64);
     (0..d * r).map(|_| stream.normal() * unit).collect()
 }

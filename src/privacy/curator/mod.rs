@@ -12,6 +12,7 @@ mod scaled;
 mod tests;
 
 pub use contract::{Curator, CuratorEntry, CuratorRequest, Images, Inputs, resolve_curator};
-pub use input_noise::public_projection;
+pub use input_noise::{PUBLIC_SEED, largest_singular_value, public_projection};
+pub(super) use projection::product;
 pub use projection::{centred, lifted};
 pub use scaled::Scaled;

@@ -235,7 +235,7 @@ fn root(map: &[f64], d: usize, r: usize) -> Vec<f64> {
 }
 
 /// `rows (n x d) times map (d x k)`, row-major.
-pub(super) fn product(rows: &[f64], map: &[f64], d: usize, k: usize) -> Vec<f64> {
+pub(in crate::privacy) fn product(rows: &[f64], map: &[f64], d: usize, k: usize) -> Vec<f64> {
     let mut out = Vec::with_capacity(rows.len() / d * k);
     for row in rows.chunks_exact(d) {
         for c in 0..k {

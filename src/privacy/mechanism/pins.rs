@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// Pinned file under `src/privacy`, its text, the proof under `docs/proofs`, its text.
-const PAIRS: [(&str, &str, &str, &str); 45] = [
+const PAIRS: [(&str, &str, &str, &str); 49] = [
     ("mechanism/laplace.rs", include_str!("laplace.rs"), "laplace", LAPLACE),
     ("mechanism/window.rs", include_str!("window.rs"), "laplace", LAPLACE),
     ("mechanism/duchi.rs", include_str!("duchi.rs"), "duchi", include_str!("../../../docs/proofs/duchi.md")),
@@ -21,6 +21,10 @@ const PAIRS: [(&str, &str, &str, &str); 45] = [
     ("release/tree.rs", include_str!("../release/tree.rs"), "discrete", DISCRETE),
     ("release/choice.rs", include_str!("../release/choice.rs"), "discrete", DISCRETE),
     ("release/density.rs", include_str!("../release/density.rs"), "discrete", DISCRETE),
+    ("release/rows.rs", include_str!("../release/rows.rs"), "rows", ROWS),
+    ("curator/input_noise.rs", include_str!("../curator/input_noise.rs"), "rows", ROWS),
+    ("release/sums.rs", include_str!("../release/sums.rs"), "released-sums", RELEASED_SUMS),
+    ("streams/transform.rs", include_str!("../streams/transform.rs"), "released-sums", RELEASED_SUMS),
     ("streams/contract.rs", include_str!("../streams/contract.rs"), "streams", STREAMS),
     ("streams/tree.rs", include_str!("../streams/tree.rs"), "streams", STREAMS),
     ("streams/honaker.rs", include_str!("../streams/honaker.rs"), "streams", STREAMS),
@@ -52,6 +56,8 @@ const PAIRS: [(&str, &str, &str, &str); 45] = [
 ];
 const LAPLACE: &str = include_str!("../../../docs/proofs/laplace.md");
 const DISCRETE: &str = include_str!("../../../docs/proofs/discrete.md");
+const ROWS: &str = include_str!("../../../docs/proofs/rows.md");
+const RELEASED_SUMS: &str = include_str!("../../../docs/proofs/released-sums.md");
 const STREAMS: &str = include_str!("../../../docs/proofs/streams.md");
 const SUMS: &str = include_str!("../../../docs/proofs/sums.md");
 const ACCOUNTING: &str = include_str!("../../../docs/proofs/accounting.md");

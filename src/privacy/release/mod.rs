@@ -2,7 +2,7 @@
 //!
 //! In reading order: the source of bits (`entropy`), exact coins and integer laws (`bernoulli`, `discrete`), the grid on which
 //! values are rounded before noise (`grid`), the mechanisms ([`VectorRelease`], [`RowsRelease`], [`LaplaceRelease`], [`BitRelease`], [`DensityRelease`],
-//! [`ChoiceRelease`], [`TreeRelease`]) and what comes out ([`Release`]). No seed is accepted and nothing secret is printed.
+//! [`ChoiceRelease`], [`TreeRelease`], [`SumsRelease`]) and what comes out ([`Release`]). No seed is accepted and nothing secret is printed.
 //!
 //! Calibration is shared with the simulation; randomness and types are not. A simulated value is no [`Release`]:
 //!
@@ -37,6 +37,7 @@
 //! on the data, and releases repeated because a run was resumed.
 
 mod bernoulli;
+mod channel;
 mod choice;
 mod density;
 mod discrete;
@@ -46,6 +47,7 @@ mod laplace;
 mod outcome;
 mod reward;
 mod rows;
+mod sums;
 mod tree;
 mod vector;
 
@@ -53,12 +55,16 @@ mod vector;
 mod mechanism_tests;
 #[cfg(test)]
 mod sampler_tests;
+#[cfg(test)]
+mod sums_tests;
 
+pub use channel::ChannelRelease;
 pub use choice::{BitRelease, ChoiceRelease};
 pub use density::DensityRelease;
 pub use laplace::LaplaceRelease;
 pub use outcome::{Release, ReleaseError, ReleaseLedger, publish};
 pub use reward::RewardRelease;
-pub use rows::{ReleasedRows, RowsRelease};
+pub use rows::{PublicProjection, ReleasedRows, RowsRelease};
+pub use sums::SumsRelease;
 pub use tree::TreeRelease;
 pub use vector::VectorRelease;

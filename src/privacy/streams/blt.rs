@@ -2,7 +2,8 @@
 //! State and work of a round do not grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation.
 
 use super::blt_fit::{self, Poles};
-use super::{Factorisation, NoiseState, PrefixNoise, Shape, toeplitz};
+use super::transform::Buffers;
+use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, toeplitz};
 use crate::linalg::wide;
 use crate::privacy::accounting::sensitivity::Participation;
 use pulp::NullaryFnOnce;
@@ -127,6 +128,10 @@ impl Factorisation for Blt {
             buffers: vec![vec![0.0; shape.len()]; self.buffers()],
             prefix: vec![0.0; shape.len()],
         })
+    }
+
+    fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
+        Some(Box::new(Buffers::new(self.parameters(), self.rounds, length)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What every factorisation can do.
 
-use super::NoiseState;
+use super::{NoiseState, RowTransform};
 use crate::privacy::accounting::sensitivity::Participation;
 use crate::rng::Stream;
 use std::fmt;
@@ -71,6 +71,12 @@ pub trait Factorisation: fmt::Debug + Send + Sync {
 
     /// Noise of one stream from its first round on.
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise>;
+
+    /// `C x` of one stream of rows of this length; none where no exact release is made of it.
+    fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
+        let _ = length;
+        None
+    }
 }
 
 /// The noise of one stream.

@@ -74,6 +74,45 @@ fn data_matrix(factorisation: &dyn Factorisation, noise: &[Vec<f64>]) -> Vec<Vec
     }
 }
 
+/// `C x` row by row is the dense product, and the noise's side makes prefix sums of it; a matrix of another form does not.
+#[test]
+fn transforms_are_the_other_half() {
+    for rounds in [1_u64, 2, 7, 8, 21] {
+        let mut draws = stream();
+        let x: Vec<f64> = (0..rounds).map(|_| draws.normal()).collect();
+        let prefixes: Vec<f64> = x
+            .iter()
+            .scan(0.0, |sum, x| {
+                *sum += x;
+                Some(*sum)
+            })
+            .collect();
+        let through = |coder: &dyn Factorisation, factorisation: &dyn Factorisation| {
+            let (mut transform, mut noise) = (coder.transform(1).expect("a transform"), factorisation.noise(Shape::Vector(1)));
+            let (mut sums, mut seen) = (Vec::new(), Vec::new());
+            for &x in &x {
+                let mut rows = std::collections::VecDeque::new();
+                transform.next(&[x], &mut |row| rows.push_back(row[0]));
+                seen.extend(rows.iter().copied());
+                sums.push(noise.next(&mut |out| out[0] = rows.pop_front().unwrap_or(0.0))[0]);
+            }
+            (seen, sums)
+        };
+        let far = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        for factorisation in all(rounds) {
+            let (seen, sums) = through(factorisation.as_ref(), factorisation.as_ref());
+            let dense: Vec<f64> = data_matrix(factorisation.as_ref(), &noise_matrix(factorisation.as_ref()))
+                .iter()
+                .map(|row| row.iter().zip(&x).map(|(c, x)| c * x).sum())
+                .collect();
+            assert_eq!(seen.len(), dense.len(), "{} {rounds}", factorisation.name());
+            assert!(far(&seen, &dense) < 1e-10 && far(&sums, &prefixes) < 1e-10, "{} {rounds}", factorisation.name());
+        }
+        let (_, crossed) = through(&Tree::new(rounds), &SquareRoot::new(rounds));
+        assert_eq!(far(&crossed, &prefixes) < 1e-10, rounds == 1);
+    }
+}
+
 #[test]
 fn factors_multiply_to_prefix_sums_and_norms_are_stated() {
     for rounds in [1_u64, 2, 3, 7, 8, 21, 40] {

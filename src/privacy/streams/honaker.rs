@@ -1,7 +1,8 @@
 //! The tree with each node estimated from its own noise and from its children's, the least variance that is known when
 //! the node is complete (Honaker2015). Reads right children too; two draws a round on average.
 
-use super::{Factorisation, NoiseState, PrefixNoise, Shape, tree::Tree};
+use super::transform::Nodes;
+use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, tree::Tree};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// The weighted tree over this many rounds.
@@ -49,6 +50,10 @@ impl Factorisation for Honaker {
             fresh: vec![0.0; shape.len()],
             levels: (0..self.tree.nodes()).map(|_| level()).collect(),
         })
+    }
+
+    fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
+        Some(Box::new(Nodes::new(self.tree.nodes(), length, true)))
     }
 }
 

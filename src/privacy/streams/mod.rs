@@ -5,7 +5,7 @@
 //!
 //! In reading order: the contract ([`Factorisation`]), the binary [`tree`], its weighted form ([`honaker`]), buffered linear Toeplitz ([`blt`],
 //! fitted in `blt_fit`), fresh noise in every item ([`own`]), the square-root Toeplitz matrix for short streams ([`toeplitz`]), and [`PrefixSums`], which adds
-//! noise to sealed sums.
+//! noise to sealed sums. [`RowTransform`] has `C x` itself, for exact releases.
 
 pub mod blt;
 mod blt_fit;
@@ -15,6 +15,7 @@ pub mod own;
 mod prefix;
 mod state;
 pub mod toeplitz;
+mod transform;
 pub mod tree;
 
 #[cfg(test)]
@@ -25,3 +26,4 @@ mod reference_tests;
 pub use contract::{Factorisation, PrefixNoise, Shape};
 pub use prefix::{Exhausted, PrefixState, PrefixSums, Stated};
 pub use state::NoiseState;
+pub use transform::RowTransform;

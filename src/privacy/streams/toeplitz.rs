@@ -1,7 +1,8 @@
 //! The square root of the prefix matrix, `c_k = binom(2k, k)/4^k` (Fichtenberger2023): the least largest variance of all Toeplitz
 //! factorisations (Dvijotham2024). Keeps every draw: for short streams, and the yardstick of the others.
 
-use super::{Factorisation, NoiseState, PrefixNoise, Shape};
+use super::transform::Kept;
+use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// The square-root matrix over this many rounds.
@@ -72,6 +73,10 @@ impl Factorisation for SquareRoot {
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
         Box::new(SquareRootNoise { coefficients: self.coefficients.clone(), draws: Vec::new(), sum: vec![0.0; shape.len()] })
+    }
+
+    fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
+        Some(Box::new(Kept::new(&self.coefficients, length)))
     }
 }
 

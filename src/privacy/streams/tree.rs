@@ -1,7 +1,8 @@
 //! The binary tree [Chan2011, Dwork2010] in Fenwick form: every node holds the sum of its leaves and its own fresh noise (noise in
 //! leaves alone would grow with the square root of the round, E6). Only the nodes that prefixes read are drawn: one a round.
 
-use super::{Factorisation, NoiseState, PrefixNoise, Shape};
+use super::transform::Nodes;
+use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// The tree over this many rounds.
@@ -57,6 +58,10 @@ impl Factorisation for Tree {
             fresh: vec![0.0; shape.len()],
             slots: vec![vec![0.0; shape.len()]; self.nodes() as usize],
         })
+    }
+
+    fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
+        Some(Box::new(Nodes::new(self.nodes(), length, false)))
     }
 }
 

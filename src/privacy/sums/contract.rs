@@ -1,6 +1,9 @@
 //! What a server asks a privatizer to sum, what is public about the answer, and the mechanisms by name.
 
-use crate::privacy::{Ledger, Privatizer, Reading, Refusal, Request};
+use super::person::Clipping;
+use crate::privacy::accounting::sensitivity::{Relation, gram_and_reward};
+use crate::privacy::streams::{Factorisation, Shape};
+use crate::privacy::{Delta, Epsilon, Ledger, Privatizer, Reading, Refusal, Request};
 use std::fmt;
 use std::sync::Arc;
 
@@ -123,6 +126,47 @@ pub trait SumsMechanism: Send + Sync + fmt::Debug {
 
     /// Numbers that a privatizer holds between rounds, about.
     fn state(&self) -> f64;
+
+    /// What an exact release of the same sums is made of; none where the calibration is not that of one joint Gaussian mechanism.
+    fn exact(&self) -> Option<ExactSums> {
+        None
+    }
+}
+
+/// Sums for an exact release: one Gaussian mechanism over matrix and vector, at the least noise for the budget.
+#[derive(Debug, Clone)]
+pub struct ExactSums {
+    pub(in crate::privacy) epsilon: Epsilon,
+    pub(in crate::privacy) delta: Delta,
+    pub(in crate::privacy) need: SumsNeed,
+    pub(in crate::privacy) clipping: Clipping,
+    /// Largest |reward less centre|.
+    pub(in crate::privacy) reach: f64,
+    /// Whether everybody adds their own noise.
+    pub(in crate::privacy) local: bool,
+    pub(in crate::privacy) epochs: Vec<ExactEpoch>,
+}
+
+/// What is summed in one go.
+#[derive(Debug, Clone)]
+pub(in crate::privacy) struct ExactEpoch {
+    /// People in it.
+    pub(in crate::privacy) rounds: u64,
+    /// The horizon that it supposes.
+    pub(in crate::privacy) horizon: u64,
+    /// None in the local model.
+    pub(in crate::privacy) factorisation: Option<Arc<dyn Factorisation>>,
+}
+
+impl ExactSums {
+    pub(in crate::privacy) fn shape(&self) -> Shape {
+        Shape::Bordered(self.need.n_features)
+    }
+
+    /// How far one person moves an item where the noise is isotropic (E7).
+    pub(in crate::privacy) fn rewards_distance(&self) -> f64 {
+        gram_and_reward(self.reach, Relation::Replace)
+    }
 }
 
 /// One line of the registry.

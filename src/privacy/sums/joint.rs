@@ -11,7 +11,7 @@
 
 use super::person::{Clipping, released};
 use super::statement::{Said, ledger};
-use super::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
+use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::privacy::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::privacy::event::Factor;
 use crate::privacy::mechanism::window::Window;
@@ -304,6 +304,16 @@ impl SumsMechanism for Joint {
             _ => epoch.factorisation.noise(Shape::Vector(1)).state() as f64,
         };
         (self.shared.epochs.iter().map(vectors).fold(0.0, f64::max) + 5.0) * length
+    }
+
+    fn exact(&self) -> Option<ExactSums> {
+        let Shared { reading, budget, need, clipping, reach, ref epochs, .. } = *self.shared;
+        let ((epsilon, delta), reach) = budget.filter(|_| reading == Reading::Tight).zip(reach)?;
+        let epochs = epochs.iter().map(|Epoch { rounds, horizon, factorisation, .. }| {
+            let factorisation = Some(Arc::clone(factorisation));
+            ExactEpoch { rounds: *rounds, horizon: *horizon, factorisation }
+        });
+        Some(ExactSums { epsilon, delta, need, clipping, reach, local: false, epochs: epochs.collect() })
     }
 }
 

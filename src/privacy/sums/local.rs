@@ -10,7 +10,7 @@
 use super::joint::Rewards;
 use super::person::{Clipping, released};
 use super::statement::{Said, ledger};
-use super::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
+use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::privacy::printed::dubey2021_local;
 use crate::privacy::{
     Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal,
@@ -145,6 +145,13 @@ impl SumsMechanism for Local {
 
     fn state(&self) -> f64 {
         2.0 * Sums::empty(self.need.n_features, 0).entries.len() as f64
+    }
+
+    fn exact(&self) -> Option<ExactSums> {
+        let Self { epsilon, delta, need, clipping, .. } = *self;
+        let reach = self.reach.filter(|_| self.reading == Reading::Tight)?;
+        let epochs = vec![ExactEpoch { rounds: need.rounds, horizon: need.rounds, factorisation: None }];
+        Some(ExactSums { epsilon, delta, need, clipping, reach, local: true, epochs })
     }
 }
 

@@ -15,4 +15,5 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
-pub use contract::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest, resolve_auto};
+pub(in crate::privacy) use contract::ExactEpoch;
+pub use contract::{Epochs, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest, resolve_auto};

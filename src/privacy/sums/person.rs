@@ -4,11 +4,11 @@ use crate::privacy::{Raw, ReleaseCounts, Released, Signal};
 
 /// How items are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Clipping {
+pub(in crate::privacy) struct Clipping {
     /// Range of rewards; `None`: any finite number passes.
-    pub(super) range: Option<(f64, f64)>,
+    pub(in crate::privacy) range: Option<(f64, f64)>,
     /// Subtracted afterwards.
-    pub(super) centre: f64,
+    pub(in crate::privacy) centre: f64,
 }
 
 /// Lengths up to here are roundings of 1.
@@ -17,7 +17,7 @@ const ROUNDED: f64 = 1.0 + 1e-9;
 impl Clipping {
     /// Writes the packed upper triangle of `phi phi^T`, then `y phi`. Nothing that is not finite enters: such a reward counts as the
     /// centre, such features as zeros. Rewards outside of the range and features longer than 1 are counted.
-    pub(super) fn item(&self, features: &[f64], reward: Raw<f64>, counts: &mut ReleaseCounts, out: &mut [f64]) {
+    pub(in crate::privacy) fn item(&self, features: &[f64], reward: Raw<f64>, counts: &mut ReleaseCounts, out: &mut [f64]) {
         let reward = reward.open();
         counts.rewards += 1;
         let kept = match self.range {

@@ -10,8 +10,16 @@ use privateer::registry::{CONTEXTUAL_POLICIES, CURATORS, GRADIENT_NOISES, LEARNE
 use privateer::spec::Sweep;
 
 /// Releases of real data: keyed by the operating system, so that no seed fixes what they do.
-const RELEASES: [&str; 6] =
-    ["discrete-laplace", "bit", "hybrid-on-a-grid", "discrete-gaussian-vector", "discrete-gaussian-tree", "exponential"];
+const RELEASES: [&str; 8] = [
+    "discrete-laplace",
+    "bit",
+    "hybrid-on-a-grid",
+    "discrete-gaussian-vector",
+    "discrete-gaussian-tree",
+    "discrete-gaussian-rows",
+    "discrete-gaussian-sums",
+    "exponential",
+];
 
 fn cases<'a>(entries: impl IntoIterator<Item = &'a AuditEntry>) -> Vec<Case> {
     entries.into_iter().flat_map(|entry| (entry.cases)().expect("an audit of its own mechanism")).collect()

@@ -57,7 +57,11 @@ pub fn settings(name: &str) -> Vec<String> {
             ]
         }
         "points-table" => {
-            vec![POINTS.to_owned(), format!("{POINTS}\ngoal = \"minimise\"\nlog = true\nstandardise = false\nregret = \"raw\"")]
+            vec![
+                POINTS.to_owned(),
+                format!("{POINTS}\ngoal = \"minimise\"\nlog = true\nstandardise = false\nregret = \"raw\""),
+                format!("{POINTS}\nlog = true\nstand_in = true\nstand_in_rows = 60\nhyperparameters = \"fitted\""),
+            ]
         }
         "branin" | "camelback" | "styblinski-tang" | "michalewicz" | "hartmann-6" | "ackley" | "levy" => {
             let domain = "domain = { kind = \"random\", points = 60 }";

@@ -1,0 +1,50 @@
+//! What a file is before its numbers are read: columns, rows, and the hash of its text.
+
+use super::text::read_text;
+use crate::error::{Diagnostic, Error};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+/// Names, size and hash of a table with a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsvShape {
+    /// The header.
+    pub columns: Vec<String>,
+    /// Rows, header not counted.
+    pub rows: usize,
+    /// SHA-256 of the text (unpacked, without a byte order mark), in hexadecimal.
+    pub sha256: String,
+}
+
+impl CsvShape {
+    /// Of a text.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn of(text: &str) -> Result<Self, String> {
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+        let header = reader.headers().map_err(|error| error.to_string())?;
+        let columns = header.iter().map(|name| name.trim().to_owned()).collect();
+        let mut rows = 0;
+        let mut record = csv::StringRecord::new();
+        while reader.read_record(&mut record).map_err(|error| error.to_string())? {
+            rows += 1;
+        }
+        Ok(Self { columns, rows, sha256: text_sha256(text) })
+    }
+
+    /// Of a file, plain or gzip.
+    ///
+    /// # Errors
+    /// As [`super::read_table`], for all but the numbers.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        Self::of(&read_text(path)?)
+            .map_err(|problem| Error::input(Diagnostic::new(format!("`{}` is not CSV: {problem}", path.display()))))
+    }
+}
+
+/// SHA-256 of a text, in hexadecimal.
+#[must_use]
+pub fn text_sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}

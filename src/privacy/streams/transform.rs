@@ -1,0 +1,160 @@
+//! The other half of a factorisation: `C x`, row by row, for releases whose noise is added to it exactly. What [`PrefixNoise`] makes of
+//! `C x + z` is then the release `A x + B z`. Holds raw rows.
+//!
+//! [`PrefixNoise`]: super::PrefixNoise
+
+use super::NoiseState;
+use std::fmt;
+
+/// `C x` of one stream.
+pub trait RowTransform: fmt::Debug + Send {
+    /// Takes the next row of x and gives the rows of `C x` that it completes, in the order in which the noise draws.
+    fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64]));
+
+    /// Rows of `C x` that one row of x moves and that are not whole numbers where x is: what rounding them costs.
+    fn fractional(&self) -> u64;
+
+    /// What is held: raw, as secret as the data.
+    fn save(&self) -> NoiseState;
+
+    /// Takes up what a transform of the same form had saved; false, changing nothing, where it is not of its form.
+    fn load(&mut self, state: NoiseState) -> bool;
+}
+
+/// Sums of the nodes of a binary tree: the node that prefixes read, or all that are complete.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    round: u64,
+    /// The last node at each level that is no right child.
+    levels: Vec<Vec<f64>>,
+    all: bool,
+}
+
+impl Nodes {
+    pub(super) fn new(levels: u32, length: usize, all: bool) -> Self {
+        Self { round: 0, levels: vec![vec![0.0; length]; levels as usize], all }
+    }
+}
+
+impl RowTransform for Nodes {
+    fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64])) {
+        self.round += 1;
+        let level = self.round.trailing_zeros() as usize;
+        if self.levels.len() <= level {
+            self.levels.resize(level + 1, vec![0.0; row.len()]);
+        }
+        let mut node = row.to_vec();
+        for left in &self.levels[..level] {
+            if self.all {
+                out(&node);
+            }
+            node.iter_mut().zip(left).for_each(|(sum, left)| *sum += left);
+        }
+        out(&node);
+        self.levels[level] = node;
+    }
+
+    fn fractional(&self) -> u64 {
+        0
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.round, vectors: self.levels.clone() }
+    }
+
+    fn load(&mut self, state: NoiseState) -> bool {
+        let fits = state.is_of(self.levels.len(), self.levels.first().map_or(0, Vec::len));
+        if fits {
+            (self.round, self.levels) = (state.round, state.vectors);
+        }
+        fits
+    }
+}
+
+/// `x_t + sum_i omega_i s_i`, `s_i <- theta_i s_i + x_t`.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    theta: Vec<f64>,
+    omega: Vec<f64>,
+    rounds: u64,
+    round: u64,
+    buffers: Vec<Vec<f64>>,
+}
+
+impl Buffers {
+    pub(super) fn new((theta, omega): (&[f64], &[f64]), rounds: u64, length: usize) -> Self {
+        let buffers = vec![vec![0.0; length]; theta.len()];
+        Self { theta: theta.to_vec(), omega: omega.to_vec(), rounds, round: 0, buffers }
+    }
+}
+
+impl RowTransform for Buffers {
+    fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64])) {
+        self.round += 1;
+        let mut sum = row.to_vec();
+        for ((buffer, omega), theta) in self.buffers.iter_mut().zip(&self.omega).zip(&self.theta) {
+            for ((sum, buffer), x) in sum.iter_mut().zip(buffer).zip(row) {
+                *sum += omega * *buffer;
+                *buffer = theta * *buffer + x;
+            }
+        }
+        out(&sum);
+    }
+
+    fn fractional(&self) -> u64 {
+        self.rounds
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.round, vectors: self.buffers.clone() }
+    }
+
+    fn load(&mut self, state: NoiseState) -> bool {
+        let fits = state.is_of(self.buffers.len(), self.buffers.first().map_or(0, Vec::len));
+        if fits {
+            (self.round, self.buffers) = (state.round, state.vectors);
+        }
+        fits
+    }
+}
+
+/// `sum_k c_k x_(t - k)`, all rows kept.
+#[derive(Debug)]
+pub(super) struct Kept {
+    coefficients: Vec<f64>,
+    length: usize,
+    rows: Vec<Vec<f64>>,
+}
+
+impl Kept {
+    pub(super) fn new(coefficients: &[f64], length: usize) -> Self {
+        Self { coefficients: coefficients.to_vec(), length, rows: Vec::new() }
+    }
+}
+
+impl RowTransform for Kept {
+    fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64])) {
+        self.rows.push(row.to_vec());
+        let mut sum = vec![0.0; self.length];
+        for (past, c) in self.rows.iter().rev().zip(&self.coefficients) {
+            sum.iter_mut().zip(past).for_each(|(sum, x)| *sum += c * x);
+        }
+        out(&sum);
+    }
+
+    fn fractional(&self) -> u64 {
+        self.coefficients.len() as u64
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.rows.len() as u64, vectors: self.rows.clone() }
+    }
+
+    fn load(&mut self, state: NoiseState) -> bool {
+        let fits = state.is_of(state.vectors.len(), self.length) && state.vectors.len() as u64 == state.round;
+        if fits {
+            self.rows = state.vectors;
+        }
+        fits
+    }
+}
