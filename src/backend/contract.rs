@@ -81,6 +81,10 @@ pub struct Counters {
     pub ambiguous: u64,
     /// Trial-rounds in which a whole factor was scored by interpolation from pivots.
     pub interpolated: u64,
+    /// Trial-rounds screened block by block, and the blocks that were scored in them.
+    pub lazy: u64,
+    /// See `lazy`.
+    pub blocks: u64,
     /// Screens rebuilt from the f64 state.
     pub rebuilds: u64,
     /// Trial-rounds in which every point was scored in f64, because more could be the best than a device hands back.
@@ -98,6 +102,8 @@ impl Counters {
         self.candidates += other.candidates;
         self.ambiguous += other.ambiguous;
         self.interpolated += other.interpolated;
+        self.lazy += other.lazy;
+        self.blocks += other.blocks;
         self.rebuilds += other.rebuilds;
         self.scans += other.scans;
         self.fallbacks += other.fallbacks;

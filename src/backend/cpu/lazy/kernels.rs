@@ -1,0 +1,56 @@
+//! The loops over the points of a block: every sum stays within a point, so lanes of any width give the same bits.
+
+/// `out = sum_i weights_i columns_i`; columns follow each other, each as long as `out`, a multiple of 32.
+#[inline(always)]
+pub fn weighted_sum(weights: &[f64], columns: &[f64], out: &mut [f64]) {
+    let size = out.len();
+    for (part, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let mut sum = [0.0; LANES];
+        for (&weight, column) in weights.iter().zip(columns.chunks_exact(size)) {
+            let column = &column[part * LANES..][..LANES];
+            for (sum, &value) in sum.iter_mut().zip(column) {
+                *sum += weight * value;
+            }
+        }
+        *out = sum;
+    }
+}
+
+/// Points whose sums stay in registers.
+const LANES: usize = 32;
+
+/// `out *= sum_i weights_i columns_i`.
+#[inline(always)]
+pub fn multiply_sum(weights: &[f64], columns: &[f64], scratch: &mut [f64], out: &mut [f64]) {
+    weighted_sum(weights, columns, scratch);
+    out.iter_mut().zip(scratch).for_each(|(out, factor)| *out *= *factor);
+}
+
+/// `variance -= squares p²`, `mean += steps p`.
+#[inline(always)]
+pub fn apply(mean: &mut [f64], variance: &mut [f64], p: &[f64], squares: f64, steps: f64) {
+    for ((mean, variance), &p) in mean.iter_mut().zip(variance.iter_mut()).zip(p) {
+        *variance -= squares * (p * p);
+        *mean += steps * p;
+    }
+}
+
+/// Largest score and largest spread².
+#[inline(always)]
+pub fn score(mean: &[f64], variance: &[f64], width: f64) -> (f64, f64) {
+    let (mut best, mut most) = ([f64::NEG_INFINITY; 8], [0.0f64; 8]);
+    for (mean, variance) in mean.as_chunks::<8>().0.iter().zip(variance.as_chunks::<8>().0) {
+        for lane in 0..8 {
+            let spread = larger(0.0, variance[lane]);
+            most[lane] = larger(most[lane], spread);
+            best[lane] = larger(best[lane], mean[lane] + width * spread.sqrt());
+        }
+    }
+    (best.into_iter().fold(f64::NEG_INFINITY, larger), most.into_iter().fold(0.0, larger))
+}
+
+/// The larger of two numbers, the first where one is NaN: one instruction in every lane.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
