@@ -29,8 +29,8 @@ pub trait Domain: Send + Sync {
         usize::MAX
     }
 
-    /// How many trials of up to `rounds` rounds this backend wants in lockstep.
-    fn batch(&self, rounds: u64) -> usize;
+    /// How many trials with models of this pace the backend wants in lockstep.
+    fn batch(&self, pace: Pace) -> usize;
 
     /// Into how many screens a batch is best split, so that one is scored while the trials of another are updated.
     fn in_flight(&self) -> usize {
@@ -68,6 +68,15 @@ pub trait Screen: Send {
 
     /// What happened so far.
     fn counters(&self) -> Counters;
+}
+
+/// How models change from round to round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// By a row an observation.
+    Rows,
+    /// All of a model is new every round.
+    Factors,
 }
 
 /// Counts of one or several screens; they go to the manifest, never into parts.

@@ -91,13 +91,17 @@ pub struct Blocks {
 }
 
 impl Blocks {
+    /// Whether a domain of so many points is worth blocks.
+    pub fn suit(n_points: usize) -> bool {
+        FEWEST_BLOCKS * SMALL_SIZE <= n_points
+    }
+
     /// The blocks of a table; `None` where the domain is too small for them.
     pub fn of(table: &FeatureTable, scale: &Scale) -> Option<Self> {
-        if table.n_points < FEWEST_BLOCKS * SMALL_SIZE {
+        if !Self::suit(table.n_points) {
             return None;
         }
         let order = Order::of(table);
-        let source = Source::of(table, &order, scale.norm);
         let m = table.n_features;
         let square = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
         let (mut centres, mut radii) = (Vec::new(), Vec::new());
@@ -114,6 +118,7 @@ impl Blocks {
             // Differences and squares round by some shares of themselves, and of m terms.
             radii.push(most.sqrt() * (1.0 + 4.0 * (m as f64 + 4.0) * f64::EPSILON));
         }
+        let source = Source::of(table, &order, &centres, scale.norm);
         let prior: Vec<f64> = order.points.iter().map(|&point| scale.prior[point as usize]).collect();
         let widest = prior.chunks_exact(order.size).map(|block| block.iter().copied().fold(0.0, f64::max).sqrt()).collect();
         Some(Self { order, source, centres, radii, prior, widest, norm: scale.norm })

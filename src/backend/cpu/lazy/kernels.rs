@@ -1,29 +1,37 @@
 //! The loops over the points of a block: every sum stays within a point, so lanes of any width give the same bits.
 
-/// `out = sum_i weights_i columns_i`; columns follow each other, each as long as `out`, a multiple of 32.
+/// Points whose sums stay in registers; arrays of points are a multiple of it.
+pub const LANES: usize = 32;
+
+/// `out = sum_i weights_i columns_i`; columns follow each other, each as long as `out`.
 #[inline(always)]
 pub fn weighted_sum(weights: &[f64], columns: &[f64], out: &mut [f64]) {
-    let size = out.len();
+    let parts = out.len() / LANES;
     for (part, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-        let mut sum = [0.0; LANES];
-        for (&weight, column) in weights.iter().zip(columns.chunks_exact(size)) {
-            let column = &column[part * LANES..][..LANES];
-            for (sum, &value) in sum.iter_mut().zip(column) {
-                *sum += weight * value;
-            }
-        }
-        *out = sum;
+        *out = sum_of_part(weights, columns, part, parts);
     }
 }
 
-/// Points whose sums stay in registers.
-const LANES: usize = 32;
-
 /// `out *= sum_i weights_i columns_i`.
 #[inline(always)]
-pub fn multiply_sum(weights: &[f64], columns: &[f64], scratch: &mut [f64], out: &mut [f64]) {
-    weighted_sum(weights, columns, scratch);
-    out.iter_mut().zip(scratch).for_each(|(out, factor)| *out *= *factor);
+pub fn multiply_sum(weights: &[f64], columns: &[f64], out: &mut [f64]) {
+    let parts = out.len() / LANES;
+    for (part, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let sum = sum_of_part(weights, columns, part, parts);
+        out.iter_mut().zip(&sum).for_each(|(out, sum)| *out *= *sum);
+    }
+}
+
+#[inline(always)]
+fn sum_of_part(weights: &[f64], columns: &[f64], part: usize, parts: usize) -> [f64; LANES] {
+    let mut sum = [0.0; LANES];
+    let columns = columns.as_chunks::<LANES>().0.iter().skip(part).step_by(parts.max(1));
+    for (&weight, column) in weights.iter().zip(columns) {
+        for lane in 0..LANES {
+            sum[lane] += weight * column[lane];
+        }
+    }
+    sum
 }
 
 /// `variance -= squares p²`, `mean += steps p`.

@@ -1,7 +1,7 @@
 //! The kernel of a feature table, `k(x, x') = phi(x) · phi(x')`, by as few multiply-adds as its form allows.
 
-use super::blocks::{MOST_SIZE, Order};
-use super::kernels::{multiply_sum, weighted_sum};
+use super::blocks::Order;
+use super::kernels::{LANES, multiply_sum, weighted_sum};
 use crate::linalg::dot;
 use crate::score::{FeatureTable, FourierForm};
 
@@ -25,10 +25,12 @@ struct Factor {
     rows: Vec<f64>,
     /// `n_blocks x q x size`: the same by block, each component of all points of a block contiguous.
     blocks: Vec<f64>,
+    /// `q x padded`: the same of the centres.
+    centres: Vec<f64>,
 }
 
 impl Factor {
-    fn of(q: usize, rows: Vec<f64>, order: &Order) -> Self {
+    fn of(q: usize, rows: Vec<f64>, order: &Order, centres: &[u32]) -> Self {
         let mut blocks = vec![0.0; order.n_blocks() * q * order.size];
         for (block, values) in order.points.chunks_exact(order.size).zip(blocks.chunks_exact_mut(q * order.size)) {
             for (at, &point) in block.iter().enumerate() {
@@ -37,7 +39,14 @@ impl Factor {
                 }
             }
         }
-        Self { q, rows, blocks }
+        let padded = centres.len().next_multiple_of(LANES);
+        let mut of_centres = vec![0.0; q * padded];
+        for (at, &point) in centres.iter().enumerate() {
+            for (component, &value) in rows[point as usize * q..][..q].iter().enumerate() {
+                of_centres[component * padded + at] = value;
+            }
+        }
+        Self { q, rows, blocks, centres: of_centres }
     }
 
     fn row(&self, point: usize) -> &[f64] {
@@ -46,8 +55,8 @@ impl Factor {
 }
 
 impl Source {
-    /// The kernel of a table in blocks of this order; `norm` bounds `|phi|`.
-    pub fn of(table: &FeatureTable, order: &Order, norm: f64) -> Self {
+    /// The kernel of a table in blocks of this order, with these centres; `norm` bounds `|phi|`.
+    pub fn of(table: &FeatureTable, order: &Order, centres: &[u32], norm: f64) -> Self {
         let prior = norm * norm;
         let tensor = table.form.as_ref().and_then(Tensor::of);
         if let Some(tensor) = tensor {
@@ -58,12 +67,12 @@ impl Source {
             let rounded = 4.0 * (tensor.first.len() as f64 + tensor.second.len() as f64 + 8.0) * U * prior;
             if error < 64.0 * table.n_features as f64 * U * prior {
                 let factors = [(tensor.first.len(), first), (tensor.second.len(), second)];
-                let factors = factors.into_iter().map(|(n, rows)| Factor::of(2 * n, rows, order)).collect();
+                let factors = factors.into_iter().map(|(n, rows)| Factor::of(2 * n, rows, order, centres)).collect();
                 return Self { factors, error: error + rounded };
             }
         }
         let m = table.n_features;
-        Self { factors: vec![Factor::of(m, table.values.clone(), order)], error: 2.0 * (m as f64 + 8.0) * U * prior }
+        Self { factors: vec![Factor::of(m, table.values.clone(), order, centres)], error: 2.0 * (m as f64 + 8.0) * U * prior }
     }
 
     /// Multiply-adds of one value.
@@ -76,6 +85,11 @@ impl Source {
         self.factors.iter().map(|factor| dot(factor.row(a), factor.row(b))).product()
     }
 
+    /// Centres, and zeros to a whole number of lanes.
+    pub fn padded_centres(&self) -> usize {
+        self.factors.first().map_or(0, |factor| factor.centres.len() / factor.q.max(1))
+    }
+
     /// Writes `k(point, x)` for the points of a block; `out` is a block long.
     #[inline(always)]
     pub fn column(&self, point: usize, block: usize, out: &mut [f64]) {
@@ -85,7 +99,19 @@ impl Source {
             if i == 0 {
                 weighted_sum(factor.row(point), columns, out);
             } else {
-                multiply_sum(factor.row(point), columns, &mut [0.0; MOST_SIZE][..size], out);
+                multiply_sum(factor.row(point), columns, out);
+            }
+        }
+    }
+
+    /// Writes `k(point, c)` for the centres, padded.
+    #[inline(always)]
+    pub fn at_centres(&self, point: usize, out: &mut [f64]) {
+        for (i, factor) in self.factors.iter().enumerate() {
+            if i == 0 {
+                weighted_sum(factor.row(point), &factor.centres, out);
+            } else {
+                multiply_sum(factor.row(point), &factor.centres, out);
             }
         }
     }

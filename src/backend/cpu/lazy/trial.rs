@@ -7,7 +7,7 @@ use super::rows::Rows;
 use crate::backend::cpu::trial::TrialScreen;
 use crate::backend::cpu::trial::settle;
 use crate::backend::Counters;
-use crate::linalg::{dot, wide};
+use crate::linalg::{add_scaled, dot, wide};
 use crate::score::{Candidates, FeatureTable, Moments, TIE_TOLERANCE, TrialScore, Visited};
 use pulp::NullaryFnOnce;
 use std::sync::Arc;
@@ -20,6 +20,9 @@ const CHECK_EVERY: u32 = 256;
 
 /// Runs whose coefficients are kept; blocks that have missed more are brought up to date.
 const MOST_RUNS: usize = 512;
+
+/// Columns that a block has room for at first.
+const FIRST_COLUMNS: usize = 16;
 
 /// Multiply-adds that a square root and what else a point of a scored block asks for is counted as.
 const WORK_OF_A_SCORE: usize = 16;
@@ -113,7 +116,7 @@ impl Lazy {
             runs: vec![Run::default()],
             first_run: 0,
             blocks: shared.prior.chunks_exact(size).map(block).collect(),
-            bounds: Bounds::new(&shared),
+            bounds: Bounds::new(&shared, table.n_features),
             scored: Vec::new(),
             rest: Vec::new(),
             p_error: 0.0,
@@ -166,9 +169,7 @@ impl Lazy {
         }
         self.rest.clear();
         self.rest.extend_from_slice(row);
-        for (&a, &point) in run.alpha.iter().zip(&self.rows.points) {
-            crate::linalg::add_scaled(&mut self.rest, -a, self.table.row(point as usize));
-        }
+        wide(Subtract { rest: &mut self.rest, alpha: &run.alpha, points: &self.rows.points, table: &self.table });
         let (k, m) = (run.alpha.len() as f64, row.len());
         let size: f64 = run.alpha.iter().map(|a| a.abs()).sum();
         // The difference of the rows, with what its own sum rounded off; then the errors of kernel values and of the sum over them.
@@ -176,10 +177,10 @@ impl Lazy {
         self.p_error = rest * self.shared.norm + size * (source.error + 2.0 * (k + 4.0) * U * prior);
         // Spread² stays at least 0, so that one observation cannot lower it by more than the prior's.
         self.p_bound = if 0.0 < scale { prior.sqrt() * (1.0 + 1e-6) / scale } else { f64::INFINITY };
-        self.bounds.start_run(&self.shared, &self.rows.points, &run.alpha, self.p_error);
+        self.bounds.start_run(&self.shared, &self.rows.points, row, &run.alpha);
         self.runs.push(run);
         self.dense_work += m * self.table.n_points;
-        self.work += 2 * m * self.rows.points.len() + self.bounds.work(self.rows.points.len()) ;
+        self.work += m * self.rows.points.len() + self.bounds.work_of_a_run(self.rows.points.len());
         self.drop_runs();
         true
     }
@@ -231,13 +232,13 @@ impl Lazy {
         let magnitude = (self.innovations.sqrt() + self.largest_width) * prior.sqrt();
         let e_mean = self.mean_error + state.mean + 8.0 * U * (1.0 + magnitude);
         let widest = e_mean + self.largest_width * (2.0 * e).sqrt();
-        self.bounds.update(width, e, &self.shared);
+        self.bounds.update(width, &self.shared.radii);
         self.work += self.bounds.work_of_a_round();
         self.scored.clear();
         let mut best = f64::NEG_INFINITY;
         // The block with the highest bound first, some times over; then all whose bounds still reach the best.
         for turn in 0.. {
-            let floor = best - TIE_TOLERANCE * (1.0 + best.abs()) - 4.0 * widest;
+            let floor = best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * widest;
             let Some(block) = self.bounds.next(turn, floor) else { break };
             let (score, square) = self.take(block, width);
             self.bounds.scored(block, score, (square + e).sqrt(), width);
@@ -328,6 +329,25 @@ fn row_norm(row: &[f64]) -> f64 {
     dot(row, row).sqrt()
 }
 
+/// `rest -= sum alpha_i phi_i` in wide lanes.
+struct Subtract<'a> {
+    rest: &'a mut [f64],
+    alpha: &'a [f64],
+    points: &'a [u32],
+    table: &'a FeatureTable,
+}
+
+impl NullaryFnOnce for Subtract<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (&a, &point) in self.alpha.iter().zip(self.points) {
+            add_scaled(self.rest, -a, self.table.row(point as usize));
+        }
+    }
+}
+
 /// [`Lazy::take`] in wide lanes.
 struct Take<'a> {
     shared: &'a Blocks,
@@ -348,6 +368,9 @@ impl NullaryFnOnce for Take<'_> {
         let Block { columns, mean, variance, p, run, squares, steps } = block;
         let size = mean.len();
         let known = columns.len() / size;
+        if columns.capacity() == 0 {
+            columns.reserve_exact(FIRST_COLUMNS.max(visited.len()) * size);
+        }
         if known < visited.len() {
             columns.resize(visited.len() * size, 0.0);
             for (&point, column) in visited[known..].iter().zip(columns[known * size..].chunks_exact_mut(size)) {
