@@ -29,8 +29,8 @@ pub trait Domain: Send + Sync {
         usize::MAX
     }
 
-    /// How many trials of up to `rounds` rounds this backend wants in lockstep.
-    fn batch(&self, rounds: u64) -> usize;
+    /// How many trials with models of this pace the backend wants in lockstep.
+    fn batch(&self, pace: Pace) -> usize;
 
     /// Into how many screens a batch is best split, so that one is scored while the trials of another are updated.
     fn in_flight(&self) -> usize {
@@ -70,6 +70,15 @@ pub trait Screen: Send {
     fn counters(&self) -> Counters;
 }
 
+/// How models change from round to round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// By a row an observation.
+    Rows,
+    /// All of a model is new every round.
+    Factors,
+}
+
 /// Counts of one or several screens; they go to the manifest, never into parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -81,6 +90,10 @@ pub struct Counters {
     pub ambiguous: u64,
     /// Trial-rounds in which a whole factor was scored by interpolation from pivots.
     pub interpolated: u64,
+    /// Trial-rounds screened block by block, and the blocks that were scored in them.
+    pub lazy: u64,
+    /// See `lazy`.
+    pub blocks: u64,
     /// Screens rebuilt from the f64 state.
     pub rebuilds: u64,
     /// Trial-rounds in which every point was scored in f64, because more could be the best than a device hands back.
@@ -98,6 +111,8 @@ impl Counters {
         self.candidates += other.candidates;
         self.ambiguous += other.ambiguous;
         self.interpolated += other.interpolated;
+        self.lazy += other.lazy;
+        self.blocks += other.blocks;
         self.rebuilds += other.rebuilds;
         self.scans += other.scans;
         self.fallbacks += other.fallbacks;

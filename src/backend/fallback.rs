@@ -5,7 +5,7 @@
 //! ([`Error::Untrusted`]) may have answered wrongly before: the error goes to the caller, who starts again, and by then every
 //! screen is the CPU's. Either way nothing that is recorded changes.
 
-use super::{Backend, Counters, Cpu, Domain, Screen};
+use super::{Backend, Counters, Cpu, Domain, Pace, Screen};
 use crate::error::Error;
 use crate::score::{Basis, Candidates, TrialScore};
 use std::collections::BTreeSet;
@@ -133,10 +133,10 @@ impl Domain for FallbackDomain {
         self.0.device().map_or(usize::MAX, |device| device.most_in_batch())
     }
 
-    fn batch(&self, rounds: u64) -> usize {
+    fn batch(&self, pace: Pace) -> usize {
         match self.0.device() {
-            Some(device) => device.batch(rounds),
-            None => self.0.cpu().map_or(1, |cpu| cpu.batch(rounds)),
+            Some(device) => device.batch(pace),
+            None => self.0.cpu().map_or(1, |cpu| cpu.batch(pace)),
         }
     }
 

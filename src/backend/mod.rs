@@ -17,6 +17,6 @@ mod scale;
 pub mod twin;
 
 pub use batched::Batched;
-pub use contract::{Backend, Band, Counters, Domain, Screen};
+pub use contract::{Backend, Band, Counters, Domain, Pace, Screen};
 pub use cpu::Cpu;
 pub use fallback::Fallback;

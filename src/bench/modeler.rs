@@ -6,6 +6,7 @@ use super::learner::Learner;
 use super::memory;
 use super::outcome::checksum;
 use super::run::{Machine, Options, Played, Split, Trials, batch, batches, verify};
+use crate::backend::Pace;
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
 use crate::gp::posterior::ExactPosterior;
@@ -149,8 +150,8 @@ impl Trials for Runs {
         (2.0 * libm::log(self.job.points as f64 * t * t * PI * PI / (6.0 * FAILURE))).sqrt()
     }
 
-    fn updates_are_long(&self) -> bool {
-        false
+    fn pace(&self) -> Pace {
+        Pace::Rows
     }
 
     fn learner(&self, trial: usize) -> Result<Box<dyn Learner>, Error> {

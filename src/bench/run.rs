@@ -5,7 +5,7 @@ use super::full_rank::FullRank;
 use super::learner::Learner;
 use super::outcome::{Measured, Regret, checksum, median_and_p99};
 use super::{Instance, Job, Workload, memory};
-use crate::backend::{Backend, Counters, Domain, Screen};
+use crate::backend::{Backend, Counters, Domain, Pace, Screen};
 use crate::engine::decide;
 use crate::error::Error;
 use crate::gp::posterior::FeaturePosterior;
@@ -73,8 +73,8 @@ pub(super) trait Trials: Sync {
     /// What multiplies the spread in round 1, 2, ….
     fn width(&self, round: usize) -> f64;
 
-    /// Whether updates are long enough to be spread over threads where batches are few.
-    fn updates_are_long(&self) -> bool;
+    /// How models change; updates of whole factors are long enough to be spread over threads where batches are few.
+    fn pace(&self) -> Pace;
 
     /// A trial that has made its first observation.
     fn learner(&self, trial: usize) -> Result<Box<dyn Learner>, Error>;
@@ -104,8 +104,11 @@ impl Trials for Setup<'_> {
         self.job.width
     }
 
-    fn updates_are_long(&self) -> bool {
-        self.job.workload == Workload::FullRank
+    fn pace(&self) -> Pace {
+        match self.job.workload {
+            Workload::Incremental => Pace::Rows,
+            Workload::FullRank => Pace::Factors,
+        }
     }
 
     fn learner(&self, trial: usize) -> Result<Box<dyn Learner>, Error> {
@@ -240,9 +243,9 @@ pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec
     let (trials, threads) = (setup.trials(), rayon::current_num_threads());
     // A device takes whole batches; on the CPU they are cut finer where threads would be idle.
     let in_flight = domain.in_flight().max(1);
-    let wanted = domain.batch(setup.rounds() as u64);
+    let wanted = domain.batch(setup.pace());
     let size = if in_flight == 1 { wanted.min(trials.div_ceil(threads)) } else { wanted }.clamp(1, trials);
-    let spread_out = setup.updates_are_long() && trials.div_ceil(size) < threads;
+    let spread_out = setup.pace() == Pace::Factors && trials.div_ceil(size) < threads;
     let part = size.div_ceil(in_flight);
     (0..trials)
         .step_by(size)

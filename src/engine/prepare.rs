@@ -5,7 +5,7 @@
 
 use super::contexts::ContextualCell;
 use super::online::{OnlineCell, OnlinePreparation};
-use crate::backend::{Backend, Domain};
+use crate::backend::{Backend, Domain, Pace};
 use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
@@ -71,6 +71,14 @@ pub struct ReadyCell {
     pub keeps_parameters: bool,
     /// Most bytes that one trial may take.
     memory_bytes: f64,
+}
+
+impl ReadyCell {
+    /// How its models change: those made of private sums are new whenever the sums are.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        if self.maker.sums().is_some() { Pace::Factors } else { Pace::Rows }
+    }
 }
 
 /// What the manifest says of a cell.

@@ -13,5 +13,5 @@ mod request;
 mod tie;
 
 pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
-pub use request::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, Spread, TrialScore};
+pub use request::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, Spread, TrialScore, Visited};
 pub use tie::{TIE_TOLERANCE, lowest_within_tie};

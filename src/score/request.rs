@@ -43,6 +43,11 @@ pub trait ScoreModel: Send + Sync {
         None
     }
 
+    /// The visits behind the model, where it is ridge regression over a feature table and nothing but them made it.
+    fn visited(&self) -> Option<Visited<'_>> {
+        None
+    }
+
     /// The trial's own covariance, for [`super::Basis::Own`].
     fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {
         None
@@ -58,6 +63,17 @@ pub struct Factor<'a> {
     pub rows: Cow<'a, [f64]>,
     /// What `|R h(x)|²` is to spread².
     pub spread: Spread,
+}
+
+/// What a model over a feature table has visited: `V = ridge I + sum count phi phi^T`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Visited<'a> {
+    /// Distinct points, in the order of their first visits.
+    pub points: &'a [u32],
+    /// How often each was observed.
+    pub counts: &'a [u64],
+    /// The regularizer, > 0.
+    pub ridge: f64,
 }
 
 /// Posterior mean and spread² of every point of a domain.

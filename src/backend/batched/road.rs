@@ -5,7 +5,7 @@ use crate::backend::device::{Answer, Band4, CAPACITY, Device, LaneWork, Lanes, P
 use crate::backend::lane::{Lane, fits};
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
-use crate::backend::{Backend, Band, Counters, Domain, Screen};
+use crate::backend::{Backend, Band, Counters, Domain, Pace, Screen};
 use crate::error::Error;
 use crate::score::{Basis, Candidates, Change, Factor, ScoreModel, TrialScore, lowest_within_tie};
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Domain for BatchedDomain {
         IN_FLIGHT * self.0.tables.most_lanes()
     }
 
-    fn batch(&self, _rounds: u64) -> usize {
+    fn batch(&self, _pace: Pace) -> usize {
         (IN_FLIGHT * self.0.tables.most_lanes()).clamp(1, MOST_IN_BATCH)
     }
 

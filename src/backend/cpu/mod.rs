@@ -19,6 +19,7 @@
 //! has just been rebuilt is no reference: it shed a drift that screen and state had in common.
 
 mod factor;
+mod lazy;
 mod pivots;
 mod road;
 mod trial;

@@ -1,11 +1,12 @@
 //! The backend, its prepared bases and its screens.
 
 use super::factor::{FactorScreen, Table32};
+use super::lazy::{Blocks, Lazy, Observation, Outcome};
 use super::pivots::{Asked, Growth, Interpolation, PivotScreen, dense_work, work_by_pivots};
 use super::trial::{BLOCK, TrialScreen};
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
-use crate::backend::{Backend, Band, Counters, Domain, Screen};
+use crate::backend::{Backend, Band, Counters, Domain, Pace, Screen};
 use crate::error::Error;
 use crate::score::{Basis, Candidates, Change, GramSource, TrialScore};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -49,6 +50,7 @@ impl Backend for Cpu {
             columns: OnceLock::new(),
             rounded: OnceLock::new(),
             growth: Mutex::new(None),
+            blocks: OnceLock::new(),
             band: self.band,
         }))))
     }
@@ -64,10 +66,27 @@ struct Shared {
     rounded: OnceLock<Table32>,
     /// The set-up of an interpolation from pivots, for tables.
     growth: Mutex<Option<Growth>>,
+    /// The set-up of the lazy road, for tables; `None` within where a domain is too small for it.
+    blocks: OnceLock<Option<Arc<Blocks>>>,
     band: Band,
 }
 
 impl Shared {
+    /// A trial on the lazy road, where there is one for this model.
+    fn lazy(&self, request: &TrialScore<'_>) -> Option<Lazy> {
+        let Basis::Table(table) = &self.basis else { return None };
+        let starts = match request.change {
+            Change::None => request.model.n_observations() == 0,
+            Change::Row { rebuilt, .. } => !rebuilt && request.model.n_observations() == 1,
+            Change::Rebuild | Change::Factor => false,
+        };
+        if !starts || self.band != Band::Proved || request.subset.is_some() || request.model.visited().is_none() {
+            return None;
+        }
+        let blocks = self.blocks.get_or_init(|| Blocks::of(table, &self.scale).map(Arc::new)).as_ref()?;
+        Some(Lazy::new(Arc::clone(blocks), Arc::clone(table), self.scale.prior_error))
+    }
+
     fn columns(&self) -> &[f64] {
         self.columns.get_or_init(|| match &self.basis {
             Basis::Gram(_) | Basis::Own(_) => Vec::new(),
@@ -88,8 +107,13 @@ impl Shared {
 struct CpuDomain(Arc<Shared>);
 
 impl Domain for CpuDomain {
-    fn batch(&self, _rounds: u64) -> usize {
+    fn batch(&self, pace: Pace) -> usize {
         match &self.0.basis {
+            // Trials on the lazy road share no arithmetic, and what a trial touches should stay in a second-level cache: mean, spread²,
+            // p and some 16 columns, in its touched blocks. A set of 1 MiB measured as the fastest.
+            Basis::Table(_) if pace == Pace::Rows && Blocks::suit(self.0.basis.n_points()) => {
+                (1usize << 20).checked_div(19 * 8 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH)
+            }
             // Rows of several trials share what they read of a table.
             Basis::Table(_) => MOST_BYTES.checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH),
             // A trial's arrays (mean, spread², p, score: 32 bytes a point) should stay in a second-level cache of 1 MiB with
@@ -101,6 +125,7 @@ impl Domain for CpuDomain {
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
         Box::new(CpuScreen {
             trials: (0..n_trials).map(|_| None).collect(),
+            lazy: (0..n_trials).map(|_| None).collect(),
             own: vec![None; n_trials],
             factor: FactorScreen::default(),
             pivots: PivotScreen::default(),
@@ -116,6 +141,8 @@ struct CpuScreen {
     shared: Arc<Shared>,
     /// Made when first needed: a model that is new every round needs none.
     trials: Vec<Option<TrialScreen>>,
+    /// Trials on the lazy road; those that have left it or never were on it are in `trials`.
+    lazy: Vec<Option<Lazy>>,
     /// Scales of trials with inputs of their own.
     own: Vec<Option<Arc<Scale>>>,
     factor: FactorScreen,
@@ -217,7 +244,9 @@ impl CpuScreen {
         let n = shared.basis.n_points();
         let mut rows: Vec<(usize, &[f64])> = Vec::with_capacity(trials.len());
         for request in trials {
-            if let Change::Row { row, repeated, .. } = request.change {
+            if let Change::Row { row, repeated, .. } = request.change
+                && self.lazy[request.trial].is_none()
+            {
                 let trial = self.trials[request.trial].get_or_insert_with(|| TrialScreen::new(n));
                 if !(repeated && trial.has_row()) {
                     rows.push((request.trial, row));
@@ -242,6 +271,31 @@ impl CpuScreen {
         }
     }
 
+    /// A round on the lazy road; false where the trial is not on it, or has just left it for a start of the dense road.
+    fn lazily(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) -> bool {
+        let Some(lazy) = &mut self.lazy[request.trial] else { return false };
+        let prior = request.model.prior_variance_bound();
+        let followed = request.subset.is_none()
+            && match request.change {
+                Change::None => true,
+                Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request.model.visited().is_some_and(|visited| {
+                    lazy.observe(&visited, Observation { row, scale, mean_step, repeated }, prior)
+                }),
+                _ => false,
+            };
+        let outcome = if followed { lazy.candidates(request, &mut self.counters, answer) } else { Outcome::Lost };
+        match (outcome, self.lazy[request.trial].take_if(|_| outcome != Outcome::Lazy)) {
+            (Outcome::Dearer, Some(left)) => self.trials[request.trial] = Some(left.dense()),
+            (Outcome::Lost, _) => {
+                answer.points.clear();
+                return false;
+            }
+            _ => {}
+        }
+        self.counters.lazy += 1;
+        true
+    }
+
     /// A model that changed by a row at most, or starts.
     fn follow(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
         let scale = self.scale(request);
@@ -255,7 +309,13 @@ impl CpuScreen {
             Change::Row { row, scale: along, mean_step, repeated, rebuilt } => {
                 start_anew = rebuilt;
                 // Projected even where the screen starts anew: the next observation may repeat the row.
-                // Rows over a table have been projected already.
+                // Rows over a table have been projected already, but for a trial that has left the lazy road.
+                if let Basis::Table(_) = &shared.basis
+                    && !trial.has_row()
+                {
+                    let columns: Vec<&[f64]> = shared.columns().chunks_exact(shared.basis.n_points().max(1)).collect();
+                    trial.project(row, |i| columns[i], |i| scale.largest[i]);
+                }
                 if let Some(gram) = gram_of(&shared.basis, request)
                     && !(repeated && trial.has_row())
                 {
@@ -289,12 +349,18 @@ impl Screen for CpuScreen {
     }
 
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
+        for request in trials {
+            if self.trials[request.trial].is_none() && self.lazy[request.trial].is_none() {
+                self.lazy[request.trial] = self.shared.lazy(request);
+            }
+        }
         self.project_all(trials);
         out.iter_mut().for_each(|answer| answer.points.clear());
         self.by_pivots(trials, out);
         for (request, answer) in trials.iter().zip(out) {
             match request.change {
                 Change::Factor => {
+                    self.lazy[request.trial] = None;
                     if let Some(trial) = &mut self.trials[request.trial] {
                         trial.forget();
                     }
@@ -302,6 +368,7 @@ impl Screen for CpuScreen {
                         self.new_factor(request, answer);
                     }
                 }
+                _ if self.lazily(request, answer) => {}
                 _ => self.follow(request, answer),
             }
             self.counters.rounds += 1;

@@ -59,6 +59,14 @@ impl TrialScreen {
         }
     }
 
+    /// A screen that carries on from these values of every point: mean, spread², `p` of the open run with its error, and the errors of
+    /// mean and spread².
+    pub fn carried_on(mean: Vec<f64>, variance: Vec<f64>, p: Vec<f64>, p_error: f64, errors: (f64, f64)) -> Self {
+        let (n, p_max) = (mean.len(), largest_magnitude(&p));
+        let (mean_error, variance_error) = errors;
+        Self { fresh: true, mean, variance, p, has_row: true, p_error, p_max, mean_error, variance_error, ..Self::new(n) }
+    }
+
     /// Whether the arrays follow the model.
     pub fn is_fresh(&self) -> bool {
         self.fresh
@@ -217,20 +225,27 @@ impl TrialScreen {
             mean[point] + e_mean + width * (variance[point] + e).max(0.0).sqrt()
         };
         answer.points.extend(playable(scores.len(), request.subset).filter(|&point| floor <= scores[point as usize]));
-        if 1 < answer.points.len() {
-            let best_lower = answer.points.iter().map(|&point| lower(point)).fold(f64::NEG_INFINITY, f64::max);
-            answer.points.retain(|&point| best_lower - tie <= upper(point));
-            // A point that certainly ties with the best wins over all that come later: the lowest index does.
-            let best_upper = answer.points.iter().map(|&point| upper(point)).fold(f64::NEG_INFINITY, f64::max);
-            if let Some(&first) = answer.points.first()
-                && best_upper - 0.5 * tie <= lower(first)
-            {
-                answer.points.truncate(1);
-            }
-        }
+        settle(&mut answer.points, tie, lower, upper);
         if answer.points.is_empty() {
             // A NaN reached the screen; the exact scores decide, or report it.
             answer.points.extend(playable(mean.len(), request.subset));
         }
+    }
+}
+
+/// Leaves of the points, ascending, those that may be the best: their true scores lie between `lower` and `upper`, and within `tie` of
+/// each other they tie.
+pub fn settle(points: &mut Vec<u32>, tie: f64, lower: impl Fn(u32) -> f64, upper: impl Fn(u32) -> f64) {
+    if points.len() < 2 {
+        return;
+    }
+    let best_lower = points.iter().map(|&point| lower(point)).fold(f64::NEG_INFINITY, f64::max);
+    points.retain(|&point| best_lower - tie <= upper(point));
+    // A point that certainly ties with the best wins over all that come later: the lowest index does.
+    let best_upper = points.iter().map(|&point| upper(point)).fold(f64::NEG_INFINITY, f64::max);
+    if let Some(&first) = points.first()
+        && best_upper - 0.5 * tie <= lower(first)
+    {
+        points.truncate(1);
     }
 }

@@ -6,7 +6,7 @@ use crate::gp::Plays;
 use crate::gp::posterior::weights::REBUILD_EVERY;
 use crate::linalg;
 use crate::score::AxisFeatures;
-use crate::score::{Basis, Change, Factor, FeatureTable, Moments, ScoreModel, Spread};
+use crate::score::{Basis, Change, Factor, FeatureTable, Moments, ScoreModel, Spread, Visited};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -140,6 +140,16 @@ impl ScoreModel for FeaturePosterior {
     fn factor(&self) -> Option<Factor<'_>> {
         let (weights, rows) = self.state.model.factor()?;
         Some(Factor { weights: weights.into(), rows: rows.into(), spread: Spread::Added })
+    }
+
+    fn visited(&self) -> Option<Visited<'_>> {
+        // Over a product domain visits are plays, not points of the table.
+        let visits = &self.state.visits;
+        self.plays.axes().is_none().then(|| Visited {
+            points: &visits.points,
+            counts: &visits.counts,
+            ridge: self.state.model.ridge(),
+        })
     }
 }
 

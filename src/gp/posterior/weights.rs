@@ -79,6 +79,40 @@ impl Run {
     }
 }
 
+/// One pass over the inverse, in wide lanes: `V^{-1} -= downdate u u^T`, then `next += V^{-1} c` row by row.
+struct Pass<'a> {
+    inverse: &'a mut [f64],
+    stride: usize,
+    direction: &'a [f64],
+    downdate: f64,
+    c: &'a [f64],
+    next: &'a mut [f64],
+}
+
+impl pulp::NullaryFnOnce for Pass<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { inverse, stride, direction, downdate, c, next } = self;
+        let n = next.len();
+        for (i, row) in inverse.chunks_exact_mut(stride.max(1)).enumerate().take(n) {
+            let row = &mut row[..n];
+            if let Some(&u) = direction.get(i) {
+                let factor = downdate * u;
+                for (entry, &v) in row.iter_mut().zip(direction) {
+                    *entry -= factor * v;
+                }
+            }
+            if let Some(&ci) = c.get(i) {
+                for (sum, &entry) in next.iter_mut().zip(row.iter()) {
+                    *sum += ci * entry;
+                }
+            }
+        }
+    }
+}
+
 impl WeightModel {
     /// A model with `n` coordinates (more can join) and `ridge > 0`.
     #[must_use]
@@ -223,20 +257,8 @@ impl WeightModel {
             }
         }
         let downdate = closing.as_ref().map_or(0.0, Run::downdate);
-        for i in 0..n {
-            let row = &mut self.inverse[i * self.stride..i * self.stride + n];
-            if let Some(&u) = self.direction.get(i) {
-                let factor = downdate * u;
-                for (entry, &v) in row.iter_mut().zip(&self.direction) {
-                    *entry -= factor * v;
-                }
-            }
-            if let Some(&ci) = c.get(i) {
-                for (sum, &entry) in next.iter_mut().zip(row.iter()) {
-                    *sum += ci * entry;
-                }
-            }
-        }
+        let (inverse, stride) = (&mut self.inverse[..], self.stride);
+        linalg::wide(Pass { inverse, stride, direction: &self.direction, downdate, c, next: &mut next });
         self.direction = next;
         let leverage = linalg::dot(c, &self.direction[..c.len()]).max(0.0);
         let mean = linalg::dot(c, &self.theta[..c.len()]);

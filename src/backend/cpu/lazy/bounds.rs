@@ -1,0 +1,281 @@
+//! Bounds on the scores of blocks, and what they are made of: exact means of the centres, distances of theta since a block was scored,
+//! and standardized innovations.
+
+use super::blocks::Blocks;
+use super::kernels::weighted_sum;
+use crate::linalg::{dot, wide};
+use pulp::NullaryFnOnce;
+
+/// Turns in which the block of the highest bound is looked for.
+const PICKED: usize = 4;
+
+/// A run so far: `mean_step²` over `scale²`, both summed, is the square of its standardized innovation.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    squares: f64,
+    steps: f64,
+}
+
+impl Sums {
+    fn innovation(self) -> f64 {
+        if 0.0 < self.squares { self.steps * self.steps / self.squares } else { 0.0 }
+    }
+
+    fn since(self, then: Self) -> f64 {
+        Self { squares: self.squares - then.squares, steps: self.steps - then.steps }.innovation()
+    }
+}
+
+/// A model at the time at which some blocks were scored.
+#[derive(Debug, Clone, Default)]
+struct Snapshot {
+    /// `m`: theta then.
+    theta: Vec<f64>,
+    /// `|theta - theta_s|²` and `(theta - theta_s) · u` for theta at the start of the open run, u its row.
+    square: f64,
+    along: f64,
+    /// Blocks that were scored then.
+    blocks: u32,
+    /// The run that was open, and its sums.
+    run: usize,
+    sums: Sums,
+}
+
+/// Bounds of all blocks of a trial; one entry a block where not said otherwise.
+#[derive(Debug)]
+pub struct Bounds {
+    /// Largest score, largest spread and width when scored, and the centre's mean.
+    largest: Vec<f64>,
+    spread: Vec<f64>,
+    width: Vec<f64>,
+    mean_then: Vec<f64>,
+    snapshot: Vec<u32>,
+    /// The centres' means now, and `p` of the open run there; padded like `columns`.
+    mean: Vec<f64>,
+    p: Vec<f64>,
+    /// Kernel functions of the visited points at the centres, one after another.
+    columns: Vec<f64>,
+    /// Bounds now; minus infinity for blocks scored this round.
+    bound: Vec<f64>,
+    snapshots: Vec<Snapshot>,
+    /// The snapshot of this round, once there is one.
+    current: Option<u32>,
+    /// `m`: theta at the start of the open run; the open run's row, and its square.
+    theta: Vec<f64>,
+    row: Vec<f64>,
+    row_square: f64,
+    open: Sums,
+    /// Number of the open run.
+    run: usize,
+    /// Of every closed run: its sums, and the sum of squared innovations of all up to it.
+    closed: Vec<(Sums, f64)>,
+    /// Largest `|theta|` at the start of a run.
+    largest_theta: f64,
+    /// Of each snapshot: a bound on `|theta_t - theta_s|`, and the root of the squared width and innovations.
+    reaches: Vec<(f64, f64)>,
+}
+
+impl Bounds {
+    /// Before the first observation: every block as if scored with width 0.
+    pub fn new(shared: &Blocks, m: usize) -> Self {
+        let (n, padded) = (shared.centres.len(), shared.source.padded_centres());
+        Self {
+            largest: vec![0.0; n],
+            spread: shared.widest.clone(),
+            width: vec![0.0; n],
+            mean_then: vec![0.0; n],
+            snapshot: vec![0; n],
+            mean: vec![0.0; padded],
+            p: vec![0.0; padded],
+            columns: Vec::with_capacity(16 * padded),
+            bound: vec![f64::INFINITY; n],
+            snapshots: vec![Snapshot { theta: vec![0.0; m], blocks: n as u32, ..Snapshot::default() }],
+            current: None,
+            theta: vec![0.0; m],
+            row: vec![0.0; m],
+            row_square: 0.0,
+            open: Sums::default(),
+            run: 0,
+            closed: Vec::new(),
+            largest_theta: 0.0,
+            reaches: Vec::new(),
+        }
+    }
+
+    /// Multiply-adds of a new run over so many visited points.
+    pub fn work_of_a_run(&self, visited: usize) -> usize {
+        self.p.len() * visited + 2 * (self.snapshots.len() + 1) * self.theta.len()
+    }
+
+    /// Multiply-adds of the bounds of a round, about.
+    pub fn work_of_a_round(&self) -> usize {
+        8 * self.p.len() + 8 * self.snapshots.len()
+    }
+
+    /// Closes the open run and opens one along `row`, which over the visited points is `alpha`.
+    pub fn start_run(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
+        let before = self.closed.last().map_or(0.0, |&(_, sum)| sum);
+        self.closed.push((self.open, before + self.open.innovation()));
+        wide(Start { bounds: self, shared, visited, row, alpha });
+        self.open = Sums::default();
+        self.run += 1;
+    }
+
+    /// One observation of the open run.
+    pub fn observe(&mut self, scale: f64, mean_step: f64) {
+        self.open.steps += mean_step;
+        self.open.squares += scale * scale;
+        wide(Add { step: mean_step, p: &self.p, mean: &mut self.mean });
+    }
+
+    /// Bounds of all blocks at this width.
+    pub fn update(&mut self, width: f64, radii: &[f64]) {
+        let (a, m) = (self.open.steps, self.theta.len() as f64);
+        let reach = a.abs() * self.row_square.sqrt();
+        // What theta has rounded off, a share of itself a run.
+        let theta_error = 4.0 * (self.run as f64 + 2.0) * f64::EPSILON * (self.largest_theta + reach);
+        self.reaches.clear();
+        for snapshot in &self.snapshots {
+            let square = snapshot.square + a * (2.0 * snapshot.along + a * self.row_square);
+            // Sums of m products each, of numbers of this size.
+            let rounded = 4.0 * (m + 8.0) * f64::EPSILON * (snapshot.square.sqrt() + reach).powi(2);
+            let distance = (square.max(0.0) + rounded).sqrt() + theta_error;
+            let root = (width * width + self.innovations_since(snapshot)).sqrt() * (1.0 + 1e-9);
+            self.reaches.push((distance, root));
+        }
+        let parts = self.bound.iter_mut().zip(&self.largest).zip(&self.spread).zip(&self.width);
+        let means = self.mean.iter().zip(&self.mean_then).zip(&self.snapshot).zip(radii);
+        for ((((bound, &largest), &spread), &then), (((&mean, &mean_then), &at), &radius)) in parts.zip(means) {
+            let (distance, root) = self.reaches[at as usize];
+            let near = (width - then).max(0.0) * spread + (mean - mean_then) + distance * radius;
+            let far = (root - then).max(0.0) * spread;
+            *bound = largest + if near < far { near } else { far };
+        }
+    }
+
+    /// Sum of squared innovations of the runs since a snapshot, each a whole.
+    fn innovations_since(&self, snapshot: &Snapshot) -> f64 {
+        if snapshot.run == self.run {
+            return self.open.since(snapshot.sums);
+        }
+        let (whole, up_to) = self.closed[snapshot.run];
+        let last = self.closed.last().map_or(0.0, |&(_, sum)| sum);
+        whole.since(snapshot.sums) + (last - up_to) + self.open.innovation()
+    }
+
+    /// The block to be scored next: one whose bound reaches the floor, in the first turns the one with the highest.
+    pub fn next(&self, turn: usize, floor: f64) -> Option<usize> {
+        if PICKED <= turn {
+            return self.bound.iter().position(|&bound| floor <= bound);
+        }
+        let (mut best, mut most) = (None, floor);
+        for (block, &bound) in self.bound.iter().enumerate() {
+            if most <= bound && f64::NEG_INFINITY < bound {
+                (best, most) = (Some(block), bound);
+            }
+        }
+        best
+    }
+
+    /// A block was scored.
+    pub fn scored(&mut self, block: usize, largest: f64, spread: f64, width: f64) {
+        self.bound[block] = f64::NEG_INFINITY;
+        self.largest[block] = largest;
+        self.spread[block] = spread;
+        self.width[block] = width;
+        self.mean_then[block] = self.mean[block];
+        self.snapshots[self.snapshot[block] as usize].blocks -= 1;
+        let current = self.current.unwrap_or_else(|| self.take_snapshot());
+        self.current = Some(current);
+        self.snapshots[current as usize].blocks += 1;
+        self.snapshot[block] = current;
+    }
+
+    /// A snapshot of now, in the place of one that no block needs any more.
+    fn take_snapshot(&mut self) -> u32 {
+        let free = self.snapshots.iter().position(|snapshot| snapshot.blocks == 0);
+        let at = free.unwrap_or_else(|| {
+            self.snapshots.push(Snapshot::default());
+            self.snapshots.len() - 1
+        });
+        let steps = self.open.steps;
+        let snapshot = &mut self.snapshots[at];
+        snapshot.theta.clear();
+        snapshot.theta.extend(self.theta.iter().zip(&self.row).map(|(theta, u)| theta + steps * u));
+        snapshot.square = steps * steps * self.row_square;
+        snapshot.along = -steps * self.row_square;
+        (snapshot.run, snapshot.sums) = (self.run, self.open);
+        at as u32
+    }
+
+    /// No more blocks this round.
+    pub fn end_round(&mut self) {
+        self.current = None;
+    }
+
+    /// The largest score that a block had when it was scored.
+    pub fn largest(&self, block: usize) -> f64 {
+        self.largest[block]
+    }
+}
+
+/// [`Bounds::start_run`] in wide lanes.
+struct Start<'a> {
+    bounds: &'a mut Bounds,
+    shared: &'a Blocks,
+    visited: &'a [u32],
+    row: &'a [f64],
+    alpha: &'a [f64],
+}
+
+impl NullaryFnOnce for Start<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { bounds, shared, visited, row, alpha } = self;
+        let Bounds { theta, row: own, snapshots, columns, p, open, .. } = bounds;
+        for (theta, u) in theta.iter_mut().zip(own.iter()) {
+            *theta += open.steps * u;
+        }
+        own.copy_from_slice(row);
+        bounds.row_square = dot(row, row);
+        bounds.largest_theta = bounds.largest_theta.max(dot(theta, theta).sqrt());
+        for snapshot in snapshots.iter_mut().filter(|snapshot| 0 < snapshot.blocks) {
+            let (mut squares, mut along) = ([0.0; 8], [0.0; 8]);
+            let parts = theta.chunks(8).zip(snapshot.theta.chunks(8)).zip(row.chunks(8));
+            for ((theta, then), row) in parts {
+                for (((theta, then), u), (square, along)) in
+                    theta.iter().zip(then).zip(row).zip(squares.iter_mut().zip(&mut along))
+                {
+                    let moved = theta - then;
+                    *square += moved * moved;
+                    *along += moved * u;
+                }
+            }
+            (snapshot.square, snapshot.along) = (squares.iter().sum(), along.iter().sum());
+        }
+        for &point in &visited[columns.len() / p.len()..] {
+            let known = columns.len();
+            columns.resize(known + p.len(), 0.0);
+            shared.source.at_centres(point as usize, &mut columns[known..]);
+        }
+        weighted_sum(alpha, columns, p);
+    }
+}
+
+/// `mean += step p` in wide lanes.
+struct Add<'a> {
+    step: f64,
+    p: &'a [f64],
+    mean: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.mean.iter_mut().zip(self.p).for_each(|(mean, &p)| *mean += self.step * p);
+    }
+}

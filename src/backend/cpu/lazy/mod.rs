@@ -1,0 +1,31 @@
+//! The lazy road over a feature table: blocks of neighbouring points that are looked at only when they may hold the best.
+//!
+//! **State.** A model over features that has visited K distinct points is a model over their K kernel functions `k_i(x) = phi_i · phi(x)`.
+//! A trial's row `u` over m features is turned into `alpha` over the visited points (`rows`), so that `p(x) = u · phi(x) = sum alpha_i k_i(x)`
+//! costs K multiply-adds a point instead of m; the difference `|u - sum alpha_i phi_i|` is measured and enters the error of `p`. Where the
+//! features are a tensor grid of Fourier features, `k_i(x)` is a product of one short sum an axis (`source`).
+//!
+//! **Bounds.** Let a block have been scored at time s: `M` the largest score, `S` the largest spread, `w_s` the width. Spread² only falls,
+//! by `(scale p)²` an observation, and the mean moves by `theta_t - theta_s = sum step u`. So for every point of the block, at time t,
+//!
+//! * `score <= M + (w_t - w_s)+ S + mean_t(c) - mean_s(c) + |theta_t - theta_s| R`, c the block's centre, whose mean is kept exactly, and
+//!   R the largest `|phi(x) - phi(c)|`;
+//! * `score <= M + (sqrt(w_t² + Z²) - w_s)+ S`, `Z² = sum step² / scale²` over the runs since: with `v = sum (scale p)² <= S²` the mean moves
+//!   by `Z sqrt(v)` at most (Cauchy and Schwarz), and `Z sqrt(v) + w sqrt(S² - v) <= sqrt(w² + Z²) S`.
+//!
+//! A block is scored when both reach the best score found, less the tie tolerance and the margins: it takes all runs that it has missed
+//! at once (a run is all observations of one point in a row). What is bounded is the exact sum of the changes that were handed out; roundings of
+//! the screen are in `variance_error` and `mean_error`, as on the dense road, and what the model rounds off is added to the margin.
+//!
+//! **Counted work.** Multiply-adds are counted on this road and for the dense one; the trial goes over to the dense road (`dense`) when
+//! this road has cost more. So the choice depends on the trial alone, never on time or threads.
+
+mod blocks;
+mod bounds;
+mod kernels;
+mod rows;
+mod source;
+mod trial;
+
+pub use blocks::Blocks;
+pub use trial::{Lazy, Observation, Outcome};

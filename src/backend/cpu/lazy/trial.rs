@@ -1,0 +1,392 @@
+//! One trial on the lazy road.
+
+use super::blocks::Blocks;
+use super::bounds::Bounds;
+use super::kernels::{apply, score, weighted_sum};
+use super::rows::Rows;
+use crate::backend::cpu::trial::TrialScreen;
+use crate::backend::cpu::trial::settle;
+use crate::backend::Counters;
+use crate::linalg::{add_scaled, dot, wide};
+use crate::score::{Candidates, FeatureTable, Moments, TIE_TOLERANCE, TrialScore, Visited};
+use pulp::NullaryFnOnce;
+use std::sync::Arc;
+
+/// Unit roundoff of f64.
+const U: f64 = f64::EPSILON / 2.0;
+
+/// Observations between two comparisons of a block with exact scores.
+const CHECK_EVERY: u32 = 256;
+
+/// Runs whose coefficients are kept; blocks that have missed more are brought up to date.
+const MOST_RUNS: usize = 512;
+
+/// Columns that a block has room for at first.
+const FIRST_COLUMNS: usize = 16;
+
+/// Multiply-adds that a square root and what else a point of a scored block asks for is counted as.
+const WORK_OF_A_SCORE: usize = 16;
+
+/// One observation, as a change says it.
+#[derive(Clone, Copy)]
+pub struct Observation<'a> {
+    /// Coefficients over the features.
+    pub row: &'a [f64],
+    /// See [`crate::score::Change::Row`].
+    pub scale: f64,
+    /// See [`crate::score::Change::Row`].
+    pub mean_step: f64,
+    /// See [`crate::score::Change::Row`].
+    pub repeated: bool,
+}
+
+/// How a trial goes on after a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// On this road.
+    Lazy,
+    /// This road has cost more than the dense one would have.
+    Dearer,
+    /// It cannot follow the model.
+    Lost,
+}
+
+/// A run: all observations of one point in a row.
+#[derive(Debug, Default)]
+struct Run {
+    /// Coefficients over the visited points' kernel functions.
+    alpha: Vec<f64>,
+    /// Sums of `scale²` and `mean_step` so far.
+    squares: f64,
+    steps: f64,
+}
+
+/// The points of a block.
+#[derive(Debug, Default)]
+struct Block {
+    /// Kernel functions of the first visited points at the block's points, one after another.
+    columns: Vec<f64>,
+    mean: Vec<f64>,
+    variance: Vec<f64>,
+    /// Of the run that was taken last.
+    p: Vec<f64>,
+    /// That run, and what was taken of it.
+    run: usize,
+    squares: f64,
+    steps: f64,
+}
+
+/// The state of one trial.
+pub struct Lazy {
+    shared: Arc<Blocks>,
+    table: Arc<FeatureTable>,
+    rows: Rows,
+    /// Runs from number `first_run` on; the last is open.
+    runs: Vec<Run>,
+    first_run: usize,
+    blocks: Vec<Block>,
+    bounds: Bounds,
+    /// Blocks that were scored this round.
+    scored: Vec<u32>,
+    /// `m`: a row less its projection on the visited points.
+    rest: Vec<f64>,
+    p_error: f64,
+    /// Bound on `|p|` of the open run.
+    p_bound: f64,
+    mean_error: f64,
+    variance_error: f64,
+    /// Sum of `step² / scale²`: means stay below its root times the largest prior spread.
+    innovations: f64,
+    largest_width: f64,
+    since_check: u32,
+    /// Counted multiply-adds of this road, and of the dense one.
+    work: usize,
+    dense_work: usize,
+    /// Candidates beyond the first.
+    extra: usize,
+}
+
+impl Lazy {
+    /// The prior.
+    pub fn new(shared: Arc<Blocks>, table: Arc<FeatureTable>, prior_error: f64) -> Self {
+        let size = shared.order.size;
+        let block = |prior: &[f64]| Block { mean: vec![0.0; size], variance: prior.to_vec(), p: vec![0.0; size], ..Block::default() };
+        Self {
+            rows: Rows::default(),
+            runs: vec![Run::default()],
+            first_run: 0,
+            blocks: shared.prior.chunks_exact(size).map(block).collect(),
+            bounds: Bounds::new(&shared, table.n_features),
+            scored: Vec::new(),
+            rest: Vec::new(),
+            p_error: 0.0,
+            p_bound: 0.0,
+            mean_error: 0.0,
+            variance_error: prior_error * shared.norm * shared.norm,
+            innovations: 0.0,
+            largest_width: 0.0,
+            since_check: 0,
+            work: 0,
+            dense_work: 0,
+            extra: 0,
+            shared,
+            table,
+        }
+    }
+
+    /// Takes an observation; false where the model is not the one that was followed.
+    pub fn observe(&mut self, visited: &Visited<'_>, observation: Observation<'_>, prior: f64) -> bool {
+        let Observation { row, scale, mean_step, repeated } = observation;
+        if repeated {
+            self.rows.again();
+            if !self.rows.follows(visited.counts) {
+                return false;
+            }
+        } else if !self.start(visited, row, scale, prior) {
+            return false;
+        }
+        self.since_check += 1;
+        self.innovations += (mean_step / scale).powi(2);
+        if let Some(run) = self.runs.last_mut() {
+            run.squares += scale * scale;
+            run.steps += mean_step;
+        }
+        self.bounds.observe(scale, mean_step);
+        let (p, e) = (self.p_bound, self.p_error);
+        self.variance_error += scale * scale * (2.0 * p * e + e * e + 4.0 * U * p * p) + U * prior;
+        // The sum of steps of a run is rounded as well, and by the same amounts.
+        self.mean_error += mean_step.abs() * (e + 2.0 * U * p) + 2.0 * U * (self.innovations * prior).sqrt();
+        self.dense_work += 4 * self.table.n_points;
+        self.variance_error.is_finite() && self.mean_error.is_finite()
+    }
+
+    /// A new run along `row`.
+    fn start(&mut self, visited: &Visited<'_>, row: &[f64], scale: f64, prior: f64) -> bool {
+        let mut run = Run::default();
+        let source = &self.shared.source;
+        if self.rows.start(visited.points, visited.counts, visited.ridge, source, &mut run.alpha).is_none() {
+            return false;
+        }
+        self.rest.clear();
+        self.rest.extend_from_slice(row);
+        wide(Subtract { rest: &mut self.rest, alpha: &run.alpha, points: &self.rows.points, table: &self.table });
+        let (k, m) = (run.alpha.len() as f64, row.len());
+        let size: f64 = run.alpha.iter().map(|a| a.abs()).sum();
+        // The difference of the rows, with what its own sum rounded off; then the errors of kernel values and of the sum over them.
+        let rest = dot(&self.rest, &self.rest).sqrt() * (1.0 + 1e-9) + 2.0 * (k + 2.0) * U * (size + row_norm(row)) * self.shared.norm;
+        self.p_error = rest * self.shared.norm + size * (source.error + 2.0 * (k + 4.0) * U * prior);
+        // Spread² stays at least 0, so that one observation cannot lower it by more than the prior's.
+        self.p_bound = if 0.0 < scale { prior.sqrt() * (1.0 + 1e-6) / scale } else { f64::INFINITY };
+        self.bounds.start_run(&self.shared, &self.rows.points, row, &run.alpha);
+        self.runs.push(run);
+        self.dense_work += m * self.table.n_points;
+        self.work += m * self.rows.points.len() + self.bounds.work_of_a_run(self.rows.points.len());
+        self.drop_runs();
+        true
+    }
+
+    /// Forgets the oldest runs when there are many, after bringing the blocks up to date that need them.
+    fn drop_runs(&mut self) {
+        if self.runs.len() <= MOST_RUNS {
+            return;
+        }
+        let keep = self.first_run + MOST_RUNS / 2;
+        for block in 0..self.blocks.len() {
+            if self.blocks[block].run < keep {
+                self.take(block, 0.0);
+            }
+        }
+        let oldest = self.blocks.iter().map(|block| block.run).min().unwrap_or(keep);
+        self.runs.drain(..oldest - self.first_run);
+        self.first_run = oldest;
+    }
+
+    /// Brings a block up to date; returns its largest score and largest spread².
+    fn take(&mut self, block: usize, width: f64) -> (f64, f64) {
+        let own = &mut self.blocks[block];
+        let size = own.mean.len();
+        let before = own.columns.len() / size;
+        let missed = self.first_run + self.runs.len() - 1 - own.run;
+        let found = wide(Take {
+            shared: &self.shared,
+            visited: &self.rows.points,
+            runs: &self.runs,
+            first_run: self.first_run,
+            index: block,
+            block: own,
+            width,
+        });
+        let new = own.columns.len() / size - before;
+        self.work += size * (new * self.shared.source.work() + missed * self.rows.points.len() + WORK_OF_A_SCORE);
+        found
+    }
+
+    /// Who can be the best: as on the dense road.
+    pub fn candidates(&mut self, request: &TrialScore<'_>, counters: &mut Counters, answer: &mut Candidates) -> Outcome {
+        let (width, model) = (request.width, request.model);
+        self.largest_width = self.largest_width.max(width);
+        let state = model.state_error();
+        let e = self.variance_error + state.variance;
+        let prior = model.prior_variance_bound();
+        // Rounding of scores and bounds: a few operations on numbers of this size.
+        let magnitude = (self.innovations.sqrt() + self.largest_width) * prior.sqrt();
+        let e_mean = self.mean_error + state.mean + 8.0 * U * (1.0 + magnitude);
+        let widest = e_mean + self.largest_width * (2.0 * e).sqrt();
+        self.bounds.update(width, &self.shared.radii);
+        self.work += self.bounds.work_of_a_round();
+        self.scored.clear();
+        let mut best = f64::NEG_INFINITY;
+        // The block with the highest bound first, some times over; then all whose bounds still reach the best.
+        for turn in 0.. {
+            let floor = best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * widest;
+            let Some(block) = self.bounds.next(turn, floor) else { break };
+            let (score, square) = self.take(block, width);
+            self.bounds.scored(block, score, (square + e).sqrt(), width);
+            self.scored.push(block as u32);
+            best = best.max(score);
+        }
+        self.bounds.end_round();
+        self.collect(best, width, e, e_mean, answer);
+        if answer.points.is_empty() {
+            return Outcome::Lost;
+        }
+        self.extra += answer.points.len() - 1;
+        counters.blocks += self.scored.len() as u64;
+        if CHECK_EVERY <= self.since_check {
+            self.since_check = 0;
+            self.check(request, state, e_mean, counters);
+        }
+        if self.dense_work < self.work || self.table.n_points < self.extra { Outcome::Dearer } else { Outcome::Lazy }
+    }
+
+    /// The points of the scored blocks that may be the best.
+    fn collect(&self, best: f64, width: f64, e: f64, e_mean: f64, answer: &mut Candidates) {
+        answer.points.clear();
+        let tie = TIE_TOLERANCE * (1.0 + best.abs());
+        let floor = best - tie - 2.0 * (e_mean + width * (2.0 * e).sqrt());
+        let size = self.shared.order.size;
+        for &block in &self.scored {
+            if self.bounds.largest(block as usize) < floor {
+                continue;
+            }
+            let own = &self.blocks[block as usize];
+            let points = &self.shared.order.points[block as usize * size..][..size];
+            for ((&point, &mean), &variance) in points.iter().zip(&own.mean).zip(&own.variance) {
+                if floor <= mean + width * variance.max(0.0).sqrt() {
+                    answer.points.push(point);
+                }
+            }
+        }
+        answer.points.sort_unstable();
+        answer.points.dedup();
+        let moments = |point: u32| {
+            let (block, at) = self.shared.order.places[point as usize];
+            let own = &self.blocks[block as usize];
+            (own.mean[at as usize], own.variance[at as usize])
+        };
+        let lower = |point: u32| {
+            let (mean, variance) = moments(point);
+            mean - e_mean + width * (variance - e).max(0.0).sqrt()
+        };
+        let upper = |point: u32| {
+            let (mean, variance) = moments(point);
+            mean + e_mean + width * (variance + e).max(0.0).sqrt()
+        };
+        settle(&mut answer.points, tie, lower, upper);
+    }
+
+    /// Compares some points of the best block with their exact scores.
+    fn check(&self, request: &TrialScore<'_>, state: Moments, e_mean: f64, counters: &mut Counters) {
+        let Some(&block) = self.scored.first() else { return };
+        let own = &self.blocks[block as usize];
+        let points = &self.shared.order.points[block as usize * self.shared.order.size..];
+        for (at, &point) in points.iter().enumerate().take(16) {
+            let exact = request.model.exact(point as usize);
+            let apart = (exact.variance - own.variance[at].max(0.0)).abs();
+            let outside = self.variance_error + state.variance < apart || e_mean < (exact.mean - own.mean[at]).abs();
+            counters.violations += u64::from(outside);
+        }
+    }
+
+    /// The same trial on the dense road.
+    pub fn dense(mut self) -> TrialScreen {
+        for block in 0..self.blocks.len() {
+            self.take(block, 0.0);
+        }
+        let places = &self.shared.order.places;
+        let at = |of: fn(&Block) -> &[f64]| places.iter().map(|&(block, at)| of(&self.blocks[block as usize])[at as usize]).collect();
+        TrialScreen::carried_on(
+            at(|block| &block.mean),
+            at(|block| &block.variance),
+            at(|block| &block.p),
+            self.p_error,
+            (self.mean_error, self.variance_error),
+        )
+    }
+}
+
+fn row_norm(row: &[f64]) -> f64 {
+    dot(row, row).sqrt()
+}
+
+/// `rest -= sum alpha_i phi_i` in wide lanes.
+struct Subtract<'a> {
+    rest: &'a mut [f64],
+    alpha: &'a [f64],
+    points: &'a [u32],
+    table: &'a FeatureTable,
+}
+
+impl NullaryFnOnce for Subtract<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (&a, &point) in self.alpha.iter().zip(self.points) {
+            add_scaled(self.rest, -a, self.table.row(point as usize));
+        }
+    }
+}
+
+/// [`Lazy::take`] in wide lanes.
+struct Take<'a> {
+    shared: &'a Blocks,
+    visited: &'a [u32],
+    runs: &'a [Run],
+    first_run: usize,
+    index: usize,
+    block: &'a mut Block,
+    width: f64,
+}
+
+impl NullaryFnOnce for Take<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn call(self) -> (f64, f64) {
+        let Self { shared, visited, runs, first_run, index, block, width } = self;
+        let Block { columns, mean, variance, p, run, squares, steps } = block;
+        let size = mean.len();
+        let known = columns.len() / size;
+        if columns.capacity() == 0 {
+            columns.reserve_exact(FIRST_COLUMNS.max(visited.len()) * size);
+        }
+        if known < visited.len() {
+            columns.resize(visited.len() * size, 0.0);
+            for (&point, column) in visited[known..].iter().zip(columns[known * size..].chunks_exact_mut(size)) {
+                shared.source.column(point as usize, index, column);
+            }
+        }
+        for (number, missed) in runs.iter().enumerate().skip(*run - first_run) {
+            if *run != number + first_run {
+                weighted_sum(&missed.alpha, &columns[..missed.alpha.len() * size], p);
+                (*run, *squares, *steps) = (number + first_run, 0.0, 0.0);
+            }
+            if *squares != missed.squares {
+                apply(mean, variance, p, missed.squares - *squares, missed.steps - *steps);
+                (*squares, *steps) = (missed.squares, missed.steps);
+            }
+        }
+        score(mean, variance, width)
+    }
+}
