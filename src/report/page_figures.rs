@@ -31,13 +31,13 @@ pub(super) fn figures(run: &Run, points: &[SweepPoint]) -> Vec<Planned> {
     for (i, plot) in plot_final::plots(run).into_iter().enumerate() {
         let bars = if n_trials < 2 { "One trial: no interval" } else { "Bars are 95 % Student-t intervals of the mean" };
         let mut caption =
-            format!("{} against {}. {}. {bars}; what else differs is in the legend.", words.main_title, plot.key, over(n_trials));
+            format!("{} against {}. {}. {bars}; what else differs is in the legend.", plot.title, plot.key, over(n_trials));
         if 0 < plot.n_left_out {
             caption +=
                 &format!(" The first {} lines are drawn; {} more are in summary.csv.", plot_final::N_LINES, plot.n_left_out);
         }
         caption += guide_caption(std::slice::from_ref(&plot.chart));
-        let name = format!("final-{i}-{}.svg", safe_name(&plot.key));
+        let name = format!("{}-{i}-{}.svg", plot.stem, safe_name(&plot.key));
         figures.push(Planned { group: Group::Final, charts: vec![(name, plot.chart)], caption });
     }
     for (i, point) in points.iter().take(plot_curves::N_POINTS).enumerate() {

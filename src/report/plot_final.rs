@@ -1,4 +1,4 @@
-//! Final regret, or risk, against each swept number: one line per policy and per combination of the other keys.
+//! Final regret, or risk, against each swept number: one line per policy and per combination of the other keys; and the share of rounds with the best arm.
 
 use super::axis::Axis;
 use super::canvas::{Chart, Series};
@@ -14,6 +14,10 @@ pub(super) const N_LINES: usize = 12;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FinalPlot {
     pub(super) key: String,
+    /// What is drawn, at the start of a sentence.
+    pub(super) title: &'static str,
+    /// Start of the file's name.
+    pub(super) stem: &'static str,
     pub(super) chart: Chart,
     /// Lines that there was no room for.
     pub(super) n_left_out: usize,
@@ -21,10 +25,29 @@ pub(super) struct FinalPlot {
 
 /// The charts, in the order of the swept keys; keys that are not numbers or do not vary have none.
 pub(super) fn plots(run: &Run) -> Vec<FinalPlot> {
-    run.swept_keys().into_iter().filter_map(|key| plot(run, key)).collect()
+    let words = run.words();
+    let main = Shown { title: words.main_title, axis: words.main_long, stem: "final", second: false };
+    let second = words.second_title.map(|title| Shown { title, axis: words.second, stem: "share", second: true });
+    let shown = std::iter::once(main).chain(second);
+    shown.flat_map(|shown| run.swept_keys().into_iter().filter_map(move |key| plot(run, key, shown))).collect()
 }
 
-fn plot(run: &Run, key: &str) -> Option<FinalPlot> {
+/// Which quantity is drawn.
+#[derive(Clone, Copy)]
+struct Shown {
+    title: &'static str,
+    axis: &'static str,
+    stem: &'static str,
+    second: bool,
+}
+
+impl Shown {
+    fn of(self, cell: &CellData) -> Vec<f64> {
+        if self.second { cell.ends.iter().map(|end| end.second).collect() } else { cell.finals() }
+    }
+}
+
+fn plot(run: &Run, key: &str, shown: Shown) -> Option<FinalPlot> {
     let value = |cell: &CellData| cell.swept(key).and_then(crate::params::Scalar::as_f64).filter(|x| x.is_finite());
     let values: Vec<f64> = run.cells.iter().map(value).collect::<Option<_>>()?;
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -52,7 +75,7 @@ fn plot(run: &Run, key: &str) -> Option<FinalPlot> {
                 series.last_mut()?
             }
         };
-        if let Some(moments) = Moments::of(&cell.finals()) {
+        if let Some(moments) = Moments::of(&shown.of(cell)) {
             line.points.push((*x, moments.mean));
             line.intervals.push(moments.low().zip(moments.high()));
         }
@@ -63,8 +86,8 @@ fn plot(run: &Run, key: &str) -> Option<FinalPlot> {
 
     let ys = series.iter().flat_map(|line| line.points.iter().map(|point| point.1));
     let ends = series.iter().flat_map(|line| line.intervals.iter().flatten().flat_map(|(low, high)| [*low, *high]));
-    let y = Axis::holding(run.words().main_long, false, ys.chain(ends)).with_air(0.03);
-    if key == "privacy.epsilon" && 0.0 < low {
+    let y = Axis::holding(shown.axis, false, ys.chain(ends)).with_air(0.03);
+    if key == "privacy.epsilon" && 0.0 < low && !shown.second {
         let mut budgets = values.clone();
         budgets.sort_by(f64::total_cmp);
         budgets.dedup();
@@ -73,12 +96,12 @@ fn plot(run: &Run, key: &str) -> Option<FinalPlot> {
         series.extend(guide::shared(run.cells.iter()).zip(lowest).map(|(guide, lowest)| guide.over_budgets(&budgets, lowest)));
     }
     let chart = Chart {
-        title: format!("{} against {key}", run.words().main_title),
+        title: format!("{} against {key}", shown.title),
         x: Axis::marking(key, logarithmic, &values).with_air(0.03),
         y,
         series,
     };
-    Some(FinalPlot { key: key.to_owned(), chart, n_left_out })
+    Some(FinalPlot { key: key.to_owned(), title: shown.title, stem: shown.stem, chart, n_left_out })
 }
 
 /// The other swept keys and their values: what tells lines of one policy apart.
@@ -109,6 +132,19 @@ mod tests {
         assert!(plots[0].chart.x.logarithmic);
         let line = &plots[0].chart.series[0];
         assert_eq!(line.points, [(0.25, 280.0), (1.0, 100.0), (4.0, 55.0)]);
+    }
+
+    /// Contextual runs have a second one: the share of rounds with the best arm.
+    #[test]
+    fn the_best_arm_has_a_plot_of_its_own() {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), &[4.0, 0.25], &[PRIVATE], 6);
+        let mut run = Run::read(folder.path()).expect("read");
+        run.cells.iter_mut().for_each(|cell| cell.info.measures = crate::record::Measures::Contextual);
+        let plots = plots(&run);
+        assert_eq!(plots.iter().map(|plot| plot.stem).collect::<Vec<_>>(), ["final", "share"]);
+        // The planted second quantity is one over the round.
+        assert_eq!(plots[1].chart.series[0].points, [(0.25, 0.0025), (4.0, 0.0025)]);
     }
 
     #[test]

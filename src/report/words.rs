@@ -20,6 +20,8 @@ pub(super) struct Words {
     pub(super) least: &'static str,
     /// The second quantity, short.
     pub(super) second: &'static str,
+    /// In full, where it is worth a figure of its own against what was swept.
+    pub(super) second_title: Option<&'static str>,
     /// What curves show, at the start of a sentence.
     pub(super) curve_title: &'static str,
     /// What curves show, inside a sentence.
@@ -43,6 +45,7 @@ const REGRET: Words = Words {
     main_long: "final cumulative regret",
     least: "regret",
     second: "simple",
+    second_title: None,
     curve_title: "Cumulative regret",
     curve: "cumulative regret",
     columns: ["final_regret", "simple_regret", "regret_exponent"],
@@ -51,8 +54,13 @@ const REGRET: Words = Words {
     estimates: false,
 };
 
-const CONTEXTUAL: Words =
-    Words { second: "best arm", columns: ["final_regret", "best_arm_share", "regret_exponent"], recommends: false, ..REGRET };
+const CONTEXTUAL: Words = Words {
+    second: "best arm",
+    second_title: Some("Share of rounds in which the best arm was shown"),
+    columns: ["final_regret", "best_arm_share", "regret_exponent"],
+    recommends: false,
+    ..REGRET
+};
 
 const RISK: Words = Words {
     who: "learner",
@@ -62,6 +70,7 @@ const RISK: Words = Words {
     main_long: "final risk",
     least: "risk",
     second: "suboptimality",
+    second_title: None,
     curve_title: "Suboptimality",
     curve: "suboptimality",
     columns: ["risk", "suboptimality", "suboptimality_exponent"],
@@ -78,6 +87,7 @@ const VALUE: Words = Words {
     main_long: "estimated mean reward",
     least: "value",
     second: "standard error",
+    second_title: None,
     curve_title: "Estimated mean reward",
     curve: "estimated mean reward",
     columns: ["value", "standard_error", "value_exponent"],

@@ -48,7 +48,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
         Vec::new()
     });
     if args.has("arms") && arms.len() < 2 {
-        args.reject("arms", format!("{} arms leave nothing to choose", arms.len()), "at least two arms");
+        args.reject("arms", "fewer than two arms leave nothing to choose", "at least two arms");
     }
     let range = match range.as_deref() {
         None => (0.0, 1.0),

@@ -65,7 +65,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
         ),
         (_, Some(n_arms)) if n_arms < 2 => {
             let key = ["rewards", "cuts", "classes"].into_iter().find(|key| args.has(key)).unwrap_or(key);
-            args.reject(key, format!("{n_arms} arms leave nothing to choose"), "at least two arms");
+            args.reject(key, "fewer than two arms leave nothing to choose", "at least two arms");
         }
         (Some(Payoff::Cuts(_, cuts)), _) if !cuts.is_sorted_by(|low, high| low < high) => {
             args.reject("cuts", "the cuts do not ascend", "numbers, each above the one before");
