@@ -33,6 +33,9 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
     if inputs.is_empty() {
         args.missing("inputs", "an array of column names");
     }
+    if let Some(twice) = inputs.iter().enumerate().find_map(|(at, name)| inputs[..at].contains(name).then_some(name)) {
+        args.reject("inputs", format!("column `{twice}` is named twice"), "each column once");
+    }
     let stand_in = args.flag("stand_in", "use a generated table of the same columns instead of the file", false);
     let rows = args.count("stand_in_rows", "rows of the generated table").between(2, 1_000_000).or(1000);
     if stand_in && args.has("released") {
@@ -222,10 +225,13 @@ fn standardise(name: &str, column: &mut [f64]) -> Result<(), Error> {
     let mean = column.iter().sum::<f64>() / n;
     let deviation = libm::sqrt(column.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n);
     if deviation == 0.0 {
-        return Err(Error::input(
-            Diagnostic::new(format!("column `{name}` is constant and cannot be standardised"))
-                .hint("drop the column, or set `standardise = false`"),
-        ));
+        let (what, hint) = if column.len() == 1 {
+            ("has one row", "give a longer table: one row leaves nothing to choose between")
+        } else {
+            ("is constant", "drop the column, or set `standardise = false`")
+        };
+        let message = format!("column `{name}` {what} and cannot be standardised");
+        return Err(Error::input(Diagnostic::new(message).hint(hint)));
     }
     column.iter_mut().for_each(|x| *x = (*x - mean) / deviation);
     Ok(())

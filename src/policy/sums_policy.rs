@@ -6,6 +6,7 @@
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
+pub use super::sums_state::Kind;
 use super::sums_state::{Parameters, STATE_VERSION, State};
 use super::{
     FeaturesPlan, Initial, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, SharedInputs,
@@ -20,17 +21,6 @@ use crate::privacy::{Protection, Query, Released, Signal};
 use crate::score::{AxisFeatures, Basis, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// What tells one of these policies from another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
-    /// Its registered name.
-    pub name: &'static str,
-    /// Whether people add their own noise.
-    pub local: bool,
-    /// Whether the model is linear in the coordinates.
-    pub linear: bool,
-}
 
 /// A server as read from a spec.
 pub struct SumsPlan {

@@ -1,7 +1,18 @@
-//! What a server over private sums saves, and what of it may be given out.
+//! What tells servers over private sums apart, what one saves, and what of it may be given out.
 
 use crate::privacy::sums::Sums;
 use serde::{Deserialize, Serialize};
+
+/// What tells one of these policies from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// Its registered name.
+    pub name: &'static str,
+    /// Whether people add their own noise.
+    pub local: bool,
+    /// Whether the model is linear in the coordinates.
+    pub linear: bool,
+}
 
 /// Version of the saved state.
 pub const STATE_VERSION: u64 = 1;

@@ -19,6 +19,7 @@ mod released_images;
 mod report;
 mod roads;
 mod sensors;
+mod sessions;
 mod support;
 mod tidy;
 mod two_parties;

@@ -195,7 +195,7 @@ fn a_session_takes_each_reward_once() {
     let mut far = state.clone();
     far["session"]["asked"] = 60.into();
     write("far", &far);
-    refused(here, &["ask", "far"], &["rows that are not there"]);
+    refused(here, &["ask", "far"], &["rows or rewards that are not there"]);
     write("foreign", &serde_json::json!({ "schema_version": 1 }));
     refused(here, &["ask", "foreign"], &["not a session"]);
     fs::write(here.join("cut"), &text[..text.len() / 2]).expect("written");

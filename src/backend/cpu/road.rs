@@ -278,9 +278,10 @@ impl CpuScreen {
         let followed = request.subset.is_none()
             && match request.change {
                 Change::None => true,
-                Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request.model.visited().is_some_and(|visited| {
-                    lazy.observe(&visited, Observation { row, scale, mean_step, repeated }, prior)
-                }),
+                Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request
+                    .model
+                    .visited()
+                    .is_some_and(|visited| lazy.observe(&visited, Observation { row, scale, mean_step, repeated }, prior)),
                 _ => false,
             };
         let outcome = if followed { lazy.candidates(request, &mut self.counters, answer) } else { Outcome::Lost };

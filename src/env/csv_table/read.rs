@@ -181,7 +181,7 @@ pub(in crate::env) fn listed(names: &[String]) -> String {
 fn number(cell: &str) -> Result<f64, String> {
     let cell = cell.trim();
     if cell.is_empty() {
-        return Err("is empty".to_owned());
+        return Err("has an empty cell".to_owned());
     }
     match cell.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
@@ -282,7 +282,7 @@ mod tests {
         let hint = "expected a finite number\nhint: remove the row, or keep other columns";
         for (cell, problem) in [
             ("abc", "is `abc`, which is not a number"),
-            ("", "is empty"),
+            ("", "has an empty cell"),
             ("NaN", "is `NaN`, which is not finite"),
             ("-inf", "is `-inf`, which is not finite"),
             ("1e999", "is `1e999`, which is not finite"),
