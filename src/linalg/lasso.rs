@@ -7,8 +7,10 @@
 use super::{add_scaled, dot};
 use serde::{Deserialize, Serialize};
 
-/// Largest violation of the conditions of optimality, as a share of lambda.
-const TOLERANCE: f64 = 1e-6;
+/// Largest violation of the conditions of optimality, as a share of lambda: what is lost of the objective is at most as large a share of the penalty
+/// on the distance to the best. Lambda itself is a tuning constant that nobody knows to three digits, and where it falls as 1/sqrt(t), models without
+/// new readings then stand for some hundreds of rounds.
+const TOLERANCE: f64 = 1e-3;
 /// Sweeps over all coordinates after which an answer is left as it stands; the next call goes on from there.
 const MOST_SWEEPS: usize = 1000;
 
@@ -181,13 +183,15 @@ mod tests {
                 for step in [-1e-3, 1e-3] {
                     let mut other = warm.beta().to_vec();
                     other[j] += step;
-                    assert!(loss(warm.beta()) < loss(&other) + 1e-12);
+                    assert!(loss(warm.beta()) < loss(&other) + 2.0 * TOLERANCE * lambda * step.abs() + 1e-12);
                 }
             }
             let mut cold = Lasso::new(d);
             rows.iter().for_each(|(x, y)| cold.add(x, *y));
             cold.solve(lambda);
-            assert!((loss(cold.beta()) - loss(warm.beta())).abs() < 1e-9);
+            // Convexity: within the violation times the distance of each other.
+            let apart: f64 = cold.beta().iter().zip(warm.beta()).map(|(a, b)| (a - b).abs()).sum();
+            assert!((loss(cold.beta()) - loss(warm.beta())).abs() <= 2.0 * TOLERANCE * lambda * apart + 1e-12);
             // A planted fault: an answer for another lambda misses the conditions.
             cold.solve(2.0 * lambda);
             assert!(0.1 * lambda < cold.violation(lambda));

@@ -127,6 +127,14 @@ fn results_text(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String
     } else {
         ""
     };
+    if words.estimates {
+        return format!(
+            "<p>{}: {half}.{best}{broken} All numbers are in <code>summary.csv</code>.</p>\n{}\n<details open><summary>{more}at the last row</summary>{}</details>",
+            words.main_title,
+            results(run, points, rows),
+            more_numbers(run, rows)
+        );
+    }
     format!(
         "<p>{}: {half}.{best}{broken} All numbers are in <code>summary.csv</code>.</p>\n{}\n\
          <details><summary>{more}paired differences, fitted exponents</summary>\

@@ -58,7 +58,9 @@ pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
     let less = format!("less first {}", words.who);
     let second = if words.recommends { "simple regret" } else { words.second };
     let recommended = words.recommends.then_some("recommended");
-    let titles = [words.adds_up.then_some("per round"), Some(second), recommended, Some(less.as_str()), Some("exponent")];
+    let compares = !words.estimates;
+    let less = compares.then_some(less.as_str());
+    let titles = [words.adds_up.then_some("per round"), Some(second), recommended, less, compares.then_some("exponent")];
     let titles: Vec<&str> = titles.into_iter().flatten().collect();
     let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
     html += &key_headers(&run.swept_keys());
@@ -80,8 +82,10 @@ pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
         if words.recommends {
             numbers.push(both(row.recommended_regret));
         }
-        numbers.push(both(row.paired_difference));
-        numbers.push(row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}")));
+        if compares {
+            numbers.push(both(row.paired_difference));
+            numbers.push(row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}")));
+        }
         html +=
             &numbers.iter().map(|text| format!("<td class=\"n\">{}</td>", escape(text).replace('-', "−"))).collect::<String>();
         html += "</tr>";

@@ -119,13 +119,14 @@ impl Stream {
         self.drawn += out.len() as u64;
         let half = if out.len() < SIDE_BY_SIDE { 0 } else { out.len() / 2 };
         let (first, second) = out.split_at_mut(half);
-        let mut later = self.generator.clone();
+        // Both in locals, so that they stay in registers.
+        let (mut now, mut later) = (self.generator.clone(), self.generator.clone());
         if 0 < half {
             later.advance(half as u128);
         }
         let (paired, rest) = second.split_at_mut(half);
         for (a, b) in first.iter_mut().zip(paired) {
-            *a = turn(self.generator.next_u64());
+            *a = turn(now.next_u64());
             *b = turn(later.next_u64());
         }
         rest.iter_mut().for_each(|value| *value = turn(later.next_u64()));

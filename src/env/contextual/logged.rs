@@ -149,7 +149,8 @@ impl ContextualPlan for Plan {
             ("value".into(), "off-policy estimate from a log (self-normalised inverse propensities), not an experiment".into()),
             (
                 "standard error".into(),
-                "of that estimate, by the log's chance; intervals over trials hold the log fixed and are no substitute".into(),
+                "of that estimate, by the log's chance; too small where hardly a row that matched has a reward; intervals over trials hold the log fixed"
+                    .into(),
             ),
             ("rows of the log".into(), n_rows.into()),
             ("mean reward in the log".into(), logged_value.into()),
