@@ -129,11 +129,11 @@ fn cases(names: &[String]) -> Result<Vec<Case>, Error> {
 fn listed() -> String {
     let mut text = String::from("mechanisms:\n");
     for entry in AUDITS {
-        let _ = writeln!(text, "  {:<26}{}", entry.name, entry.summary);
+        let _ = writeln!(text, "  {:<32}{}", entry.name, entry.summary);
     }
     text.push_str("printed claims that are false (all: `printed`):\n");
     for entry in PRINTED {
-        let _ = writeln!(text, "  {:<26}{} ({})", entry.name, entry.summary, entry.erratum.unwrap_or_default());
+        let _ = writeln!(text, "  {:<32}{} ({})", entry.name, entry.summary, entry.erratum.unwrap_or_default());
     }
     text
 }
