@@ -126,6 +126,6 @@ fn of_sums(name: &str, generalized: bool, reading: Reading, claim: Claim) -> Res
     let words =
         if generalized { "the likelihood ratio of the nodes that hold round 1" } else { "the likelihood ratio of all prefixes" };
     let case = Case::new(name, claim, pair, words, attack);
-    let case = case.source("docs/proofs/accounting.md");
+    let case = case.source("docs/proofs/gradients.md");
     Ok(vec![if generalized { case } else { case.gaussian() }])
 }

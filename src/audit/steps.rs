@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Samples of a data set from which gradients are drawn, and draws.
 const STORED: (u64, u64) = (4, 15);
-const SOURCE: &str = "docs/proofs/accounting.md";
+const SOURCE: &str = "docs/proofs/gradients.md";
 
 /// The gradient `theta_0 x`: L and beta are the bound on |x|, for |theta| <= 1.
 #[derive(Debug)]

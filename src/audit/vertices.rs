@@ -20,7 +20,7 @@ const SMALL_CLAIM: Claim = Claim { epsilon: 1.0, delta: 1e-2 };
 const ONE_CHOICE: Claim = Claim { epsilon: 2.0, delta: 0.0 };
 /// Vertices from which it is made: the one that is behind wins seldom, and shows the more of epsilon the less it does.
 const CANDIDATES: usize = 65;
-const SOURCE: &str = "docs/proofs/accounting.md";
+const SOURCE: &str = "docs/proofs/gradients.md";
 
 /// The point 1, and the point -1 so many times: diameter 2.
 #[derive(Debug)]

@@ -121,7 +121,7 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
         let pair = format!("the first of {SUMS} people: reward 1 against {words}, all others with contexts of zeros");
         Case::new(format!("visits-{mechanism}{suffix}"), claim, pair, "the likelihood ratio of all releases", attack)
             .gaussian()
-            .source("docs/proofs/sums.md")
+            .source("docs/proofs/visits.md")
     });
     Ok(made.collect())
 }
@@ -162,7 +162,7 @@ pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
         let attack = move |side: Side, stream: &mut Stream| seen(maker.as_ref(), round, side.pick(people[0], people[1]), stream);
         let pair = format!("{words} of {CHOICES}, all others with contexts of zeros");
         let case = Case::new(format!("{name}{suffix}"), claim, pair, "the log-odds of all choices of both arms", attack);
-        case.source("docs/proofs/accounting.md")
+        case.source("docs/proofs/visits.md")
     });
     Ok(cases.into())
 }
