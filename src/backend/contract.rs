@@ -127,6 +127,8 @@ pub enum Band {
     Proved,
     /// No band and no tie tolerance: hands back the screen's own argmax. Breaks the contract.
     Zero,
+    /// Bounds of blocks that are not looked at move by nothing. Breaks the contract.
+    Stale,
     /// Every point is a candidate. Slow, and must change no byte.
     Infinite,
 }

@@ -418,7 +418,7 @@ impl Screen for BatchedScreen {
         self.look_again(trials, &again, out)?;
         for (request, answer) in trials.iter().zip(out.iter_mut()) {
             match self.shared.band {
-                Band::Proved => {}
+                Band::Proved | Band::Stale => {}
                 Band::Zero => answer.points.truncate(1),
                 Band::Infinite => {
                     answer.points.clear();

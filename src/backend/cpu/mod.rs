@@ -1,12 +1,12 @@
-//! The CPU backend: a dense f64 screen, trial by trial.
+//! The CPU backend: f64 screens, trial by trial, dense or lazy.
 //!
 //! Each trial keeps mean and spread² of all points. An observation costs one product `p = row · h` over the domain (none
 //! where the point was played again: `p` is kept); spread² falls by `(scale p)²` and the mean rises by `mean_step * p`. Points are
 //! handled in blocks that stay in the first-level cache.
 //! Models that are new every round have roads of their own: one f32 product a trial (`factor`), or interpolation from a few points
 //! for all trials of a batch (`pivots`), where counted work says that it pays.
-//! Lazy, pruned roads fit behind the same traits: they need [`crate::score::TrialScore::change`] and
-//! [`crate::score::ScoreModel::exact`] only.
+//! Over feature tables of some hundred points and more a trial starts on the lazy road (`lazy`): blocks of neighbouring points that are scored
+//! only when they may hold the best. It goes over to the dense one where counted work says so, or where it cannot follow the model.
 //!
 //! **The band.** Let `u = 2^-53`. A row of `K` coefficients gives `|p̂ - p| <= e_p = 4 (K + 8) u A`, with
 //! `A = sum |row_i| max|h_i|` (sums in any order, a rounding of the row itself, and a safety factor of 4). One

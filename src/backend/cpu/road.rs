@@ -80,11 +80,15 @@ impl Shared {
             Change::Row { rebuilt, .. } => !rebuilt && request.model.n_observations() == 1,
             Change::Rebuild | Change::Factor => false,
         };
-        if !starts || self.band != Band::Proved || request.subset.is_some() || request.model.visited().is_none() {
+        if !starts
+            || !matches!(self.band, Band::Proved | Band::Stale)
+            || request.subset.is_some()
+            || request.model.visited().is_none()
+        {
             return None;
         }
         let blocks = self.blocks.get_or_init(|| Blocks::of(table, &self.scale).map(Arc::new)).as_ref()?;
-        Some(Lazy::new(Arc::clone(blocks), Arc::clone(table), self.scale.prior_error))
+        Some(Lazy::new(Arc::clone(blocks), Arc::clone(table), self.scale.prior_error, self.band))
     }
 
     fn columns(&self) -> &[f64] {

@@ -7,6 +7,7 @@ mod bands;
 mod forms;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod lazy;
 mod luck;
 mod posteriors;
 mod sets;

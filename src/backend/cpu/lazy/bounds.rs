@@ -2,7 +2,8 @@
 //! and standardized innovations.
 
 use super::blocks::Blocks;
-use super::kernels::weighted_sum;
+use super::kernels::{larger, weighted_sum};
+use crate::backend::Band;
 use crate::linalg::{dot, wide};
 use pulp::NullaryFnOnce;
 
@@ -34,6 +35,9 @@ struct Snapshot {
     /// `|theta - theta_s|²` and `(theta - theta_s) · u` for theta at the start of the open run, u its row.
     square: f64,
     along: f64,
+    /// `|theta - theta_s|` at the start of the open run, and the squared innovations up to there.
+    distance: f64,
+    innovations: f64,
     /// Blocks that were scored then.
     blocks: u32,
     /// The run that was open, and its sums.
@@ -67,12 +71,13 @@ pub struct Bounds {
     open: Sums,
     /// Number of the open run.
     run: usize,
-    /// Of every closed run: its sums, and the sum of squared innovations of all up to it.
-    closed: Vec<(Sums, f64)>,
     /// Largest `|theta|` at the start of a run.
     largest_theta: f64,
     /// Of each snapshot: a bound on `|theta_t - theta_s|`, and the root of the squared width and innovations.
     reaches: Vec<(f64, f64)>,
+    /// The same by block.
+    reach: Vec<f64>,
+    root: Vec<f64>,
 }
 
 impl Bounds {
@@ -96,9 +101,10 @@ impl Bounds {
             row_square: 0.0,
             open: Sums::default(),
             run: 0,
-            closed: Vec::new(),
             largest_theta: 0.0,
             reaches: Vec::new(),
+            reach: vec![0.0; n],
+            root: vec![0.0; n],
         }
     }
 
@@ -114,8 +120,10 @@ impl Bounds {
 
     /// Closes the open run and opens one along `row`, which over the visited points is `alpha`.
     pub fn start_run(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
-        let before = self.closed.last().map_or(0.0, |&(_, sum)| sum);
-        self.closed.push((self.open, before + self.open.innovation()));
+        let closing = self.open.innovation();
+        for snapshot in &mut self.snapshots {
+            snapshot.innovations += if snapshot.run == self.run { self.open.since(snapshot.sums) } else { closing };
+        }
         wide(Start { bounds: self, shared, visited, row, alpha });
         self.open = Sums::default();
         self.run += 1;
@@ -129,52 +137,36 @@ impl Bounds {
     }
 
     /// Bounds of all blocks at this width.
-    pub fn update(&mut self, width: f64, radii: &[f64]) {
+    pub fn update(&mut self, width: f64, radii: &[f64], band: Band) {
         let (a, m) = (self.open.steps, self.theta.len() as f64);
         let reach = a.abs() * self.row_square.sqrt();
         // What theta has rounded off, a share of itself a run.
         let theta_error = 4.0 * (self.run as f64 + 2.0) * f64::EPSILON * (self.largest_theta + reach);
         self.reaches.clear();
+        let innovation = self.open.innovation();
         for snapshot in &self.snapshots {
+            if snapshot.blocks == 0 {
+                self.reaches.push((0.0, 0.0));
+                continue;
+            }
             let square = snapshot.square + a * (2.0 * snapshot.along + a * self.row_square);
             // Sums of m products each, of numbers of this size.
-            let rounded = 4.0 * (m + 8.0) * f64::EPSILON * (snapshot.square.sqrt() + reach).powi(2);
+            let rounded = 4.0 * (m + 8.0) * f64::EPSILON * (snapshot.distance + reach).powi(2);
             let distance = (square.max(0.0) + rounded).sqrt() + theta_error;
-            let root = (width * width + self.innovations_since(snapshot)).sqrt() * (1.0 + 1e-9);
-            self.reaches.push((distance, root));
+            let of_open = if snapshot.run == self.run { self.open.since(snapshot.sums) } else { innovation };
+            let root = (width * width + snapshot.innovations + of_open).sqrt() * (1.0 + 1e-9);
+            self.reaches.push(if band == Band::Stale { (0.0, 0.0) } else { (distance, root) });
         }
-        let parts = self.bound.iter_mut().zip(&self.largest).zip(&self.spread).zip(&self.width);
-        let means = self.mean.iter().zip(&self.mean_then).zip(&self.snapshot).zip(radii);
-        for ((((bound, &largest), &spread), &then), (((&mean, &mean_then), &at), &radius)) in parts.zip(means) {
-            let (distance, root) = self.reaches[at as usize];
-            let near = (width - then).max(0.0) * spread + (mean - mean_then) + distance * radius;
-            let far = (root - then).max(0.0) * spread;
-            *bound = largest + if near < far { near } else { far };
+        for ((reach, root), &at) in self.reach.iter_mut().zip(&mut self.root).zip(&self.snapshot) {
+            (*reach, *root) = self.reaches[at as usize];
         }
-    }
-
-    /// Sum of squared innovations of the runs since a snapshot, each a whole.
-    fn innovations_since(&self, snapshot: &Snapshot) -> f64 {
-        if snapshot.run == self.run {
-            return self.open.since(snapshot.sums);
-        }
-        let (whole, up_to) = self.closed[snapshot.run];
-        let last = self.closed.last().map_or(0.0, |&(_, sum)| sum);
-        whole.since(snapshot.sums) + (last - up_to) + self.open.innovation()
+        wide(Bound { bounds: self, width, radii });
     }
 
     /// The block to be scored next: one whose bound reaches the floor, in the first turns the one with the highest.
     pub fn next(&self, turn: usize, floor: f64) -> Option<usize> {
-        if PICKED <= turn {
-            return self.bound.iter().position(|&bound| floor <= bound);
-        }
-        let (mut best, mut most) = (None, floor);
-        for (block, &bound) in self.bound.iter().enumerate() {
-            if most <= bound && f64::NEG_INFINITY < bound {
-                (best, most) = (Some(block), bound);
-            }
-        }
-        best
+        let least = if PICKED <= turn { floor } else { floor.max(wide(Largest(&self.bound))) };
+        self.bound.iter().position(|&bound| least <= bound && f64::NEG_INFINITY < bound)
     }
 
     /// A block was scored.
@@ -204,6 +196,8 @@ impl Bounds {
         snapshot.theta.extend(self.theta.iter().zip(&self.row).map(|(theta, u)| theta + steps * u));
         snapshot.square = steps * steps * self.row_square;
         snapshot.along = -steps * self.row_square;
+        snapshot.distance = snapshot.square.sqrt();
+        snapshot.innovations = 0.0;
         (snapshot.run, snapshot.sums) = (self.run, self.open);
         at as u32
     }
@@ -254,6 +248,7 @@ impl NullaryFnOnce for Start<'_> {
                 }
             }
             (snapshot.square, snapshot.along) = (squares.iter().sum(), along.iter().sum());
+            snapshot.distance = snapshot.square.sqrt();
         }
         for &point in &visited[columns.len() / p.len()..] {
             let known = columns.len();
@@ -261,6 +256,50 @@ impl NullaryFnOnce for Start<'_> {
             shared.source.at_centres(point as usize, &mut columns[known..]);
         }
         weighted_sum(alpha, columns, p);
+    }
+}
+
+/// The bounds from their parts, in wide lanes.
+struct Bound<'a> {
+    bounds: &'a mut Bounds,
+    width: f64,
+    radii: &'a [f64],
+}
+
+impl NullaryFnOnce for Bound<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let n = self.radii.len();
+        let Bounds { bound, largest, spread, width: then, mean, mean_then, reach, root, .. } = self.bounds;
+        let (bound, mean, mean_then) = (&mut bound[..n], &mean[..n], &mean_then[..n]);
+        let (largest, spread, then, reach, root) = (&largest[..n], &spread[..n], &then[..n], &reach[..n], &root[..n]);
+        for at in 0..n {
+            let wider = larger(0.0, self.width - then[at]) * spread[at];
+            let near = wider + (mean[at] - mean_then[at]) + reach[at] * self.radii[at];
+            let far = larger(0.0, root[at] - then[at]) * spread[at];
+            bound[at] = largest[at] + if near < far { near } else { far };
+        }
+    }
+}
+
+/// The largest number, in wide lanes.
+struct Largest<'a>(&'a [f64]);
+
+impl NullaryFnOnce for Largest<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let mut lanes = [f64::NEG_INFINITY; 8];
+        let (whole, rest) = self.0.as_chunks::<8>();
+        for part in whole {
+            for lane in 0..8 {
+                lanes[lane] = larger(lanes[lane], part[lane]);
+            }
+        }
+        rest.iter().chain(&lanes).copied().fold(f64::NEG_INFINITY, larger)
     }
 }
 

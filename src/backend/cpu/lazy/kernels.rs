@@ -59,6 +59,6 @@ pub fn score(mean: &[f64], variance: &[f64], width: f64) -> (f64, f64) {
 
 /// The larger of two numbers, the first where one is NaN: one instruction in every lane.
 #[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
+pub fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }

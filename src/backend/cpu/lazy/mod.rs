@@ -17,6 +17,8 @@
 //! at once (a run is all observations of one point in a row). What is bounded is the exact sum of the changes that were handed out; roundings of
 //! the screen are in `variance_error` and `mean_error`, as on the dense road, and what the model rounds off is added to the margin.
 //!
+//! Where widths fall, `M` stays a bound; the prior counts as a block scored with width 0.
+//!
 //! **Counted work.** Multiply-adds are counted on this road and for the dense one; the trial goes over to the dense road (`dense`) when
 //! this road has cost more. So the choice depends on the trial alone, never on time or threads.
 

@@ -1,12 +1,12 @@
 //! One trial on the lazy road.
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, MOST_SIZE};
 use super::bounds::Bounds;
-use super::kernels::{apply, score, weighted_sum};
+use super::kernels::{apply, larger, score, weighted_sum};
 use super::rows::Rows;
-use crate::backend::Counters;
 use crate::backend::cpu::trial::TrialScreen;
 use crate::backend::cpu::trial::settle;
+use crate::backend::{Band, Counters};
 use crate::linalg::{add_scaled, dot, wide};
 use crate::score::{Candidates, FeatureTable, Moments, TIE_TOLERANCE, TrialScore, Visited};
 use pulp::NullaryFnOnce;
@@ -104,11 +104,12 @@ pub struct Lazy {
     dense_work: usize,
     /// Candidates beyond the first.
     extra: usize,
+    band: Band,
 }
 
 impl Lazy {
     /// The prior.
-    pub fn new(shared: Arc<Blocks>, table: Arc<FeatureTable>, prior_error: f64) -> Self {
+    pub fn new(shared: Arc<Blocks>, table: Arc<FeatureTable>, prior_error: f64, band: Band) -> Self {
         let size = shared.order.size;
         let block =
             |prior: &[f64]| Block { mean: vec![0.0; size], variance: prior.to_vec(), p: vec![0.0; size], ..Block::default() };
@@ -130,6 +131,7 @@ impl Lazy {
             work: 0,
             dense_work: 0,
             extra: 0,
+            band,
             shared,
             table,
         }
@@ -157,7 +159,7 @@ impl Lazy {
         self.variance_error += scale * scale * (2.0 * p * e + e * e + 4.0 * U * p * p) + U * prior;
         // The sum of steps of a run is rounded as well, and by the same amounts.
         self.mean_error += mean_step.abs() * (e + 2.0 * U * p) + 2.0 * U * (self.innovations * prior).sqrt();
-        self.dense_work += 4 * self.table.n_points;
+        self.dense_work += (4 + WORK_OF_A_SCORE) * self.table.n_points;
         self.variance_error.is_finite() && self.mean_error.is_finite()
     }
 
@@ -234,7 +236,7 @@ impl Lazy {
         let magnitude = (self.innovations.sqrt() + self.largest_width) * prior.sqrt();
         let e_mean = self.mean_error + state.mean + 8.0 * U * (1.0 + magnitude);
         let widest = e_mean + self.largest_width * (2.0 * e).sqrt();
-        self.bounds.update(width, &self.shared.radii);
+        self.bounds.update(width, &self.shared.radii, self.band);
         self.work += self.bounds.work_of_a_round();
         self.scored.clear();
         let mut best = f64::NEG_INFINITY;
@@ -273,11 +275,9 @@ impl Lazy {
             }
             let own = &self.blocks[block as usize];
             let points = &self.shared.order.points[block as usize * size..][..size];
-            for ((&point, &mean), &variance) in points.iter().zip(&own.mean).zip(&own.variance) {
-                if floor <= mean + width * variance.max(0.0).sqrt() {
-                    answer.points.push(point);
-                }
-            }
+            let mut scores = [0.0; MOST_SIZE];
+            wide(Scores { mean: &own.mean, variance: &own.variance, width, out: &mut scores });
+            answer.points.extend(points.iter().zip(&scores).filter(|(_, score)| floor <= **score).map(|(&point, _)| point));
         }
         answer.points.sort_unstable();
         answer.points.dedup();
@@ -330,6 +330,25 @@ impl Lazy {
 
 fn row_norm(row: &[f64]) -> f64 {
     dot(row, row).sqrt()
+}
+
+/// `out = mean + width sqrt(variance)` in wide lanes.
+struct Scores<'a> {
+    mean: &'a [f64],
+    variance: &'a [f64],
+    width: f64,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Scores<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for ((out, mean), variance) in self.out.iter_mut().zip(self.mean).zip(self.variance) {
+            *out = mean + self.width * larger(0.0, *variance).sqrt();
+        }
+    }
 }
 
 /// `rest -= sum alpha_i phi_i` in wide lanes.
