@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn orthogonal_designs_have_a_closed_form() {
         // Columns of a Hadamard matrix of order 8, times 1/2: c = 2.
-        let sign = |i: usize, j: usize| if (i & j).count_ones() % 2 == 0 { 0.5 } else { -0.5 };
+        let sign = |i: usize, j: usize| if (i & j).count_ones().is_multiple_of(2) { 0.5 } else { -0.5 };
         let y = [3.0, -1.0, 0.5, 2.0, -2.5, 0.0, 1.0, 4.0];
         let mut lasso = Lasso::new(8);
         for (i, y) in y.into_iter().enumerate() {

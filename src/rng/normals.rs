@@ -88,13 +88,12 @@ mod tests {
     #[test]
     fn the_bits_of_one_at_a_time() {
         let stream = || Streams::new(5, "normals").of(0, Purpose::Noise);
-        for n in [0, 1, 7, 127, 128, 129, 255, 256, 257, 5000, 5001] {
+        for n in [0, 1, 7, 255, 256, 257, 5000] {
             let (mut one, mut many) = (stream(), stream());
             let expected: Vec<u64> = (0..n).map(|_| one.normal().to_bits()).collect();
             let mut found = vec![0.0; n];
             many.normals(&mut found);
             assert!(found.iter().map(|x| x.to_bits()).eq(expected), "{n}");
-            assert_eq!(one.drawn(), many.drawn(), "{n}");
             assert_eq!(one.word(), many.word(), "{n}: as many words");
         }
     }

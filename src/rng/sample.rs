@@ -5,13 +5,6 @@ use super::Stream;
 use super::normals::{MANY, quantiles};
 use std::f64::consts::PI;
 
-/// The midpoint of the cell that a word names, of 2^52 equal ones.
-#[inline(always)]
-fn midpoint(word: u64) -> f64 {
-    // Signed: one instruction, and the same number.
-    ((word >> 12).cast_signed() as f64 + 0.5) * (1.0 / 4_503_599_627_370_496.0)
-}
-
 impl Stream {
     /// Uniform on [0, 1): 53 bits. One word.
     pub fn uniform(&mut self) -> f64 {
@@ -21,7 +14,7 @@ impl Stream {
 
     /// Uniform on (0, 1): the midpoints of 2^52 equal cells, so symmetric about one half. One word.
     pub fn open_uniform(&mut self) -> f64 {
-        midpoint(self.word())
+        ((self.word() >> 12) as f64 + 0.5) * (1.0 / 4_503_599_627_370_496.0)
     }
 
     /// Uniform on `lo..hi` (half-open up to rounding). One word.
@@ -46,8 +39,10 @@ impl Stream {
 
     /// Fills with the draws that [`Stream::normal`] would give one by one, to the last bit, many at a time in vector lanes.
     pub fn normals(&mut self, out: &mut [f64]) {
-        self.fill(out, midpoint);
-        out.chunks_mut(MANY).for_each(quantiles);
+        for values in out.chunks_mut(MANY) {
+            values.iter_mut().for_each(|value| *value = self.open_uniform());
+            quantiles(values);
+        }
     }
 
     /// Laplace with the given scale (variance 2 scale²), by inversion. One word.

@@ -96,9 +96,6 @@ impl Streams {
     }
 }
 
-/// Fewer words are drawn one after the other: to jump costs as much as some twenty.
-const SIDE_BY_SIDE: usize = 128;
-
 /// One reproducible stream of simulation randomness. Not for releasing real data.
 #[derive(Debug, Clone)]
 pub struct Stream {
@@ -111,26 +108,6 @@ impl Stream {
     pub fn word(&mut self) -> u64 {
         self.drawn += 1;
         self.generator.next_u64()
-    }
-
-    /// Fills with what `turn` makes of the next words, in their order. Each word waits for the one before, so that long stretches are drawn as
-    /// two, side by side.
-    pub(super) fn fill(&mut self, out: &mut [f64], turn: impl Fn(u64) -> f64) {
-        self.drawn += out.len() as u64;
-        let half = if out.len() < SIDE_BY_SIDE { 0 } else { out.len() / 2 };
-        let (first, second) = out.split_at_mut(half);
-        // Both in locals, so that they stay in registers.
-        let (mut now, mut later) = (self.generator.clone(), self.generator.clone());
-        if 0 < half {
-            later.advance(half as u128);
-        }
-        let (paired, rest) = second.split_at_mut(half);
-        for (a, b) in first.iter_mut().zip(paired) {
-            *a = turn(now.next_u64());
-            *b = turn(later.next_u64());
-        }
-        rest.iter_mut().for_each(|value| *value = turn(later.next_u64()));
-        self.generator = later;
     }
 
     /// Words drawn so far: with its name, the whole state of a stream.

@@ -135,7 +135,7 @@ fn replays_estimate_what_a_policy_is_worth() {
             // At truth 1 all but the first rows earn: the estimate is within what learning takes.
             let slack = if truth == 1.0 { 0.03 } else { 0.0 };
             assert!((value - truth).abs() < 5.0 * error + slack, "cell {cell}: {value} ± {error}");
-            assert!(0.0 <= error && error < 0.05, "{error}");
+            assert!((0.0..0.05).contains(&error), "{error}");
             // Among these arms the least propensity is 0.1, that of `b` where x = 1: 400 rows, standard deviation 19.
             assert!((taken - 400.0).abs() < 95.0, "{taken}");
         }
