@@ -2,7 +2,7 @@
 
 use super::collect::{CellData, Run};
 use super::compare::{SweepPoint, best, paired, reference};
-use super::stats::Moments;
+use super::stats::{Moments, known};
 use super::text::{plus_minus, short, short_key};
 use super::words::Words;
 
@@ -106,10 +106,14 @@ fn means(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
 fn estimates(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
     let said = |&cell_idx: &usize| {
         let cell = &run.cells[cell_idx];
-        let (value, error) =
-            (Moments::of(&cell.finals())?, Moments::of(&cell.ends.iter().map(|end| end.second).collect::<Vec<_>>())?);
-        let name = &cell.info.policy;
-        Some(format!("{name} is estimated to be worth {} (standard error {})", short(value.mean), short(error.mean)))
+        let (name, values) = (&cell.info.policy, cell.finals());
+        let errors: Vec<f64> = known(&cell.ends.iter().map(|end| end.second).collect::<Vec<_>>());
+        let (Some(value), Some(error)) = (Moments::of(&values), Moments::of(&errors)) else {
+            return Some(format!("{name} has no estimate: no row matched its choices"));
+        };
+        let (n, unmatched) = (cell.ends.len(), cell.ends.len() - values.len());
+        let without = if unmatched == 0 { String::new() } else { format!(", without {unmatched} of {n} trials, which no row matched") };
+        Some(format!("{name} is estimated to be worth {} (standard error {}{without})", short(value.mean), short(error.mean)))
     };
     let said: Vec<String> = point.cells.iter().take(N_POLICIES).filter_map(said).collect();
     (!said.is_empty()).then(|| format!("{at}{} a round.", said.join(", ")))

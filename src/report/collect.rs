@@ -31,7 +31,7 @@ pub(super) struct CellData {
 impl CellData {
     /// Final cumulative regret, or final risk, of each trial.
     pub(super) fn finals(&self) -> Vec<f64> {
-        self.ends.iter().map(|end| end.main).collect()
+        known(&self.ends.iter().map(|end| end.main).collect::<Vec<f64>>())
     }
 
     /// The value of a swept key.

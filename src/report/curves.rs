@@ -1,6 +1,6 @@
 //! Regret against the round, of one cell: means of all recorded rounds, spreads of a few.
 
-use super::stats::{Moments, Quantiles, exponent};
+use super::stats::{Moments, Quantiles, exponent, known};
 
 /// At most this many rounds of a cell are kept per trial.
 pub(super) const N_KEPT: usize = 200;
@@ -54,8 +54,8 @@ impl CurveBuilder {
         let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.n_trials as f64).collect();
         let curve = Curve {
             rounds: self.kept.iter().map(|at| self.rounds[*at]).collect(),
-            moments: self.values.iter().map(|values| Moments::of(values)).collect(),
-            quantiles: self.values.iter().map(|values| Quantiles::of(values)).collect(),
+            moments: self.values.iter().map(|values| Moments::of(&known(values))).collect(),
+            quantiles: self.values.iter().map(|values| Quantiles::of(&known(values))).collect(),
         };
         (curve, exponent(&self.rounds, &means))
     }

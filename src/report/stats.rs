@@ -15,6 +15,11 @@ pub struct Moments {
     pub half: Option<f64>,
 }
 
+/// The numbers of a sample: a replay that no row has matched yet has no value.
+pub(super) fn known(sample: &[f64]) -> Vec<f64> {
+    sample.iter().copied().filter(|x| !x.is_nan()).collect()
+}
+
 impl Moments {
     /// Of a sample, summed in its order. `None` for an empty sample or where the mean is not finite.
     #[must_use]
@@ -135,6 +140,7 @@ mod tests {
         assert!(!one.excludes_zero());
         assert_eq!(Moments::of(&[]), None);
         assert_eq!(Moments::of(&[1.0, f64::NAN]), None);
+        assert_eq!(Moments::of(&known(&[1.0, f64::NAN, 3.0])), Moments::of(&[1.0, 3.0]));
     }
 
     #[test]

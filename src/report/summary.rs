@@ -2,7 +2,7 @@
 
 use super::collect::{CellData, Run};
 use super::compare::{Paired, SweepPoint, paired};
-use super::stats::{Moments, Quantiles};
+use super::stats::{Moments, Quantiles, known};
 use super::text::number;
 use super::words::Words;
 use crate::error::Error;
@@ -63,7 +63,7 @@ pub(super) fn rows(run: &Run, points: &[SweepPoint]) -> Vec<SummaryRow> {
 fn row(cell: &CellData, paired_difference: Option<Paired>) -> SummaryRow {
     let finals = cell.finals();
     let averages: Vec<f64> = finals.iter().map(|regret| regret / f64::from(cell.last_round)).collect();
-    let simple: Vec<f64> = cell.ends.iter().map(|end| end.second).collect();
+    let simple: Vec<f64> = known(&cell.ends.iter().map(|end| end.second).collect::<Vec<_>>());
     let recommended: Vec<f64> = cell.ends.iter().map(|end| end.recommended).collect();
     SummaryRow {
         cell: cell.info.cell,

@@ -39,6 +39,10 @@ pub struct CovariancePosterior {
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
     state: State,
+    /// Those of `state.start` and of all runs since.
+    visits: Visits,
+    /// Sum of the rewards of the open run's point before it.
+    sum_before: f64,
     /// Where the runs began: `T` over the points visited by then.
     start: Columns,
     /// Ended runs: `c` of each, `N` numbers.
@@ -64,7 +68,6 @@ struct State {
     version: u32,
     form: Cow<'static, str>,
     ridge: f64,
-    visits: Visits,
     /// The visits where the runs began, and the information gain.
     start: Visits,
     start_gain: f64,
@@ -106,7 +109,6 @@ impl CovariancePosterior {
             version: 1,
             form: Cow::Borrowed(FORM),
             ridge,
-            visits: Visits::default(),
             start: Visits::default(),
             start_gain: 0.0,
             runs: Vec::new(),
@@ -118,6 +120,8 @@ impl CovariancePosterior {
             gram,
             prior_bound,
             state,
+            visits: Visits::default(),
+            sum_before: 0.0,
             start: Columns::zeros(0, n),
             ended: Vec::new(),
             covariances: Vec::new(),
@@ -147,45 +151,40 @@ impl CovariancePosterior {
         if !(0.0 < state.ridge && state.ridge.is_finite() && 0.0 <= state.start_gain && state.start_gain.is_finite()) {
             return Err(Error::custom("ridge or gain are not possible"));
         }
-        for visits in [&state.visits, &state.start] {
-            visits.check(gram.n_points()).map_err(Error::custom)?;
-        }
+        state.start.check(gram.n_points()).map_err(Error::custom)?;
         let (runs, run, gain) = (std::mem::take(&mut state.runs), state.run.take(), state.start_gain);
         if run.is_none() && !runs.is_empty() {
             return Err(Error::custom("runs have ended and none is open"));
         }
         let mut posterior = Self::new(gram, prior_bound, state.ridge);
-        // Everything but the visits that the runs made.
-        let visits = std::mem::replace(&mut state.visits, state.start.clone());
+        posterior.visits = state.start.clone();
         posterior.state = state;
-        if posterior.state.visits.n_distinct() != 0 && !posterior.start_anew() {
+        if posterior.visits.n_distinct() != 0 && !posterior.start_anew() {
             return Err(Error::custom("the visits at the start of the runs have no posterior"));
         }
         (posterior.gain, posterior.state.start_gain) = (gain, gain);
-        let mut counts = posterior.state.start.counts.clone();
-        counts.resize(visits.n_distinct().max(counts.len()), 0);
-        let sound = |run: &Run, counts: &mut [u64]| -> bool {
-            let known = visits.slot(run.point as usize) == Some(run.slot as usize) && 0 < run.count && run.sum.is_finite();
-            let total = counts.get(run.slot as usize).and_then(|count| count.checked_add(run.count));
-            known && total.is_some_and(|total| std::mem::replace(&mut counts[run.slot as usize], total) < total)
-        };
         for saved in runs.iter().chain(&run) {
-            if !sound(saved, &mut counts) {
-                return Err(Error::custom("a run of the state is not possible"));
-            }
             posterior.end_run();
+            let known = posterior.visits.slot(saved.point as usize);
+            let slot = known.unwrap_or(posterior.visits.n_distinct());
+            let count = known.map_or(0, |slot| posterior.visits.counts[slot]).checked_add(saved.count);
+            let sound = (saved.point as usize) < posterior.n() && saved.slot as usize == slot && 0 < saved.count && saved.sum.is_finite();
+            let Some(count) = count.filter(|_| sound) else {
+                return Err(Error::custom("a run of the state is not possible"));
+            };
+            if known.is_none() {
+                posterior.visits.add(saved.point as usize, 0.0);
+            }
             posterior.begin_run(saved.point, saved.slot);
+            posterior.visits.counts[slot] = count;
+            posterior.visits.sums[slot] = posterior.sum_before + saved.sum;
             posterior.state.run = Some(*saved);
             posterior.apply();
         }
+        posterior.visits.check(posterior.n()).map_err(Error::custom)?;
         while posterior.most_runs <= posterior.state.runs.len() {
             posterior.most_runs *= 2;
         }
-        let same_points = posterior.state.start.points.iter().zip(&visits.points).all(|(a, b)| a == b);
-        if counts != visits.counts || !same_points {
-            return Err(Error::custom("the runs of the state are not its visits"));
-        }
-        posterior.state.visits = visits;
         posterior.changed = true;
         Ok(posterior)
     }
@@ -220,6 +219,7 @@ impl CovariancePosterior {
         wide(CatchUp { covariances: &mut covariances, ended: &self.ended[held * n..n_ended * n], point: point as usize });
         self.open = Moments { mean: self.before[0][point as usize], variance: covariances[point as usize].max(0.0) };
         self.covariances[at] = (n_ended, covariances);
+        self.sum_before = self.visits.sums[at];
         self.state.run = Some(Run { slot, point, count: 0, sum: 0.0 });
     }
 
@@ -252,7 +252,7 @@ impl CovariancePosterior {
 
     /// Takes everything from the visits, which no open run is part of. Returns false, changing nothing, if that fails.
     fn start_anew(&mut self) -> bool {
-        let (visits, n) = (&self.state.visits, self.n());
+        let (visits, n) = (&self.visits, self.n());
         let k = visits.n_distinct();
         let mut start = Columns::zeros(k, n);
         for (slot, &point) in visits.points.iter().enumerate() {
@@ -289,7 +289,7 @@ impl CovariancePosterior {
         self.ended.clear();
         self.state.runs.clear();
         self.covariances.clear();
-        self.state.start = self.state.visits.clone();
+        self.state.start = self.visits.clone();
         self.state.start_gain = self.gain;
         true
     }
@@ -382,11 +382,11 @@ impl ScoreModel for CovariancePosterior {
     }
 
     fn basis_points(&self) -> &[u32] {
-        &self.state.visits.points
+        &self.visits.points
     }
 
     fn n_observations(&self) -> u64 {
-        self.state.visits.n_observations()
+        self.visits.n_observations()
     }
 
     fn table(&self) -> Option<MomentTable<'_>> {
@@ -404,13 +404,15 @@ impl Posterior for CovariancePosterior {
                 self.most_runs *= 2;
             }
         }
-        let (slot, _) = self.state.visits.add(point, reward);
+        // The sum is added below: by runs, so that a state without it gives the same bits.
+        let (slot, _) = self.visits.add(point, 0.0);
         if !known {
             self.begin_run(point as u32, slot as u32);
         }
         if let Some(run) = &mut self.state.run {
             run.count += 1;
             run.sum += reward;
+            self.visits.sums[slot] = self.sum_before + run.sum;
         }
         self.apply();
         self.changed = true;
@@ -433,7 +435,7 @@ impl Posterior for CovariancePosterior {
     }
 
     fn visits(&self) -> &Visits {
-        &self.state.visits
+        &self.visits
     }
 
     fn basis(&self) -> Basis {
