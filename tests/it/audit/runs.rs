@@ -64,9 +64,10 @@ fn kinds() -> Vec<(String, f64)> {
     let bandit =
         |environment: &str, policy: &str| format!("[environment]\n{environment}[privacy]\nPRIVACY\n[[policy]]\n{policy}");
     let learner = |set: &str, kind: &str| {
-        format!("[problem]\n{REGRESSION}set = {set}\n[privacy]\nPRIVACY\n[[learner]]\nkind = \"{kind}\"\n")
+        format!("[problem]\n{REGRESSION}set = {set}\n[privacy]\nPRIVACY\n[[learner]]\nkind = \"{kind}\"\nlearning_rate = 0.01\n")
     };
     let (ball, cross) = ("{ kind = \"lp-ball\", p = 1.5 }", "{ kind = \"lp-ball\", p = 1 }");
+    // Small steps: contributions are bounded by lr beta D + L, and the planted sample moves L.
     vec![
         (bandit(SMALL, JDP), 0.4),
         (bandit(SMALL, &JDP.replace("jdp-gp-ucb", "local-jdp-gp-ucb")), 0.4),
@@ -74,9 +75,9 @@ fn kinds() -> Vec<(String, f64)> {
         (bandit(&format!("{SMALL}sets = {{ kind = \"random\", points = 8 }}\n"), JDP), 0.4),
         (bandit(PEOPLE, "kind = \"dp-linucb\"\n"), 0.4),
         (bandit(PEOPLE, "kind = \"ldp-linucb\"\n"), 0.4),
-        (bandit(PEOPLE, "kind = \"dp-hdb\"\n"), 0.2),
+        (bandit(PEOPLE, "kind = \"dp-hdb\"\n"), 0.1),
         (learner(ball, "dp-tofw"), 0.3),
-        (learner(cross, "dp-pofw"), 0.2),
+        (learner(cross, "dp-pofw"), 0.1),
         (learner(ball, "noisy-sfw"), 0.4),
         (learner(ball, "local-md"), 0.4),
     ]
