@@ -151,7 +151,7 @@ fn nothing_is_passed_over_in_silence() {
     let inputs = curated("radius = 0.5");
     let [white, black] = &inputs.findings[..] else { panic!("two looks: {inputs:?}") };
     assert_eq!((white.verdict, black.verdict), (Verdict::Consistent, Verdict::Consistent), "{inputs:?}");
-    assert!(white.reached().is_some_and(|reached| 0.5 < reached), "{white:?}");
+    assert!(white.reached().is_some_and(|reached| 0.3 < reached), "{white:?}");
     let printed = curated("reading = \"printed\"");
     assert!(printed.findings.is_empty() && printed.passed_over[0].reason.contains("no guarantee"), "{printed:?}");
     let open = of(&sweep(&format!("rounds = 8\ntrials = 2\n[environment]\n{SMALL}[[policy]]\nkind = \"gp-ucb\"\n")), 200);
