@@ -2,9 +2,10 @@
 //! alone: their contexts, means and rewards. `cargo bench --bench contexts`.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use privateer::backend::Cpu;
-use privateer::engine::{Preparation, Stop};
+use privateer::backend::{Counters, Cpu};
+use privateer::engine::{Observer, Preparation, Rows, Stop, Unit};
 use privateer::env::DataFolder;
+use privateer::error::Error;
 use privateer::spec::Sweep;
 use std::hint::black_box;
 use std::time::Duration;
@@ -19,6 +20,16 @@ const CASES: [(&str, &str, &str); 7] = [
     ("linucb", "kind = \"linucb\"", "tight"),
 ];
 
+struct Nobody;
+
+impl Observer for Nobody {
+    fn progressed(&self, _trial_rounds: u64) {}
+
+    fn finished(&self, _unit: Unit, _rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
 fn spec(policy: &str, reading: &str) -> String {
     format!(
         "seed = 2022\nrounds = 10000\ntrials = 1\n[environment]\nkind = \"generalized-linear\"\ndimension = 50\narms = 2\n\
@@ -32,7 +43,9 @@ fn trial(c: &mut Criterion) {
         let sweep = Sweep::parse("bench.toml", &spec(policy, reading), &[]).expect("a sound spec");
         let (data, backend) = (DataFolder::default(), Cpu::default());
         let cell = Preparation::new(&sweep, &data, &backend).contextual(&sweep.cells[0]).expect("a cell");
-        group.bench_function(name, |b| b.iter(|| black_box(cell.trial(0, &[10_000], &Stop::default(), &|_| {}).expect("a run"))));
+        group.bench_function(name, |b| {
+            b.iter(|| black_box(cell.trial(0, &[10_000], &Stop::default(), &|_| {}, &Nobody).expect("a run")))
+        });
     }
     group.finish();
 }
