@@ -33,9 +33,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
     if inputs.is_empty() {
         args.missing("inputs", "an array of column names");
     }
-    if let Some(twice) = inputs.iter().enumerate().find_map(|(at, name)| inputs[..at].contains(name).then_some(name)) {
-        args.reject("inputs", format!("column `{twice}` is named twice"), "each column once");
-    }
+    args.distinct("inputs", &inputs);
     let stand_in = args.flag("stand_in", "use a generated table of the same columns instead of the file", false);
     let rows = args.count("stand_in_rows", "rows of the generated table").between(2, 1_000_000).or(1000);
     if stand_in && args.has("released") {

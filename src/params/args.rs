@@ -359,6 +359,13 @@ impl<'a> Args<'a> {
         self.reject_with_hint(key, message, expected, None);
     }
 
+    /// Refuses a list in which a name stands twice.
+    pub fn distinct(&self, key: &str, names: &[String]) {
+        if let Some(twice) = names.iter().enumerate().find_map(|(at, name)| names[..at].contains(name).then_some(name)) {
+            self.reject(key, format!("`{twice}` is named twice in `{key}`"), "each name once");
+        }
+    }
+
     /// As [`Args::reject`], with advice.
     pub fn reject_with_hint(&self, key: &str, message: impl Into<String>, expected: impl Into<String>, hint: Option<String>) {
         let mut diagnostic = Diagnostic::new(message).expected(expected);

@@ -1,6 +1,7 @@
 //! Reading a folder, part by part, into what the report needs.
 
 use super::curves::{Curve, CurveBuilder};
+use super::stats::known;
 use crate::error::Error;
 use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, PartRows, read_part};
 use std::ops::Range;

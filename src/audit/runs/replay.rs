@@ -99,7 +99,7 @@ pub(super) fn about(plan: &CellPlan, ledger: &Ledger, how: &str, pair: &str, sco
         name: format!("{}, {how}", plan.label()),
         claim: claim(ledger),
         // Gaussian privacy is kept by whatever is made of a release; of what was played it would cost a share of the error.
-        gaussian: how.starts_with("white")
+        gaussian: how.ends_with("white box")
             && 0.0 < ledger.delta
             && matches!(ledger.event, Event::Gaussian { .. } | Event::Sums { .. }),
         erratum: None,

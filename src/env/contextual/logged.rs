@@ -50,6 +50,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
     if args.has("arms") && arms.len() < 2 {
         args.reject("arms", "fewer than two arms leave nothing to choose", "at least two arms");
     }
+    args.distinct("arms", &arms);
     let range = match range.as_deref() {
         None => (0.0, 1.0),
         Some([low, high]) if low < high => (*low, *high),

@@ -49,6 +49,8 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
     let columns = args.texts("rewards", "columns with the reward of each arm, in the place of a label");
     let right = pair(args, "payoff", "rewards of a wrong arm and of the right one; absent: [0, 1]").unwrap_or((0.0, 1.0));
     let range = pair(args, "reward_range", "public range of the `rewards`; beyond it is a mistake; absent: that of the file");
+    args.distinct("classes", classes.as_deref().unwrap_or_default());
+    args.distinct("rewards", columns.as_deref().unwrap_or_default());
     let payoff = match (label, cuts, classes, columns) {
         (Some(label), Some(cuts), None, None) => Some(Payoff::Cuts(label, cuts)),
         (Some(label), None, Some(classes), None) => Some(Payoff::Classes(label, classes)),

