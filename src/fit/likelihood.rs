@@ -54,8 +54,9 @@ pub fn fit(form: Form, points: &Points, values: &[f64], per_coordinate: bool) ->
         return refuse("the values are constant, and any length-scale fits them", "choose another value column");
     }
     let sizes: Vec<f64> = (0..d).map(|j| deviation(points, j)).collect();
-    if sizes.iter().any(|&size| !(size.is_finite() && 0.0 < size)) {
-        return refuse("an input column is constant, and has no length-scale", "leave it out of the inputs");
+    if let Some(at) = sizes.iter().position(|&size| !(size.is_finite() && 0.0 < size)) {
+        let problem = format!("input column {} of {d} is constant, and has no length-scale", at + 1);
+        return refuse(&problem, "leave it out of the inputs");
     }
     let n_scales = if per_coordinate { d } else { 1 };
     let size = |j: usize| if per_coordinate { sizes[j] } else { libm::sqrt(sizes.iter().map(|s| s * s).sum::<f64>()) };

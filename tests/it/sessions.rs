@@ -48,7 +48,7 @@ fn policies_that_learn_from_sums_run() {
         assert_eq!(code(&begun), Some(0), "{mechanism} {policy}: {}", stderr(&begun));
         let local = policy == LOCAL;
         assert_eq!(stderr(&begun).contains("as secret as the rewards"), !local && mechanism != "none", "{}", stderr(&begun));
-        let mut seen = Value::Null;
+        let mut seen = state(here, &name)["session"]["policy"]["released"].clone();
         for round in 1..=8u64 {
             let before = state(here, &name);
             assert_eq!(before["session"]["policy"]["released"], seen, "what was released is kept");
