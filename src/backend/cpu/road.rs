@@ -80,7 +80,11 @@ impl Shared {
             Change::Row { rebuilt, .. } => !rebuilt && request.model.n_observations() == 1,
             Change::Rebuild | Change::Factor => false,
         };
-        if !starts || !matches!(self.band, Band::Proved | Band::Stale) || request.subset.is_some() || request.model.visited().is_none() {
+        if !starts
+            || !matches!(self.band, Band::Proved | Band::Stale)
+            || request.subset.is_some()
+            || request.model.visited().is_none()
+        {
             return None;
         }
         let blocks = self.blocks.get_or_init(|| Blocks::of(table, &self.scale).map(Arc::new)).as_ref()?;
@@ -278,9 +282,10 @@ impl CpuScreen {
         let followed = request.subset.is_none()
             && match request.change {
                 Change::None => true,
-                Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request.model.visited().is_some_and(|visited| {
-                    lazy.observe(&visited, Observation { row, scale, mean_step, repeated }, prior)
-                }),
+                Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request
+                    .model
+                    .visited()
+                    .is_some_and(|visited| lazy.observe(&visited, Observation { row, scale, mean_step, repeated }, prior)),
                 _ => false,
             };
         let outcome = if followed { lazy.candidates(request, &mut self.counters, answer) } else { Outcome::Lost };

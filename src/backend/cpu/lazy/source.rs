@@ -139,7 +139,8 @@ impl<'a> Tensor<'a> {
             all
         };
         let (first, second) = (magnitudes(0), magnitudes(1));
-        let nearest = |all: &[f64], w: f64| (0..all.len()).min_by(|&i, &j| (all[i] - w.abs()).abs().total_cmp(&(all[j] - w.abs()).abs()));
+        let nearest =
+            |all: &[f64], w: f64| (0..all.len()).min_by(|&i, &j| (all[i] - w.abs()).abs().total_cmp(&(all[j] - w.abs()).abs()));
         let mut places = Vec::with_capacity(form.amplitudes.len());
         let mut signs = vec![[0u32; 2]; first.len() * second.len()];
         let mut amplitude = vec![0.0; first.len() * second.len()];
@@ -183,7 +184,8 @@ impl<'a> Tensor<'a> {
             let (phi, a, b) = (table.row(point), &first[point * 2 * q1..][..2 * q1], &second[point * 2 * q2..][..2 * q2]);
             let mut square = 0.0;
             for (f, &(i, j, si, sj)) in self.places.iter().enumerate() {
-                let (cosine, sine) = (a[i] * b[j] - si * sj * a[q1 + i] * b[q2 + j], si * a[q1 + i] * b[j] + sj * a[i] * b[q2 + j]);
+                let (cosine, sine) =
+                    (a[i] * b[j] - si * sj * a[q1 + i] * b[q2 + j], si * a[q1 + i] * b[j] + sj * a[i] * b[q2 + j]);
                 let scale = std::f64::consts::FRAC_1_SQRT_2;
                 // What this line rounds off, of both.
                 let rounded = 6.0 * U * (a[i].abs() + a[q1 + i].abs()) * (b[j].abs() + b[q2 + j].abs());

@@ -111,7 +111,8 @@ impl Lazy {
     /// The prior.
     pub fn new(shared: Arc<Blocks>, table: Arc<FeatureTable>, prior_error: f64, band: Band) -> Self {
         let size = shared.order.size;
-        let block = |prior: &[f64]| Block { mean: vec![0.0; size], variance: prior.to_vec(), p: vec![0.0; size], ..Block::default() };
+        let block =
+            |prior: &[f64]| Block { mean: vec![0.0; size], variance: prior.to_vec(), p: vec![0.0; size], ..Block::default() };
         Self {
             rows: Rows::default(),
             runs: vec![Run::default()],
@@ -175,7 +176,8 @@ impl Lazy {
         let (k, m) = (run.alpha.len() as f64, row.len());
         let size: f64 = run.alpha.iter().map(|a| a.abs()).sum();
         // The difference of the rows, with what its own sum rounded off; then the errors of kernel values and of the sum over them.
-        let rest = dot(&self.rest, &self.rest).sqrt() * (1.0 + 1e-9) + 2.0 * (k + 2.0) * U * (size + row_norm(row)) * self.shared.norm;
+        let rest =
+            dot(&self.rest, &self.rest).sqrt() * (1.0 + 1e-9) + 2.0 * (k + 2.0) * U * (size + row_norm(row)) * self.shared.norm;
         self.p_error = rest * self.shared.norm + size * (source.error + 2.0 * (k + 4.0) * U * prior);
         // Spread² stays at least 0, so that one observation cannot lower it by more than the prior's.
         self.p_bound = if 0.0 < scale { prior.sqrt() * (1.0 + 1e-6) / scale } else { f64::INFINITY };
@@ -314,7 +316,8 @@ impl Lazy {
             self.take(block, 0.0);
         }
         let places = &self.shared.order.places;
-        let at = |of: fn(&Block) -> &[f64]| places.iter().map(|&(block, at)| of(&self.blocks[block as usize])[at as usize]).collect();
+        let at =
+            |of: fn(&Block) -> &[f64]| places.iter().map(|&(block, at)| of(&self.blocks[block as usize])[at as usize]).collect();
         TrialScreen::carried_on(
             at(|block| &block.mean),
             at(|block| &block.variance),
