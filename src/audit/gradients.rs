@@ -122,7 +122,7 @@ fn of_sums(name: &str, generalized: bool, reading: Reading, claim: Claim) -> Res
         }
         score
     };
-    let pair = format!("gradients g and -g in round 1 of {rounds}, |g|_3 = 1, all others zero");
+    let pair = format!("gradients g and -g in round 1 of {rounds}, length 1 in l3, all others zero");
     let words =
         if generalized { "the likelihood ratio of the nodes that hold round 1" } else { "the likelihood ratio of all prefixes" };
     let case = Case::new(name, claim, pair, words, attack);

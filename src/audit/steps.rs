@@ -64,7 +64,7 @@ pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
         let x = g.map(|g| side.pick(g, -g));
         separation(law, gradients.release(&[0.0; DIMENSION], Raw::seal(Sample { x: &x, y: 0.0 }), stream).value(), &g)
     };
-    let pair = "gradients g and -g of one sample, |g|_3 = 1";
+    let pair = "gradients g and -g of one sample, length 1 in l3";
     let case = Case::new(format!("sample-{}", kind(generalized)), CLAIM, pair, "the likelihood ratio of its release", attack);
     Ok(vec![finished(case, generalized)])
 }
@@ -99,7 +99,7 @@ pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
             }
             score
         };
-        let pair = format!("gradients g and -g of one sample in {words}, |g|_3 = 1, all others zero");
+        let pair = format!("gradients g and -g of one sample in {words}, length 1 in l3, all others zero");
         let name = format!("batch-{}{}", kind(generalized), if changed == 1 { "" } else { ", later batch" });
         finished(Case::new(name, CLAIM, pair, "the likelihood ratio of its batch", attack), generalized)
     };

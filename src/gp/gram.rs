@@ -52,6 +52,15 @@ impl GramSource for KernelGram {
         if a == b { shared + self.row_term } else { shared }
     }
 
+    fn column(&self, point: usize, first: usize, out: &mut [f64]) {
+        let d = self.points.dimension();
+        let many = &self.points.coordinates()[first * d..(first + out.len()) * d];
+        self.kernel.values(self.points.point(point), many, out);
+        if let Some(own) = point.checked_sub(first).and_then(|at| out.get_mut(at)) {
+            *own += self.row_term;
+        }
+    }
+
     fn form(&self) -> Option<KernelForm> {
         self.kernel.form(&self.points).map(|form| KernelForm { row_term: self.row_term, ..form })
     }

@@ -5,6 +5,7 @@
 mod cholesky;
 mod columns;
 mod dot;
+mod exp;
 mod growing;
 mod lasso;
 mod lp;
@@ -18,6 +19,7 @@ mod upper;
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
 pub use columns::{Columns, wide};
 pub use dot::{add_scaled, dot, sum_of_squares};
+pub use exp::exp;
 pub use growing::GrowingCholesky;
 pub use lasso::Lasso;
 pub use lp::{Norm, Power};

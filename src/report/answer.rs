@@ -112,7 +112,8 @@ fn estimates(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
             return Some(format!("{name} has no estimate: no row matched its choices"));
         };
         let (n, unmatched) = (cell.ends.len(), cell.ends.len() - values.len());
-        let without = if unmatched == 0 { String::new() } else { format!(", without {unmatched} of {n} trials, which no row matched") };
+        let without =
+            if unmatched == 0 { String::new() } else { format!(", without {unmatched} of {n} trials, which no row matched") };
         Some(format!("{name} is estimated to be worth {} (standard error {}{without})", short(value.mean), short(error.mean)))
     };
     let said: Vec<String> = point.cells.iter().take(N_POLICIES).filter_map(said).collect();

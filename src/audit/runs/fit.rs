@@ -72,7 +72,10 @@ fn mean(rows: &[f64], width: usize) -> Vec<f64> {
 /// What was played after round 1, of `n_points` or arms; where plays have no number they are told apart by their regret.
 pub(super) fn played(rows: &Rows, samples: u64, n_points: usize) -> Transcripts {
     let mut all = vec![0.0; 2 * samples as usize * WIDTH];
-    let largest = rows.regret.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    // Of the replays that fit alone: what is judged must not scale itself. Larger ones fall into the last group.
+    let fits = |trial: u32| u64::from(trial) % samples < samples / 2;
+    let fitting = rows.trial.iter().zip(&rows.regret).filter(|(trial, _)| fits(**trial));
+    let largest = fitting.fold(f64::MIN_POSITIVE, |largest, (_, &regret)| largest.max(regret));
     let mut seen = vec![false; 2 * samples as usize];
     for (i, (&trial, &round)) in rows.trial.iter().zip(&rows.round).enumerate() {
         let row = &mut all[trial as usize * WIDTH..][..WIDTH];

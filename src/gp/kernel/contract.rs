@@ -13,6 +13,13 @@ pub trait Kernel: Send + Sync + fmt::Debug {
     /// `k(a, b)`; both have the same length, at least 1, and the length [`Kernel::dimension`] if that states one.
     fn value(&self, a: &[f64], b: &[f64]) -> f64;
 
+    /// Writes `k(a, b)` of one point and many, `out.len()` points row-major: the bits of [`Kernel::value`], for less.
+    fn values(&self, a: &[f64], many: &[f64], out: &mut [f64]) {
+        for (value, b) in out.iter_mut().zip(many.chunks_exact(a.len())) {
+            *value = self.value(a, b);
+        }
+    }
+
     /// The number of coordinates that its points must have; `None` if any will do. Callers check it before the first use.
     fn dimension(&self) -> Option<usize> {
         None

@@ -1,7 +1,9 @@
 //! Length-scales: one for all coordinates, or one each.
 
 use crate::gp::Points;
+use crate::linalg::wide;
 use crate::params::Args;
+use pulp::NullaryFnOnce;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -68,6 +70,15 @@ impl Lengthscales {
         (0..points.n_points()).flat_map(|i| points.point(i).iter().enumerate().take(d).map(|(j, x)| x / self.of(j))).collect()
     }
 
+    /// [`Lengthscales::squared_distance`] of one point and many, row-major: the same bits.
+    pub fn squared_distances(&self, a: &[f64], many: &[f64], out: &mut [f64]) {
+        match (self, a) {
+            // The plane is worth lanes of its own.
+            (Self::Isotropic(l), &[first, second]) => wide(InPlane { first, second, square: l * l, many, out }),
+            _ => out.iter_mut().zip(many.chunks_exact(a.len())).for_each(|(out, b)| *out = self.squared_distance(a, b)),
+        }
+    }
+
     /// `Σ_i ((a_i - b_i) / l_i)²`, the same bits in either order; coordinates ascending.
     #[must_use]
     pub fn squared_distance(&self, a: &[f64], b: &[f64]) -> f64 {
@@ -75,6 +86,27 @@ impl Lengthscales {
         match self {
             Self::Isotropic(l) => pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f64>() / (l * l),
             Self::PerDimension(scales) => pairs.zip(scales).map(|((x, y), l)| (x - y) * (x - y) / (l * l)).sum(),
+        }
+    }
+}
+
+struct InPlane<'a> {
+    first: f64,
+    second: f64,
+    square: f64,
+    many: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for InPlane<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { first, second, square, many, out } = self;
+        let (points, _) = many.as_chunks::<2>();
+        for (out, [x, y]) in out.iter_mut().zip(points) {
+            *out = ((first - x) * (first - x) + (second - y) * (second - y)) / square;
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{Kernel, Lengthscales};
 use crate::gp::Points;
 use crate::gp::special::gauss_hermite;
+use crate::linalg::exp;
 use crate::params::Args;
 use crate::rng::Stream;
 use crate::score::{KernelFamily, KernelForm};
@@ -37,6 +38,13 @@ pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
 impl Kernel for SquaredExponential {
     fn value(&self, a: &[f64], b: &[f64]) -> f64 {
         self.variance * libm::exp(-0.5 * self.lengthscales.squared_distance(a, b))
+    }
+
+    fn values(&self, a: &[f64], many: &[f64], out: &mut [f64]) {
+        self.lengthscales.squared_distances(a, many, out);
+        out.iter_mut().for_each(|value| *value *= -0.5);
+        exp(out);
+        out.iter_mut().for_each(|value| *value *= self.variance);
     }
 
     fn dimension(&self) -> Option<usize> {

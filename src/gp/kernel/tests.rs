@@ -39,6 +39,25 @@ proptest! {
     }
 
     #[test]
+    fn many_values_are_those_of_each(k in kernel(), p in points(20)) {
+        let mut values = vec![f64::NAN; 20];
+        k.values(&p[7], &p.concat(), &mut values);
+        for (b, value) in p.iter().zip(&values) {
+            prop_assert_eq!(value.to_bits(), k.value(&p[7], b).to_bits());
+        }
+    }
+
+    #[test]
+    fn planes_are_measured_in_lanes_of_their_own(l in 0.01..10.0_f64, p in proptest::collection::vec(-2.0..2.0_f64, 2 * 70)) {
+        let k = squared_exponential::SquaredExponential::new(Lengthscales::Isotropic(l), 1.5);
+        let mut values = vec![f64::NAN; 70];
+        k.values(&p[..2], &p, &mut values);
+        for (b, value) in p.chunks(2).zip(&values) {
+            prop_assert_eq!(value.to_bits(), k.value(&p[..2], b).to_bits());
+        }
+    }
+
+    #[test]
     fn small_gram_matrices_are_positive(k in kernel(), p in points(12)) {
         let mut gram: Vec<f64> = p.iter().flat_map(|a| p.iter().map(|b| k.value(a, b)).collect::<Vec<_>>()).collect();
         let trace: f64 = (0..12).map(|i| gram[i * 13]).sum();

@@ -168,7 +168,8 @@ impl CovariancePosterior {
             let known = posterior.visits.slot(saved.point as usize);
             let slot = known.unwrap_or(posterior.visits.n_distinct());
             let count = known.map_or(0, |slot| posterior.visits.counts[slot]).checked_add(saved.count);
-            let sound = (saved.point as usize) < posterior.n() && saved.slot as usize == slot && 0 < saved.count && saved.sum.is_finite();
+            let sound =
+                (saved.point as usize) < posterior.n() && saved.slot as usize == slot && 0 < saved.count && saved.sum.is_finite();
             let Some(count) = count.filter(|_| sound) else {
                 return Err(Error::custom("a run of the state is not possible"));
             };
