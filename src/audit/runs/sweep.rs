@@ -28,7 +28,8 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
     for plan in &sweep.cells {
         let (plan, facts) = job.shortened(plan)?;
         let before = looks.len();
-        if facts.ledger.epsilon.is_some() {
+        let replays = matches!(&plan.task, Task::Contextual(task) if task.environment_plan.replays());
+        if facts.ledger.epsilon.is_some() && !replays {
             looks.extend(match &plan.task {
                 Task::Bandit(bandit) => bandit::looks(&job, &plan, bandit, &facts.ledger)?,
                 Task::Contextual(task) => people::looks(&job, &plan, task, &facts.ledger)?,
@@ -36,6 +37,9 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
             });
         }
         let mut reason = "claims nothing".to_owned();
+        if replays {
+            reason = "a log is replayed, and its rows cannot be planted; audit the policy on an environment with people".to_owned();
+        }
         if let (Task::Bandit(bandit), Some(inputs)) = (&plan.task, &facts.inputs) {
             match (&bandit.curator, &inputs.guarantee) {
                 (Some(_), Guarantee::NoGuarantee { .. }) => {

@@ -154,6 +154,11 @@ fn nothing_is_passed_over_in_silence() {
     assert!(white.reached().is_some_and(|reached| 0.3 < reached), "{white:?}");
     let printed = curated("reading = \"printed\"");
     assert!(printed.findings.is_empty() && printed.passed_over[0].reason.contains("no guarantee"), "{printed:?}");
+    let replay = "rounds = 60\ntrials = 2\n[environment]\nkind = \"logged-replay\"\nfile = \"log.csv\"\nstand_in = true\narm = \"item\"\n\
+                  arms = [\"a\", \"b\"]\nreward = \"click\"\npropensity = \"p\"\nnumbers = [{ column = \"age\", range = [0, 100] }]\n\
+                  [privacy]\nepsilon = 2.0\n[[policy]]\nkind = \"dp-linucb\"\n";
+    let replay = of(&sweep(replay), 200);
+    assert!(replay.findings.is_empty() && replay.passed_over[0].reason.contains("a log is replayed"), "{replay:?}");
     let open = of(&sweep(&format!("rounds = 8\ntrials = 2\n[environment]\n{SMALL}[[policy]]\nkind = \"gp-ucb\"\n")), 200);
     assert!(open.findings.is_empty() && open.passed_over[0].reason == "claims nothing", "{open:?}");
 }
