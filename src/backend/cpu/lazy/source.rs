@@ -212,8 +212,11 @@ impl<'a> Tensor<'a> {
                 let scale = std::f64::consts::FRAC_1_SQRT_2;
                 // What this line rounds off, of both.
                 let rounded = 6.0 * U * (a[i].abs() + a[q1 + i].abs()) * (b[j].abs() + b[q2 + j].abs());
-                let off = |value: f64, feature: f64| (scale * value - feature).abs() + rounded;
-                square += off(cosine, phi[f]).powi(2) + off(sine, phi[n + f]).powi(2);
+                let squared = |value: f64, feature: f64| {
+                    let off = (scale * value - feature).abs() + rounded;
+                    off * off
+                };
+                square += squared(cosine, phi[f]) + squared(sine, phi[n + f]);
             }
             most = most.max(square);
         }

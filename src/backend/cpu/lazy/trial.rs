@@ -152,7 +152,8 @@ impl Lazy {
             return false;
         }
         self.since_check += 1;
-        self.innovations += (mean_step / scale).powi(2);
+        let innovation = mean_step / scale;
+        self.innovations += innovation * innovation;
         if let Some(run) = self.runs.last_mut() {
             run.squares += scale * scale;
             run.steps += mean_step;
