@@ -3,6 +3,7 @@
 use super::source::Source;
 use crate::backend::scale::Scale;
 use crate::score::FeatureTable;
+use std::sync::Arc;
 
 /// Points in a block of a small and of a large domain, measured as the fastest of 16, 32 and 64.
 const SMALL_SIZE: usize = 32;
@@ -35,7 +36,7 @@ impl Order {
             _ => (&table.values[..], table.n_features),
         };
         let mut points: Vec<u32> = (0..n as u32).collect();
-        split(&mut points, coordinates, dimension, size);
+        split(&mut points, Coordinates { values: coordinates, stride: dimension, axes: dimension.min(MOST_AXES) }, size);
         points.chunks_mut(size).for_each(<[u32]>::sort_unstable);
         let mut places = vec![(0, 0); n];
         for (at, &point) in points.iter().enumerate() {
@@ -52,25 +53,36 @@ impl Order {
     }
 }
 
-fn split(points: &mut [u32], coordinates: &[f64], dimension: usize, size: usize) {
+/// Axes that are looked at: of features, the first ones, which say most where they are ordered at all.
+const MOST_AXES: usize = 16;
+
+#[derive(Clone, Copy)]
+struct Coordinates<'a> {
+    values: &'a [f64],
+    stride: usize,
+    axes: usize,
+}
+
+fn split(points: &mut [u32], coordinates: Coordinates<'_>, size: usize) {
+    let Coordinates { values, stride, axes } = coordinates;
     if points.len() <= size {
         return;
     }
-    let (mut low, mut high) = (vec![f64::INFINITY; dimension], vec![f64::NEG_INFINITY; dimension]);
+    let (mut low, mut high) = (vec![f64::INFINITY; axes], vec![f64::NEG_INFINITY; axes]);
     for &point in &*points {
-        for (axis, &x) in coordinates[point as usize * dimension..][..dimension].iter().enumerate() {
+        for (axis, &x) in values[point as usize * stride..][..axes].iter().enumerate() {
             low[axis] = low[axis].min(x);
             high[axis] = high[axis].max(x);
         }
     }
     let side = |axis: usize| high[axis] - low[axis];
-    let axis = (0..dimension).max_by(|&a, &b| side(a).total_cmp(&side(b))).unwrap_or(0);
+    let axis = (0..axes).max_by(|&a, &b| side(a).total_cmp(&side(b))).unwrap_or(0);
     let middle = points.len().div_ceil(size) / 2 * size;
-    let along = |point: u32| coordinates[point as usize * dimension + axis];
+    let along = |point: u32| values[point as usize * stride + axis];
     points.select_nth_unstable_by(middle, |&a, &b| along(a).total_cmp(&along(b)).then(a.cmp(&b)));
     let (left, right) = points.split_at_mut(middle);
-    split(left, coordinates, dimension, size);
-    split(right, coordinates, dimension, size);
+    split(left, coordinates, size);
+    split(right, coordinates, size);
 }
 
 /// The shared part of the lazy road.
@@ -97,7 +109,7 @@ impl Blocks {
     }
 
     /// The blocks of a table; `None` where the domain is too small for them.
-    pub fn of(table: &FeatureTable, scale: &Scale) -> Option<Self> {
+    pub fn of(table: &Arc<FeatureTable>, scale: &Scale) -> Option<Self> {
         if !Self::suit(table.n_points) {
             return None;
         }

@@ -150,8 +150,9 @@ impl Bounds {
                 continue;
             }
             let square = snapshot.square + a * (2.0 * snapshot.along + a * self.row_square);
+            let reached = snapshot.distance + reach;
             // Sums of m products each, of numbers of this size.
-            let rounded = 4.0 * (m + 8.0) * f64::EPSILON * (snapshot.distance + reach).powi(2);
+            let rounded = 4.0 * (m + 8.0) * f64::EPSILON * reached * reached;
             let distance = (square.max(0.0) + rounded).sqrt() + theta_error;
             let of_open = if snapshot.run == self.run { self.open.since(snapshot.sums) } else { innovation };
             let root = (width * width + snapshot.innovations + of_open).sqrt() * (1.0 + 1e-9);

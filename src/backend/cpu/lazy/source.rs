@@ -4,6 +4,7 @@ use super::blocks::Order;
 use super::kernels::{LANES, multiply_sum, weighted_sum};
 use crate::linalg::dot;
 use crate::score::{FeatureTable, FourierForm};
+use std::sync::Arc;
 
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
@@ -22,15 +23,33 @@ struct Factor {
     /// Their length.
     q: usize,
     /// `n_points x q`, row-major.
-    rows: Vec<f64>,
+    rows: Vectors,
     /// `n_blocks x q x size`: the same by block, each component of all points of a block contiguous.
     blocks: Vec<f64>,
     /// `q x padded`: the same of the centres.
     centres: Vec<f64>,
 }
 
+/// Where the vectors of points are.
+#[derive(Debug)]
+enum Vectors {
+    Own(Vec<f64>),
+    /// They are the features.
+    Table(Arc<FeatureTable>),
+}
+
+impl Vectors {
+    fn all(&self) -> &[f64] {
+        match self {
+            Self::Own(values) => values,
+            Self::Table(table) => &table.values,
+        }
+    }
+}
+
 impl Factor {
-    fn of(q: usize, rows: Vec<f64>, order: &Order, centres: &[u32]) -> Self {
+    fn of(q: usize, vectors: Vectors, order: &Order, centres: &[u32]) -> Self {
+        let rows = vectors.all();
         let mut blocks = vec![0.0; order.n_blocks() * q * order.size];
         for (block, values) in order.points.chunks_exact(order.size).zip(blocks.chunks_exact_mut(q * order.size)) {
             for (at, &point) in block.iter().enumerate() {
@@ -46,17 +65,17 @@ impl Factor {
                 of_centres[component * padded + at] = value;
             }
         }
-        Self { q, rows, blocks, centres: of_centres }
+        Self { q, rows: vectors, blocks, centres: of_centres }
     }
 
     fn row(&self, point: usize) -> &[f64] {
-        &self.rows[point * self.q..][..self.q]
+        &self.rows.all()[point * self.q..][..self.q]
     }
 }
 
 impl Source {
     /// The kernel of a table in blocks of this order, with these centres; `norm` bounds `|phi|`.
-    pub fn of(table: &FeatureTable, order: &Order, centres: &[u32], norm: f64) -> Self {
+    pub fn of(table: &Arc<FeatureTable>, order: &Order, centres: &[u32], norm: f64) -> Self {
         let prior = norm * norm;
         let tensor = table.form.as_ref().and_then(Tensor::of);
         if let Some(tensor) = tensor {
@@ -67,12 +86,16 @@ impl Source {
             let rounded = 4.0 * (tensor.first.len() as f64 + tensor.second.len() as f64 + 8.0) * U * prior;
             if error < 64.0 * table.n_features as f64 * U * prior {
                 let factors = [(tensor.first.len(), first), (tensor.second.len(), second)];
-                let factors = factors.into_iter().map(|(n, rows)| Factor::of(2 * n, rows, order, centres)).collect();
+                let factors =
+                    factors.into_iter().map(|(n, rows)| Factor::of(2 * n, Vectors::Own(rows), order, centres)).collect();
                 return Self { factors, error: error + rounded };
             }
         }
         let m = table.n_features;
-        Self { factors: vec![Factor::of(m, table.values.clone(), order, centres)], error: 2.0 * (m as f64 + 8.0) * U * prior }
+        Self {
+            factors: vec![Factor::of(m, Vectors::Table(Arc::clone(table)), order, centres)],
+            error: 2.0 * (m as f64 + 8.0) * U * prior,
+        }
     }
 
     /// Multiply-adds of one value.
@@ -189,8 +212,11 @@ impl<'a> Tensor<'a> {
                 let scale = std::f64::consts::FRAC_1_SQRT_2;
                 // What this line rounds off, of both.
                 let rounded = 6.0 * U * (a[i].abs() + a[q1 + i].abs()) * (b[j].abs() + b[q2 + j].abs());
-                let off = |value: f64, feature: f64| (scale * value - feature).abs() + rounded;
-                square += off(cosine, phi[f]).powi(2) + off(sine, phi[n + f]).powi(2);
+                let squared = |value: f64, feature: f64| {
+                    let off = (scale * value - feature).abs() + rounded;
+                    off * off
+                };
+                square += squared(cosine, phi[f]) + squared(sine, phi[n + f]);
             }
             most = most.max(square);
         }

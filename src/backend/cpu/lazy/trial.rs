@@ -24,6 +24,9 @@ const MOST_RUNS: usize = 512;
 /// Columns that a block has room for at first.
 const FIRST_COLUMNS: usize = 16;
 
+/// Most bytes of a trial's columns.
+const MOST_BYTES: usize = 1 << 28;
+
 /// Multiply-adds that a square root and what else a point of a scored block asks for is counted as.
 const WORK_OF_A_SCORE: usize = 16;
 
@@ -149,7 +152,8 @@ impl Lazy {
             return false;
         }
         self.since_check += 1;
-        self.innovations += (mean_step / scale).powi(2);
+        let innovation = mean_step / scale;
+        self.innovations += innovation * innovation;
         if let Some(run) = self.runs.last_mut() {
             run.squares += scale * scale;
             run.steps += mean_step;
@@ -260,7 +264,9 @@ impl Lazy {
             self.since_check = 0;
             self.check(request, state, e_mean, counters);
         }
-        if self.dense_work < self.work || self.table.n_points < self.extra { Outcome::Dearer } else { Outcome::Lazy }
+        let columns = 8 * self.rows.points.len() * self.table.n_points;
+        let dearer = self.dense_work < self.work || self.table.n_points < self.extra || MOST_BYTES < columns;
+        if dearer { Outcome::Dearer } else { Outcome::Lazy }
     }
 
     /// The points of the scored blocks that may be the best.
