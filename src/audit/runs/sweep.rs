@@ -38,7 +38,8 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
         }
         let mut reason = "claims nothing".to_owned();
         if replays {
-            reason = "a log is replayed, and its rows cannot be planted; audit the policy on an environment with people".to_owned();
+            reason =
+                "a log is replayed, and its rows cannot be planted; audit the policy on an environment with people".to_owned();
         }
         if let (Task::Bandit(bandit), Some(inputs)) = (&plan.task, &facts.inputs) {
             match (&bandit.curator, &inputs.guarantee) {
