@@ -111,7 +111,12 @@ pub fn ask(args: &AskArgs) -> Result<(), Error> {
         let (told, rounds) = session.progress();
         let row = if args.best {
             session.best().ok_or_else(|| {
-                Error::input(Diagnostic::new("nothing is told so far, so no row is the best").hint("ask without `--best`"))
+                Error::input(if told == 0 {
+                    Diagnostic::new("nothing is told so far, so no row is the best").hint("ask without `--best`")
+                } else {
+                    Diagnostic::new("no row is the best: the model's means are no numbers")
+                        .hint("the scales leave the range of f64: check `ridge`, `clip` and the reward's unit")
+                })
             })?
         } else {
             let before = session.save();

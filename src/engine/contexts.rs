@@ -37,7 +37,11 @@ impl ContextualCell {
         self.environment.draw(0)?;
         let mut facts = self.environment.describe();
         facts.extend(self.maker.facts());
-        Ok(CellFacts { ledger: self.maker.ledger(), inputs: None, facts })
+        let mut ledger = self.maker.ledger();
+        if ledger.epsilon.is_some() {
+            ledger.notes.extend(self.environment.notes());
+        }
+        Ok(CellFacts { ledger, inputs: None, facts })
     }
 
     /// Runs one trial to the end; `None` if stopped.

@@ -100,6 +100,10 @@ impl Contextual for Planted {
     fn describe(&self) -> Vec<(String, serde_json::Value)> {
         self.inner.describe()
     }
+
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
+    }
 }
 
 struct People {

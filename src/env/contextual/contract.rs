@@ -34,6 +34,11 @@ pub trait Contextual: Send + Sync {
 
     /// Facts for the manifest and the report, as (name, value).
     fn describe(&self) -> Vec<(String, serde_json::Value)>;
+
+    /// What the ledger must say of numbers that were taken from the data and are treated as public.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The people of one trial, one after the other. Nothing here depends on who chooses: all policies meet the same people.

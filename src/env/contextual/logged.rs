@@ -160,7 +160,6 @@ impl ContextualPlan for Plan {
             ("rows with these arms".into(), known().count().into()),
             ("least propensity, with which rows are taken".into(), floor.into()),
             ("rows that a policy learns from, at most".into(), facts.rounds.into()),
-            ("ledger".into(), "of the policy where it is live; what a replay leaves out of the log is not priced".into()),
         ];
         told.extend(features.facts);
         told.extend(self.stand_in.then(stand_in::fact));
@@ -170,7 +169,9 @@ impl ContextualPlan for Plan {
             .zip(propensities)
             .map(|((arm, &reward), &propensity)| Logged { arm, reward, propensity, floor })
             .collect();
-        let log = Arc::new(Log { contexts: features.contexts, rows, facts, told });
+        let mut notes = features.notes;
+        notes.push("of the policy where it is live: what a replay leaves out of the log is not priced".to_owned());
+        let log = Arc::new(Log { contexts: features.contexts, rows, facts, told, notes });
         Ok(Arc::new(Environment { log, streams: context.streams.clone() }))
     }
 }
@@ -181,6 +182,7 @@ struct Log {
     rows: Vec<Logged>,
     facts: ContextFacts,
     told: Vec<(String, serde_json::Value)>,
+    notes: Vec<String>,
 }
 
 struct Environment {
@@ -200,6 +202,10 @@ impl Contextual for Environment {
 
     fn describe(&self) -> Vec<(String, serde_json::Value)> {
         self.log.told.clone()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.log.notes.clone()
     }
 }
 

@@ -230,7 +230,14 @@ impl ContextualPlan for Plan {
         }
         told.push(("unit of regret".into(), "that of the reward".into()));
         told.extend(self.stand_in.then(stand_in::fact));
-        let table = Arc::new(Table { contexts: features.contexts, rewards, facts, told });
+        let mut notes = features.notes;
+        if matches!(payoff, Payoff::Columns(_)) && self.range.is_none() {
+            notes.push("the range of rewards is the file's own, treated as public".to_owned());
+        }
+        if self.again {
+            notes.push("people are drawn anew every round: the claim is about one round of a person".to_owned());
+        }
+        let table = Arc::new(Table { contexts: features.contexts, rewards, facts, told, notes });
         Ok(Arc::new(Environment { table, again: self.again, streams: context.streams.clone() }))
     }
 }
@@ -254,6 +261,7 @@ struct Table {
     rewards: Vec<f64>,
     facts: ContextFacts,
     told: Vec<(String, serde_json::Value)>,
+    notes: Vec<String>,
 }
 
 struct Environment {
@@ -278,6 +286,10 @@ impl Contextual for Environment {
 
     fn describe(&self) -> Vec<(String, serde_json::Value)> {
         self.table.told.clone()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.table.notes.clone()
     }
 }
 

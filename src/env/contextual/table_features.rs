@@ -33,6 +33,8 @@ pub(super) struct Features {
     pub(super) length: f64,
     /// Facts for the manifest.
     pub(super) facts: Vec<(String, serde_json::Value)>,
+    /// What was taken from the file and is treated as public.
+    pub notes: Vec<String>,
 }
 
 impl FeaturePlan {
@@ -146,7 +148,9 @@ impl FeaturePlan {
                 .into(),
             ),
         ];
-        Ok(Features { dimension, contexts, length, facts })
+        let levels = "levels of categories are the file's own, treated as public".to_owned();
+        let notes = (0 < n_levels).then_some(levels).into_iter().collect();
+        Ok(Features { dimension, contexts, length, facts, notes })
     }
 
     /// Levels of a category with their places, in the order of their texts; `None` of numbers.

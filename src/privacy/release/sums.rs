@@ -15,6 +15,9 @@ use std::f64::consts::SQRT_2;
 /// Noise on a grid may be larger than on doubles by this factor at most: policies are told the latter.
 const MOST_FOR_ROUNDING: f64 = 1.02;
 
+/// Steps up to which whole numbers are exact in doubles, with room.
+const MOST_STEPS: f64 = 9e15;
+
 /// Releases sums, with noise from the operating system.
 #[derive(Debug)]
 pub struct SumsRelease {
@@ -50,6 +53,8 @@ struct Stream {
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
     version: u32,
+    /// Step and noise of each grid: what the numbers below are counted in.
+    grids: Vec<(f64, u64)>,
     epoch: usize,
     people: u64,
     stream: Option<StreamState>,
@@ -114,13 +119,12 @@ impl SumsRelease {
             let grid = Grid::new(distance * norm, 1.0 / mu, rounding, 19)?;
             let plain = distance * norm / mu;
             if MOST_FOR_ROUNDING * plain < grid.noise as f64 * grid.step || discrete::GREATEST_SIGMA < grid.noise {
-                return range(format!(
-                    "a stream of {} releases of {length} numbers (mechanism `tree` rounds least)",
-                    epoch.rounds
-                ));
+                let releases = epoch.factorisation.as_ref().map_or(1, |factorisation| factorisation.rounds());
+                let hint = if fractional == 0 { "" } else { " (mechanism `tree` rounds least)" };
+                return range(format!("a stream of {releases} releases of {length} numbers{hint}"));
             }
             // Sums of people's items stay below 2^53 steps, with 64 levels of noise at 100 deviations.
-            if 9e15 < epoch.rounds as f64 * (distance / grid.step + 1.0) + 6400.0 * grid.noise as f64 {
+            if MOST_STEPS < epoch.rounds as f64 * (distance / grid.step + 1.0) + 6400.0 * grid.noise as f64 {
                 return range(format!("a stream of {} people", epoch.rounds));
             }
             grids.push(grid);
@@ -243,11 +247,16 @@ impl SumsRelease {
         self.plan.epochs[..self.epoch].iter().map(|epoch| epoch.rounds).sum::<u64>() + self.people
     }
 
+    fn units(&self) -> Vec<(f64, u64)> {
+        self.grids.iter().map(|grid| (grid.step, grid.noise)).collect()
+    }
+
     /// The state as plain data: as secret as the data where raw sums are held.
     #[must_use]
     pub fn save(&self) -> serde_json::Value {
         serde_json::json!(State {
             version: 1,
+            grids: self.units(),
             epoch: self.epoch,
             people: self.people,
             stream: self.stream.as_ref().map(|stream| StreamState {
@@ -269,8 +278,13 @@ impl SumsRelease {
         let state: State = serde_json::from_value(state).map_err(|source| source.to_string())?;
         let (epochs, length) = (self.plan.epochs.len(), self.plan.shape().len());
         let rounds = self.plan.epochs.get(state.epoch).map_or(0, |epoch| epoch.rounds);
-        if state.version != 1 || epochs < state.epoch || rounds < state.people {
+        // An epoch whose people are all there has made room for the next.
+        let turns = !self.plan.local && self.plan.need.epochs != Epochs::One && state.epoch < epochs;
+        if state.version != 1 || epochs < state.epoch || rounds < state.people || (turns && state.people == rounds) {
             return Err("it is of another version, or of other sums".to_owned());
+        }
+        if state.grids != self.units() {
+            return Err("its numbers are counted in other steps: go on with the program that began it".to_owned());
         }
         (self.epoch, self.people) = (state.epoch, state.people);
         self.open();
@@ -284,6 +298,11 @@ impl SumsRelease {
             (Some(stream), Some(state)) => {
                 let rows = state.rows <= state.transform.round.min(stream.stds.len() as u64);
                 let same = state.transform.round == state.rows && state.decoder.round == state.rows && state.row.len() == length;
+                // Each row is of one person at least, and sums stay below what `new` allows.
+                let small = |x: f64| x.abs() <= MOST_STEPS;
+                let numbers = |of: &NoiseState| of.vectors.iter().flatten().all(|x| small(*x));
+                let same = same && state.rows <= self.people && state.row.iter().all(|&x| small(x as f64));
+                let same = same && numbers(&state.transform) && numbers(&state.decoder);
                 (stream.rows, stream.row) = (state.rows, state.row);
                 rows && same && stream.transform.load(state.transform) && stream.decoder.load(state.decoder)
             }

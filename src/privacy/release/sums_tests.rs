@@ -110,7 +110,13 @@ fn a_saved_stream_goes_on() {
                 bad[key] = value.into();
                 assert!(make().expect("the same").load(bad).is_err(), "{} {key}", entry.name);
             }
+            let mut bad = saved.clone();
+            bad["grids"][0][0] = 0.5.into();
+            assert!(make().expect("the same").load(bad).is_err_and(|said| said.contains("other steps")), "{}", entry.name);
             if !saved["stream"].is_null() {
+                let mut bad = saved.clone();
+                bad["stream"]["row"][0] = i64::MAX.into();
+                assert!(make().expect("the same").load(bad).is_err(), "{}", entry.name);
                 let mut bad = saved.clone();
                 bad["stream"]["rows"] = 1.into();
                 assert!(make().expect("the same").load(bad).is_err(), "{}", entry.name);
