@@ -34,7 +34,7 @@ pub(super) struct Features {
     /// Facts for the manifest.
     pub(super) facts: Vec<(String, serde_json::Value)>,
     /// What was taken from the file and is treated as public.
-    pub notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 impl FeaturePlan {
