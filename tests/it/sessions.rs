@@ -159,7 +159,9 @@ fn contradictory_states_are_refused() {
         );
         bad(&|session| session["privatizer"] = serde_json::json!({ "version": 7 }), &["mechanism keeps"]);
         if name == "sums" {
-            bad(&|session| session["privatizer"]["people"] = 1.into(), &["taken 1"]);
+            // More releases than people; a person whom no round told.
+            bad(&|session| session["privatizer"]["people"] = 1.into(), &["mechanism keeps"]);
+            bad(&|session| session["privatizer"]["people"] = 3.into(), &["taken 3"]);
         }
         fine(here, &["ask", name]);
     }

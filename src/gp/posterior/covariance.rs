@@ -139,8 +139,9 @@ impl CovariancePosterior {
     ///
     /// # Errors
     /// If the value is not a saved state of this form and version, or does not hang together.
-    pub fn restore(gram: Arc<dyn GramSource>, prior_bound: f64, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
+    pub fn restore(gram: Arc<dyn GramSource>, prior_bound: f64, mut saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         use serde::de::Error;
+        let visits: Visits = serde_json::from_value(saved["visits"].take())?;
         let mut state: State = serde_json::from_value(saved)?;
         if state.version != 1 || state.form != FORM {
             return Err(Error::custom(format!(
@@ -183,6 +184,9 @@ impl CovariancePosterior {
             posterior.apply();
         }
         posterior.visits.check(posterior.n()).map_err(Error::custom)?;
+        if posterior.visits != visits {
+            return Err(Error::custom("the runs of the state are not its visits"));
+        }
         while posterior.most_runs <= posterior.state.runs.len() {
             posterior.most_runs *= 2;
         }
@@ -444,6 +448,9 @@ impl Posterior for CovariancePosterior {
     }
 
     fn save(&self) -> serde_json::Value {
-        serde_json::json!(self.state)
+        let mut state = serde_json::json!(self.state);
+        // They follow from the rest; whoever reads a state need not add up runs.
+        state["visits"] = serde_json::json!(self.visits);
+        state
     }
 }

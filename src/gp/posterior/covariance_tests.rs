@@ -110,7 +110,8 @@ fn states_that_do_not_hang_together_are_refused() {
         posterior.observe(round * 7 % 20, 1.0);
     }
     let saved = posterior.save();
-    let spoil: [fn(&mut serde_json::Value); 9] = [
+    let spoil: [fn(&mut serde_json::Value); 10] = [
+        |state| state["visits"]["sums"][2] = 1e3.into(),
         |state| state["runs"][3]["sum"] = serde_json::Value::Null,
         |state| state["version"] = 2.into(),
         |state| state["ridge"] = (-1.0).into(),

@@ -155,7 +155,7 @@ fn nothing_is_passed_over_in_silence() {
     let printed = curated("reading = \"printed\"");
     assert!(printed.findings.is_empty() && printed.passed_over[0].reason.contains("no guarantee"), "{printed:?}");
     let replay = "rounds = 60\ntrials = 2\n[environment]\nkind = \"logged-replay\"\nfile = \"log.csv\"\nstand_in = true\narm = \"item\"\n\
-                  arms = [\"a\", \"b\"]\nreward = \"click\"\npropensity = \"p\"\nnumbers = [{ column = \"age\", range = [0, 100] }]\n\
+                  arms = [\"a\", \"b\"]\nreward = \"click\"\npropensity = \"p\"\nnumbers = [\"age\"]\nlows = [0.0]\nhighs = [100.0]\n\
                   [privacy]\nepsilon = 2.0\n[[policy]]\nkind = \"dp-linucb\"\n";
     let replay = of(&sweep(replay), 200);
     assert!(replay.findings.is_empty() && replay.passed_over[0].reason.contains("a log is replayed"), "{replay:?}");
