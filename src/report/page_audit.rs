@@ -27,11 +27,12 @@ pub(super) fn section(out: &Path) -> Result<Option<String>, Error> {
 
 fn body(file: &AuditFile) -> String {
     let mut html = format!(
-        "<p>The real engine was run {} times a side on each pair of neighbours. An attack shows what epsilon is at least; it can refute a \
+        "<p>The real engine was run on both sides of each pair of neighbours; {} runs a side or more were judged, beside those that an attack was \
+         fitted to. Noise is that of the rounds stated with the pair: what would fail only over a longer run is not seen. An attack shows what epsilon is at least; it can refute a \
          claim and never prove one. A true claim among these is refuted with probability at most {}.</p>\n\
          <div class=\"scroll\"><table><thead><tr><th>claim</th><th>neighbours</th><th>score</th><th class=\"n\">epsilon</th>\
          <th class=\"n\">at least</th><th>verdict</th></tr></thead><tbody>",
-        file.findings.first().map_or(0, |found| found.samples),
+        file.findings.iter().map(|found| found.samples).min().unwrap_or(0),
         (1e9 * (1.0 - file.confidence)).round() / 1e9,
     );
     for found in &file.findings {
