@@ -89,21 +89,17 @@ impl NullaryFnOnce for Scores<'_> {
             *score = mean + width * variance.sqrt();
         }
         let mut lanes = [f64::NEG_INFINITY; LANES];
-        // Zero unless a score is not finite.
-        let mut odd = [0.0; LANES];
         let (blocks, rest) = scores.as_chunks::<LANES>();
         for block in blocks {
             for lane in 0..LANES {
                 lanes[lane] = if lanes[lane] < block[lane] { block[lane] } else { lanes[lane] };
-                odd[lane] += 0.0 * block[lane];
             }
         }
         for (lane, &score) in rest.iter().enumerate() {
             lanes[lane] = if lanes[lane] < score { score } else { lanes[lane] };
-            odd[lane] += 0.0 * score;
         }
         let best = lanes.into_iter().fold(f64::NEG_INFINITY, |best, score| if best < score { score } else { best });
-        let sound = odd.into_iter().all(|x| x == 0.0) || !scores.iter().any(|score| score.is_nan());
+        let sound = scores.iter().fold(true, |sound, score| sound & !score.is_nan());
         if sound { best } else { f64::NAN }
     }
 }

@@ -31,6 +31,10 @@ pub trait GramSource: Send + Sync + fmt::Debug {
 
     /// Writes `k(x_point, x_i)` for `i` in `first .. first + out.len()`.
     fn column(&self, point: usize, first: usize, out: &mut [f64]) {
+        if let Some(column) = self.dense_column(point) {
+            out.copy_from_slice(&column[first..first + out.len()]);
+            return;
+        }
         for (offset, value) in out.iter_mut().enumerate() {
             *value = self.entry(point, first + offset);
         }

@@ -3,7 +3,7 @@
 
 use super::fit::{Transcripts, played};
 use super::planted::{Canary, PlantedPlan};
-use super::replay::{Job, Look, about, ends};
+use super::replay::{Job, Look, ends, look};
 use crate::backend::Counters;
 use crate::engine::{Observer, Place, Preparation, Rows, Unit};
 use crate::error::Error;
@@ -36,12 +36,8 @@ pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, bandit: &BanditPlan, ledger:
     };
     let black = played(&rows, job.samples(), n_points).logistic();
     Ok(vec![
-        Look { about: about(plan, ledger, "white box", &pair, score), first: white.0, second: white.1 },
-        Look {
-            about: about(plan, ledger, "black box", &pair, "a logistic fit on the points played after round 1"),
-            first: black.0,
-            second: black.1,
-        },
+        look(plan, ledger, "white box", &pair, score, white),
+        look(plan, ledger, "black box", &pair, "a logistic fit on the points played after round 1", black),
     ])
 }
 

@@ -2,7 +2,7 @@
 
 use super::fit::{Transcripts, played};
 use super::planted::Planted;
-use super::replay::{Job, Look, about};
+use super::replay::{Job, Look, look};
 use crate::backend::Counters;
 use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
@@ -64,16 +64,8 @@ pub(super) fn looks(
     let played = played(&rows, samples, n_points).logistic();
     let pair = format!("the first row of the inputs is moved by {distance}");
     Ok(vec![
-        Look {
-            about: about(plan, inputs, "inputs, white box", &pair, "a linear discriminant of the row's image"),
-            first: transcripts.0,
-            second: transcripts.1,
-        },
-        Look {
-            about: about(plan, inputs, "inputs, black box", &pair, "a logistic fit on the points played after round 1"),
-            first: played.0,
-            second: played.1,
-        },
+        look(plan, inputs, "inputs, white box", &pair, "a linear discriminant of the row's image", transcripts),
+        look(plan, inputs, "inputs, black box", &pair, "a logistic fit on the points played after round 1", played),
     ])
 }
 

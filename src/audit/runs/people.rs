@@ -2,7 +2,7 @@
 //! add nothing; for the black box they are those of the problem's first trial, with their mean rewards.
 
 use super::fit::{Transcripts, played};
-use super::replay::{Job, Look, about, ends, side_of};
+use super::replay::{Job, Look, ends, look, side_of};
 use crate::backend::Counters;
 use crate::engine::{Observer, Place, Preparation, Rows, Unit};
 use crate::env::BuildContext;
@@ -43,12 +43,8 @@ pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, task: &ContextualBandit, led
     let pair = format!("the first person's reward is {first} against {second}");
     let score = "a linear discriminant of all releases along the first person's context";
     Ok(vec![
-        Look { about: about(plan, ledger, "white box", &pair, score), first: white.0, second: white.1 },
-        Look {
-            about: about(plan, ledger, "black box", &pair, "a logistic fit on the arms shown after round 1"),
-            first: black.0,
-            second: black.1,
-        },
+        look(plan, ledger, "white box", &pair, score, white),
+        look(plan, ledger, "black box", &pair, "a logistic fit on the arms shown after round 1", black),
     ])
 }
 

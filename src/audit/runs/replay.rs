@@ -93,9 +93,16 @@ pub(super) fn side_of(trial: u64, samples: u64) -> Side {
     if trial < samples { Side::First } else { Side::Second }
 }
 
-/// What a finding says beside its figures.
-pub(super) fn about(plan: &CellPlan, ledger: &Ledger, how: &str, pair: &str, score: &str) -> About {
-    About {
+/// A look at a cell: how, at which pair, by which score, and the scores of both sides.
+pub(super) fn look(
+    plan: &CellPlan,
+    ledger: &Ledger,
+    how: &str,
+    pair: &str,
+    score: &str,
+    (first, second): (Vec<f64>, Vec<f64>),
+) -> Look {
+    let about = About {
         name: format!("{}, {how}", plan.label()),
         claim: claim(ledger),
         // Gaussian privacy is kept by whatever is made of a release; of what was played it would cost a share of the error.
@@ -106,7 +113,8 @@ pub(super) fn about(plan: &CellPlan, ledger: &Ledger, how: &str, pair: &str, sco
         source: format!("docs/proofs/{}.md", proof(ledger)),
         pair: format!("{pair}, all else fixed, {} rounds", plan.rounds),
         score: score.to_owned(),
-    }
+    };
+    Look { about, first, second }
 }
 
 /// The proof that the claim stands on.

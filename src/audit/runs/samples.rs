@@ -2,7 +2,7 @@
 //! **White box**: all that was released. **Black box**: the answers after every round.
 
 use super::fit::Transcripts;
-use super::replay::{Job, Look, about, side_of};
+use super::replay::{Job, Look, look, side_of};
 use crate::backend::Counters;
 use crate::engine::{Observer, Place, Rows, Unit};
 use crate::error::Error;
@@ -39,10 +39,7 @@ pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, online: &OnlinePlan, ledger:
     let (white, black) = (released.discriminant(), answered.logistic());
     let pair = "the first sample's gradient is one way against the other, all other samples zero";
     let (all, answers) = ("a linear discriminant of all releases along it", "a logistic fit on all answers along it");
-    Ok(vec![
-        Look { about: about(plan, ledger, "white box", pair, all), first: white.0, second: white.1 },
-        Look { about: about(plan, ledger, "black box", pair, answers), first: black.0, second: black.1 },
-    ])
+    Ok(vec![look(plan, ledger, "white box", pair, all, white), look(plan, ledger, "black box", pair, answers, black)])
 }
 
 struct PlantedPlan {

@@ -94,7 +94,7 @@ const LANES: usize = 8;
 
 /// The larger of two numbers; the first where one is NaN. One instruction in every lane.
 #[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
+pub fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 

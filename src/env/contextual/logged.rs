@@ -197,7 +197,7 @@ impl Contextual for Environment {
 
     fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
         let order = Order::new(self.log.rows.len(), false, self.streams.of(trial, Purpose::Contexts));
-        Ok(Box::new(Instance { log: Arc::clone(&self.log), order, row: 0 }))
+        Ok(Box::new(Instance { log: Arc::clone(&self.log), order }))
     }
 
     fn describe(&self) -> Vec<(String, serde_json::Value)> {
@@ -212,17 +212,21 @@ impl Contextual for Environment {
 struct Instance {
     log: Arc<Log>,
     order: Order,
-    row: usize,
+}
+
+impl Instance {
+    fn row(&self) -> Logged {
+        self.order.of(&self.log.rows, 1)[0]
+    }
 }
 
 impl ContextInstance for Instance {
     fn next(&mut self) {
-        self.row = self.order.next();
+        self.order.next();
     }
 
     fn context(&self) -> &[f64] {
-        let d = self.log.facts.dimension;
-        &self.log.contexts[self.row * d..(self.row + 1) * d]
+        self.order.of(&self.log.contexts, self.log.facts.dimension)
     }
 
     fn means(&self) -> &[f64] {
@@ -230,10 +234,10 @@ impl ContextInstance for Instance {
     }
 
     fn logged(&self) -> Option<Logged> {
-        Some(self.log.rows[self.row])
+        Some(self.row())
     }
 
     fn reward(&self, _arm: usize, _noise: &mut Stream) -> Raw<f64> {
-        Raw::seal(self.log.rows[self.row].reward)
+        Raw::seal(self.row().reward)
     }
 }

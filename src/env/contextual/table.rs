@@ -280,7 +280,6 @@ impl Contextual for Environment {
         Ok(Box::new(Instance {
             table: Arc::clone(&self.table),
             order: Order::new(n_people, self.again, self.streams.of(trial, Purpose::Contexts)),
-            row: 0,
         }))
     }
 
@@ -299,46 +298,49 @@ pub(super) struct Order {
     next: usize,
     again: bool,
     stream: Stream,
+    /// The present row.
+    row: usize,
 }
 
 impl Order {
     pub(super) fn new(n_rows: usize, again: bool, stream: Stream) -> Self {
-        Self { rows: (0..n_rows as u32).collect(), next: 0, again, stream }
+        Self { rows: (0..n_rows as u32).collect(), next: 0, again, stream, row: 0 }
     }
 
-    /// The next row. A permutation that is used up starts anew.
-    pub(super) fn next(&mut self) -> usize {
+    /// Goes on to the next row. A permutation that is used up starts anew.
+    pub(super) fn next(&mut self) {
         let n_rows = self.rows.len();
         let at = if self.again { 0 } else { self.next % n_rows };
         let other = at + self.stream.index(n_rows - at);
-        if self.again {
-            return self.rows[other] as usize;
+        self.row = self.rows[other] as usize;
+        if !self.again {
+            self.rows.swap(at, other);
+            self.next = at + 1;
         }
-        self.rows.swap(at, other);
-        self.next = at + 1;
-        self.rows[at] as usize
+    }
+
+    /// What the present row has in rows of `width`.
+    pub(super) fn of<'a, T>(&self, values: &'a [T], width: usize) -> &'a [T] {
+        &values[self.row * width..(self.row + 1) * width]
     }
 }
 
 struct Instance {
     table: Arc<Table>,
     order: Order,
-    row: usize,
 }
 
 impl ContextInstance for Instance {
     fn next(&mut self) {
-        self.row = self.order.next();
+        self.order.next();
     }
 
     fn context(&self) -> &[f64] {
-        let d = self.table.facts.dimension;
-        &self.table.contexts[self.row * d..(self.row + 1) * d]
+        self.order.of(&self.table.contexts, self.table.facts.dimension)
     }
 
     fn means(&self) -> &[f64] {
-        let k = self.table.facts.n_arms;
-        &self.table.rewards[self.row * k..(self.row + 1) * k]
+        self.order.of(&self.table.rewards, self.table.facts.n_arms)
     }
 
     fn reward(&self, arm: usize, _noise: &mut Stream) -> Raw<f64> {

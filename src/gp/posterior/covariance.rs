@@ -230,11 +230,8 @@ impl CovariancePosterior {
 
     /// `k_x - T^T T_x`.
     fn covariances_at_start(&self, point: usize) -> Vec<f64> {
-        let n = self.n();
-        let mut column = match self.gram.dense_column(point) {
-            Some(column) => column.to_vec(),
-            None => (0..n).map(|other| self.gram.entry(point, other)).collect(),
-        };
+        let mut column = vec![0.0; self.n()];
+        self.gram.column(point, 0, &mut column);
         if 0 < self.start.n_rows() {
             let mut explained = vec![0.0; self.start.stride()];
             self.start.combine(&self.start.column(point), &mut explained);
@@ -261,13 +258,7 @@ impl CovariancePosterior {
         let k = visits.n_distinct();
         let mut start = Columns::zeros(k, n);
         for (slot, &point) in visits.points.iter().enumerate() {
-            match self.gram.dense_column(point as usize) {
-                Some(column) => start.row_mut(slot).copy_from_slice(column),
-                None => {
-                    let entry = |other| self.gram.entry(point as usize, other);
-                    start.row_mut(slot).iter_mut().enumerate().for_each(|(other, value)| *value = entry(other));
-                }
-            }
+            self.gram.column(point as usize, 0, start.row_mut(slot));
         }
         let mut a = vec![0.0; k * k];
         for i in 0..k {

@@ -145,13 +145,11 @@ impl SketchedPosterior {
         self.columns.reshape(self.embedding.m(), n);
         for (f, &point) in self.embedding.points().iter().enumerate() {
             let row = self.columns.row_mut(f);
-            match gram.dense_column(point as usize) {
-                Some(column) if self.whole => row.copy_from_slice(column),
-                None if self.whole => gram.column(point as usize, 0, row),
-                _ => {
-                    let visited = self.state.visits.points.iter();
-                    row.iter_mut().zip(visited).for_each(|(entry, &x)| *entry = Self::covariance(gram.as_ref(), point, x));
-                }
+            if self.whole {
+                gram.column(point as usize, 0, row);
+            } else {
+                let visited = self.state.visits.points.iter();
+                row.iter_mut().zip(visited).for_each(|(entry, &x)| *entry = Self::covariance(gram.as_ref(), point, x));
             }
         }
         self.embedding.coordinates(&mut self.columns);

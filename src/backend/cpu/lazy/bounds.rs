@@ -2,8 +2,9 @@
 //! and standardized innovations.
 
 use super::blocks::Blocks;
-use super::kernels::{larger, weighted_sum};
+use super::kernels::weighted_sum;
 use crate::backend::Band;
+use crate::backend::cpu::vector::larger;
 use crate::linalg::{dot, wide};
 use pulp::NullaryFnOnce;
 

@@ -1,5 +1,7 @@
 //! The loops over the points of a block: every sum stays within a point, so lanes of any width give the same bits.
 
+use crate::backend::cpu::vector::larger;
+
 /// Points whose sums stay in registers; arrays of points are a multiple of it.
 pub const LANES: usize = 32;
 
@@ -55,10 +57,4 @@ pub fn score(mean: &[f64], variance: &[f64], width: f64) -> (f64, f64) {
         }
     }
     (best.into_iter().fold(f64::NEG_INFINITY, larger), most.into_iter().fold(0.0, larger))
-}
-
-/// The larger of two numbers, the first where one is NaN: one instruction in every lane.
-#[inline(always)]
-pub fn larger(a: f64, b: f64) -> f64 {
-    if b > a { b } else { a }
 }

@@ -2,10 +2,10 @@
 
 use super::blocks::{Blocks, MOST_SIZE};
 use super::bounds::Bounds;
-use super::kernels::{apply, larger, score, weighted_sum};
+use super::kernels::{apply, score, weighted_sum};
 use super::rows::Rows;
-use crate::backend::cpu::trial::TrialScreen;
-use crate::backend::cpu::trial::settle;
+use crate::backend::cpu::trial::{TrialScreen, settle};
+use crate::backend::cpu::vector;
 use crate::backend::{Band, Counters};
 use crate::linalg::{add_scaled, dot, wide};
 use crate::score::{Candidates, FeatureTable, Moments, TIE_TOLERANCE, TrialScore, Visited};
@@ -282,7 +282,7 @@ impl Lazy {
             let own = &self.blocks[block as usize];
             let points = &self.shared.order.points[block as usize * size..][..size];
             let mut scores = [0.0; MOST_SIZE];
-            wide(Scores { mean: &own.mean, variance: &own.variance, width, out: &mut scores });
+            vector::score(&own.mean, &own.variance, width, &mut scores[..size]);
             answer.points.extend(points.iter().zip(&scores).filter(|(_, score)| floor <= **score).map(|(&point, _)| point));
         }
         answer.points.sort_unstable();
@@ -336,25 +336,6 @@ impl Lazy {
 
 fn row_norm(row: &[f64]) -> f64 {
     dot(row, row).sqrt()
-}
-
-/// `out = mean + width sqrt(variance)` in wide lanes.
-struct Scores<'a> {
-    mean: &'a [f64],
-    variance: &'a [f64],
-    width: f64,
-    out: &'a mut [f64],
-}
-
-impl NullaryFnOnce for Scores<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        for ((out, mean), variance) in self.out.iter_mut().zip(self.mean).zip(self.variance) {
-            *out = mean + self.width * larger(0.0, *variance).sqrt();
-        }
-    }
 }
 
 /// `rest -= sum alpha_i phi_i` in wide lanes.
