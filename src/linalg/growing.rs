@@ -89,6 +89,15 @@ impl GrowingCholesky {
         }
     }
 
+    /// Writes `L^T x`.
+    pub fn transposed_times(&self, x: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        out.extend((0..self.n).map(|k| {
+            let (pivot, below) = self.column(k);
+            pivot * x[k] + dot(below, &x[k + 1..])
+        }));
+    }
+
     /// Factors `A - delta e e^T`, `e` the unit vector of `index`, by hyperbolic rotations in their stable (mixed) form
     /// [Bojanczyk et al. 1987, Linear Algebra and its Applications 88]. `delta >= 0` must leave the matrix positive definite;
     /// `scratch` saves an allocation.

@@ -43,7 +43,7 @@ pub trait ScoreModel: Send + Sync {
         None
     }
 
-    /// The visits behind the model, where it is ridge regression over a feature table and nothing but them made it.
+    /// The visits behind the model, where it is ridge regression over its basis and nothing but them made it.
     fn visited(&self) -> Option<Visited<'_>> {
         None
     }
@@ -65,13 +65,15 @@ pub struct Factor<'a> {
     pub spread: Spread,
 }
 
-/// What a model over a feature table has visited: `V = ridge I + sum count phi phi^T`.
+/// What ridge regression has visited: `V = ridge I + sum count phi phi^T`, `A = K + ridge diag(1 / count)` over the visited points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Visited<'a> {
     /// Distinct points, in the order of their first visits.
     pub points: &'a [u32],
     /// How often each was observed.
     pub counts: &'a [u64],
+    /// Sum of the rewards at each.
+    pub sums: &'a [f64],
     /// The regularizer, > 0.
     pub ridge: f64,
 }

@@ -66,7 +66,7 @@ struct Shared {
     rounded: OnceLock<Table32>,
     /// The set-up of an interpolation from pivots, for tables.
     growth: Mutex<Option<Growth>>,
-    /// The set-up of the lazy road, for tables; `None` within where a domain is too small for it.
+    /// The set-up of the lazy road, for domains that trials share; `None` within where a domain is too small for it.
     blocks: OnceLock<Option<Arc<Blocks>>>,
     band: Band,
 }
@@ -74,21 +74,29 @@ struct Shared {
 impl Shared {
     /// A trial on the lazy road, where there is one for this model.
     fn lazy(&self, request: &TrialScore<'_>) -> Option<Lazy> {
-        let Basis::Table(table) = &self.basis else { return None };
-        let starts = match request.change {
-            Change::None => request.model.n_observations() == 0,
-            Change::Row { rebuilt, .. } => !rebuilt && request.model.n_observations() == 1,
-            Change::Rebuild | Change::Factor => false,
-        };
-        if !starts
+        if matches!(request.change, Change::Factor)
             || !matches!(self.band, Band::Proved | Band::Stale)
             || request.subset.is_some()
-            || request.model.visited().is_none()
         {
             return None;
         }
-        let blocks = self.blocks.get_or_init(|| Blocks::of(table, &self.scale).map(Arc::new)).as_ref()?;
-        Some(Lazy::new(Arc::clone(blocks), Arc::clone(table), self.scale.prior_error, self.band))
+        let visited = request.model.visited()?;
+        let (blocks, table) = match (&self.basis, request.model.own_gram()) {
+            (Basis::Table(table), _) => {
+                let blocks = self.blocks.get_or_init(|| Blocks::of(table, &self.scale).map(Arc::new));
+                (Arc::clone(blocks.as_ref()?), Some(Arc::clone(table)))
+            }
+            (Basis::Gram(gram), _) => {
+                let blocks = self.blocks.get_or_init(|| Blocks::of_gram(gram, false).map(Arc::new));
+                (Arc::clone(blocks.as_ref()?), None)
+            }
+            (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?, true)?), None),
+        };
+        let lazy = Lazy::new(blocks, table, self.band);
+        match (request.model.n_observations(), request.change) {
+            (0, _) | (1, Change::Row { rebuilt: false, .. }) => Some(lazy),
+            _ => lazy.replayed(request.model, &visited),
+        }
     }
 
     fn columns(&self) -> &[f64] {
@@ -280,14 +288,15 @@ impl CpuScreen {
         let Some(lazy) = &mut self.lazy[request.trial] else { return false };
         let prior = request.model.prior_variance_bound();
         let followed = request.subset.is_none()
-            && match request.change {
-                Change::None => true,
-                Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request
-                    .model
-                    .visited()
-                    .is_some_and(|visited| lazy.observe(&visited, Observation { row, scale, mean_step, repeated }, prior)),
-                _ => false,
-            };
+            && (lazy.starts_current()
+                || match request.change {
+                    Change::None => true,
+                    Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request
+                        .model
+                        .visited()
+                        .is_some_and(|visited| lazy.observe(&visited, Observation { row, scale, mean_step, repeated }, prior)),
+                    _ => false,
+                });
         let outcome = if followed { lazy.candidates(request, &mut self.counters, answer) } else { Outcome::Lost };
         match (outcome, self.lazy[request.trial].take_if(|_| outcome != Outcome::Lazy)) {
             (Outcome::Dearer, Some(left)) => self.trials[request.trial] = Some(left.dense()),

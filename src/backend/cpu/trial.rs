@@ -82,6 +82,11 @@ impl TrialScreen {
         self.has_row
     }
 
+    /// The row in `p` is none that the next observation may repeat.
+    pub fn drop_row(&mut self) {
+        self.has_row = false;
+    }
+
     /// Starts from the prior, before the first observation.
     pub fn start_from_prior(&mut self, scale: &Scale) {
         self.mean.fill(0.0);

@@ -6,7 +6,7 @@
 use super::change::PendingChange;
 use super::weights::REBUILD_EVERY;
 use super::{DualModel, Posterior, Visits};
-use crate::score::{Basis, Change, GramSource, Moments, ScoreModel};
+use crate::score::{Basis, Change, GramSource, Moments, ScoreModel, Visited};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -109,6 +109,11 @@ impl ScoreModel for ExactPosterior {
 
     fn n_observations(&self) -> u64 {
         self.state.visits.n_observations()
+    }
+
+    fn visited(&self) -> Option<Visited<'_>> {
+        let Visits { points, counts, sums, .. } = &self.state.visits;
+        Some(Visited { points, counts, sums, ridge: self.state.model.ridge() })
     }
 
     fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {

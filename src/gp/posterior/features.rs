@@ -148,6 +148,7 @@ impl ScoreModel for FeaturePosterior {
         self.plays.axes().is_none().then(|| Visited {
             points: &visits.points,
             counts: &visits.counts,
+            sums: &visits.sums,
             ridge: self.state.model.ridge(),
         })
     }

@@ -1,101 +1,31 @@
-//! What all trials over a table share: blocks of neighbouring points, their centres and radii.
+//! What all trials over a basis share, or one trial over inputs of its own: blocks of neighbouring points, their centres and radii.
 
+use super::covariance::{Covariance, Entries};
+use super::formula::{Formula, Made};
+use super::order::{Coordinates, LARGE_DOMAIN, MOST_AXES, MOST_SIZE, Order, SMALL_SIZE};
 use super::source::Source;
 use crate::backend::scale::Scale;
-use crate::score::FeatureTable;
+use crate::score::{FeatureTable, GramSource};
 use std::sync::Arc;
-
-/// Points in a block of a small and of a large domain, measured as the fastest of 16, 32 and 64.
-const SMALL_SIZE: usize = 32;
-pub const MOST_SIZE: usize = 64;
-
-/// Domains from this size on have large blocks.
-const LARGE_DOMAIN: usize = 4096;
 
 /// Fewer blocks are not worth their bounds.
 const FEWEST_BLOCKS: usize = 8;
-
-/// Points by block: the last block repeats its last point.
-#[derive(Debug)]
-pub struct Order {
-    /// Points in a block.
-    pub size: usize,
-    /// `n_blocks x size`: indices of points, ascending within a block.
-    pub points: Vec<u32>,
-    /// Of every point, its block and its place there.
-    pub places: Vec<(u32, u32)>,
-}
-
-impl Order {
-    /// By halving the longest side of the box of a set of points until a block is left.
-    fn of(table: &FeatureTable) -> Self {
-        let n = table.n_points;
-        let size = if n < LARGE_DOMAIN { SMALL_SIZE } else { MOST_SIZE };
-        let (coordinates, dimension) = match &table.form {
-            Some(form) if form.points.len() == n * form.dimension => (&form.points[..], form.dimension),
-            _ => (&table.values[..], table.n_features),
-        };
-        let mut points: Vec<u32> = (0..n as u32).collect();
-        split(&mut points, Coordinates { values: coordinates, stride: dimension, axes: dimension.min(MOST_AXES) }, size);
-        points.chunks_mut(size).for_each(<[u32]>::sort_unstable);
-        let mut places = vec![(0, 0); n];
-        for (at, &point) in points.iter().enumerate() {
-            places[point as usize] = ((at / size) as u32, (at % size) as u32);
-        }
-        let last = points.last().copied().unwrap_or(0);
-        points.resize(n.next_multiple_of(size), last);
-        Self { size, points, places }
-    }
-
-    /// Number of blocks.
-    pub fn n_blocks(&self) -> usize {
-        self.points.len() / self.size
-    }
-}
-
-/// Axes that are looked at: of features, the first ones, which say most where they are ordered at all.
-const MOST_AXES: usize = 16;
-
-#[derive(Clone, Copy)]
-struct Coordinates<'a> {
-    values: &'a [f64],
-    stride: usize,
-    axes: usize,
-}
-
-fn split(points: &mut [u32], coordinates: Coordinates<'_>, size: usize) {
-    let Coordinates { values, stride, axes } = coordinates;
-    if points.len() <= size {
-        return;
-    }
-    let (mut low, mut high) = (vec![f64::INFINITY; axes], vec![f64::NEG_INFINITY; axes]);
-    for &point in &*points {
-        for (axis, &x) in values[point as usize * stride..][..axes].iter().enumerate() {
-            low[axis] = low[axis].min(x);
-            high[axis] = high[axis].max(x);
-        }
-    }
-    let side = |axis: usize| high[axis] - low[axis];
-    let axis = (0..axes).max_by(|&a, &b| side(a).total_cmp(&side(b))).unwrap_or(0);
-    let middle = points.len().div_ceil(size) / 2 * size;
-    let along = |point: u32| values[point as usize * stride + axis];
-    points.select_nth_unstable_by(middle, |&a, &b| along(a).total_cmp(&along(b)).then(a.cmp(&b)));
-    let (left, right) = points.split_at_mut(middle);
-    split(left, coordinates, size);
-    split(right, coordinates, size);
-}
 
 /// The shared part of the lazy road.
 #[derive(Debug)]
 pub struct Blocks {
     pub order: Order,
-    pub source: Source,
+    pub source: Covariance,
+    /// What is added to the covariance of a point and itself.
+    pub row_term: f64,
     /// Of each block, the point whose mean is kept exactly.
     pub centres: Vec<u32>,
-    /// Of each block, a bound on `|phi(x) - phi(centre)|`.
+    /// Of each block, a bound on `|phi(x) - phi(centre)|`, phi the features of the covariance without the row term.
     pub radii: Vec<f64>,
     /// `n_blocks x size`: prior spread².
     pub prior: Vec<f64>,
+    /// Relative rounding of `prior`.
+    pub prior_error: f64,
     /// Of each block, its root's largest.
     pub widest: Vec<f64>,
     /// Largest `|phi|`.
@@ -110,11 +40,16 @@ impl Blocks {
 
     /// The blocks of a table; `None` where the domain is too small for them.
     pub fn of(table: &Arc<FeatureTable>, scale: &Scale) -> Option<Self> {
-        if !Self::suit(table.n_points) {
+        let (n, m) = (table.n_points, table.n_features);
+        if !Self::suit(n) {
             return None;
         }
-        let order = Order::of(table);
-        let m = table.n_features;
+        let (values, stride) = match &table.form {
+            Some(form) if form.points.len() == n * form.dimension => (&form.points[..], form.dimension),
+            _ => (&table.values[..], m),
+        };
+        let size = if n < LARGE_DOMAIN { SMALL_SIZE } else { MOST_SIZE };
+        let order = Order::halved(n, size, Coordinates { values, stride, axes: stride.min(MOST_AXES) });
         let square = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
         let (mut centres, mut radii) = (Vec::new(), Vec::new());
         for block in order.points.chunks_exact(order.size) {
@@ -130,9 +65,100 @@ impl Blocks {
             // Differences and squares round by some shares of themselves, and of m terms.
             radii.push(most.sqrt() * (1.0 + 4.0 * (m as f64 + 4.0) * f64::EPSILON));
         }
-        let source = Source::of(table, &order, &centres, scale.norm);
+        let source = Covariance::Features(Source::of(table, &order, &centres, scale.norm));
         let prior: Vec<f64> = order.points.iter().map(|&point| scale.prior[point as usize]).collect();
-        let widest = prior.chunks_exact(order.size).map(|block| block.iter().copied().fold(0.0, f64::max).sqrt()).collect();
-        Some(Self { order, source, centres, radii, prior, widest, norm: scale.norm })
+        let made = Self {
+            order,
+            source,
+            row_term: 0.0,
+            centres,
+            radii,
+            prior,
+            prior_error: scale.prior_error,
+            widest: Vec::new(),
+            norm: scale.norm,
+        };
+        Some(made.with_widest())
+    }
+
+    /// The blocks of a covariance over a domain, `None` where the domain is too small for them; `own` where one trial alone asks.
+    pub fn of_gram(gram: &Arc<dyn GramSource>, own: bool) -> Option<Self> {
+        let n = gram.n_points();
+        if !Self::suit(n) {
+            return None;
+        }
+        let form = gram.form().filter(|form| 0 < form.dimension && form.points.len() == n * form.dimension);
+        let made = match form {
+            Some(form) => {
+                let coordinates =
+                    Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension.min(MOST_AXES) };
+                let order =
+                    if own { Order::in_strips(n, SMALL_SIZE, coordinates) } else { Order::halved(n, SMALL_SIZE, coordinates) };
+                let Made { formula, centres, radii } = Formula::of(&form, &order);
+                let prior: Vec<f64> = order.points.iter().map(|&x| formula.entry(x as usize, x as usize) + form.row_term).collect();
+                Self {
+                    order,
+                    source: Covariance::Formula(formula),
+                    row_term: form.row_term,
+                    centres,
+                    radii,
+                    prior,
+                    prior_error: 0.0,
+                    widest: Vec::new(),
+                    norm: 0.0,
+                }
+            }
+            None => {
+                let order = Order::as_given(n, SMALL_SIZE);
+                let prior: Vec<f64> = order.points.iter().map(|&point| gram.diagonal(point as usize)).collect();
+                let centres: Vec<u32> = order.points.chunks_exact(order.size).map(|block| block[block.len() / 2]).collect();
+                let radius = |(block, centre): (&[u32], &u32)| {
+                    let own = gram.diagonal(*centre as usize);
+                    let square = |&x: &u32| {
+                        let shared = gram.entry(*centre as usize, x as usize);
+                        let diagonal = gram.diagonal(x as usize);
+                        // Three values, each rounded by some shares of the two largest.
+                        (diagonal + own - 2.0 * shared).max(0.0) + 16.0 * f64::EPSILON * (diagonal + own)
+                    };
+                    block.iter().map(square).fold(0.0, f64::max).sqrt()
+                };
+                let radii = order.points.chunks_exact(order.size).zip(&centres).map(radius).collect();
+                let source = Covariance::Entries(Entries { gram: Arc::clone(gram), centres: centres.clone() });
+                Self {
+                    order,
+                    source,
+                    row_term: 0.0,
+                    centres,
+                    radii,
+                    prior,
+                    prior_error: 0.0,
+                    widest: Vec::new(),
+                    norm: 0.0,
+                }
+            }
+        };
+        let mut made = made.with_widest();
+        made.norm = made.widest.iter().copied().fold(0.0, f64::max) * (1.0 + 1e-9);
+        // The largest prior spread², by which the values of two formulas differ at most.
+        made.prior_error = 4.0 * f64::EPSILON + 2.0 * made.source.error() / (made.norm * made.norm).max(f64::MIN_POSITIVE);
+        Some(made)
+    }
+
+    fn with_widest(mut self) -> Self {
+        let largest = |block: &[f64]| block.iter().copied().fold(0.0, f64::max).sqrt();
+        self.widest = self.prior.chunks_exact(self.order.size).map(largest).collect();
+        self
+    }
+
+
+    /// Writes the basis function of a visited point at the points of a block: the covariance with the row term.
+    #[inline(always)]
+    pub fn column(&self, point: usize, block: usize, out: &mut [f64]) {
+        self.source.column(point, block, &self.order, out);
+        if self.row_term != 0.0 && self.order.places[point].0 as usize == block {
+            let points = &self.order.points[block * out.len()..];
+            // The last block repeats its last point.
+            out.iter_mut().zip(points).filter(|(_, x)| **x as usize == point).for_each(|(out, _)| *out += self.row_term);
+        }
     }
 }

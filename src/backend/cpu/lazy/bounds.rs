@@ -137,12 +137,12 @@ impl Bounds {
         wide(Add { step: mean_step, p: &self.p, mean: &mut self.mean });
     }
 
-    /// Bounds of all blocks at this width.
-    pub fn update(&mut self, width: f64, radii: &[f64], band: Band) {
+    /// Bounds of all blocks at this width; `beyond` bounds what theta's coordinates leave out of a distance.
+    pub fn update(&mut self, width: f64, radii: &[f64], beyond: f64, band: Band) {
         let (a, m) = (self.open.steps, self.theta.len() as f64);
         let reach = a.abs() * self.row_square.sqrt();
         // What theta has rounded off, a share of itself a run.
-        let theta_error = 4.0 * (self.run as f64 + 2.0) * f64::EPSILON * (self.largest_theta + reach);
+        let theta_error = 4.0 * (self.run as f64 + 2.0) * f64::EPSILON * (self.largest_theta + reach) + beyond;
         self.reaches.clear();
         let innovation = self.open.innovation();
         for snapshot in &self.snapshots {
@@ -163,6 +163,11 @@ impl Bounds {
             (*reach, *root) = self.reaches[at as usize];
         }
         wide(Bound { bounds: self, width, radii });
+    }
+
+    /// A block holds a point whose score is at most this.
+    pub fn raise(&mut self, block: usize, score: f64) {
+        self.bound[block] = larger(self.bound[block], score);
     }
 
     /// The block to be scored next: one whose bound reaches the floor, in the first turns the one with the highest.
@@ -234,10 +239,14 @@ impl NullaryFnOnce for Start<'_> {
         for (theta, u) in theta.iter_mut().zip(own.iter()) {
             *theta += open.steps * u;
         }
-        own.copy_from_slice(row);
+        // Over the visited points there is a coordinate more with each of them.
+        theta.resize(row.len(), 0.0);
+        own.clear();
+        own.extend_from_slice(row);
         bounds.row_square = dot(row, row);
         bounds.largest_theta = bounds.largest_theta.max(dot(theta, theta).sqrt());
         for snapshot in snapshots.iter_mut().filter(|snapshot| 0 < snapshot.blocks) {
+            snapshot.theta.resize(row.len(), 0.0);
             let (mut squares, mut along) = ([0.0; 8], [0.0; 8]);
             let parts = theta.chunks(8).zip(snapshot.theta.chunks(8)).zip(row.chunks(8));
             for ((theta, then), row) in parts {

@@ -24,7 +24,11 @@
 
 mod blocks;
 mod bounds;
+mod covariance;
+mod formula;
+mod history;
 mod kernels;
+mod order;
 mod rows;
 mod source;
 mod trial;

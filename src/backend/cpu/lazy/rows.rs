@@ -3,8 +3,18 @@
 //! With `g = A^{-1} e`, e the unit vector of the point that is played: `V^{-1} phi` (V without this observation) is `(1 + q) sum g_i phi_i`
 //! for a new point, `1 + q` its pivot over the ridge, and `1 / count` times that sum for one visited before.
 
-use super::source::Source;
-use crate::linalg::{GrowingCholesky, dot};
+use super::covariance::Covariance;
+use crate::linalg::{GrowingCholesky, add_scaled, dot};
+
+/// All observations of a new point.
+#[derive(Debug, Clone, Copy)]
+pub struct Visit {
+    pub point: u32,
+    pub count: u64,
+    /// The average of their rewards.
+    pub average: f64,
+    pub ridge: f64,
+}
 
 /// The visited points of a trial.
 #[derive(Debug, Default)]
@@ -16,12 +26,34 @@ pub struct Rows {
     /// Slot and count before the open run's further observations: the factor does not have those.
     open: Option<(usize, u64)>,
     scratch: Vec<f64>,
+    /// Weights of the mean, kept by [`Rows::visit`] alone.
+    weights: Vec<f64>,
 }
 
 impl Rows {
+    /// Takes all observations of a new point as one, of noise `ridge / count`: writes `A^{-1} e` for its own `e`, and returns the root of
+    /// its pivot and its surprise. Spread² falls by `(root p)²` and the mean rises by `surprise p`, as for a new point of the posterior over
+    /// visited points. `row_term` is added for a point and itself.
+    pub fn visit(&mut self, visit: Visit, source: &Covariance, row_term: f64, alpha: &mut Vec<f64>) -> (f64, f64) {
+        let Visit { point, count, average, ridge } = visit;
+        let known = self.points.len();
+        let mut k: Vec<f64> = self.points.iter().map(|&other| source.entry(other as usize, point as usize)).collect();
+        let surprise = average - dot(&self.weights, &k);
+        let prior = source.entry(point as usize, point as usize) + row_term;
+        self.factor.solve_lower(&mut k, 0);
+        let root = ((prior - dot(&k, &k)).max(0.0) + ridge / count as f64).sqrt();
+        self.factor.push(&k, root);
+        self.points.push(point);
+        self.counts.push(count);
+        self.solve(known, 1.0, alpha);
+        self.weights.push(0.0);
+        add_scaled(&mut self.weights, surprise, alpha);
+        (root, surprise)
+    }
+
     /// Starts a run at the slot whose count the model has just raised and writes the row's coefficients; `None` where the visits are
     /// not those that this has followed.
-    pub fn start(&mut self, points: &[u32], counts: &[u64], ridge: f64, source: &Source, alpha: &mut Vec<f64>) -> Option<()> {
+    pub fn start(&mut self, points: &[u32], counts: &[u64], ridge: f64, source: &Covariance, alpha: &mut Vec<f64>) -> Option<()> {
         self.close(ridge);
         let known = self.points.len();
         if points.len() == known + 1 {

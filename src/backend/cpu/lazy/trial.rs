@@ -1,14 +1,16 @@
 //! One trial on the lazy road.
 
-use super::blocks::{Blocks, MOST_SIZE};
+use super::blocks::Blocks;
 use super::bounds::Bounds;
+use super::history::{History, Opened};
 use super::kernels::{apply, score, weighted_sum};
-use super::rows::Rows;
+use super::order::MOST_SIZE;
+use super::rows::{Rows, Visit};
 use crate::backend::cpu::trial::{TrialScreen, settle};
 use crate::backend::cpu::vector;
 use crate::backend::{Band, Counters};
-use crate::linalg::{add_scaled, dot, wide};
-use crate::score::{Candidates, FeatureTable, Moments, TIE_TOLERANCE, TrialScore, Visited};
+use crate::linalg::wide;
+use crate::score::{Candidates, FeatureTable, Moments, ScoreModel, TIE_TOLERANCE, TrialScore, Visited};
 use pulp::NullaryFnOnce;
 use std::sync::Arc;
 
@@ -30,10 +32,13 @@ const MOST_BYTES: usize = 1 << 28;
 /// Multiply-adds that a square root and what else a point of a scored block asks for is counted as.
 const WORK_OF_A_SCORE: usize = 16;
 
+/// Multiply-adds a point by which this road may be behind: some first rounds, in which all blocks must be seen.
+const START: usize = 2 * WORK_OF_A_SCORE;
+
 /// One observation, as a change says it.
 #[derive(Clone, Copy)]
 pub struct Observation<'a> {
-    /// Coefficients over the features.
+    /// Coefficients over the basis.
     pub row: &'a [f64],
     /// See [`crate::score::Change::Row`].
     pub scale: f64,
@@ -82,8 +87,9 @@ struct Block {
 /// The state of one trial.
 pub struct Lazy {
     shared: Arc<Blocks>,
-    table: Arc<FeatureTable>,
-    rows: Rows,
+    history: History,
+    /// Whether the last run is one that the model may go on with.
+    open: bool,
     /// Runs from number `first_run` on; the last is open.
     runs: Vec<Run>,
     first_run: usize,
@@ -91,8 +97,6 @@ pub struct Lazy {
     bounds: Bounds,
     /// Blocks that were scored this round.
     scored: Vec<u32>,
-    /// `m`: a row less its projection on the visited points.
-    rest: Vec<f64>,
     p_error: f64,
     /// Bound on `|p|` of the open run.
     p_bound: f64,
@@ -105,92 +109,128 @@ pub struct Lazy {
     /// Counted multiply-adds of this road, and of the dense one.
     work: usize,
     dense_work: usize,
+    /// See [`Lazy::starts_current`].
+    is_current: bool,
     /// Candidates beyond the first.
     extra: usize,
     band: Band,
 }
 
 impl Lazy {
-    /// The prior.
-    pub fn new(shared: Arc<Blocks>, table: Arc<FeatureTable>, prior_error: f64, band: Band) -> Self {
-        let size = shared.order.size;
+    /// The prior; `table` where the basis is one of features.
+    pub fn new(shared: Arc<Blocks>, table: Option<Arc<FeatureTable>>, band: Band) -> Self {
+        let (size, m) = (shared.order.size, table.as_ref().map_or(0, |table| table.n_features));
         let block =
             |prior: &[f64]| Block { mean: vec![0.0; size], variance: prior.to_vec(), p: vec![0.0; size], ..Block::default() };
         Self {
-            rows: Rows::default(),
+            history: History::new(table),
+            open: false,
             runs: vec![Run::default()],
             first_run: 0,
             blocks: shared.prior.chunks_exact(size).map(block).collect(),
-            bounds: Bounds::new(&shared, table.n_features),
+            bounds: Bounds::new(&shared, m),
             scored: Vec::new(),
-            rest: Vec::new(),
             p_error: 0.0,
             p_bound: 0.0,
             mean_error: 0.0,
-            variance_error: prior_error * shared.norm * shared.norm,
+            variance_error: shared.prior_error * shared.norm * shared.norm,
             innovations: 0.0,
             largest_width: 0.0,
             since_check: 0,
             work: 0,
             dense_work: 0,
+            is_current: false,
             extra: 0,
             band,
             shared,
-            table,
         }
+    }
+
+    /// A trial whose model has been observed before: each visited point as one observation of its average, which is the same model.
+    pub fn replayed(mut self, model: &dyn ScoreModel, visited: &Visited<'_>) -> Option<Self> {
+        let prior = model.prior_variance_bound();
+        let mut rows = Rows::default();
+        let (mut largest, mut weights) = (0.0f64, 0.0);
+        for ((&point, &count), &sum) in visited.points.iter().zip(visited.counts).zip(visited.sums) {
+            let visit = Visit { point, count, average: sum / count as f64, ridge: visited.ridge };
+            let mut run = Run::default();
+            let (opened, scale, step) = self.history.visit(visit, prior, &self.shared, &mut rows, &mut run.alpha);
+            self.begin(run, opened, scale, prior);
+            largest = largest.max(visit.average.abs());
+            weights += step.abs() * self.runs.last()?.alpha.iter().map(|a| a.abs()).sum::<f64>();
+            if !self.add(scale, step, prior) {
+                return None;
+            }
+        }
+        // These observations are computed as the model's own are, so they round as those do: `DualModel::state_error`, of as many updates
+        // as there are points and of a bound on its weights, beside the model's own distance from what it stands for.
+        let k = visited.points.len() as f64;
+        let share = 8.0 * (k + 8.0) * f64::EPSILON * (1.0 + k.sqrt());
+        let state = model.state_error();
+        self.mean_error += share * (largest + weights * prior) + state.mean;
+        self.variance_error += share * prior + state.variance;
+        // The dense road takes every point's exact score.
+        self.dense_work += self.n_points() * visited.points.len() * (visited.points.len() / 2 + WORK_OF_A_SCORE);
+        self.open = false;
+        self.is_current = true;
+        Some(self)
+    }
+
+    /// Whether the trial was started with what its model now is, so that this round's change is in it; said once.
+    pub fn starts_current(&mut self) -> bool {
+        std::mem::take(&mut self.is_current)
+    }
+
+    fn n_points(&self) -> usize {
+        self.shared.order.places.len()
     }
 
     /// Takes an observation; false where the model is not the one that was followed.
     pub fn observe(&mut self, visited: &Visited<'_>, observation: Observation<'_>, prior: f64) -> bool {
         let Observation { row, scale, mean_step, repeated } = observation;
-        if repeated {
-            self.rows.again();
-            if !self.rows.follows(visited.counts) {
+        if repeated && self.open {
+            if !self.history.again(visited) {
                 return false;
             }
-        } else if !self.start(visited, row, scale, prior) {
-            return false;
+        } else {
+            let mut run = Run::default();
+            let Some(opened) = self.history.start(visited, row, prior, &self.shared, &mut run.alpha) else { return false };
+            self.begin(run, opened, scale, prior);
+            self.open = true;
         }
         self.since_check += 1;
+        self.add(scale, mean_step, prior)
+    }
+
+    /// A new run, which the history has opened.
+    fn begin(&mut self, run: Run, opened: Opened, scale: f64, prior: f64) {
+        self.p_error = opened.p_error;
+        // Spread² stays at least 0, so that one observation cannot lower it by more than the prior's.
+        self.p_bound = if 0.0 < scale { prior.sqrt() * (1.0 + 1e-6) / scale } else { f64::INFINITY };
+        let visited = self.history.points();
+        self.bounds.start_run(&self.shared, visited, self.history.coordinates(), &run.alpha);
+        self.dense_work += opened.dense_work;
+        self.work += opened.work + self.bounds.work_of_a_run(visited.len());
+        self.runs.push(run);
+        self.drop_runs();
+    }
+
+    /// An observation of the open run; false where errors are no numbers any more.
+    fn add(&mut self, scale: f64, mean_step: f64, prior: f64) -> bool {
         let innovation = mean_step / scale;
         self.innovations += innovation * innovation;
         if let Some(run) = self.runs.last_mut() {
             run.squares += scale * scale;
             run.steps += mean_step;
+            self.history.observe(&run.alpha, mean_step);
         }
         self.bounds.observe(scale, mean_step);
         let (p, e) = (self.p_bound, self.p_error);
         self.variance_error += scale * scale * (2.0 * p * e + e * e + 4.0 * U * p * p) + U * prior;
         // The sum of steps of a run is rounded as well, and by the same amounts.
         self.mean_error += mean_step.abs() * (e + 2.0 * U * p) + 2.0 * U * (self.innovations * prior).sqrt();
-        self.dense_work += (4 + WORK_OF_A_SCORE) * self.table.n_points;
+        self.dense_work += 4 * self.n_points();
         self.variance_error.is_finite() && self.mean_error.is_finite()
-    }
-
-    /// A new run along `row`.
-    fn start(&mut self, visited: &Visited<'_>, row: &[f64], scale: f64, prior: f64) -> bool {
-        let mut run = Run::default();
-        let source = &self.shared.source;
-        if self.rows.start(visited.points, visited.counts, visited.ridge, source, &mut run.alpha).is_none() {
-            return false;
-        }
-        self.rest.clear();
-        self.rest.extend_from_slice(row);
-        wide(Subtract { rest: &mut self.rest, alpha: &run.alpha, points: &self.rows.points, table: &self.table });
-        let (k, m) = (run.alpha.len() as f64, row.len());
-        let size: f64 = run.alpha.iter().map(|a| a.abs()).sum();
-        // The difference of the rows, with what its own sum rounded off; then the errors of kernel values and of the sum over them.
-        let rest =
-            dot(&self.rest, &self.rest).sqrt() * (1.0 + 1e-9) + 2.0 * (k + 2.0) * U * (size + row_norm(row)) * self.shared.norm;
-        self.p_error = rest * self.shared.norm + size * (source.error + 2.0 * (k + 4.0) * U * prior);
-        // Spread² stays at least 0, so that one observation cannot lower it by more than the prior's.
-        self.p_bound = if 0.0 < scale { prior.sqrt() * (1.0 + 1e-6) / scale } else { f64::INFINITY };
-        self.bounds.start_run(&self.shared, &self.rows.points, row, &run.alpha);
-        self.runs.push(run);
-        self.dense_work += m * self.table.n_points;
-        self.work += m * self.rows.points.len() + self.bounds.work_of_a_run(self.rows.points.len());
-        self.drop_runs();
-        true
     }
 
     /// Forgets the oldest runs when there are many, after bringing the blocks up to date that need them.
@@ -217,7 +257,7 @@ impl Lazy {
         let missed = self.first_run + self.runs.len() - 1 - own.run;
         let found = wide(Take {
             shared: &self.shared,
-            visited: &self.rows.points,
+            visited: self.history.points(),
             runs: &self.runs,
             first_run: self.first_run,
             index: block,
@@ -225,7 +265,7 @@ impl Lazy {
             width,
         });
         let new = own.columns.len() / size - before;
-        self.work += size * (new * self.shared.source.work() + missed * self.rows.points.len() + WORK_OF_A_SCORE);
+        self.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
         found
     }
 
@@ -240,7 +280,12 @@ impl Lazy {
         let magnitude = (self.innovations.sqrt() + self.largest_width) * prior.sqrt();
         let e_mean = self.mean_error + state.mean + 8.0 * U * (1.0 + magnitude);
         let widest = e_mean + self.largest_width * (2.0 * e).sqrt();
-        self.bounds.update(width, &self.shared.radii, self.band);
+        self.bounds.update(width, &self.shared.radii, self.history.beyond(prior, &self.shared), self.band);
+        if let Some(visited) = model.visited() {
+            for (point, score) in self.history.own_scores(&visited, width, &self.shared) {
+                self.bounds.raise(self.shared.order.places[point as usize].0 as usize, score);
+            }
+        }
         self.work += self.bounds.work_of_a_round();
         self.scored.clear();
         let mut best = f64::NEG_INFINITY;
@@ -264,8 +309,10 @@ impl Lazy {
             self.since_check = 0;
             self.check(request, state, e_mean, counters);
         }
-        let columns = 8 * self.rows.points.len() * self.table.n_points;
-        let dearer = self.dense_work < self.work || self.table.n_points < self.extra || MOST_BYTES < columns;
+        let n = self.n_points();
+        self.dense_work += WORK_OF_A_SCORE * n;
+        let columns = 8 * self.history.points().len() * n;
+        let dearer = self.dense_work + START * n < self.work || n < self.extra || MOST_BYTES < columns;
         if dearer { Outcome::Dearer } else { Outcome::Lazy }
     }
 
@@ -324,36 +371,17 @@ impl Lazy {
         let places = &self.shared.order.places;
         let at =
             |of: fn(&Block) -> &[f64]| places.iter().map(|&(block, at)| of(&self.blocks[block as usize])[at as usize]).collect();
-        TrialScreen::carried_on(
+        let mut screen = TrialScreen::carried_on(
             at(|block| &block.mean),
             at(|block| &block.variance),
             at(|block| &block.p),
             self.p_error,
             (self.mean_error, self.variance_error),
-        )
-    }
-}
-
-fn row_norm(row: &[f64]) -> f64 {
-    dot(row, row).sqrt()
-}
-
-/// `rest -= sum alpha_i phi_i` in wide lanes.
-struct Subtract<'a> {
-    rest: &'a mut [f64],
-    alpha: &'a [f64],
-    points: &'a [u32],
-    table: &'a FeatureTable,
-}
-
-impl NullaryFnOnce for Subtract<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        for (&a, &point) in self.alpha.iter().zip(self.points) {
-            add_scaled(self.rest, -a, self.table.row(point as usize));
+        );
+        if !self.open {
+            screen.drop_row();
         }
+        screen
     }
 }
 
@@ -383,7 +411,7 @@ impl NullaryFnOnce for Take<'_> {
         if known < visited.len() {
             columns.resize(visited.len() * size, 0.0);
             for (&point, column) in visited[known..].iter().zip(columns[known * size..].chunks_exact_mut(size)) {
-                shared.source.column(point as usize, index, column);
+                shared.column(point as usize, index, column);
             }
         }
         for (number, missed) in runs.iter().enumerate().skip(*run - first_run) {

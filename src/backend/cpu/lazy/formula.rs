@@ -1,0 +1,285 @@
+//! A covariance that is a formula over coordinates, evaluated for whole blocks in wide lanes, close to the model's own values.
+
+use super::kernels::LANES;
+use super::order::Order;
+use crate::backend::device::Precision;
+use crate::backend::device::tables::{Coordinates, kernel_error};
+use crate::score::{KernelFamily, KernelForm};
+
+/// `1 / n!` for n = 12 down to 0.
+const TERMS: [f64; 13] = [
+    2.087_675_698_786_81e-9,
+    2.505_210_838_544_172e-8,
+    2.755_731_922_398_589e-7,
+    2.755_731_922_398_589e-6,
+    2.480_158_730_158_73e-5,
+    1.984_126_984_126_984e-4,
+    1.388_888_888_888_889e-3,
+    8.333_333_333_333_333e-3,
+    4.166_666_666_666_666_4e-2,
+    1.666_666_666_666_666_6e-1,
+    0.5,
+    1.0,
+    1.0,
+];
+
+/// ln 2 in two parts, the first of 33 bits.
+const LN2: [f64; 2] = [f64::from_bits(0x3fe6_2e42_fee0_0000), f64::from_bits(0x3dea_39ef_3579_3c76)];
+
+/// `1.5 * 2^52`: added to a small whole number, leaves it in the lowest bits.
+const MAGIC: f64 = 6_755_399_441_055_744.0;
+
+/// Beyond this the exponential counts as `exp(-700)`, 1e-304.
+const CUTOFF: f64 = 700.0;
+
+/// Multiply-adds that a value is counted as, beside those of the distance.
+const WORK_OF_A_VALUE: usize = 20;
+
+/// The formula, and coordinates by point and by block.
+#[derive(Debug)]
+pub struct Formula {
+    family: KernelFamily,
+    scale: f64,
+    offset: f64,
+    dimension: usize,
+    /// `n_points x dimension`, row-major, moved to the middle of their box where only distances count.
+    points: Vec<f64>,
+    /// `n_blocks x dimension x size`.
+    blocks: Vec<f64>,
+    /// `dimension x padded`: of the centres.
+    centres: Vec<f64>,
+    /// Bound on the distance of a value from that of the model, which rounds as well.
+    pub error: f64,
+}
+
+/// A formula, the point of each block that is nearest to the middle of its box, and a bound on `|phi(x) - phi(centre)|` for each.
+pub struct Made {
+    pub formula: Formula,
+    pub centres: Vec<u32>,
+    pub radii: Vec<f64>,
+}
+
+impl Formula {
+    /// In blocks of this order.
+    pub fn of(form: &KernelForm, order: &Order) -> Made {
+        let (d, size) = (form.dimension, order.size);
+        let n = form.points.len() / d;
+        let mut middle = vec![0.0; d];
+        let (mut largest, mut unmoved) = (0.0f64, 0.0f64);
+        for (axis, middle) in middle.iter_mut().enumerate() {
+            let along = || form.points.iter().skip(axis).step_by(d);
+            let (low, high) = along().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &z| (low.min(z), high.max(z)));
+            unmoved = unmoved.max(low.abs()).max(high.abs());
+            *middle = if form.family == KernelFamily::Linear { 0.0 } else { low / 2.0 + high / 2.0 };
+            largest = largest.max((low - *middle).abs()).max((high - *middle).abs());
+        }
+        let mut points = Vec::with_capacity(n * d);
+        form.points.chunks_exact(d).for_each(|z| points.extend(z.iter().zip(&middle).map(|(z, middle)| z - middle)));
+        let mut blocks = vec![0.0; order.points.len() * d];
+        for (of_block, values) in order.points.chunks_exact(size).zip(blocks.chunks_exact_mut(d * size)) {
+            for (at, &point) in of_block.iter().enumerate() {
+                for (axis, &z) in points[point as usize * d..][..d].iter().enumerate() {
+                    values[axis * size + at] = z;
+                }
+            }
+        }
+        // Rounding of coordinates, of the formula and of the model's own value: see there. This exponential loses as much as that one.
+        let error = kernel_error(form, &Coordinates::<f64> { values: Vec::new(), largest, unmoved }, Precision::F64);
+        let mut formula = Self {
+            family: form.family,
+            scale: form.scale,
+            offset: form.offset,
+            dimension: d,
+            points,
+            blocks,
+            centres: Vec::new(),
+            error,
+        };
+        let (centres, radii): (Vec<u32>, Vec<f64>) = (0..order.n_blocks()).map(|block| formula.centre(block, order)).unzip();
+        let padded = centres.len().next_multiple_of(LANES);
+        formula.centres = vec![0.0; d * padded];
+        for (at, &centre) in centres.iter().enumerate() {
+            for axis in 0..d {
+                formula.centres[axis * padded + at] = formula.points[centre as usize * d + axis];
+            }
+        }
+        Made { formula, centres, radii }
+    }
+
+    /// The centre of a block and its radius.
+    fn centre(&self, block: usize, order: &Order) -> (u32, f64) {
+        let (d, size) = (self.dimension, order.size);
+        let values = &self.blocks[block * d * size..][..d * size];
+        let middle: Vec<f64> = values
+            .chunks_exact(size)
+            .map(|along| {
+                let (low, high) = along.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &z| (l.min(z), h.max(z)));
+                low / 2.0 + high / 2.0
+            })
+            .collect();
+        let squares = |from: &dyn Fn(usize) -> f64, out: &mut [f64]| {
+            out.fill(0.0);
+            for (axis, along) in values.chunks_exact(size).enumerate() {
+                let from = from(axis);
+                out.iter_mut().zip(along).for_each(|(sum, z)| *sum += (z - from) * (z - from));
+            }
+        };
+        let mut apart = vec![0.0; size];
+        squares(&|axis| middle[axis], &mut apart);
+        let at = (0..size).min_by(|&a, &b| apart[a].total_cmp(&apart[b])).unwrap_or(0);
+        squares(&|axis| values[axis * size + at], &mut apart);
+        let most = apart.iter().copied().fold(0.0, f64::max);
+        // |phi(x) - phi(c)|² = k(x, x) + k(c, c) - 2 k(x, c), which falls with the distance; 2 values round, twice each.
+        let square = match self.family {
+            KernelFamily::Linear => self.scale * most * (1.0 + 1e-9),
+            _ => 2.0 * self.scale * (1.0 - self.rho(most)) + 4.0 * self.error,
+        };
+        (order.points[block * size + at], square.max(0.0).sqrt() * (1.0 + 1e-9))
+    }
+
+    /// `rho` of a squared distance.
+    fn rho(&self, square: f64) -> f64 {
+        let mut one = [square];
+        rho(self.family, &mut one);
+        one[0]
+    }
+
+    /// Multiply-adds of a value, about.
+    pub fn work(&self) -> usize {
+        self.dimension + WORK_OF_A_VALUE
+    }
+
+    /// Centres, and zeros to a whole number of lanes.
+    pub fn padded_centres(&self) -> usize {
+        self.centres.len() / self.dimension
+    }
+
+    fn point(&self, point: usize) -> &[f64] {
+        &self.points[point * self.dimension..][..self.dimension]
+    }
+
+    /// `k(a, b)` without what a row has for itself.
+    pub fn entry(&self, a: usize, b: usize) -> f64 {
+        let pairs = self.point(a).iter().zip(self.point(b));
+        let sum: f64 = match self.family {
+            KernelFamily::Linear => pairs.map(|(a, b)| a * b).sum(),
+            _ => pairs.map(|(a, b)| (a - b) * (a - b)).sum(),
+        };
+        self.scale * self.rho(sum) + self.offset
+    }
+
+    /// Writes `k(point, x)` for the points of a block.
+    #[inline(always)]
+    pub fn column(&self, point: usize, block: usize, out: &mut [f64]) {
+        let length = self.dimension * out.len();
+        self.values(self.point(point), &self.blocks[block * length..][..length], out);
+    }
+
+    /// Writes `k(point, c)` for the centres, padded.
+    #[inline(always)]
+    pub fn at_centres(&self, point: usize, out: &mut [f64]) {
+        self.values(self.point(point), &self.centres, out);
+    }
+
+    #[inline(always)]
+    fn values(&self, from: &[f64], coordinates: &[f64], out: &mut [f64]) {
+        let length = out.len();
+        for (part, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let mut sum = [0.0; LANES];
+            for (&from, along) in from.iter().zip(coordinates.chunks_exact(length)) {
+                let Some(along) = along[part * LANES..].first_chunk::<LANES>() else { return };
+                if self.family == KernelFamily::Linear {
+                    for lane in 0..LANES {
+                        sum[lane] += from * along[lane];
+                    }
+                } else {
+                    for lane in 0..LANES {
+                        let apart = from - along[lane];
+                        sum[lane] += apart * apart;
+                    }
+                }
+            }
+            rho(self.family, &mut sum);
+            for lane in 0..LANES {
+                out[lane] = self.scale * sum[lane] + self.offset;
+            }
+        }
+    }
+}
+
+/// `rho` of squared distances; of the linear family, the products themselves.
+#[inline(always)]
+fn rho<const N: usize>(family: KernelFamily, sums: &mut [f64; N]) {
+    match family {
+        KernelFamily::SquaredExponential => {
+            sums.iter_mut().for_each(|sum| *sum *= 0.5);
+            exp_negative(sums);
+        }
+        KernelFamily::MaternHalf => {
+            sums.iter_mut().for_each(|sum| *sum = sum.sqrt());
+            exp_negative(sums);
+        }
+        KernelFamily::MaternThreeHalves => {
+            let z = sums.map(|sum| (3.0 * sum).sqrt());
+            *sums = z;
+            exp_negative(sums);
+            for lane in 0..N {
+                sums[lane] *= 1.0 + z[lane];
+            }
+        }
+        KernelFamily::MaternFiveHalves => {
+            let z = sums.map(|sum| (5.0 * sum).sqrt());
+            *sums = z;
+            exp_negative(sums);
+            for lane in 0..N {
+                sums[lane] *= 1.0 + z[lane] + (1.0 / 3.0) * (z[lane] * z[lane]);
+            }
+        }
+        KernelFamily::Linear => {}
+    }
+}
+
+/// `exp(-t)` of numbers t >= 0: `t = k ln 2 - y` with |y| at most half of ln 2, a Taylor polynomial in y (which is cut off below
+/// `y^13 / 13! < 2 u`), and a power of two by its bits.
+#[inline(always)]
+fn exp_negative<const N: usize>(t: &mut [f64; N]) {
+    let (mut y, mut power) = ([0.0; N], [0.0; N]);
+    for lane in 0..N {
+        let t = if t[lane] < CUTOFF { t[lane] } else { CUTOFF };
+        let shifted = t * std::f64::consts::LOG2_E + MAGIC;
+        let k = shifted - MAGIC;
+        y[lane] = (k * LN2[0] - t) + k * LN2[1];
+        power[lane] = f64::from_bits((0x3ff_u64 << 52).wrapping_sub(shifted.to_bits() << 52));
+    }
+    let mut sum = [TERMS[0]; N];
+    for term in &TERMS[1..] {
+        for lane in 0..N {
+            sum[lane] = sum[lane] * y[lane] + term;
+        }
+    }
+    for lane in 0..N {
+        t[lane] = sum[lane] * power[lane];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The exponential within the 10 roundings that the bound allows it, and the reduced argument's one.
+    #[test]
+    fn the_exponential_stays_within_its_bound() {
+        let mut most = 0.0f64;
+        for i in 0..400_000 {
+            let t = [i as f64 * 1e-5, i as f64 * 1.7e-3, (i as f64 * 1e-4).exp2() * 1e-12][i % 3].min(699.0);
+            let mut lanes = [t];
+            exp_negative(&mut lanes);
+            let exact = libm::exp(-t);
+            most = most.max((lanes[0] - exact).abs() / (exact * f64::EPSILON / 2.0));
+        }
+        assert!(0.5 < most && most < 8.0, "{most} roundings");
+        let mut lanes = [1e300; LANES];
+        exp_negative(&mut lanes);
+        assert!(lanes[0] < 1e-300);
+    }
+}

@@ -1,0 +1,204 @@
+//! Points in blocks of neighbours.
+
+/// Points in a block of a small and of a large domain, measured as the fastest of 16, 32 and 64.
+pub const SMALL_SIZE: usize = 32;
+pub const MOST_SIZE: usize = 64;
+
+/// Domains from this size on have large blocks.
+pub const LARGE_DOMAIN: usize = 4096;
+
+/// Axes that are looked at: of features, the first ones, which say most where they are ordered at all.
+pub const MOST_AXES: usize = 16;
+
+/// Counters of a counting sort, for each part that it is cut into afterwards.
+const COUNTERS: usize = 16;
+
+/// Points by block: the last block repeats its last point.
+#[derive(Debug)]
+pub struct Order {
+    /// Points in a block.
+    pub size: usize,
+    /// `n_blocks x size`: indices of points.
+    pub points: Vec<u32>,
+    /// Of every point, its block and its place there.
+    pub places: Vec<(u32, u32)>,
+}
+
+/// Coordinates of points, row-major, of which the first axes are looked at.
+#[derive(Clone, Copy)]
+pub struct Coordinates<'a> {
+    pub values: &'a [f64],
+    pub stride: usize,
+    pub axes: usize,
+}
+
+impl Coordinates<'_> {
+    fn along(&self, axis: usize, point: u32) -> f64 {
+        self.values[point as usize * self.stride + axis]
+    }
+
+    /// Least and largest coordinate of each axis.
+    fn range(&self, points: &[u32]) -> Vec<(f64, f64)> {
+        let mut range = vec![(f64::INFINITY, f64::NEG_INFINITY); self.axes];
+        for &point in points {
+            for ((low, high), &x) in range.iter_mut().zip(&self.values[point as usize * self.stride..]) {
+                (*low, *high) = (low.min(x), high.max(x));
+            }
+        }
+        range
+    }
+}
+
+impl Order {
+    /// By halving the longest side of the box of a set of points until a block is left; indices ascend within a block.
+    pub fn halved(n: usize, size: usize, coordinates: Coordinates<'_>) -> Self {
+        let mut points: Vec<u32> = (0..n as u32).collect();
+        halve(&mut points, coordinates, size);
+        points.chunks_mut(size).for_each(<[u32]>::sort_unstable);
+        Self::of(points, size)
+    }
+
+    /// Strips along the longer side of the plane, and blocks along each strip: two counting sorts, for domains that belong to one trial
+    /// alone. By halves where there are other than two axes, or where most points crowd in a corner of the box.
+    pub fn in_strips(n: usize, size: usize, coordinates: Coordinates<'_>) -> Self {
+        match strips(n, size, coordinates) {
+            Some(points) => Self::of(points, size),
+            None => Self::halved(n, size, coordinates),
+        }
+    }
+
+    /// Blocks of the points as they come.
+    pub fn as_given(n: usize, size: usize) -> Self {
+        Self::of((0..n as u32).collect(), size)
+    }
+
+    fn of(mut points: Vec<u32>, size: usize) -> Self {
+        let n = points.len();
+        let mut places = vec![(0, 0); n];
+        for (block, of_block) in points.chunks(size).enumerate() {
+            for (at, &point) in of_block.iter().enumerate() {
+                places[point as usize] = (block as u32, at as u32);
+            }
+        }
+        let last = points.last().copied().unwrap_or(0);
+        points.resize(n.next_multiple_of(size), last);
+        Self { size, points, places }
+    }
+
+    /// Number of blocks.
+    pub fn n_blocks(&self) -> usize {
+        self.points.len() / self.size
+    }
+}
+
+fn halve(points: &mut [u32], coordinates: Coordinates<'_>, size: usize) {
+    if points.len() <= size {
+        return;
+    }
+    let range = coordinates.range(points);
+    let side = |axis: usize| range[axis].1 - range[axis].0;
+    let axis = (0..coordinates.axes).max_by(|&a, &b| side(a).total_cmp(&side(b))).unwrap_or(0);
+    let middle = points.len().div_ceil(size) / 2 * size;
+    let along = |point: u32| coordinates.along(axis, point);
+    points.select_nth_unstable_by(middle, |&a, &b| along(a).total_cmp(&along(b)).then(a.cmp(&b)));
+    let (left, right) = points.split_at_mut(middle);
+    halve(left, coordinates, size);
+    halve(right, coordinates, size);
+}
+
+fn strips(n: usize, size: usize, coordinates: Coordinates<'_>) -> Option<Vec<u32>> {
+    let all: Vec<u32> = (0..n as u32).collect();
+    let range = coordinates.range(&all);
+    let &[first, second] = range.as_slice() else { return None };
+    let side = |(low, high): (f64, f64)| high - low;
+    let (long, short) = if side(second) <= side(first) { (0, 1) } else { (1, 0) };
+    let ratio = side(range[long]) / side(range[short]).max(f64::MIN_POSITIVE);
+    let n_blocks = n.div_ceil(size);
+    // Blocks about as wide as they are long.
+    let n_strips = ((n_blocks as f64 * ratio).sqrt().round() as usize).clamp(1, n_blocks);
+    let bucket = |axis: usize, buckets: usize| {
+        let (low, high) = range[axis];
+        let per_length = buckets as f64 / (high - low).max(f64::MIN_POSITIVE);
+        // The cast takes care of everything beyond, and of what is no number.
+        move |point: u32| (((coordinates.along(axis, point) - low) * per_length) as usize).min(buckets - 1)
+    };
+    let along = COUNTERS * n_strips;
+    let (by_strip, fullest) = counted(&all, along, bucket(long, along));
+    // A strip that is one crowded bucket would be cut at random.
+    if n < fullest * n_strips {
+        return None;
+    }
+    let across = COUNTERS * n_blocks.div_ceil(n_strips);
+    let of_short = bucket(short, across);
+    let mut points = Vec::with_capacity(n);
+    let mut from = 0;
+    for strip in 1..=n_strips {
+        let to = (strip * n_blocks / n_strips * size).min(n);
+        points.extend(counted(&by_strip[from..to], across, &of_short).0);
+        from = to;
+    }
+    Some(points)
+}
+
+/// The points by their bucket, those of one bucket in the order in which they came; and how many the fullest bucket holds.
+fn counted(points: &[u32], buckets: usize, of: impl Fn(u32) -> usize) -> (Vec<u32>, usize) {
+    let mut starts = vec![0u32; buckets + 1];
+    let of_points: Vec<u32> = points.iter().map(|&point| of(point) as u32).collect();
+    of_points.iter().for_each(|&bucket| starts[bucket as usize + 1] += 1);
+    let fullest = starts.iter().copied().max().unwrap_or(0);
+    for bucket in 0..buckets {
+        starts[bucket + 1] += starts[bucket];
+    }
+    let mut sorted = vec![0; points.len()];
+    for (&point, &bucket) in points.iter().zip(&of_points) {
+        let place = &mut starts[bucket as usize];
+        sorted[*place as usize] = point;
+        *place += 1;
+    }
+    (sorted, fullest as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every point has one place, and blocks of strips are small: no wider than twice a block of an even cut.
+    #[test]
+    fn orders_hold_every_point_once() {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        for n in [1, 31, 256, 1000, 4096, 5003] {
+            for long in [1.0, 7.0] {
+                let values: Vec<f64> = (0..2 * n).map(|i| next() * if i % 2 == 0 { long } else { 1.0 }).collect();
+                let plane = Coordinates { values: &values, stride: 2, axes: 2 };
+                let line = Coordinates { values: &values, stride: 2, axes: 1 };
+                for order in [
+                    Order::halved(n, 32, plane),
+                    Order::in_strips(n, 32, plane),
+                    Order::in_strips(n, 32, line),
+                    Order::as_given(n, 32),
+                ] {
+                    assert_eq!(order.points.len(), n.next_multiple_of(32));
+                    for (point, &(block, at)) in order.places.iter().enumerate() {
+                        assert_eq!(order.points[block as usize * 32 + at as usize] as usize, point);
+                    }
+                }
+                if 1000 <= n {
+                    let order = Order::in_strips(n, 32, plane);
+                    let even = (long * 32.0 / n as f64).sqrt();
+                    let wide = order.points.chunks_exact(32).filter(|block| {
+                        plane.range(block).iter().any(|(low, high)| 2.5 * even < high - low)
+                    });
+                    assert!(wide.count() * 20 < order.n_blocks(), "n {n}, long {long}");
+                }
+            }
+        }
+        // All but one in a corner: by halves.
+        let mut crowded = vec![0.0; 2000];
+        (crowded[0], crowded[1]) = (1e9, 1e9);
+        assert!(strips(1000, 32, Coordinates { values: &crowded, stride: 2, axes: 2 }).is_none());
+    }
+}
