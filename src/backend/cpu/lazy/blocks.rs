@@ -2,9 +2,11 @@
 
 use super::covariance::{Covariance, Entries};
 use super::formula::{Formula, Made};
+use super::lattice::{Anchors, Lattice};
 use super::order::{Coordinates, LARGE_DOMAIN, MOST_AXES, MOST_SIZE, Order, SMALL_SIZE};
 use super::source::Source;
 use crate::backend::scale::Scale;
+use crate::linalg::{add_scaled, dot};
 use crate::score::{FeatureTable, GramSource};
 use std::sync::Arc;
 
@@ -18,9 +20,12 @@ pub struct Blocks {
     pub source: Covariance,
     /// What is added to the covariance of a point and itself.
     pub row_term: f64,
-    /// Of each block, the point whose mean is kept exactly.
-    pub centres: Vec<u32>,
-    /// Of each block, a bound on `|phi(x) - phi(centre)|`, phi the features of the covariance without the row term.
+    /// Where means and spreads are kept exactly.
+    pub anchors: Anchors,
+    /// Prior spread² of the anchors, as of points that are never visited.
+    pub anchor_prior: Vec<f64>,
+    /// Of each block, a bound on the distance of a point from what the block's anchors say of it, in the features of the covariance without
+    /// the row term.
     pub radii: Vec<f64>,
     /// `n_blocks x size`: prior spread².
     pub prior: Vec<f64>,
@@ -30,6 +35,34 @@ pub struct Blocks {
     pub widest: Vec<f64>,
     /// Largest `|phi|`.
     pub norm: f64,
+}
+
+/// Anchors of blocks, the blocks' radii, and the anchors' prior spread².
+struct Anchored {
+    anchors: Anchors,
+    radii: Vec<f64>,
+    prior: Vec<f64>,
+}
+
+/// Of each block, the point next to its middle, and a bound on the distance of its points from there.
+fn centres(table: &FeatureTable, order: &Order) -> (Vec<u32>, Vec<f64>) {
+    let m = table.n_features;
+    let square = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+    let (mut centres, mut radii) = (Vec::new(), Vec::new());
+    for block in order.points.chunks_exact(order.size) {
+        let mut middle = vec![0.0; m];
+        for &point in block {
+            middle.iter_mut().zip(table.row(point as usize)).for_each(|(sum, x)| *sum += x / order.size as f64);
+        }
+        let from_middle = |&point: &u32| square(&middle, table.row(point as usize));
+        let centre = block.iter().copied().min_by(|a, b| from_middle(a).total_cmp(&from_middle(b))).unwrap_or(0);
+        let of_centre = table.row(centre as usize);
+        let most = block.iter().map(|&point| square(of_centre, table.row(point as usize))).fold(0.0, f64::max);
+        centres.push(centre);
+        // Differences and squares round by some shares of themselves, and of m terms.
+        radii.push(most.sqrt() * (1.0 + 4.0 * (m as f64 + 4.0) * f64::EPSILON));
+    }
+    (centres, radii)
 }
 
 impl Blocks {
@@ -48,37 +81,67 @@ impl Blocks {
             Some(form) if form.points.len() == n * form.dimension => (&form.points[..], form.dimension),
             _ => (&table.values[..], m),
         };
-        let size = if n < LARGE_DOMAIN { SMALL_SIZE } else { MOST_SIZE };
-        let order = Order::halved(n, size, Coordinates { values, stride, axes: stride.min(MOST_AXES) });
-        let square = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-        let (mut centres, mut radii) = (Vec::new(), Vec::new());
-        for block in order.points.chunks_exact(order.size) {
-            let mut middle = vec![0.0; m];
-            for &point in block {
-                middle.iter_mut().zip(table.row(point as usize)).for_each(|(sum, x)| *sum += x / order.size as f64);
+        let coordinates = Coordinates { values, stride, axes: stride.min(MOST_AXES) };
+        let (order, source, anchored) = match Self::by_lattice(table, coordinates, scale) {
+            Some(made) => made,
+            None => {
+                let size = if n < LARGE_DOMAIN { SMALL_SIZE } else { MOST_SIZE };
+                let order = Order::halved(n, size, coordinates);
+                let (centres, radii) = centres(table, &order);
+                let mut source = Source::of(table, &order, scale.norm);
+                source.anchor_at_points(&centres);
+                let prior = centres.iter().map(|&centre| scale.prior[centre as usize]).collect();
+                (order, source, Anchored { anchors: Anchors::centres(centres.len()), radii, prior })
             }
-            let from_middle = |&point: &u32| square(&middle, table.row(point as usize));
-            let centre = block.iter().copied().min_by(|a, b| from_middle(a).total_cmp(&from_middle(b))).unwrap_or(0);
-            let of_centre = table.row(centre as usize);
-            let most = block.iter().map(|&point| square(of_centre, table.row(point as usize))).fold(0.0, f64::max);
-            centres.push(centre);
-            // Differences and squares round by some shares of themselves, and of m terms.
-            radii.push(most.sqrt() * (1.0 + 4.0 * (m as f64 + 4.0) * f64::EPSILON));
-        }
-        let source = Covariance::Features(Source::of(table, &order, &centres, scale.norm));
+        };
         let prior: Vec<f64> = order.points.iter().map(|&point| scale.prior[point as usize]).collect();
         let made = Self {
             order,
-            source,
+            source: Covariance::Features(source),
             row_term: 0.0,
-            centres,
-            radii,
+            anchors: anchored.anchors,
+            anchor_prior: anchored.prior,
+            radii: anchored.radii,
             prior,
             prior_error: scale.prior_error,
             widest: Vec::new(),
             norm: scale.norm,
         };
         Some(made.with_widest())
+    }
+
+    /// Strips of blocks and their corners, where the features are a product over the two axes of a plane and carry all of the prior.
+    fn by_lattice(table: &Arc<FeatureTable>, plane: Coordinates<'_>, scale: &Scale) -> Option<(Order, Source, Anchored)> {
+        let form = table.form.as_ref().filter(|form| form.dimension == 2)?;
+        if scale.residual.iter().any(|residual| *residual != 0.0) {
+            return None;
+        }
+        let m = table.n_features;
+        let order = Order::in_strips(table.n_points, SMALL_SIZE, plane);
+        let lattice = Lattice::of(&order, &form.points)?;
+        let mut source = Source::of(table, &order, scale.norm);
+        let features = source.anchor_at(table, &lattice.coordinates)?;
+        let of = |anchor: usize| &features[anchor * m..][..m];
+        let prior: Vec<f64> = (0..lattice.anchors.n).map(|anchor| dot(of(anchor), of(anchor))).collect();
+        if prior.iter().any(|prior| scale.norm * scale.norm * (1.0 + 1e-9) < *prior) {
+            return None;
+        }
+        let mut radii = vec![0.0; order.n_blocks()];
+        let mut rest = vec![0.0; m];
+        lattice.each(&order, &form.points, |block, corners| {
+            let points = &order.points[block * order.size..];
+            for (&point, weights) in points.iter().zip(&corners.weights) {
+                rest.copy_from_slice(table.row(point as usize));
+                for (&anchor, &weight) in corners.anchors.iter().zip(weights) {
+                    add_scaled(&mut rest, -weight, of(anchor));
+                }
+                radii[block] = dot(&rest, &rest).max(radii[block]);
+            }
+        });
+        // The sums round by some shares of what they sum, features of four anchors and of a point.
+        let rounded = 16.0 * (m as f64 + 8.0) * f64::EPSILON * scale.norm;
+        radii.iter_mut().for_each(|radius| *radius = radius.sqrt() * (1.0 + 1e-9) + rounded);
+        Some((order, source, Anchored { anchors: lattice.anchors, radii, prior }))
     }
 
     /// The blocks of a covariance over a domain, `None` where the domain is too small for them; `own` where one trial alone asks.
@@ -94,13 +157,15 @@ impl Blocks {
                     Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension.min(MOST_AXES) };
                 let order =
                     if own { Order::in_strips(n, SMALL_SIZE, coordinates) } else { Order::halved(n, SMALL_SIZE, coordinates) };
-                let Made { formula, centres, radii } = Formula::of(&form, &order);
-                let prior: Vec<f64> = order.points.iter().map(|&x| formula.entry(x as usize, x as usize) + form.row_term).collect();
+                let Made { formula, anchors, radii, prior: anchor_prior } = Formula::of(&form, &order);
+                let prior: Vec<f64> =
+                    order.points.iter().map(|&x| formula.entry(x as usize, x as usize) + form.row_term).collect();
                 Self {
                     order,
                     source: Covariance::Formula(formula),
                     row_term: form.row_term,
-                    centres,
+                    anchors,
+                    anchor_prior: anchor_prior.into_iter().map(|k| k + form.row_term).collect(),
                     radii,
                     prior,
                     prior_error: 0.0,
@@ -123,12 +188,15 @@ impl Blocks {
                     block.iter().map(square).fold(0.0, f64::max).sqrt()
                 };
                 let radii = order.points.chunks_exact(order.size).zip(&centres).map(radius).collect();
-                let source = Covariance::Entries(Entries { gram: Arc::clone(gram), centres: centres.clone() });
+                let anchor_prior = centres.iter().map(|&centre| gram.diagonal(centre as usize)).collect();
+                let anchors = Anchors::centres(centres.len());
+                let source = Covariance::Entries(Entries { gram: Arc::clone(gram), anchors: centres });
                 Self {
                     order,
                     source,
                     row_term: 0.0,
-                    centres,
+                    anchors,
+                    anchor_prior,
                     radii,
                     prior,
                     prior_error: 0.0,
@@ -149,7 +217,6 @@ impl Blocks {
         self.widest = self.prior.chunks_exact(self.order.size).map(largest).collect();
         self
     }
-
 
     /// Writes the basis function of a visited point at the points of a block: the covariance with the row term.
     #[inline(always)]

@@ -2,7 +2,7 @@
 //! and standardized innovations.
 
 use super::blocks::Blocks;
-use super::kernels::weighted_sum;
+use super::kernels::{apply, weighted_sum};
 use crate::backend::Band;
 use crate::backend::cpu::vector::larger;
 use crate::linalg::{dot, wide};
@@ -49,16 +49,17 @@ struct Snapshot {
 /// Bounds of all blocks of a trial; one entry a block where not said otherwise.
 #[derive(Debug)]
 pub struct Bounds {
-    /// Largest score, largest spread and width when scored, and the centre's mean.
+    /// Largest score, largest spread and width when scored; and the means of the block's anchors then, one list after another.
     largest: Vec<f64>,
     spread: Vec<f64>,
     width: Vec<f64>,
     mean_then: Vec<f64>,
     snapshot: Vec<u32>,
-    /// The centres' means now, and `p` of the open run there; padded like `columns`.
+    /// The anchors' means and spreads² now, and `p` of the open run there; padded like `columns`.
     mean: Vec<f64>,
+    variance: Vec<f64>,
     p: Vec<f64>,
-    /// Kernel functions of the visited points at the centres, one after another.
+    /// Kernel functions of the visited points at the anchors, one after another.
     columns: Vec<f64>,
     /// Bounds now; minus infinity for blocks scored this round.
     bound: Vec<f64>,
@@ -69,6 +70,9 @@ pub struct Bounds {
     theta: Vec<f64>,
     row: Vec<f64>,
     row_square: f64,
+    /// `|theta|²` and `theta · u` for those.
+    theta_square: f64,
+    theta_along: f64,
     open: Sums,
     /// Number of the open run.
     run: usize,
@@ -79,19 +83,31 @@ pub struct Bounds {
     /// The same by block.
     reach: Vec<f64>,
     root: Vec<f64>,
+    /// Bound on `|theta|` now.
+    length: f64,
+    /// Blocks that hold a point whose score may be this, whatever the other bounds say.
+    raised: Vec<(usize, f64)>,
+    /// Room for a number an anchor, and a number a block.
+    of_anchor: Vec<f64>,
+    of_block: Vec<f64>,
+    /// Where the search goes on.
+    cursor: usize,
 }
 
 impl Bounds {
     /// Before the first observation: every block as if scored with width 0.
     pub fn new(shared: &Blocks, m: usize) -> Self {
-        let (n, padded) = (shared.centres.len(), shared.source.padded_centres());
+        let (n, padded) = (shared.radii.len(), shared.source.padded_anchors());
+        let mut variance = shared.anchor_prior.clone();
+        variance.resize(padded, 0.0);
         Self {
             largest: vec![0.0; n],
             spread: shared.widest.clone(),
             width: vec![0.0; n],
-            mean_then: vec![0.0; n],
+            mean_then: vec![0.0; shared.anchors.corners * n],
             snapshot: vec![0; n],
             mean: vec![0.0; padded],
+            variance,
             p: vec![0.0; padded],
             columns: Vec::with_capacity(16 * padded),
             bound: vec![f64::INFINITY; n],
@@ -100,12 +116,19 @@ impl Bounds {
             theta: vec![0.0; m],
             row: vec![0.0; m],
             row_square: 0.0,
+            theta_square: 0.0,
+            theta_along: 0.0,
             open: Sums::default(),
             run: 0,
             largest_theta: 0.0,
             reaches: Vec::new(),
             reach: vec![0.0; n],
             root: vec![0.0; n],
+            length: 0.0,
+            raised: Vec::new(),
+            of_anchor: vec![0.0; padded],
+            of_block: vec![0.0; n],
+            cursor: 0,
         }
     }
 
@@ -116,7 +139,7 @@ impl Bounds {
 
     /// Multiply-adds of the bounds of a round, about.
     pub fn work_of_a_round(&self) -> usize {
-        8 * self.p.len() + 8 * self.snapshots.len()
+        2 * self.p.len() + 8 * self.reach.len() + 4 * self.mean_then.len() + 8 * self.snapshots.len()
     }
 
     /// Closes the open run and opens one along `row`, which over the visited points is `alpha`.
@@ -134,15 +157,22 @@ impl Bounds {
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.open.steps += mean_step;
         self.open.squares += scale * scale;
-        wide(Add { step: mean_step, p: &self.p, mean: &mut self.mean });
+        let (mean, variance) = (&mut self.mean, &mut self.variance);
+        wide(Apply { p: &self.p, square: scale * scale, step: mean_step, mean, variance });
     }
 
     /// Bounds of all blocks at this width; `beyond` bounds what theta's coordinates leave out of a distance.
-    pub fn update(&mut self, width: f64, radii: &[f64], beyond: f64, band: Band) {
+    pub fn update(&mut self, width: f64, shared: &Blocks, beyond: f64, band: Band) {
         let (a, m) = (self.open.steps, self.theta.len() as f64);
         let reach = a.abs() * self.row_square.sqrt();
         // What theta has rounded off, a share of itself a run.
         let theta_error = 4.0 * (self.run as f64 + 2.0) * f64::EPSILON * (self.largest_theta + reach) + beyond;
+        let length = self.theta_square + a * (2.0 * self.theta_along + a * self.row_square);
+        // Its parts are sums of m products each.
+        let rounded = 4.0 * (m + 8.0) * f64::EPSILON * (self.largest_theta + reach) * (self.largest_theta + reach);
+        self.length = (length.max(0.0) + rounded).sqrt() + theta_error;
+        self.raised.clear();
+        self.cursor = 0;
         self.reaches.clear();
         let innovation = self.open.innovation();
         for snapshot in &self.snapshots {
@@ -162,27 +192,57 @@ impl Bounds {
         for ((reach, root), &at) in self.reach.iter_mut().zip(&mut self.root).zip(&self.snapshot) {
             (*reach, *root) = self.reaches[at as usize];
         }
-        wide(Bound { bounds: self, width, radii });
+        wide(Bound { bounds: self, width, shared });
+    }
+
+    /// Blocks whose bounds reach the floor.
+    pub fn reaching(&self, floor: f64) -> usize {
+        self.bound.iter().filter(|bound| floor <= **bound).count()
+    }
+
+    /// Lowers bounds by what the anchors' scores say now.
+    pub fn refine(&mut self, width: f64, shared: &Blocks) {
+        wide(Refine { bounds: self, width, shared });
+        for &(block, score) in &self.raised {
+            if f64::NEG_INFINITY < self.bound[block] {
+                self.bound[block] = larger(self.bound[block], score);
+            }
+        }
+    }
+
+    /// Multiply-adds of that, about.
+    pub fn work_of_refining(&self) -> usize {
+        16 * self.p.len() + 2 * self.mean_then.len() + 4 * self.reach.len()
     }
 
     /// A block holds a point whose score is at most this.
     pub fn raise(&mut self, block: usize, score: f64) {
         self.bound[block] = larger(self.bound[block], score);
+        self.raised.push((block, score));
     }
 
-    /// The block to be scored next: one whose bound reaches the floor, in the first turns the one with the highest.
-    pub fn next(&self, turn: usize, floor: f64) -> Option<usize> {
-        let least = if PICKED <= turn { floor } else { floor.max(wide(Largest(&self.bound))) };
-        self.bound.iter().position(|&bound| least <= bound && f64::NEG_INFINITY < bound)
+    /// The block to be scored next: one whose bound reaches the floor, in the first turns the one with the highest. The floor never falls.
+    pub fn next(&mut self, turn: usize, floor: f64) -> Option<usize> {
+        let reaches = |least: f64| move |bound: &f64| least <= *bound && f64::NEG_INFINITY < *bound;
+        if turn < PICKED {
+            let least = floor.max(wide(Largest(&self.bound)));
+            return self.bound.iter().position(reaches(least));
+        }
+        let at = self.cursor + self.bound[self.cursor..].iter().position(reaches(floor))?;
+        self.cursor = at + 1;
+        Some(at)
     }
 
     /// A block was scored.
-    pub fn scored(&mut self, block: usize, largest: f64, spread: f64, width: f64) {
+    pub fn scored(&mut self, block: usize, largest: f64, spread: f64, width: f64, shared: &Blocks) {
         self.bound[block] = f64::NEG_INFINITY;
         self.largest[block] = largest;
         self.spread[block] = spread;
         self.width[block] = width;
-        self.mean_then[block] = self.mean[block];
+        let n = self.reach.len();
+        for (corner, anchor) in shared.anchors.of(block) {
+            self.mean_then[corner * n + block] = self.mean[anchor];
+        }
         self.snapshots[self.snapshot[block] as usize].blocks -= 1;
         let current = self.current.unwrap_or_else(|| self.take_snapshot());
         self.current = Some(current);
@@ -244,7 +304,8 @@ impl NullaryFnOnce for Start<'_> {
         own.clear();
         own.extend_from_slice(row);
         bounds.row_square = dot(row, row);
-        bounds.largest_theta = bounds.largest_theta.max(dot(theta, theta).sqrt());
+        (bounds.theta_square, bounds.theta_along) = (dot(theta, theta), dot(theta, row));
+        bounds.largest_theta = bounds.largest_theta.max(bounds.theta_square.sqrt());
         for snapshot in snapshots.iter_mut().filter(|snapshot| 0 < snapshot.blocks) {
             snapshot.theta.resize(row.len(), 0.0);
             let (mut squares, mut along) = ([0.0; 8], [0.0; 8]);
@@ -264,7 +325,7 @@ impl NullaryFnOnce for Start<'_> {
         for &point in &visited[columns.len() / p.len()..] {
             let known = columns.len();
             columns.resize(known + p.len(), 0.0);
-            shared.source.at_centres(point as usize, &mut columns[known..]);
+            shared.source.at_anchors(point as usize, &mut columns[known..]);
         }
         weighted_sum(alpha, columns, p);
     }
@@ -274,7 +335,7 @@ impl NullaryFnOnce for Start<'_> {
 struct Bound<'a> {
     bounds: &'a mut Bounds,
     width: f64,
-    radii: &'a [f64],
+    shared: &'a Blocks,
 }
 
 impl NullaryFnOnce for Bound<'_> {
@@ -282,15 +343,57 @@ impl NullaryFnOnce for Bound<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let n = self.radii.len();
-        let Bounds { bound, largest, spread, width: then, mean, mean_then, reach, root, .. } = self.bounds;
-        let (bound, mean, mean_then) = (&mut bound[..n], &mean[..n], &mean_then[..n]);
+        let Self { bounds, width, shared } = self;
+        let n = shared.radii.len();
+        let Bounds { bound, largest, spread, width: then, mean, mean_then, reach, root, of_block, .. } = bounds;
+        of_block.fill(f64::NEG_INFINITY);
+        for view in &shared.anchors.views {
+            let blocks = view.first_block..view.first_block + view.blocks;
+            let now = &mean[view.first_anchor..][..view.blocks];
+            let then = &mean_then[view.corner * n..][blocks.clone()];
+            for ((moved, now), then) in of_block[blocks].iter_mut().zip(now).zip(then) {
+                *moved = larger(*moved, now - then);
+            }
+        }
+        let (bound, moved, radii) = (&mut bound[..n], &of_block[..n], &shared.radii[..n]);
         let (largest, spread, then, reach, root) = (&largest[..n], &spread[..n], &then[..n], &reach[..n], &root[..n]);
         for at in 0..n {
-            let wider = larger(0.0, self.width - then[at]) * spread[at];
-            let near = wider + (mean[at] - mean_then[at]) + reach[at] * self.radii[at];
+            let wider = larger(0.0, width - then[at]) * spread[at];
+            let near = wider + moved[at] + reach[at] * radii[at];
             let far = larger(0.0, root[at] - then[at]) * spread[at];
             bound[at] = largest[at] + if near < far { near } else { far };
+        }
+    }
+}
+
+/// [`Bounds::refine`] in wide lanes.
+struct Refine<'a> {
+    bounds: &'a mut Bounds,
+    width: f64,
+    shared: &'a Blocks,
+}
+
+impl NullaryFnOnce for Refine<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { bounds, width, shared } = self;
+        let Bounds { bound, mean, variance, length, of_anchor, of_block, .. } = bounds;
+        for ((score, mean), variance) in of_anchor.iter_mut().zip(mean.iter()).zip(variance.iter()) {
+            *score = mean + width * larger(0.0, *variance).sqrt();
+        }
+        of_block.fill(f64::NEG_INFINITY);
+        for view in &shared.anchors.views {
+            let scores = &of_anchor[view.first_anchor..][..view.blocks];
+            for (most, score) in of_block[view.first_block..][..view.blocks].iter_mut().zip(scores) {
+                *most = larger(*most, *score);
+            }
+        }
+        let apart = *length + width;
+        for ((bound, most), radius) in bound.iter_mut().zip(of_block.iter()).zip(&shared.radii) {
+            let fresh = most + apart * radius;
+            *bound = if fresh < *bound { fresh } else { *bound };
         }
     }
 }
@@ -314,18 +417,20 @@ impl NullaryFnOnce for Largest<'_> {
     }
 }
 
-/// `mean += step p` in wide lanes.
-struct Add<'a> {
-    step: f64,
+/// `variance -= square p²`, `mean += step p` in wide lanes.
+struct Apply<'a> {
     p: &'a [f64],
+    square: f64,
+    step: f64,
     mean: &'a mut [f64],
+    variance: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Add<'_> {
+impl NullaryFnOnce for Apply<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        self.mean.iter_mut().zip(self.p).for_each(|(mean, &p)| *mean += self.step * p);
+        apply(self.mean, self.variance, self.p, self.square, self.step);
     }
 }

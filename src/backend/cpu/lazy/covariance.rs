@@ -22,11 +22,11 @@ pub enum Covariance {
     Entries(Entries),
 }
 
-/// A source of values, and the centres.
+/// A source of values, and the anchors, which are points.
 #[derive(Debug)]
 pub struct Entries {
     pub gram: Arc<dyn GramSource>,
-    pub centres: Vec<u32>,
+    pub anchors: Vec<u32>,
 }
 
 impl Covariance {
@@ -58,12 +58,12 @@ impl Covariance {
         }
     }
 
-    /// Centres, and zeros to a whole number of lanes.
-    pub fn padded_centres(&self) -> usize {
+    /// Anchors, and zeros to a whole number of lanes.
+    pub fn padded_anchors(&self) -> usize {
         match self {
-            Self::Features(source) => source.padded_centres(),
-            Self::Formula(formula) => formula.padded_centres(),
-            Self::Entries(Entries { centres, .. }) => centres.len().next_multiple_of(LANES),
+            Self::Features(source) => source.padded_anchors(),
+            Self::Formula(formula) => formula.padded_anchors(),
+            Self::Entries(Entries { anchors, .. }) => anchors.len().next_multiple_of(LANES),
         }
     }
 
@@ -77,13 +77,13 @@ impl Covariance {
         }
     }
 
-    /// Writes `k(point, c)` for the centres, padded.
+    /// Writes `k(point, a)` for the anchors, padded.
     #[inline(always)]
-    pub fn at_centres(&self, point: usize, out: &mut [f64]) {
+    pub fn at_anchors(&self, point: usize, out: &mut [f64]) {
         match self {
-            Self::Features(source) => source.at_centres(point, out),
-            Self::Formula(formula) => formula.at_centres(point, out),
-            Self::Entries(entries) => entries.write(point, &entries.centres, out),
+            Self::Features(source) => source.at_anchors(point, out),
+            Self::Formula(formula) => formula.at_anchors(point, out),
+            Self::Entries(entries) => entries.write(point, &entries.anchors, out),
         }
     }
 }

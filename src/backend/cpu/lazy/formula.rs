@@ -1,10 +1,13 @@
 //! A covariance that is a formula over coordinates, evaluated for whole blocks in wide lanes, close to the model's own values.
 
 use super::kernels::LANES;
+use super::lattice::{Anchors, Lattice};
 use super::order::Order;
 use crate::backend::device::Precision;
 use crate::backend::device::tables::{Coordinates, kernel_error};
+use crate::linalg::wide;
 use crate::score::{KernelFamily, KernelForm};
+use pulp::NullaryFnOnce;
 
 /// `1 / n!` for n = 12 down to 0.
 const TERMS: [f64; 13] = [
@@ -46,17 +49,19 @@ pub struct Formula {
     points: Vec<f64>,
     /// `n_blocks x dimension x size`.
     blocks: Vec<f64>,
-    /// `dimension x padded`: of the centres.
-    centres: Vec<f64>,
+    /// `dimension x padded`: of the anchors.
+    anchors: Vec<f64>,
     /// Bound on the distance of a value from that of the model, which rounds as well.
     pub error: f64,
 }
 
-/// A formula, the point of each block that is nearest to the middle of its box, and a bound on `|phi(x) - phi(centre)|` for each.
+/// A formula; the anchors of blocks: corners, or the point that is nearest to the middle of a block's box; the blocks' radii; and the
+/// prior of the anchors.
 pub struct Made {
     pub formula: Formula,
-    pub centres: Vec<u32>,
+    pub anchors: Anchors,
     pub radii: Vec<f64>,
+    pub prior: Vec<f64>,
 }
 
 impl Formula {
@@ -92,18 +97,65 @@ impl Formula {
             dimension: d,
             points,
             blocks,
-            centres: Vec::new(),
+            anchors: Vec::new(),
             error,
         };
+        let lattice = if d == 2 && form.family != KernelFamily::Linear { Lattice::of(order, &formula.points) } else { None };
+        if let Some(lattice) = lattice {
+            formula.anchor(&lattice.coordinates);
+            let radii = formula.radii(order, &lattice);
+            let prior = vec![formula.scale + formula.offset; lattice.anchors.n];
+            return Made { formula, anchors: lattice.anchors, radii, prior };
+        }
         let (centres, radii): (Vec<u32>, Vec<f64>) = (0..order.n_blocks()).map(|block| formula.centre(block, order)).unzip();
-        let padded = centres.len().next_multiple_of(LANES);
-        formula.centres = vec![0.0; d * padded];
-        for (at, &centre) in centres.iter().enumerate() {
-            for axis in 0..d {
-                formula.centres[axis * padded + at] = formula.points[centre as usize * d + axis];
+        let coordinates: Vec<f64> = centres.iter().flat_map(|&centre| formula.point(centre as usize).to_vec()).collect();
+        formula.anchor(&coordinates);
+        let prior = centres.iter().map(|&centre| formula.entry(centre as usize, centre as usize)).collect();
+        Made { formula, anchors: Anchors::centres(radii.len()), radii, prior }
+    }
+
+    /// Takes anchors, row-major.
+    fn anchor(&mut self, coordinates: &[f64]) {
+        let d = self.dimension;
+        let padded = (coordinates.len() / d).next_multiple_of(LANES);
+        self.anchors = vec![0.0; d * padded];
+        for (at, z) in coordinates.chunks_exact(d).enumerate() {
+            for (axis, &z) in z.iter().enumerate() {
+                self.anchors[axis * padded + at] = z;
             }
         }
-        Made { formula, centres, radii }
+    }
+
+    /// Of each block, a bound on the distance of a point from what its corners say of it.
+    fn radii(&self, order: &Order, lattice: &Lattice) -> Vec<f64> {
+        let size = order.size;
+        let mut radii = vec![0.0; order.n_blocks()];
+        let mut columns = vec![0.0; 4 * size];
+        lattice.each(order, &self.points, |block, corners| {
+            let place = |anchor: usize| &lattice.coordinates[2 * anchor..][..2];
+            for (&anchor, column) in corners.anchors.iter().zip(columns.chunks_exact_mut(size)) {
+                wide(Values {
+                    formula: self,
+                    from: place(anchor),
+                    coordinates: &self.blocks[block * 2 * size..][..2 * size],
+                    out: column,
+                });
+            }
+            let between = corners.anchors.map(|a| corners.anchors.map(|b| self.value(place(a), place(b))));
+            let own = self.scale + self.offset;
+            // |phi(x) - sum w phi(a)|² = k(x, x) - 2 sum w k(x, a) + sum w w k(a, b): twice four values at most, and their sums.
+            let square = |(at, weights): (usize, &[f64; 4])| {
+                let mut sum = own;
+                for (a, wa) in weights.iter().enumerate() {
+                    let to_others: f64 = between[a].iter().zip(weights).map(|(k, wb)| k * wb).sum();
+                    sum += wa * (to_others - 2.0 * columns[a * size + at]);
+                }
+                sum
+            };
+            let most = corners.weights.iter().enumerate().map(square).fold(0.0, f64::max);
+            radii[block] = (most + 8.0 * self.error + 64.0 * f64::EPSILON * own).sqrt() * (1.0 + 1e-9);
+        });
+        radii
     }
 
     /// The centre of a block and its radius.
@@ -149,9 +201,9 @@ impl Formula {
         self.dimension + WORK_OF_A_VALUE
     }
 
-    /// Centres, and zeros to a whole number of lanes.
-    pub fn padded_centres(&self) -> usize {
-        self.centres.len() / self.dimension
+    /// Anchors, and zeros to a whole number of lanes.
+    pub fn padded_anchors(&self) -> usize {
+        self.anchors.len() / self.dimension
     }
 
     fn point(&self, point: usize) -> &[f64] {
@@ -160,7 +212,11 @@ impl Formula {
 
     /// `k(a, b)` without what a row has for itself.
     pub fn entry(&self, a: usize, b: usize) -> f64 {
-        let pairs = self.point(a).iter().zip(self.point(b));
+        self.value(self.point(a), self.point(b))
+    }
+
+    fn value(&self, a: &[f64], b: &[f64]) -> f64 {
+        let pairs = a.iter().zip(b);
         let sum: f64 = match self.family {
             KernelFamily::Linear => pairs.map(|(a, b)| a * b).sum(),
             _ => pairs.map(|(a, b)| (a - b) * (a - b)).sum(),
@@ -175,10 +231,10 @@ impl Formula {
         self.values(self.point(point), &self.blocks[block * length..][..length], out);
     }
 
-    /// Writes `k(point, c)` for the centres, padded.
+    /// Writes `k(point, a)` for the anchors, padded.
     #[inline(always)]
-    pub fn at_centres(&self, point: usize, out: &mut [f64]) {
-        self.values(self.point(point), &self.centres, out);
+    pub fn at_anchors(&self, point: usize, out: &mut [f64]) {
+        self.values(self.point(point), &self.anchors, out);
     }
 
     #[inline(always)]
@@ -204,6 +260,23 @@ impl Formula {
                 out[lane] = self.scale * sum[lane] + self.offset;
             }
         }
+    }
+}
+
+/// [`Formula::values`] in wide lanes.
+struct Values<'a> {
+    formula: &'a Formula,
+    from: &'a [f64],
+    coordinates: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Values<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.formula.values(self.from, self.coordinates, self.out);
     }
 }
 

@@ -28,6 +28,7 @@ mod covariance;
 mod formula;
 mod history;
 mod kernels;
+mod lattice;
 mod order;
 mod rows;
 mod source;

@@ -22,6 +22,17 @@ pub struct Order {
     pub points: Vec<u32>,
     /// Of every point, its block and its place there.
     pub places: Vec<(u32, u32)>,
+    /// Of blocks in strips, where these are.
+    pub strips: Option<Strips>,
+}
+
+/// Strips of blocks across a plane.
+#[derive(Debug, PartialEq)]
+pub struct Strips {
+    /// First block of every strip, and the number of blocks.
+    pub starts: Vec<usize>,
+    /// The axis along which the strips follow each other; within a strip blocks follow each other along the other.
+    pub axis: usize,
 }
 
 /// Coordinates of points, row-major, of which the first axes are looked at.
@@ -62,7 +73,7 @@ impl Order {
     /// alone. By halves where there are other than two axes, or where most points crowd in a corner of the box.
     pub fn in_strips(n: usize, size: usize, coordinates: Coordinates<'_>) -> Self {
         match strips(n, size, coordinates) {
-            Some(points) => Self::of(points, size),
+            Some((points, strips)) => Self { strips: Some(strips), ..Self::of(points, size) },
             None => Self::halved(n, size, coordinates),
         }
     }
@@ -82,7 +93,7 @@ impl Order {
         }
         let last = points.last().copied().unwrap_or(0);
         points.resize(n.next_multiple_of(size), last);
-        Self { size, points, places }
+        Self { size, points, places, strips: None }
     }
 
     /// Number of blocks.
@@ -106,7 +117,7 @@ fn halve(points: &mut [u32], coordinates: Coordinates<'_>, size: usize) {
     halve(right, coordinates, size);
 }
 
-fn strips(n: usize, size: usize, coordinates: Coordinates<'_>) -> Option<Vec<u32>> {
+fn strips(n: usize, size: usize, coordinates: Coordinates<'_>) -> Option<(Vec<u32>, Strips)> {
     let all: Vec<u32> = (0..n as u32).collect();
     let range = coordinates.range(&all);
     let &[first, second] = range.as_slice() else { return None };
@@ -132,12 +143,13 @@ fn strips(n: usize, size: usize, coordinates: Coordinates<'_>) -> Option<Vec<u32
     let of_short = bucket(short, across);
     let mut points = Vec::with_capacity(n);
     let mut from = 0;
-    for strip in 1..=n_strips {
-        let to = (strip * n_blocks / n_strips * size).min(n);
+    let starts: Vec<usize> = (0..=n_strips).map(|strip| strip * n_blocks / n_strips).collect();
+    for &end in &starts[1..] {
+        let to = (end * size).min(n);
         points.extend(counted(&by_strip[from..to], across, &of_short).0);
         from = to;
     }
-    Some(points)
+    Some((points, Strips { starts, axis: long }))
 }
 
 /// The points by their bucket, those of one bucket in the order in which they came; and how many the fullest bucket holds.
@@ -189,9 +201,10 @@ mod tests {
                 if 1000 <= n {
                     let order = Order::in_strips(n, 32, plane);
                     let even = (long * 32.0 / n as f64).sqrt();
-                    let wide = order.points.chunks_exact(32).filter(|block| {
-                        plane.range(block).iter().any(|(low, high)| 2.5 * even < high - low)
-                    });
+                    let wide = order
+                        .points
+                        .chunks_exact(32)
+                        .filter(|block| plane.range(block).iter().any(|(low, high)| 2.5 * even < high - low));
                     assert!(wide.count() * 20 < order.n_blocks(), "n {n}, long {long}");
                 }
             }

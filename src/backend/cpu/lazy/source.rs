@@ -1,7 +1,7 @@
 //! The kernel of a feature table, `k(x, x') = phi(x) · phi(x')`, by as few multiply-adds as its form allows.
 
-use super::order::Order;
 use super::kernels::{LANES, multiply_sum, weighted_sum};
+use super::order::Order;
 use crate::linalg::dot;
 use crate::score::{FeatureTable, FourierForm};
 use std::sync::Arc;
@@ -26,8 +26,8 @@ struct Factor {
     rows: Vectors,
     /// `n_blocks x q x size`: the same by block, each component of all points of a block contiguous.
     blocks: Vec<f64>,
-    /// `q x padded`: the same of the centres.
-    centres: Vec<f64>,
+    /// `q x padded`: the same of the anchors.
+    anchors: Vec<f64>,
 }
 
 /// Where the vectors of points are.
@@ -48,7 +48,7 @@ impl Vectors {
 }
 
 impl Factor {
-    fn of(q: usize, vectors: Vectors, order: &Order, centres: &[u32]) -> Self {
+    fn of(q: usize, vectors: Vectors, order: &Order) -> Self {
         let rows = vectors.all();
         let mut blocks = vec![0.0; order.n_blocks() * q * order.size];
         for (block, values) in order.points.chunks_exact(order.size).zip(blocks.chunks_exact_mut(q * order.size)) {
@@ -58,14 +58,18 @@ impl Factor {
                 }
             }
         }
-        let padded = centres.len().next_multiple_of(LANES);
-        let mut of_centres = vec![0.0; q * padded];
-        for (at, &point) in centres.iter().enumerate() {
-            for (component, &value) in rows[point as usize * q..][..q].iter().enumerate() {
-                of_centres[component * padded + at] = value;
+        Self { q, rows: vectors, blocks, anchors: Vec::new() }
+    }
+
+    /// Takes the vectors of the anchors.
+    fn anchor<'a>(&mut self, n: usize, row: impl Fn(usize) -> &'a [f64]) {
+        let padded = n.next_multiple_of(LANES);
+        self.anchors = vec![0.0; self.q * padded];
+        for at in 0..n {
+            for (component, &value) in row(at).iter().enumerate() {
+                self.anchors[component * padded + at] = value;
             }
         }
-        Self { q, rows: vectors, blocks, centres: of_centres }
     }
 
     fn row(&self, point: usize) -> &[f64] {
@@ -74,28 +78,49 @@ impl Factor {
 }
 
 impl Source {
-    /// The kernel of a table in blocks of this order, with these centres; `norm` bounds `|phi|`.
-    pub fn of(table: &Arc<FeatureTable>, order: &Order, centres: &[u32], norm: f64) -> Self {
+    /// The kernel of a table in blocks of this order; `norm` bounds `|phi|`. Anchors come later.
+    pub fn of(table: &Arc<FeatureTable>, order: &Order, norm: f64) -> Self {
         let prior = norm * norm;
         let tensor = table.form.as_ref().and_then(Tensor::of);
         if let Some(tensor) = tensor {
-            let [first, second] = tensor.axes(table.n_points);
+            let [first, second] = tensor.axes(&tensor.form.points);
             let distance = tensor.distance(table, &first, &second);
             // |phi·phi' - psi·psi'| <= 2 |phi| d + d² for |phi - psi| <= d; psi·psi' is the product of two sums of q terms.
             let error = 2.0 * norm * distance + distance * distance;
             let rounded = 4.0 * (tensor.first.len() as f64 + tensor.second.len() as f64 + 8.0) * U * prior;
             if error < 64.0 * table.n_features as f64 * U * prior {
                 let factors = [(tensor.first.len(), first), (tensor.second.len(), second)];
-                let factors =
-                    factors.into_iter().map(|(n, rows)| Factor::of(2 * n, Vectors::Own(rows), order, centres)).collect();
+                let factors = factors.into_iter().map(|(n, rows)| Factor::of(2 * n, Vectors::Own(rows), order)).collect();
                 return Self { factors, error: error + rounded };
             }
         }
         let m = table.n_features;
-        Self {
-            factors: vec![Factor::of(m, Vectors::Table(Arc::clone(table)), order, centres)],
-            error: 2.0 * (m as f64 + 8.0) * U * prior,
+        Self { factors: vec![Factor::of(m, Vectors::Table(Arc::clone(table)), order)], error: 2.0 * (m as f64 + 8.0) * U * prior }
+    }
+
+    /// Takes points of the domain as anchors.
+    pub fn anchor_at_points(&mut self, points: &[u32]) {
+        for factor in &mut self.factors {
+            let rows: Vec<Vec<f64>> = points.iter().map(|&point| factor.row(point as usize).to_vec()).collect();
+            factor.anchor(points.len(), |at| &rows[at]);
         }
+    }
+
+    /// Takes anchors anywhere in the plane; returns their features, row-major. `None` where the kernel is no product over axes.
+    pub fn anchor_at(&mut self, table: &FeatureTable, coordinates: &[f64]) -> Option<Vec<f64>> {
+        let [one, other] = self.factors.as_mut_slice() else { return None };
+        let tensor = table.form.as_ref().and_then(Tensor::of)?;
+        let [first, second] = tensor.axes(coordinates);
+        let n = coordinates.len() / 2;
+        let (q1, q2) = (one.q, other.q);
+        one.anchor(n, |at| &first[at * q1..][..q1]);
+        other.anchor(n, |at| &second[at * q2..][..q2]);
+        let mut features = vec![0.0; n * table.n_features];
+        for (at, features) in features.chunks_exact_mut(table.n_features).enumerate() {
+            let (a, b) = (&first[at * 2 * tensor.first.len()..], &second[at * 2 * tensor.second.len()..]);
+            tensor.features(a, b, |feature, value, _| features[feature] = value);
+        }
+        Some(features)
     }
 
     /// Multiply-adds of one value.
@@ -108,9 +133,9 @@ impl Source {
         self.factors.iter().map(|factor| dot(factor.row(a), factor.row(b))).product()
     }
 
-    /// Centres, and zeros to a whole number of lanes.
-    pub fn padded_centres(&self) -> usize {
-        self.factors.first().map_or(0, |factor| factor.centres.len() / factor.q.max(1))
+    /// Anchors, and zeros to a whole number of lanes.
+    pub fn padded_anchors(&self) -> usize {
+        self.factors.first().map_or(0, |factor| factor.anchors.len() / factor.q.max(1))
     }
 
     /// Writes `k(point, x)` for the points of a block; `out` is a block long.
@@ -127,14 +152,14 @@ impl Source {
         }
     }
 
-    /// Writes `k(point, c)` for the centres, padded.
+    /// Writes `k(point, a)` for the anchors, padded.
     #[inline(always)]
-    pub fn at_centres(&self, point: usize, out: &mut [f64]) {
+    pub fn at_anchors(&self, point: usize, out: &mut [f64]) {
         for (i, factor) in self.factors.iter().enumerate() {
             if i == 0 {
-                weighted_sum(factor.row(point), &factor.centres, out);
+                weighted_sum(factor.row(point), &factor.anchors, out);
             } else {
-                multiply_sum(factor.row(point), &factor.centres, out);
+                multiply_sum(factor.row(point), &factor.anchors, out);
             }
         }
     }
@@ -183,17 +208,31 @@ impl<'a> Tensor<'a> {
         Some(Self { form, first, second, places })
     }
 
-    /// The vectors of both axes, row-major: cosines, then sines. Those of the first carry the root of 2 that both signs make.
-    fn axes(&self, n_points: usize) -> [Vec<f64>; 2] {
+    /// The vectors of both axes at these coordinates, row-major: cosines, then sines. Those of the first carry the root of 2 that both signs
+    /// make.
+    fn axes(&self, coordinates: &[f64]) -> [Vec<f64>; 2] {
         let along = |axis: usize, magnitudes: &[(f64, f64)], scale: f64| {
-            let mut rows = Vec::with_capacity(n_points * 2 * magnitudes.len());
-            for x in self.form.points.chunks_exact(2) {
+            let mut rows = Vec::with_capacity(coordinates.len() * magnitudes.len());
+            for x in coordinates.chunks_exact(2) {
                 rows.extend(magnitudes.iter().map(|&(w, a)| scale * a * libm::cos(w * x[axis])));
                 rows.extend(magnitudes.iter().map(|&(w, a)| scale * a * libm::sin(w * x[axis])));
             }
             rows
         };
         [along(0, &self.first, std::f64::consts::SQRT_2), along(1, &self.second, 1.0)]
+    }
+
+    /// The features that vectors a and b of both axes stand for: calls with the index, the value and a bound on what it rounds off.
+    fn features(&self, a: &[f64], b: &[f64], mut with: impl FnMut(usize, f64, f64)) {
+        let (n, q1, q2) = (self.places.len(), self.first.len(), self.second.len());
+        let scale = std::f64::consts::FRAC_1_SQRT_2;
+        for (f, &(i, j, si, sj)) in self.places.iter().enumerate() {
+            let cosine = a[i] * b[j] - si * sj * a[q1 + i] * b[q2 + j];
+            let sine = si * a[q1 + i] * b[j] + sj * a[i] * b[q2 + j];
+            let rounded = 6.0 * U * (a[i].abs() + a[q1 + i].abs()) * (b[j].abs() + b[q2 + j].abs());
+            with(f, scale * cosine, rounded);
+            with(n + f, scale * sine, rounded);
+        }
     }
 
     /// A bound on `|phi(x) - psi(x)|` over the points, psi the features that the vectors of both axes stand for.
@@ -206,18 +245,10 @@ impl<'a> Tensor<'a> {
         for point in 0..table.n_points {
             let (phi, a, b) = (table.row(point), &first[point * 2 * q1..][..2 * q1], &second[point * 2 * q2..][..2 * q2]);
             let mut square = 0.0;
-            for (f, &(i, j, si, sj)) in self.places.iter().enumerate() {
-                let (cosine, sine) =
-                    (a[i] * b[j] - si * sj * a[q1 + i] * b[q2 + j], si * a[q1 + i] * b[j] + sj * a[i] * b[q2 + j]);
-                let scale = std::f64::consts::FRAC_1_SQRT_2;
-                // What this line rounds off, of both.
-                let rounded = 6.0 * U * (a[i].abs() + a[q1 + i].abs()) * (b[j].abs() + b[q2 + j].abs());
-                let squared = |value: f64, feature: f64| {
-                    let off = (scale * value - feature).abs() + rounded;
-                    off * off
-                };
-                square += squared(cosine, phi[f]) + squared(sine, phi[n + f]);
-            }
+            self.features(a, b, |feature, value, rounded| {
+                let off = (value - phi[feature]).abs() + rounded;
+                square += off * off;
+            });
             most = most.max(square);
         }
         most.sqrt() * (1.0 + 1e-9)

@@ -29,6 +29,10 @@ const FIRST_COLUMNS: usize = 16;
 /// Most bytes of a trial's columns.
 const MOST_BYTES: usize = 1 << 28;
 
+/// Blocks scored before bounds are refined, and as many as are scored without.
+const REFINED: usize = 1;
+const FEW: usize = 2;
+
 /// Multiply-adds that a square root and what else a point of a scored block asks for is counted as.
 const WORK_OF_A_SCORE: usize = 16;
 
@@ -280,7 +284,7 @@ impl Lazy {
         let magnitude = (self.innovations.sqrt() + self.largest_width) * prior.sqrt();
         let e_mean = self.mean_error + state.mean + 8.0 * U * (1.0 + magnitude);
         let widest = e_mean + self.largest_width * (2.0 * e).sqrt();
-        self.bounds.update(width, &self.shared.radii, self.history.beyond(prior, &self.shared), self.band);
+        self.bounds.update(width, &self.shared, self.history.beyond(prior, &self.shared), self.band);
         if let Some(visited) = model.visited() {
             for (point, score) in self.history.own_scores(&visited, width, &self.shared) {
                 self.bounds.raise(self.shared.order.places[point as usize].0 as usize, score);
@@ -292,9 +296,13 @@ impl Lazy {
         // The block with the highest bound first, some times over; then all whose bounds still reach the best.
         for turn in 0.. {
             let floor = best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * widest;
+            if turn == REFINED && FEW < self.bounds.reaching(floor) {
+                self.bounds.refine(width, &self.shared);
+                self.work += self.bounds.work_of_refining();
+            }
             let Some(block) = self.bounds.next(turn, floor) else { break };
             let (score, square) = self.take(block, width);
-            self.bounds.scored(block, score, (square + e).sqrt(), width);
+            self.bounds.scored(block, score, (square + e).sqrt(), width, &self.shared);
             self.scored.push(block as u32);
             best = best.max(score);
         }

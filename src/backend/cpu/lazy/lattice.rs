@@ -1,0 +1,135 @@
+//! Anchors: where a trial's mean and spread² are kept exactly, so that blocks can be bounded without being looked at.
+//!
+//! A point x of a block stands near a convex combination of the block's anchors a: `|phi(x) - sum w_a phi(a)| <= R`, R the block's radius.
+//! So what is linear in phi, as a mean or its change, is at most its largest over the anchors and `R |theta|`; and as spread is a norm,
+//! so is a score, with `R (|theta| + width)`.
+//!
+//! * **Centres:** one anchor a block, one of its points; R is of first order in the size of the block.
+//! * **A lattice:** of points in the plane in strips of blocks, the corners of every block, shared with its neighbours along the strip; R is
+//!   of second order, as a bilinear interpolation's error is.
+
+use super::order::Order;
+
+/// Anchors of blocks: `blocks` from `first_block` on have, each in its turn, those from `first_anchor` on as one of theirs.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// Which of a block's anchors: 0 for a centre, 0 to 3 for corners.
+    pub corner: usize,
+    pub first_block: usize,
+    pub blocks: usize,
+    pub first_anchor: usize,
+}
+
+/// Anchors a block of a lattice has.
+const CORNERS: usize = 4;
+
+/// Which anchors each block has.
+#[derive(Debug)]
+pub struct Anchors {
+    pub views: Vec<View>,
+    /// Anchors a block.
+    pub corners: usize,
+    /// All anchors.
+    pub n: usize,
+    /// Of each block, the first view that it is in.
+    views_of: Vec<u32>,
+}
+
+impl Anchors {
+    /// One of its own for each block.
+    pub fn centres(n_blocks: usize) -> Self {
+        Self {
+            views: vec![View { corner: 0, first_block: 0, blocks: n_blocks, first_anchor: 0 }],
+            corners: 1,
+            n: n_blocks,
+            views_of: vec![0; n_blocks],
+        }
+    }
+
+    /// A block's anchors, each with its number among them.
+    pub fn of(&self, block: usize) -> impl Iterator<Item = (usize, usize)> {
+        let first = self.views_of[block] as usize;
+        self.views[first..][..self.corners].iter().map(move |view| (view.corner, view.first_anchor + block - view.first_block))
+    }
+}
+
+/// The corners of blocks in strips.
+#[derive(Debug)]
+pub struct Lattice {
+    pub anchors: Anchors,
+    /// `n_anchors x 2`.
+    pub coordinates: Vec<f64>,
+}
+
+/// A block's corners, and of each of its points their weights: each at least 0, their sum 1.
+pub struct Corners {
+    pub anchors: [usize; CORNERS],
+    pub weights: Vec<[f64; CORNERS]>,
+}
+
+impl Lattice {
+    /// The corners of an order in strips; `plane` holds two coordinates a point.
+    pub fn of(order: &Order, plane: &[f64]) -> Option<Self> {
+        let strips = order.strips.as_ref()?;
+        let (long, short) = (strips.axis, 1 - strips.axis);
+        let at = |point: u32, axis: usize| plane[2 * point as usize + axis];
+        let (mut views, mut views_of, mut coordinates) = (Vec::new(), Vec::new(), Vec::new());
+        for ends in strips.starts.windows(2) {
+            let blocks = ends[1] - ends[0];
+            let points = &order.points[ends[0] * order.size..ends[1] * order.size];
+            let range = |points: &[u32], axis: usize| {
+                let along = points.iter().map(|&point| at(point, axis));
+                along.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
+            };
+            let sides = range(points, long);
+            // Neighbours meet half way between their ends; these may lie within one another.
+            let ranges: Vec<(f64, f64)> = points.chunks_exact(order.size).map(|block| range(block, short)).collect();
+            let mut cuts = vec![ranges.first()?.0];
+            cuts.extend(ranges.windows(2).map(|pair| f64::midpoint(pair[0].1, pair[1].0)));
+            cuts.push(ranges.last()?.1);
+            let first = coordinates.len() / 2;
+            for side in [sides.0, sides.1] {
+                for &cut in &cuts {
+                    let mut corner = [0.0; 2];
+                    (corner[long], corner[short]) = (side, cut);
+                    coordinates.extend(corner);
+                }
+            }
+            views_of.resize(ends[1], views.len() as u32);
+            for corner in 0..CORNERS {
+                let first_anchor = first + (corner / 2) * cuts.len() + corner % 2;
+                views.push(View { corner, first_block: ends[0], blocks, first_anchor });
+            }
+        }
+        let n = coordinates.len() / 2;
+        Some(Self { anchors: Anchors { views, corners: CORNERS, n, views_of }, coordinates })
+    }
+
+    /// Calls with every block and its corners.
+    pub fn each(&self, order: &Order, plane: &[f64], mut with: impl FnMut(usize, &Corners)) {
+        for views in self.anchors.views.chunks_exact(CORNERS) {
+            for at in 0..views[0].blocks {
+                let block = views[0].first_block + at;
+                let anchors = [0, 1, 2, 3].map(|corner| views[corner].first_anchor + at);
+                let (from, to) = (self.place(anchors[0]), self.place(anchors[3]));
+                let share = |axis: usize, x: f64| {
+                    let side = to[axis] - from[axis];
+                    if side == 0.0 { 0.0 } else { ((x - from[axis]) / side).clamp(0.0, 1.0) }
+                };
+                // Corner 1 differs from corner 0 along the strip.
+                let along = usize::from(self.place(anchors[1])[0] == from[0]);
+                let weight = |&point: &u32| {
+                    let x = &plane[2 * point as usize..][..2];
+                    let (u, v) = (share(1 - along, x[1 - along]), share(along, x[along]));
+                    [(1.0 - u) * (1.0 - v), (1.0 - u) * v, u * (1.0 - v), u * v]
+                };
+                let points = &order.points[block * order.size..][..order.size];
+                with(block, &Corners { anchors, weights: points.iter().map(weight).collect() });
+            }
+        }
+    }
+
+    fn place(&self, anchor: usize) -> [f64; 2] {
+        [self.coordinates[2 * anchor], self.coordinates[2 * anchor + 1]]
+    }
+}
