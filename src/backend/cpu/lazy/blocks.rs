@@ -91,11 +91,17 @@ impl Blocks {
         let made = match form {
             Some(form) => {
                 let coordinates =
-                    Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension.min(MOST_AXES) };
-                let order =
-                    if own { Order::in_strips(n, SMALL_SIZE, coordinates) } else { Order::halved(n, SMALL_SIZE, coordinates) };
-                let Made { formula, centres, radii } = Formula::of(&form, &order);
-                let prior: Vec<f64> = order.points.iter().map(|&x| formula.entry(x as usize, x as usize) + form.row_term).collect();
+                    Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension };
+                let all: Vec<u32> = (0..n as u32).collect();
+                let range = coordinates.range(&all);
+                let order = if own {
+                    Order::in_strips(all, SMALL_SIZE, coordinates, &range)
+                } else {
+                    Order::halved(n, SMALL_SIZE, coordinates)
+                };
+                let Made { formula, centres, radii } = Formula::of(&form, &order, &range);
+                let mut prior = formula.diagonals(&order.points);
+                prior.iter_mut().for_each(|prior| *prior += form.row_term);
                 Self {
                     order,
                     source: Covariance::Formula(formula),

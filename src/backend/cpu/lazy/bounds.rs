@@ -62,6 +62,8 @@ pub struct Bounds {
     columns: Vec<f64>,
     /// Bounds now; minus infinity for blocks scored this round.
     bound: Vec<f64>,
+    /// No block before this one is to be scored this round any more, once no highest bound is looked for.
+    cursor: usize,
     snapshots: Vec<Snapshot>,
     /// The snapshot of this round, once there is one.
     current: Option<u32>,
@@ -95,6 +97,7 @@ impl Bounds {
             p: vec![0.0; padded],
             columns: Vec::with_capacity(16 * padded),
             bound: vec![f64::INFINITY; n],
+            cursor: 0,
             snapshots: vec![Snapshot { theta: vec![0.0; m], blocks: n as u32, ..Snapshot::default() }],
             current: None,
             theta: vec![0.0; m],
@@ -144,6 +147,7 @@ impl Bounds {
         // What theta has rounded off, a share of itself a run.
         let theta_error = 4.0 * (self.run as f64 + 2.0) * f64::EPSILON * (self.largest_theta + reach) + beyond;
         self.reaches.clear();
+        self.cursor = 0;
         let innovation = self.open.innovation();
         for snapshot in &self.snapshots {
             if snapshot.blocks == 0 {
@@ -171,9 +175,15 @@ impl Bounds {
     }
 
     /// The block to be scored next: one whose bound reaches the floor, in the first turns the one with the highest.
-    pub fn next(&self, turn: usize, floor: f64) -> Option<usize> {
-        let least = if PICKED <= turn { floor } else { floor.max(wide(Largest(&self.bound))) };
-        self.bound.iter().position(|&bound| least <= bound && f64::NEG_INFINITY < bound)
+    pub fn next(&mut self, turn: usize, floor: f64) -> Option<usize> {
+        let (least, from) =
+            if PICKED <= turn { (floor, self.cursor) } else { (floor.max(wide(Largest(&self.bound))), 0) };
+        let found = self.bound[from..].iter().position(|&bound| least <= bound && f64::NEG_INFINITY < bound)? + from;
+        if PICKED <= turn {
+            // Floors only rise within a round.
+            self.cursor = found;
+        }
+        Some(found)
     }
 
     /// A block was scored.

@@ -60,21 +60,19 @@ pub struct Made {
 }
 
 impl Formula {
-    /// In blocks of this order.
-    pub fn of(form: &KernelForm, order: &Order) -> Made {
+    /// In blocks of this order; `box_of_points` has the least and largest coordinate of each axis.
+    pub fn of(form: &KernelForm, order: &Order, box_of_points: &[(f64, f64)]) -> Made {
         let (d, size) = (form.dimension, order.size);
-        let n = form.points.len() / d;
-        let mut middle = vec![0.0; d];
         let (mut largest, mut unmoved) = (0.0f64, 0.0f64);
-        for (axis, middle) in middle.iter_mut().enumerate() {
-            let along = || form.points.iter().skip(axis).step_by(d);
-            let (low, high) = along().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &z| (low.min(z), high.max(z)));
+        let mut middle = Vec::with_capacity(d);
+        for &(low, high) in box_of_points {
+            let half_way = if form.family == KernelFamily::Linear { 0.0 } else { low / 2.0 + high / 2.0 };
             unmoved = unmoved.max(low.abs()).max(high.abs());
-            *middle = if form.family == KernelFamily::Linear { 0.0 } else { low / 2.0 + high / 2.0 };
-            largest = largest.max((low - *middle).abs()).max((high - *middle).abs());
+            largest = largest.max((low - half_way).abs()).max((high - half_way).abs());
+            middle.push(half_way);
         }
-        let mut points = Vec::with_capacity(n * d);
-        form.points.chunks_exact(d).for_each(|z| points.extend(z.iter().zip(&middle).map(|(z, middle)| z - middle)));
+        let mut points = form.points.to_vec();
+        points.chunks_exact_mut(d).for_each(|z| z.iter_mut().zip(&middle).for_each(|(z, middle)| *z -= middle));
         let mut blocks = vec![0.0; order.points.len() * d];
         for (of_block, values) in order.points.chunks_exact(size).zip(blocks.chunks_exact_mut(d * size)) {
             for (at, &point) in of_block.iter().enumerate() {
@@ -156,6 +154,14 @@ impl Formula {
 
     fn point(&self, point: usize) -> &[f64] {
         &self.points[point * self.dimension..][..self.dimension]
+    }
+
+    /// `k(x, x)` of these points, without what a row has for itself.
+    pub fn diagonals(&self, points: &[u32]) -> Vec<f64> {
+        match self.family {
+            KernelFamily::Linear => points.iter().map(|&x| self.entry(x as usize, x as usize)).collect(),
+            _ => vec![self.scale * self.rho(0.0) + self.offset; points.len()],
+        }
     }
 
     /// `k(a, b)` without what a row has for itself.

@@ -45,6 +45,65 @@ pub fn apply(mean: &mut [f64], variance: &mut [f64], p: &[f64], squares: f64, st
     }
 }
 
+/// Runs whose sums stay in registers together.
+pub const TOGETHER: usize = 4;
+
+/// Points of a part, so that the sums of all these runs fit the registers.
+const PART: usize = 16;
+
+/// Some whole runs in a row: coefficients, no fewer from each to the next, and what each run adds up to.
+pub struct Together<'a> {
+    pub weights: [&'a [f64]; TOGETHER],
+    pub squares: [f64; TOGETHER],
+    pub steps: [f64; TOGETHER],
+}
+
+/// As [`weighted_sum`] and [`apply`] of one run after another, which this has the bits of; columns are read once for all of them.
+#[inline(always)]
+pub fn apply_together(runs: &Together<'_>, columns: &[f64], mean: &mut [f64], variance: &mut [f64]) {
+    let parts = mean.len() / PART;
+    let (means, variances) = (mean.as_chunks_mut::<PART>().0, variance.as_chunks_mut::<PART>().0);
+    for (part, (mean, variance)) in means.iter_mut().zip(variances).enumerate() {
+        let p = sums_of_part(runs.weights, columns, part, parts);
+        for run in 0..TOGETHER {
+            apply(mean, variance, &p[run], runs.squares[run], runs.steps[run]);
+        }
+    }
+}
+
+#[inline(always)]
+fn sums_of_part(weights: [&[f64]; TOGETHER], columns: &[f64], part: usize, parts: usize) -> [[f64; PART]; TOGETHER] {
+    let common = weights.iter().map(|weights| weights.len()).min().unwrap_or(0);
+    let columns = columns.as_chunks::<PART>().0.iter().skip(part).step_by(parts.max(1));
+    let [first, second, third, fourth] = weights.map(|weights| &weights[..common]);
+    // Arrays by name, each with a loop of its own: an array of arrays would be kept in memory.
+    let (mut p, mut q, mut r, mut s) = ([0.0; PART], [0.0; PART], [0.0; PART], [0.0; PART]);
+    for ((((column, a), b), c), d) in columns.clone().zip(first).zip(second).zip(third).zip(fourth) {
+        add(&mut p, *a, column);
+        add(&mut q, *b, column);
+        add(&mut r, *c, column);
+        add(&mut s, *d, column);
+    }
+    let [first, second, third, fourth] = weights.map(|weights| &weights[common..]);
+    let columns = columns.skip(common);
+    [rest(p, first, columns.clone()), rest(q, second, columns.clone()), rest(r, third, columns.clone()), rest(s, fourth, columns)]
+}
+
+#[inline(always)]
+fn rest<'a>(mut sum: [f64; PART], weights: &[f64], columns: impl Iterator<Item = &'a [f64; PART]>) -> [f64; PART] {
+    for (weight, column) in weights.iter().zip(columns) {
+        add(&mut sum, *weight, column);
+    }
+    sum
+}
+
+#[inline(always)]
+fn add(sum: &mut [f64; PART], weight: f64, column: &[f64; PART]) {
+    for lane in 0..PART {
+        sum[lane] += weight * column[lane];
+    }
+}
+
 /// Largest score and largest spread².
 #[inline(always)]
 pub fn score(mean: &[f64], variance: &[f64], width: f64) -> (f64, f64) {

@@ -3,7 +3,7 @@
 use super::blocks::Blocks;
 use super::bounds::Bounds;
 use super::history::{History, Opened};
-use super::kernels::{apply, score, weighted_sum};
+use super::kernels::{TOGETHER, Together, apply, apply_together, score, weighted_sum};
 use super::order::MOST_SIZE;
 use super::rows::{Rows, Visit};
 use crate::backend::cpu::trial::{TrialScreen, settle};
@@ -84,6 +84,25 @@ struct Block {
     steps: f64,
 }
 
+impl Block {
+    /// The prior; what memory there is is kept.
+    fn start(&mut self, prior: &[f64]) {
+        self.columns.clear();
+        self.mean.clear();
+        self.mean.resize(prior.len(), 0.0);
+        self.variance.clear();
+        self.variance.extend_from_slice(prior);
+        self.p.clear();
+        self.p.resize(prior.len(), 0.0);
+        (self.run, self.squares, self.steps) = (0, 0.0, 0.0);
+    }
+}
+
+/// The memory of a trial that has ended, for the next one: most of what it takes is columns, and asking the system for new pages costs as much
+/// as filling them.
+#[derive(Debug)]
+pub struct Spare(Vec<Block>);
+
 /// The state of one trial.
 pub struct Lazy {
     shared: Arc<Blocks>,
@@ -117,17 +136,18 @@ pub struct Lazy {
 }
 
 impl Lazy {
-    /// The prior; `table` where the basis is one of features.
-    pub fn new(shared: Arc<Blocks>, table: Option<Arc<FeatureTable>>, band: Band) -> Self {
+    /// The prior; `table` where the basis is one of features, `spare` the memory of a trial that has ended.
+    pub fn new(shared: Arc<Blocks>, table: Option<Arc<FeatureTable>>, spare: Option<Spare>, band: Band) -> Self {
         let (size, m) = (shared.order.size, table.as_ref().map_or(0, |table| table.n_features));
-        let block =
-            |prior: &[f64]| Block { mean: vec![0.0; size], variance: prior.to_vec(), p: vec![0.0; size], ..Block::default() };
+        let mut blocks = spare.map_or_else(Vec::new, |Spare(blocks)| blocks);
+        blocks.resize_with(shared.order.n_blocks(), Block::default);
+        blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior));
         Self {
             history: History::new(table),
             open: false,
             runs: vec![Run::default()],
             first_run: 0,
-            blocks: shared.prior.chunks_exact(size).map(block).collect(),
+            blocks,
             bounds: Bounds::new(&shared, m),
             scored: Vec::new(),
             p_error: 0.0,
@@ -363,6 +383,11 @@ impl Lazy {
         }
     }
 
+    /// Gives back the memory of a trial that has ended.
+    pub fn end(self) -> Spare {
+        Spare(self.blocks)
+    }
+
     /// The same trial on the dense road.
     pub fn dense(mut self) -> TrialScreen {
         for block in 0..self.blocks.len() {
@@ -414,15 +439,29 @@ impl NullaryFnOnce for Take<'_> {
                 shared.column(point as usize, index, column);
             }
         }
-        for (number, missed) in runs.iter().enumerate().skip(*run - first_run) {
-            if *run != number + first_run {
+        // What was taken of a run that has gone on; whole runs; then the last one, whose sum is kept.
+        let Some((last, before)) = runs[*run - first_run..].split_last() else { return score(mean, variance, width) };
+        if let Some((started, whole)) = before.split_first() {
+            apply(mean, variance, p, started.squares - *squares, started.steps - *steps);
+            let mut groups = whole.chunks_exact(TOGETHER);
+            for group in &mut groups {
+                let runs = Together {
+                    weights: std::array::from_fn(|i| group[i].alpha.as_slice()),
+                    squares: std::array::from_fn(|i| group[i].squares),
+                    steps: std::array::from_fn(|i| group[i].steps),
+                };
+                apply_together(&runs, columns, mean, variance);
+            }
+            for missed in groups.remainder() {
                 weighted_sum(&missed.alpha, &columns[..missed.alpha.len() * size], p);
-                (*run, *squares, *steps) = (number + first_run, 0.0, 0.0);
+                apply(mean, variance, p, missed.squares, missed.steps);
             }
-            if *squares != missed.squares {
-                apply(mean, variance, p, missed.squares - *squares, missed.steps - *steps);
-                (*squares, *steps) = (missed.squares, missed.steps);
-            }
+            weighted_sum(&last.alpha, &columns[..last.alpha.len() * size], p);
+            (*run, *squares, *steps) = (first_run + runs.len() - 1, 0.0, 0.0);
+        }
+        if *squares != last.squares {
+            apply(mean, variance, p, last.squares - *squares, last.steps - *steps);
+            (*squares, *steps) = (last.squares, last.steps);
         }
         score(mean, variance, width)
     }
