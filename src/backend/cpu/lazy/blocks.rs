@@ -159,8 +159,8 @@ impl Blocks {
 
     /// Writes the basis function of a visited point at the points of a block: the covariance with the row term.
     #[inline(always)]
-    pub fn column(&self, point: usize, block: usize, out: &mut [f64]) {
-        self.source.column(point, block, &self.order, out);
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
+        self.source.column::<FUSED>(point, block, &self.order, out);
         if self.row_term != 0.0 && self.order.places[point].0 as usize == block {
             let points = &self.order.points[block * out.len()..];
             // The last block repeats its last point.

@@ -69,20 +69,20 @@ impl Covariance {
 
     /// Writes `k(point, x)` for the points of a block; `out` is a block long.
     #[inline(always)]
-    pub fn column(&self, point: usize, block: usize, order: &Order, out: &mut [f64]) {
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, order: &Order, out: &mut [f64]) {
         match self {
             Self::Features(source) => source.column(point, block, out),
-            Self::Formula(formula) => formula.column(point, block, out),
+            Self::Formula(formula) => formula.column::<FUSED>(point, block, out),
             Self::Entries(entries) => entries.write(point, &order.points[block * out.len()..], out),
         }
     }
 
     /// Writes `k(point, c)` for the centres, padded.
     #[inline(always)]
-    pub fn at_centres(&self, point: usize, out: &mut [f64]) {
+    pub fn at_centres<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
         match self {
             Self::Features(source) => source.at_centres(point, out),
-            Self::Formula(formula) => formula.at_centres(point, out),
+            Self::Formula(formula) => formula.at_centres::<FUSED>(point, out),
             Self::Entries(entries) => entries.write(point, &entries.centres, out),
         }
     }

@@ -1,6 +1,6 @@
 //! A covariance that is a formula over coordinates, evaluated for whole blocks in wide lanes, close to the model's own values.
 
-use super::kernels::LANES;
+use super::kernels::{LANES, multiply_add, sum_of_part};
 use super::order::Order;
 use crate::backend::device::Precision;
 use crate::backend::device::tables::{Coordinates, kernel_error};
@@ -138,7 +138,7 @@ impl Formula {
     /// `rho` of a squared distance.
     fn rho(&self, square: f64) -> f64 {
         let mut one = [square];
-        rho(self.family, &mut one);
+        rho::<false, 1>(self.family, &mut one);
         one[0]
     }
 
@@ -176,59 +176,64 @@ impl Formula {
 
     /// Writes `k(point, x)` for the points of a block.
     #[inline(always)]
-    pub fn column(&self, point: usize, block: usize, out: &mut [f64]) {
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
         let length = self.dimension * out.len();
-        self.values(self.point(point), &self.blocks[block * length..][..length], out);
+        self.values::<FUSED>(self.point(point), &self.blocks[block * length..][..length], out);
     }
 
     /// Writes `k(point, c)` for the centres, padded.
     #[inline(always)]
-    pub fn at_centres(&self, point: usize, out: &mut [f64]) {
-        self.values(self.point(point), &self.centres, out);
+    pub fn at_centres<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
+        self.values::<FUSED>(self.point(point), &self.centres, out);
     }
 
     #[inline(always)]
-    fn values(&self, from: &[f64], coordinates: &[f64], out: &mut [f64]) {
-        let length = out.len();
+    fn values<const FUSED: bool>(&self, from: &[f64], coordinates: &[f64], out: &mut [f64]) {
+        let parts = out.len() / LANES;
         for (part, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-            let mut sum = [0.0; LANES];
-            for (&from, along) in from.iter().zip(coordinates.chunks_exact(length)) {
-                let Some(along) = along[part * LANES..].first_chunk::<LANES>() else { return };
-                if self.family == KernelFamily::Linear {
-                    for lane in 0..LANES {
-                        sum[lane] += from * along[lane];
-                    }
-                } else {
-                    for lane in 0..LANES {
-                        let apart = from - along[lane];
-                        sum[lane] += apart * apart;
-                    }
-                }
-            }
-            rho(self.family, &mut sum);
-            for lane in 0..LANES {
-                out[lane] = self.scale * sum[lane] + self.offset;
+            *out = if self.family == KernelFamily::Linear {
+                sum_of_part::<FUSED>(from, coordinates, part, parts)
+            } else {
+                squares_of_part::<FUSED>(from, coordinates, part, parts)
+            };
+            rho::<FUSED, LANES>(self.family, out);
+            for value in out {
+                *value = multiply_add::<FUSED>(self.scale, *value, self.offset);
             }
         }
     }
 }
 
+/// Squared distances of one point from those of a part.
+#[inline(always)]
+fn squares_of_part<const FUSED: bool>(from: &[f64], coordinates: &[f64], part: usize, parts: usize) -> [f64; LANES] {
+    let mut sum = [0.0; LANES];
+    let columns = coordinates.as_chunks::<LANES>().0.iter().skip(part).step_by(parts.max(1));
+    for (&from, along) in from.iter().zip(columns) {
+        for lane in 0..LANES {
+            let apart = from - along[lane];
+            sum[lane] = multiply_add::<FUSED>(apart, apart, sum[lane]);
+        }
+    }
+    sum
+}
+
 /// `rho` of squared distances; of the linear family, the products themselves.
 #[inline(always)]
-fn rho<const N: usize>(family: KernelFamily, sums: &mut [f64; N]) {
+fn rho<const FUSED: bool, const N: usize>(family: KernelFamily, sums: &mut [f64; N]) {
     match family {
         KernelFamily::SquaredExponential => {
             sums.iter_mut().for_each(|sum| *sum *= 0.5);
-            exp_negative(sums);
+            exp_negative::<FUSED, N>(sums);
         }
         KernelFamily::MaternHalf => {
             sums.iter_mut().for_each(|sum| *sum = sum.sqrt());
-            exp_negative(sums);
+            exp_negative::<FUSED, N>(sums);
         }
         KernelFamily::MaternThreeHalves => {
             let z = sums.map(|sum| (3.0 * sum).sqrt());
             *sums = z;
-            exp_negative(sums);
+            exp_negative::<FUSED, N>(sums);
             for lane in 0..N {
                 sums[lane] *= 1.0 + z[lane];
             }
@@ -236,7 +241,7 @@ fn rho<const N: usize>(family: KernelFamily, sums: &mut [f64; N]) {
         KernelFamily::MaternFiveHalves => {
             let z = sums.map(|sum| (5.0 * sum).sqrt());
             *sums = z;
-            exp_negative(sums);
+            exp_negative::<FUSED, N>(sums);
             for lane in 0..N {
                 sums[lane] *= 1.0 + z[lane] + (1.0 / 3.0) * (z[lane] * z[lane]);
             }
@@ -248,7 +253,7 @@ fn rho<const N: usize>(family: KernelFamily, sums: &mut [f64; N]) {
 /// `exp(-t)` of numbers t >= 0: `t = k ln 2 - y` with |y| at most half of ln 2, a Taylor polynomial in y (which is cut off below
 /// `y^13 / 13! < 2 u`), and a power of two by its bits.
 #[inline(always)]
-fn exp_negative<const N: usize>(t: &mut [f64; N]) {
+fn exp_negative<const FUSED: bool, const N: usize>(t: &mut [f64; N]) {
     let (mut y, mut power) = ([0.0; N], [0.0; N]);
     for lane in 0..N {
         let t = if t[lane] < CUTOFF { t[lane] } else { CUTOFF };
@@ -260,7 +265,7 @@ fn exp_negative<const N: usize>(t: &mut [f64; N]) {
     let mut sum = [TERMS[0]; N];
     for term in &TERMS[1..] {
         for lane in 0..N {
-            sum[lane] = sum[lane] * y[lane] + term;
+            sum[lane] = multiply_add::<FUSED>(sum[lane], y[lane], *term);
         }
     }
     for lane in 0..N {
@@ -279,13 +284,13 @@ mod tests {
         for i in 0..400_000 {
             let t = [i as f64 * 1e-5, i as f64 * 1.7e-3, (i as f64 * 1e-4).exp2() * 1e-12][i % 3].min(699.0);
             let mut lanes = [t];
-            exp_negative(&mut lanes);
+            exp_negative::<false, _>(&mut lanes);
             let exact = libm::exp(-t);
             most = most.max((lanes[0] - exact).abs() / (exact * f64::EPSILON / 2.0));
         }
         assert!(0.5 < most && most < 8.0, "{most} roundings");
         let mut lanes = [1e300; LANES];
-        exp_negative(&mut lanes);
+        exp_negative::<false, _>(&mut lanes);
         assert!(lanes[0] < 1e-300);
     }
 }

@@ -120,7 +120,7 @@ impl Source {
         for (i, factor) in self.factors.iter().enumerate() {
             let columns = &factor.blocks[block * factor.q * size..][..factor.q * size];
             if i == 0 {
-                weighted_sum(factor.row(point), columns, out);
+                weighted_sum::<false>(factor.row(point), columns, out);
             } else {
                 multiply_sum(factor.row(point), columns, out);
             }
@@ -132,7 +132,7 @@ impl Source {
     pub fn at_centres(&self, point: usize, out: &mut [f64]) {
         for (i, factor) in self.factors.iter().enumerate() {
             if i == 0 {
-                weighted_sum(factor.row(point), &factor.centres, out);
+                weighted_sum::<false>(factor.row(point), &factor.centres, out);
             } else {
                 multiply_sum(factor.row(point), &factor.centres, out);
             }

@@ -3,15 +3,13 @@
 use super::blocks::Blocks;
 use super::bounds::Bounds;
 use super::history::{History, Opened};
-use super::kernels::{TOGETHER, Together, apply, apply_together, score, weighted_sum};
+use super::kernels::{Fusible, TOGETHER, Together, apply, apply_together, score, weighted_sum, wide_fused};
 use super::order::MOST_SIZE;
 use super::rows::{Rows, Visit};
 use crate::backend::cpu::trial::{TrialScreen, settle};
 use crate::backend::cpu::vector;
 use crate::backend::{Band, Counters};
-use crate::linalg::wide;
 use crate::score::{Candidates, FeatureTable, Moments, ScoreModel, TIE_TOLERANCE, TrialScore, Visited};
-use pulp::NullaryFnOnce;
 use std::sync::Arc;
 
 /// Unit roundoff of f64.
@@ -275,7 +273,7 @@ impl Lazy {
         let size = own.mean.len();
         let before = own.columns.len() / size;
         let missed = self.first_run + self.runs.len() - 1 - own.run;
-        let found = wide(Take {
+        let found = wide_fused(Take {
             shared: &self.shared,
             visited: self.history.points(),
             runs: &self.runs,
@@ -421,11 +419,11 @@ struct Take<'a> {
     width: f64,
 }
 
-impl NullaryFnOnce for Take<'_> {
+impl Fusible for Take<'_> {
     type Output = (f64, f64);
 
     #[inline(always)]
-    fn call(self) -> (f64, f64) {
+    fn call<const FUSED: bool>(self) -> (f64, f64) {
         let Self { shared, visited, runs, first_run, index, block, width } = self;
         let Block { columns, mean, variance, p, run, squares, steps } = block;
         let size = mean.len();
@@ -436,7 +434,7 @@ impl NullaryFnOnce for Take<'_> {
         if known < visited.len() {
             columns.resize(visited.len() * size, 0.0);
             for (&point, column) in visited[known..].iter().zip(columns[known * size..].chunks_exact_mut(size)) {
-                shared.column(point as usize, index, column);
+                shared.column::<FUSED>(point as usize, index, column);
             }
         }
         // What was taken of a run that has gone on; whole runs; then the last one, whose sum is kept.
@@ -450,13 +448,13 @@ impl NullaryFnOnce for Take<'_> {
                     squares: std::array::from_fn(|i| group[i].squares),
                     steps: std::array::from_fn(|i| group[i].steps),
                 };
-                apply_together(&runs, columns, mean, variance);
+                apply_together::<FUSED>(&runs, columns, mean, variance);
             }
             for missed in groups.remainder() {
-                weighted_sum(&missed.alpha, &columns[..missed.alpha.len() * size], p);
+                weighted_sum::<FUSED>(&missed.alpha, &columns[..missed.alpha.len() * size], p);
                 apply(mean, variance, p, missed.squares, missed.steps);
             }
-            weighted_sum(&last.alpha, &columns[..last.alpha.len() * size], p);
+            weighted_sum::<FUSED>(&last.alpha, &columns[..last.alpha.len() * size], p);
             (*run, *squares, *steps) = (first_run + runs.len() - 1, 0.0, 0.0);
         }
         if *squares != last.squares {
