@@ -134,7 +134,9 @@ impl Trials for Setup<'_> {
 pub(super) struct Group {
     /// Number of the first trial.
     first: usize,
-    screen: Box<dyn Screen>,
+    /// Until the last round; then what it counted stands in `counters`, and its memory is free for others, as in a run.
+    screen: Option<Box<dyn Screen>>,
+    counters: Counters,
     learners: Vec<Box<dyn Learner>>,
     answers: Vec<Candidates>,
     scratch: Vec<(u32, f64)>,
@@ -154,7 +156,8 @@ impl Group {
         let n = end - first;
         Ok(Self {
             first,
-            screen: domain.open(n),
+            screen: Some(domain.open(n)),
+            counters: Counters::default(),
             learners: (first..end).map(|trial| setup.learner(trial)).collect::<Result<_, Error>>()?,
             answers: vec![Candidates::default(); n],
             scratch: Vec::new(),
@@ -169,7 +172,9 @@ impl Group {
 
     fn begin(&mut self, width: f64) -> Result<(), Error> {
         let started = Instant::now();
-        self.screen.begin(&requests(&self.learners, width))?;
+        if let Some(screen) = &mut self.screen {
+            screen.begin(&requests(&self.learners, width))?;
+        }
         self.split.screen += started.elapsed().as_secs_f64();
         Ok(())
     }
@@ -177,7 +182,9 @@ impl Group {
     fn finish(&mut self, width: f64) -> Result<(), Error> {
         let started = Instant::now();
         let requests = requests(&self.learners, width);
-        self.screen.finish(&requests, &mut self.answers)?;
+        if let Some(screen) = &mut self.screen {
+            screen.finish(&requests, &mut self.answers)?;
+        }
         let screened = Instant::now();
         for ((point, request), answer) in self.points.iter_mut().zip(&requests).zip(&self.answers) {
             *point = decide(answer, request.model, width, &mut self.scratch)?;
@@ -234,6 +241,9 @@ pub(super) fn batch(setup: &dyn Trials, groups: &mut [Group]) -> Result<(), Erro
                 group.begin(setup.width(round + 1))?;
             }
         }
+    }
+    for group in groups {
+        group.counters = group.screen.take().map(|screen| screen.counters()).unwrap_or_default();
     }
     Ok(())
 }
@@ -357,7 +367,7 @@ impl Played {
             }
             played.n_candidates.extend(group.n_candidates);
             played.n_ties += group.n_ties;
-            played.counters.add(&group.screen.counters());
+            played.counters.add(&group.counters);
             played.split.add(&group.split);
         }
         played

@@ -1,7 +1,7 @@
 //! The backend, its prepared bases and its screens.
 
 use super::factor::{FactorScreen, Table32};
-use super::lazy::{Blocks, Lazy, Observation, Outcome};
+use super::lazy::{Blocks, Lazy, Observation, Outcome, Spare};
 use super::pivots::{Asked, Growth, Interpolation, PivotScreen, dense_work, work_by_pivots};
 use super::trial::{BLOCK, TrialScreen};
 use crate::backend::playable::playable;
@@ -51,6 +51,7 @@ impl Backend for Cpu {
             rounded: OnceLock::new(),
             growth: Mutex::new(None),
             blocks: OnceLock::new(),
+            spare: Mutex::new(Vec::new()),
             band: self.band,
         }))))
     }
@@ -68,6 +69,8 @@ struct Shared {
     growth: Mutex<Option<Growth>>,
     /// The set-up of the lazy road, for domains that trials share; `None` within where a domain is too small for it.
     blocks: OnceLock<Option<Arc<Blocks>>>,
+    /// Memory of trials on the lazy road that have ended: no more than were under way together.
+    spare: Mutex<Vec<Spare>>,
     band: Band,
 }
 
@@ -87,12 +90,14 @@ impl Shared {
                 (Arc::clone(blocks.as_ref()?), Some(Arc::clone(table)))
             }
             (Basis::Gram(gram), _) => {
-                let blocks = self.blocks.get_or_init(|| Blocks::of_gram(gram, false).map(Arc::new));
+                let blocks = self.blocks.get_or_init(|| Blocks::of_gram(gram).map(Arc::new));
                 (Arc::clone(blocks.as_ref()?), None)
             }
-            (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?, true)?), None),
+            (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?)?), None),
         };
-        let lazy = Lazy::new(blocks, table, self.band);
+        // Every guarded value is whole between statements.
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let lazy = Lazy::new(blocks, table, spare, self.band);
         match (request.model.n_observations(), request.change) {
             (0, _) | (1, Change::Row { rebuilt: false, .. }) => Some(lazy),
             _ => lazy.replayed(request.model, &visited),
@@ -163,6 +168,13 @@ struct CpuScreen {
     dense_work: f64,
     interpolation: Option<Arc<Interpolation>>,
     counters: Counters,
+}
+
+impl Drop for CpuScreen {
+    fn drop(&mut self) {
+        let mut spare = self.shared.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.extend(self.lazy.drain(..).flatten().map(Lazy::end));
+    }
 }
 
 /// The covariance of a request's basis, if it is one.

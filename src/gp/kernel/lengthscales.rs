@@ -67,6 +67,9 @@ impl Lengthscales {
     #[must_use]
     pub fn scaled(&self, points: &Points) -> Arc<[f64]> {
         let d = points.dimension();
+        if let Self::Isotropic(l) = self {
+            return points.coordinates().iter().map(|x| x / l).collect();
+        }
         (0..points.n_points()).flat_map(|i| points.point(i).iter().enumerate().take(d).map(|(j, x)| x / self.of(j))).collect()
     }
 

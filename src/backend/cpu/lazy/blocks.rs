@@ -117,7 +117,9 @@ impl Blocks {
             return None;
         }
         let m = table.n_features;
-        let order = Order::in_strips(table.n_points, SMALL_SIZE, plane);
+        let all: Vec<u32> = (0..table.n_points as u32).collect();
+        let range = plane.range(&all);
+        let order = Order::in_strips(all, SMALL_SIZE, plane, &range);
         let lattice = Lattice::of(&order, &form.points)?;
         let mut source = Source::of(table, &order, scale.norm);
         let features = source.anchor_at(table, &lattice.coordinates)?;
@@ -144,8 +146,8 @@ impl Blocks {
         Some((order, source, Anchored { anchors: lattice.anchors, radii, prior }))
     }
 
-    /// The blocks of a covariance over a domain, `None` where the domain is too small for them; `own` where one trial alone asks.
-    pub fn of_gram(gram: &Arc<dyn GramSource>, own: bool) -> Option<Self> {
+    /// The blocks of a covariance over a domain, `None` where the domain is too small for them.
+    pub fn of_gram(gram: &Arc<dyn GramSource>) -> Option<Self> {
         let n = gram.n_points();
         if !Self::suit(n) {
             return None;
@@ -153,13 +155,17 @@ impl Blocks {
         let form = gram.form().filter(|form| 0 < form.dimension && form.points.len() == n * form.dimension);
         let made = match form {
             Some(form) => {
-                let coordinates =
-                    Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension.min(MOST_AXES) };
-                let order =
-                    if own { Order::in_strips(n, SMALL_SIZE, coordinates) } else { Order::halved(n, SMALL_SIZE, coordinates) };
-                let Made { formula, anchors, radii, prior: anchor_prior } = Formula::of(&form, &order);
-                let prior: Vec<f64> =
-                    order.points.iter().map(|&x| formula.entry(x as usize, x as usize) + form.row_term).collect();
+                let coordinates = Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension };
+                let all: Vec<u32> = (0..n as u32).collect();
+                let range = coordinates.range(&all);
+                let order = if form.dimension == 2 {
+                    Order::in_strips(all, SMALL_SIZE, coordinates, &range)
+                } else {
+                    Order::halved(n, SMALL_SIZE, coordinates)
+                };
+                let Made { formula, anchors, radii, prior: anchor_prior } = Formula::of(&form, &order, &range);
+                let mut prior = formula.diagonals(&order.points);
+                prior.iter_mut().for_each(|prior| *prior += form.row_term);
                 Self {
                     order,
                     source: Covariance::Formula(formula),
@@ -220,8 +226,8 @@ impl Blocks {
 
     /// Writes the basis function of a visited point at the points of a block: the covariance with the row term.
     #[inline(always)]
-    pub fn column(&self, point: usize, block: usize, out: &mut [f64]) {
-        self.source.column(point, block, &self.order, out);
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
+        self.source.column::<FUSED>(point, block, &self.order, out);
         if self.row_term != 0.0 && self.order.places[point].0 as usize == block {
             let points = &self.order.points[block * out.len()..];
             // The last block repeats its last point.

@@ -2,7 +2,7 @@
 //! and standardized innovations.
 
 use super::blocks::Blocks;
-use super::kernels::{apply, weighted_sum};
+use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
 use crate::backend::Band;
 use crate::backend::cpu::vector::larger;
 use crate::linalg::{dot, wide};
@@ -148,7 +148,7 @@ impl Bounds {
         for snapshot in &mut self.snapshots {
             snapshot.innovations += if snapshot.run == self.run { self.open.since(snapshot.sums) } else { closing };
         }
-        wide(Start { bounds: self, shared, visited, row, alpha });
+        wide_fused(Start { bounds: self, shared, visited, row, alpha });
         self.open = Sums::default();
         self.run += 1;
     }
@@ -289,11 +289,11 @@ struct Start<'a> {
     alpha: &'a [f64],
 }
 
-impl NullaryFnOnce for Start<'_> {
+impl Fusible for Start<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
+    fn call<const FUSED: bool>(self) {
         let Self { bounds, shared, visited, row, alpha } = self;
         let Bounds { theta, row: own, snapshots, columns, p, open, .. } = bounds;
         for (theta, u) in theta.iter_mut().zip(own.iter()) {
@@ -309,15 +309,19 @@ impl NullaryFnOnce for Start<'_> {
         for snapshot in snapshots.iter_mut().filter(|snapshot| 0 < snapshot.blocks) {
             snapshot.theta.resize(row.len(), 0.0);
             let (mut squares, mut along) = ([0.0; 8], [0.0; 8]);
-            let parts = theta.chunks(8).zip(snapshot.theta.chunks(8)).zip(row.chunks(8));
-            for ((theta, then), row) in parts {
-                for (((theta, then), u), (square, along)) in
-                    theta.iter().zip(then).zip(row).zip(squares.iter_mut().zip(&mut along))
-                {
-                    let moved = theta - then;
-                    *square += moved * moved;
-                    *along += moved * u;
+            let ((now, now_rest), (then, then_rest)) = (theta.as_chunks::<8>(), snapshot.theta.as_chunks::<8>());
+            let (row, row_rest) = row.as_chunks::<8>();
+            for ((now, then), row) in now.iter().zip(then).zip(row) {
+                for lane in 0..8 {
+                    squares[lane] += (now[lane] - then[lane]) * (now[lane] - then[lane]);
                 }
+                for lane in 0..8 {
+                    along[lane] += (now[lane] - then[lane]) * row[lane];
+                }
+            }
+            for ((now, then), u) in now_rest.iter().zip(then_rest).zip(row_rest) {
+                squares[0] += (now - then) * (now - then);
+                along[0] += (now - then) * u;
             }
             (snapshot.square, snapshot.along) = (squares.iter().sum(), along.iter().sum());
             snapshot.distance = snapshot.square.sqrt();
@@ -325,9 +329,9 @@ impl NullaryFnOnce for Start<'_> {
         for &point in &visited[columns.len() / p.len()..] {
             let known = columns.len();
             columns.resize(known + p.len(), 0.0);
-            shared.source.at_anchors(point as usize, &mut columns[known..]);
+            shared.source.at_anchors::<FUSED>(point as usize, &mut columns[known..]);
         }
-        weighted_sum(alpha, columns, p);
+        weighted_sum::<FUSED>(alpha, columns, p);
     }
 }
 

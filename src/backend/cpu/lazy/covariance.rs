@@ -69,20 +69,20 @@ impl Covariance {
 
     /// Writes `k(point, x)` for the points of a block; `out` is a block long.
     #[inline(always)]
-    pub fn column(&self, point: usize, block: usize, order: &Order, out: &mut [f64]) {
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, order: &Order, out: &mut [f64]) {
         match self {
-            Self::Features(source) => source.column(point, block, out),
-            Self::Formula(formula) => formula.column(point, block, out),
+            Self::Features(source) => source.column::<FUSED>(point, block, out),
+            Self::Formula(formula) => formula.column::<FUSED>(point, block, out),
             Self::Entries(entries) => entries.write(point, &order.points[block * out.len()..], out),
         }
     }
 
     /// Writes `k(point, a)` for the anchors, padded.
     #[inline(always)]
-    pub fn at_anchors(&self, point: usize, out: &mut [f64]) {
+    pub fn at_anchors<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
         match self {
-            Self::Features(source) => source.at_anchors(point, out),
-            Self::Formula(formula) => formula.at_anchors(point, out),
+            Self::Features(source) => source.at_anchors::<FUSED>(point, out),
+            Self::Formula(formula) => formula.at_anchors::<FUSED>(point, out),
             Self::Entries(entries) => entries.write(point, &entries.anchors, out),
         }
     }

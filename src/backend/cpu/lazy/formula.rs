@@ -1,13 +1,11 @@
 //! A covariance that is a formula over coordinates, evaluated for whole blocks in wide lanes, close to the model's own values.
 
-use super::kernels::LANES;
+use super::kernels::{Fusible, LANES, multiply_add, sum_of_part, wide_fused};
 use super::lattice::{Anchors, Lattice};
 use super::order::Order;
 use crate::backend::device::Precision;
 use crate::backend::device::tables::{Coordinates, kernel_error};
-use crate::linalg::wide;
 use crate::score::{KernelFamily, KernelForm};
-use pulp::NullaryFnOnce;
 
 /// `1 / n!` for n = 12 down to 0.
 const TERMS: [f64; 13] = [
@@ -65,21 +63,19 @@ pub struct Made {
 }
 
 impl Formula {
-    /// In blocks of this order.
-    pub fn of(form: &KernelForm, order: &Order) -> Made {
+    /// In blocks of this order; `box_of_points` has the least and largest coordinate of each axis.
+    pub fn of(form: &KernelForm, order: &Order, box_of_points: &[(f64, f64)]) -> Made {
         let (d, size) = (form.dimension, order.size);
-        let n = form.points.len() / d;
-        let mut middle = vec![0.0; d];
         let (mut largest, mut unmoved) = (0.0f64, 0.0f64);
-        for (axis, middle) in middle.iter_mut().enumerate() {
-            let along = || form.points.iter().skip(axis).step_by(d);
-            let (low, high) = along().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &z| (low.min(z), high.max(z)));
+        let mut middle = Vec::with_capacity(d);
+        for &(low, high) in box_of_points {
+            let half_way = if form.family == KernelFamily::Linear { 0.0 } else { low / 2.0 + high / 2.0 };
             unmoved = unmoved.max(low.abs()).max(high.abs());
-            *middle = if form.family == KernelFamily::Linear { 0.0 } else { low / 2.0 + high / 2.0 };
-            largest = largest.max((low - *middle).abs()).max((high - *middle).abs());
+            largest = largest.max((low - half_way).abs()).max((high - half_way).abs());
+            middle.push(half_way);
         }
-        let mut points = Vec::with_capacity(n * d);
-        form.points.chunks_exact(d).for_each(|z| points.extend(z.iter().zip(&middle).map(|(z, middle)| z - middle)));
+        let mut points = form.points.to_vec();
+        points.chunks_exact_mut(d).for_each(|z| z.iter_mut().zip(&middle).for_each(|(z, middle)| *z -= middle));
         let mut blocks = vec![0.0; order.points.len() * d];
         for (of_block, values) in order.points.chunks_exact(size).zip(blocks.chunks_exact_mut(d * size)) {
             for (at, &point) in of_block.iter().enumerate() {
@@ -134,7 +130,7 @@ impl Formula {
         lattice.each(order, &self.points, |block, corners| {
             let place = |anchor: usize| &lattice.coordinates[2 * anchor..][..2];
             for (&anchor, column) in corners.anchors.iter().zip(columns.chunks_exact_mut(size)) {
-                wide(Values {
+                wide_fused(Values {
                     formula: self,
                     from: place(anchor),
                     coordinates: &self.blocks[block * 2 * size..][..2 * size],
@@ -192,7 +188,7 @@ impl Formula {
     /// `rho` of a squared distance.
     fn rho(&self, square: f64) -> f64 {
         let mut one = [square];
-        rho(self.family, &mut one);
+        rho::<false, 1>(self.family, &mut one);
         one[0]
     }
 
@@ -208,6 +204,14 @@ impl Formula {
 
     fn point(&self, point: usize) -> &[f64] {
         &self.points[point * self.dimension..][..self.dimension]
+    }
+
+    /// `k(x, x)` of these points, without what a row has for itself.
+    pub fn diagonals(&self, points: &[u32]) -> Vec<f64> {
+        match self.family {
+            KernelFamily::Linear => points.iter().map(|&x| self.entry(x as usize, x as usize)).collect(),
+            _ => vec![self.scale * self.rho(0.0) + self.offset; points.len()],
+        }
     }
 
     /// `k(a, b)` without what a row has for itself.
@@ -226,38 +230,29 @@ impl Formula {
 
     /// Writes `k(point, x)` for the points of a block.
     #[inline(always)]
-    pub fn column(&self, point: usize, block: usize, out: &mut [f64]) {
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
         let length = self.dimension * out.len();
-        self.values(self.point(point), &self.blocks[block * length..][..length], out);
+        self.values::<FUSED>(self.point(point), &self.blocks[block * length..][..length], out);
     }
 
     /// Writes `k(point, a)` for the anchors, padded.
     #[inline(always)]
-    pub fn at_anchors(&self, point: usize, out: &mut [f64]) {
-        self.values(self.point(point), &self.anchors, out);
+    pub fn at_anchors<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
+        self.values::<FUSED>(self.point(point), &self.anchors, out);
     }
 
     #[inline(always)]
-    fn values(&self, from: &[f64], coordinates: &[f64], out: &mut [f64]) {
-        let length = out.len();
+    fn values<const FUSED: bool>(&self, from: &[f64], coordinates: &[f64], out: &mut [f64]) {
+        let parts = out.len() / LANES;
         for (part, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-            let mut sum = [0.0; LANES];
-            for (&from, along) in from.iter().zip(coordinates.chunks_exact(length)) {
-                let Some(along) = along[part * LANES..].first_chunk::<LANES>() else { return };
-                if self.family == KernelFamily::Linear {
-                    for lane in 0..LANES {
-                        sum[lane] += from * along[lane];
-                    }
-                } else {
-                    for lane in 0..LANES {
-                        let apart = from - along[lane];
-                        sum[lane] += apart * apart;
-                    }
-                }
-            }
-            rho(self.family, &mut sum);
-            for lane in 0..LANES {
-                out[lane] = self.scale * sum[lane] + self.offset;
+            *out = if self.family == KernelFamily::Linear {
+                sum_of_part::<FUSED>(from, coordinates, part, parts)
+            } else {
+                squares_of_part::<FUSED>(from, coordinates, part, parts)
+            };
+            rho::<FUSED, LANES>(self.family, out);
+            for value in out {
+                *value = multiply_add::<FUSED>(self.scale, *value, self.offset);
             }
         }
     }
@@ -271,31 +266,45 @@ struct Values<'a> {
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Values<'_> {
+impl Fusible for Values<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        self.formula.values(self.from, self.coordinates, self.out);
+    fn call<const FUSED: bool>(self) {
+        self.formula.values::<FUSED>(self.from, self.coordinates, self.out);
     }
+}
+
+/// Squared distances of one point from those of a part.
+#[inline(always)]
+fn squares_of_part<const FUSED: bool>(from: &[f64], coordinates: &[f64], part: usize, parts: usize) -> [f64; LANES] {
+    let mut sum = [0.0; LANES];
+    let columns = coordinates.as_chunks::<LANES>().0.iter().skip(part).step_by(parts.max(1));
+    for (&from, along) in from.iter().zip(columns) {
+        for lane in 0..LANES {
+            let apart = from - along[lane];
+            sum[lane] = multiply_add::<FUSED>(apart, apart, sum[lane]);
+        }
+    }
+    sum
 }
 
 /// `rho` of squared distances; of the linear family, the products themselves.
 #[inline(always)]
-fn rho<const N: usize>(family: KernelFamily, sums: &mut [f64; N]) {
+fn rho<const FUSED: bool, const N: usize>(family: KernelFamily, sums: &mut [f64; N]) {
     match family {
         KernelFamily::SquaredExponential => {
             sums.iter_mut().for_each(|sum| *sum *= 0.5);
-            exp_negative(sums);
+            exp_negative::<FUSED, N>(sums);
         }
         KernelFamily::MaternHalf => {
             sums.iter_mut().for_each(|sum| *sum = sum.sqrt());
-            exp_negative(sums);
+            exp_negative::<FUSED, N>(sums);
         }
         KernelFamily::MaternThreeHalves => {
             let z = sums.map(|sum| (3.0 * sum).sqrt());
             *sums = z;
-            exp_negative(sums);
+            exp_negative::<FUSED, N>(sums);
             for lane in 0..N {
                 sums[lane] *= 1.0 + z[lane];
             }
@@ -303,7 +312,7 @@ fn rho<const N: usize>(family: KernelFamily, sums: &mut [f64; N]) {
         KernelFamily::MaternFiveHalves => {
             let z = sums.map(|sum| (5.0 * sum).sqrt());
             *sums = z;
-            exp_negative(sums);
+            exp_negative::<FUSED, N>(sums);
             for lane in 0..N {
                 sums[lane] *= 1.0 + z[lane] + (1.0 / 3.0) * (z[lane] * z[lane]);
             }
@@ -315,7 +324,7 @@ fn rho<const N: usize>(family: KernelFamily, sums: &mut [f64; N]) {
 /// `exp(-t)` of numbers t >= 0: `t = k ln 2 - y` with |y| at most half of ln 2, a Taylor polynomial in y (which is cut off below
 /// `y^13 / 13! < 2 u`), and a power of two by its bits.
 #[inline(always)]
-fn exp_negative<const N: usize>(t: &mut [f64; N]) {
+fn exp_negative<const FUSED: bool, const N: usize>(t: &mut [f64; N]) {
     let (mut y, mut power) = ([0.0; N], [0.0; N]);
     for lane in 0..N {
         let t = if t[lane] < CUTOFF { t[lane] } else { CUTOFF };
@@ -327,7 +336,7 @@ fn exp_negative<const N: usize>(t: &mut [f64; N]) {
     let mut sum = [TERMS[0]; N];
     for term in &TERMS[1..] {
         for lane in 0..N {
-            sum[lane] = sum[lane] * y[lane] + term;
+            sum[lane] = multiply_add::<FUSED>(sum[lane], y[lane], *term);
         }
     }
     for lane in 0..N {
@@ -346,13 +355,13 @@ mod tests {
         for i in 0..400_000 {
             let t = [i as f64 * 1e-5, i as f64 * 1.7e-3, (i as f64 * 1e-4).exp2() * 1e-12][i % 3].min(699.0);
             let mut lanes = [t];
-            exp_negative(&mut lanes);
+            exp_negative::<false, _>(&mut lanes);
             let exact = libm::exp(-t);
             most = most.max((lanes[0] - exact).abs() / (exact * f64::EPSILON / 2.0));
         }
         assert!(0.5 < most && most < 8.0, "{most} roundings");
         let mut lanes = [1e300; LANES];
-        exp_negative(&mut lanes);
+        exp_negative::<false, _>(&mut lanes);
         assert!(lanes[0] < 1e-300);
     }
 }

@@ -230,6 +230,8 @@ impl GramRows {
         }
         let new = self.points.len();
         self.factor.transposed_times(alpha, &mut self.coordinates);
+        // Whole lanes.
+        self.coordinates.resize(new.next_multiple_of(8), 0.0);
         self.size = alpha.iter().map(|a| a.abs()).sum();
         // Sums of K products in any order, a rounding of each coefficient, and a factor of 4 as on the dense road.
         let p_error = self.size * (blocks.source.error() + 4.0 * (new as f64 + 8.0) * U * prior);

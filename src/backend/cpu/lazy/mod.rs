@@ -35,4 +35,4 @@ mod source;
 mod trial;
 
 pub use blocks::Blocks;
-pub use trial::{Lazy, Observation, Outcome};
+pub use trial::{Lazy, Observation, Outcome, Spare};

@@ -49,8 +49,18 @@ impl Coordinates<'_> {
     }
 
     /// Least and largest coordinate of each axis.
-    fn range(&self, points: &[u32]) -> Vec<(f64, f64)> {
+    pub fn range(&self, points: &[u32]) -> Vec<(f64, f64)> {
         let mut range = vec![(f64::INFINITY, f64::NEG_INFINITY); self.axes];
+        if let ([first, second], 2) = (range.as_mut_slice(), self.stride) {
+            // The plane, without a loop over axes.
+            for &point in points {
+                if let Some(&[x, y]) = self.values[point as usize * 2..].first_chunk::<2>() {
+                    *first = (first.0.min(x), first.1.max(x));
+                    *second = (second.0.min(y), second.1.max(y));
+                }
+            }
+            return range;
+        }
         for &point in points {
             for ((low, high), &x) in range.iter_mut().zip(&self.values[point as usize * self.stride..]) {
                 (*low, *high) = (low.min(x), high.max(x));
@@ -71,10 +81,10 @@ impl Order {
 
     /// Strips along the longer side of the plane, and blocks along each strip: two counting sorts, for domains that belong to one trial
     /// alone. By halves where there are other than two axes, or where most points crowd in a corner of the box.
-    pub fn in_strips(n: usize, size: usize, coordinates: Coordinates<'_>) -> Self {
-        match strips(n, size, coordinates) {
+    pub fn in_strips(all: Vec<u32>, size: usize, coordinates: Coordinates<'_>, range: &[(f64, f64)]) -> Self {
+        match strips(&all, size, coordinates, range) {
             Some((points, strips)) => Self { strips: Some(strips), ..Self::of(points, size) },
-            None => Self::halved(n, size, coordinates),
+            None => Self::halved(all.len(), size, coordinates),
         }
     }
 
@@ -117,10 +127,9 @@ fn halve(points: &mut [u32], coordinates: Coordinates<'_>, size: usize) {
     halve(right, coordinates, size);
 }
 
-fn strips(n: usize, size: usize, coordinates: Coordinates<'_>) -> Option<(Vec<u32>, Strips)> {
-    let all: Vec<u32> = (0..n as u32).collect();
-    let range = coordinates.range(&all);
-    let &[first, second] = range.as_slice() else { return None };
+fn strips(all: &[u32], size: usize, coordinates: Coordinates<'_>, range: &[(f64, f64)]) -> Option<(Vec<u32>, Strips)> {
+    let &[first, second] = range else { return None };
+    let n = all.len();
     let side = |(low, high): (f64, f64)| high - low;
     let (long, short) = if side(second) <= side(first) { (0, 1) } else { (1, 0) };
     let ratio = side(range[long]) / side(range[short]).max(f64::MIN_POSITIVE);
@@ -134,7 +143,7 @@ fn strips(n: usize, size: usize, coordinates: Coordinates<'_>) -> Option<(Vec<u3
         move |point: u32| (((coordinates.along(axis, point) - low) * per_length) as usize).min(buckets - 1)
     };
     let along = COUNTERS * n_strips;
-    let (by_strip, fullest) = counted(&all, along, bucket(long, along));
+    let (by_strip, fullest) = counted(all, along, bucket(long, along));
     // A strip that is one crowded bucket would be cut at random.
     if n < fullest * n_strips {
         return None;
@@ -174,6 +183,12 @@ fn counted(points: &[u32], buckets: usize, of: impl Fn(u32) -> usize) -> (Vec<u3
 mod tests {
     use super::*;
 
+    fn in_strips(n: usize, coordinates: Coordinates<'_>) -> Order {
+        let all: Vec<u32> = (0..n as u32).collect();
+        let range = coordinates.range(&all);
+        Order::in_strips(all, 32, coordinates, &range)
+    }
+
     /// Every point has one place, and blocks of strips are small: no wider than twice a block of an even cut.
     #[test]
     fn orders_hold_every_point_once() {
@@ -187,19 +202,14 @@ mod tests {
                 let values: Vec<f64> = (0..2 * n).map(|i| next() * if i % 2 == 0 { long } else { 1.0 }).collect();
                 let plane = Coordinates { values: &values, stride: 2, axes: 2 };
                 let line = Coordinates { values: &values, stride: 2, axes: 1 };
-                for order in [
-                    Order::halved(n, 32, plane),
-                    Order::in_strips(n, 32, plane),
-                    Order::in_strips(n, 32, line),
-                    Order::as_given(n, 32),
-                ] {
+                for order in [Order::halved(n, 32, plane), in_strips(n, plane), in_strips(n, line), Order::as_given(n, 32)] {
                     assert_eq!(order.points.len(), n.next_multiple_of(32));
                     for (point, &(block, at)) in order.places.iter().enumerate() {
                         assert_eq!(order.points[block as usize * 32 + at as usize] as usize, point);
                     }
                 }
                 if 1000 <= n {
-                    let order = Order::in_strips(n, 32, plane);
+                    let order = in_strips(n, plane);
                     let even = (long * 32.0 / n as f64).sqrt();
                     let wide = order
                         .points
@@ -212,6 +222,8 @@ mod tests {
         // All but one in a corner: by halves.
         let mut crowded = vec![0.0; 2000];
         (crowded[0], crowded[1]) = (1e9, 1e9);
-        assert!(strips(1000, 32, Coordinates { values: &crowded, stride: 2, axes: 2 }).is_none());
+        let crowded = Coordinates { values: &crowded, stride: 2, axes: 2 };
+        let all: Vec<u32> = (0..1000).collect();
+        assert!(strips(&all, 32, crowded, &crowded.range(&all)).is_none());
     }
 }

@@ -140,26 +140,26 @@ impl Source {
 
     /// Writes `k(point, x)` for the points of a block; `out` is a block long.
     #[inline(always)]
-    pub fn column(&self, point: usize, block: usize, out: &mut [f64]) {
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
         let size = out.len();
         for (i, factor) in self.factors.iter().enumerate() {
             let columns = &factor.blocks[block * factor.q * size..][..factor.q * size];
             if i == 0 {
-                weighted_sum(factor.row(point), columns, out);
+                weighted_sum::<FUSED>(factor.row(point), columns, out);
             } else {
-                multiply_sum(factor.row(point), columns, out);
+                multiply_sum::<FUSED>(factor.row(point), columns, out);
             }
         }
     }
 
     /// Writes `k(point, a)` for the anchors, padded.
     #[inline(always)]
-    pub fn at_anchors(&self, point: usize, out: &mut [f64]) {
+    pub fn at_anchors<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
         for (i, factor) in self.factors.iter().enumerate() {
             if i == 0 {
-                weighted_sum(factor.row(point), &factor.anchors, out);
+                weighted_sum::<FUSED>(factor.row(point), &factor.anchors, out);
             } else {
-                multiply_sum(factor.row(point), &factor.anchors, out);
+                multiply_sum::<FUSED>(factor.row(point), &factor.anchors, out);
             }
         }
     }

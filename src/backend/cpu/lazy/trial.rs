@@ -3,15 +3,13 @@
 use super::blocks::Blocks;
 use super::bounds::Bounds;
 use super::history::{History, Opened};
-use super::kernels::{apply, score, weighted_sum};
+use super::kernels::{Fusible, TOGETHER, Together, apply, apply_together, score, weighted_sum, wide_fused};
 use super::order::MOST_SIZE;
 use super::rows::{Rows, Visit};
 use crate::backend::cpu::trial::{TrialScreen, settle};
 use crate::backend::cpu::vector;
 use crate::backend::{Band, Counters};
-use crate::linalg::wide;
 use crate::score::{Candidates, FeatureTable, Moments, ScoreModel, TIE_TOLERANCE, TrialScore, Visited};
-use pulp::NullaryFnOnce;
 use std::sync::Arc;
 
 /// Unit roundoff of f64.
@@ -88,6 +86,25 @@ struct Block {
     steps: f64,
 }
 
+impl Block {
+    /// The prior; what memory there is is kept.
+    fn start(&mut self, prior: &[f64]) {
+        self.columns.clear();
+        self.mean.clear();
+        self.mean.resize(prior.len(), 0.0);
+        self.variance.clear();
+        self.variance.extend_from_slice(prior);
+        self.p.clear();
+        self.p.resize(prior.len(), 0.0);
+        (self.run, self.squares, self.steps) = (0, 0.0, 0.0);
+    }
+}
+
+/// The memory of a trial that has ended, for the next one: most of what it takes is columns, and asking the system for new pages costs as much
+/// as filling them.
+#[derive(Debug)]
+pub struct Spare(Vec<Block>);
+
 /// The state of one trial.
 pub struct Lazy {
     shared: Arc<Blocks>,
@@ -121,17 +138,18 @@ pub struct Lazy {
 }
 
 impl Lazy {
-    /// The prior; `table` where the basis is one of features.
-    pub fn new(shared: Arc<Blocks>, table: Option<Arc<FeatureTable>>, band: Band) -> Self {
+    /// The prior; `table` where the basis is one of features, `spare` the memory of a trial that has ended.
+    pub fn new(shared: Arc<Blocks>, table: Option<Arc<FeatureTable>>, spare: Option<Spare>, band: Band) -> Self {
         let (size, m) = (shared.order.size, table.as_ref().map_or(0, |table| table.n_features));
-        let block =
-            |prior: &[f64]| Block { mean: vec![0.0; size], variance: prior.to_vec(), p: vec![0.0; size], ..Block::default() };
+        let mut blocks = spare.map_or_else(Vec::new, |Spare(blocks)| blocks);
+        blocks.resize_with(shared.order.n_blocks(), Block::default);
+        blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior));
         Self {
             history: History::new(table),
             open: false,
             runs: vec![Run::default()],
             first_run: 0,
-            blocks: shared.prior.chunks_exact(size).map(block).collect(),
+            blocks,
             bounds: Bounds::new(&shared, m),
             scored: Vec::new(),
             p_error: 0.0,
@@ -259,7 +277,7 @@ impl Lazy {
         let size = own.mean.len();
         let before = own.columns.len() / size;
         let missed = self.first_run + self.runs.len() - 1 - own.run;
-        let found = wide(Take {
+        let found = wide_fused(Take {
             shared: &self.shared,
             visited: self.history.points(),
             runs: &self.runs,
@@ -371,6 +389,11 @@ impl Lazy {
         }
     }
 
+    /// Gives back the memory of a trial that has ended.
+    pub fn end(self) -> Spare {
+        Spare(self.blocks)
+    }
+
     /// The same trial on the dense road.
     pub fn dense(mut self) -> TrialScreen {
         for block in 0..self.blocks.len() {
@@ -404,11 +427,11 @@ struct Take<'a> {
     width: f64,
 }
 
-impl NullaryFnOnce for Take<'_> {
+impl Fusible for Take<'_> {
     type Output = (f64, f64);
 
     #[inline(always)]
-    fn call(self) -> (f64, f64) {
+    fn call<const FUSED: bool>(self) -> (f64, f64) {
         let Self { shared, visited, runs, first_run, index, block, width } = self;
         let Block { columns, mean, variance, p, run, squares, steps } = block;
         let size = mean.len();
@@ -419,18 +442,32 @@ impl NullaryFnOnce for Take<'_> {
         if known < visited.len() {
             columns.resize(visited.len() * size, 0.0);
             for (&point, column) in visited[known..].iter().zip(columns[known * size..].chunks_exact_mut(size)) {
-                shared.column(point as usize, index, column);
+                shared.column::<FUSED>(point as usize, index, column);
             }
         }
-        for (number, missed) in runs.iter().enumerate().skip(*run - first_run) {
-            if *run != number + first_run {
-                weighted_sum(&missed.alpha, &columns[..missed.alpha.len() * size], p);
-                (*run, *squares, *steps) = (number + first_run, 0.0, 0.0);
+        // What was taken of a run that has gone on; whole runs; then the last one, whose sum is kept.
+        let Some((last, before)) = runs[*run - first_run..].split_last() else { return score(mean, variance, width) };
+        if let Some((started, whole)) = before.split_first() {
+            apply(mean, variance, p, started.squares - *squares, started.steps - *steps);
+            let mut groups = whole.chunks_exact(TOGETHER);
+            for group in &mut groups {
+                let runs = Together {
+                    weights: std::array::from_fn(|i| group[i].alpha.as_slice()),
+                    squares: std::array::from_fn(|i| group[i].squares),
+                    steps: std::array::from_fn(|i| group[i].steps),
+                };
+                apply_together::<FUSED>(&runs, columns, mean, variance);
             }
-            if *squares != missed.squares {
-                apply(mean, variance, p, missed.squares - *squares, missed.steps - *steps);
-                (*squares, *steps) = (missed.squares, missed.steps);
+            for missed in groups.remainder() {
+                weighted_sum::<FUSED>(&missed.alpha, &columns[..missed.alpha.len() * size], p);
+                apply(mean, variance, p, missed.squares, missed.steps);
             }
+            weighted_sum::<FUSED>(&last.alpha, &columns[..last.alpha.len() * size], p);
+            (*run, *squares, *steps) = (first_run + runs.len() - 1, 0.0, 0.0);
+        }
+        if *squares != last.squares {
+            apply(mean, variance, p, last.squares - *squares, last.steps - *steps);
+            (*squares, *steps) = (last.squares, last.steps);
         }
         score(mean, variance, width)
     }
