@@ -3,6 +3,7 @@
 
 use super::blocks::Blocks;
 use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
+use super::order::LANES;
 use crate::backend::Band;
 use crate::backend::cpu::vector::larger;
 use crate::linalg::{dot, wide};
@@ -308,22 +309,7 @@ impl Fusible for Start<'_> {
         bounds.largest_theta = bounds.largest_theta.max(bounds.theta_square.sqrt());
         for snapshot in snapshots.iter_mut().filter(|snapshot| 0 < snapshot.blocks) {
             snapshot.theta.resize(row.len(), 0.0);
-            let (mut squares, mut along) = ([0.0; 8], [0.0; 8]);
-            let ((now, now_rest), (then, then_rest)) = (theta.as_chunks::<8>(), snapshot.theta.as_chunks::<8>());
-            let (row, row_rest) = row.as_chunks::<8>();
-            for ((now, then), row) in now.iter().zip(then).zip(row) {
-                for lane in 0..8 {
-                    squares[lane] += (now[lane] - then[lane]) * (now[lane] - then[lane]);
-                }
-                for lane in 0..8 {
-                    along[lane] += (now[lane] - then[lane]) * row[lane];
-                }
-            }
-            for ((now, then), u) in now_rest.iter().zip(then_rest).zip(row_rest) {
-                squares[0] += (now - then) * (now - then);
-                along[0] += (now - then) * u;
-            }
-            (snapshot.square, snapshot.along) = (squares.iter().sum(), along.iter().sum());
+            (snapshot.square, snapshot.along) = (moved(theta, &snapshot.theta), moved_along(theta, &snapshot.theta, row));
             snapshot.distance = snapshot.square.sqrt();
         }
         for &point in &visited[columns.len() / p.len()..] {
@@ -332,6 +318,58 @@ impl Fusible for Start<'_> {
             shared.source.at_anchors::<FUSED>(point as usize, &mut columns[known..]);
         }
         weighted_sum::<FUSED>(alpha, columns, p);
+    }
+}
+
+/// `|a - b|²`.
+#[inline(always)]
+fn moved(a: &[f64], b: &[f64]) -> f64 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..LANES {
+            let moved = a[lane] - b[lane];
+            sums[lane] += moved * moved;
+        }
+    }
+    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+}
+
+/// `(a - b) · u`.
+#[inline(always)]
+fn moved_along(a: &[f64], b: &[f64], u: &[f64]) -> f64 {
+    let ((a, a_rest), (b, b_rest), (u, u_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>(), u.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
+    for ((a, b), u) in a.iter().zip(b).zip(u) {
+        for lane in 0..LANES {
+            sums[lane] += (a[lane] - b[lane]) * u[lane];
+        }
+    }
+    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).zip(u_rest).map(|((a, b), u)| (a - b) * u).sum::<f64>()
+}
+
+/// `out = max(out, a)`.
+#[inline(always)]
+fn raise_to(out: &mut [f64], a: &[f64]) {
+    let ((out, out_rest), (a, a_rest)) = (out.as_chunks_mut::<LANES>(), a.as_chunks::<LANES>());
+    for (out, a) in out.iter_mut().zip(a) {
+        *out = std::array::from_fn(|lane| larger(out[lane], a[lane]));
+    }
+    for (out, a) in out_rest.iter_mut().zip(a_rest) {
+        *out = larger(*out, *a);
+    }
+}
+
+/// `out = max(out, a - b)`.
+#[inline(always)]
+fn raise(out: &mut [f64], a: &[f64], b: &[f64]) {
+    let ((out, out_rest), (a, a_rest), (b, b_rest)) =
+        (out.as_chunks_mut::<LANES>(), a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out = std::array::from_fn(|lane| larger(out[lane], a[lane] - b[lane]));
+    }
+    for ((out, a), b) in out_rest.iter_mut().zip(a_rest).zip(b_rest) {
+        *out = larger(*out, a - b);
     }
 }
 
@@ -352,12 +390,9 @@ impl NullaryFnOnce for Bound<'_> {
         let Bounds { bound, largest, spread, width: then, mean, mean_then, reach, root, of_block, .. } = bounds;
         of_block.fill(f64::NEG_INFINITY);
         for view in &shared.anchors.views {
-            let blocks = view.first_block..view.first_block + view.blocks;
             let now = &mean[view.first_anchor..][..view.blocks];
-            let then = &mean_then[view.corner * n..][blocks.clone()];
-            for ((moved, now), then) in of_block[blocks].iter_mut().zip(now).zip(then) {
-                *moved = larger(*moved, now - then);
-            }
+            let then = &mean_then[view.corner * n + view.first_block..][..view.blocks];
+            raise(&mut of_block[view.first_block..][..view.blocks], now, then);
         }
         let (bound, moved, radii) = (&mut bound[..n], &of_block[..n], &shared.radii[..n]);
         let (largest, spread, then, reach, root) = (&largest[..n], &spread[..n], &then[..n], &reach[..n], &root[..n]);
@@ -384,15 +419,15 @@ impl NullaryFnOnce for Refine<'_> {
     fn call(self) {
         let Self { bounds, width, shared } = self;
         let Bounds { bound, mean, variance, length, of_anchor, of_block, .. } = bounds;
-        for ((score, mean), variance) in of_anchor.iter_mut().zip(mean.iter()).zip(variance.iter()) {
-            *score = mean + width * larger(0.0, *variance).sqrt();
+        let (scores, means, variances) =
+            (of_anchor.as_chunks_mut::<LANES>().0, mean.as_chunks::<LANES>().0, variance.as_chunks::<LANES>().0);
+        for ((scores, mean), variance) in scores.iter_mut().zip(means).zip(variances) {
+            *scores = std::array::from_fn(|lane| mean[lane] + width * larger(0.0, variance[lane]).sqrt());
         }
         of_block.fill(f64::NEG_INFINITY);
         for view in &shared.anchors.views {
             let scores = &of_anchor[view.first_anchor..][..view.blocks];
-            for (most, score) in of_block[view.first_block..][..view.blocks].iter_mut().zip(scores) {
-                *most = larger(*most, *score);
-            }
+            raise_to(&mut of_block[view.first_block..][..view.blocks], scores);
         }
         let apart = *length + width;
         for ((bound, most), radius) in bound.iter_mut().zip(of_block.iter()).zip(&shared.radii) {

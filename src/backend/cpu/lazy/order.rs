@@ -10,6 +10,9 @@ pub const LARGE_DOMAIN: usize = 4096;
 /// Axes that are looked at: of features, the first ones, which say most where they are ordered at all.
 pub const MOST_AXES: usize = 16;
 
+/// Blocks whose bounds are found side by side.
+pub const LANES: usize = 8;
+
 /// Counters of a counting sort, for each part that it is cut into afterwards.
 const COUNTERS: usize = 16;
 
@@ -135,7 +138,11 @@ fn strips(all: &[u32], size: usize, coordinates: Coordinates<'_>, range: &[(f64,
     let ratio = side(range[long]) / side(range[short]).max(f64::MIN_POSITIVE);
     let n_blocks = n.div_ceil(size);
     // Blocks about as wide as they are long.
-    let n_strips = ((n_blocks as f64 * ratio).sqrt().round() as usize).clamp(1, n_blocks);
+    let even = ((n_blocks as f64 * ratio).sqrt().round() as usize).clamp(1, n_blocks);
+    // As many blocks a strip as fill whole lanes, in domains of some size.
+    let of_strip = n_blocks.div_ceil(even);
+    let of_strip = if of_strip < LANES / 2 { of_strip } else { (of_strip + LANES / 2) / LANES * LANES };
+    let n_strips = n_blocks.div_ceil(of_strip);
     let bucket = |axis: usize, buckets: usize| {
         let (low, high) = range[axis];
         let per_length = buckets as f64 / (high - low).max(f64::MIN_POSITIVE);
@@ -148,11 +155,11 @@ fn strips(all: &[u32], size: usize, coordinates: Coordinates<'_>, range: &[(f64,
     if n < fullest * n_strips {
         return None;
     }
-    let across = COUNTERS * n_blocks.div_ceil(n_strips);
+    let across = COUNTERS * of_strip;
     let of_short = bucket(short, across);
     let mut points = Vec::with_capacity(n);
     let mut from = 0;
-    let starts: Vec<usize> = (0..=n_strips).map(|strip| strip * n_blocks / n_strips).collect();
+    let starts: Vec<usize> = (0..=n_strips).map(|strip| (strip * of_strip).min(n_blocks)).collect();
     for &end in &starts[1..] {
         let to = (end * size).min(n);
         points.extend(counted(&by_strip[from..to], across, &of_short).0);
