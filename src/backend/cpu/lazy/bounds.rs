@@ -219,6 +219,11 @@ impl Bounds {
         at as u32
     }
 
+    /// The bound of a block that was not scored this round; minus infinity for the others.
+    pub fn bound(&self, block: usize) -> f64 {
+        self.bound[block]
+    }
+
     /// No more blocks this round.
     pub fn end_round(&mut self) {
         self.current = None;

@@ -2,7 +2,7 @@
 //! once in the place of twice, so that every bound on errors holds for both; they are used where the processor has them.
 
 use crate::backend::cpu::vector::larger;
-use pulp::{Arch, NullaryFnOnce, Simd};
+use pulp::{Arch, NullaryFnOnce};
 
 /// A loop that may fuse its multiply-adds.
 pub trait Fusible {

@@ -34,4 +34,4 @@ mod source;
 mod trial;
 
 pub use blocks::Blocks;
-pub use trial::{Lazy, Observation, Outcome, Spare};
+pub use trial::{Lazy, MOST_COLUMN_BYTES, Observation, Outcome, Spare};

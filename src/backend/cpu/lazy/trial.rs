@@ -18,14 +18,20 @@ const U: f64 = f64::EPSILON / 2.0;
 /// Observations between two comparisons of a block with exact scores.
 const CHECK_EVERY: u32 = 256;
 
+/// Work of a trial for each multiply-add of a comparison with a block that was not scored.
+const CHECKED_SHARE: usize = 128;
+
+/// Points from one of these comparisons to the next: a prime.
+const CHECKED_STEP: usize = 7919;
+
 /// Runs whose coefficients are kept; blocks that have missed more are brought up to date.
 const MOST_RUNS: usize = 512;
 
 /// Columns that a block has room for at first.
 const FIRST_COLUMNS: usize = 16;
 
-/// Most bytes of a trial's columns.
-const MOST_BYTES: usize = 1 << 28;
+/// Most bytes of a trial's columns: where there would be more, the trial goes over to the dense road.
+pub const MOST_COLUMN_BYTES: usize = 1 << 28;
 
 /// Multiply-adds that a square root and what else a point of a scored block asks for is counted as.
 const WORK_OF_A_SCORE: usize = 16;
@@ -126,6 +132,9 @@ pub struct Lazy {
     /// Counted multiply-adds of this road, and of the dense one.
     work: usize,
     dense_work: usize,
+    /// `work` at the last comparison of a block that was not scored, and the point of the next one.
+    checked_work: usize,
+    next_checked: usize,
     /// See [`Lazy::starts_current`].
     is_current: bool,
     /// Candidates beyond the first.
@@ -135,7 +144,14 @@ pub struct Lazy {
 
 impl Lazy {
     /// The prior; `table` where the basis is one of features, `spare` the memory of a trial that has ended.
-    pub fn new(shared: Arc<Blocks>, table: Option<Arc<FeatureTable>>, spare: Option<Spare>, band: Band) -> Self {
+    /// * `work` — counted so far, see [`Lazy::work`]
+    pub fn new(
+        shared: Arc<Blocks>,
+        table: Option<Arc<FeatureTable>>,
+        spare: Option<Spare>,
+        work: (usize, usize),
+        band: Band,
+    ) -> Self {
         let (size, m) = (shared.order.size, table.as_ref().map_or(0, |table| table.n_features));
         let mut blocks = spare.map_or_else(Vec::new, |Spare(blocks)| blocks);
         blocks.resize_with(shared.order.n_blocks(), Block::default);
@@ -155,8 +171,10 @@ impl Lazy {
             innovations: 0.0,
             largest_width: 0.0,
             since_check: 0,
-            work: 0,
-            dense_work: 0,
+            work: work.0,
+            dense_work: work.1,
+            checked_work: 0,
+            next_checked: 0,
             is_current: false,
             extra: 0,
             band,
@@ -197,6 +215,11 @@ impl Lazy {
     /// Whether the trial was started with what its model now is, so that this round's change is in it; said once.
     pub fn starts_current(&mut self) -> bool {
         std::mem::take(&mut self.is_current)
+    }
+
+    /// Counted multiply-adds of this road, and of the dense one.
+    pub fn work(&self) -> (usize, usize) {
+        (self.work, self.dense_work)
     }
 
     fn n_points(&self) -> usize {
@@ -323,14 +346,19 @@ impl Lazy {
         }
         self.extra += answer.points.len() - 1;
         counters.blocks += self.scored.len() as u64;
+        let before = counters.violations;
         if CHECK_EVERY <= self.since_check {
             self.since_check = 0;
             self.check(request, state, e_mean, counters);
         }
+        self.check_unscored(request, 3.0 * widest + TIE_TOLERANCE * (1.0 + best.abs()), counters);
+        if before < counters.violations {
+            return Outcome::Lost;
+        }
         let n = self.n_points();
         self.dense_work += WORK_OF_A_SCORE * n;
         let columns = 8 * self.history.points().len() * n;
-        let dearer = self.dense_work + START * n < self.work || n < self.extra || MOST_BYTES < columns;
+        let dearer = self.dense_work + START * n < self.work || n < self.extra || MOST_COLUMN_BYTES < columns;
         if dearer { Outcome::Dearer } else { Outcome::Lazy }
     }
 
@@ -379,6 +407,25 @@ impl Lazy {
             let outside = self.variance_error + state.variance < apart || e_mean < (exact.mean - own.mean[at]).abs();
             counters.violations += u64::from(outside);
         }
+    }
+
+    /// Now and then, compares a point of a block that was not scored, each in turn, with the bound of its block: candidates that were missed
+    /// show nowhere else.
+    fn check_unscored(&mut self, request: &TrialScore<'_>, margin: f64, counters: &mut Counters) {
+        let cost = self.history.work_of_a_point(&self.shared);
+        if self.work < self.checked_work + CHECKED_SHARE * cost {
+            return;
+        }
+        let n = self.n_points();
+        let point = self.next_checked % n;
+        // Far from the last one, and through all points where n is no multiple of it.
+        self.next_checked = (point + CHECKED_STEP) % n;
+        let bound = self.bounds.bound(self.shared.order.places[point].0 as usize);
+        if f64::NEG_INFINITY < bound {
+            counters.violations += u64::from(bound + margin < request.model.exact(point).upper(request.width));
+            self.work += cost;
+        }
+        self.checked_work = self.work;
     }
 
     /// Gives back the memory of a trial that has ended.
