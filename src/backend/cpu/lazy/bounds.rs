@@ -71,6 +71,8 @@ pub struct Bounds {
     theta: Vec<f64>,
     row: Vec<f64>,
     row_square: f64,
+    /// Room for a difference of thetas.
+    moved: Vec<f64>,
     open: Sums,
     /// Number of the open run.
     run: usize,
@@ -103,6 +105,7 @@ impl Bounds {
             theta: vec![0.0; m],
             row: vec![0.0; m],
             row_square: 0.0,
+            moved: Vec::new(),
             open: Sums::default(),
             run: 0,
             largest_theta: 0.0,
@@ -250,7 +253,7 @@ impl Fusible for Start<'_> {
     #[inline(always)]
     fn call<const FUSED: bool>(self) {
         let Self { bounds, shared, visited, row, alpha } = self;
-        let Bounds { theta, row: own, snapshots, columns, p, open, .. } = bounds;
+        let Bounds { theta, row: own, snapshots, columns, p, open, moved, .. } = bounds;
         for (theta, u) in theta.iter_mut().zip(own.iter()) {
             *theta += open.steps * u;
         }
@@ -262,22 +265,9 @@ impl Fusible for Start<'_> {
         bounds.largest_theta = bounds.largest_theta.max(dot(theta, theta).sqrt());
         for snapshot in snapshots.iter_mut().filter(|snapshot| 0 < snapshot.blocks) {
             snapshot.theta.resize(row.len(), 0.0);
-            let (mut squares, mut along) = ([0.0; 8], [0.0; 8]);
-            let ((now, now_rest), (then, then_rest)) = (theta.as_chunks::<8>(), snapshot.theta.as_chunks::<8>());
-            let (row, row_rest) = row.as_chunks::<8>();
-            for ((now, then), row) in now.iter().zip(then).zip(row) {
-                for lane in 0..8 {
-                    squares[lane] += (now[lane] - then[lane]) * (now[lane] - then[lane]);
-                }
-                for lane in 0..8 {
-                    along[lane] += (now[lane] - then[lane]) * row[lane];
-                }
-            }
-            for ((now, then), u) in now_rest.iter().zip(then_rest).zip(row_rest) {
-                squares[0] += (now - then) * (now - then);
-                along[0] += (now - then) * u;
-            }
-            (snapshot.square, snapshot.along) = (squares.iter().sum(), along.iter().sum());
+            moved.clear();
+            moved.extend(theta.iter().zip(&snapshot.theta).map(|(now, then)| now - then));
+            (snapshot.square, snapshot.along) = (dot(moved, moved), dot(moved, row));
             snapshot.distance = snapshot.square.sqrt();
         }
         for &point in &visited[columns.len() / p.len()..] {

@@ -63,7 +63,7 @@ pub fn multiply_sum(weights: &[f64], columns: &[f64], out: &mut [f64]) {
 
 /// A part of [`weighted_sum`].
 #[inline(always)]
-pub fn sum_of_part<const FUSED: bool>(weights: &[f64], columns: &[f64], part: usize, parts: usize) -> [f64; LANES] {
+fn sum_of_part<const FUSED: bool>(weights: &[f64], columns: &[f64], part: usize, parts: usize) -> [f64; LANES] {
     let mut sum = [0.0; LANES];
     let columns = columns.as_chunks::<LANES>().0.iter().skip(part).step_by(parts.max(1));
     for (&weight, column) in weights.iter().zip(columns) {
@@ -112,23 +112,23 @@ pub fn apply_together<const FUSED: bool>(runs: &Together<'_>, columns: &[f64], m
 #[inline(always)]
 fn sums_of_part<const FUSED: bool>(weights: [&[f64]; TOGETHER], columns: &[f64], part: usize, parts: usize) -> [[f64; PART]; TOGETHER] {
     let common = weights.iter().map(|weights| weights.len()).min().unwrap_or(0);
-    let columns = columns.as_chunks::<PART>().0.iter().skip(part).step_by(parts.max(1));
+    let columns = columns.as_chunks::<PART>().0;
+    let from = |first: usize| columns.get(first * parts + part..).unwrap_or(&[]).iter().step_by(parts.max(1));
     let [first, second, third, fourth] = weights.map(|weights| &weights[..common]);
     // Arrays by name, each with a loop of its own: an array of arrays would be kept in memory.
     let (mut p, mut q, mut r, mut s) = ([0.0; PART], [0.0; PART], [0.0; PART], [0.0; PART]);
-    for ((((column, a), b), c), d) in columns.clone().zip(first).zip(second).zip(third).zip(fourth) {
+    for ((((column, a), b), c), d) in from(0).zip(first).zip(second).zip(third).zip(fourth) {
         add::<FUSED>(&mut p, *a, column);
         add::<FUSED>(&mut q, *b, column);
         add::<FUSED>(&mut r, *c, column);
         add::<FUSED>(&mut s, *d, column);
     }
     let [first, second, third, fourth] = weights.map(|weights| &weights[common..]);
-    let columns = columns.skip(common);
     [
-        rest::<FUSED>(p, first, columns.clone()),
-        rest::<FUSED>(q, second, columns.clone()),
-        rest::<FUSED>(r, third, columns.clone()),
-        rest::<FUSED>(s, fourth, columns),
+        rest::<FUSED>(p, first, from(common)),
+        rest::<FUSED>(q, second, from(common)),
+        rest::<FUSED>(r, third, from(common)),
+        rest::<FUSED>(s, fourth, from(common)),
     ]
 }
 
