@@ -95,7 +95,7 @@ impl Blocks {
                 let all: Vec<u32> = (0..n as u32).collect();
                 let range = coordinates.range(&all);
                 let order = if own {
-                    Order::in_strips(all, SMALL_SIZE, coordinates, &range)
+                    Order::in_strips(all, MOST_SIZE, coordinates, &range)
                 } else {
                     Order::halved(n, SMALL_SIZE, coordinates)
                 };

@@ -1,6 +1,7 @@
 //! The loops over the points of a block: every sum stays within a point, so lanes of any width give the same bits. Fused multiply-adds round
 //! once in the place of twice, so that every bound on errors holds for both; they are used where the processor has them.
 
+use super::order::MOST_SIZE;
 use crate::backend::cpu::vector::larger;
 use pulp::{Arch, NullaryFnOnce};
 
@@ -99,13 +100,17 @@ pub struct Together<'a> {
 /// As [`weighted_sum`] and [`apply`] of one run after another; columns are read once for all of them.
 #[inline(always)]
 pub fn apply_together<const FUSED: bool>(runs: &Together<'_>, columns: &[f64], mean: &mut [f64], variance: &mut [f64]) {
-    let parts = mean.len() / PART;
-    let (means, variances) = (mean.as_chunks_mut::<PART>().0, variance.as_chunks_mut::<PART>().0);
-    for (part, (mean, variance)) in means.iter_mut().zip(variances).enumerate() {
+    let (size, parts) = (mean.len(), mean.len() / PART);
+    let mut sums = [[0.0; MOST_SIZE]; TOGETHER];
+    for part in 0..parts {
         let p = sums_of_part::<FUSED>(runs.weights, columns, part, parts);
-        for run in 0..TOGETHER {
-            apply(mean, variance, &p[run], runs.squares[run], runs.steps[run]);
+        for (sums, p) in sums.iter_mut().zip(&p) {
+            sums[part * PART..][..PART].copy_from_slice(p);
         }
+    }
+    // Over slices: from registers the compiler would take these numbers one by one.
+    for ((sums, &squares), &steps) in sums.iter().zip(&runs.squares).zip(&runs.steps) {
+        apply(mean, variance, &sums[..size], squares, steps);
     }
 }
 
