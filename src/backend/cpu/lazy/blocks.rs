@@ -2,7 +2,7 @@
 
 use super::covariance::{Covariance, Entries};
 use super::formula::{Formula, Made};
-use super::order::{Coordinates, LARGE_DOMAIN, MOST_AXES, MOST_SIZE, Order, SMALL_SIZE};
+use super::order::{Coordinates, MOST_AXES, Order, SMALL_SIZE};
 use super::source::Source;
 use crate::backend::scale::Scale;
 use crate::score::{FeatureTable, GramSource};
@@ -48,7 +48,7 @@ impl Blocks {
             Some(form) if form.points.len() == n * form.dimension => (&form.points[..], form.dimension),
             _ => (&table.values[..], m),
         };
-        let size = if n < LARGE_DOMAIN { SMALL_SIZE } else { MOST_SIZE };
+        let size = Order::size_for(n);
         let order = Order::halved(n, size, Coordinates { values, stride, axes: stride.min(MOST_AXES) });
         let square = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
         let (mut centres, mut radii) = (Vec::new(), Vec::new());
@@ -87,18 +87,15 @@ impl Blocks {
         if !Self::suit(n) {
             return None;
         }
+        let size = Order::size_for(n);
         let form = gram.form().filter(|form| 0 < form.dimension && form.points.len() == n * form.dimension);
         let made = match form {
             Some(form) => {
-                let coordinates =
-                    Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension };
+                let coordinates = Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension };
                 let all: Vec<u32> = (0..n as u32).collect();
                 let range = coordinates.range(&all);
-                let order = if own {
-                    Order::in_strips(all, MOST_SIZE, coordinates, &range)
-                } else {
-                    Order::halved(n, SMALL_SIZE, coordinates)
-                };
+                let order =
+                    if own { Order::in_strips(all, size, coordinates, &range) } else { Order::halved(n, size, coordinates) };
                 let Made { formula, centres, radii } = Formula::of(&form, &order, &range);
                 let mut prior = formula.diagonals(&order.points);
                 prior.iter_mut().for_each(|prior| *prior += form.row_term);
@@ -115,7 +112,7 @@ impl Blocks {
                 }
             }
             None => {
-                let order = Order::as_given(n, SMALL_SIZE);
+                let order = Order::as_given(n, size);
                 let prior: Vec<f64> = order.points.iter().map(|&point| gram.diagonal(point as usize)).collect();
                 let centres: Vec<u32> = order.points.chunks_exact(order.size).map(|block| block[block.len() / 2]).collect();
                 let radius = |(block, centre): (&[u32], &u32)| {
@@ -130,17 +127,7 @@ impl Blocks {
                 };
                 let radii = order.points.chunks_exact(order.size).zip(&centres).map(radius).collect();
                 let source = Covariance::Entries(Entries { gram: Arc::clone(gram), centres: centres.clone() });
-                Self {
-                    order,
-                    source,
-                    row_term: 0.0,
-                    centres,
-                    radii,
-                    prior,
-                    prior_error: 0.0,
-                    widest: Vec::new(),
-                    norm: 0.0,
-                }
+                Self { order, source, row_term: 0.0, centres, radii, prior, prior_error: 0.0, widest: Vec::new(), norm: 0.0 }
             }
         };
         let mut made = made.with_widest();
@@ -155,7 +142,6 @@ impl Blocks {
         self.widest = self.prior.chunks_exact(self.order.size).map(largest).collect();
         self
     }
-
 
     /// Writes the basis function of a visited point at the points of a block: the covariance with the row term.
     #[inline(always)]

@@ -179,8 +179,7 @@ impl Bounds {
 
     /// The block to be scored next: one whose bound reaches the floor, in the first turns the one with the highest.
     pub fn next(&mut self, turn: usize, floor: f64) -> Option<usize> {
-        let (least, from) =
-            if PICKED <= turn { (floor, self.cursor) } else { (floor.max(wide(Largest(&self.bound))), 0) };
+        let (least, from) = if PICKED <= turn { (floor, self.cursor) } else { (floor.max(wide(Largest(&self.bound))), 0) };
         let found = self.bound[from..].iter().position(|&bound| least <= bound && f64::NEG_INFINITY < bound)? + from;
         if PICKED <= turn {
             // Floors only rise within a round.

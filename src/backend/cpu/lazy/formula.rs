@@ -205,7 +205,9 @@ impl Formula {
         }
         let (scale, offset) = (self.scale, self.offset);
         match self.family {
-            KernelFamily::SquaredExponential => out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, smooth::<FUSED>(*v), offset)),
+            KernelFamily::SquaredExponential => {
+                out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, smooth::<FUSED>(*v), offset))
+            }
             KernelFamily::MaternHalf => out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, half::<FUSED>(*v), offset)),
             KernelFamily::MaternThreeHalves => {
                 out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, three_halves::<FUSED>(*v), offset));

@@ -122,7 +122,14 @@ impl History {
 
     /// Opens a run for all observations of the next visited point at once, told by what has been followed so far.
     /// * `rows` — follows the visits over a basis of columns
-    pub fn visit(&mut self, visit: Visit, prior: f64, blocks: &Blocks, rows: &mut Rows, alpha: &mut Vec<f64>) -> (Opened, f64, f64) {
+    pub fn visit(
+        &mut self,
+        visit: Visit,
+        prior: f64,
+        blocks: &Blocks,
+        rows: &mut Rows,
+        alpha: &mut Vec<f64>,
+    ) -> (Opened, f64, f64) {
         match self {
             Self::Features(features) => {
                 let (scale, step) = features.rows.visit(visit, &blocks.source, 0.0, alpha);
@@ -237,7 +244,11 @@ impl GramRows {
         // Sums of K products in any order, a rounding of each coefficient, and a factor of 4 as on the dense road.
         let p_error = self.size * (blocks.source.error() + 4.0 * (new as f64 + 8.0) * U * prior);
         // The dense road takes every new point's whole column.
-        Opened { p_error, work: work + new * new / 2, dense_work: n * (new + if 0 < work || new == 1 { blocks.source.work() } else { 0 }) }
+        Opened {
+            p_error,
+            work: work + new * new / 2,
+            dense_work: n * (new + if 0 < work || new == 1 { blocks.source.work() } else { 0 }),
+        }
     }
 }
 

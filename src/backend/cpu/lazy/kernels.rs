@@ -115,7 +115,12 @@ pub fn apply_together<const FUSED: bool>(runs: &Together<'_>, columns: &[f64], m
 }
 
 #[inline(always)]
-fn sums_of_part<const FUSED: bool>(weights: [&[f64]; TOGETHER], columns: &[f64], part: usize, parts: usize) -> [[f64; PART]; TOGETHER] {
+fn sums_of_part<const FUSED: bool>(
+    weights: [&[f64]; TOGETHER],
+    columns: &[f64],
+    part: usize,
+    parts: usize,
+) -> [[f64; PART]; TOGETHER] {
     let common = weights.iter().map(|weights| weights.len()).min().unwrap_or(0);
     let columns = columns.as_chunks::<PART>().0;
     let from = |first: usize| columns.get(first * parts + part..).unwrap_or(&[]).iter().step_by(parts.max(1));

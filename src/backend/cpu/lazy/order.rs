@@ -5,7 +5,7 @@ pub const SMALL_SIZE: usize = 32;
 pub const MOST_SIZE: usize = 64;
 
 /// Domains from this size on have large blocks.
-pub const LARGE_DOMAIN: usize = 4096;
+const LARGE_DOMAIN: usize = 4096;
 
 /// Axes that are looked at: of features, the first ones, which say most where they are ordered at all.
 pub const MOST_AXES: usize = 16;
@@ -60,6 +60,11 @@ impl Coordinates<'_> {
 }
 
 impl Order {
+    /// Points in a block of a domain of so many.
+    pub fn size_for(n: usize) -> usize {
+        if n < LARGE_DOMAIN { SMALL_SIZE } else { MOST_SIZE }
+    }
+
     /// By halving the longest side of the box of a set of points until a block is left; indices ascend within a block.
     pub fn halved(n: usize, size: usize, coordinates: Coordinates<'_>) -> Self {
         let mut points: Vec<u32> = (0..n as u32).collect();
@@ -190,12 +195,7 @@ mod tests {
                 let values: Vec<f64> = (0..2 * n).map(|i| next() * if i % 2 == 0 { long } else { 1.0 }).collect();
                 let plane = Coordinates { values: &values, stride: 2, axes: 2 };
                 let line = Coordinates { values: &values, stride: 2, axes: 1 };
-                for order in [
-                    Order::halved(n, 32, plane),
-                    in_strips(n, plane),
-                    in_strips(n, line),
-                    Order::as_given(n, 32),
-                ] {
+                for order in [Order::halved(n, 32, plane), in_strips(n, plane), in_strips(n, line), Order::as_given(n, 32)] {
                     assert_eq!(order.points.len(), n.next_multiple_of(32));
                     for (point, &(block, at)) in order.places.iter().enumerate() {
                         assert_eq!(order.points[block as usize * 32 + at as usize] as usize, point);
@@ -204,9 +204,10 @@ mod tests {
                 if 1000 <= n {
                     let order = in_strips(n, plane);
                     let even = (long * 32.0 / n as f64).sqrt();
-                    let wide = order.points.chunks_exact(32).filter(|block| {
-                        plane.range(block).iter().any(|(low, high)| 2.5 * even < high - low)
-                    });
+                    let wide = order
+                        .points
+                        .chunks_exact(32)
+                        .filter(|block| plane.range(block).iter().any(|(low, high)| 2.5 * even < high - low));
                     assert!(wide.count() * 20 < order.n_blocks(), "n {n}, long {long}");
                 }
             }

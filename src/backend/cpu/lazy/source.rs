@@ -1,7 +1,7 @@
 //! The kernel of a feature table, `k(x, x') = phi(x) · phi(x')`, by as few multiply-adds as its form allows.
 
-use super::order::Order;
 use super::kernels::{LANES, multiply_sum, weighted_sum};
+use super::order::Order;
 use crate::linalg::dot;
 use crate::score::{FeatureTable, FourierForm};
 use std::sync::Arc;
