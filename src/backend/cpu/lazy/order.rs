@@ -148,7 +148,7 @@ fn strips(all: &[u32], size: usize, coordinates: Coordinates<'_>, range: &[(f64,
     let mut from = 0;
     for strip in 1..=n_strips {
         let to = (strip * n_blocks / n_strips * size).min(n);
-        points.extend(counted(&by_strip[from..to], across, &of_short).0);
+        points.extend(counted(&by_strip[from..to], across, of_short).0);
         from = to;
     }
     Some(points)
