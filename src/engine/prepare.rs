@@ -5,7 +5,7 @@
 
 use super::contexts::ContextualCell;
 use super::online::{OnlineCell, OnlinePreparation};
-use crate::backend::{Backend, Domain, Pace};
+use crate::backend::{Backend, Cpu, Domain, Pace};
 use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
@@ -322,15 +322,19 @@ impl<'a> Preparation<'a> {
         let needs = match basis {
             Basis::Table(table) => {
                 let m = table.n_features as f64;
+                // Models from sums are scored as a whole, and have no columns.
+                let lazy = if from_sums { 0.0 } else { Cpu::lazy_bytes(basis.n_points(), n.min(rounds as f64)) };
                 // Factors of a model from sums, beside those of a screen; the noise under way is priced by its mechanism.
-                8.0 * (3.0 * n + if from_sums { 7.0 } else { 2.0 } * m * m)
+                8.0 * (3.0 * n + if from_sums { 7.0 } else { 2.0 } * m * m) + lazy
             }
             Basis::Gram(_) | Basis::Own(_) => {
                 // At most one new basis point a round.
                 let k = n.min(rounds as f64);
                 let tabulated = matches!(basis, Basis::Gram(gram) if gram.dense_column(0).is_some());
-                let columns = if tabulated { 0.0 } else { n * k };
-                8.0 * (3.0 * n + columns + 2.5 * k * k)
+                let columns = if tabulated { 0.0 } else { 8.0 * n * k };
+                // A trial has the columns of one road at a time.
+                let columns = columns.max(Cpu::lazy_bytes(basis.n_points(), k));
+                8.0 * (3.0 * n + 2.5 * k * k) + columns
             }
         };
         BuildContext::allow_bytes(

@@ -5,8 +5,8 @@
 //! handled in blocks that stay in the first-level cache.
 //! Models that are new every round have roads of their own: one f32 product a trial (`factor`), or interpolation from a few points
 //! for all trials of a batch (`pivots`), where counted work says that it pays.
-//! Over feature tables of some hundred points and more a trial starts on the lazy road (`lazy`): blocks of neighbouring points that are scored
-//! only when they may hold the best. It goes over to the dense one where counted work says so, or where it cannot follow the model.
+//! Over some hundred points and more, a model by its visits starts on the lazy road (`lazy`): blocks of neighbouring points that are scored
+//! only when they may hold the best, over feature tables and over kernel columns alike. It goes over to the dense one where counted work says so, or where it cannot follow the model.
 //!
 //! **The band.** Let `u = 2^-53`. A row of `K` coefficients gives `|p̂ - p| <= e_p = 4 (K + 8) u A`, with
 //! `A = sum |row_i| max|h_i|` (sums in any order, a rounding of the row itself, and a safety factor of 4). One

@@ -1,7 +1,7 @@
 //! The backend, its prepared bases and its screens.
 
 use super::factor::{FactorScreen, Table32};
-use super::lazy::{Blocks, Lazy, Observation, Outcome, Spare};
+use super::lazy::{Blocks, Lazy, MOST_COLUMN_BYTES, Observation, Outcome, Spare};
 use super::pivots::{Asked, Growth, Interpolation, PivotScreen, dense_work, work_by_pivots};
 use super::trial::{BLOCK, TrialScreen};
 use crate::backend::playable::playable;
@@ -30,6 +30,16 @@ impl Default for Cpu {
 }
 
 impl Cpu {
+    /// Bytes that the lazy road may take for one trial beyond the dense road's, with so many points visited: columns up to their cap, and
+    /// a dozen numbers a point for blocks, moments and bounds.
+    #[must_use]
+    pub fn lazy_bytes(n_points: usize, visited: f64) -> f64 {
+        let columns = 8.0 * n_points as f64 * visited;
+        // The cap is looked at after a round, which may have added a point.
+        let most = (MOST_COLUMN_BYTES + 8 * n_points) as f64;
+        if Blocks::suit(n_points) { columns.min(most) + 96.0 * n_points as f64 } else { 0.0 }
+    }
+
     /// A backend with another band, for tests of the contract.
     #[must_use]
     pub fn with_band(band: Band) -> Self {
@@ -75,8 +85,8 @@ struct Shared {
 }
 
 impl Shared {
-    /// A trial on the lazy road, where there is one for this model.
-    fn lazy(&self, request: &TrialScore<'_>) -> Option<Lazy> {
+    /// A trial on the lazy road, where there is one for this model; `before` has followed it up to something that no row says.
+    fn lazy(&self, request: &TrialScore<'_>, before: Option<Lazy>) -> Option<Lazy> {
         if matches!(request.change, Change::Factor)
             || !matches!(self.band, Band::Proved | Band::Stale)
             || request.subset.is_some()
@@ -95,9 +105,10 @@ impl Shared {
             }
             (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?)?), None),
         };
+        let work = before.as_ref().map(Lazy::work);
         // Every guarded value is whole between statements.
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let lazy = Lazy::new(blocks, table, spare, self.band);
+        let spare = before.map(Lazy::end).or_else(|| self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop());
+        let lazy = Lazy::new(blocks, table, spare, work.unwrap_or_default(), self.band);
         match (request.model.n_observations(), request.change) {
             (0, _) | (1, Change::Row { rebuilt: false, .. }) => Some(lazy),
             _ => lazy.replayed(request.model, &visited),
@@ -174,6 +185,19 @@ impl Drop for CpuScreen {
     fn drop(&mut self) {
         let mut spare = self.shared.spare.lock().unwrap_or_else(PoisonError::into_inner);
         spare.extend(self.lazy.drain(..).flatten().map(Lazy::end));
+    }
+}
+
+/// Takes a change; false where it says more than a row.
+fn follows(lazy: &mut Lazy, request: &TrialScore<'_>) -> bool {
+    let prior = request.model.prior_variance_bound();
+    match request.change {
+        Change::None => true,
+        Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request
+            .model
+            .visited()
+            .is_some_and(|visited| lazy.observe(&visited, Observation { row, scale, mean_step, repeated }, prior)),
+        _ => false,
     }
 }
 
@@ -297,26 +321,30 @@ impl CpuScreen {
 
     /// A round on the lazy road; false where the trial is not on it, or has just left it for a start of the dense road.
     fn lazily(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) -> bool {
-        let Some(lazy) = &mut self.lazy[request.trial] else { return false };
-        let prior = request.model.prior_variance_bound();
-        let followed = request.subset.is_none()
-            && (lazy.starts_current()
-                || match request.change {
-                    Change::None => true,
-                    Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request
-                        .model
-                        .visited()
-                        .is_some_and(|visited| lazy.observe(&visited, Observation { row, scale, mean_step, repeated }, prior)),
-                    _ => false,
-                });
-        let outcome = if followed { lazy.candidates(request, &mut self.counters, answer) } else { Outcome::Lost };
-        match (outcome, self.lazy[request.trial].take_if(|_| outcome != Outcome::Lazy)) {
-            (Outcome::Dearer, Some(left)) => self.trials[request.trial] = Some(left.dense()),
-            (Outcome::Lost, _) => {
+        let Some(mut lazy) = self.lazy[request.trial].take() else { return false };
+        if request.subset.is_some() {
+            return false;
+        }
+        if request.model.n_observations() == 0 && matches!(request.change, Change::None) {
+            // Every mean is 0: the prior alone decides, and no block needs to be scored.
+            self.scale(request).best_priors(request.width, None, answer);
+            self.lazy[request.trial] = Some(lazy);
+            self.counters.lazy += 1;
+            return true;
+        }
+        if !(lazy.starts_current() || follows(&mut lazy, request)) {
+            // More than a row, or a model that was rebuilt: from the visits anew.
+            let Some(mut anew) = self.shared.lazy(request, Some(lazy)) else { return false };
+            anew.starts_current();
+            lazy = anew;
+        }
+        match lazy.candidates(request, &mut self.counters, answer) {
+            Outcome::Lazy => self.lazy[request.trial] = Some(lazy),
+            Outcome::Dearer => self.trials[request.trial] = Some(lazy.dense()),
+            Outcome::Lost => {
                 answer.points.clear();
                 return false;
             }
-            _ => {}
         }
         self.counters.lazy += 1;
         true
@@ -377,7 +405,7 @@ impl Screen for CpuScreen {
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
         for request in trials {
             if self.trials[request.trial].is_none() && self.lazy[request.trial].is_none() {
-                self.lazy[request.trial] = self.shared.lazy(request);
+                self.lazy[request.trial] = self.shared.lazy(request, None);
             }
         }
         self.project_all(trials);

@@ -8,6 +8,7 @@ mod forms;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod lazy;
+mod lazy_columns;
 mod luck;
 mod posteriors;
 mod sets;

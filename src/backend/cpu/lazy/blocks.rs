@@ -3,7 +3,7 @@
 use super::covariance::{Covariance, Entries};
 use super::formula::{Formula, Made};
 use super::lattice::{Anchors, Lattice};
-use super::order::{Coordinates, LARGE_DOMAIN, MOST_AXES, MOST_SIZE, Order, SMALL_SIZE};
+use super::order::{Coordinates, MOST_AXES, Order, SMALL_SIZE};
 use super::source::Source;
 use crate::backend::scale::Scale;
 use crate::linalg::{add_scaled, dot};
@@ -85,8 +85,7 @@ impl Blocks {
         let (order, source, anchored) = match Self::by_lattice(table, coordinates, scale) {
             Some(made) => made,
             None => {
-                let size = if n < LARGE_DOMAIN { SMALL_SIZE } else { MOST_SIZE };
-                let order = Order::halved(n, size, coordinates);
+                let order = Order::halved(n, Order::size_for(n), coordinates);
                 let (centres, radii) = centres(table, &order);
                 let mut source = Source::of(table, &order, scale.norm);
                 source.anchor_at_points(&centres);
@@ -152,6 +151,7 @@ impl Blocks {
         if !Self::suit(n) {
             return None;
         }
+        let size = Order::size_for(n);
         let form = gram.form().filter(|form| 0 < form.dimension && form.points.len() == n * form.dimension);
         let made = match form {
             Some(form) => {
@@ -161,7 +161,7 @@ impl Blocks {
                 let order = if form.dimension == 2 {
                     Order::in_strips(all, SMALL_SIZE, coordinates, &range)
                 } else {
-                    Order::halved(n, SMALL_SIZE, coordinates)
+                    Order::halved(n, size, coordinates)
                 };
                 let Made { formula, anchors, radii, prior: anchor_prior } = Formula::of(&form, &order, &range);
                 let mut prior = formula.diagonals(&order.points);
@@ -180,7 +180,7 @@ impl Blocks {
                 }
             }
             None => {
-                let order = Order::as_given(n, SMALL_SIZE);
+                let order = Order::as_given(n, size);
                 let prior: Vec<f64> = order.points.iter().map(|&point| gram.diagonal(point as usize)).collect();
                 let centres: Vec<u32> = order.points.chunks_exact(order.size).map(|block| block[block.len() / 2]).collect();
                 let radius = |(block, centre): (&[u32], &u32)| {

@@ -74,6 +74,8 @@ pub struct Bounds {
     /// `|theta|²` and `theta · u` for those.
     theta_square: f64,
     theta_along: f64,
+    /// Room for a difference of thetas.
+    moved: Vec<f64>,
     open: Sums,
     /// Number of the open run.
     run: usize,
@@ -119,6 +121,7 @@ impl Bounds {
             row_square: 0.0,
             theta_square: 0.0,
             theta_along: 0.0,
+            moved: Vec::new(),
             open: Sums::default(),
             run: 0,
             largest_theta: 0.0,
@@ -270,6 +273,11 @@ impl Bounds {
         at as u32
     }
 
+    /// The bound of a block that was not scored this round; minus infinity for the others.
+    pub fn bound(&self, block: usize) -> f64 {
+        self.bound[block]
+    }
+
     /// No more blocks this round.
     pub fn end_round(&mut self) {
         self.current = None;
@@ -296,7 +304,7 @@ impl Fusible for Start<'_> {
     #[inline(always)]
     fn call<const FUSED: bool>(self) {
         let Self { bounds, shared, visited, row, alpha } = self;
-        let Bounds { theta, row: own, snapshots, columns, p, open, .. } = bounds;
+        let Bounds { theta, row: own, snapshots, columns, p, open, moved, .. } = bounds;
         for (theta, u) in theta.iter_mut().zip(own.iter()) {
             *theta += open.steps * u;
         }
@@ -309,7 +317,9 @@ impl Fusible for Start<'_> {
         bounds.largest_theta = bounds.largest_theta.max(bounds.theta_square.sqrt());
         for snapshot in snapshots.iter_mut().filter(|snapshot| 0 < snapshot.blocks) {
             snapshot.theta.resize(row.len(), 0.0);
-            (snapshot.square, snapshot.along) = (moved(theta, &snapshot.theta), moved_along(theta, &snapshot.theta, row));
+            moved.clear();
+            moved.extend(theta.iter().zip(&snapshot.theta).map(|(now, then)| now - then));
+            (snapshot.square, snapshot.along) = (dot(moved, moved), dot(moved, row));
             snapshot.distance = snapshot.square.sqrt();
         }
         for &point in &visited[columns.len() / p.len()..] {
@@ -319,33 +329,6 @@ impl Fusible for Start<'_> {
         }
         weighted_sum::<FUSED>(alpha, columns, p);
     }
-}
-
-/// `|a - b|²`.
-#[inline(always)]
-fn moved(a: &[f64], b: &[f64]) -> f64 {
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    let mut sums = [0.0; LANES];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..LANES {
-            let moved = a[lane] - b[lane];
-            sums[lane] += moved * moved;
-        }
-    }
-    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
-}
-
-/// `(a - b) · u`.
-#[inline(always)]
-fn moved_along(a: &[f64], b: &[f64], u: &[f64]) -> f64 {
-    let ((a, a_rest), (b, b_rest), (u, u_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>(), u.as_chunks::<LANES>());
-    let mut sums = [0.0; LANES];
-    for ((a, b), u) in a.iter().zip(b).zip(u) {
-        for lane in 0..LANES {
-            sums[lane] += (a[lane] - b[lane]) * u[lane];
-        }
-    }
-    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).zip(u_rest).map(|((a, b), u)| (a - b) * u).sum::<f64>()
 }
 
 /// `out = max(out, a)`.

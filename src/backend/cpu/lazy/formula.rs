@@ -1,6 +1,6 @@
 //! A covariance that is a formula over coordinates, evaluated for whole blocks in wide lanes, close to the model's own values.
 
-use super::kernels::{Fusible, LANES, multiply_add, sum_of_part, wide_fused};
+use super::kernels::{Fusible, LANES, multiply_add, wide_fused};
 use super::lattice::{Anchors, Lattice};
 use super::order::Order;
 use crate::backend::device::Precision;
@@ -187,9 +187,13 @@ impl Formula {
 
     /// `rho` of a squared distance.
     fn rho(&self, square: f64) -> f64 {
-        let mut one = [square];
-        rho::<false, 1>(self.family, &mut one);
-        one[0]
+        match self.family {
+            KernelFamily::SquaredExponential => smooth::<false>(square),
+            KernelFamily::MaternHalf => half::<false>(square),
+            KernelFamily::MaternThreeHalves => three_halves::<false>(square),
+            KernelFamily::MaternFiveHalves => five_halves::<false>(square),
+            KernelFamily::Linear => square,
+        }
     }
 
     /// Multiply-adds of a value, about.
@@ -241,19 +245,31 @@ impl Formula {
         self.values::<FUSED>(self.point(point), &self.anchors, out);
     }
 
+    /// Loops over slices: of arrays of a fixed length the compiler makes a heap of shuffles.
     #[inline(always)]
     fn values<const FUSED: bool>(&self, from: &[f64], coordinates: &[f64], out: &mut [f64]) {
-        let parts = out.len() / LANES;
-        for (part, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-            *out = if self.family == KernelFamily::Linear {
-                sum_of_part::<FUSED>(from, coordinates, part, parts)
+        let linear = self.family == KernelFamily::Linear;
+        out.fill(0.0);
+        for (&from, along) in from.iter().zip(coordinates.chunks_exact(out.len().max(1))) {
+            if linear {
+                out.iter_mut().zip(along).for_each(|(sum, z)| *sum = multiply_add::<FUSED>(from, *z, *sum));
             } else {
-                squares_of_part::<FUSED>(from, coordinates, part, parts)
-            };
-            rho::<FUSED, LANES>(self.family, out);
-            for value in out {
-                *value = multiply_add::<FUSED>(self.scale, *value, self.offset);
+                out.iter_mut().zip(along).for_each(|(sum, z)| *sum = multiply_add::<FUSED>(from - z, from - z, *sum));
             }
+        }
+        let (scale, offset) = (self.scale, self.offset);
+        match self.family {
+            KernelFamily::SquaredExponential => {
+                out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, smooth::<FUSED>(*v), offset))
+            }
+            KernelFamily::MaternHalf => out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, half::<FUSED>(*v), offset)),
+            KernelFamily::MaternThreeHalves => {
+                out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, three_halves::<FUSED>(*v), offset));
+            }
+            KernelFamily::MaternFiveHalves => {
+                out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, five_halves::<FUSED>(*v), offset));
+            }
+            KernelFamily::Linear => out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, *v, offset)),
         }
     }
 }
@@ -275,73 +291,38 @@ impl Fusible for Values<'_> {
     }
 }
 
-/// Squared distances of one point from those of a part.
 #[inline(always)]
-fn squares_of_part<const FUSED: bool>(from: &[f64], coordinates: &[f64], part: usize, parts: usize) -> [f64; LANES] {
-    let mut sum = [0.0; LANES];
-    let columns = coordinates.as_chunks::<LANES>().0.iter().skip(part).step_by(parts.max(1));
-    for (&from, along) in from.iter().zip(columns) {
-        for lane in 0..LANES {
-            let apart = from - along[lane];
-            sum[lane] = multiply_add::<FUSED>(apart, apart, sum[lane]);
-        }
-    }
-    sum
+fn smooth<const FUSED: bool>(square: f64) -> f64 {
+    exp_negative::<FUSED>(0.5 * square)
 }
 
-/// `rho` of squared distances; of the linear family, the products themselves.
 #[inline(always)]
-fn rho<const FUSED: bool, const N: usize>(family: KernelFamily, sums: &mut [f64; N]) {
-    match family {
-        KernelFamily::SquaredExponential => {
-            sums.iter_mut().for_each(|sum| *sum *= 0.5);
-            exp_negative::<FUSED, N>(sums);
-        }
-        KernelFamily::MaternHalf => {
-            sums.iter_mut().for_each(|sum| *sum = sum.sqrt());
-            exp_negative::<FUSED, N>(sums);
-        }
-        KernelFamily::MaternThreeHalves => {
-            let z = sums.map(|sum| (3.0 * sum).sqrt());
-            *sums = z;
-            exp_negative::<FUSED, N>(sums);
-            for lane in 0..N {
-                sums[lane] *= 1.0 + z[lane];
-            }
-        }
-        KernelFamily::MaternFiveHalves => {
-            let z = sums.map(|sum| (5.0 * sum).sqrt());
-            *sums = z;
-            exp_negative::<FUSED, N>(sums);
-            for lane in 0..N {
-                sums[lane] *= 1.0 + z[lane] + (1.0 / 3.0) * (z[lane] * z[lane]);
-            }
-        }
-        KernelFamily::Linear => {}
-    }
+fn half<const FUSED: bool>(square: f64) -> f64 {
+    exp_negative::<FUSED>(square.sqrt())
 }
 
-/// `exp(-t)` of numbers t >= 0: `t = k ln 2 - y` with |y| at most half of ln 2, a Taylor polynomial in y (which is cut off below
+#[inline(always)]
+fn three_halves<const FUSED: bool>(square: f64) -> f64 {
+    let z = (3.0 * square).sqrt();
+    (1.0 + z) * exp_negative::<FUSED>(z)
+}
+
+#[inline(always)]
+fn five_halves<const FUSED: bool>(square: f64) -> f64 {
+    let z = (5.0 * square).sqrt();
+    (1.0 + z + (1.0 / 3.0) * (z * z)) * exp_negative::<FUSED>(z)
+}
+
+/// `exp(-t)` of a number t >= 0: `t = k ln 2 - y` with |y| at most half of ln 2, a Taylor polynomial in y (which is cut off below
 /// `y^13 / 13! < 2 u`), and a power of two by its bits.
 #[inline(always)]
-fn exp_negative<const FUSED: bool, const N: usize>(t: &mut [f64; N]) {
-    let (mut y, mut power) = ([0.0; N], [0.0; N]);
-    for lane in 0..N {
-        let t = if t[lane] < CUTOFF { t[lane] } else { CUTOFF };
-        let shifted = t * std::f64::consts::LOG2_E + MAGIC;
-        let k = shifted - MAGIC;
-        y[lane] = (k * LN2[0] - t) + k * LN2[1];
-        power[lane] = f64::from_bits((0x3ff_u64 << 52).wrapping_sub(shifted.to_bits() << 52));
-    }
-    let mut sum = [TERMS[0]; N];
-    for term in &TERMS[1..] {
-        for lane in 0..N {
-            sum[lane] = multiply_add::<FUSED>(sum[lane], y[lane], *term);
-        }
-    }
-    for lane in 0..N {
-        t[lane] = sum[lane] * power[lane];
-    }
+fn exp_negative<const FUSED: bool>(t: f64) -> f64 {
+    let t = if t < CUTOFF { t } else { CUTOFF };
+    let shifted = t * std::f64::consts::LOG2_E + MAGIC;
+    let k = shifted - MAGIC;
+    let y = (k * LN2[0] - t) + k * LN2[1];
+    let power = f64::from_bits((0x3ff_u64 << 52).wrapping_sub(shifted.to_bits() << 52));
+    TERMS[1..].iter().fold(TERMS[0], |sum, &term| multiply_add::<FUSED>(sum, y, term)) * power
 }
 
 #[cfg(test)]
@@ -354,14 +335,12 @@ mod tests {
         let mut most = 0.0f64;
         for i in 0..400_000 {
             let t = [i as f64 * 1e-5, i as f64 * 1.7e-3, (i as f64 * 1e-4).exp2() * 1e-12][i % 3].min(699.0);
-            let mut lanes = [t];
-            exp_negative::<false, _>(&mut lanes);
             let exact = libm::exp(-t);
-            most = most.max((lanes[0] - exact).abs() / (exact * f64::EPSILON / 2.0));
+            for found in [exp_negative::<false>(t), exp_negative::<true>(t)] {
+                most = most.max((found - exact).abs() / (exact * f64::EPSILON / 2.0));
+            }
         }
         assert!(0.5 < most && most < 8.0, "{most} roundings");
-        let mut lanes = [1e300; LANES];
-        exp_negative::<false, _>(&mut lanes);
-        assert!(lanes[0] < 1e-300);
+        assert!(exp_negative::<false>(1e300) < 1e-300);
     }
 }

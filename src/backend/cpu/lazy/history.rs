@@ -155,6 +155,14 @@ impl History {
         }
     }
 
+    /// Multiply-adds of the model's exact score of a point, about.
+    pub fn work_of_a_point(&self, blocks: &Blocks) -> usize {
+        match self {
+            Self::Features(features) => features.table.n_features * (features.table.n_features + 2),
+            Self::Gram(gram) => gram.points.len() * (gram.points.len() + 3 * blocks.source.work()),
+        }
+    }
+
     /// A bound on what the coordinates leave out of a distance of theta.
     pub fn beyond(&self, prior: f64, blocks: &Blocks) -> f64 {
         match self {

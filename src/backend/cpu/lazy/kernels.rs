@@ -1,6 +1,7 @@
 //! The loops over the points of a block: every sum stays within a point, so lanes of any width give the same bits. Fused multiply-adds round
 //! once in the place of twice, so that every bound on errors holds for both; they are used where the processor has them.
 
+use super::order::MOST_SIZE;
 use crate::backend::cpu::vector::larger;
 use pulp::{Arch, NullaryFnOnce};
 
@@ -63,7 +64,7 @@ pub fn multiply_sum<const FUSED: bool>(weights: &[f64], columns: &[f64], out: &m
 
 /// A part of [`weighted_sum`].
 #[inline(always)]
-pub fn sum_of_part<const FUSED: bool>(weights: &[f64], columns: &[f64], part: usize, parts: usize) -> [f64; LANES] {
+fn sum_of_part<const FUSED: bool>(weights: &[f64], columns: &[f64], part: usize, parts: usize) -> [f64; LANES] {
     let mut sum = [0.0; LANES];
     let columns = columns.as_chunks::<LANES>().0.iter().skip(part).step_by(parts.max(1));
     for (&weight, column) in weights.iter().zip(columns) {
@@ -99,13 +100,17 @@ pub struct Together<'a> {
 /// As [`weighted_sum`] and [`apply`] of one run after another; columns are read once for all of them.
 #[inline(always)]
 pub fn apply_together<const FUSED: bool>(runs: &Together<'_>, columns: &[f64], mean: &mut [f64], variance: &mut [f64]) {
-    let parts = mean.len() / PART;
-    let (means, variances) = (mean.as_chunks_mut::<PART>().0, variance.as_chunks_mut::<PART>().0);
-    for (part, (mean, variance)) in means.iter_mut().zip(variances).enumerate() {
+    let (size, parts) = (mean.len(), mean.len() / PART);
+    let mut sums = [[0.0; MOST_SIZE]; TOGETHER];
+    for part in 0..parts {
         let p = sums_of_part::<FUSED>(runs.weights, columns, part, parts);
-        for run in 0..TOGETHER {
-            apply(mean, variance, &p[run], runs.squares[run], runs.steps[run]);
+        for (sums, p) in sums.iter_mut().zip(&p) {
+            sums[part * PART..][..PART].copy_from_slice(p);
         }
+    }
+    // Over slices: from registers the compiler would take these numbers one by one.
+    for ((sums, &squares), &steps) in sums.iter().zip(&runs.squares).zip(&runs.steps) {
+        apply(mean, variance, &sums[..size], squares, steps);
     }
 }
 
@@ -117,23 +122,23 @@ fn sums_of_part<const FUSED: bool>(
     parts: usize,
 ) -> [[f64; PART]; TOGETHER] {
     let common = weights.iter().map(|weights| weights.len()).min().unwrap_or(0);
-    let columns = columns.as_chunks::<PART>().0.iter().skip(part).step_by(parts.max(1));
+    let columns = columns.as_chunks::<PART>().0;
+    let from = |first: usize| columns.get(first * parts + part..).unwrap_or(&[]).iter().step_by(parts.max(1));
     let [first, second, third, fourth] = weights.map(|weights| &weights[..common]);
     // Arrays by name, each with a loop of its own: an array of arrays would be kept in memory.
     let (mut p, mut q, mut r, mut s) = ([0.0; PART], [0.0; PART], [0.0; PART], [0.0; PART]);
-    for ((((column, a), b), c), d) in columns.clone().zip(first).zip(second).zip(third).zip(fourth) {
+    for ((((column, a), b), c), d) in from(0).zip(first).zip(second).zip(third).zip(fourth) {
         add::<FUSED>(&mut p, *a, column);
         add::<FUSED>(&mut q, *b, column);
         add::<FUSED>(&mut r, *c, column);
         add::<FUSED>(&mut s, *d, column);
     }
     let [first, second, third, fourth] = weights.map(|weights| &weights[common..]);
-    let columns = columns.skip(common);
     [
-        rest::<FUSED>(p, first, columns.clone()),
-        rest::<FUSED>(q, second, columns.clone()),
-        rest::<FUSED>(r, third, columns.clone()),
-        rest::<FUSED>(s, fourth, columns),
+        rest::<FUSED>(p, first, from(common)),
+        rest::<FUSED>(q, second, from(common)),
+        rest::<FUSED>(r, third, from(common)),
+        rest::<FUSED>(s, fourth, from(common)),
     ]
 }
 

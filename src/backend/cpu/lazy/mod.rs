@@ -1,9 +1,12 @@
-//! The lazy road over a feature table: blocks of neighbouring points that are looked at only when they may hold the best.
+//! The lazy road: blocks of neighbouring points that are looked at only when they may hold the best.
 //!
 //! **State.** A model over features that has visited K distinct points is a model over their K kernel functions `k_i(x) = phi_i · phi(x)`.
 //! A trial's row `u` over m features is turned into `alpha` over the visited points (`rows`), so that `p(x) = u · phi(x) = sum alpha_i k_i(x)`
 //! costs K multiply-adds a point instead of m; the difference `|u - sum alpha_i phi_i|` is measured and enters the error of `p`. Where the
-//! features are a tensor grid of Fourier features, `k_i(x)` is a product of one short sum an axis (`source`).
+//! features are a tensor grid of Fourier features, `k_i(x)` is a product of one short sum an axis (`source`). Over kernel columns the row is
+//! `alpha` as it is, and `k_i(x)` is found for the points of a block when it is first wanted: by the kernel's formula in wide lanes, with a
+//! bound on the distance from the model's own value (`formula`), or from the source itself (`covariance`). Distances of theta are then those of
+//! `L^T w` for weights w over the visited points and `L L^T` their covariance; what that factor leaves out is bounded (`history`).
 //!
 //! **Bounds.** Let a block have been scored at time s: `M` the largest score, `S` the largest spread, `w_s` the width. Spread² only falls,
 //! by `(scale p)²` an observation, and the mean moves by `theta_t - theta_s = sum step u`. So for every point of the block, at time t,
@@ -13,15 +16,27 @@
 //! * `score <= M + (sqrt(w_t² + Z²) - w_s)+ S`, `Z² = sum step² / scale²` over the runs since: with `v = sum (scale p)² <= S²` the mean moves
 //!   by `Z sqrt(v)` at most (Cauchy and Schwarz), and `Z sqrt(v) + w sqrt(S² - v) <= sqrt(w² + Z²) S`.
 //!
+//! A row's own part (an image of noisy inputs shares with no other row what the noise hides of it) is in no centre and no distance: the first
+//! bound then holds for points that were not visited. A visited point's mean is the average of its rewards less `ridge / count` times its
+//! weight and its spread² at most `ridge / count`, which bounds its score each round.
+//!
 //! A block is scored when both reach the best score found, less the tie tolerance and the margins: it takes all runs that it has missed
 //! at once (a run is all observations of one point in a row). What is bounded is the exact sum of the changes that were handed out; roundings of
 //! the screen are in `variance_error` and `mean_error`, as on the dense road, and what the model rounds off is added to the margin.
 //!
 //! Where widths fall, `M` stays a bound; the prior counts as a block scored with width 0.
 //!
+//! **Starts.** Without observations the prior decides. A model that was observed before its first screen, restored, or rebuilt is told as one
+//! observation of each visited point's average, with noise `ridge / count`: the same model, and as many runs as points.
+//!
+//! **Comparisons.** Every `CHECK_EVERY` observations points of the best block are compared with their exact scores, and for every hundred or
+//! so multiply-adds of work one is spent on the exact score of a point in a block that was not scored: a candidate that was missed shows
+//! nowhere else. What fails is counted, and the trial goes over to the dense road, from exact scores.
+//!
 //! **Counted work.** Multiply-adds are counted on this road and for the dense one; the trial goes over to the dense road (`dense`) when
 //! this road has cost more. So the choice depends on the trial alone, never on time or threads.
 
+mod block;
 mod blocks;
 mod bounds;
 mod covariance;
@@ -35,4 +50,4 @@ mod source;
 mod trial;
 
 pub use blocks::Blocks;
-pub use trial::{Lazy, Observation, Outcome, Spare};
+pub use trial::{Lazy, MOST_COLUMN_BYTES, Observation, Outcome, Spare};

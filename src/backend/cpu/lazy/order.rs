@@ -5,7 +5,7 @@ pub const SMALL_SIZE: usize = 32;
 pub const MOST_SIZE: usize = 64;
 
 /// Domains from this size on have large blocks.
-pub const LARGE_DOMAIN: usize = 4096;
+const LARGE_DOMAIN: usize = 4096;
 
 /// Axes that are looked at: of features, the first ones, which say most where they are ordered at all.
 pub const MOST_AXES: usize = 16;
@@ -74,6 +74,11 @@ impl Coordinates<'_> {
 }
 
 impl Order {
+    /// Points in a block of a domain of so many.
+    pub fn size_for(n: usize) -> usize {
+        if n < LARGE_DOMAIN { SMALL_SIZE } else { MOST_SIZE }
+    }
+
     /// By halving the longest side of the box of a set of points until a block is left; indices ascend within a block.
     pub fn halved(n: usize, size: usize, coordinates: Coordinates<'_>) -> Self {
         let mut points: Vec<u32> = (0..n as u32).collect();
@@ -162,7 +167,7 @@ fn strips(all: &[u32], size: usize, coordinates: Coordinates<'_>, range: &[(f64,
     let starts: Vec<usize> = (0..=n_strips).map(|strip| (strip * of_strip).min(n_blocks)).collect();
     for &end in &starts[1..] {
         let to = (end * size).min(n);
-        points.extend(counted(&by_strip[from..to], across, &of_short).0);
+        points.extend(counted(&by_strip[from..to], across, of_short).0);
         from = to;
     }
     Some((points, Strips { starts, axis: long }))

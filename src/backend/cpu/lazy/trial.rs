@@ -1,9 +1,10 @@
 //! One trial on the lazy road.
 
+use super::block::{Block, Run, Take};
 use super::blocks::Blocks;
 use super::bounds::Bounds;
 use super::history::{History, Opened};
-use super::kernels::{Fusible, TOGETHER, Together, apply, apply_together, score, weighted_sum, wide_fused};
+use super::kernels::wide_fused;
 use super::order::MOST_SIZE;
 use super::rows::{Rows, Visit};
 use crate::backend::cpu::trial::{TrialScreen, settle};
@@ -18,14 +19,17 @@ const U: f64 = f64::EPSILON / 2.0;
 /// Observations between two comparisons of a block with exact scores.
 const CHECK_EVERY: u32 = 256;
 
+/// Work of a trial for each multiply-add of a comparison with a block that was not scored.
+const CHECKED_SHARE: usize = 128;
+
+/// Points from one of these comparisons to the next: a prime.
+const CHECKED_STEP: usize = 7919;
+
 /// Runs whose coefficients are kept; blocks that have missed more are brought up to date.
 const MOST_RUNS: usize = 512;
 
-/// Columns that a block has room for at first.
-const FIRST_COLUMNS: usize = 16;
-
-/// Most bytes of a trial's columns.
-const MOST_BYTES: usize = 1 << 28;
+/// Most bytes of a trial's columns: where there would be more, the trial goes over to the dense road.
+pub const MOST_COLUMN_BYTES: usize = 1 << 28;
 
 /// Blocks scored before bounds are refined, and as many as are scored without.
 const REFINED: usize = 1;
@@ -61,45 +65,6 @@ pub enum Outcome {
     Lost,
 }
 
-/// A run: all observations of one point in a row.
-#[derive(Debug, Default)]
-struct Run {
-    /// Coefficients over the visited points' kernel functions.
-    alpha: Vec<f64>,
-    /// Sums of `scale²` and `mean_step` so far.
-    squares: f64,
-    steps: f64,
-}
-
-/// The points of a block.
-#[derive(Debug, Default)]
-struct Block {
-    /// Kernel functions of the first visited points at the block's points, one after another.
-    columns: Vec<f64>,
-    mean: Vec<f64>,
-    variance: Vec<f64>,
-    /// Of the run that was taken last.
-    p: Vec<f64>,
-    /// That run, and what was taken of it.
-    run: usize,
-    squares: f64,
-    steps: f64,
-}
-
-impl Block {
-    /// The prior; what memory there is is kept.
-    fn start(&mut self, prior: &[f64]) {
-        self.columns.clear();
-        self.mean.clear();
-        self.mean.resize(prior.len(), 0.0);
-        self.variance.clear();
-        self.variance.extend_from_slice(prior);
-        self.p.clear();
-        self.p.resize(prior.len(), 0.0);
-        (self.run, self.squares, self.steps) = (0, 0.0, 0.0);
-    }
-}
-
 /// The memory of a trial that has ended, for the next one: most of what it takes is columns, and asking the system for new pages costs as much
 /// as filling them.
 #[derive(Debug)]
@@ -130,6 +95,9 @@ pub struct Lazy {
     /// Counted multiply-adds of this road, and of the dense one.
     work: usize,
     dense_work: usize,
+    /// `work` at the last comparison of a block that was not scored, and the point of the next one.
+    checked_work: usize,
+    next_checked: usize,
     /// See [`Lazy::starts_current`].
     is_current: bool,
     /// Candidates beyond the first.
@@ -139,7 +107,14 @@ pub struct Lazy {
 
 impl Lazy {
     /// The prior; `table` where the basis is one of features, `spare` the memory of a trial that has ended.
-    pub fn new(shared: Arc<Blocks>, table: Option<Arc<FeatureTable>>, spare: Option<Spare>, band: Band) -> Self {
+    /// * `work` — counted so far, see [`Lazy::work`]
+    pub fn new(
+        shared: Arc<Blocks>,
+        table: Option<Arc<FeatureTable>>,
+        spare: Option<Spare>,
+        work: (usize, usize),
+        band: Band,
+    ) -> Self {
         let (size, m) = (shared.order.size, table.as_ref().map_or(0, |table| table.n_features));
         let mut blocks = spare.map_or_else(Vec::new, |Spare(blocks)| blocks);
         blocks.resize_with(shared.order.n_blocks(), Block::default);
@@ -159,8 +134,10 @@ impl Lazy {
             innovations: 0.0,
             largest_width: 0.0,
             since_check: 0,
-            work: 0,
-            dense_work: 0,
+            work: work.0,
+            dense_work: work.1,
+            checked_work: 0,
+            next_checked: 0,
             is_current: false,
             extra: 0,
             band,
@@ -201,6 +178,11 @@ impl Lazy {
     /// Whether the trial was started with what its model now is, so that this round's change is in it; said once.
     pub fn starts_current(&mut self) -> bool {
         std::mem::take(&mut self.is_current)
+    }
+
+    /// Counted multiply-adds of this road, and of the dense one.
+    pub fn work(&self) -> (usize, usize) {
+        (self.work, self.dense_work)
     }
 
     fn n_points(&self) -> usize {
@@ -331,14 +313,19 @@ impl Lazy {
         }
         self.extra += answer.points.len() - 1;
         counters.blocks += self.scored.len() as u64;
+        let before = counters.violations;
         if CHECK_EVERY <= self.since_check {
             self.since_check = 0;
             self.check(request, state, e_mean, counters);
         }
+        self.check_unscored(request, 3.0 * widest + TIE_TOLERANCE * (1.0 + best.abs()), counters);
+        if before < counters.violations {
+            return Outcome::Lost;
+        }
         let n = self.n_points();
         self.dense_work += WORK_OF_A_SCORE * n;
         let columns = 8 * self.history.points().len() * n;
-        let dearer = self.dense_work + START * n < self.work || n < self.extra || MOST_BYTES < columns;
+        let dearer = self.dense_work + START * n < self.work || n < self.extra || MOST_COLUMN_BYTES < columns;
         if dearer { Outcome::Dearer } else { Outcome::Lazy }
     }
 
@@ -389,6 +376,25 @@ impl Lazy {
         }
     }
 
+    /// Now and then, compares a point of a block that was not scored, each in turn, with the bound of its block: candidates that were missed
+    /// show nowhere else.
+    fn check_unscored(&mut self, request: &TrialScore<'_>, margin: f64, counters: &mut Counters) {
+        let cost = self.history.work_of_a_point(&self.shared);
+        if self.work < self.checked_work + CHECKED_SHARE * cost {
+            return;
+        }
+        let n = self.n_points();
+        let point = self.next_checked % n;
+        // Far from the last one, and through all points where n is no multiple of it.
+        self.next_checked = (point + CHECKED_STEP) % n;
+        let bound = self.bounds.bound(self.shared.order.places[point].0 as usize);
+        if f64::NEG_INFINITY < bound {
+            counters.violations += u64::from(bound + margin < request.model.exact(point).upper(request.width));
+            self.work += cost;
+        }
+        self.checked_work = self.work;
+    }
+
     /// Gives back the memory of a trial that has ended.
     pub fn end(self) -> Spare {
         Spare(self.blocks)
@@ -413,62 +419,5 @@ impl Lazy {
             screen.drop_row();
         }
         screen
-    }
-}
-
-/// [`Lazy::take`] in wide lanes.
-struct Take<'a> {
-    shared: &'a Blocks,
-    visited: &'a [u32],
-    runs: &'a [Run],
-    first_run: usize,
-    index: usize,
-    block: &'a mut Block,
-    width: f64,
-}
-
-impl Fusible for Take<'_> {
-    type Output = (f64, f64);
-
-    #[inline(always)]
-    fn call<const FUSED: bool>(self) -> (f64, f64) {
-        let Self { shared, visited, runs, first_run, index, block, width } = self;
-        let Block { columns, mean, variance, p, run, squares, steps } = block;
-        let size = mean.len();
-        let known = columns.len() / size;
-        if columns.capacity() == 0 {
-            columns.reserve_exact(FIRST_COLUMNS.max(visited.len()) * size);
-        }
-        if known < visited.len() {
-            columns.resize(visited.len() * size, 0.0);
-            for (&point, column) in visited[known..].iter().zip(columns[known * size..].chunks_exact_mut(size)) {
-                shared.column::<FUSED>(point as usize, index, column);
-            }
-        }
-        // What was taken of a run that has gone on; whole runs; then the last one, whose sum is kept.
-        let Some((last, before)) = runs[*run - first_run..].split_last() else { return score(mean, variance, width) };
-        if let Some((started, whole)) = before.split_first() {
-            apply(mean, variance, p, started.squares - *squares, started.steps - *steps);
-            let mut groups = whole.chunks_exact(TOGETHER);
-            for group in &mut groups {
-                let runs = Together {
-                    weights: std::array::from_fn(|i| group[i].alpha.as_slice()),
-                    squares: std::array::from_fn(|i| group[i].squares),
-                    steps: std::array::from_fn(|i| group[i].steps),
-                };
-                apply_together::<FUSED>(&runs, columns, mean, variance);
-            }
-            for missed in groups.remainder() {
-                weighted_sum::<FUSED>(&missed.alpha, &columns[..missed.alpha.len() * size], p);
-                apply(mean, variance, p, missed.squares, missed.steps);
-            }
-            weighted_sum::<FUSED>(&last.alpha, &columns[..last.alpha.len() * size], p);
-            (*run, *squares, *steps) = (first_run + runs.len() - 1, 0.0, 0.0);
-        }
-        if *squares != last.squares {
-            apply(mean, variance, p, last.squares - *squares, last.steps - *steps);
-            (*squares, *steps) = (last.squares, last.steps);
-        }
-        score(mean, variance, width)
     }
 }

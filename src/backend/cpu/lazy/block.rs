@@ -1,0 +1,103 @@
+//! One block of a trial: its moments, and how it catches up with the runs that it has missed.
+
+use super::blocks::Blocks;
+use super::kernels::{Fusible, TOGETHER, Together, apply, apply_together, score, weighted_sum};
+
+/// Columns that a block has room for at first.
+const FIRST_COLUMNS: usize = 16;
+
+/// A run: all observations of one point in a row.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// Coefficients over the visited points' kernel functions.
+    pub alpha: Vec<f64>,
+    /// Sums of `scale²` and `mean_step` so far.
+    pub squares: f64,
+    pub steps: f64,
+}
+
+/// The points of a block.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// Kernel functions of the first visited points at the block's points, one after another.
+    pub columns: Vec<f64>,
+    pub mean: Vec<f64>,
+    pub variance: Vec<f64>,
+    /// Of the run that was taken last.
+    pub p: Vec<f64>,
+    /// That run, and what was taken of it.
+    pub run: usize,
+    pub squares: f64,
+    pub steps: f64,
+}
+
+impl Block {
+    /// The prior; what memory there is is kept.
+    pub fn start(&mut self, prior: &[f64]) {
+        self.columns.clear();
+        self.mean.clear();
+        self.mean.resize(prior.len(), 0.0);
+        self.variance.clear();
+        self.variance.extend_from_slice(prior);
+        self.p.clear();
+        self.p.resize(prior.len(), 0.0);
+        (self.run, self.squares, self.steps) = (0, 0.0, 0.0);
+    }
+}
+
+/// Brings a block up to date, in wide lanes; gives its largest score and its largest spread².
+pub struct Take<'a> {
+    pub shared: &'a Blocks,
+    pub visited: &'a [u32],
+    pub runs: &'a [Run],
+    pub first_run: usize,
+    pub index: usize,
+    pub block: &'a mut Block,
+    pub width: f64,
+}
+
+impl Fusible for Take<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn call<const FUSED: bool>(self) -> (f64, f64) {
+        let Self { shared, visited, runs, first_run, index, block, width } = self;
+        let Block { columns, mean, variance, p, run, squares, steps } = block;
+        let size = mean.len();
+        let known = columns.len() / size;
+        if columns.capacity() == 0 {
+            columns.reserve_exact(FIRST_COLUMNS.max(visited.len()) * size);
+        }
+        if known < visited.len() {
+            columns.resize(visited.len() * size, 0.0);
+            for (&point, column) in visited[known..].iter().zip(columns[known * size..].chunks_exact_mut(size)) {
+                shared.column::<FUSED>(point as usize, index, column);
+            }
+        }
+        // What was taken of a run that has gone on; whole runs; then the last one, whose sum is kept.
+        let Some((last, before)) = runs[*run - first_run..].split_last() else { return score(mean, variance, width) };
+        if let Some((started, whole)) = before.split_first() {
+            apply(mean, variance, p, started.squares - *squares, started.steps - *steps);
+            let mut groups = whole.chunks_exact(TOGETHER);
+            for group in &mut groups {
+                let runs = Together {
+                    weights: std::array::from_fn(|i| group[i].alpha.as_slice()),
+                    squares: std::array::from_fn(|i| group[i].squares),
+                    steps: std::array::from_fn(|i| group[i].steps),
+                };
+                apply_together::<FUSED>(&runs, columns, mean, variance);
+            }
+            for missed in groups.remainder() {
+                weighted_sum::<FUSED>(&missed.alpha, &columns[..missed.alpha.len() * size], p);
+                apply(mean, variance, p, missed.squares, missed.steps);
+            }
+            weighted_sum::<FUSED>(&last.alpha, &columns[..last.alpha.len() * size], p);
+            (*run, *squares, *steps) = (first_run + runs.len() - 1, 0.0, 0.0);
+        }
+        if *squares != last.squares {
+            apply(mean, variance, p, last.squares - *squares, last.steps - *steps);
+            (*squares, *steps) = (last.squares, last.steps);
+        }
+        score(mean, variance, width)
+    }
+}
