@@ -100,10 +100,10 @@ impl Shared {
                 (Arc::clone(blocks.as_ref()?), Some(Arc::clone(table)))
             }
             (Basis::Gram(gram), _) => {
-                let blocks = self.blocks.get_or_init(|| Blocks::of_gram(gram).map(Arc::new));
+                let blocks = self.blocks.get_or_init(|| Blocks::of_gram(gram, false).map(Arc::new));
                 (Arc::clone(blocks.as_ref()?), None)
             }
-            (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?)?), None),
+            (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?, true)?), None),
         };
         let work = before.as_ref().map(Lazy::work);
         // Every guarded value is whole between statements.

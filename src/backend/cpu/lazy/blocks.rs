@@ -145,8 +145,9 @@ impl Blocks {
         Some((order, source, Anchored { anchors: lattice.anchors, radii, prior }))
     }
 
-    /// The blocks of a covariance over a domain, `None` where the domain is too small for them.
-    pub fn of_gram(gram: &Arc<dyn GramSource>) -> Option<Self> {
+    /// The blocks of a covariance over a domain, `None` where the domain is too small for them. Where one trial alone asks (`own`), centres
+    /// are what it can afford: a lattice's radii cost four values a point.
+    pub fn of_gram(gram: &Arc<dyn GramSource>, own: bool) -> Option<Self> {
         let n = gram.n_points();
         if !Self::suit(n) {
             return None;
@@ -158,7 +159,9 @@ impl Blocks {
                 let coordinates = Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension };
                 let all: Vec<u32> = (0..n as u32).collect();
                 let range = coordinates.range(&all);
-                let order = if form.dimension == 2 {
+                let order = if own {
+                    Order { strips: None, ..Order::in_strips(all, size, coordinates, &range) }
+                } else if form.dimension == 2 {
                     Order::in_strips(all, SMALL_SIZE, coordinates, &range)
                 } else {
                     Order::halved(n, size, coordinates)
