@@ -98,6 +98,8 @@ pub struct Counters {
     pub rebuilds: u64,
     /// Trial-rounds in which every point was scored in f64, because more could be the best than a device hands back.
     pub scans: u64,
+    /// Bytes of rounds sent to a device, without its tables.
+    pub sent: u64,
     /// Screens that left a failing device for the CPU.
     pub fallbacks: u64,
     /// Points found outside their band at a rebuild: must stay 0.
@@ -115,6 +117,7 @@ impl Counters {
         self.blocks += other.blocks;
         self.rebuilds += other.rebuilds;
         self.scans += other.scans;
+        self.sent += other.sent;
         self.fallbacks += other.fallbacks;
         self.violations += other.violations;
     }

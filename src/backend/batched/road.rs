@@ -1,7 +1,9 @@
 //! The backend over a device, its prepared bases and its screens.
 
 use super::trust::{plausible, untrusted, violations};
-use crate::backend::device::{Answer, Band4, CAPACITY, Device, LaneWork, Lanes, Precision, Start, TableSpec, Tables, Visit};
+use crate::backend::device::{
+    Answer, Band4, CAPACITY, Device, LaneWork, Lanes, NewMean, Precision, Start, TableSpec, Tables, Visit,
+};
 use crate::backend::lane::{Lane, fits};
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
@@ -218,14 +220,21 @@ impl BatchedScreen {
         }
         let was_fresh = lane.fresh;
         let scanned = lane.scanned.take();
-        // What a start costs: on the host a factorization of the features, else an exact score a point.
-        let price = if table { scale.largest.len() } else { n_points };
+        // What a start costs: on the host a factorization, as much as an exact score a row of it, else an exact score a point.
+        let price = match request.change {
+            Change::Weights { row, .. } => row.len(),
+            _ if table => scale.largest.len(),
+            _ => n_points,
+        };
         let dear = price.max(32) as u64 <= lane.extra;
         let (row, start_anew) = match request.change {
             Change::None => (None, !was_fresh || dear),
             Change::Rebuild | Change::Factor => (None, true),
             Change::Row { row, scale, mean_step, repeated, rebuilt } => {
-                (Some((row, scale, mean_step, repeated)), rebuilt || !was_fresh || dear)
+                (Some((row, scale, NewMean::Step(mean_step), repeated)), rebuilt || !was_fresh || dear)
+            }
+            Change::Weights { row, scale, repeated, weights } => {
+                (Some((row, scale, NewMean::Weights(weights), repeated)), !was_fresh || dear)
             }
         };
         let continues = !matches!(request.change, Change::Rebuild | Change::Factor | Change::Row { rebuilt: true, .. });
@@ -266,15 +275,18 @@ impl BatchedScreen {
         let mut visit = None;
         match row {
             Some((_, _, _, repeated)) if covers_row => lane.has_row &= repeated,
-            Some((row, scale_of_row, mean_step, repeated)) => {
+            Some((row, scale_of_row, mean, repeated)) => {
                 let new_row = !(repeated && lane.has_row);
                 let fits = (!new_row || lane.row(row, &scale, prior, kernel_error, precision))
-                    && lane.visit(scale_of_row, mean_step, precision);
+                    && match mean {
+                        NewMean::Step(step) => lane.visit(scale_of_row, step, precision),
+                        NewMean::Weights(w) => lane.visit_with(scale_of_row, w, &scale, prior, kernel_error, precision),
+                    };
                 if !fits {
                     (lane.fresh, lane.has_row) = (false, false);
                     return Ok((Asked::Scan, None));
                 }
-                visit = Some(Visit { row: new_row.then_some(row), scale: scale_of_row, mean_step });
+                visit = Some(Visit { row: new_row.then_some(row), scale: scale_of_row, mean });
             }
             None => lane.has_row &= matches!(request.change, Change::None),
         }
@@ -406,7 +418,7 @@ impl Screen for BatchedScreen {
                 Asked::Device { from_factor } => {
                     let Some(answer) = next.next() else { return Err(untrusted("gave too few answers")) };
                     if self.take(request, answer, out) {
-                    } else if matches!(self.shared.basis, Basis::Table(_)) && !from_factor {
+                    } else if !from_factor && (by_factor(request.change) || matches!(self.shared.basis, Basis::Table(_))) {
                         again.push(i);
                     } else {
                         self.scan(request, out);
@@ -434,7 +446,8 @@ impl Screen for BatchedScreen {
     }
 
     fn counters(&self) -> Counters {
-        self.counters
+        let sent = self.on_device.as_ref().map_or(0, |lanes| lanes.sent());
+        Counters { sent, ..self.counters }
     }
 }
 
@@ -470,6 +483,11 @@ impl BatchedScreen {
         self.answers = answers;
         Ok(())
     }
+}
+
+/// Whether the model of such a change has a factor.
+fn by_factor(change: Change<'_>) -> bool {
+    matches!(change, Change::Weights { .. })
 }
 
 /// Mean and variance of every point.

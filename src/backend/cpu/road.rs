@@ -78,7 +78,7 @@ impl Shared {
         let starts = match request.change {
             Change::None => request.model.n_observations() == 0,
             Change::Row { rebuilt, .. } => !rebuilt && request.model.n_observations() == 1,
-            Change::Rebuild | Change::Factor => false,
+            Change::Weights { .. } | Change::Rebuild | Change::Factor => false,
         };
         if !starts
             || !matches!(self.band, Band::Proved | Band::Stale)
@@ -310,7 +310,7 @@ impl CpuScreen {
         let observations = request.model.n_observations();
         match request.change {
             Change::None => {}
-            Change::Rebuild | Change::Factor => trial.forget(),
+            Change::Weights { .. } | Change::Rebuild | Change::Factor => trial.forget(),
             Change::Row { row, scale: along, mean_step, repeated, rebuilt } => {
                 start_anew = rebuilt;
                 // Projected even where the screen starts anew: the next observation may repeat the row.
@@ -364,7 +364,8 @@ impl Screen for CpuScreen {
         self.by_pivots(trials, out);
         for (request, answer) in trials.iter().zip(out) {
             match request.change {
-                Change::Factor => {
+                // A factor of a few hundred rows is made and scored as fast as both sums of every point in f64.
+                Change::Factor | Change::Weights { .. } => {
                     self.lazy[request.trial] = None;
                     if let Some(trial) = &mut self.trials[request.trial] {
                         trial.forget();

@@ -2,7 +2,7 @@
 
 use super::real::Real;
 use super::tables::{Columns, Extent, KernelNumbers, device_error};
-use super::{LaneWork, Start};
+use super::{LaneWork, NewMean, Start};
 use crate::error::Error;
 use crate::score::Spread;
 
@@ -26,6 +26,13 @@ pub const START_ADDED: u32 = 3;
 /// From a factor that is taken from the prior.
 pub const START_REMOVED: u32 = 4;
 
+/// [`Visit`](super::Visit) as a word: none.
+pub const VISIT_NONE: u32 = 0;
+/// Mean and variance change along `p`.
+pub const VISIT_ROW: u32 = 1;
+/// The variance changes along `p`, and the mean is that of weights.
+pub const VISIT_WEIGHTS: u32 = 2;
+
 /// One lane's part of a round: words, in the order of the buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
@@ -33,13 +40,13 @@ pub struct Work {
     pub lane: u32,
     /// Step 1.
     pub start: u32,
-    /// Whether there is a step 2.
+    /// Step 2: one of `VISIT_NONE`, `VISIT_ROW`, `VISIT_WEIGHTS`.
     pub visit: u32,
     /// Comes back in the answer.
     pub stamp: u32,
     /// Where the row starts among the coefficients.
     pub row_at: u32,
-    /// Length of the row.
+    /// Length of the row and of the weights of the mean.
     pub row_len: u32,
     /// Where the list of columns starts among the indices: of a table, or points of a kernel.
     pub slots_at: u32,
@@ -61,6 +68,8 @@ pub struct Work {
     pub dimension: u32,
     /// Whether there is a subset.
     pub listed: u32,
+    /// Where the weights of the mean start among the coefficients.
+    pub weights_at: u32,
 }
 
 /// One lane's numbers, in the order of the buffer.
@@ -125,12 +134,15 @@ pub struct Packed<R> {
     pub coefficients: Vec<R>,
     /// Planes that are sent.
     pub uploads: Vec<Upload<R>>,
-    /// Number of new rows.
+    /// Number of new rows and of new weights: entries of the first list, each a work's number twice, and one more where it is
+    /// the weights that are meant.
     pub n_projected: usize,
     /// Number of factors.
     pub n_factored: usize,
     /// Number of subsets.
     pub n_listed: usize,
+    /// Bytes of this round and of those before.
+    pub sent: u64,
 }
 
 impl<R: Real> Packed<R> {
@@ -144,6 +156,7 @@ impl<R: Real> Packed<R> {
             numbers: std::mem::take(&mut self.numbers),
             indices: std::mem::take(&mut self.indices),
             coefficients: std::mem::take(&mut self.coefficients),
+            sent: self.sent,
             ..Self::default()
         };
         self.works.clear();
@@ -178,8 +191,13 @@ impl<R: Real> Packed<R> {
                 ..Work::default()
             };
             let row = lane.visit.and_then(|visit| visit.row);
+            let (mean_step, weights) = match lane.visit.map(|visit| visit.mean) {
+                None => (0.0, None),
+                Some(NewMean::Step(step)) => (step, None),
+                Some(NewMean::Weights(weights)) => (0.0, Some(weights)),
+            };
             let factor = if let Start::Factor(factor) = lane.start { Some(factor) } else { None };
-            if !matches!(shape.columns, Columns::Features(_)) && (row.is_some() || factor.is_some()) {
+            if !matches!(shape.columns, Columns::Features(_)) && (row.is_some() || weights.is_some() || factor.is_some()) {
                 work.slots_at = word(self.indices.len())?;
                 self.indices.extend_from_slice(lane.basis);
             }
@@ -212,14 +230,16 @@ impl<R: Real> Packed<R> {
                     factored.push(at);
                 }
             }
-            if let Some(row) = row {
-                if row.len() != n_basis {
+            for (values, entry) in [(row, 2 * at), (weights, 2 * at + 1)] {
+                let Some(values) = values else { continue };
+                if values.len() != n_basis {
                     return fault("a row is not of the size of the basis");
                 }
-                work.row_at = word(self.coefficients.len())?;
-                work.row_len = row.len() as u32;
-                self.coefficients.extend(row.iter().map(|&value| R::of(value)));
-                projected.push(at);
+                let place = word(self.coefficients.len())?;
+                *(if entry % 2 == 0 { &mut work.row_at } else { &mut work.weights_at }) = place;
+                work.row_len = n_basis as u32;
+                self.coefficients.extend(values.iter().map(|&value| R::of(value)));
+                projected.push(entry);
             }
             if let Some(subset) = lane.subset {
                 work.listed = 1;
@@ -227,8 +247,12 @@ impl<R: Real> Packed<R> {
                 self.indices.extend_from_slice(subset);
                 listed.push(at);
             }
-            work.visit = u32::from(lane.visit.is_some());
-            let (scale, mean_step) = lane.visit.map_or((0.0, 0.0), |visit| (visit.scale, visit.mean_step));
+            work.visit = match (lane.visit, weights) {
+                (None, _) => VISIT_NONE,
+                (Some(_), None) => VISIT_ROW,
+                (Some(_), Some(_)) => VISIT_WEIGHTS,
+            };
+            let scale = lane.visit.map_or(0.0, |visit| visit.scale);
             let rho = R::PRECISION.sqrt_error();
             self.numbers.push(Numbers {
                 scale: R::of(scale),
@@ -253,6 +277,10 @@ impl<R: Real> Packed<R> {
         }
         word(self.indices.len())?;
         word(self.coefficients.len())?;
+        let planes: usize = self.uploads.iter().map(|upload| upload.values.len()).sum();
+        let words = self.works.len() * size_of::<Work>() + size_of_val(&self.indices[..]);
+        let reals = size_of_val(&self.numbers[..]) + (self.coefficients.len() + planes) * size_of::<R>();
+        self.sent += (words + reals) as u64;
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use super::layout::{self, Shape};
 use super::pipeline::{Pass, Pipeline};
 use super::readback::{Health, Staging, guarded};
 use super::tables::GpuTables;
+use super::workgroup::{Workgroup, WorkgroupLimits};
 use crate::backend::device::tables::device_error;
 use crate::backend::device::{Device, Precision, TableSpec, Tables};
 use crate::error::Error;
@@ -18,8 +19,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct GpuOptions {
     /// Bytes that one binding may span, at most what the adapter allows.
     pub max_binding: Option<u64>,
+    /// Threads that a workgroup may have, at most what the adapter allows.
+    pub max_threads: Option<u32>,
+    /// Bytes that a workgroup may share, at most what the adapter allows.
+    pub max_shared: Option<u32>,
     /// Computes in f32 alone, even where f64 is there.
     pub without_f64: bool,
+    /// Reduces in shared memory, even where there are subgroups.
+    pub without_subgroups: bool,
     /// Text that is replaced in shaders.
     pub replacements: Vec<Replacement>,
 }
@@ -51,6 +58,10 @@ pub struct Shared {
     pub facts: AdapterFacts,
     /// Whether it computes in f64, as tested.
     pub has_f64: bool,
+    /// Whether reductions use subgroups.
+    pub subgroups: bool,
+    /// What bounds workgroups.
+    pub limits: WorkgroupLimits,
     /// Bytes that one binding may span.
     pub max_binding: u64,
     /// Workgroups in a dimension.
@@ -88,9 +99,13 @@ impl Gpu {
     }
 
     fn opened((adapter, facts): (wgpu::Adapter, AdapterFacts), options: GpuOptions) -> Result<Self, Error> {
-        let limits = adapter.limits();
-        let wants_f64 = facts.f64 && !options.without_f64;
-        let features = if wants_f64 { wgpu::Features::SHADER_F64 } else { wgpu::Features::empty() };
+        let limits = tightened(adapter.limits(), &options);
+        let workgroups = WorkgroupLimits::of(&limits);
+        let wants_f64 = facts.f64 && !options.without_f64 && Workgroup::suited(workgroups, Precision::F64).is_some();
+        let subgroups = facts.subgroups.is_some() && !options.without_subgroups;
+        let mut features = wgpu::Features::empty();
+        features.set(wgpu::Features::SHADER_F64, wants_f64);
+        features.set(wgpu::Features::SUBGROUP, subgroups);
         let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("privateer"),
             required_features: features,
@@ -112,6 +127,8 @@ impl Gpu {
             queue,
             facts,
             has_f64: wants_f64,
+            subgroups,
+            limits: workgroups,
             // Sizes of buffers are multiples of 16.
             max_binding: options.max_binding.unwrap_or(u64::MAX).min(most) / 16 * 16,
             max_groups: limits.max_compute_workgroups_per_dimension as usize,
@@ -171,10 +188,30 @@ impl Device for Gpu {
     }
 }
 
+/// The adapter's limits, or less.
+fn tightened(mut limits: wgpu::Limits, options: &GpuOptions) -> wgpu::Limits {
+    let threads = options.max_threads.unwrap_or(u32::MAX);
+    for limit in [&mut limits.max_compute_invocations_per_workgroup, &mut limits.max_compute_workgroup_size_x] {
+        *limit = threads.min(*limit);
+    }
+    let shared = &mut limits.max_compute_workgroup_storage_size;
+    *shared = options.max_shared.unwrap_or(u32::MAX).min(*shared);
+    limits
+}
+
 /// Results of one pair in the shader `arithmetic`.
 const RESULTS: usize = 8;
 
 impl Shared {
+    /// The size of all workgroups of a type.
+    ///
+    /// # Errors
+    /// If the device allows none.
+    pub fn workgroup(&self, precision: Precision) -> Result<Workgroup, Error> {
+        Workgroup::suited(self.limits, precision)
+            .ok_or_else(|| device_error(format!("the workgroups of {} are too small", self.facts.name)))
+    }
+
     /// A pipeline, compiled when it is first asked for.
     ///
     /// # Errors

@@ -14,9 +14,12 @@ mod made;
 mod pipeline;
 mod readback;
 mod tables;
+mod workgroup;
 
 #[cfg(test)]
 mod layout_tests;
+#[cfg(test)]
+mod limits_tests;
 #[cfg(test)]
 mod math_tests;
 #[cfg(test)]

@@ -1,10 +1,17 @@
-//! Twin of `project.wgsl`: `p = row · h` for the work that has a new row.
+//! Twin of `project.wgsl`: `p = row · h` for the work that has a new row, `mean = weights · h` for the work that has new weights.
 
-use super::buffers::{Buffers, P};
+use super::buffers::{Buffers, MEAN, P};
 use super::kernel::{Kernel, kernel};
 use crate::backend::device::pack::{NONE, TOGETHER};
 use crate::backend::device::real::Real;
 use crate::backend::device::tables::TILE;
+
+/// An entry of the list: its work, where its coefficients start, and the plane that it is written to.
+fn entry<R: Real>(buffers: &Buffers<R>, entry: usize) -> (usize, usize, usize) {
+    let work = buffers.works[entry / 2];
+    let (from, plane) = if entry % 2 == 0 { (work.row_at, P) } else { (work.weights_at, MEAN) };
+    (entry / 2, from as usize, buffers.plane(work.lane, plane))
+}
 
 /// Entry `shared`: every row is over all columns of the table, in order; eight rows are taken together.
 pub fn shared<R: Real>(buffers: &mut Buffers<R>, n_projected: usize) {
@@ -13,15 +20,14 @@ pub fn shared<R: Real>(buffers: &mut Buffers<R>, n_projected: usize) {
     let tiles = buffers.extent.n_tiles() - buffers.skipped_tiles;
     for together in group.chunks(TOGETHER) {
         for x in 0..tiles * TILE {
-            for &w in together.iter().filter(|&&w| w != NONE as usize) {
-                let work = buffers.works[w];
-                let row = &buffers.coefficients[work.row_at as usize..][..work.row_len as usize - buffers.dropped];
+            for &listed in together.iter().filter(|&&listed| listed != NONE as usize) {
+                let (w, from, to) = entry(buffers, listed);
+                let row = &buffers.coefficients[from..][..buffers.works[w].row_len as usize - buffers.dropped];
                 let mut sum = R::default();
                 for (k, &coefficient) in row.iter().enumerate() {
                     sum += coefficient * buffers.source[k * stride + x];
                 }
-                let at = buffers.plane(work.lane, P) + x;
-                buffers.planes[at] = sum;
+                buffers.planes[to + x] = sum;
             }
         }
     }
@@ -30,16 +36,15 @@ pub fn shared<R: Real>(buffers: &mut Buffers<R>, n_projected: usize) {
 /// Entries `gather` (columns of a table by a list of slots) and `kernel` (evaluated from coordinates).
 pub fn gather<R: Real>(buffers: &mut Buffers<R>, n_projected: usize, from_kernel: bool) {
     let tiles = buffers.extent.n_tiles() - buffers.skipped_tiles;
-    for w in buffers.list(0, n_projected) {
-        let work = buffers.works[w];
-        let used = (work.row_len as usize).saturating_sub(buffers.dropped);
+    for listed in buffers.list(0, n_projected) {
+        let (w, from, to) = entry(buffers, listed);
+        let used = (buffers.works[w].row_len as usize).saturating_sub(buffers.dropped);
         for x in 0..tiles * TILE {
             let mut sum = R::default();
             for k in 0..used {
-                sum += buffers.coefficients[work.row_at as usize + k] * column(buffers, w, k, x, from_kernel);
+                sum += buffers.coefficients[from + k] * column(buffers, w, k, x, from_kernel);
             }
-            let at = buffers.plane(work.lane, P) + x;
-            buffers.planes[at] = sum;
+            buffers.planes[to + x] = sum;
         }
     }
 }

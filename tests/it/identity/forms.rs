@@ -7,7 +7,7 @@ use privateer::backend::{Counters, Cpu};
 use privateer::engine::decide;
 use privateer::gp::features::random_fourier::{draw_frequencies, random_fourier};
 use privateer::gp::kernel::{Kernel, Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
-use privateer::gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
+use privateer::gp::posterior::{ExactPosterior, FeaturePosterior, Posterior, SketchedPosterior};
 use privateer::gp::{KernelGram, Points, TableGram, tabulated};
 use privateer::linalg::{cholesky, dot};
 use privateer::rng::Stream;
@@ -89,6 +89,56 @@ impl Driven for Own {
 
     fn observe(&mut self, point: usize, reward: f64) {
         Posterior::observe(&mut self.0, point, reward);
+    }
+}
+
+/// A posterior over a Nystrom dictionary that is followed, with its sums of rewards; a new one is drawn after 9 observations.
+struct Followed(SketchedPosterior, Vec<f64>);
+
+impl Followed {
+    fn new(gram: &Arc<dyn GramSource>, trial: usize) -> Self {
+        let mut posterior = SketchedPosterior::new(Arc::clone(gram), 1.0, [0.5, 1e-2, 1e-4][trial], true);
+        let n = gram.n_points() as u32;
+        posterior.set_dictionary((0..24).map(|i| i * (n - 1) / 23).collect());
+        posterior.refresh();
+        Self(posterior, Vec::new())
+    }
+}
+
+impl Driven for Followed {
+    fn model(&self) -> &dyn ScoreModel {
+        &self.0
+    }
+
+    fn change(&self) -> Change<'_> {
+        self.0.change()
+    }
+
+    fn taken(&mut self) {
+        self.0.screened();
+    }
+
+    fn observe(&mut self, point: usize, reward: f64) {
+        let Self(posterior, sums) = self;
+        let slot = posterior.visit(point);
+        sums.resize(posterior.visits().n_distinct(), 0.0);
+        sums[slot] += reward;
+        if posterior.n_observations() == 9 {
+            let mut points = posterior.visits().points.clone();
+            points.extend([2, 90, 180]);
+            points.sort_unstable();
+            points.dedup();
+            posterior.set_dictionary(points);
+            posterior.refresh();
+        } else {
+            posterior.follow(slot);
+        }
+        let mut theta = posterior.moment(sums);
+        posterior.solve(&mut theta);
+        // A mean that no row says: rewards are cut to what the round allows.
+        let cut = 1.0 + 0.1 * libm::sin(posterior.n_observations() as f64);
+        theta.iter_mut().for_each(|weight| *weight *= cut);
+        posterior.set_theta(theta);
     }
 }
 
@@ -347,6 +397,7 @@ pub fn every_form(roads: &[Road], rounds: usize) {
     }
     over_features(roads, rounds);
     over_a_gram_table(roads, rounds, 130);
+    over_followed_dictionaries(roads, rounds);
 }
 
 /// Rows, whole factors and subsets over features of 300 points.
@@ -379,6 +430,22 @@ pub fn over_a_gram_table(roads: &[Road], rounds: usize, n: usize) {
     };
     drive(roads, "factors taken from the prior", &Basis::Gram(Arc::clone(&gram)), rounds, false, &removed);
     drive(roads, "factors taken from the prior, over subsets", &Basis::Gram(gram.clone()), rounds, true, &removed);
+}
+
+/// Dictionaries that live: a round sends a row and weights in the place of a factor. Returns what each screen counted.
+pub fn over_followed_dictionaries(roads: &[Road], rounds: usize) -> Vec<Counters> {
+    let kernel: Arc<dyn Kernel> = Arc::new(Matern::new(2.5, Lengthscales::Isotropic(0.3), 1.0));
+    let mut all = Vec::new();
+    for (form, gram) in [
+        ("a table", tabulated(KernelGram::new(Arc::clone(&kernel), points(300, "shared")))),
+        ("a formula", formula(&kernel, 300, "shared")),
+    ] {
+        let make = |i: usize| -> Box<dyn Driven> { Box::new(Followed::new(&gram, i)) };
+        let basis = Basis::Gram(Arc::clone(&gram));
+        all.extend(drive(roads, &format!("dictionaries followed, {form}"), &basis, rounds, false, &make));
+        drive(roads, &format!("dictionaries followed, subsets, {form}"), &basis, rounds, true, &make);
+    }
+    all
 }
 
 /// Covariance by point, as a table.
