@@ -40,13 +40,14 @@ mod gpu {
 
     const BOTH: &[(&str, &str)] = &[("f32", "f32"), ("f64", "f64")];
 
-    const SHADERS: [Shader; 9] = [
+    const SHADERS: [Shader; 10] = [
         Shader { name: "arithmetic", types: BOTH, reduces: false },
         Shader { name: "product", types: BOTH, reduces: false },
         Shader { name: "gram", types: &[("f32", "f32"), ("f64", "f32"), ("f64", "f64")], reduces: false },
         Shader { name: "features", types: &[("f64", "f32"), ("f64", "f64")], reduces: false },
         Shader { name: "project", types: BOTH, reduces: false },
         Shader { name: "factor", types: BOTH, reduces: false },
+        Shader { name: "reduction", types: BOTH, reduces: true },
         Shader { name: "update", types: BOTH, reduces: true },
         Shader { name: "list", types: BOTH, reduces: true },
         Shader { name: "select", types: BOTH, reduces: true },

@@ -164,7 +164,10 @@ impl<R: Real> Packed<R> {
         self.coefficients.clear();
         self.indices.clear();
         self.indices.resize(INDEX_HEADER, 0);
-        if let Columns::Features(n_columns) = shape.columns {
+        // Rows over features read all columns in order; factors read a list.
+        if let Columns::Features(n_columns) = shape.columns
+            && round.iter().any(|lane| matches!(lane.start, Start::Factor(_)))
+        {
             self.indices.extend(0..n_columns as u32);
         }
         let (mut projected, mut factored, mut listed) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,10 +1,8 @@
 //! The device: opened, tested, shared.
 
 use super::adapters::{AdapterFacts, Choice, choose};
-use super::buffers::{storage, upload};
-use super::layout::{self, Shape};
 use super::pipeline::{Pass, Pipeline};
-use super::readback::{Health, Staging, guarded};
+use super::readback::Health;
 use super::tables::GpuTables;
 use super::workgroup::{Workgroup, WorkgroupLimits};
 use crate::backend::device::tables::device_error;
@@ -137,6 +135,10 @@ impl Gpu {
             pipelines: Mutex::default(),
         };
         shared.has_f64 = wants_f64 && shared.computes_in_f64().unwrap_or(false);
+        if subgroups && !shared.reduces_as_it_should().unwrap_or(false) {
+            shared.subgroups = false;
+            shared.pipelines = Mutex::default();
+        }
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -199,9 +201,6 @@ fn tightened(mut limits: wgpu::Limits, options: &GpuOptions) -> wgpu::Limits {
     limits
 }
 
-/// Results of one pair in the shader `arithmetic`.
-const RESULTS: usize = 8;
-
 impl Shared {
     /// The size of all workgroups of a type.
     ///
@@ -223,53 +222,6 @@ impl Shared {
         let pipeline = Pipeline::new(self, pass)?;
         self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).insert(pass, pipeline.clone());
         Ok(pipeline)
-    }
-
-    /// Runs the shader `arithmetic` on pairs of numbers.
-    ///
-    /// # Errors
-    /// If the device refuses.
-    pub fn arithmetic<R: super::buffers::Plain>(&self, pairs: &[[R; 2]]) -> Result<Vec<R>, Error> {
-        let flat: Vec<R> = pairs.iter().flatten().copied().collect();
-        let source = storage(self, "pairs", size_of_val(flat.as_slice()) as u64)?;
-        upload(self, &source, 0, bytemuck::cast_slice(&flat))?;
-        let bytes = (pairs.len() * RESULTS * size_of::<R>()) as u64;
-        let results = storage(self, "results", bytes)?;
-        let shape = Shape { n_columns: pairs.len() as u32, ..Shape::default() };
-        let shape = super::buffers::uniform(self, &shape.words())?;
-        let pipeline = self.pipeline(Pass::making("arithmetic", R::PRECISION, R::PRECISION))?;
-        let group = pipeline.bind(self, &[(layout::SHAPE, &shape), (layout::SOURCE, &source), (layout::TABLE, &results)])?;
-        let staging = Staging::new(self, bytes)?;
-        let (pending, submission) = guarded(self, "compute", |device| {
-            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
-            run(&mut encoder, &[(&pipeline, &group, [1, 1])]);
-            let pending = staging.schedule(&mut encoder, &[(&results, 0, bytes)]);
-            (pending, self.queue.submit([encoder.finish()]))
-        })?;
-        Ok(bytemuck::pod_collect_to_vec(&pending.wait(self, submission)?))
-    }
-
-    /// Whether sums, differences, products and integers of f64 come out to the last bit, and quotients and roots within
-    /// what is allowed.
-    fn computes_in_f64(&self) -> Result<bool, Error> {
-        let pairs: Vec<[f64; 2]> = (0..64)
-            .map(|i| {
-                let a = (f64::from(i) + 0.1) * std::f64::consts::PI / 7.0;
-                let b = (if i % 2 == 0 { 1.0 } else { -1.0 }) * (f64::from(i * i) + 1.0 / 3.0) * std::f64::consts::E / 11.0;
-                [a, b]
-            })
-            .collect();
-        let results = self.arithmetic(&pairs)?;
-        let near = |got: f64, want: f64, roundoffs: f64| (got - want).abs() <= roundoffs * Precision::F64.unit() * want.abs();
-        Ok(pairs.iter().zip(results.chunks_exact(RESULTS)).all(|([a, b], got)| {
-            got[0] == a + b
-                && got[1] == a - b
-                && got[2] == a * b
-                && near(got[3], a / b, 8.0)
-                && near(got[4], a.sqrt(), 16.0)
-                && got[5] == a.floor()
-                && got[6] == b.trunc()
-        }))
     }
 }
 

@@ -102,6 +102,21 @@ fn subgroups_change_no_bit() {
     }
 }
 
+/// Subgroups that do not reduce as they should when the device is opened are not used.
+#[test]
+fn wrong_subgroups_are_not_used() {
+    for (from, to) in [
+        ("subgroupMax(mine.lower)", "mine.lower"),
+        ("subgroupMax(mine.mean)", "mine.mean"),
+        ("subgroupAdd(mine.counts)", "mine.counts"),
+        ("other = 1u;", "other = 2u;"),
+    ] {
+        let replacements = vec![Replacement { shader: "reduction", from, to }];
+        let Some(gpu) = open(GpuOptions { replacements, max_threads: Some(64), ..GpuOptions::default() }) else { return };
+        assert!(!gpu.shared().subgroups, "{to}");
+    }
+}
+
 /// A reduction that leaves out a subgroup, or takes one thread for all of its subgroup, is found out; so is a pass that leaves
 /// out the points of a tile beyond the threads of a small workgroup.
 #[test]

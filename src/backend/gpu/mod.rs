@@ -13,6 +13,7 @@ mod layout;
 mod made;
 mod pipeline;
 mod readback;
+mod self_test;
 mod tables;
 mod workgroup;
 

@@ -45,11 +45,14 @@ fn planted_faults_of_shaders_are_found() {
         Replacement { shader: "update", from: "variance = variance - fall * fall;", to: "variance = variance + fall * fall;" },
     ];
     let right = expected();
-    for fault in faults {
+    for (fault, precision) in faults.into_iter().map(|fault| (fault, Precision::F32)).chain([(faults[0], Precision::F64)]) {
         let Some(gpu) = open_gpu(GpuOptions { replacements: vec![fault], ..GpuOptions::default() }) else { return };
-        match run_all(&sweep(&long()), &DataFolder::default(), &backend(&gpu, Precision::F32), OPTIONS) {
-            Err(error) => println!("{}: {error}", fault.to),
-            Ok(found) => assert_ne!(found.bits(), right, "{} was not noticed", fault.to),
+        if !gpu.computes_in(precision) {
+            continue;
+        }
+        match run_all(&sweep(&long()), &DataFolder::default(), &backend(&gpu, precision), OPTIONS) {
+            Err(error) => println!("{}, {precision:?}: {error}", fault.to),
+            Ok(found) => assert_ne!(found.bits(), right, "{}, {precision:?}, was not noticed", fault.to),
         }
     }
 }
