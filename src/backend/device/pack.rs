@@ -239,7 +239,7 @@ impl<R: Real> Packed<R> {
                     return fault("a row is not of the size of the basis");
                 }
                 let place = word(self.coefficients.len())?;
-                *(if entry % 2 == 0 { &mut work.row_at } else { &mut work.weights_at }) = place;
+                *(if entry == 2 * at { &mut work.row_at } else { &mut work.weights_at }) = place;
                 work.row_len = n_basis as u32;
                 self.coefficients.extend(values.iter().map(|&value| R::of(value)));
                 projected.push(entry);

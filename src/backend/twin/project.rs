@@ -9,7 +9,7 @@ use crate::backend::device::tables::TILE;
 /// An entry of the list: its work, where its coefficients start, and the plane that it is written to.
 fn entry<R: Real>(buffers: &Buffers<R>, entry: usize) -> (usize, usize, usize) {
     let work = buffers.works[entry / 2];
-    let (from, plane) = if entry % 2 == 0 { (work.row_at, P) } else { (work.weights_at, MEAN) };
+    let (from, plane) = if entry.is_multiple_of(2) { (work.row_at, P) } else { (work.weights_at, MEAN) };
     (entry / 2, from as usize, buffers.plane(work.lane, plane))
 }
 

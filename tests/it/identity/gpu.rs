@@ -4,7 +4,8 @@
 //! Without an adapter every test here prints "skipped: no adapter"; with `PRIVATEER_GPU=required` a missing one fails.
 
 use super::backends::{LONG, OPTIONS};
-use super::forms::{over_a_gram_table, over_features, over_followed_dictionaries};
+use super::followed::over_followed_dictionaries;
+use super::forms::{over_a_gram_table, over_features};
 use crate::roads::{Road, open_gpu};
 use crate::support::{run_all, sweep};
 use privateer::backend::device::Device;
