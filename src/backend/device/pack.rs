@@ -26,6 +26,11 @@ pub const START_ADDED: u32 = 3;
 /// From a factor that is taken from the prior.
 pub const START_REMOVED: u32 = 4;
 
+/// What is meant of a work in the list of what is to be projected.
+pub const ROW: u32 = 1;
+/// See [`ROW`].
+pub const WEIGHTS: u32 = 2;
+
 /// [`Visit`](super::Visit) as a word: none.
 pub const VISIT_NONE: u32 = 0;
 /// Mean and variance change along `p`.
@@ -134,8 +139,8 @@ pub struct Packed<R> {
     pub coefficients: Vec<R>,
     /// Planes that are sent.
     pub uploads: Vec<Upload<R>>,
-    /// Number of new rows and of new weights: entries of the first list, each a work's number twice, and one more where it is
-    /// the weights that are meant.
+    /// Entries of the first list: four times a work's number, and 1 for its new row, 2 for its new weights, or 3 for both; over
+    /// columns that all lanes share each is an entry of its own.
     pub n_projected: usize,
     /// Number of factors.
     pub n_factored: usize,
@@ -233,16 +238,24 @@ impl<R: Real> Packed<R> {
                     factored.push(at);
                 }
             }
-            for (values, entry) in [(row, 2 * at), (weights, 2 * at + 1)] {
+            let shared = matches!(shape.columns, Columns::Features(_));
+            let mut both = 4 * at;
+            for (values, kind) in [(row, ROW), (weights, WEIGHTS)] {
                 let Some(values) = values else { continue };
                 if values.len() != n_basis {
                     return fault("a row is not of the size of the basis");
                 }
                 let place = word(self.coefficients.len())?;
-                *(if entry == 2 * at { &mut work.row_at } else { &mut work.weights_at }) = place;
+                *(if kind == ROW { &mut work.row_at } else { &mut work.weights_at }) = place;
                 work.row_len = n_basis as u32;
                 self.coefficients.extend(values.iter().map(|&value| R::of(value)));
-                projected.push(entry);
+                both |= kind;
+                if shared {
+                    projected.push(4 * at + kind);
+                }
+            }
+            if !shared && both != 4 * at {
+                projected.push(both);
             }
             if let Some(subset) = lane.subset {
                 work.listed = 1;

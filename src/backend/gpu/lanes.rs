@@ -86,8 +86,7 @@ impl<R: Plain> GpuLanes<R> {
     /// If there is no room.
     pub fn new(tables: &GpuTables<R>, n_lanes: usize) -> Result<Self, Error> {
         let (shared, extent) = (&tables.shared, tables.extent);
-        // Of a lane a row and weights are projected.
-        if n_lanes == 0 || shared.max_groups / 2 < n_lanes {
+        if n_lanes == 0 || shared.max_groups < n_lanes {
             return Err(device_error(format!("{n_lanes} lanes are none, or more than {} runs at once", shared.facts.name)));
         }
         let pass = |shader, entry| shared.pipeline(Pass::new(shader, entry, R::PRECISION));

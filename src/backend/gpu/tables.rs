@@ -176,7 +176,7 @@ impl<R: Plain> Tables for GpuTables<R> {
             Columns::Kernel { own: true } => LIKELY_DIMENSION * stride * size,
         };
         let bytes = each.max(PLANES * stride * size) as u64;
-        usize::try_from(self.shared.max_binding / bytes).unwrap_or(usize::MAX).clamp(1, self.shared.max_groups / 2)
+        usize::try_from(self.shared.max_binding / bytes).unwrap_or(usize::MAX).clamp(1, self.shared.max_groups)
     }
 
     fn kernel_error(&self) -> f64 {

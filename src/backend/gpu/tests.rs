@@ -223,7 +223,8 @@ fn a_planted_fault_is_noticed() {
         (&features, "select", "larger(a.upper,", "min(a.upper,"),
         (&features, "update", "numbers[w]", "numbers[0]"),
         (&features, "project", "select(P, MEAN,", "select(P, P,"),
-        (&gram, "project", "work.row_at, work.weights_at", "work.row_at, work.row_at"),
+        (&gram, "project", "= sums.y", "= sums.x"),
+        (&features, "project", "work.row_at, work.weights_at", "work.row_at, work.row_at"),
         (&features, "update", "work.visit == VISIT_WEIGHTS", "false"),
     ];
     let mut scripts = [&features, &gram].map(|basis| script(&mut draws, basis, 4, 5));

@@ -2,15 +2,17 @@
 
 use super::buffers::{Buffers, MEAN, P};
 use super::kernel::{Kernel, kernel};
-use crate::backend::device::pack::{NONE, TOGETHER};
+use crate::backend::device::pack::{NONE, ROW, TOGETHER, WEIGHTS};
 use crate::backend::device::real::Real;
 use crate::backend::device::tables::TILE;
 
-/// An entry of the list: its work, where its coefficients start, and the plane that it is written to.
-fn entry<R: Real>(buffers: &Buffers<R>, entry: usize) -> (usize, usize, usize) {
-    let work = buffers.works[entry / 2];
-    let (from, plane) = if entry.is_multiple_of(2) { (work.row_at, P) } else { (work.weights_at, MEAN) };
-    (entry / 2, from as usize, buffers.plane(work.lane, plane))
+/// An entry of the list: its work; where coefficients start, and the plane that they are for, of each that is meant.
+fn entry<R: Real>(buffers: &Buffers<R>, entry: usize) -> (usize, impl Iterator<Item = (usize, usize)> + use<R>) {
+    let work = buffers.works[entry / 4];
+    let part =
+        |kind: u32, from: u32, plane: usize| (entry as u32 & kind != 0).then(|| (from as usize, buffers.plane(work.lane, plane)));
+    let parts = [part(ROW, work.row_at, P), part(WEIGHTS, work.weights_at, MEAN)];
+    (entry / 4, parts.into_iter().flatten())
 }
 
 /// Entry `shared`: every row is over all columns of the table, in order; eight rows are taken together.
@@ -21,13 +23,15 @@ pub fn shared<R: Real>(buffers: &mut Buffers<R>, n_projected: usize) {
     for together in group.chunks(TOGETHER) {
         for x in 0..tiles * TILE {
             for &listed in together.iter().filter(|&&listed| listed != NONE as usize) {
-                let (w, from, to) = entry(buffers, listed);
-                let row = &buffers.coefficients[from..][..buffers.works[w].row_len as usize - buffers.dropped];
-                let mut sum = R::default();
-                for (k, &coefficient) in row.iter().enumerate() {
-                    sum += coefficient * buffers.source[k * stride + x];
+                let (w, parts) = entry(buffers, listed);
+                for (from, to) in parts {
+                    let row = &buffers.coefficients[from..][..buffers.works[w].row_len as usize - buffers.dropped];
+                    let mut sum = R::default();
+                    for (k, &coefficient) in row.iter().enumerate() {
+                        sum += coefficient * buffers.source[k * stride + x];
+                    }
+                    buffers.planes[to + x] = sum;
                 }
-                buffers.planes[to + x] = sum;
             }
         }
     }
@@ -37,14 +41,16 @@ pub fn shared<R: Real>(buffers: &mut Buffers<R>, n_projected: usize) {
 pub fn gather<R: Real>(buffers: &mut Buffers<R>, n_projected: usize, from_kernel: bool) {
     let tiles = buffers.extent.n_tiles() - buffers.skipped_tiles;
     for listed in buffers.list(0, n_projected) {
-        let (w, from, to) = entry(buffers, listed);
+        let (w, parts) = entry(buffers, listed);
         let used = (buffers.works[w].row_len as usize).saturating_sub(buffers.dropped);
-        for x in 0..tiles * TILE {
-            let mut sum = R::default();
-            for k in 0..used {
-                sum += buffers.coefficients[from + k] * column(buffers, w, k, x, from_kernel);
+        for (from, to) in parts {
+            for x in 0..tiles * TILE {
+                let mut sum = R::default();
+                for k in 0..used {
+                    sum += buffers.coefficients[from + k] * column(buffers, w, k, x, from_kernel);
+                }
+                buffers.planes[to + x] = sum;
             }
-            buffers.planes[to + x] = sum;
         }
     }
 }

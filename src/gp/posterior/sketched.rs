@@ -248,7 +248,10 @@ impl SketchedPosterior {
             *leverage = (*leverage - fall * (along * along)).max(0.0);
         }
         self.factor = OnceLock::new();
-        if !self.whole {
+        if self.whole {
+            // No row says what happened to a table.
+            self.moved.anew();
+        } else {
             self.moved.visited(slot, direction, fall, self.embedding.factor(), [self.ridge, self.prior_bound]);
         }
         self.refreshed();

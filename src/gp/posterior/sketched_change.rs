@@ -64,8 +64,8 @@ impl Moved {
         self.pending = self.pending.saturating_add(1);
         if let Some(run) = self.run.as_mut().filter(|run| run.slot == slot) {
             let along = run.along * run.fall;
-            let apart: f64 = direction.iter().zip(&run.direction).map(|(now, first)| (now - along * first).powi(2)).sum();
-            let off = spread * apart.sqrt();
+            let apart: Vec<f64> = direction.iter().zip(&run.direction).map(|(now, first)| now - along * first).collect();
+            let off = spread * dot(&apart, &apart).sqrt();
             if off <= REPEATED {
                 (run.along, run.fall, run.scale, run.repeated) = (along, fall, spread * along, true);
                 self.squares += off * off * prior;

@@ -177,6 +177,19 @@ fn a_saved_state_goes_on_with_the_same_bits() {
     }
 }
 
+/// Nothing but the whole says what happened to the table of a small domain.
+#[test]
+fn small_domains_hand_out_no_rows() {
+    let (mut posterior, _) = visited(&gram(50, false), 0.5, true, 30);
+    for point in [3, 3, 4] {
+        posterior.screened();
+        assert!(matches!(posterior.change(), Change::None));
+        let slot = posterior.visit(point);
+        posterior.follow(slot);
+        assert!(matches!(posterior.change(), Change::Factor));
+    }
+}
+
 /// What the rows and the weights of a followed dictionary add up to is the exact score within the stated error, point by point;
 /// points that are visited again hand out the same row. With one scale in a hundred wrong it is not.
 #[test]
