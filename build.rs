@@ -1,5 +1,5 @@
-//! Checks every shader, in both types, and writes down what the host must know of it: its text, the buffers that each entry
-//! binds, workgroup sizes, offsets of the structs. A bad shader stops the build. Does nothing without the feature `gpu`.
+//! Checks every shader, in both types, for every size of a workgroup, with and without subgroups, and writes down what the host
+//! must know of it: its text, the buffers that each entry binds, the memory its workgroups share, offsets of the structs. A bad shader stops the build. Does nothing without the feature `gpu`.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -19,43 +19,60 @@ mod gpu {
     use std::path::Path;
     use std::{env, fs};
 
-    /// A shader: its name, the pieces put together after the types, and the types (computed in, written) it exists in.
+    /// A shader: its name, which is that of its own piece of text, and the types (computed in, written) it exists in.
     struct Shader {
         name: &'static str,
-        pieces: &'static [&'static str],
         types: &'static [(&'static str, &'static str)],
+        /// Whether its pieces come after those of a reduction, and so in two forms.
+        reduces: bool,
+    }
+
+    /// Threads of a workgroup are the square of one of these: WebGPU promises 256 of every adapter, Vulkan 128.
+    const SIDES: [u32; 3] = [16, 8, 4];
+
+    /// What a reduction is made of, by name.
+    const REDUCTIONS: [(&str, &[&str]); 2] = [("shared", &["reduce", "scored"]), ("subgroups", &["reduce_subgroups", "scored"])];
+
+    /// The text that sets the size of a workgroup.
+    fn constants(side: u32) -> String {
+        format!("const THREADS: u32 = {}u;\nconst SIDE: u32 = {side}u;\n", side * side)
     }
 
     const BOTH: &[(&str, &str)] = &[("f32", "f32"), ("f64", "f64")];
 
-    const SHADERS: [Shader; 9] = [
-        Shader { name: "arithmetic", pieces: &["common", "arithmetic"], types: BOTH },
-        Shader { name: "product", pieces: &["common", "product"], types: BOTH },
-        Shader { name: "gram", pieces: &["common", "gram"], types: &[("f32", "f32"), ("f64", "f32"), ("f64", "f64")] },
-        Shader { name: "features", pieces: &["common", "features"], types: &[("f64", "f32"), ("f64", "f64")] },
-        Shader { name: "project", pieces: &["common", "project"], types: BOTH },
-        Shader { name: "factor", pieces: &["common", "factor"], types: BOTH },
-        Shader { name: "update", pieces: &["common", "reduce", "update"], types: BOTH },
-        Shader { name: "list", pieces: &["common", "reduce", "list"], types: BOTH },
-        Shader { name: "select", pieces: &["common", "reduce", "select"], types: BOTH },
+    const SHADERS: [Shader; 10] = [
+        Shader { name: "arithmetic", types: BOTH, reduces: false },
+        Shader { name: "product", types: BOTH, reduces: false },
+        Shader { name: "gram", types: &[("f32", "f32"), ("f64", "f32"), ("f64", "f64")], reduces: false },
+        Shader { name: "features", types: &[("f64", "f32"), ("f64", "f64")], reduces: false },
+        Shader { name: "project", types: BOTH, reduces: false },
+        Shader { name: "factor", types: BOTH, reduces: false },
+        Shader { name: "reduction", types: BOTH, reduces: true },
+        Shader { name: "update", types: BOTH, reduces: true },
+        Shader { name: "list", types: BOTH, reduces: true },
+        Shader { name: "select", types: BOTH, reduces: true },
     ];
 
-    /// Pieces of a shader's text, with the file each comes from.
+    /// Pieces of a shader's text, with the file each comes from. The sizes go in at `sizes_at`.
     struct Text {
         whole: String,
         pieces: Vec<(String, usize)>,
+        sizes_at: usize,
     }
 
     impl Text {
-        fn of(shader: &Shader, real: &str, out: &str) -> Result<Self, String> {
-            let mut text = Self { whole: String::new(), pieces: Vec::new() };
-            for piece in std::iter::once(format!("types_{real}").as_str()).chain(shader.pieces.iter().copied()) {
+        fn of(shader: &Shader, real: &str, out: &str, reduction: &[&str], sizes: &str) -> Result<Self, String> {
+            let mut text = Self { whole: String::new(), pieces: Vec::new(), sizes_at: 0 };
+            let types = format!("types_{real}");
+            for piece in [types.as_str(), "common"].into_iter().chain(reduction.iter().copied()).chain([shader.name]) {
                 let path = format!("shaders/{piece}.wgsl");
                 let piece = fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
                 text.pieces.push((path, text.whole.len()));
                 text.whole.push_str(&piece);
                 if text.pieces.len() == 1 {
                     text.whole.push_str(&format!("alias Out = {out};\n"));
+                    text.sizes_at = text.whole.len();
+                    text.whole.push_str(sizes);
                 }
             }
             Ok(text)
@@ -77,7 +94,7 @@ mod gpu {
             let place = text.place(error.labels().next().map(|label| label.0));
             format!("{place}: {} ({types})\n{}", error.message(), error.emit_to_string(&text.whole))
         })?;
-        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::FLOAT64);
+        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::FLOAT64 | Capabilities::SUBGROUP);
         let info = validator.validate(&module).map_err(|error| {
             let place = text.place(error.spans().next().map(|span| span.0));
             format!("{place}: {} ({types})\n{}", error.as_inner(), error.emit_to_string(&text.whole))
@@ -85,8 +102,17 @@ mod gpu {
         Ok((module, info))
     }
 
-    /// The entries of a shader as Rust; adds their workgroups.
-    fn entries(module: &Module, info: &ModuleInfo, workgroups: &mut String) -> Result<String, String> {
+    /// Bytes that the workgroups of an entry share.
+    fn shared_bytes(module: &Module, info: &ModuleInfo, at: usize) -> u32 {
+        let used = module.global_variables.iter().filter(|(handle, variable)| {
+            variable.space == AddressSpace::WorkGroup && !info.get_entry_point(at)[*handle].is_empty()
+        });
+        // Each starts at a multiple of 16 at most.
+        used.map(|(_, variable)| module.types[variable.ty].inner.size(module.to_ctx()).next_multiple_of(16)).sum()
+    }
+
+    /// The entries of a shader as Rust; `shared` holds the bytes they share, by size of the workgroup and entry.
+    fn entries(module: &Module, info: &ModuleInfo, shared: &[Vec<u32>]) -> Result<String, String> {
         let mut text = String::new();
         for (at, entry) in module.entry_points.iter().enumerate() {
             let mut bindings = String::new();
@@ -108,9 +134,9 @@ mod gpu {
                 write!(bindings, "Binding {{ name: {name:?}, number: {}, access: Access::{access} }}, ", binding.binding)
                     .map_err(|error| error.to_string())?;
             }
-            writeln!(text, "        Entry {{ name: {:?}, bindings: &[{bindings}] }},", entry.name)
+            let shared: Vec<u32> = shared.iter().map(|entries| entries[at]).collect();
+            writeln!(text, "        Entry {{ name: {:?}, shared: &{shared:?}, bindings: &[{bindings}] }},", entry.name)
                 .map_err(|error| error.to_string())?;
-            writeln!(workgroups, "    ({:?}, {:?}),", entry.name, entry.workgroup_size).map_err(|error| error.to_string())?;
         }
         Ok(text)
     }
@@ -137,28 +163,48 @@ mod gpu {
     pub fn run() -> Result<(), String> {
         println!("cargo::rerun-if-changed=shaders");
         let mut shaders = String::from("/// Every shader in every type.\npub const SHADERS: &[Shader] = &[\n");
-        let mut workgroups =
-            String::from("/// Entries and their workgroups.\n#[cfg(test)]\npub const WORKGROUPS: &[(&str, [u32; 3])] = &[\n");
         let mut layouts = String::from("/// Structs that the host fills.\n#[cfg(test)]\npub const STRUCTS: &[Struct] = &[\n");
+        let one: &[(&str, &[&str])] = &[("", &[])];
         for shader in &SHADERS {
-            for (real, out) in shader.types {
-                let text = Text::of(shader, real, out)?;
-                let (module, info) = checked(&text, &format!("computing in {real}, writing {out}"))?;
-                let entries = entries(&module, &info, &mut workgroups)?;
+            let reductions = if shader.reduces { &REDUCTIONS[..] } else { one };
+            for ((real, out), (reduction, pieces)) in
+                shader.types.iter().flat_map(|types| reductions.iter().map(move |reduction| (*types, *reduction)))
+            {
+                let (mut largest, mut shared) = (None, Vec::new());
+                for side in SIDES {
+                    let text = Text::of(shader, real, out, pieces, &constants(side))?;
+                    let what = format!("computing in {real}, writing {out}, {} threads, {reduction}", side * side);
+                    let (module, info) = checked(&text, &what)?;
+                    if module.entry_points.iter().any(|entry| entry.workgroup_size != [side * side, 1, 1]) {
+                        return Err(format!("an entry of {} does not have THREADS threads", shader.name));
+                    }
+                    shared.push((0..module.entry_points.len()).map(|at| shared_bytes(&module, &info, at)).collect());
+                    largest.get_or_insert((module, info));
+                }
+                let Some((module, info)) = largest else { continue };
+                let entries = entries(&module, &info, &shared)?;
+                let text = Text::of(shader, real, out, pieces, "")?;
+                let (head, body) = text.whole.split_at(text.sizes_at);
                 writeln!(
                     shaders,
-                    "    Shader {{ name: {:?}, real: {real:?}, out: {out:?}, text: {:?}, entries: &[\n{entries}    ] }},",
-                    shader.name, text.whole
+                    "    Shader {{ name: {:?}, real: {real:?}, out: {out:?}, reduction: {reduction:?}, head: {head:?}, \
+                     body: {body:?}, entries: &[\n{entries}    ] }},",
+                    shader.name
                 )
                 .map_err(|error| error.to_string())?;
-                if shader.name == "update" {
+                if shader.name == "update" && reduction == REDUCTIONS[0].0 {
                     layouts.push_str(&structs(&module, real)?);
                 }
             }
         }
+        let mut sizes = String::from("/// Sizes of workgroups, the largest first.\npub const SIZES: &[Size] = &[\n");
+        for side in SIDES {
+            writeln!(sizes, "    Size {{ side: {side}, constants: {:?} }},", constants(side))
+                .map_err(|error| error.to_string())?;
+        }
         let folder = env::var("OUT_DIR").map_err(|error| error.to_string())?;
         let path = Path::new(&folder).join("shaders.rs");
-        fs::write(&path, format!("{shaders}];\n\n{workgroups}];\n\n{layouts}];\n"))
+        fs::write(&path, format!("{shaders}];\n\n{sizes}];\n\n{layouts}];\n"))
             .map_err(|error| format!("cannot write {}: {error}", path.display()))
     }
 }

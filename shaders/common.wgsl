@@ -1,8 +1,10 @@
 // What all passes share: buffers, their layout, the interval of a score, the formulas of kernels.
 //
 // Each pass has a twin in plain loops on the CPU (`src/backend/twin`): same buffers, same padding, same order of sums.
-// A pass binds only the buffers that it uses.
+// A pass binds only the buffers that it uses. A workgroup has THREADS = SIDE x SIDE threads, as many as the device allows: the
+// host puts both before this text.
 
+// Points of a tile.
 const TILE: u32 = 256u;
 const NONE: u32 = 0xffffffffu;
 
@@ -16,6 +18,10 @@ const ANCHOR: u32 = 3u;
 const START_KEEP: u32 = 0u;
 const START_PRIOR: u32 = 1u;
 const START_ADDED: u32 = 3u;
+
+// What an observation does.
+const VISIT_NONE: u32 = 0u;
+const VISIT_WEIGHTS: u32 = 2u;
 
 // Sizes, and the range of points that the bound table covers.
 struct Shape {
@@ -58,6 +64,8 @@ struct Work {
     dimension: u32,
     // Whether there is a subset.
     listed: u32,
+    // Among the coefficients.
+    weights_at: u32,
 }
 
 // One lane's numbers.

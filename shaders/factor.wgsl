@@ -1,9 +1,11 @@
 // Mean and spread² of every point from a lower triangular factor R and weights: |R h|² and weights · h.
-// Workgroup: 64 points x 1 lane; 256 threads, each with 4 rows x 4 points; columns in steps of 16.
+// Workgroup: BLOCK points x 1 lane; SIDE x SIDE threads, each with 4 rows x 4 points; columns in steps of SIDE.
 
-// 16 columns x 64 points and 16 columns x 64 rows, in fours.
-var<workgroup> four_points: array<vec4<Real>, 256>;
-var<workgroup> four_rows: array<vec4<Real>, 256>;
+const BLOCK: u32 = 4u * SIDE;
+
+// SIDE columns x BLOCK points and SIDE columns x BLOCK rows, in fours.
+var<workgroup> four_points: array<vec4<Real>, THREADS>;
+var<workgroup> four_rows: array<vec4<Real>, THREADS>;
 
 // Value k of a row of the factor; 0 beyond the triangle.
 fn factor_value(work: Work, row: u32, k: u32) -> Real {
@@ -16,9 +18,9 @@ fn factor_value(work: Work, row: u32, k: u32) -> Real {
 
 // Values of four rows at one column, for the products of this step.
 fn stage_rows(work: Work, first_row: u32, first_column: u32, thread: u32) {
-    let row = first_row + 4u * (thread >> 4u);
-    let k = first_column + (thread & 15u);
-    four_rows[(thread & 15u) * 16u + (thread >> 4u)] = vec4<Real>(
+    let row = first_row + 4u * (thread / SIDE);
+    let k = first_column + thread % SIDE;
+    four_rows[(thread % SIDE) * SIDE + thread / SIDE] = vec4<Real>(
         factor_value(work, row, k),
         factor_value(work, row + 1u, k),
         factor_value(work, row + 2u, k),
@@ -40,12 +42,12 @@ struct Sums {
     row_3: vec4<Real>,
 }
 
-// Adds the products of this step's 16 columns.
+// Adds the products of this step's columns.
 fn multiplied(thread: u32, so_far: Sums) -> Sums {
     var sums = so_far;
-    for (var step = 0u; step < 16u; step++) {
-        let h = four_points[step * 16u + (thread & 15u)];
-        let r = four_rows[step * 16u + (thread >> 4u)];
+    for (var step = 0u; step < SIDE; step++) {
+        let h = four_points[step * SIDE + thread % SIDE];
+        let r = four_rows[step * SIDE + thread / SIDE];
         sums.row_0 += h * r.x;
         sums.row_1 += h * r.y;
         sums.row_2 += h * r.z;
@@ -68,18 +70,18 @@ fn weight(work: Work, k: u32) -> Real {
     return value;
 }
 
-// Adds up the 16 threads of each point and writes it.
+// Adds up the threads of each point and writes it.
 fn finish(work: Work, thread: u32, mine: Gathered, first: u32) {
     four_points[thread] = mine.squares;
     four_rows[thread] = mine.mean;
     workgroupBarrier();
     let x = first + thread;
-    if (thread < 64u && x < shape.n_points) {
+    if (thread < BLOCK && x < shape.n_points) {
         var square = Real(0.0);
         var mean = Real(0.0);
-        for (var part = 0u; part < 16u; part++) {
-            square += four_points[part * 16u + (thread & 15u)][thread >> 4u];
-            mean += four_rows[part * 16u + (thread & 15u)][thread >> 4u];
+        for (var part = 0u; part < SIDE; part++) {
+            square += four_points[part * SIDE + thread % SIDE][thread / SIDE];
+            mean += four_rows[part * SIDE + thread % SIDE][thread / SIDE];
         }
         planes[plane(work.lane, MEAN) + x] = mean;
         let added = base[work.prior_at - shape.stride + x] + square;
@@ -98,26 +100,26 @@ fn table_value(work: Work, k: u32, at: u32) -> Real {
 }
 
 // Basis columns from a table by a list of slots.
-@compute @workgroup_size(256)
+@compute @workgroup_size(THREADS)
 fn from_table(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let work = works[indices[indices[1] + group.y]];
     let n = work.factor_len;
-    // A thread's four points are 16 apart, so that neighbours read neighbours.
-    let at = group.x * 64u + (thread & 15u);
-    let mine = thread >> 4u;
+    // A thread's four points are SIDE apart, so that neighbours read neighbours.
+    let at = group.x * BLOCK + thread % SIDE;
+    let mine = thread / SIDE;
     var gathered = Gathered(vec4<Real>(), vec4<Real>());
-    for (var rows = 0u; rows < n; rows += 64u) {
+    for (var rows = 0u; rows < n; rows += BLOCK) {
         var sums = Sums(vec4<Real>(), vec4<Real>(), vec4<Real>(), vec4<Real>());
         // Beyond these columns the rows of this step are zero.
-        let end = min(rows + 64u, n);
-        for (var columns = 0u; columns < end; columns += 16u) {
+        let end = min(rows + BLOCK, n);
+        for (var columns = 0u; columns < end; columns += SIDE) {
             stage_rows(work, rows, columns, thread);
             let k = columns + mine;
             four_points[thread] = vec4<Real>(
                 table_value(work, k, at),
-                table_value(work, k, at + 16u),
-                table_value(work, k, at + 32u),
-                table_value(work, k, at + 48u),
+                table_value(work, k, at + SIDE),
+                table_value(work, k, at + 2u * SIDE),
+                table_value(work, k, at + 3u * SIDE),
             );
             if (end == n) {
                 // The last rows meet every column once.
@@ -129,7 +131,7 @@ fn from_table(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
         }
         gathered.squares += squared(sums);
     }
-    finish(work, thread, gathered, shape.chunk_first + group.x * 64u);
+    finish(work, thread, gathered, shape.chunk_first + group.x * BLOCK);
 }
 
 // Column k of the basis from coordinates; 0 beyond the basis.
@@ -142,26 +144,26 @@ fn evaluated_value(work: Work, lane: Numbers, k: u32, x: u32) -> Real {
 }
 
 // Basis columns evaluated from coordinates.
-@compute @workgroup_size(256)
+@compute @workgroup_size(THREADS)
 fn from_kernel(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let w = indices[indices[1] + group.y];
     let work = works[w];
     let lane = numbers[w];
     let n = work.factor_len;
-    let x = group.x * 64u + (thread & 15u);
-    let mine = thread >> 4u;
+    let x = group.x * BLOCK + thread % SIDE;
+    let mine = thread / SIDE;
     var gathered = Gathered(vec4<Real>(), vec4<Real>());
-    for (var rows = 0u; rows < n; rows += 64u) {
+    for (var rows = 0u; rows < n; rows += BLOCK) {
         var sums = Sums(vec4<Real>(), vec4<Real>(), vec4<Real>(), vec4<Real>());
-        let end = min(rows + 64u, n);
-        for (var columns = 0u; columns < end; columns += 16u) {
+        let end = min(rows + BLOCK, n);
+        for (var columns = 0u; columns < end; columns += SIDE) {
             stage_rows(work, rows, columns, thread);
             let k = columns + mine;
             four_points[thread] = vec4<Real>(
                 evaluated_value(work, lane, k, x),
-                evaluated_value(work, lane, k, x + 16u),
-                evaluated_value(work, lane, k, x + 32u),
-                evaluated_value(work, lane, k, x + 48u),
+                evaluated_value(work, lane, k, x + SIDE),
+                evaluated_value(work, lane, k, x + 2u * SIDE),
+                evaluated_value(work, lane, k, x + 3u * SIDE),
             );
             if (end == n) {
                 // The last rows meet every column once.
@@ -173,5 +175,5 @@ fn from_kernel(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
         }
         gathered.squares += squared(sums);
     }
-    finish(work, thread, gathered, group.x * 64u);
+    finish(work, thread, gathered, group.x * BLOCK);
 }

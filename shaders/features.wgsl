@@ -1,6 +1,6 @@
 // Writes Fourier features: a_i cos(w_i·x) for all i, then a_i sin(w_i·x). Real must be f64: an angle in f32 loses digits.
 // WGSL's own f64 sine and cosine are not to be trusted; these are arithmetic alone.
-// Workgroup: 256 points x 1 frequency.
+// Workgroup: THREADS points x 1 frequency.
 
 // pi/2 in three parts, the first two of 33 bits: small multiples of those are exact.
 const QUARTER_0: Real = 1.57079632673412561417e+00;
@@ -48,9 +48,9 @@ fn cos_sin(t: Real) -> vec2<Real> {
     }
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(THREADS)
 fn features(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-    let at = group.x * TILE + thread;
+    let at = group.x * THREADS + thread;
     let x = shape.chunk_first + at;
     let frequency = group.y;
     if (at < shape.chunk_len) {

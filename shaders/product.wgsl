@@ -1,29 +1,29 @@
 // A matrix product C = A B, for what a device can do at most: A by columns in `source`, B by rows in `coefficients`, C by
-// rows in `table`; n_columns is the side, a multiple of 64. Workgroup: 64 x 64 entries; 256 threads, each with 4 x 4;
-// steps of 16.
+// rows in `table`; n_columns is the side, a multiple of a workgroup's side. Workgroup: 4 SIDE x 4 SIDE entries; SIDE x SIDE threads, each with 4 x 4;
+// steps of SIDE.
 
-var<workgroup> four_a: array<vec4<Real>, 256>;
-var<workgroup> four_b: array<vec4<Real>, 256>;
+var<workgroup> four_a: array<vec4<Real>, THREADS>;
+var<workgroup> four_b: array<vec4<Real>, THREADS>;
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(THREADS)
 fn product(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     let n = shape.n_columns;
-    let row = group.y * 64u + 4u * (thread >> 4u);
-    let column = group.x * 64u + 4u * (thread & 15u);
+    let row = (group.y * SIDE + thread / SIDE) * 4u;
+    let column = (group.x * SIDE + thread % SIDE) * 4u;
     var row_0 = vec4<Real>();
     var row_1 = vec4<Real>();
     var row_2 = vec4<Real>();
     var row_3 = vec4<Real>();
-    for (var step = 0u; step < n; step += 16u) {
-        let k = (step + (thread >> 4u)) * n;
-        let a = k + group.y * 64u + 4u * (thread & 15u);
+    for (var step = 0u; step < n; step += SIDE) {
+        let k = (step + thread / SIDE) * n;
+        let a = k + (group.y * SIDE + thread % SIDE) * 4u;
         let b = k + column;
         four_a[thread] = vec4<Real>(source[a], source[a + 1u], source[a + 2u], source[a + 3u]);
         four_b[thread] = vec4<Real>(coefficients[b], coefficients[b + 1u], coefficients[b + 2u], coefficients[b + 3u]);
         workgroupBarrier();
-        for (var i = 0u; i < 16u; i++) {
-            let x = four_a[i * 16u + (thread >> 4u)];
-            let y = four_b[i * 16u + (thread & 15u)];
+        for (var i = 0u; i < SIDE; i++) {
+            let x = four_a[i * SIDE + thread / SIDE];
+            let y = four_b[i * SIDE + thread % SIDE];
             row_0 += x.x * y;
             row_1 += x.y * y;
             row_2 += x.z * y;

@@ -1,39 +1,45 @@
-// p = row · h for the work that has a new row.
+// p = row · h for the work that has a new row, mean = weights · h for the work that has new weights. Entries of the list are
+// four times a work's number and what is meant: over shared columns its row or its weights, over columns of its own both.
 
-// Coefficients of 128 columns for eight rows: two vectors a column.
-var<workgroup> eight_rows: array<vec4<Real>, 256>;
+// Coefficients of STAGED columns for eight rows: two vectors a column.
+const STAGED: u32 = THREADS / 2u;
+var<workgroup> eight_rows: array<vec4<Real>, THREADS>;
 
-// Coefficients and slots of 256 columns for one row.
-var<workgroup> one_row: array<Real, 256>;
-var<workgroup> one_slots: array<u32, 256>;
+// Coefficients of a row and of weights, and slots, of THREADS columns.
+var<workgroup> row_and_weights: array<vec2<Real>, THREADS>;
+var<workgroup> own_slots: array<u32, THREADS>;
 
-// Coefficient k of a row in the list of projected work; 0 beyond the end of either.
+const ROW: u32 = 1u;
+const WEIGHTS: u32 = 2u;
+
+// Coefficient k of an entry of the list; 0 beyond the end of either.
 fn listed_coefficient(place: u32, k: u32) -> Real {
-    let w = indices[indices[0] + place];
+    let entry = indices[indices[0] + place];
     var value = Real(0.0);
-    if (w != NONE) {
-        if (k < works[w].row_len) {
-            value = coefficients[works[w].row_at + k];
+    if (entry != NONE) {
+        let work = works[entry >> 2u];
+        if (k < work.row_len) {
+            value = coefficients[select(work.row_at, work.weights_at, (entry & WEIGHTS) != 0u) + k];
         }
     }
     return value;
 }
 
-fn write_listed(place: u32, x: u32, p: Real) {
-    let w = indices[indices[0] + place];
-    if (w != NONE) {
-        planes[plane(works[w].lane, P) + x] = p;
+fn write_listed(place: u32, x: u32, value: Real) {
+    let entry = indices[indices[0] + place];
+    if (entry != NONE) {
+        planes[plane(works[entry >> 2u].lane, select(P, MEAN, (entry & WEIGHTS) != 0u)) + x] = value;
     }
 }
 
-// All columns of the table. Workgroup: 256 points x 8 rows; each value of the table is read once for the eight.
-@compute @workgroup_size(256)
+// All columns of the table. Workgroup: THREADS points x 8 rows; each value of the table is read once for the eight.
+@compute @workgroup_size(THREADS)
 fn shared_columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-    let at = group.x * TILE + thread;
+    let at = group.x * THREADS + thread;
     let first = group.y * 8u;
     var low = vec4<Real>();
     var high = vec4<Real>();
-    for (var block = 0u; block < shape.n_columns; block += 128u) {
+    for (var block = 0u; block < shape.n_columns; block += STAGED) {
         let staged = first + (thread & 1u) * 4u;
         let column = block + (thread >> 1u);
         eight_rows[thread] = vec4<Real>(
@@ -43,7 +49,7 @@ fn shared_columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
             listed_coefficient(staged + 3u, column),
         );
         workgroupBarrier();
-        let end = min(128u, shape.n_columns - block);
+        let end = min(STAGED, shape.n_columns - block);
         for (var k = 0u; k < end; k++) {
             let h = source[(block + k) * shape.chunk_len + at];
             low += eight_rows[2u * k] * h;
@@ -62,48 +68,69 @@ fn shared_columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     write_listed(first + 7u, x, high.w);
 }
 
-// Puts the next 256 coefficients and slots of a row where all threads read them.
-fn stage_row(work: Work, block: u32, thread: u32) {
-    if (block + thread < work.row_len) {
-        one_row[thread] = coefficients[work.row_at + block + thread];
-        one_slots[thread] = indices[work.slots_at + block + thread];
+// A coefficient of what an entry means; 0 of what it does not.
+fn meant(entry: u32, kind: u32, at: u32) -> Real {
+    var value = Real(0.0);
+    if ((entry & kind) != 0u) {
+        value = coefficients[at];
+    }
+    return value;
+}
+
+// Puts the next THREADS coefficients and slots of an entry where all threads read them.
+fn stage(entry: u32, work: Work, block: u32, thread: u32) {
+    let k = block + thread;
+    if (k < work.row_len) {
+        row_and_weights[thread] = vec2<Real>(meant(entry, ROW, work.row_at + k), meant(entry, WEIGHTS, work.weights_at + k));
+        own_slots[thread] = indices[work.slots_at + k];
     }
 }
 
-// Columns of the table by a list of slots. Workgroup: 256 points x 1 row.
-@compute @workgroup_size(256)
+// Writes what an entry means.
+fn write_sums(entry: u32, work: Work, x: u32, sums: vec2<Real>) {
+    if ((entry & ROW) != 0u) {
+        planes[plane(work.lane, P) + x] = sums.x;
+    }
+    if ((entry & WEIGHTS) != 0u) {
+        planes[plane(work.lane, MEAN) + x] = sums.y;
+    }
+}
+
+// Columns of the table by a list of slots. Workgroup: THREADS points x 1 work.
+@compute @workgroup_size(THREADS)
 fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-    let at = group.x * TILE + thread;
-    let work = works[indices[indices[0] + group.y]];
-    var sum = Real(0.0);
-    for (var block = 0u; block < work.row_len; block += 256u) {
-        stage_row(work, block, thread);
+    let at = group.x * THREADS + thread;
+    let entry = indices[indices[0] + group.y];
+    let work = works[entry >> 2u];
+    var sums = vec2<Real>();
+    for (var block = 0u; block < work.row_len; block += THREADS) {
+        stage(entry, work, block, thread);
         workgroupBarrier();
-        let end = min(256u, work.row_len - block);
+        let end = min(THREADS, work.row_len - block);
         for (var k = 0u; k < end; k++) {
-            sum += one_row[k] * source[one_slots[k] * shape.chunk_len + at];
+            sums += row_and_weights[k] * source[own_slots[k] * shape.chunk_len + at];
         }
         workgroupBarrier();
     }
-    planes[plane(work.lane, P) + shape.chunk_first + at] = sum;
+    write_sums(entry, work, shape.chunk_first + at, sums);
 }
 
-// Columns evaluated from coordinates. Workgroup: 256 points x 1 row.
-@compute @workgroup_size(256)
+// Columns evaluated from coordinates. Workgroup: THREADS points x 1 work.
+@compute @workgroup_size(THREADS)
 fn evaluate(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-    let x = group.x * TILE + thread;
-    let w = indices[indices[0] + group.y];
-    let work = works[w];
-    let lane = numbers[w];
-    var sum = Real(0.0);
-    for (var block = 0u; block < work.row_len; block += 256u) {
-        stage_row(work, block, thread);
+    let x = group.x * THREADS + thread;
+    let entry = indices[indices[0] + group.y];
+    let work = works[entry >> 2u];
+    let lane = numbers[entry >> 2u];
+    var sums = vec2<Real>();
+    for (var block = 0u; block < work.row_len; block += THREADS) {
+        stage(entry, work, block, thread);
         workgroupBarrier();
-        let end = min(256u, work.row_len - block);
+        let end = min(THREADS, work.row_len - block);
         for (var k = 0u; k < end; k++) {
-            sum += one_row[k] * kernel_value(work, lane, one_slots[k], x);
+            sums += row_and_weights[k] * kernel_value(work, lane, own_slots[k], x);
         }
         workgroupBarrier();
     }
-    planes[plane(work.lane, P) + x] = sum;
+    write_sums(entry, work, x, sums);
 }

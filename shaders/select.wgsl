@@ -7,51 +7,59 @@ const ANSWER_WORDS: u32 = 68u;
 var<workgroup> chosen: array<u32, 64>;
 var<workgroup> n_chosen: atomic<u32>;
 
-@compute @workgroup_size(256)
-fn choose(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-    let w = group.x;
+@compute @workgroup_size(THREADS)
+fn choose(place: Place) {
+    let w = place.group.x;
+    let thread = place.thread;
     let work = works[w];
     let lane = numbers[w];
     let tiles = (work.n_scored + TILE - 1u) / TILE;
-    if (thread < CAPACITY) {
-        chosen[thread] = NONE;
+    for (var slot = thread; slot < CAPACITY; slot += THREADS) {
+        chosen[slot] = NONE;
     }
     if (thread == 0u) {
         atomicStore(&n_chosen, 0u);
     }
     let partials_at = w * 4u * shape.n_tiles;
     var mine = nothing();
-    for (var tile = thread; tile < tiles; tile += TILE) {
-        mine.lower = larger(mine.lower, partials[partials_at + tile]);
-        mine.upper = larger(mine.upper, partials[partials_at + shape.n_tiles + tile]);
-        mine.variance = larger(mine.variance, partials[partials_at + 2u * shape.n_tiles + tile]);
-        mine.mean = larger(mine.mean, partials[partials_at + 3u * shape.n_tiles + tile]);
-        mine.counts += counts[w * shape.n_tiles + tile];
+    for (var tile = thread; tile < tiles; tile += THREADS) {
+        let found = Scored(
+            partials[partials_at + tile],
+            partials[partials_at + shape.n_tiles + tile],
+            partials[partials_at + 2u * shape.n_tiles + tile],
+            partials[partials_at + 3u * shape.n_tiles + tile],
+            counts[w * shape.n_tiles + tile],
+        );
+        mine = both(mine, found);
     }
-    reduce(thread, mine);
+    reduce(place, mine);
     let best_lower = most_lower[0];
     for (var tile = 0u; tile < tiles; tile++) {
-        let place = tile * TILE + thread;
-        if (partials[partials_at + shape.n_tiles + tile] >= best_lower && place < work.n_scored) {
-            var x = place;
-            if (work.listed != 0u) {
-                x = indices[work.subset_at + place];
-            }
-            let mean = planes[plane(work.lane, MEAN) + x];
-            let variance = planes[plane(work.lane, VARIANCE) + x];
-            let one = interval(lane, mean, variance, planes[plane(work.lane, ANCHOR) + x]);
-            if (one.counts == 1u && one.upper >= best_lower) {
-                let slot = atomicAdd(&n_chosen, 1u);
-                if (slot < CAPACITY) {
-                    chosen[slot] = x;
+        if (partials[partials_at + shape.n_tiles + tile] >= best_lower) {
+            for (var step = thread; step < TILE; step += THREADS) {
+                let at = tile * TILE + step;
+                if (at < work.n_scored) {
+                    var x = at;
+                    if (work.listed != 0u) {
+                        x = indices[work.subset_at + at];
+                    }
+                    let mean = planes[plane(work.lane, MEAN) + x];
+                    let variance = planes[plane(work.lane, VARIANCE) + x];
+                    let one = interval(lane, mean, variance, planes[plane(work.lane, ANCHOR) + x]);
+                    if (one.counts == 1u && one.upper >= best_lower) {
+                        let slot = atomicAdd(&n_chosen, 1u);
+                        if (slot < CAPACITY) {
+                            chosen[slot] = x;
+                        }
+                    }
                 }
             }
         }
     }
     workgroupBarrier();
     let answer_at = w * ANSWER_WORDS;
-    if (thread < CAPACITY) {
-        answers[answer_at + 4u + thread] = chosen[thread];
+    for (var slot = thread; slot < CAPACITY; slot += THREADS) {
+        answers[answer_at + 4u + slot] = chosen[slot];
     }
     if (thread == 0u) {
         let count = atomicLoad(&n_chosen);

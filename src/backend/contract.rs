@@ -98,6 +98,10 @@ pub struct Counters {
     pub rebuilds: u64,
     /// Trial-rounds in which every point was scored in f64, because more could be the best than a device hands back.
     pub scans: u64,
+    /// Screens that went on in f64, as f32 had named too many candidates.
+    pub doubled: u64,
+    /// Bytes of rounds sent to a device, without its tables.
+    pub sent: u64,
     /// Screens that left a failing device for the CPU.
     pub fallbacks: u64,
     /// Points found outside their band at a rebuild: must stay 0.
@@ -115,6 +119,8 @@ impl Counters {
         self.blocks += other.blocks;
         self.rebuilds += other.rebuilds;
         self.scans += other.scans;
+        self.doubled += other.doubled;
+        self.sent += other.sent;
         self.fallbacks += other.fallbacks;
         self.violations += other.violations;
     }

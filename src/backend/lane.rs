@@ -142,15 +142,8 @@ impl Lane {
 
     /// A new row is about to be projected. False, changing nothing, where it does not fit the device's type.
     pub fn row(&mut self, row: &[f64], scale: &Scale, prior: f64, kernel_error: f64, precision: Precision) -> bool {
-        let magnitudes: f64 = row.iter().map(|r| r.abs()).sum();
-        let bound = scale.of_row(row, prior);
-        if !fits(&[bound, magnitudes], precision) {
-            return false;
-        }
-        self.row_error = gamma(row.len(), precision.unit()) * bound
-            + kernel_error * magnitudes
-            + (row.len() as f64 + 2.0) * precision.tiny() * (1.0 + magnitudes + prior.max(prior.sqrt()));
-        self.row_bound = bound;
+        let Some((bound, error)) = projected(row, scale, prior, kernel_error, precision) else { return false };
+        (self.row_bound, self.row_error) = (bound, error);
         self.has_row = true;
         true
     }
@@ -168,6 +161,26 @@ impl Lane {
         self.visits += 1.0;
         self.largest_mean += step;
         self.mean_error += mean_step.abs() * self.row_error + 3.0 * unit * step + unit * self.largest_mean + precision.tiny();
+        true
+    }
+
+    /// As [`Lane::visit`], but every mean is new: these weights over a basis of this scale, so that no error of a mean before
+    /// counts. False, changing nothing, where it does not fit the device's type.
+    pub fn visit_with(
+        &mut self,
+        scale: f64,
+        weights: &[f64],
+        basis: &Scale,
+        prior: f64,
+        kernel_error: f64,
+        precision: Precision,
+    ) -> bool {
+        let Some((mean, error)) = projected(weights, basis, prior, kernel_error, precision) else { return false };
+        if !self.visit(scale, 0.0, precision) {
+            return false;
+        }
+        self.largest_mean = mean;
+        self.mean_error = error;
         true
     }
 
@@ -211,6 +224,16 @@ impl Lane {
         self.largest_mean = largest_mean;
         self.largest_variance = self.largest_variance.min(largest_variance.max(0.0) * ROUNDED_UP);
     }
+}
+
+/// Bounds on `|row · h|` and on its error where a device sums it; `None` where it does not fit the device's type.
+fn projected(row: &[f64], scale: &Scale, prior: f64, kernel_error: f64, precision: Precision) -> Option<(f64, f64)> {
+    let magnitudes: f64 = row.iter().map(|r| r.abs()).sum();
+    let bound = scale.of_row(row, prior);
+    let error = gamma(row.len(), precision.unit()) * bound
+        + kernel_error * magnitudes
+        + (row.len() as f64 + 2.0) * precision.tiny() * (1.0 + magnitudes + prior.max(prior.sqrt()));
+    fits(&[bound, magnitudes], precision).then_some((bound, error))
 }
 
 /// Whether all of these can enter the device's arithmetic.

@@ -213,6 +213,9 @@ impl Measured {
             "ceiling_f32_gflops_per_s": self.ceilings.as_ref().and_then(|all| all.f32_flops).map(|flops| flops / 1e9),
             "ceiling_copy_gbytes_per_s": self.ceilings.as_ref().map(|all| all.copy_bytes / 1e9),
             "ceilings": self.ceilings.as_ref().map(|all| all.how.clone()),
+            "of_flops_ceiling": self.flops_ceiling().map(|ceiling| self.flops_per_second() / ceiling),
+            "of_copy_ceiling": self.ceilings.as_ref().map(|all| self.bytes_per_second() / all.copy_bytes),
+            "bytes_sent_per_round": self.counters.sent as f64 / rounds,
             "peak_bytes": self.peak_bytes,
         }));
         put(json!({

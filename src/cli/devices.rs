@@ -18,6 +18,9 @@ pub fn devices(json: bool) {
                     "interface": adapter.interface,
                     "driver": adapter.driver,
                     "f64": adapter.f64,
+                    "subgroup_sizes": adapter.subgroups.map(|(least, most)| [least, most]),
+                    "threads_used_f32": adapter.workgroups[0],
+                    "threads_used_f64": adapter.workgroups[1].filter(|_| adapter.f64),
                     "max_binding_bytes": adapter.max_binding,
                     "max_buffer_bytes": adapter.max_buffer,
                     "workgroup_threads": adapter.workgroup_threads,
@@ -44,6 +47,15 @@ pub fn devices(json: bool) {
             readable_bytes(f64::from(adapter.workgroup_bytes)),
             adapter.storage_buffers
         ));
+        let subgroups = match adapter.subgroups {
+            None => "none: reductions in shared memory".to_owned(),
+            Some((least, most)) if least == most => format!("of {least} threads"),
+            Some((least, most)) => format!("of {least} to {most} threads"),
+        };
+        say(&format!("   subgroups     {subgroups}"));
+        let threads = |at: usize| adapter.workgroups[at].map_or_else(|| "none".to_owned(), |threads| threads.to_string());
+        let of_f64 = if adapter.f64 { format!(", {} in f64", threads(1)) } else { String::new() };
+        say(&format!("   threads used  {} in f32{of_f64}", threads(0)));
         if let Some(lacks) = &adapter.lacks {
             say(&format!("   not usable    {lacks}"));
         }

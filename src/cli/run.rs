@@ -278,6 +278,8 @@ fn counters_json(counters: &Counters) -> serde_json::Value {
         "blocks_scored": counters.blocks,
         "screens_rebuilt": counters.rebuilds,
         "scans_in_f64": counters.scans,
+        "screens_that_went_on_in_f64": counters.doubled,
+        "bytes_sent_to_a_device": counters.sent,
         "screens_given_to_the_cpu": counters.fallbacks,
         "band_violations": counters.violations,
     })

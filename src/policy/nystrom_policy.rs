@@ -175,7 +175,6 @@ impl PreparedSketch {
             state,
             resample: self.keys.resample.clone(),
             inclusion: self.inclusion,
-            taken: false,
             initial: self.keys.initial,
         }
     }
@@ -236,8 +235,6 @@ pub struct SketchModel {
     resample: Resample,
     inclusion: f64,
     initial: Initial,
-    /// A backend has taken the last update.
-    taken: bool,
 }
 
 impl SketchModel {
@@ -292,7 +289,6 @@ impl SketchModel {
         } else {
             self.posterior.follow(slot);
         }
-        self.taken = false;
         slot
     }
 
@@ -312,14 +308,14 @@ impl SketchModel {
         dictionary
     }
 
-    /// As [`super::Policy::change`]: everything is new after an update.
+    /// As [`super::Policy::change`].
     pub fn change(&self) -> Change<'_> {
-        if self.taken || self.posterior.n_observations() == 0 { Change::None } else { Change::Factor }
+        self.posterior.change()
     }
 
     /// As [`super::Policy::screened`].
     pub fn screened(&mut self) {
-        self.taken = true;
+        self.posterior.screened();
     }
 
     /// As [`super::Policy::recommend`].

@@ -132,6 +132,17 @@ pub enum Change<'a> {
         /// After this observation the f64 state was rebuilt and shed its drift: a screen should start from it anew.
         rebuilt: bool,
     },
+    /// One observation after which every mean is new: spread²(x) falls by `(scale * row · h(x))²`, and the mean is `weights · h(x)`.
+    Weights {
+        /// As in [`Change::Row`].
+        row: &'a [f64],
+        /// As in [`Change::Row`].
+        scale: f64,
+        /// As in [`Change::Row`].
+        repeated: bool,
+        /// Coefficients of the mean over the basis, as long as the row.
+        weights: &'a [f64],
+    },
     /// More than a row says: take everything from the model.
     Rebuild,
     /// All of the model is new, as it is every round (fresh noise in every entry of the precision matrix, another

@@ -27,11 +27,17 @@
 //! so never more than twice the least. More candidates than a device names: the lane is looked at again from a factor,
 //! or scanned in f64.
 //!
+//! **The type.** Kernels are screened in f64 where a device has it, as their differences cancel; features in f32 until its
+//! candidates have cost as much as f64 would have (`ledger`).
+//!
 //! **Trust.** Every answer must carry its round's stamp, have scored every point, and name points that exist. Every
 //! `CHECK_EVERY` rounds of a lane, exact scores of its candidates and of some other points are compared with what the device
 //! claims. What fails any of it is [`Error::Untrusted`](crate::error::Error::Untrusted): earlier answers may be wrong as well.
 
+mod ledger;
+mod plan;
 mod road;
+mod screen;
 mod trust;
 
 pub use road::Batched;

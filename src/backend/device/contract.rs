@@ -5,7 +5,8 @@
 //!
 //! 1. start: keep what is there, or set `mean = 0, variance = prior`, or upload both, or compute both from a factor; every
 //!    start but `Keep` sets `anchor = sqrt(max(0, variance))`;
-//! 2. visit: if the row is new, `p(x) = sum_i row_i h_i(x)`; then `variance -= (scale p)²`, `mean += mean_step p`;
+//! 2. visit: if the row is new, `p(x) = sum_i row_i h_i(x)`; then `variance -= (scale p)²`, and `mean += mean_step p` or, where
+//!    weights come along, `mean = sum_i weights_i h_i(x)`;
 //! 3. score, for every point or those of the subset: with `e = c0 + c1 anchor + c2 anchor²`,
 //!    `lower = mean - c + width (1 - rho) sqrt(max(0, variance - e))`,
 //!    `upper = mean + c + width (1 + rho) sqrt(max(0, variance + e))`, where `rho` is [`Precision::sqrt_error`];
@@ -19,7 +20,7 @@ use std::fmt;
 pub const CAPACITY: usize = 64;
 
 /// The type that a device computes in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Precision {
     /// 24 bits.
     F32,
@@ -123,6 +124,9 @@ pub trait Lanes: Send {
     /// [`Error::Device`] if the device is lost, hangs, or gives back nothing.
     fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), Error>;
 
+    /// Bytes of rounds sent to the device so far: works, rows, factors, planes, lists.
+    fn sent(&self) -> u64;
+
     /// For [`TableSpec::Own`]: the points of one lane, before its first round. Returns a bound on the absolute error of one
     /// `h_i(x)` of this lane, which depends on the points.
     ///
@@ -175,8 +179,17 @@ pub struct Visit<'a> {
     pub row: Option<&'a [f64]>,
     /// What multiplies `p` in the spread.
     pub scale: f64,
-    /// What multiplies `p` in the mean.
-    pub mean_step: f64,
+    /// What becomes of the mean.
+    pub mean: NewMean<'a>,
+}
+
+/// The mean after a visit.
+#[derive(Debug, Clone, Copy)]
+pub enum NewMean<'a> {
+    /// It rises by so much times `p`.
+    Step(f64),
+    /// These weights over the basis, as long as it is.
+    Weights(&'a [f64]),
 }
 
 /// The errors of a lane: that of the score `c`, and those of the variance by powers of the anchor.

@@ -11,4 +11,4 @@ pub(in crate::backend) mod pack;
 pub(in crate::backend) mod real;
 pub(in crate::backend) mod tables;
 
-pub use contract::{Answer, Band4, CAPACITY, Device, LaneWork, Lanes, Precision, Start, TableSpec, Tables, Visit};
+pub use contract::{Answer, Band4, CAPACITY, Device, LaneWork, Lanes, NewMean, Precision, Start, TableSpec, Tables, Visit};

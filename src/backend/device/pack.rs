@@ -2,7 +2,7 @@
 
 use super::real::Real;
 use super::tables::{Columns, Extent, KernelNumbers, device_error};
-use super::{LaneWork, Start};
+use super::{LaneWork, NewMean, Start};
 use crate::error::Error;
 use crate::score::Spread;
 
@@ -26,6 +26,18 @@ pub const START_ADDED: u32 = 3;
 /// From a factor that is taken from the prior.
 pub const START_REMOVED: u32 = 4;
 
+/// What is meant of a work in the list of what is to be projected.
+pub const ROW: u32 = 1;
+/// See [`ROW`].
+pub const WEIGHTS: u32 = 2;
+
+/// [`Visit`](super::Visit) as a word: none.
+pub const VISIT_NONE: u32 = 0;
+/// Mean and variance change along `p`.
+pub const VISIT_ROW: u32 = 1;
+/// The variance changes along `p`, and the mean is that of weights.
+pub const VISIT_WEIGHTS: u32 = 2;
+
 /// One lane's part of a round: words, in the order of the buffer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
@@ -33,13 +45,13 @@ pub struct Work {
     pub lane: u32,
     /// Step 1.
     pub start: u32,
-    /// Whether there is a step 2.
+    /// Step 2: one of `VISIT_NONE`, `VISIT_ROW`, `VISIT_WEIGHTS`.
     pub visit: u32,
     /// Comes back in the answer.
     pub stamp: u32,
     /// Where the row starts among the coefficients.
     pub row_at: u32,
-    /// Length of the row.
+    /// Length of the row and of the weights of the mean.
     pub row_len: u32,
     /// Where the list of columns starts among the indices: of a table, or points of a kernel.
     pub slots_at: u32,
@@ -61,6 +73,8 @@ pub struct Work {
     pub dimension: u32,
     /// Whether there is a subset.
     pub listed: u32,
+    /// Where the weights of the mean start among the coefficients.
+    pub weights_at: u32,
 }
 
 /// One lane's numbers, in the order of the buffer.
@@ -125,12 +139,15 @@ pub struct Packed<R> {
     pub coefficients: Vec<R>,
     /// Planes that are sent.
     pub uploads: Vec<Upload<R>>,
-    /// Number of new rows.
+    /// Entries of the first list: four times a work's number, and 1 for its new row, 2 for its new weights, or 3 for both; over
+    /// columns that all lanes share each is an entry of its own.
     pub n_projected: usize,
     /// Number of factors.
     pub n_factored: usize,
     /// Number of subsets.
     pub n_listed: usize,
+    /// Bytes of this round and of those before.
+    pub sent: u64,
 }
 
 impl<R: Real> Packed<R> {
@@ -144,6 +161,7 @@ impl<R: Real> Packed<R> {
             numbers: std::mem::take(&mut self.numbers),
             indices: std::mem::take(&mut self.indices),
             coefficients: std::mem::take(&mut self.coefficients),
+            sent: self.sent,
             ..Self::default()
         };
         self.works.clear();
@@ -151,7 +169,10 @@ impl<R: Real> Packed<R> {
         self.coefficients.clear();
         self.indices.clear();
         self.indices.resize(INDEX_HEADER, 0);
-        if let Columns::Features(n_columns) = shape.columns {
+        // Rows over features read all columns in order; factors read a list.
+        if let Columns::Features(n_columns) = shape.columns
+            && round.iter().any(|lane| matches!(lane.start, Start::Factor(_)))
+        {
             self.indices.extend(0..n_columns as u32);
         }
         let (mut projected, mut factored, mut listed) = (Vec::new(), Vec::new(), Vec::new());
@@ -178,8 +199,13 @@ impl<R: Real> Packed<R> {
                 ..Work::default()
             };
             let row = lane.visit.and_then(|visit| visit.row);
+            let (mean_step, weights) = match lane.visit.map(|visit| visit.mean) {
+                None => (0.0, None),
+                Some(NewMean::Step(step)) => (step, None),
+                Some(NewMean::Weights(weights)) => (0.0, Some(weights)),
+            };
             let factor = if let Start::Factor(factor) = lane.start { Some(factor) } else { None };
-            if !matches!(shape.columns, Columns::Features(_)) && (row.is_some() || factor.is_some()) {
+            if !matches!(shape.columns, Columns::Features(_)) && (row.is_some() || weights.is_some() || factor.is_some()) {
                 work.slots_at = word(self.indices.len())?;
                 self.indices.extend_from_slice(lane.basis);
             }
@@ -212,14 +238,24 @@ impl<R: Real> Packed<R> {
                     factored.push(at);
                 }
             }
-            if let Some(row) = row {
-                if row.len() != n_basis {
+            let shared = matches!(shape.columns, Columns::Features(_));
+            let mut both = 4 * at;
+            for (values, kind) in [(row, ROW), (weights, WEIGHTS)] {
+                let Some(values) = values else { continue };
+                if values.len() != n_basis {
                     return fault("a row is not of the size of the basis");
                 }
-                work.row_at = word(self.coefficients.len())?;
-                work.row_len = row.len() as u32;
-                self.coefficients.extend(row.iter().map(|&value| R::of(value)));
-                projected.push(at);
+                let place = word(self.coefficients.len())?;
+                *(if kind == ROW { &mut work.row_at } else { &mut work.weights_at }) = place;
+                work.row_len = n_basis as u32;
+                self.coefficients.extend(values.iter().map(|&value| R::of(value)));
+                both |= kind;
+                if shared {
+                    projected.push(4 * at + kind);
+                }
+            }
+            if !shared && both != 4 * at {
+                projected.push(both);
             }
             if let Some(subset) = lane.subset {
                 work.listed = 1;
@@ -227,8 +263,12 @@ impl<R: Real> Packed<R> {
                 self.indices.extend_from_slice(subset);
                 listed.push(at);
             }
-            work.visit = u32::from(lane.visit.is_some());
-            let (scale, mean_step) = lane.visit.map_or((0.0, 0.0), |visit| (visit.scale, visit.mean_step));
+            work.visit = match (lane.visit, weights) {
+                (None, _) => VISIT_NONE,
+                (Some(_), None) => VISIT_ROW,
+                (Some(_), Some(_)) => VISIT_WEIGHTS,
+            };
+            let scale = lane.visit.map_or(0.0, |visit| visit.scale);
             let rho = R::PRECISION.sqrt_error();
             self.numbers.push(Numbers {
                 scale: R::of(scale),
@@ -253,6 +293,10 @@ impl<R: Real> Packed<R> {
         }
         word(self.indices.len())?;
         word(self.coefficients.len())?;
+        let planes: usize = self.uploads.iter().map(|upload| upload.values.len()).sum();
+        let words = self.works.len() * size_of::<Work>() + size_of_val(&self.indices[..]);
+        let reals = size_of_val(&self.numbers[..]) + (self.coefficients.len() + planes) * size_of::<R>();
+        self.sent += (words + reals) as u64;
         Ok(())
     }
 }

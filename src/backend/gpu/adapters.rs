@@ -1,5 +1,7 @@
 //! Which adapters there are, and which would be taken.
 
+use super::workgroup::{self, Workgroup, WorkgroupLimits};
+use crate::backend::device::Precision;
 use crate::backend::device::tables::device_error;
 use crate::error::Error;
 
@@ -35,6 +37,10 @@ pub struct AdapterFacts {
     pub storage_buffers: u32,
     /// Whether it says that it computes in f64.
     pub f64: bool,
+    /// The least and the most threads of a subgroup, where shaders may use them.
+    pub subgroups: Option<(u32, u32)>,
+    /// Threads of the workgroups that it would be given, in f32 and in f64.
+    pub workgroups: [Option<u32>; 2],
     /// What it lacks, if anything.
     pub lacks: Option<String>,
     /// Whether `auto` would take it.
@@ -43,9 +49,7 @@ pub struct AdapterFacts {
     pub taken_by_gpu: bool,
 }
 
-/// Threads, shared bytes and storage buffers that the shaders need.
-const THREADS: u32 = 256;
-const SHARED_BYTES: u32 = 16_384;
+/// Storage buffers that the shaders need.
 const STORAGE_BUFFERS: u32 = 8;
 
 /// All adapters, in the order of preference.
@@ -113,13 +117,11 @@ fn facts(adapter: &wgpu::Adapter) -> AdapterFacts {
         wgpu::DeviceType::Cpu => "software",
         wgpu::DeviceType::Other => "other",
     };
+    let (has, least) = (WorkgroupLimits::of(&limits), workgroup::least());
+    let subgroups = adapter.features().contains(wgpu::Features::SUBGROUP);
     let needs = [
-        (
-            "threads in a workgroup",
-            limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
-            THREADS,
-        ),
-        ("shared bytes in a workgroup", limits.max_compute_workgroup_storage_size, SHARED_BYTES),
+        ("threads in a workgroup", has.threads, least.threads),
+        ("shared bytes in a workgroup", has.bytes, least.bytes),
         ("storage buffers in a pass", limits.max_storage_buffers_per_shader_stage, STORAGE_BUFFERS),
     ];
     let lacks = needs
@@ -137,6 +139,8 @@ fn facts(adapter: &wgpu::Adapter) -> AdapterFacts {
         workgroup_bytes: limits.max_compute_workgroup_storage_size,
         storage_buffers: limits.max_storage_buffers_per_shader_stage,
         f64: adapter.features().contains(wgpu::Features::SHADER_F64),
+        subgroups: subgroups.then_some((info.subgroup_min_size, info.subgroup_max_size)),
+        workgroups: [Precision::F32, Precision::F64].map(|precision| Workgroup::suited(has, precision).map(Workgroup::threads)),
         lacks,
         taken_by_auto: false,
         taken_by_gpu: false,

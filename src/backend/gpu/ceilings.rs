@@ -66,7 +66,7 @@ fn product<R: Plain>(shared: &Shared, side: usize) -> Result<f64, Error> {
     let pipeline = shared.pipeline(Pass::making("product", R::PRECISION, R::PRECISION))?;
     let bound = [(layout::SHAPE, &shape), (layout::SOURCE, &a), (layout::COEFFICIENTS, &b), (layout::TABLE, &c)];
     let group = pipeline.bind(shared, &bound)?;
-    let tiles = (side / 64) as u32;
+    let tiles = (side / shared.workgroup(R::PRECISION)?.block()) as u32;
     let seconds = best(shared, |encoder| run(encoder, &[(&pipeline, &group, [tiles, tiles])]))?;
     Ok(2.0 * (side * side * side) as f64 / seconds)
 }

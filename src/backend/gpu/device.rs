@@ -1,11 +1,10 @@
 //! The device: opened, tested, shared.
 
 use super::adapters::{AdapterFacts, Choice, choose};
-use super::buffers::{storage, upload};
-use super::layout::{self, Shape};
 use super::pipeline::{Pass, Pipeline};
-use super::readback::{Health, Staging, guarded};
+use super::readback::Health;
 use super::tables::GpuTables;
+use super::workgroup::{Workgroup, WorkgroupLimits};
 use crate::backend::device::tables::device_error;
 use crate::backend::device::{Device, Precision, TableSpec, Tables};
 use crate::error::Error;
@@ -18,8 +17,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct GpuOptions {
     /// Bytes that one binding may span, at most what the adapter allows.
     pub max_binding: Option<u64>,
+    /// Threads that a workgroup may have, at most what the adapter allows.
+    pub max_threads: Option<u32>,
+    /// Bytes that a workgroup may share, at most what the adapter allows.
+    pub max_shared: Option<u32>,
     /// Computes in f32 alone, even where f64 is there.
     pub without_f64: bool,
+    /// Reduces in shared memory, even where there are subgroups.
+    pub without_subgroups: bool,
     /// Text that is replaced in shaders.
     pub replacements: Vec<Replacement>,
 }
@@ -51,6 +56,10 @@ pub struct Shared {
     pub facts: AdapterFacts,
     /// Whether it computes in f64, as tested.
     pub has_f64: bool,
+    /// Whether reductions use subgroups.
+    pub subgroups: bool,
+    /// What bounds workgroups.
+    pub limits: WorkgroupLimits,
     /// Bytes that one binding may span.
     pub max_binding: u64,
     /// Workgroups in a dimension.
@@ -88,9 +97,13 @@ impl Gpu {
     }
 
     fn opened((adapter, facts): (wgpu::Adapter, AdapterFacts), options: GpuOptions) -> Result<Self, Error> {
-        let limits = adapter.limits();
-        let wants_f64 = facts.f64 && !options.without_f64;
-        let features = if wants_f64 { wgpu::Features::SHADER_F64 } else { wgpu::Features::empty() };
+        let limits = tightened(adapter.limits(), &options);
+        let workgroups = WorkgroupLimits::of(&limits);
+        let wants_f64 = facts.f64 && !options.without_f64 && Workgroup::suited(workgroups, Precision::F64).is_some();
+        let subgroups = facts.subgroups.is_some() && !options.without_subgroups;
+        let mut features = wgpu::Features::empty();
+        features.set(wgpu::Features::SHADER_F64, wants_f64);
+        features.set(wgpu::Features::SUBGROUP, subgroups);
         let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("privateer"),
             required_features: features,
@@ -112,6 +125,8 @@ impl Gpu {
             queue,
             facts,
             has_f64: wants_f64,
+            subgroups,
+            limits: workgroups,
             // Sizes of buffers are multiples of 16.
             max_binding: options.max_binding.unwrap_or(u64::MAX).min(most) / 16 * 16,
             max_groups: limits.max_compute_workgroups_per_dimension as usize,
@@ -120,6 +135,10 @@ impl Gpu {
             pipelines: Mutex::default(),
         };
         shared.has_f64 = wants_f64 && shared.computes_in_f64().unwrap_or(false);
+        if subgroups && !shared.reduces_as_it_should().unwrap_or(false) {
+            shared.subgroups = false;
+            shared.pipelines = Mutex::default();
+        }
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -171,10 +190,27 @@ impl Device for Gpu {
     }
 }
 
-/// Results of one pair in the shader `arithmetic`.
-const RESULTS: usize = 8;
+/// The adapter's limits, or less.
+fn tightened(mut limits: wgpu::Limits, options: &GpuOptions) -> wgpu::Limits {
+    let threads = options.max_threads.unwrap_or(u32::MAX);
+    for limit in [&mut limits.max_compute_invocations_per_workgroup, &mut limits.max_compute_workgroup_size_x] {
+        *limit = threads.min(*limit);
+    }
+    let shared = &mut limits.max_compute_workgroup_storage_size;
+    *shared = options.max_shared.unwrap_or(u32::MAX).min(*shared);
+    limits
+}
 
 impl Shared {
+    /// The size of all workgroups of a type.
+    ///
+    /// # Errors
+    /// If the device allows none.
+    pub fn workgroup(&self, precision: Precision) -> Result<Workgroup, Error> {
+        Workgroup::suited(self.limits, precision)
+            .ok_or_else(|| device_error(format!("the workgroups of {} are too small", self.facts.name)))
+    }
+
     /// A pipeline, compiled when it is first asked for.
     ///
     /// # Errors
@@ -186,53 +222,6 @@ impl Shared {
         let pipeline = Pipeline::new(self, pass)?;
         self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).insert(pass, pipeline.clone());
         Ok(pipeline)
-    }
-
-    /// Runs the shader `arithmetic` on pairs of numbers.
-    ///
-    /// # Errors
-    /// If the device refuses.
-    pub fn arithmetic<R: super::buffers::Plain>(&self, pairs: &[[R; 2]]) -> Result<Vec<R>, Error> {
-        let flat: Vec<R> = pairs.iter().flatten().copied().collect();
-        let source = storage(self, "pairs", size_of_val(flat.as_slice()) as u64)?;
-        upload(self, &source, 0, bytemuck::cast_slice(&flat))?;
-        let bytes = (pairs.len() * RESULTS * size_of::<R>()) as u64;
-        let results = storage(self, "results", bytes)?;
-        let shape = Shape { n_columns: pairs.len() as u32, ..Shape::default() };
-        let shape = super::buffers::uniform(self, &shape.words())?;
-        let pipeline = self.pipeline(Pass::making("arithmetic", R::PRECISION, R::PRECISION))?;
-        let group = pipeline.bind(self, &[(layout::SHAPE, &shape), (layout::SOURCE, &source), (layout::TABLE, &results)])?;
-        let staging = Staging::new(self, bytes)?;
-        let (pending, submission) = guarded(self, "compute", |device| {
-            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
-            run(&mut encoder, &[(&pipeline, &group, [1, 1])]);
-            let pending = staging.schedule(&mut encoder, &[(&results, 0, bytes)]);
-            (pending, self.queue.submit([encoder.finish()]))
-        })?;
-        Ok(bytemuck::pod_collect_to_vec(&pending.wait(self, submission)?))
-    }
-
-    /// Whether sums, differences, products and integers of f64 come out to the last bit, and quotients and roots within
-    /// what is allowed.
-    fn computes_in_f64(&self) -> Result<bool, Error> {
-        let pairs: Vec<[f64; 2]> = (0..64)
-            .map(|i| {
-                let a = (f64::from(i) + 0.1) * std::f64::consts::PI / 7.0;
-                let b = (if i % 2 == 0 { 1.0 } else { -1.0 }) * (f64::from(i * i) + 1.0 / 3.0) * std::f64::consts::E / 11.0;
-                [a, b]
-            })
-            .collect();
-        let results = self.arithmetic(&pairs)?;
-        let near = |got: f64, want: f64, roundoffs: f64| (got - want).abs() <= roundoffs * Precision::F64.unit() * want.abs();
-        Ok(pairs.iter().zip(results.chunks_exact(RESULTS)).all(|([a, b], got)| {
-            got[0] == a + b
-                && got[1] == a - b
-                && got[2] == a * b
-                && near(got[3], a / b, 8.0)
-                && near(got[4], a.sqrt(), 16.0)
-                && got[5] == a.floor()
-                && got[6] == b.trunc()
-        }))
     }
 }
 

@@ -2,12 +2,13 @@
 
 use super::buffers::{Growing, Plain, storage, upload};
 use super::device::{Dispatch, Shared, run};
-use super::layout::{self, FACTOR_POINTS, N_NUMBERS, WORK_BYTES, number_values, work_words};
+use super::layout::{self, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Pass, Pipeline};
 #[cfg(test)]
 use super::readback::read_all;
 use super::readback::{Pending, Staging, guarded};
 use super::tables::{GpuTables, Source};
+use super::workgroup::Workgroup;
 use crate::backend::device::answer::{ANSWER_WORDS, MAXIMA, decode};
 use crate::backend::device::pack::{LaneShape, Packed, TOGETHER};
 use crate::backend::device::tables::{
@@ -31,6 +32,7 @@ pub struct GpuLanes<R> {
     coords_stride: usize,
     sources: Vec<Source>,
     passes: Passes,
+    workgroup: Workgroup,
     buffers: Buffers,
     /// Bind groups; made anew when a buffer is replaced.
     bound: Option<Bound>,
@@ -124,6 +126,7 @@ impl<R: Plain> GpuLanes<R> {
             coords_stride: 0,
             sources: tables.sources.clone(),
             passes,
+            workgroup: shared.workgroup(R::PRECISION)?,
             buffers,
             bound: None,
             staging: [Staging::new(shared, answer_bytes)?, Staging::new(shared, answer_bytes)?],
@@ -207,10 +210,10 @@ impl<R: Plain> GpuLanes<R> {
         let grid = |x: usize, y: usize| [x as u32, y as u32];
         let mut all: Vec<Dispatch<'a>> = Vec::new();
         for (source, group) in self.sources.iter().zip(&bound.factor) {
-            all.push((&passes.factor, group, grid(source.chunk.len / FACTOR_POINTS, packed.n_factored)));
+            all.push((&passes.factor, group, grid(source.chunk.len / self.workgroup.block(), packed.n_factored)));
         }
         for (source, group) in self.sources.iter().zip(&bound.project) {
-            all.push((&passes.project, group, grid(source.chunk.len / TILE, rows)));
+            all.push((&passes.project, group, grid(source.chunk.len / self.workgroup.threads() as usize, rows)));
         }
         all.push((&passes.update, &bound.update, grid(self.extent.n_tiles(), packed.works.len())));
         all.push((&passes.list, &bound.list, grid(subset_tiles, packed.n_listed)));
@@ -271,6 +274,10 @@ impl<R: Plain> Lanes for GpuLanes<R> {
             out.push(decode(words, [0, 1, 2, 3].map(|i| maxima[i].wide()))?);
         }
         Ok(())
+    }
+
+    fn sent(&self) -> u64 {
+        self.packed.sent
     }
 
     fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<f64, Error> {

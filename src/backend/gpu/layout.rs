@@ -33,13 +33,10 @@ pub const MAXIMA: u32 = 11;
 pub const TABLE: u32 = 12;
 
 /// Bytes of a [`Work`].
-pub const WORK_BYTES: usize = 64;
+pub const WORK_BYTES: usize = 68;
 
 /// Numbers of a [`Numbers`].
 pub const N_NUMBERS: usize = 11;
-
-/// Points that one workgroup of a factor takes.
-pub const FACTOR_POINTS: usize = 64;
 
 /// A [`Work`] as words.
 pub fn work_words(work: &Work) -> [u32; WORK_BYTES / 4] {
@@ -60,6 +57,7 @@ pub fn work_words(work: &Work) -> [u32; WORK_BYTES / 4] {
         work.family,
         work.dimension,
         work.listed,
+        work.weights_at,
     ]
 }
 

@@ -7,9 +7,7 @@ use super::pipeline::Pass;
 use super::readback::{Staging, guarded};
 use crate::backend::device::Precision;
 use crate::backend::device::pack::{Numbers, Work};
-use crate::backend::device::tables::{
-    Chunk, Coordinates, Extent, KernelNumbers, TILE, coordinates, features_error, kernel_error,
-};
+use crate::backend::device::tables::{Chunk, Coordinates, Extent, KernelNumbers, coordinates, features_error, kernel_error};
 use crate::error::Error;
 use crate::score::{FeatureTable, FourierForm, GramSource, KernelForm};
 
@@ -118,7 +116,7 @@ fn plain_coordinates(form: &FourierForm, extent: Extent) -> Vec<f64> {
     values
 }
 
-/// Makes one chunk of a table: `n_columns` of them, by `groups` workgroups for each tile.
+/// Makes one chunk of a table: `n_columns` of them, by `groups` rows of workgroups.
 fn make<R: Plain>(
     shared: &Shared,
     pass: Pass,
@@ -128,7 +126,7 @@ fn make<R: Plain>(
     inputs: &[(u32, &wgpu::Buffer)],
 ) -> Result<wgpu::Buffer, Error> {
     let table = storage(shared, "table", (n_columns * shape.chunk_len as usize * size_of::<R>()) as u64)?;
-    let tiles = shape.chunk_len / TILE as u32;
+    let across = shape.chunk_len / shared.workgroup(pass.precision())?.threads();
     let shape = uniform(shared, &shape.words())?;
     let pipeline = shared.pipeline(pass)?;
     let mut buffers = vec![(layout::SHAPE, &shape), (layout::TABLE, &table)];
@@ -136,7 +134,7 @@ fn make<R: Plain>(
     let group = pipeline.bind(shared, &buffers)?;
     guarded(shared, "make a table", |device| {
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
-        run(&mut encoder, &[(&pipeline, &group, [tiles, groups as u32])]);
+        run(&mut encoder, &[(&pipeline, &group, [across, groups as u32])]);
         shared.queue.submit([encoder.finish()]);
     })?;
     Ok(table)

@@ -13,10 +13,14 @@ mod layout;
 mod made;
 mod pipeline;
 mod readback;
+mod self_test;
 mod tables;
+mod workgroup;
 
 #[cfg(test)]
 mod layout_tests;
+#[cfg(test)]
+mod limits_tests;
 #[cfg(test)]
 mod math_tests;
 #[cfg(test)]

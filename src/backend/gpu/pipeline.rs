@@ -17,8 +17,12 @@ pub struct Shader {
     pub real: &'static str,
     /// The type of a table that it makes.
     pub out: &'static str,
-    /// WGSL.
-    pub text: &'static str,
+    /// How it reduces over a workgroup: "shared" or "subgroups"; empty where it does not.
+    pub reduction: &'static str,
+    /// WGSL before the constants of the workgroup's size, and after.
+    pub head: &'static str,
+    /// See `head`.
+    pub body: &'static str,
     /// Entries.
     pub entries: &'static [Entry],
 }
@@ -28,6 +32,8 @@ pub struct Shader {
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
+    /// Bytes that a workgroup shares, by its size.
+    pub shared: &'static [u32],
     /// The buffers it uses.
     pub bindings: &'static [Binding],
 }
@@ -41,6 +47,15 @@ pub struct Binding {
     pub number: u32,
     /// How it is used.
     pub access: Access,
+}
+
+/// A size of a workgroup.
+#[derive(Debug)]
+pub struct Size {
+    /// The square root of its threads.
+    pub side: u32,
+    /// WGSL that says so.
+    pub constants: &'static str,
 }
 
 /// How a shader uses a buffer.
@@ -72,11 +87,13 @@ pub struct Struct {
 pub struct Pass {
     shader: &'static str,
     entry: &'static str,
+    precision: Precision,
     real: &'static str,
     out: &'static str,
 }
 
-fn type_name(precision: Precision) -> &'static str {
+/// The name of a type in WGSL.
+pub fn type_name(precision: Precision) -> &'static str {
     match precision {
         Precision::F32 => "f32",
         Precision::F64 => "f64",
@@ -86,12 +103,17 @@ fn type_name(precision: Precision) -> &'static str {
 impl Pass {
     /// Of a round.
     pub fn new(shader: &'static str, entry: &'static str, precision: Precision) -> Self {
-        Self { shader, entry, real: type_name(precision), out: type_name(precision) }
+        Self { shader, entry, precision, real: type_name(precision), out: type_name(precision) }
+    }
+
+    /// The type it computes in.
+    pub fn precision(self) -> Precision {
+        self.precision
     }
 
     /// One that makes a table: computed in `real`, written as `out`.
     pub fn making(shader: &'static str, real: Precision, out: Precision) -> Self {
-        Self { shader, entry: shader, real: type_name(real), out: type_name(out) }
+        Self { shader, entry: shader, precision: real, real: type_name(real), out: type_name(out) }
     }
 }
 
@@ -110,14 +132,17 @@ impl Pipeline {
     /// # Errors
     /// If there is no such entry, or the driver refuses it.
     pub fn new(shared: &Shared, pass: Pass) -> Result<Self, Error> {
+        let reduction = if shared.subgroups { "subgroups" } else { "shared" };
         let found = SHADERS
             .iter()
+            .filter(|shader| ["", reduction].contains(&shader.reduction))
             .find(|shader| (shader.name, shader.real, shader.out) == (pass.shader, pass.real, pass.out))
             .and_then(|shader| Some((shader, shader.entries.iter().find(|entry| entry.name == pass.entry)?)));
         let Some((shader, entry)) = found else {
             return Err(device_error(format!("there is no shader {pass:?}")));
         };
-        let mut text = shader.text.to_owned();
+        let size = shared.workgroup(pass.precision)?;
+        let mut text = [shader.head, size.constants(), shader.body].concat();
         for replacement in shared.replacements.iter().filter(|replacement| replacement.shader == shader.name) {
             if !text.contains(replacement.from) {
                 return Err(device_error(format!("shader {} holds no `{}` to replace", shader.name, replacement.from)));

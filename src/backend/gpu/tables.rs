@@ -89,8 +89,9 @@ impl<R: Plain> GpuTables<R> {
     /// Splits a table of so many columns by points.
     fn chunks(&self, n_columns: usize) -> Result<Vec<Chunk>, Error> {
         let tile_bytes = (TILE * size_of::<R>() * n_columns.max(1)) as u64;
-        // A factor takes a quarter of a tile for each of its workgroups.
-        let most = (self.shared.max_groups / 4).min(self.extent.n_tiles());
+        // No pass over columns has more workgroups a tile than a factor.
+        let groups = TILE / self.shared.workgroup(R::PRECISION)?.block();
+        let most = (self.shared.max_groups / groups).min(self.extent.n_tiles());
         let tiles = usize::try_from(self.shared.max_binding / tile_bytes).unwrap_or(usize::MAX).min(most);
         if tiles == 0 {
             return Err(device_error(format!("a table of {n_columns} columns is too wide for {}", self.shared.facts.name)));
@@ -108,7 +109,7 @@ impl<R: Plain> GpuTables<R> {
     /// Coordinates of all points, in one piece.
     fn put_whole(&mut self, coords: &[R]) -> Result<(), Error> {
         let chunk = Chunk { first: 0, len: self.extent.stride };
-        if self.shared.max_groups < chunk.len / super::layout::FACTOR_POINTS {
+        if self.shared.max_groups < chunk.len / self.shared.workgroup(R::PRECISION)?.block() {
             return Err(device_error(format!("{} points are more than a device evaluates kernels of", self.extent.n_points)));
         }
         let columns = filled(&self.shared, "coordinates", coords)?;

@@ -41,7 +41,7 @@ fn planes_of<R: Plain>(all: &[R], lane: usize, stride: usize) -> [Vec<f64>; 4] {
 }
 
 /// Plays a script on the device and on its twin; says what is wrong, if anything.
-fn played<R: Plain>(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) -> Result<(), String> {
+pub fn played<R: Plain>(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) -> Result<(), String> {
     let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
     let mut lanes = GpuLanes::<R>::new(&tables, n_lanes).expect("lanes");
     let twin = if gpu.shared().has_f64 { Twin::default() } else { Twin::default().without_f64() };
@@ -217,13 +217,20 @@ fn a_planted_fault_is_noticed() {
         (&features, "factor", "if (k < work.factor_len)", "if (k + 1u < work.factor_len)"),
         (&features, "factor", "end == n", "end > n"),
         (&features, "project", "let x = shape.chunk_first + at;", "let x = shape.chunk_first + at % 512u;"),
-        (&features, "update", "if (x < shape.n_points)", "if (x < shape.n_points && group.x < 2u)"),
-        (&features, "list", "if (place < work.n_scored)", "if (place + 1u < work.n_scored)"),
+        (&features, "update", "if (x < shape.n_points)", "if (x < shape.n_points && place.group.x < 2u)"),
+        (&features, "list", "if (listed < work.n_scored)", "if (listed + 1u < work.n_scored)"),
         (&features, "select", "tile < tiles; tile++", "tile + 1u < tiles; tile++"),
-        (&features, "select", "larger(mine.upper,", "min(mine.upper,"),
+        (&features, "select", "larger(a.upper,", "min(a.upper,"),
         (&features, "update", "numbers[w]", "numbers[0]"),
+        (&features, "project", "select(P, MEAN,", "select(P, P,"),
+        (&gram, "project", "= sums.y", "= sums.x"),
+        (&features, "project", "work.row_at, work.weights_at", "work.row_at, work.row_at"),
+        (&features, "update", "work.visit == VISIT_WEIGHTS", "false"),
     ];
-    let scripts = [&features, &gram].map(|basis| script(&mut draws, basis, 4, 5));
+    let mut scripts = [&features, &gram].map(|basis| script(&mut draws, basis, 4, 5));
+    // A start from the prior that weights follow.
+    scripts[0][0][0].visit = Some((Some(vec![0.1; 9]), 0.1, 0.0));
+    scripts[0][0][0].weights = Some(vec![0.5; 9]);
     for (basis, shader, from, to) in faults {
         let replacements = vec![Replacement { shader, from, to }];
         let Some(gpu) = open(GpuOptions { replacements, ..GpuOptions::default() }) else { return };

@@ -1,6 +1,6 @@
 //! Inputs for tests of devices: bases of every kind and scripts of rounds over them.
 
-use crate::backend::device::{Band4, LaneWork, Start, TableSpec, Visit};
+use crate::backend::device::{Band4, LaneWork, NewMean, Start, TableSpec, Visit};
 use crate::score::{Factor, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, Spread};
 use std::sync::Arc;
 
@@ -196,6 +196,8 @@ pub struct OwnedWork {
     pub start: OwnedStart,
     /// Row (or none if repeated), scale, step of the mean.
     pub visit: Option<(Option<Vec<f64>>, f64, f64)>,
+    /// In the place of the step: weights of the mean.
+    pub weights: Option<Vec<f64>>,
     pub basis: Vec<u32>,
     pub width: f64,
     pub band: Band4,
@@ -206,7 +208,7 @@ impl OwnedWork {
     /// All points, from where the last round ended.
     pub fn keep(lane: usize) -> Self {
         let band = Band4 { c: 1e-3, c0: 1e-4, c1: 1e-4, c2: 1e-4 };
-        Self { lane, start: OwnedStart::Keep, visit: None, basis: Vec::new(), width: 1.5, band, subset: None }
+        Self { lane, start: OwnedStart::Keep, visit: None, weights: None, basis: Vec::new(), width: 1.5, band, subset: None }
     }
 
     pub fn work(&self) -> LaneWork<'_> {
@@ -221,7 +223,7 @@ impl OwnedWork {
             visit: self.visit.as_ref().map(|(row, scale, mean_step)| Visit {
                 row: row.as_deref(),
                 scale: *scale,
-                mean_step: *mean_step,
+                mean: self.weights.as_ref().map_or(NewMean::Step(*mean_step), |weights| NewMean::Weights(weights)),
             }),
             basis: &self.basis,
             width: self.width,
@@ -278,6 +280,9 @@ pub fn script(draws: &mut Draws, basis: &TestBasis, n_lanes: usize, n_rounds: us
                     work.visit = Some((Some(draws.numbers(n_basis, -1.0, 1.0)), scale, draws.number(-0.3, 0.3)));
                     projected[lane] = true;
                 }
+            }
+            if work.visit.is_some() && draws.below(3) == 0 {
+                work.weights = Some(draws.numbers(n_basis, -1.0, 1.0));
             }
             if draws.below(3) == 0 {
                 let chance = [0.02, 0.5, 1.0][draws.below(3)];

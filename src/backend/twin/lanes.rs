@@ -114,6 +114,10 @@ impl<R: Real> Lanes for TwinLanes<R> {
         Ok(())
     }
 
+    fn sent(&self) -> u64 {
+        self.packed.sent
+    }
+
     fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<f64, Error> {
         if self.columns != (Columns::Kernel { own: true }) || self.n_lanes <= lane {
             return Err(device_error("these lanes take no points of their own"));

@@ -1,10 +1,19 @@
-//! Twin of `project.wgsl`: `p = row · h` for the work that has a new row.
+//! Twin of `project.wgsl`: `p = row · h` for the work that has a new row, `mean = weights · h` for the work that has new weights.
 
-use super::buffers::{Buffers, P};
+use super::buffers::{Buffers, MEAN, P};
 use super::kernel::{Kernel, kernel};
-use crate::backend::device::pack::{NONE, TOGETHER};
+use crate::backend::device::pack::{NONE, ROW, TOGETHER, WEIGHTS};
 use crate::backend::device::real::Real;
 use crate::backend::device::tables::TILE;
+
+/// An entry of the list: its work; where coefficients start, and the plane that they are for, of each that is meant.
+fn entry<R: Real>(buffers: &Buffers<R>, entry: usize) -> (usize, impl Iterator<Item = (usize, usize)> + use<R>) {
+    let work = buffers.works[entry / 4];
+    let part =
+        |kind: u32, from: u32, plane: usize| (entry as u32 & kind != 0).then(|| (from as usize, buffers.plane(work.lane, plane)));
+    let parts = [part(ROW, work.row_at, P), part(WEIGHTS, work.weights_at, MEAN)];
+    (entry / 4, parts.into_iter().flatten())
+}
 
 /// Entry `shared`: every row is over all columns of the table, in order; eight rows are taken together.
 pub fn shared<R: Real>(buffers: &mut Buffers<R>, n_projected: usize) {
@@ -13,15 +22,16 @@ pub fn shared<R: Real>(buffers: &mut Buffers<R>, n_projected: usize) {
     let tiles = buffers.extent.n_tiles() - buffers.skipped_tiles;
     for together in group.chunks(TOGETHER) {
         for x in 0..tiles * TILE {
-            for &w in together.iter().filter(|&&w| w != NONE as usize) {
-                let work = buffers.works[w];
-                let row = &buffers.coefficients[work.row_at as usize..][..work.row_len as usize - buffers.dropped];
-                let mut sum = R::default();
-                for (k, &coefficient) in row.iter().enumerate() {
-                    sum += coefficient * buffers.source[k * stride + x];
+            for &listed in together.iter().filter(|&&listed| listed != NONE as usize) {
+                let (w, parts) = entry(buffers, listed);
+                for (from, to) in parts {
+                    let row = &buffers.coefficients[from..][..buffers.works[w].row_len as usize - buffers.dropped];
+                    let mut sum = R::default();
+                    for (k, &coefficient) in row.iter().enumerate() {
+                        sum += coefficient * buffers.source[k * stride + x];
+                    }
+                    buffers.planes[to + x] = sum;
                 }
-                let at = buffers.plane(work.lane, P) + x;
-                buffers.planes[at] = sum;
             }
         }
     }
@@ -30,16 +40,17 @@ pub fn shared<R: Real>(buffers: &mut Buffers<R>, n_projected: usize) {
 /// Entries `gather` (columns of a table by a list of slots) and `kernel` (evaluated from coordinates).
 pub fn gather<R: Real>(buffers: &mut Buffers<R>, n_projected: usize, from_kernel: bool) {
     let tiles = buffers.extent.n_tiles() - buffers.skipped_tiles;
-    for w in buffers.list(0, n_projected) {
-        let work = buffers.works[w];
-        let used = (work.row_len as usize).saturating_sub(buffers.dropped);
-        for x in 0..tiles * TILE {
-            let mut sum = R::default();
-            for k in 0..used {
-                sum += buffers.coefficients[work.row_at as usize + k] * column(buffers, w, k, x, from_kernel);
+    for listed in buffers.list(0, n_projected) {
+        let (w, parts) = entry(buffers, listed);
+        let used = (buffers.works[w].row_len as usize).saturating_sub(buffers.dropped);
+        for (from, to) in parts {
+            for x in 0..tiles * TILE {
+                let mut sum = R::default();
+                for k in 0..used {
+                    sum += buffers.coefficients[from + k] * column(buffers, w, k, x, from_kernel);
+                }
+                buffers.planes[to + x] = sum;
             }
-            let at = buffers.plane(work.lane, P) + x;
-            buffers.planes[at] = sum;
         }
     }
 }

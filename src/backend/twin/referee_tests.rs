@@ -78,6 +78,7 @@ impl<'a> Referee<'a> {
                 }
             };
             let row = work.visit.as_ref().and_then(|(row, ..)| row.as_ref());
+            let weighted = work.weights.as_ref().map(|weights| self.sum(work, weights, x));
             let p = row.map_or(self.lanes[work.lane].p[x], |row| self.sum(work, row, x));
             let sqrt_error = self.sqrt_error;
             let lane = &mut self.lanes[work.lane];
@@ -93,8 +94,12 @@ impl<'a> Referee<'a> {
                 variance.value -= s2 * p.value * p.value;
                 variance.error += s2 * (2.0 * p.value.abs() * p.error + p.error * p.error + 10.0 * u * p.value * p.value);
                 variance.error += 2.0 * u * variance.value.abs();
-                mean.value += step * p.value;
-                mean.error += step.abs() * (p.error + 4.0 * u * p.value.abs()) + 2.0 * u * mean.value.abs();
+                if let Some(weighted) = weighted {
+                    *mean = weighted;
+                } else {
+                    mean.value += step * p.value;
+                    mean.error += step.abs() * (p.error + 4.0 * u * p.value.abs()) + 2.0 * u * mean.value.abs();
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::buffers::{ANCHOR, Buffers, MEAN, P, VARIANCE};
 use crate::backend::device::answer::MAXIMA;
-use crate::backend::device::pack::{Numbers, START_KEEP, START_PRIOR};
+use crate::backend::device::pack::{Numbers, START_KEEP, START_PRIOR, VISIT_NONE, VISIT_WEIGHTS};
 use crate::backend::device::real::Real;
 use crate::backend::device::tables::TILE;
 
@@ -62,12 +62,13 @@ pub fn update<R: Real>(buffers: &mut Buffers<R>) {
                     [P, MEAN, VARIANCE, ANCHOR].map(|i| buffers.plane(work.lane, i) + x);
                 let (mut mean, mut variance) = (buffers.planes[mean_at], buffers.planes[variance_at]);
                 if work.start == START_PRIOR {
-                    (mean, variance) = (R::default(), buffers.base[work.prior_at as usize + x]);
+                    mean = if work.visit == VISIT_WEIGHTS { mean } else { R::default() };
+                    variance = buffers.base[work.prior_at as usize + x];
                 }
                 if work.start != START_KEEP {
                     buffers.planes[anchor_at] = variance.larger(R::default()).sqrt();
                 }
-                if work.visit != 0 {
+                if work.visit != VISIT_NONE {
                     let p = buffers.planes[p_at];
                     let fall = numbers.scale * p;
                     variance = variance - fall * fall;

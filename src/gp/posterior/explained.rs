@@ -1,11 +1,11 @@
-//! The share of variance that observations explain, as a triangular factor.
+//! The share of variance that observations explain, as a triangular factor, and what else is done with such factors.
 
-use crate::linalg::{add_scaled, dot};
+use crate::linalg::{self, add_scaled, dot};
 
 /// `F`, lower triangular with `F^T F = I - ridge V^{-1}`, from `V^{-1}` (`m x m` row-major): a Cholesky factorization from the
 /// last row up. The matrix is positive semi-definite; where rounding denies it, its diagonal is raised by 1e-14 at most, and
 /// where that is not enough nothing is returned.
-pub fn explained(mut inverse: Vec<f64>, m: usize, ridge: f64) -> Vec<f64> {
+fn explained(mut inverse: Vec<f64>, m: usize, ridge: f64) -> Vec<f64> {
     inverse.iter_mut().for_each(|entry| *entry *= -ridge);
     (0..m).for_each(|i| inverse[i * m + i] += 1.0);
     for jitter in [0.0, 1e-15, 1e-14] {
@@ -16,6 +16,16 @@ pub fn explained(mut inverse: Vec<f64>, m: usize, ridge: f64) -> Vec<f64> {
         }
     }
     Vec::new()
+}
+
+/// `R = F L^{-1}` with the `F` of [`explained`]; empty where there is none.
+/// * `l` — `m x m` row-major, lower
+pub fn explained_rows(inverse: Vec<f64>, l: &[f64], m: usize, ridge: f64) -> Vec<f64> {
+    let mut rows = explained(inverse, m, ridge);
+    for i in 0..m.min(rows.len()) {
+        solve_from_right(l, m, &mut rows[i * m..i * m + i + 1]);
+    }
+    rows
 }
 
 /// Replaces `a` (symmetric, `n x n` row-major) by a lower triangular `F` with `F^T F = a`, zeros above the diagonal; false if a
@@ -56,4 +66,24 @@ pub fn inverse_norm(l: &[f64], m: usize) -> f64 {
         solve_from_right(l, m, &mut inverse[i * m..i * m + i + 1]);
     }
     dot(&inverse, &inverse).sqrt()
+}
+
+/// The lower factor of `V`, `m x m` row-major; not numbers where it has none.
+pub fn lower_factor(precision: &[f64], m: usize) -> Vec<f64> {
+    let mut upper = precision.to_vec();
+    if linalg::cholesky_upper(&mut upper, m).is_ok() {
+        let mut lower = vec![0.0; m * m];
+        for i in 0..m {
+            for j in i..m {
+                lower[j * m + i] = upper[i * m + j];
+            }
+        }
+        return lower;
+    }
+    // V is at least ridge I: with finite coordinates it can only fail where ridge is below the rounding of the sums.
+    let mut lower = precision.to_vec();
+    if linalg::cholesky_repaired(&mut lower, m).is_err() {
+        lower.fill(f64::NAN);
+    }
+    lower
 }

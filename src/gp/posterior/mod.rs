@@ -15,6 +15,7 @@ mod explained;
 mod features;
 mod rotation;
 mod sketched;
+mod sketched_change;
 mod sketched_state;
 #[cfg(test)]
 mod sketched_tests;

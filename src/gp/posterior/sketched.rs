@@ -12,12 +12,13 @@
 //! hands over `theta`, or the moment `sum c y` to be solved.
 
 use super::Visits;
-use super::explained::{explained, inverse_norm, solve_from_right};
+use super::explained::{explained_rows, inverse_norm, lower_factor, solve_from_right};
 use super::rotation::Rotation;
+use super::sketched_change::Moved;
 use super::sketched_state::{ANEW_EVERY, Followed, State};
 use crate::gp::nystrom::Embedding;
 use crate::linalg::{self, Columns, InverseRoot, add_scaled, dot};
-use crate::score::{Basis, Factor, GramSource, MomentTable, Moments, ScoreModel, Spread};
+use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, Spread};
 use std::sync::{Arc, OnceLock};
 
 /// Domains up to this size have all their points in columns: what a screen would do costs no more there.
@@ -53,9 +54,12 @@ pub struct SketchedPosterior {
     /// Of the whole domain.
     means: Vec<f64>,
     variances: Vec<f64>,
-    /// `R` and the weights over the dictionary's Gram columns, of a domain that is screened.
-    rows: Vec<f64>,
+    /// Of a domain that is screened: `R`, once it was asked for, and the weights over the dictionary's Gram columns, a bound on
+    /// `|L^{-1}|`, and what a screen has not yet taken.
+    rows: OnceLock<Vec<f64>>,
     weights: Vec<f64>,
+    inverse_norm: f64,
+    moved: Moved,
     error: Moments,
 }
 
@@ -84,8 +88,10 @@ impl SketchedPosterior {
             theta: Vec::new(),
             means: Vec::new(),
             variances: Vec::new(),
-            rows: Vec::new(),
+            rows: OnceLock::new(),
             weights: Vec::new(),
+            inverse_norm: 0.0,
+            moved: Moved::default(),
             error: Moments { mean: 0.0, variance: 0.0 },
         };
         posterior.embed();
@@ -119,6 +125,7 @@ impl SketchedPosterior {
                 posterior.leverages = followed.leverages;
                 posterior.leverages.resize(posterior.columns.stride(), 0.0);
                 posterior.factor = OnceLock::new();
+                posterior.moved.anew();
                 posterior.refreshed();
             }
         }
@@ -165,6 +172,9 @@ impl SketchedPosterior {
             *residual = (prior - *residual).max(0.0);
         }
         self.rotation = OnceLock::new();
+        if !self.whole {
+            self.inverse_norm = inverse_norm(self.embedding.factor(), self.embedding.m());
+        }
     }
 
     /// Another dictionary, ascending and without repeats; [`SketchedPosterior::refresh`] is due.
@@ -212,6 +222,7 @@ impl SketchedPosterior {
             self.inverse = linalg::inverse_spd(self.factor(), m);
             self.state.followed = Some(Followed::default());
         }
+        self.moved.anew();
         self.refreshed();
     }
 
@@ -237,6 +248,12 @@ impl SketchedPosterior {
             *leverage = (*leverage - fall * (along * along)).max(0.0);
         }
         self.factor = OnceLock::new();
+        if self.whole {
+            // No row says what happened to a table.
+            self.moved.anew();
+        } else {
+            self.moved.visited(slot, direction, fall, self.embedding.factor(), [self.ridge, self.prior_bound]);
+        }
         self.refreshed();
     }
 
@@ -248,38 +265,14 @@ impl SketchedPosterior {
             self.variances.clear();
             self.variances.extend(self.residual.iter().zip(&self.leverages).map(|(residual, lever)| residual + ridge * lever));
         } else {
-            let inverse = if self.follows { self.inverse.clone() } else { linalg::inverse_spd(self.factor(), m) };
-            let found = explained(inverse, m, self.ridge);
-            self.rows = found;
-            let l = self.embedding.factor();
-            for i in 0..m.min(self.rows.len()) {
-                solve_from_right(l, m, &mut self.rows[i * m..i * m + i + 1]);
-            }
+            self.rows = OnceLock::new();
         }
         self.set_theta(vec![0.0; m]);
     }
 
     /// The lower factor of `V`.
     fn factor(&self) -> &[f64] {
-        self.factor.get_or_init(|| {
-            let m = self.m();
-            let mut upper = self.precision.clone();
-            if linalg::cholesky_upper(&mut upper, m).is_ok() {
-                let mut lower = vec![0.0; m * m];
-                for i in 0..m {
-                    for j in i..m {
-                        lower[j * m + i] = upper[i * m + j];
-                    }
-                }
-                return lower;
-            }
-            // V is at least ridge I: with finite coordinates it can only fail where ridge is below the rounding of the sums.
-            let mut lower = self.precision.clone();
-            if linalg::cholesky_repaired(&mut lower, m).is_err() {
-                lower.fill(f64::NAN);
-            }
-            lower
-        })
+        self.factor.get_or_init(|| lower_factor(&self.precision, self.m()))
     }
 
     /// Number of features: the numerical rank of the dictionary.
@@ -398,15 +391,18 @@ impl SketchedPosterior {
         let m = self.m();
         self.weights.clone_from(&self.theta);
         solve_from_right(self.embedding.factor(), m, &mut self.weights);
-        // |h| <= sqrt(m) prior: roundings of m products and sums, of the row products and of their squares, and of the
-        // coordinates that exact scores are made of.
-        let share = 4.0 * (m as f64 + 10.0) * f64::EPSILON;
-        let h = (m as f64).sqrt() * self.prior_bound;
-        let product = share * (dot(&self.rows, &self.rows).sqrt() + inverse_norm(self.embedding.factor(), m)) * h;
-        self.error = Moments {
-            mean: share * dot(&self.weights, &self.weights).sqrt() * h,
-            variance: product * (2.0 * self.prior_bound.sqrt() + product) + share * self.prior_bound,
-        };
+        self.error = self.moved.state_error(&self.weights, self.inverse_norm, self.prior_bound);
+    }
+
+    /// As [`crate::policy::Policy::change`].
+    #[must_use]
+    pub fn change(&self) -> Change<'_> {
+        if self.n_observations() == 0 { Change::None } else { self.moved.change(&self.weights) }
+    }
+
+    /// A backend has taken the change.
+    pub fn screened(&mut self) {
+        self.moved.taken();
     }
 
     /// Posterior mean of one point: the bits of [`ScoreModel::exact`].
@@ -486,7 +482,14 @@ impl ScoreModel for SketchedPosterior {
 
     /// None of a whole domain, and none where rounding denies that `R` exists: exact scores decide.
     fn factor(&self) -> Option<Factor<'_>> {
-        let there = !self.whole && self.rows.len() == self.m() * self.m();
-        there.then(|| Factor { weights: (&self.weights).into(), rows: (&self.rows).into(), spread: Spread::Removed })
+        if self.whole {
+            return None;
+        }
+        let m = self.m();
+        let rows = self.rows.get_or_init(|| {
+            let inverse = if self.follows { self.inverse.clone() } else { linalg::inverse_spd(self.factor(), m) };
+            explained_rows(inverse, self.embedding.factor(), m, self.ridge)
+        });
+        (rows.len() == m * m).then(|| Factor { weights: (&self.weights).into(), rows: rows.into(), spread: Spread::Removed })
     }
 }

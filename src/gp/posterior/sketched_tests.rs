@@ -7,7 +7,7 @@ use crate::gp::kernel::{Kernel, Lengthscales, matern::Matern, squared_exponentia
 use crate::gp::{KernelGram, Points, tabulated};
 use crate::linalg::{cholesky, dot, solve_spd};
 use crate::rng::{Purpose, Streams};
-use crate::score::{GramSource, ScoreModel};
+use crate::score::{Change, GramSource, ScoreModel};
 use std::sync::Arc;
 
 /// Smooth or rough, on `n` points of [0, 1].
@@ -174,5 +174,69 @@ fn a_saved_state_goes_on_with_the_same_bits() {
                 assert!(restore(damaged).is_err(), "{pointer}");
             }
         }
+    }
+}
+
+/// Nothing but the whole says what happened to the table of a small domain.
+#[test]
+fn small_domains_hand_out_no_rows() {
+    let (mut posterior, _) = visited(&gram(50, false), 0.5, true, 30);
+    for point in [3, 3, 4] {
+        posterior.screened();
+        assert!(matches!(posterior.change(), Change::None));
+        let slot = posterior.visit(point);
+        posterior.follow(slot);
+        assert!(matches!(posterior.change(), Change::Factor));
+    }
+}
+
+/// What the rows and the weights of a followed dictionary add up to is the exact score within the stated error, point by point;
+/// points that are visited again hand out the same row. With one scale in a hundred wrong it is not.
+#[test]
+fn rows_add_up_to_exact_scores() {
+    let gram = gram(300, false);
+    for (ridge, wrong) in [(0.5, 1.0), (1e-4, 1.0), (0.5, 1.001)] {
+        let (mut posterior, mut sums) = visited(&gram, ridge, true, 30);
+        posterior.screened();
+        let start: Vec<f64> = (0..300).map(|x| posterior.exact(x).variance).collect();
+        let (mut falls, mut last) = (vec![0.0; 300], Vec::new());
+        let (mut repetitions, mut broken) = (0, 0);
+        for visit in 0..200 {
+            let point = [7, 7, 7, 250, 40 + visit % 9][visit % 5];
+            let slot = posterior.visit(point);
+            sums.resize(posterior.visits().n_distinct(), 0.0);
+            sums[slot] += 0.3;
+            posterior.follow(slot);
+            let mut theta = posterior.moment(&sums);
+            posterior.solve(&mut theta);
+            posterior.set_theta(theta);
+            let Change::Weights { row, scale, repeated, weights } = posterior.change() else { panic!("one visit is one row") };
+            repetitions += usize::from(repeated);
+            assert!(!repeated || row == &last[..], "a repeated row is the one before");
+            last = row.to_vec();
+            let scale = if visit == 100 { scale * wrong } else { scale };
+            let error = posterior.state_error();
+            assert!(error.variance < 1e-6, "{error:?}");
+            for x in 0..300 {
+                let h: Vec<f64> = posterior.basis_points().iter().map(|&p| gram.entry(p as usize, x)).collect();
+                falls[x] += (scale * dot(row, &h)).powi(2);
+                let exact = posterior.exact(x);
+                broken += usize::from(error.variance < (start[x] - falls[x] - exact.variance).abs());
+                assert!((dot(weights, &h) - exact.mean).abs() <= error.mean);
+            }
+            posterior.screened();
+            assert!(matches!(posterior.change(), Change::None));
+        }
+        assert_eq!(repetitions, 80, "two visits of five are of the point before");
+        assert_eq!(broken == 0, wrong == 1.0, "{ridge} {wrong}: {broken}");
+        // Two visits at once: no row says what they did. Nor after a new dictionary.
+        for _ in 0..2 {
+            let slot = posterior.visit(9);
+            posterior.follow(slot);
+        }
+        assert!(matches!(posterior.change(), Change::Factor));
+        posterior.screened();
+        posterior.refresh();
+        assert!(matches!(posterior.change(), Change::Factor));
     }
 }

@@ -1,6 +1,7 @@
 //! Every form of score on every road, against exact scores of all points: rows over features and kernels, a trial's own
 //! inputs, whole factors of both signs, subsets.
 
+use super::followed::over_followed_dictionaries;
 use crate::roads::{Road, gpu_roads, twin_roads};
 use crate::support::stream;
 use privateer::backend::{Counters, Cpu};
@@ -20,7 +21,7 @@ const TRIALS: usize = 3;
 const WIDTH: f64 = 1.5;
 
 /// A model that a test drives: what to play is decided elsewhere.
-trait Driven {
+pub trait Driven {
     fn model(&self) -> &dyn ScoreModel;
     fn change(&self) -> Change<'_>;
     fn taken(&mut self);
@@ -240,7 +241,7 @@ fn best(model: &dyn ScoreModel, points: impl Iterator<Item = u32>) -> usize {
 }
 
 /// Drives fresh models on every road and returns what each screen counted; every choice must be that of exact scores of all.
-fn drive(
+pub fn drive(
     roads: &[Road],
     label: &str,
     basis: &Basis,
@@ -311,12 +312,12 @@ fn kernels() -> Vec<(&'static str, Arc<dyn Kernel>)> {
     ]
 }
 
-fn points(n: usize, label: &str) -> Points {
+pub fn points(n: usize, label: &str) -> Points {
     Points::random_uniform(2, n, 0.0, 1.0, &mut stream(label))
 }
 
 /// A covariance that is a formula and never a table, as that of a large domain.
-fn formula(kernel: &Arc<dyn Kernel>, n: usize, label: &str) -> Arc<dyn GramSource> {
+pub fn formula(kernel: &Arc<dyn Kernel>, n: usize, label: &str) -> Arc<dyn GramSource> {
     Arc::new(KernelGram::new(Arc::clone(kernel), points(n, label)))
 }
 
@@ -347,6 +348,7 @@ pub fn every_form(roads: &[Road], rounds: usize) {
     }
     over_features(roads, rounds);
     over_a_gram_table(roads, rounds, 130);
+    over_followed_dictionaries(roads, rounds);
 }
 
 /// Rows, whole factors and subsets over features of 300 points.

@@ -4,9 +4,11 @@
 //! Without an adapter every test here prints "skipped: no adapter"; with `PRIVATEER_GPU=required` a missing one fails.
 
 use super::backends::{LONG, OPTIONS};
+use super::followed::over_followed_dictionaries;
 use super::forms::{over_a_gram_table, over_features};
 use crate::roads::{Road, open_gpu};
 use crate::support::{run_all, sweep};
+use privateer::backend::device::Device;
 use privateer::backend::device::Precision;
 use privateer::backend::gpu::{Gpu, GpuOptions, Replacement};
 use privateer::backend::{Backend, Batched, Counters, Cpu, Fallback};
@@ -36,19 +38,22 @@ fn planted_faults_of_shaders_are_found() {
     let faults = [
         Replacement {
             shader: "project",
-            from: "let end = min(128u, shape.n_columns - block);",
-            to: "let end = min(128u, shape.n_columns - block) - 1u;",
+            from: "let end = min(STAGED, shape.n_columns - block);",
+            to: "let end = min(STAGED, shape.n_columns - block) - 1u;",
         },
         Replacement { shader: "update", from: "if (x < shape.n_points) {", to: "if (x < shape.n_points - 30u) {" },
-        Replacement { shader: "select", from: "place < work.n_scored", to: "place + 20u < work.n_scored" },
+        Replacement { shader: "select", from: "at < work.n_scored", to: "at + 20u < work.n_scored" },
         Replacement { shader: "update", from: "variance = variance - fall * fall;", to: "variance = variance + fall * fall;" },
     ];
     let right = expected();
-    for fault in faults {
+    for (fault, precision) in faults.into_iter().map(|fault| (fault, Precision::F32)).chain([(faults[0], Precision::F64)]) {
         let Some(gpu) = open_gpu(GpuOptions { replacements: vec![fault], ..GpuOptions::default() }) else { return };
-        match run_all(&sweep(&long()), &DataFolder::default(), &backend(&gpu, Precision::F32), OPTIONS) {
-            Err(error) => println!("{}: {error}", fault.to),
-            Ok(found) => assert_ne!(found.bits(), right, "{} was not noticed", fault.to),
+        if !gpu.computes_in(precision) {
+            continue;
+        }
+        match run_all(&sweep(&long()), &DataFolder::default(), &backend(&gpu, precision), OPTIONS) {
+            Err(error) => println!("{}, {precision:?}: {error}", fault.to),
+            Ok(found) => assert_ne!(found.bits(), right, "{}, {precision:?}, was not noticed", fault.to),
         }
     }
 }
@@ -97,6 +102,25 @@ fn small_bindings_change_nothing() {
         let (Some(small), Some(larger)) = (of(features), of(gram)) else { return };
         over_features(&small, 6);
         over_a_gram_table(&larger, 6, 300);
+    }
+}
+
+/// Small workgroups, and reductions without subgroups, write the bytes of the CPU.
+#[test]
+fn limits_change_no_byte() {
+    let right = expected();
+    for options in [
+        GpuOptions { max_threads: Some(64), ..GpuOptions::default() },
+        GpuOptions { max_threads: Some(16), without_subgroups: true, ..GpuOptions::default() },
+    ] {
+        let Some(gpu) = open_gpu(options) else { return };
+        for precision in [Precision::F32, Precision::F64].into_iter().filter(|&precision| gpu.computes_in(precision)) {
+            let found = run_all(&sweep(&long()), &DataFolder::default(), &backend(&gpu, precision), OPTIONS).expect("a run");
+            assert_eq!(found.bits(), right, "{precision:?}");
+        }
+        let road: Vec<Road> = vec![("small workgroups".to_owned(), Box::new(Batched::new(Arc::new(gpu))))];
+        over_features(&road, 6);
+        over_followed_dictionaries(&road, 6);
     }
 }
 

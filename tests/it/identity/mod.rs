@@ -4,6 +4,7 @@ mod ask_tell;
 mod axes;
 mod backends;
 mod bands;
+mod followed;
 mod forms;
 #[cfg(feature = "gpu")]
 mod gpu;

@@ -1,0 +1,125 @@
+//! What goes to a device a round: rows and weights of Nystrom dictionaries that live in the place of factors; and in which type, where
+//! f32 would name crowds.
+
+use super::forms::{Driven, drive, formula, points};
+use crate::roads::{Road, gpu_roads, twin_roads};
+use crate::support::stream;
+use privateer::gp::KernelGram;
+use privateer::gp::kernel::{Kernel, Lengthscales, matern::Matern};
+use privateer::gp::posterior::{FeaturePosterior, SketchedPosterior};
+use privateer::gp::tabulated;
+use privateer::score::{Basis, Change, FeatureTable, GramSource, ScoreModel};
+use std::sync::Arc;
+
+/// A posterior over a Nystrom dictionary that is followed, with its sums of rewards; another one is taken after 9 observations.
+struct Followed {
+    posterior: SketchedPosterior,
+    sums: Vec<f64>,
+    /// Hands out a whole factor where it could hand out a row and weights.
+    as_factor: bool,
+}
+
+impl Followed {
+    fn new(gram: &Arc<dyn GramSource>, trial: usize, as_factor: bool) -> Self {
+        let mut posterior = SketchedPosterior::new(Arc::clone(gram), 1.0, [0.5, 1e-2, 1e-4][trial], true);
+        let n = gram.n_points() as u32;
+        posterior.set_dictionary((0..24).map(|i| i * (n - 1) / 23).collect());
+        posterior.refresh();
+        Self { posterior, sums: Vec::new(), as_factor }
+    }
+}
+
+impl Driven for Followed {
+    fn model(&self) -> &dyn ScoreModel {
+        &self.posterior
+    }
+
+    fn change(&self) -> Change<'_> {
+        match self.posterior.change() {
+            Change::Weights { .. } if self.as_factor => Change::Factor,
+            change => change,
+        }
+    }
+
+    fn taken(&mut self) {
+        self.posterior.screened();
+    }
+
+    fn observe(&mut self, point: usize, reward: f64) {
+        let Self { posterior, sums, .. } = self;
+        let slot = posterior.visit(point);
+        sums.resize(posterior.visits().n_distinct(), 0.0);
+        sums[slot] += reward;
+        if posterior.n_observations() == 9 {
+            let mut points = posterior.visits().points.clone();
+            points.extend((0..36).map(|i| 8 * i));
+            points.sort_unstable();
+            points.dedup();
+            posterior.set_dictionary(points);
+            posterior.refresh();
+        } else {
+            posterior.follow(slot);
+        }
+        let mut theta = posterior.moment(sums);
+        posterior.solve(&mut theta);
+        // A mean that no row says: rewards are cut to what the round allows.
+        let cut = 1.0 + 0.1 * libm::sin(posterior.n_observations() as f64);
+        theta.iter_mut().for_each(|weight| *weight *= cut);
+        posterior.set_theta(theta);
+    }
+}
+
+/// Dictionaries that live.
+pub fn over_followed_dictionaries(roads: &[Road], rounds: usize) {
+    let kernel: Arc<dyn Kernel> = Arc::new(Matern::new(2.5, Lengthscales::Isotropic(0.3), 1.0));
+    for (form, gram) in [
+        ("a table", tabulated(KernelGram::new(Arc::clone(&kernel), points(300, "shared")))),
+        ("a formula", formula(&kernel, 300, "shared")),
+    ] {
+        let make = |i: usize| -> Box<dyn Driven> { Box::new(Followed::new(&gram, i, false)) };
+        let basis = Basis::Gram(Arc::clone(&gram));
+        drive(roads, &format!("dictionaries followed, {form}"), &basis, rounds, false, &make);
+        drive(roads, &format!("dictionaries followed, subsets, {form}"), &basis, rounds, true, &make);
+    }
+}
+
+/// What goes to a device a round over a dictionary that lives is vectors: of m = 40 some 3 m numbers in the place of m²/2, but for
+/// every fourth round, which two observations come before.
+#[test]
+fn followed_dictionaries_send_vectors() {
+    let kernel: Arc<dyn Kernel> = Arc::new(Matern::new(2.5, Lengthscales::Isotropic(0.3), 1.0));
+    let gram = tabulated(KernelGram::new(kernel, points(300, "shared")));
+    let basis = Basis::Gram(Arc::clone(&gram));
+    let sent = |as_factor: bool| -> Vec<u64> {
+        let make = |i: usize| -> Box<dyn Driven> { Box::new(Followed::new(&gram, i, as_factor)) };
+        let label = "dictionaries followed, counted";
+        drive(&twin_roads(), label, &basis, 60, false, &make).iter().map(|counters| counters.sent).collect()
+    };
+    for (vectors, factors) in sent(false).into_iter().zip(sent(true)) {
+        assert!(2 * vectors < factors, "{vectors} {factors}");
+    }
+}
+
+/// Points in five crowds, within 1e-7 of each other: f32 names whole crowds, f64 tells them apart. Screens that were not given a type go on
+/// in f64, once; those of f32 stay.
+pub fn over_crowds(roads: &[Road], rounds: usize) {
+    let (n, m) = (300, 20);
+    let mut luck = stream("crowds");
+    let places: Vec<f64> = (0..5 * m).map(|_| luck.normal() / (m as f64).sqrt()).collect();
+    let values = (0..n * m).map(|e| places[(e / m % 5) * m + e % m] + 1e-7 * luck.normal()).collect();
+    let residual = vec![0.0; n];
+    let table = Arc::new(FeatureTable { n_points: n, n_features: m, values, residual, kernel_error: 0.0, form: None });
+    let make = |_: usize| -> Box<dyn Driven> { Box::new(FeaturePosterior::new(Arc::clone(&table), 0.1)) };
+    let all = drive(roads, "crowds", &Basis::Table(Arc::clone(&table)), rounds, false, &make);
+    let of = |name: &str| roads.iter().zip(&all).find(|((road, _), _)| road.ends_with(name)).map(|(_, counters)| *counters);
+    let (Some(automatic), Some(single)) = (of("None"), of("Some(F32)")) else { return };
+    let doubles = of("Some(F64)").is_some();
+    assert_eq!((automatic.doubled, single.doubled), (u64::from(doubles), 0));
+    assert!(!doubles || 2 * automatic.candidates < single.candidates, "{automatic:?} {single:?}");
+}
+
+#[test]
+fn crowds_of_features_are_told_apart_in_f64() {
+    over_crowds(&twin_roads(), 40);
+    over_crowds(&gpu_roads(), 25);
+}
