@@ -136,6 +136,7 @@ fn stated(path: &Path, workload: Workload) -> Result<Job, Error> {
         lengthscale: stated.lengthscale,
         ridge: stated.lam,
         width: stated.beta,
+        growth: 0.0,
         noise: stated.noise_std,
         node_std: stated.node_std,
     })

@@ -76,8 +76,10 @@ pub struct Job {
     pub lengthscale: f64,
     /// `lam`: what is added to the precision matrix.
     pub ridge: f64,
-    /// `beta`: what multiplies the spread.
+    /// `beta`: what multiplies the spread in the first round.
     pub width: f64,
+    /// By how much that grows with the logarithm of the round.
+    pub growth: f64,
     /// Standard deviation of the observation noise.
     pub noise: f64,
     /// Standard deviation of an off-diagonal entry of a tree node.
@@ -102,6 +104,7 @@ impl Job {
             lengthscale: 0.5,
             ridge: 0.01,
             width: 2.0,
+            growth: 0.0,
             noise: 0.1,
             node_std: 0.05,
         }
@@ -111,6 +114,12 @@ impl Job {
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.features.isqrt()
+    }
+
+    /// What multiplies the spread in round 1, 2, ….
+    #[must_use]
+    pub fn width_of(&self, round: usize) -> f64 {
+        self.width + self.growth * libm::log(round as f64)
     }
 
     /// Checks every number.
@@ -132,7 +141,8 @@ impl Job {
                 refuse(flag, value.to_string(), "a number from 1e-9 to 1e9");
             }
         }
-        for (flag, value) in [("width", self.width), ("noise", self.noise), ("node-std", self.node_std)] {
+        for (flag, value) in [("width", self.width), ("growth", self.growth), ("noise", self.noise), ("node-std", self.node_std)]
+        {
             if !(0.0..=LARGEST).contains(&value) {
                 refuse(flag, value.to_string(), "a number from 0 to 1e9");
             }
@@ -206,6 +216,8 @@ pub struct Flags {
     pub ridge: Option<f64>,
     /// `--width`
     pub width: Option<f64>,
+    /// `--growth`
+    pub growth: Option<f64>,
     /// `--noise`
     pub noise: Option<f64>,
     /// `--node-std`
@@ -242,6 +254,7 @@ impl Flags {
             lengthscale: self.lengthscale.unwrap_or(job.lengthscale),
             ridge: self.ridge.unwrap_or(job.ridge),
             width: self.width.unwrap_or(job.width),
+            growth: self.growth.unwrap_or(job.growth),
             noise: self.noise.unwrap_or(job.noise),
             node_std: self.node_std.unwrap_or(job.node_std),
         }

@@ -100,8 +100,8 @@ impl Trials for Setup<'_> {
         self.job.rounds
     }
 
-    fn width(&self, _round: usize) -> f64 {
-        self.job.width
+    fn width(&self, round: usize) -> f64 {
+        self.job.width_of(round)
     }
 
     fn pace(&self) -> Pace {

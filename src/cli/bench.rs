@@ -3,12 +3,14 @@
 use super::backends::{self, Opened};
 use super::commands::{note, say};
 use super::threads::{self, MOST_THREADS};
+use crate::backend::Cpu;
 use crate::backend::device::Precision;
 use crate::bench::{self, Ceilings, ExactJob, Flags, Instance, Job, Machine, Measured, ModelerJob, Options, Size, Workload};
 use crate::error::{Diagnostic, Error};
 use clap::Args;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// Arguments of `privateer bench`.
 #[derive(Debug, Args)]
@@ -55,6 +57,9 @@ pub struct BenchArgs {
     /// What multiplies the spread [default: 2]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     width: Option<f64>,
+    /// By how much that grows: in round t it is --width plus this times ln t [default: 0]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    growth: Option<f64>,
     /// Standard deviation of the observation noise [default: 0.1]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     noise: Option<f64>,
@@ -67,6 +72,9 @@ pub struct BenchArgs {
     /// What a GPU screens in [default: f32]
     #[arg(long, value_name = "f32|f64", value_parser = ["f32", "f64"])]
     precision: Option<String>,
+    /// Score every point in every round: the CPU without its lazy screens, with the same answers
+    #[arg(long)]
+    dense: bool,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -90,6 +98,7 @@ impl BenchArgs {
             lengthscale: self.lengthscale,
             ridge: self.ridge,
             width: self.width,
+            growth: self.growth,
             noise: self.noise,
             node_std: self.node_std,
         }
@@ -101,6 +110,10 @@ impl BenchArgs {
                 let diagnostic = Diagnostic::new(format!("`--{flag} {value}` cannot be run"));
                 return Err(Error::input(diagnostic.expected(format!("a whole number from 1 to {most}"))));
             }
+        }
+        if self.dense && self.backend == "gpu" {
+            let diagnostic = Diagnostic::new("`--dense` means nothing to a GPU");
+            return Err(Error::input(diagnostic.hint("a device scores every point anyway")));
         }
         if self.instance.is_some() && self.size.is_some() {
             let diagnostic = Diagnostic::new("`--size` and `--instance` both name a size");
@@ -171,8 +184,9 @@ impl FromStr for Named {
 }
 
 /// The backend of this name and what is to be said of it.
-fn machine(name: &str, precision: Option<Precision>, pool: &rayon::ThreadPool) -> Result<Machine, Error> {
-    let opened = backends::open(name, precision, false)?;
+fn machine(name: &str, args: &BenchArgs, pool: &rayon::ThreadPool) -> Result<Machine, Error> {
+    let opened = backends::open(name, args.precision(), false)?;
+    let backend = if args.dense && name == "cpu" { Arc::new(Cpu::dense()) } else { Arc::clone(&opened.backend) };
     Ok(Machine {
         device: opened.device.clone(),
         dtypes: opened.types.map(|precision| match precision {
@@ -181,7 +195,7 @@ fn machine(name: &str, precision: Option<Precision>, pool: &rayon::ThreadPool) -
         }),
         software_adapter: opened.software,
         ceilings: Some(ceilings(&opened, pool)?),
-        backend: opened.backend,
+        backend,
     })
 }
 
@@ -208,10 +222,10 @@ fn ceilings(opened: &Opened, pool: &rayon::ThreadPool) -> Result<Ceilings, Error
 /// The backends asked for.
 fn machines(args: &BenchArgs, pool: &rayon::ThreadPool) -> Result<Vec<Machine>, Error> {
     if args.backend != "both" {
-        return Ok(vec![machine(&args.backend, args.precision(), pool)?]);
+        return Ok(vec![machine(&args.backend, args, pool)?]);
     }
-    let mut machines = vec![machine("cpu", None, pool)?];
-    match machine("gpu", args.precision(), pool) {
+    let mut machines = vec![machine("cpu", args, pool)?];
+    match machine("gpu", args, pool) {
         Ok(gpu) => machines.push(gpu),
         Err(error) => note(&format!("no GPU column: {}", error.to_string().trim_start_matches("error: "))),
     }
@@ -227,6 +241,7 @@ fn sizes_alone(args: &BenchArgs, name: &str) -> Result<(), Error> {
         ("lengthscale", args.lengthscale.is_some()),
         ("ridge", args.ridge.is_some()),
         ("width", args.width.is_some()),
+        ("growth", args.growth.is_some()),
         ("noise", args.noise.is_some()),
         ("node-std", args.node_std.is_some()),
     ];
@@ -240,7 +255,12 @@ fn sizes_alone(args: &BenchArgs, name: &str) -> Result<(), Error> {
 /// Measures the job over a small domain, on the CPU.
 fn exact(args: &BenchArgs) -> Result<(), Error> {
     sizes_alone(args, "exact")?;
-    for (flag, given) in [("verify", args.verify), ("precision", args.precision.is_some()), ("backend", args.backend == "gpu")] {
+    for (flag, given) in [
+        ("verify", args.verify),
+        ("dense", args.dense),
+        ("precision", args.precision.is_some()),
+        ("backend", args.backend == "gpu"),
+    ] {
         if given {
             let diagnostic = Diagnostic::new(format!("`--{flag}` means nothing to `exact`"));
             return Err(Error::input(diagnostic.hint("a small domain is scored in f64 on the CPU, whatever the backend")));

@@ -21,11 +21,12 @@ const MOST_BYTES: usize = 1 << 28;
 #[derive(Debug, Clone)]
 pub struct Cpu {
     band: Band,
+    lazy: bool,
 }
 
 impl Default for Cpu {
     fn default() -> Self {
-        Self { band: Band::Proved }
+        Self { band: Band::Proved, lazy: true }
     }
 }
 
@@ -43,7 +44,13 @@ impl Cpu {
     /// A backend with another band, for tests of the contract.
     #[must_use]
     pub fn with_band(band: Band) -> Self {
-        Self { band }
+        Self { band, lazy: true }
+    }
+
+    /// A backend that scores every point in every round, to compare with.
+    #[must_use]
+    pub fn dense() -> Self {
+        Self { band: Band::Proved, lazy: false }
     }
 }
 
@@ -63,6 +70,7 @@ impl Backend for Cpu {
             blocks: OnceLock::new(),
             spare: Mutex::new(Vec::new()),
             band: self.band,
+            may_be_lazy: self.lazy,
         }))))
     }
 }
@@ -82,12 +90,14 @@ struct Shared {
     /// Memory of trials on the lazy road that have ended: no more than were under way together.
     spare: Mutex<Vec<Spare>>,
     band: Band,
+    may_be_lazy: bool,
 }
 
 impl Shared {
     /// A trial on the lazy road, where there is one for this model; `before` has followed it up to something that no row says.
     fn lazy(&self, request: &TrialScore<'_>, before: Option<Lazy>) -> Option<Lazy> {
         if matches!(request.change, Change::Factor | Change::Weights { .. })
+            || !self.may_be_lazy
             || !matches!(self.band, Band::Proved | Band::Stale)
             || request.subset.is_some()
         {
