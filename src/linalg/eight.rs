@@ -1,0 +1,224 @@
+//! Matrices of several trials side by side: each entry is a vector of one number a trial, so that a factorization has no short
+//! rows and no sum that crosses lanes. Products are fused where written, and only there: [`pulp::Simd::mul_add_f64s`] is rounded
+//! once on every processor (in software where there is no instruction for it), so lanes of any width give the same bits, and a
+//! trial's bits do not depend on its neighbours.
+//!
+//! A square matrix lies in panels of four columns ([`place`]), row by row within a panel: a tile's products read two panels from one
+//! end to the other.
+
+use crate::score::{Eight, Sixteen};
+use pulp::{Simd, WithSimd};
+
+/// Trials side by side.
+pub const LANES: usize = 8;
+/// Rows and columns of a tile: sixteen running sums in registers.
+pub const TILE: usize = 4;
+
+/// Where the entry of row `i` and column `j` lies, in a matrix of so many padded rows.
+#[inline(always)]
+pub const fn place(padded: usize, i: usize, j: usize) -> usize {
+    (j / TILE * padded + i) * TILE + j % TILE
+}
+
+/// Where the tiles of row block `block` begin in the narrow copy of a lower triangular matrix: four rows a block, column by column,
+/// up to the block's last diagonal entry.
+#[inline(always)]
+pub const fn narrow_place(block: usize) -> usize {
+    TILE * TILE * block * (block + 1) / 2
+}
+
+#[inline(always)]
+fn load<S: Simd>(entry: &Eight, slice: usize) -> S::f64s {
+    S::as_simd_f64s(&entry.0).0[slice]
+}
+
+#[inline(always)]
+fn store<S: Simd>(entry: &mut Eight, slice: usize, value: S::f64s) {
+    S::as_mut_simd_f64s(&mut entry.0).0[slice] = value;
+}
+
+/// `sums[r][c] -= sum_k left[k][r] right[k][c]`, k ascending.
+#[inline(always)]
+fn reduce<S: Simd>(simd: S, slice: usize, left: &[Eight], right: &[Eight], sums: &mut [[S::f64s; TILE]; TILE]) {
+    for (left, right) in left.as_chunks::<TILE>().0.iter().zip(right.as_chunks::<TILE>().0) {
+        let x: [S::f64s; TILE] = std::array::from_fn(|c| load::<S>(&right[c], slice));
+        for r in 0..TILE {
+            let factor = load::<S>(&left[r], slice);
+            for c in 0..TILE {
+                sums[r][c] = simd.negate_mul_add_f64s(factor, x[c], sums[r][c]);
+            }
+        }
+    }
+}
+
+/// `sums` becomes `U^{-T} sums` for the upper tile `U` and the inverses of its diagonal.
+#[inline(always)]
+fn substitute<S: Simd>(simd: S, slice: usize, tile: &[Eight; TILE * TILE], inverses: &[Eight], sums: &mut [[S::f64s; TILE]; TILE]) {
+    for r in 0..TILE {
+        for q in 0..r {
+            let factor = load::<S>(&tile[q * TILE + r], slice);
+            for c in 0..TILE {
+                sums[r][c] = simd.negate_mul_add_f64s(factor, sums[q][c], sums[r][c]);
+            }
+        }
+        let inverse = load::<S>(&inverses[r], slice);
+        for c in 0..TILE {
+            sums[r][c] = simd.mul_f64s(sums[r][c], inverse);
+        }
+    }
+}
+
+#[inline(always)]
+fn tile_at(panel: &[Eight], row: usize) -> &[Eight; TILE * TILE] {
+    &panel.as_chunks::<{ TILE * TILE }>().0[row / TILE]
+}
+
+/// Replaces the upper triangle of `a` (padded rows a multiple of four, panels as in [`place`]) by `U` with `U^T U = a`; `pivots` are
+/// the squares of its diagonal, to be looked at by the caller, `inverses` one over the diagonal.
+pub struct Factorize<'a> {
+    pub a: &'a mut [Eight],
+    pub pivots: &'a mut [Eight],
+    pub inverses: &'a mut [Eight],
+}
+
+impl WithSimd for Factorize<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { a, pivots, inverses } = self;
+        for slice in 0..LANES / S::F64_LANES {
+            factorize(simd, slice, a, pivots, inverses);
+        }
+    }
+}
+
+#[inline(always)]
+fn factorize<S: Simd>(simd: S, slice: usize, a: &mut [Eight], pivots: &mut [Eight], inverses: &mut [Eight]) {
+    let padded = pivots.len();
+    for j in 0..padded / TILE {
+        let (before, panel) = a.split_at_mut(j * padded * TILE);
+        let panel = &mut panel[..padded * TILE];
+        for i in 0..j {
+            let left = &before[i * padded * TILE..][..padded * TILE];
+            let (above, rest) = panel.split_at_mut(i * TILE * TILE);
+            let rest = &mut rest[..TILE * TILE];
+            let mut sums: [[S::f64s; TILE]; TILE] =
+                std::array::from_fn(|r| std::array::from_fn(|c| load::<S>(&rest[r * TILE + c], slice)));
+            reduce(simd, slice, &left[..i * TILE * TILE], above, &mut sums);
+            substitute(simd, slice, tile_at(left, i * TILE), &inverses[i * TILE..(i + 1) * TILE], &mut sums);
+            for r in 0..TILE {
+                for c in 0..TILE {
+                    store::<S>(&mut rest[r * TILE + c], slice, sums[r][c]);
+                }
+            }
+        }
+        let (above, rest) = panel.split_at_mut(j * TILE * TILE);
+        let rest = &mut rest[..TILE * TILE];
+        let mut sums: [[S::f64s; TILE]; TILE] =
+            std::array::from_fn(|r| std::array::from_fn(|c| load::<S>(&rest[r * TILE + c], slice)));
+        reduce(simd, slice, above, above, &mut sums);
+        for r in 0..TILE {
+            let pivot = sums[r][r];
+            let root = simd.sqrt_f64s(pivot);
+            let inverse = simd.div_f64s(simd.splat_f64s(1.0), root);
+            store::<S>(&mut pivots[j * TILE + r], slice, pivot);
+            store::<S>(&mut inverses[j * TILE + r], slice, inverse);
+            store::<S>(&mut rest[r * TILE + r], slice, root);
+            for c in r + 1..TILE {
+                sums[r][c] = simd.mul_f64s(sums[r][c], inverse);
+                store::<S>(&mut rest[r * TILE + c], slice, sums[r][c]);
+            }
+            for q in r + 1..TILE {
+                for c in q..TILE {
+                    sums[q][c] = simd.negate_mul_add_f64s(sums[r][q], sums[r][c], sums[q][c]);
+                }
+            }
+        }
+    }
+}
+
+/// From `U` and the inverses of its diagonal: `rows = scale U^{-T}` (panels as in [`place`], zeros above the diagonal within a tile),
+/// `weights = rows^T rows moment`, the sum of the squares of `rows`, and their narrow copy in one half of `narrow`.
+pub struct Invert<'a> {
+    pub u: &'a [Eight],
+    pub inverses: &'a [Eight],
+    pub scale: f64,
+    /// Rows and columns; what is padded is left out of squares and is zero in `narrow`.
+    pub n: usize,
+    /// Padded with zeros.
+    pub moment: &'a [Eight],
+    pub rows: &'a mut [Eight],
+    pub weights: &'a mut [Eight],
+    pub squares: &'a mut Eight,
+    pub narrow: &'a mut [Sixteen],
+    pub half: usize,
+}
+
+impl WithSimd for Invert<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { u, inverses, scale, n, moment, rows, weights, squares, narrow, half } = self;
+        let padded = inverses.len();
+        weights.fill(Eight::ZERO);
+        *squares = Eight::ZERO;
+        for i in 0..padded / TILE {
+            for slice in 0..LANES / S::F64_LANES {
+                let mut z = [simd.splat_f64s(0.0); TILE];
+                let left = &u[i * padded * TILE..][..padded * TILE];
+                let (tile, inverses) = (tile_at(left, i * TILE), &inverses[i * TILE..(i + 1) * TILE]);
+                for j in 0..=i {
+                    let panel = &mut rows[j * padded * TILE..][..padded * TILE];
+                    let (above, rest) = panel.split_at_mut(i * TILE * TILE);
+                    let mut sums = [[simd.splat_f64s(0.0); TILE]; TILE];
+                    if i == j {
+                        (0..TILE).for_each(|r| sums[r][r] = simd.splat_f64s(scale));
+                    } else {
+                        reduce(simd, slice, &left[j * TILE * TILE..i * TILE * TILE], &above[j * TILE * TILE..], &mut sums);
+                    }
+                    substitute(simd, slice, tile, inverses, &mut sums);
+                    for r in 0..TILE {
+                        for c in 0..TILE {
+                            store::<S>(&mut rest[r * TILE + c], slice, sums[r][c]);
+                            z[r] = simd.mul_add_f64s(sums[r][c], load::<S>(&moment[j * TILE + c], slice), z[r]);
+                        }
+                    }
+                }
+                let mut square = [load::<S>(squares, slice), simd.splat_f64s(0.0), simd.splat_f64s(0.0), simd.splat_f64s(0.0)];
+                let used = (n - i * TILE).min(TILE);
+                for j in 0..=i {
+                    let tile = tile_at(&rows[j * padded * TILE..], i * TILE);
+                    for c in 0..TILE {
+                        let mut weight = load::<S>(&weights[j * TILE + c], slice);
+                        for r in 0..used {
+                            let x = load::<S>(&tile[r * TILE + c], slice);
+                            weight = simd.mul_add_f64s(z[r], x, weight);
+                            square[r] = simd.mul_add_f64s(x, x, square[r]);
+                        }
+                        store::<S>(&mut weights[j * TILE + c], slice, weight);
+                    }
+                }
+                let sum = simd.add_f64s(simd.add_f64s(square[0], square[1]), simd.add_f64s(square[2], square[3]));
+                store::<S>(squares, slice, sum);
+            }
+            let narrow = &mut narrow[narrow_place(i)..narrow_place(i + 1)];
+            for (j, narrow) in narrow.as_chunks_mut::<{ TILE * TILE }>().0.iter_mut().enumerate() {
+                let tile = tile_at(&rows[j * padded * TILE..], i * TILE);
+                for c in 0..TILE {
+                    for r in 0..TILE {
+                        let to: &mut [f32] = &mut narrow[c * TILE + r].0[half * LANES..][..LANES];
+                        if i * TILE + r < n {
+                            for (to, from) in to.iter_mut().zip(&tile[r * TILE + c].0) {
+                                *to = *from as f32;
+                            }
+                        } else {
+                            to.fill(0.0);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
