@@ -76,8 +76,11 @@ fn tile_at(panel: &[Eight], row: usize) -> &[Eight; TILE * TILE] {
 /// Replaces the upper triangle of `a` (padded rows a multiple of four, panels as in [`place`]) by `U` with `U^T U = a`; `pivots` are
 /// the squares of its diagonal, to be looked at by the caller, `inverses` one over the diagonal.
 pub struct Factorize<'a> {
+    /// `padded x padded`.
     pub a: &'a mut [Eight],
+    /// `padded`: written.
     pub pivots: &'a mut [Eight],
+    /// `padded`: written.
     pub inverses: &'a mut [Eight],
 }
 
@@ -141,17 +144,25 @@ fn factorize<S: Simd>(simd: S, slice: usize, a: &mut [Eight], pivots: &mut [Eigh
 /// From `U` and the inverses of its diagonal: `rows = scale U^{-T}` (panels as in [`place`], zeros above the diagonal within a tile),
 /// `weights = rows^T rows moment`, the sum of the squares of `rows`, and their narrow copy in one half of `narrow`.
 pub struct Invert<'a> {
+    /// `padded x padded`, as [`Factorize`] leaves it.
     pub u: &'a [Eight],
+    /// `padded`.
     pub inverses: &'a [Eight],
+    /// What multiplies the inverse.
     pub scale: f64,
     /// Rows and columns; what is padded is left out of squares and is zero in `narrow`.
     pub n: usize,
     /// Padded with zeros.
     pub moment: &'a [Eight],
+    /// `padded x padded`: written.
     pub rows: &'a mut [Eight],
+    /// `padded`: written.
     pub weights: &'a mut [Eight],
+    /// Written.
     pub squares: &'a mut Eight,
+    /// [`narrow_place`] of all blocks of rows: one half of each entry is written.
     pub narrow: &'a mut [Sixteen],
+    /// Which half.
     pub half: usize,
 }
 

@@ -31,12 +31,7 @@ impl Order {
     fn of(table: &FeatureTable) -> Self {
         let n = table.n_points;
         let size = if n < LARGE_DOMAIN { SMALL_SIZE } else { MOST_SIZE };
-        let (coordinates, dimension) = match &table.form {
-            Some(form) if form.points.len() == n * form.dimension => (&form.points[..], form.dimension),
-            _ => (&table.values[..], table.n_features),
-        };
-        let mut points: Vec<u32> = (0..n as u32).collect();
-        split(&mut points, Coordinates { values: coordinates, stride: dimension, axes: dimension.min(MOST_AXES) }, size);
+        let mut points = in_blocks(table, size);
         points.chunks_mut(size).for_each(<[u32]>::sort_unstable);
         let mut places = vec![(0, 0); n];
         for (at, &point) in points.iter().enumerate() {
@@ -51,6 +46,18 @@ impl Order {
     pub fn n_blocks(&self) -> usize {
         self.points.len() / self.size
     }
+}
+
+/// All points, those of a block of this size together; the last block may be smaller.
+pub fn in_blocks(table: &FeatureTable, size: usize) -> Vec<u32> {
+    let n = table.n_points;
+    let (coordinates, dimension) = match &table.form {
+        Some(form) if form.points.len() == n * form.dimension => (&form.points[..], form.dimension),
+        _ => (&table.values[..], table.n_features),
+    };
+    let mut points: Vec<u32> = (0..n as u32).collect();
+    split(&mut points, Coordinates { values: coordinates, stride: dimension, axes: dimension.min(MOST_AXES) }, size);
+    points
 }
 
 /// Axes that are looked at: of features, the first ones, which say most where they are ordered at all.

@@ -29,5 +29,5 @@ mod rows;
 mod source;
 mod trial;
 
-pub use blocks::Blocks;
+pub use blocks::{Blocks, in_blocks};
 pub use trial::{Lazy, Observation, Outcome};

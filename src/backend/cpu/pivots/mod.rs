@@ -30,11 +30,13 @@
 
 mod choose;
 mod kernels;
+mod lanes;
 mod round;
 mod table;
 
 pub use choose::{Growth, dense_work, work_by_pivots};
 pub use round::{Asked, PivotScreen};
+pub use lanes::{AskedLane, LaneScreen, LaneTable, Tables};
 pub use table::Interpolation;
 
 #[cfg(test)]
