@@ -331,30 +331,48 @@ impl WithSimd for Formed<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { draws, parent, mut slot, since, rows, n, padded, node_std, diagonal, upper } = self;
         let draws = draws.as_chunks::<LANES>().0;
+        let observations: Vec<&[Eight]> = since.chunks_exact(n.max(1)).collect();
         for slice in 0..LANES / S::F64_LANES {
-            let load = |entry: &Eight| S::as_simd_f64s(&entry.0).0[slice];
             let mut at = 0;
             for i in rows.clone() {
-                for j in i..n {
-                    let on_diagonal = i == j;
-                    let std = simd.splat_f64s(if on_diagonal { std::f64::consts::SQRT_2 * node_std } else { node_std });
-                    let before = match parent {
-                        Some(parent) => load(&parent[at]),
-                        None => simd.splat_f64s(if on_diagonal { diagonal } else { 0.0 }),
-                    };
-                    let mut sum = simd.mul_add_f64s(std, S::as_simd_f64s(&draws[at]).0[slice], before);
-                    for phi in since.chunks_exact(n) {
-                        sum = simd.mul_add_f64s(load(&phi[i]), load(&phi[j]), sum);
+                for first in (i..n).step_by(ABREAST) {
+                    let end = (first + ABREAST).min(n);
+                    let mut sums = [simd.splat_f64s(0.0); ABREAST];
+                    for (sum, j) in sums.iter_mut().zip(first..end) {
+                        let on_diagonal = i == j;
+                        let std = simd.splat_f64s(if on_diagonal { std::f64::consts::SQRT_2 * node_std } else { node_std });
+                        let entry = at + j - first;
+                        let before = match parent {
+                            Some(parent) => load::<S>(&parent[entry], slice),
+                            None => simd.splat_f64s(if on_diagonal { diagonal } else { 0.0 }),
+                        };
+                        *sum = simd.mul_add_f64s(std, S::as_simd_f64s(&draws[entry]).0[slice], before);
                     }
-                    if let Some(slot) = &mut slot {
-                        S::as_mut_simd_f64s(&mut slot[at].0).0[slice] = sum;
+                    for phi in &observations {
+                        let factor = load::<S>(&phi[i], slice);
+                        for (sum, phi) in sums.iter_mut().zip(&phi[first..end]) {
+                            *sum = simd.mul_add_f64s(factor, load::<S>(phi, slice), *sum);
+                        }
                     }
-                    S::as_mut_simd_f64s(&mut upper[place(padded, i, j)].0).0[slice] = sum;
-                    at += 1;
+                    for (&sum, j) in sums.iter().zip(first..end) {
+                        if let Some(slot) = &mut slot {
+                            S::as_mut_simd_f64s(&mut slot[at + j - first].0).0[slice] = sum;
+                        }
+                        S::as_mut_simd_f64s(&mut upper[place(padded, i, j)].0).0[slice] = sum;
+                    }
+                    at += end - first;
                 }
             }
         }
     }
+}
+
+/// Entries that are formed side by side.
+const ABREAST: usize = 4;
+
+#[inline(always)]
+fn load<S: Simd>(entry: &Eight, slice: usize) -> S::f64s {
+    S::as_simd_f64s(&entry.0).0[slice]
 }
 
 #[cfg(test)]

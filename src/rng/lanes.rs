@@ -65,8 +65,11 @@ impl NullaryFnOnce for Uniforms<'_> {
     #[inline(always)]
     fn call(self) {
         let Self { lanes, out } = self;
-        let (mut low, mut high) = (lanes.low, lanes.high);
+        // In registers: what is read through a reference may change between two steps, as far as the compiler knows.
+        let (mut low, mut high, increment_low, increment_high) =
+            (lanes.low, lanes.high, lanes.increment_low, lanes.increment_high);
         for out in out.as_chunks_mut::<LANES>().0 {
+            let mut words = [0; LANES];
             for lane in 0..LANES {
                 // state * MULTIPLIER + increment, in halves of words: lanes have no wider product.
                 let (a, b) = (low[lane] & HALF, low[lane] >> 32);
@@ -76,12 +79,14 @@ impl NullaryFnOnce for Uniforms<'_> {
                 let product = (middle << 32) | (ac & HALF);
                 let carried = bd + (ad >> 32) + (bc >> 32) + (middle >> 32);
                 let beyond = carried.wrapping_add(low[lane].wrapping_mul(HIGH)).wrapping_add(high[lane].wrapping_mul(LOW));
-                let sum = product.wrapping_add(lanes.increment_low[lane]);
+                let sum = product.wrapping_add(increment_low[lane]);
                 low[lane] = sum;
-                high[lane] = beyond.wrapping_add(lanes.increment_high[lane]).wrapping_add(u64::from(sum < product));
-                let word = (low[lane] ^ high[lane]).rotate_right((high[lane] >> 58) as u32);
+                high[lane] = beyond.wrapping_add(increment_high[lane]).wrapping_add(u64::from(sum < product));
+                words[lane] = (low[lane] ^ high[lane]).rotate_right((high[lane] >> 58) as u32);
+            }
+            for (out, word) in out.iter_mut().zip(words) {
                 // ((word >> 12) + 1/2) 2^-52, from the bits of a number in [1, 2): both differences are exact.
-                out[lane] = (f64::from_bits((word >> 12) | 0x3ff0_0000_0000_0000) - 1.0) + (1.0 / 9_007_199_254_740_992.0);
+                *out = (f64::from_bits((word >> 12) | 0x3ff0_0000_0000_0000) - 1.0) + (1.0 / 9_007_199_254_740_992.0);
             }
         }
         (lanes.low, lanes.high) = (low, high);

@@ -6,6 +6,8 @@
 //!
 //! **Invariant:** no clock, no entropy of the operating system; nothing else in the crate constructs a simulation generator.
 
+#[cfg(target_arch = "x86_64")]
+mod compressed;
 mod lanes;
 mod normals;
 mod sample;
