@@ -35,8 +35,6 @@ pub struct Common {
 #[derive(Debug)]
 pub struct FullRank {
     common: Common,
-    /// `ridge + shift`.
-    diagonal: f64,
     /// Trials in use.
     trials: usize,
     n_observations: u64,
@@ -56,6 +54,8 @@ struct Half {
     /// `V` after update `k` in the slot of `k`'s lowest set bit, upper triangles packed row by row. With `p` = `k` less that bit, `V_k` is
     /// `V_p`, one node of the tree and the observations since: one draw, one read and one write. Of odd `k` nothing is read again.
     slots: Vec<Vec<Eight>>,
+    /// `V_0`: `ridge + shift` on the diagonal.
+    nothing: Vec<Eight>,
     /// `sum y phi`.
     moment: Vec<Eight>,
     /// `V`, then its upper factor.
@@ -79,7 +79,15 @@ impl FullRank {
     pub fn new(common: Common, streams: &Streams, first: usize, starts: &[usize], rewards: &[f64]) -> Result<Self, Error> {
         let n = common.table.n_features;
         let padded = n.next_multiple_of(TILE);
+        let diagonal = common.ridge + tree::shift(common.rounds, n, common.node_std);
+        let mut nothing = vec![Eight::ZERO; n * (n + 1) / 2];
+        let mut at = 0;
+        for row in 0..n {
+            nothing[at] = Eight([diagonal; LANES]);
+            at += n - row;
+        }
         let half = |half: usize| Half {
+            nothing: nothing.clone(),
             stream: streams.lanes((first + half * LANES) as u64, Purpose::Mechanism("tree")),
             history: Vec::new(),
             slots: Vec::new(),
@@ -94,7 +102,6 @@ impl FullRank {
             draws: Vec::new(),
         };
         let mut made = Self {
-            diagonal: common.ridge + tree::shift(common.rounds, n, common.node_std),
             trials: starts.len(),
             n_observations: 0,
             halves: (0..starts.len().div_ceil(LANES)).map(half).collect(),
@@ -126,7 +133,7 @@ impl FullRank {
                 (played[lane], earned[lane]) = (point as u32, reward);
             }
             half.history.push(played);
-            half.form(&self.common, self.diagonal, earned);
+            half.form(&self.common, earned);
             let used = (self.trials - from).min(LANES);
             half.factor(&self.common, &mut self.rows, number, used).map_err(|refused| Error::Failed {
                 problem: format!("after {} observations {refused}", self.n_observations),
@@ -156,7 +163,7 @@ impl FullRank {
 
 impl Half {
     /// `V` after the newest observation.
-    fn form(&mut self, common: &Common, diagonal: f64, rewards: [f64; LANES]) {
+    fn form(&mut self, common: &Common, rewards: [f64; LANES]) {
         let n = common.table.n_features;
         let padded = self.pivots.len();
         let k = self.history.len();
@@ -175,8 +182,12 @@ impl Half {
         if 0 < level {
             slot.resize(n * (n + 1) / 2, Eight::ZERO);
         }
-        // The parent's lowest set bit is above that of the update.
-        let parent = (parent != 0).then(|| &upper[parent.trailing_zeros() as usize - level - 1][..]);
+        // The parent's lowest set bit is above that of the update; before the first update is `diagonal I`.
+        let parent = match parent {
+            0 => &self.nothing[..],
+            _ => &upper[parent.trailing_zeros() as usize - level - 1][..],
+        };
+        let since: Vec<&[Eight]> = self.since.chunks_exact(n.max(1)).collect();
         let (mut first, mut at) = (0, 0);
         while first < n {
             let (mut end, mut drawn) = (first, 0);
@@ -186,16 +197,20 @@ impl Half {
             }
             self.draws.resize(drawn * LANES, 0.0);
             self.stream.normals(&mut self.draws);
+            let mut on_diagonal = 0;
+            for row in first..end {
+                self.draws[on_diagonal * LANES..][..LANES].iter_mut().for_each(|draw| *draw *= std::f64::consts::SQRT_2);
+                on_diagonal += n - row;
+            }
             pulp::Arch::new().dispatch(Formed {
                 draws: &self.draws,
-                parent: parent.map(|parent| &parent[at..at + drawn]),
+                parent: &parent[at..at + drawn],
                 slot: if 0 < level { Some(&mut slot[at..at + drawn]) } else { None },
-                since: &self.since,
+                since: &since,
                 rows: first..end,
                 n,
                 padded,
                 node_std: common.node_std,
-                diagonal,
                 upper: &mut self.upper,
             });
             (first, at) = (end, at + drawn);
@@ -308,19 +323,18 @@ impl ScoreModel for Model<'_> {
     }
 }
 
-/// Some rows of `V = parent + node + sum phi phi^T`, or of `diagonal I + node + …`, in one pass over packed rows.
+/// Some rows of `V = parent + node + sum phi phi^T`, in one pass over packed rows.
 struct Formed<'a> {
-    /// Eight draws an entry.
+    /// Eight draws an entry, those on the diagonal stretched.
     draws: &'a [f64],
-    parent: Option<&'a [Eight]>,
+    parent: &'a [Eight],
     slot: Option<&'a mut [Eight]>,
     /// `n` numbers an observation.
-    since: &'a [Eight],
+    since: &'a [&'a [Eight]],
     rows: std::ops::Range<usize>,
     n: usize,
     padded: usize,
     node_std: f64,
-    diagonal: f64,
     upper: &'a mut [Eight],
 }
 
@@ -328,51 +342,57 @@ impl WithSimd for Formed<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { draws, parent, mut slot, since, rows, n, padded, node_std, diagonal, upper } = self;
-        let draws = draws.as_chunks::<LANES>().0;
-        let observations: Vec<&[Eight]> = since.chunks_exact(n.max(1)).collect();
+    fn with_simd<S: Simd>(mut self, simd: S) {
         for slice in 0..LANES / S::F64_LANES {
             let mut at = 0;
-            for i in rows.clone() {
-                for first in (i..n).step_by(ABREAST) {
-                    let end = (first + ABREAST).min(n);
-                    let mut sums = [simd.splat_f64s(0.0); ABREAST];
-                    for (sum, j) in sums.iter_mut().zip(first..end) {
-                        let on_diagonal = i == j;
-                        let std = simd.splat_f64s(if on_diagonal { std::f64::consts::SQRT_2 * node_std } else { node_std });
-                        let entry = at + j - first;
-                        let before = match parent {
-                            Some(parent) => load::<S>(&parent[entry], slice),
-                            None => simd.splat_f64s(if on_diagonal { diagonal } else { 0.0 }),
-                        };
-                        *sum = simd.mul_add_f64s(std, S::as_simd_f64s(&draws[entry]).0[slice], before);
-                    }
-                    for phi in &observations {
-                        let factor = load::<S>(&phi[i], slice);
-                        for (sum, phi) in sums.iter_mut().zip(&phi[first..end]) {
-                            *sum = simd.mul_add_f64s(factor, load::<S>(phi, slice), *sum);
-                        }
-                    }
-                    for (&sum, j) in sums.iter().zip(first..end) {
-                        if let Some(slot) = &mut slot {
-                            S::as_mut_simd_f64s(&mut slot[at + j - first].0).0[slice] = sum;
-                        }
-                        S::as_mut_simd_f64s(&mut upper[place(padded, i, j)].0).0[slice] = sum;
-                    }
-                    at += end - first;
+            for i in self.rows.clone() {
+                // Up to the next panel, then four by four.
+                let aligned = i.next_multiple_of(TILE).min(self.n);
+                for j in i..aligned {
+                    self.entries::<S, 1>(simd, slice, at + j - i, i, j);
                 }
+                let whole = aligned + (self.n - aligned) / TILE * TILE;
+                for j in (aligned..whole).step_by(TILE) {
+                    self.entries::<S, TILE>(simd, slice, at + j - i, i, j);
+                }
+                for j in whole..self.n {
+                    self.entries::<S, 1>(simd, slice, at + j - i, i, j);
+                }
+                at += self.n - i;
             }
         }
     }
 }
 
-/// Entries that are formed side by side.
-const ABREAST: usize = 4;
-
-#[inline(always)]
-fn load<S: Simd>(entry: &Eight, slice: usize) -> S::f64s {
-    S::as_simd_f64s(&entry.0).0[slice]
+impl Formed<'_> {
+    /// `K` entries of row `i` from column `j` on, which lie in one panel; the first is entry `at` of the packed rows.
+    #[inline(always)]
+    fn entries<S: Simd, const K: usize>(&mut self, simd: S, slice: usize, at: usize, i: usize, j: usize) {
+        let (draws, parent) = (&self.draws[at * LANES..][..K * LANES], &self.parent[at..][..K]);
+        let std = simd.splat_f64s(self.node_std);
+        let mut sums = [simd.splat_f64s(0.0); K];
+        for c in 0..K {
+            let draw = S::as_simd_f64s(&draws[c * LANES..][..LANES]).0[slice];
+            sums[c] = simd.mul_add_f64s(std, draw, S::as_simd_f64s(&parent[c].0).0[slice]);
+        }
+        for phi in self.since {
+            let factor = S::as_simd_f64s(&phi[i].0).0[slice];
+            let phi = &phi[j..][..K];
+            for c in 0..K {
+                sums[c] = simd.mul_add_f64s(factor, S::as_simd_f64s(&phi[c].0).0[slice], sums[c]);
+            }
+        }
+        if let Some(slot) = &mut self.slot {
+            let slot = &mut slot[at..][..K];
+            for c in 0..K {
+                S::as_mut_simd_f64s(&mut slot[c].0).0[slice] = sums[c];
+            }
+        }
+        let upper = &mut self.upper[place(self.padded, i, j)..][..K];
+        for c in 0..K {
+            S::as_mut_simd_f64s(&mut upper[c].0).0[slice] = sums[c];
+        }
+    }
 }
 
 #[cfg(test)]

@@ -53,7 +53,13 @@ fn reduce<S: Simd>(simd: S, slice: usize, left: &[Eight], right: &[Eight], sums:
 
 /// `sums` becomes `U^{-T} sums` for the upper tile `U` and the inverses of its diagonal.
 #[inline(always)]
-fn substitute<S: Simd>(simd: S, slice: usize, tile: &[Eight; TILE * TILE], inverses: &[Eight], sums: &mut [[S::f64s; TILE]; TILE]) {
+fn substitute<S: Simd>(
+    simd: S,
+    slice: usize,
+    tile: &[Eight; TILE * TILE],
+    inverses: &[Eight],
+    sums: &mut [[S::f64s; TILE]; TILE],
+) {
     for r in 0..TILE {
         for q in 0..r {
             let factor = load::<S>(&tile[q * TILE + r], slice);
@@ -230,6 +236,124 @@ impl WithSimd for Invert<'_> {
                     }
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linalg::{cholesky, dot};
+    use crate::rng::{Purpose, Streams};
+
+    /// `B B^T + I/2` of eight random matrices.
+    fn random_spd(n: usize) -> Vec<Vec<f64>> {
+        let one = |lane: u64| {
+            let mut stream = Streams::new(lane, "eight").of(n as u64, Purpose::Function);
+            let b: Vec<f64> = (0..n * n).map(|_| stream.normal()).collect();
+            let entry = |i: usize, j: usize| dot(&b[i * n..(i + 1) * n], &b[j * n..(j + 1) * n]) + if i == j { 0.5 } else { 0.0 };
+            (0..n * n).map(|e| entry(e / n, e % n)).collect()
+        };
+        (0..LANES as u64).map(one).collect()
+    }
+
+    /// Factor, pivots, inverse, weights, squares, narrow rows.
+    type Made = (Vec<Eight>, Vec<Eight>, Vec<Eight>, Vec<Eight>, Eight, Vec<Sixteen>);
+
+    fn made(matrices: &[Vec<f64>], n: usize, scalar: bool) -> Made {
+        let padded = n.next_multiple_of(TILE);
+        let mut a = vec![Eight::ZERO; padded * padded];
+        for i in 0..padded {
+            for j in i..padded {
+                let entry = |matrix: &Vec<f64>| if j < n { matrix[i * n + j] } else { f64::from(u8::from(i == j)) };
+                a[place(padded, i, j)] = Eight(std::array::from_fn(|lane| entry(&matrices[lane])));
+            }
+        }
+        let (mut pivots, mut inverses, mut weights) =
+            (vec![Eight::ZERO; padded], vec![Eight::ZERO; padded], vec![Eight::ZERO; padded]);
+        let mut moment = vec![Eight::ZERO; padded];
+        (0..n).for_each(|i| moment[i] = Eight(std::array::from_fn(|lane| 1.0 + (i * lane) as f64)));
+        let (mut rows, mut squares) = (vec![Eight::ZERO; padded * padded], Eight::ZERO);
+        let mut narrow = vec![Sixteen::ZERO; narrow_place(padded / TILE)];
+        let arch = pulp::Arch::new();
+        let factorize = Factorize { a: &mut a, pivots: &mut pivots, inverses: &mut inverses };
+        if scalar {
+            factorize.with_simd(pulp::Scalar)
+        } else {
+            arch.dispatch(factorize)
+        }
+        let (u, inverses, moment) = (&a[..], &inverses[..], &moment[..]);
+        let (rows_out, weights_out, narrow_out) = (&mut rows[..], &mut weights[..], &mut narrow[..]);
+        let invert = Invert {
+            u,
+            inverses,
+            scale: 2.0,
+            n,
+            moment,
+            rows: rows_out,
+            weights: weights_out,
+            squares: &mut squares,
+            narrow: narrow_out,
+            half: 1,
+        };
+        if scalar {
+            invert.with_simd(pulp::Scalar)
+        } else {
+            arch.dispatch(invert)
+        }
+        (a, pivots, rows, weights, squares, narrow)
+    }
+
+    #[test]
+    fn eight_factors_are_those_of_their_matrices() {
+        for n in [1usize, 2, 3, 4, 5, 8, 11, 26] {
+            let padded = n.next_multiple_of(TILE);
+            let matrices = random_spd(n);
+            let (u, pivots, rows, weights, squares, narrow) = made(&matrices, n, false);
+            for (lane, matrix) in matrices.iter().enumerate() {
+                let mut lower = matrix.clone();
+                cholesky(&mut lower, n).expect("positive definite");
+                let scale = 1.0 + n as f64;
+                let x = |i: usize, j: usize| if j <= i { rows[place(padded, i, j)].0[lane] } else { 0.0 };
+                let mut sum = 0.0;
+                for i in 0..n {
+                    assert!((pivots[i].0[lane].sqrt() - lower[i * n + i]).abs() < 1e-11 * scale);
+                    for j in 0..=i {
+                        assert!((u[place(padded, j, i)].0[lane] - lower[i * n + j]).abs() < 1e-11 * scale, "{n}: {i}, {j}");
+                        let entry: f64 = (j..=i).map(|k| x(i, k) * lower[k * n + j]).sum();
+                        assert!((entry - if i == j { 2.0 } else { 0.0 }).abs() < 1e-9 * scale, "{n}: {i}, {j}: {entry}");
+                        sum += x(i, j) * x(i, j);
+                        assert_eq!(narrow[narrow_place(i / TILE) + TILE * j + i % TILE].0[LANES + lane], x(i, j) as f32);
+                    }
+                }
+                assert!((squares.0[lane] / sum - 1.0).abs() < 1e-12);
+                let moment = |j: usize| 1.0 + (j * lane) as f64;
+                let y: Vec<f64> = (0..n).map(|i| (0..=i).map(|j| x(i, j) * moment(j)).sum()).collect();
+                for j in 0..n {
+                    let expected: f64 = (j..n).map(|i| x(i, j) * y[i]).sum();
+                    assert!((weights[j].0[lane] - expected).abs() < 1e-9 * scale * (1.0 + expected.abs()));
+                }
+            }
+        }
+    }
+
+    /// Products are fused in software where there is no instruction for it.
+    #[test]
+    fn lanes_of_any_width_give_the_same_bits() {
+        for n in [3, 8, 21] {
+            let matrices = random_spd(n);
+            assert_eq!(made(&matrices, n, true), made(&matrices, n, false), "{n}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_positive_shows_in_its_lane_alone() {
+        let mut matrices = random_spd(9);
+        matrices[3][6 * 9 + 6] = -1.0;
+        let (_, pivots, ..) = made(&matrices, 9, false);
+        for lane in 0..LANES {
+            let refused = pivots.iter().position(|pivot| !(0.0 < pivot.0[lane] && pivot.0[lane].is_finite()));
+            assert_eq!(refused, (lane == 3).then_some(6));
         }
     }
 }

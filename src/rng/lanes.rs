@@ -27,8 +27,7 @@ impl Streams {
     /// The streams of eight trials in a row.
     #[must_use]
     pub fn lanes(&self, first: u64, purpose: Purpose<'_>) -> StreamLanes {
-        let mut lanes =
-            StreamLanes { low: [0; LANES], high: [0; LANES], increment_low: [0; LANES], increment_high: [0; LANES] };
+        let mut lanes = StreamLanes { low: [0; LANES], high: [0; LANES], increment_low: [0; LANES], increment_high: [0; LANES] };
         for lane in 0..LANES {
             let (state, selector) = self.seed_of(Some(first + lane as u64), purpose);
             // As `rand_pcg` begins: one step from the state beyond the seed.

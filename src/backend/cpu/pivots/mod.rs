@@ -35,8 +35,8 @@ mod round;
 mod table;
 
 pub use choose::{Growth, dense_work, work_by_pivots};
-pub use round::{Asked, PivotScreen};
 pub use lanes::{AskedLane, LaneScreen, LaneTable, Tables};
+pub use round::{Asked, PivotScreen};
 pub use table::Interpolation;
 
 #[cfg(test)]

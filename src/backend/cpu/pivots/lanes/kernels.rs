@@ -219,13 +219,15 @@ impl WithSimd for Scores<'_> {
                 best = simd.max_f32s(best, score);
                 least = simd.min_f32s(least, root);
             }
-            let [size, rho, delta, times] = [bounds.size, bounds.rho, bounds.delta, bounds.inner].map(|bound| simd.splat_f32s(bound));
+            let [size, rho, delta, times] =
+                [bounds.size, bounds.rho, bounds.delta, bounds.inner].map(|bound| simd.splat_f32s(bound));
             let e = simd.mul_add_e_f32s(of(&ends.e_size), size, simd.mul_add_e_f32s(of(&ends.e_rho), rho, of(&ends.e)));
             let e = simd.mul_add_e_f32s(of(&inner[0]), times, e);
             let c = simd.mul_add_e_f32s(of(&ends.c_size), times, simd.mul_add_e_f32s(of(&ends.c_delta), delta, of(&ends.c)));
             let c = simd.mul_add_e_f32s(of(&inner[1]), times, c);
             // At most sqrt(e) too, where a variance is tiny.
-            let spread = simd.min_f32s(simd.div_f32s(e, simd.max_f32s(least, simd.splat_f32s(f32::MIN_POSITIVE))), simd.sqrt_f32s(e));
+            let spread =
+                simd.min_f32s(simd.div_f32s(e, simd.max_f32s(least, simd.splat_f32s(f32::MIN_POSITIVE))), simd.sqrt_f32s(e));
             let half = simd.mul_add_e_f32s(width, spread, c);
             let lower = simd.sub_f32s(best, half);
             let high = simd.add_f32s(best, half);

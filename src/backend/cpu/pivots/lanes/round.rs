@@ -62,6 +62,13 @@ pub struct AskedLane<'a> {
     pub lane: usize,
 }
 
+impl AskedLane<'_> {
+    /// Its rounded weights.
+    fn weights(&self) -> Vec<f64> {
+        self.lanes.weights.iter().map(|weight| f64::from(weight.0[self.lane])).collect()
+    }
+}
+
 /// The table of a screen.
 #[derive(Clone, Copy)]
 pub struct Tables<'a> {
@@ -110,13 +117,6 @@ impl LaneScreen {
             }
         }
         violations
-    }
-
-    /// The interval of a point in the last round, by place of the trial.
-    pub fn interval(&self, tables: Tables<'_>, asked: &[AskedLane<'_>], at: usize, point: usize) -> Option<(f64, f64)> {
-        let same = |a: &AskedLane<'_>, b: &AskedLane<'_>| std::ptr::eq(a.lanes.rows, b.lanes.rows);
-        let number = asked[..=at].chunk_by(same).count() - 1;
-        self.groups[number].interval(tables, &asked[at], point)
     }
 }
 
@@ -188,14 +188,13 @@ impl Group {
     }
 
     /// Form and mean of a point, in f64, and its interval.
-    fn interval(&self, tables: Tables<'_>, asked: &AskedLane<'_>, point: usize) -> Option<(f64, f64)> {
+    fn interval(&self, tables: Tables<'_>, asked: &AskedLane<'_>, weights: &[f64], point: usize) -> Option<(f64, f64)> {
         let Tables { by, features, .. } = tables;
         let lane = asked.lane;
         let fine = self.fine[lane]?;
         let forms = self.forms[..by.rank].iter().enumerate();
         let form: f64 = forms.map(|(j, form)| f64::from(coefficient(by, point, j)) * f64::from(form.0[lane])).sum();
-        let weights: Vec<f64> = asked.lanes.weights.iter().map(|weight| f64::from(weight.0[lane])).collect();
-        let (mean, variance) = (dot(&weights, features.row(point)), form + features.residual[point]);
+        let (mean, variance) = (dot(weights, features.row(point)), form + features.residual[point]);
         let e = fine.e + fine.e_size * f64::from(by.size[point]) + fine.e_rho * f64::from(by.rho[point]);
         let width = asked.request.width;
         let spread = |variance: f64| width * variance.max(0.0).sqrt();
@@ -210,7 +209,7 @@ impl Group {
         let outside = |&point: &u32| {
             let exact = request.model.exact(point as usize).upper(request.width);
             // A NaN breaks no interval: the decision reports it.
-            let interval = self.interval(tables, asked, point as usize);
+            let interval = self.interval(tables, asked, &asked.weights(), point as usize);
             interval.is_some_and(|(lower, upper)| exact < lower || upper < exact)
         };
         points.filter(outside).count() as u64
@@ -242,7 +241,9 @@ impl Group {
             }
         }
         if 1 < out.points.len() {
-            let interval = |&point: &u32| self.interval(tables, asked, point as usize).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+            let interval = |&point: &u32| {
+                self.interval(tables, asked, &weights, point as usize).unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
+            };
             let intervals: Vec<(f64, f64)> = out.points.iter().map(interval).collect();
             let best = intervals.iter().fold(f64::NEG_INFINITY, |best, &(lower, _)| best.max(lower));
             let mut upper = intervals.iter().map(|&(_, upper)| upper);
@@ -321,3 +322,7 @@ fn spread<const V: usize>(
         (group.kept, group.best_lower) = (kept, best_lower);
     }
 }
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

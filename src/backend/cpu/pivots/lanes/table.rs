@@ -67,6 +67,11 @@ struct Nested {
 impl LaneTable {
     /// From the interpolation of a table.
     pub fn new(by: &Interpolation, table: &FeatureTable) -> Self {
+        Self::with_blocks_below(0.7, by, table)
+    }
+
+    /// With blocks where they cost at most this share of the work without.
+    pub fn with_blocks_below(share: f64, by: &Interpolation, table: &FeatureTable) -> Self {
         let (n, m, rank) = (table.n_points, table.n_features, by.rank);
         let columns = m.next_multiple_of(ROWS);
         let mut pivots = vec![0.0; rank.next_multiple_of(PIVOTS) * columns];
@@ -100,7 +105,7 @@ impl LaneTable {
             None => direct(block.len()),
         };
         let by_blocks: f64 = order.chunks(SIZE).zip(&nested).map(|(block, nested)| work(block, nested)).sum();
-        if by_blocks < 0.7 * direct(n) {
+        if by_blocks < share * direct(n) {
             for (block, nested) in order.chunks(SIZE).zip(&nested) {
                 match nested {
                     Some(nested) => made.add(by, table, block, nested),
