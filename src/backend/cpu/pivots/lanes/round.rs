@@ -241,6 +241,7 @@ impl Group {
             }
         }
         if 1 < out.points.len() {
+            let weights = asked.weights();
             let interval = |&point: &u32| {
                 self.interval(tables, asked, &weights, point as usize).unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
             };
