@@ -61,15 +61,16 @@ fn substitute<S: Simd>(
     sums: &mut [[S::f64s; TILE]; TILE],
 ) {
     for r in 0..TILE {
-        for q in 0..r {
+        let (above, rest) = sums.split_at_mut(r);
+        for (q, above) in above.iter().enumerate() {
             let factor = load::<S>(&tile[q * TILE + r], slice);
-            for c in 0..TILE {
-                sums[r][c] = simd.negate_mul_add_f64s(factor, sums[q][c], sums[r][c]);
+            for (sum, &above) in rest[0].iter_mut().zip(above) {
+                *sum = simd.negate_mul_add_f64s(factor, above, *sum);
             }
         }
         let inverse = load::<S>(&inverses[r], slice);
-        for c in 0..TILE {
-            sums[r][c] = simd.mul_f64s(sums[r][c], inverse);
+        for sum in &mut rest[0] {
+            *sum = simd.mul_f64s(*sum, inverse);
         }
     }
 }
@@ -329,9 +330,9 @@ mod tests {
                 assert!((squares.0[lane] / sum - 1.0).abs() < 1e-12);
                 let moment = |j: usize| 1.0 + (j * lane) as f64;
                 let y: Vec<f64> = (0..n).map(|i| (0..=i).map(|j| x(i, j) * moment(j)).sum()).collect();
-                for j in 0..n {
+                for (j, weight) in weights[..n].iter().enumerate() {
                     let expected: f64 = (j..n).map(|i| x(i, j) * y[i]).sum();
-                    assert!((weights[j].0[lane] - expected).abs() < 1e-9 * scale * (1.0 + expected.abs()));
+                    assert!((weight.0[lane] - expected).abs() < 1e-9 * scale * (1.0 + expected.abs()));
                 }
             }
         }
