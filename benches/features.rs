@@ -6,9 +6,11 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use privateer::backend::{Backend, Cpu, Screen};
 use privateer::bench::{Flags, Instance, Job, Size, Workload};
 use privateer::gp::posterior::{FeaturePosterior, Posterior};
-use privateer::linalg::{cholesky_upper, inverse_of_upper_transposed};
+use privateer::linalg::{Factorize, Invert, TILE, cholesky_upper, inverse_of_upper_transposed, narrow_place, place};
 use privateer::rng::{Purpose, Streams};
-use privateer::score::{Basis, Candidates, Change, Factor, FeatureTable, Moments, ScoreModel, Spread, TrialScore};
+use privateer::score::{
+    Basis, Candidates, Change, Eight, Factor, FactorLanes, FeatureTable, LANES, Moments, ScoreModel, Sixteen, Spread, TrialScore,
+};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,8 +106,62 @@ fn factor(c: &mut Criterion) {
     group.finish();
 }
 
+/// The same of eight trials side by side: a figure is that of eight.
+fn eight(c: &mut Criterion) {
+    let mut group = c.benchmark_group("eight_factors");
+    let arch = pulp::Arch::new();
+    for m in [64, 144] {
+        let mut v = vec![Eight::ZERO; m * m];
+        for i in 0..m {
+            for j in i..m {
+                v[place(m, i, j)] = Eight([if i == j { 2.0 } else { 1.0 / (1.0 + (i + j) as f64) }; 8]);
+            }
+        }
+        let (mut a, mut pivots, mut inverses) = (v.clone(), vec![Eight::ZERO; m], vec![Eight::ZERO; m]);
+        group.bench_function(BenchmarkId::new("cholesky", m), |b| {
+            b.iter(|| {
+                a.copy_from_slice(&v);
+                arch.dispatch(Factorize { a: &mut a, pivots: &mut pivots, inverses: &mut inverses });
+            });
+        });
+        let moment = vec![Eight([1.0; 8]); m];
+        let (mut rows, mut weights, mut squares) = (v.clone(), vec![Eight::ZERO; m], Eight::ZERO);
+        let mut narrow = vec![Sixteen::ZERO; narrow_place(m / TILE)];
+        group.bench_function(BenchmarkId::new("inverse_and_weights", m), |b| {
+            b.iter(|| {
+                arch.dispatch(Invert {
+                    u: black_box(&a),
+                    inverses: &inverses,
+                    scale: 0.1,
+                    n: m,
+                    moment: &moment,
+                    rows: &mut rows,
+                    weights: &mut weights,
+                    squares: &mut squares,
+                    narrow: &mut narrow,
+                    half: 0,
+                });
+            });
+        });
+        let mut streams = Streams::new(0, "bench").lanes(0, Purpose::Mechanism("tree"));
+        let mut draws = vec![0.0; 8 * m * (m + 1) / 2];
+        group.bench_function(BenchmarkId::new("normals", m), |b| b.iter(|| streams.normals(black_box(&mut draws))));
+    }
+    group.finish();
+}
+
+/// Factors of sixteen trials side by side.
+#[derive(Default)]
+struct Shared {
+    rows: Vec<Sixteen>,
+    weights: Vec<Sixteen>,
+    norms: [[f64; 2]; LANES],
+}
+
 /// A model that is what its factor says.
 struct Plain {
+    /// It and its neighbours side by side, where it is asked so.
+    shared: Option<(Arc<Shared>, usize)>,
     table: Arc<FeatureTable>,
     weights: Vec<f64>,
     rows: Vec<f64>,
@@ -137,6 +193,12 @@ impl ScoreModel for Plain {
     fn factor(&self) -> Option<Factor<'_>> {
         Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), spread: Spread::Added })
     }
+
+    fn lanes(&self) -> Option<(FactorLanes<'_>, usize)> {
+        let (shared, lane) = self.shared.as_ref()?;
+        let Shared { rows, weights, norms } = shared.as_ref();
+        Some((FactorLanes { n_features: weights.len(), rows, weights, norms }, *lane))
+    }
 }
 
 /// A round of 32 trials, all with new factors, by interpolation from pivots.
@@ -147,32 +209,62 @@ fn pivots(c: &mut Criterion) {
         let instance = Instance::draw(&job);
         let m = job.features;
         let mut stream = Streams::new(0, "bench").of(0, Purpose::Function);
-        let models: Vec<Plain> = (0..job.trials)
+        let mut models: Vec<Plain> = (0..job.trials)
             .map(|_| Plain {
+                shared: None,
                 weights: (0..m).map(|_| stream.normal()).collect(),
                 rows: (0..m * m).map(|e| if e / m == e % m { 0.04 } else { 0.0 }).collect(),
                 table: Arc::clone(&instance.table),
             })
             .collect();
-        let requests: Vec<TrialScore<'_>> =
-            models.iter().enumerate().map(|(i, model)| TrialScore::new(i, Change::Factor, job.width, model)).collect();
-        let domain = Cpu::default().prepare(&Basis::Table(Arc::clone(&instance.table))).expect("a table");
-        let mut screen = domain.open(models.len());
-        let mut answers = vec![Candidates::default(); models.len()];
-        // The set-up, once.
-        while screen.counters().interpolated == 0 {
-            screen.round(&requests, &mut answers).expect("a round");
+        screens(&mut group, &instance, &models, "screen_of_32_trials");
+        for models in models.chunks_mut(LANES) {
+            let mut shared = Shared {
+                rows: vec![Sixteen::ZERO; narrow_place(m / TILE)],
+                weights: vec![Sixteen::ZERO; m],
+                norms: [[0.0; 2]; LANES],
+            };
+            for (lane, model) in models.iter().enumerate() {
+                for i in 0..m {
+                    shared.weights[i].0[lane] = model.weights[i] as f32;
+                    for j in 0..=i {
+                        shared.rows[narrow_place(i / TILE) + TILE * j + i % TILE].0[lane] = model.rows[i * m + j] as f32;
+                    }
+                }
+                shared.norms[lane] =
+                    [&model.rows, &model.weights].map(|values| values.iter().map(|x| x * x).sum::<f64>().sqrt() * (1.0 + 1e-9));
+            }
+            let shared = Arc::new(shared);
+            models.iter_mut().enumerate().for_each(|(lane, model)| model.shared = Some((Arc::clone(&shared), lane)));
         }
-        group.bench_function(BenchmarkId::new("screen_of_32_trials", job.points), |b| {
-            b.iter(|| screen.round(black_box(&requests), &mut answers).expect("a round"));
-        });
+        screens(&mut group, &instance, &models, "screen_of_32_trials_side_by_side");
     }
     group.finish();
+}
+
+fn screens(
+    group: &mut criterion::BenchmarkGroup<'_, criterion::measurement::WallTime>,
+    instance: &Instance,
+    models: &[Plain],
+    name: &str,
+) {
+    let requests: Vec<TrialScore<'_>> =
+        models.iter().enumerate().map(|(i, model)| TrialScore::new(i, Change::Factor, 2.0, model)).collect();
+    let domain = Cpu::default().prepare(&Basis::Table(Arc::clone(&instance.table))).expect("a table");
+    let mut screen = domain.open(models.len());
+    let mut answers = vec![Candidates::default(); models.len()];
+    // The set-up, once.
+    while screen.counters().interpolated == 0 {
+        screen.round(&requests, &mut answers).expect("a round");
+    }
+    group.bench_function(BenchmarkId::new(name, instance.f.len()), |b| {
+        b.iter(|| screen.round(black_box(&requests), &mut answers).expect("a round"));
+    });
 }
 
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(500));
-    targets = rounds, factor, pivots
+    targets = rounds, factor, eight, pivots
 }
 criterion_main!(benches);

@@ -1,129 +1,308 @@
-//! The linear model whose precision matrix is new in every entry every round.
+//! The linear model whose precision matrix is new in every entry every round, of up to sixteen trials side by side.
 
-use super::tree::{self, TreeNoise};
+use super::tree;
 use crate::error::Error;
-use crate::linalg::{add_scaled, cholesky_upper, dot, inverse_of_upper_transposed, sum_of_squares};
-use crate::rng::Stream;
-use crate::score::{Factor, FeatureTable, Moments, ScoreModel, Spread};
-use std::sync::Arc;
+use crate::linalg::{Factorize, Invert, LANES, NotPositive, TILE, dot, narrow_place, place};
+use crate::rng::{Purpose, StreamLanes, Streams};
+use crate::score::{self, Eight, Factor, FactorLanes, FeatureTable, Moments, ScoreModel, Sixteen, Spread};
+use pulp::{Simd, WithSimd};
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
-/// Partial sums of a product.
-const LANES: usize = 8;
+/// Trials of a [`FullRank`].
+pub const TRIALS: usize = score::LANES;
 
-/// One trial: `V = G + E + (shift + ridge) I` with `G = sum phi phi^T` and `E` the tree's noise, `theta = V^{-1} sum y phi`,
-/// `mean = theta · phi`, `spread² = ridge phi^T V^{-1} phi = |R phi|²` with `R = sqrt(ridge) L^{-1}`, `V = L L^T`.
+/// Numbers that are drawn at once: rows of a matrix until they are as many.
+const DRAWN: usize = 256;
+
+/// What all trials share.
 #[derive(Debug, Clone)]
+pub struct Common {
+    /// The features.
+    pub table: Arc<FeatureTable>,
+    /// A bound on `|phi|²` and what is beyond features.
+    pub prior_bound: f64,
+    /// `ridge`.
+    pub ridge: f64,
+    /// Standard deviation of an off-diagonal entry of a tree node.
+    pub node_std: f64,
+    /// Rounds after the first observation.
+    pub rounds: usize,
+}
+
+/// Up to sixteen trials in a row. Of each, with `G = sum phi phi^T` and the tree's noise `E`: `V = G + E + (shift + ridge) I`,
+/// `theta = V^{-1} sum y phi`, `mean = theta · phi`, `spread² = ridge phi^T V^{-1} phi = |R phi|²` with `R = sqrt(ridge) L^{-1}`, `V = L L^T`.
+#[derive(Debug)]
 pub struct FullRank {
-    table: Arc<FeatureTable>,
-    prior_bound: f64,
-    ridge: f64,
-    diagonal: f64,
-    /// Upper triangle of `G`, packed row by row.
-    gram: Vec<f64>,
-    /// `sum y phi`.
-    moment: Vec<f64>,
-    tree: TreeNoise,
-    stream: Stream,
+    common: Common,
+    /// Trials in use.
+    trials: usize,
     n_observations: u64,
-    /// Scratch: `V`, then its upper factor.
-    upper: Vec<f64>,
-    weights: Vec<f64>,
-    /// `R`, row-major.
-    rows: Vec<f64>,
-    /// Bounds on the rounding of [`ScoreModel::exact`].
-    error: Moments,
+    halves: Vec<Half>,
+    /// What screens take, see [`FactorLanes`].
+    rows: Vec<Sixteen>,
+    weights: Vec<Sixteen>,
+    norms: [[f64; 2]; TRIALS],
+}
+
+/// Eight trials.
+#[derive(Debug)]
+struct Half {
+    stream: StreamLanes,
+    /// The points of each observation.
+    history: Vec<[u32; LANES]>,
+    /// `V` after update `k` in the slot of `k`'s lowest set bit, upper triangles packed row by row. With `p` = `k` less that bit, `V_k` is
+    /// `V_p`, one node of the tree and the observations since: one draw, one read and one write. Of odd `k` nothing is read again.
+    slots: Vec<Vec<Eight>>,
+    /// `V_0`: `ridge + shift` on the diagonal.
+    nothing: Vec<Eight>,
+    /// `sum y phi`.
+    moment: Vec<Eight>,
+    /// `V`, then its upper factor.
+    upper: Vec<Eight>,
+    pivots: Vec<Eight>,
+    inverses: Vec<Eight>,
+    /// `R`.
+    rows: Vec<Eight>,
+    weights: Vec<Eight>,
+    squares: Eight,
+    /// Scratch: features of the observations since, one after another; draws.
+    since: Vec<Eight>,
+    draws: Vec<f64>,
 }
 
 impl FullRank {
-    /// A model without observations, and so without noise.
+    /// Trials `first .. first + starts.len()` after an observation each.
     ///
     /// # Errors
     /// As [`FullRank::observe`].
-    pub fn new(
-        table: Arc<FeatureTable>,
-        prior_bound: f64,
-        ridge: f64,
-        node_std: f64,
-        rounds: usize,
-        stream: Stream,
-    ) -> Result<Self, Error> {
-        let n = table.n_features;
-        let mut model = Self {
-            prior_bound,
-            ridge,
-            diagonal: ridge + tree::shift(rounds, n, node_std),
-            gram: vec![0.0; n * (n + 1) / 2],
-            moment: vec![0.0; n],
-            tree: TreeNoise::new(n, rounds, node_std),
-            stream,
-            n_observations: 0,
-            upper: vec![0.0; n * n],
-            weights: vec![0.0; n],
-            rows: vec![0.0; n * n],
-            error: Moments { mean: 0.0, variance: 0.0 },
-            table,
+    pub fn new(common: Common, streams: &Streams, first: usize, starts: &[usize], rewards: &[f64]) -> Result<Self, Error> {
+        let n = common.table.n_features;
+        let padded = n.next_multiple_of(TILE);
+        let diagonal = common.ridge + tree::shift(common.rounds, n, common.node_std);
+        let mut nothing = vec![Eight::ZERO; n * (n + 1) / 2];
+        let mut at = 0;
+        for row in 0..n {
+            nothing[at] = Eight([diagonal; LANES]);
+            at += n - row;
+        }
+        let half = |half: usize| Half {
+            nothing: nothing.clone(),
+            stream: streams.lanes((first + half * LANES) as u64, Purpose::Mechanism("tree")),
+            history: Vec::new(),
+            slots: Vec::new(),
+            moment: vec![Eight::ZERO; padded],
+            upper: vec![Eight::ZERO; padded * padded],
+            pivots: vec![Eight::ZERO; padded],
+            inverses: vec![Eight::ZERO; padded],
+            rows: vec![Eight::ZERO; padded * padded],
+            weights: vec![Eight::ZERO; padded],
+            squares: Eight::ZERO,
+            since: Vec::new(),
+            draws: Vec::new(),
         };
-        model.factor_anew(None)?;
-        Ok(model)
+        let mut made = Self {
+            trials: starts.len(),
+            n_observations: 0,
+            halves: (0..starts.len().div_ceil(LANES)).map(half).collect(),
+            rows: vec![Sixteen::ZERO; narrow_place(padded / TILE)],
+            weights: vec![Sixteen::ZERO; n],
+            norms: [[0.0; 2]; TRIALS],
+            common,
+        };
+        made.observe(starts, rewards)?;
+        Ok(made)
     }
 
-    /// Adds an observation and draws the noise of the round.
+    /// Number of trials.
+    pub fn trials(&self) -> usize {
+        self.trials
+    }
+
+    /// Adds an observation of each trial and draws the noise of the round.
     ///
     /// # Errors
-    /// [`Error::Failed`] if the noise leaves the precision matrix indefinite.
-    pub fn observe(&mut self, point: usize, reward: f64) -> Result<(), Error> {
-        let table = Arc::clone(&self.table);
-        let phi = table.row(point);
-        add_scaled(&mut self.moment, reward, phi);
+    /// [`Error::Failed`] if the noise leaves a precision matrix indefinite.
+    pub fn observe(&mut self, points: &[usize], rewards: &[f64]) -> Result<(), Error> {
         self.n_observations += 1;
-        self.factor_anew(Some(phi))
+        for (number, half) in self.halves.iter_mut().enumerate() {
+            // Lanes beyond the last trial play along.
+            let (mut played, mut earned) = ([0; LANES], [0.0; LANES]);
+            let from = number * LANES;
+            for (lane, (&point, &reward)) in points[from..].iter().zip(&rewards[from..]).take(LANES).enumerate() {
+                (played[lane], earned[lane]) = (point as u32, reward);
+            }
+            half.history.push(played);
+            half.form(&self.common, earned);
+            let used = (self.trials - from).min(LANES);
+            half.factor(&self.common, &mut self.rows, number, used).map_err(|refused| Error::Failed {
+                problem: format!("after {} observations {refused}", self.n_observations),
+                hint: "lower `--node-std` or raise `--ridge`: the noise has overcome the shift that keeps the matrix positive"
+                    .to_owned(),
+            })?;
+            let sums = half.weights.iter().fold([0.0; LANES], |mut sums, weight| {
+                sums.iter_mut().zip(&weight.0).for_each(|(sum, weight)| *sum += weight * weight);
+                sums
+            });
+            // Sums of squares in f64: their own rounding is far below this.
+            for (lane, (weights, rows)) in sums.iter().zip(&half.squares.0).enumerate() {
+                self.norms[from + lane] = [rows, weights].map(|square| square.sqrt() * (1.0 + 1e-9));
+            }
+            for (to, weight) in self.weights.iter_mut().zip(&half.weights) {
+                to.0[from..from + LANES].iter_mut().zip(&weight.0).for_each(|(to, &weight)| *to = weight as f32);
+            }
+        }
+        Ok(())
     }
 
-    /// The model after one more observation at `phi`, or without any.
-    fn factor_anew(&mut self, phi: Option<&[f64]>) -> Result<(), Error> {
-        let n = self.moment.len();
-        match phi {
-            Some(phi) => {
-                let (noise, diagonal) = (self.tree.next(&mut self.stream), self.diagonal);
-                pulp::Arch::new().dispatch(Formed { gram: &mut self.gram, phi, noise, diagonal, upper: &mut self.upper });
-            }
-            None => (0..n).for_each(|i| self.upper[i * n + i] = self.diagonal),
+    /// The model of a trial, by its place.
+    pub fn model(&self, lane: usize) -> Model<'_> {
+        Model { of: self, lane, rows: OnceLock::new() }
+    }
+}
+
+impl Half {
+    /// `V` after the newest observation.
+    fn form(&mut self, common: &Common, rewards: [f64; LANES]) {
+        let n = common.table.n_features;
+        let padded = self.pivots.len();
+        let k = self.history.len();
+        let (level, parent) = (k.trailing_zeros() as usize, k & (k - 1));
+        self.since.clear();
+        for played in &self.history[parent..] {
+            let rows = played.map(|point| common.table.row(point as usize));
+            self.since.extend((0..n).map(|i| Eight(std::array::from_fn(|lane| rows[lane][i]))));
         }
-        cholesky_upper(&mut self.upper, n).map_err(|refused| Error::Failed {
-            problem: format!("after {} observations {refused}", self.n_observations),
-            hint: "lower `--node-std` or raise `--ridge`: the noise has overcome the shift that keeps the matrix positive"
-                .to_owned(),
-        })?;
-        inverse_of_upper_transposed(&self.upper, n, self.ridge.sqrt(), &mut self.rows);
-        pulp::Arch::new().dispatch(Weights { rows: &self.rows, moment: &self.moment, out: &mut self.weights });
-        self.weights.iter_mut().for_each(|weight| *weight /= self.ridge);
-        self.error = self.rounding();
+        for (moment, phi) in self.moment.iter_mut().zip(&self.since[(k - parent - 1) * n..]) {
+            moment.0.iter_mut().zip(&phi.0).zip(&rewards).for_each(|((moment, phi), reward)| *moment += reward * phi);
+        }
+        self.slots.resize((level + 1).max(self.slots.len()), Vec::new());
+        let (lower, upper) = self.slots.split_at_mut(level + 1);
+        let slot = &mut lower[level];
+        if 0 < level {
+            slot.resize(n * (n + 1) / 2, Eight::ZERO);
+        }
+        // The parent's lowest set bit is above that of the update; before the first update is `diagonal I`.
+        let parent = match parent {
+            0 => &self.nothing[..],
+            _ => &upper[parent.trailing_zeros() as usize - level - 1][..],
+        };
+        let since: Vec<&[Eight]> = self.since.chunks_exact(n.max(1)).collect();
+        let (mut first, mut at) = (0, 0);
+        while first < n {
+            let (mut end, mut drawn) = (first, 0);
+            while end < n && drawn < DRAWN {
+                drawn += n - end;
+                end += 1;
+            }
+            self.draws.resize(drawn * LANES, 0.0);
+            self.stream.normals(&mut self.draws);
+            let mut on_diagonal = 0;
+            for row in first..end {
+                self.draws[on_diagonal * LANES..][..LANES].iter_mut().for_each(|draw| *draw *= std::f64::consts::SQRT_2);
+                on_diagonal += n - row;
+            }
+            pulp::Arch::new().dispatch(Formed {
+                draws: &self.draws,
+                parent: &parent[at..at + drawn],
+                slot: if 0 < level { Some(&mut slot[at..at + drawn]) } else { None },
+                since: &since,
+                rows: first..end,
+                n,
+                padded,
+                node_std: common.node_std,
+                upper: &mut self.upper,
+            });
+            (first, at) = (end, at + drawn);
+        }
+        // The identity beyond the last row.
+        for i in n..padded {
+            for j in 0..=i {
+                self.upper[place(padded, j, i)] = Eight([if i == j { 1.0 } else { 0.0 }; LANES]);
+            }
+        }
+    }
+
+    /// Factor, inverse and weights of `V`, the first of them looked at in so many lanes.
+    fn factor(&mut self, common: &Common, narrow: &mut [Sixteen], half: usize, used: usize) -> Result<(), NotPositive> {
+        let n = common.table.n_features;
+        let arch = pulp::Arch::new();
+        arch.dispatch(Factorize { a: &mut self.upper, pivots: &mut self.pivots, inverses: &mut self.inverses });
+        for (row, pivots) in self.pivots.iter().enumerate() {
+            if let Some(&pivot) = pivots.0[..used].iter().find(|&&pivot| !(0.0 < pivot && pivot.is_finite())) {
+                return Err(NotPositive { row, pivot });
+            }
+        }
+        arch.dispatch(Invert {
+            u: &self.upper,
+            inverses: &self.inverses,
+            scale: common.ridge.sqrt(),
+            n,
+            moment: &self.moment,
+            rows: &mut self.rows,
+            weights: &mut self.weights,
+            squares: &mut self.squares,
+            narrow,
+            half,
+        });
+        self.weights.iter_mut().flat_map(|weight| &mut weight.0).for_each(|weight| *weight /= common.ridge);
         Ok(())
+    }
+}
+
+/// One trial of a [`FullRank`].
+#[derive(Debug)]
+pub struct Model<'a> {
+    of: &'a FullRank,
+    lane: usize,
+    /// `R`, row-major, made where exact scores are asked for.
+    rows: OnceLock<Vec<f64>>,
+}
+
+impl Model<'_> {
+    fn half(&self) -> (&Half, usize) {
+        (&self.of.halves[self.lane / LANES], self.lane % LANES)
+    }
+
+    fn rows(&self) -> &[f64] {
+        self.rows.get_or_init(|| {
+            let (half, lane) = self.half();
+            let n = self.of.weights.len();
+            let mut rows = vec![0.0; n * n];
+            for i in 0..n {
+                for j in 0..=i {
+                    rows[i * n + j] = half.rows[place(half.pivots.len(), i, j)].0[lane];
+                }
+            }
+            rows
+        })
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        let (half, lane) = self.half();
+        half.weights[..self.of.weights.len()].iter().map(|weight| weight.0[lane]).collect()
+    }
+}
+
+impl ScoreModel for Model<'_> {
+    fn exact(&self, point: usize) -> Moments {
+        let phi = self.of.common.table.row(point);
+        let rows = self.rows().chunks_exact(phi.len().max(1)).enumerate();
+        let squares = rows.map(|(i, row)| dot(&row[..=i], &phi[..=i])).map(|y| y * y);
+        let mean = dot(&self.weights(), phi);
+        Moments { mean, variance: self.of.common.table.residual[point] + squares.sum::<f64>() }
+    }
+
+    fn prior_variance_bound(&self) -> f64 {
+        self.of.common.prior_bound
     }
 
     /// Bounds on the distance of [`ScoreModel::exact`] from the exact value of the factor: sums of up to `n` products carry
     /// `(n + 8) u` of the product of the norms, taken four times for safety. With `|phi|² <= prior`, `|R phi|_i <= |R_i| |phi|`.
-    fn rounding(&self) -> Moments {
-        let share = 4.0 * (self.moment.len() as f64 + 8.0) * f64::EPSILON / 2.0;
-        let weights = (dot(&self.weights, &self.weights) * self.prior_bound).sqrt();
-        Moments { mean: share * weights, variance: 3.0 * share * sum_of_squares(&self.rows) * self.prior_bound }
-    }
-}
-
-impl ScoreModel for FullRank {
-    fn exact(&self, point: usize) -> Moments {
-        let phi = self.table.row(point);
-        let rows = self.rows.chunks_exact(phi.len().max(1)).enumerate();
-        let squares = rows.map(|(i, row)| dot(&row[..=i], &phi[..=i])).map(|y| y * y);
-        Moments { mean: dot(&self.weights, phi), variance: self.table.residual[point] + squares.sum::<f64>() }
-    }
-
-    fn prior_variance_bound(&self) -> f64 {
-        self.prior_bound
-    }
-
     fn state_error(&self) -> Moments {
-        self.error
+        let share = 4.0 * (self.of.weights.len() as f64 + 8.0) * f64::EPSILON / 2.0;
+        let ([rows, weights], prior) = (self.of.norms[self.lane], self.of.common.prior_bound);
+        Moments { mean: share * weights * prior.sqrt(), variance: 3.0 * share * rows * rows * prior }
     }
 
     fn basis_points(&self) -> &[u32] {
@@ -131,76 +310,127 @@ impl ScoreModel for FullRank {
     }
 
     fn n_observations(&self) -> u64 {
-        self.n_observations
+        self.of.n_observations
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), spread: Spread::Added })
+        Some(Factor { weights: Cow::Owned(self.weights()), rows: Cow::Borrowed(self.rows()), spread: Spread::Added })
+    }
+
+    fn lanes(&self) -> Option<(FactorLanes<'_>, usize)> {
+        let FullRank { rows, weights, norms, .. } = self.of;
+        Some((FactorLanes { n_features: weights.len(), rows, weights, norms }, self.lane))
     }
 }
 
-/// `gram += phi phi^T` and `upper = gram + noise + diagonal I`, in one pass over packed rows.
+/// Some rows of `V = parent + node + sum phi phi^T`, in one pass over packed rows.
 struct Formed<'a> {
-    gram: &'a mut [f64],
-    phi: &'a [f64],
-    noise: &'a [f64],
-    diagonal: f64,
-    upper: &'a mut [f64],
+    /// Eight draws an entry, those on the diagonal stretched.
+    draws: &'a [f64],
+    parent: &'a [Eight],
+    slot: Option<&'a mut [Eight]>,
+    /// `n` numbers an observation.
+    since: &'a [&'a [Eight]],
+    rows: std::ops::Range<usize>,
+    n: usize,
+    padded: usize,
+    node_std: f64,
+    upper: &'a mut [Eight],
 }
 
-impl pulp::NullaryFnOnce for Formed<'_> {
+impl WithSimd for Formed<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        let Self { gram, phi, noise, diagonal, upper } = self;
-        let n = phi.len();
-        let mut at = 0;
-        for i in 0..n {
-            let end = at + n - i;
-            let row = &mut upper[i * n + i..(i + 1) * n];
-            for (((entry, gram), noise), other) in row.iter_mut().zip(&mut gram[at..end]).zip(&noise[at..end]).zip(&phi[i..]) {
-                *gram += phi[i] * other;
-                *entry = *gram + noise;
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        for slice in 0..LANES / S::F64_LANES {
+            let mut at = 0;
+            for i in self.rows.clone() {
+                // Up to the next panel, then four by four.
+                let aligned = i.next_multiple_of(TILE).min(self.n);
+                for j in i..aligned {
+                    self.entries::<S, 1>(simd, slice, at + j - i, i, j);
+                }
+                let whole = aligned + (self.n - aligned) / TILE * TILE;
+                for j in (aligned..whole).step_by(TILE) {
+                    self.entries::<S, TILE>(simd, slice, at + j - i, i, j);
+                }
+                for j in whole..self.n {
+                    self.entries::<S, 1>(simd, slice, at + j - i, i, j);
+                }
+                at += self.n - i;
             }
-            row[0] += diagonal;
-            at = end;
         }
     }
 }
 
-/// `out = R^T R moment`, `R` lower triangular.
-struct Weights<'a> {
-    rows: &'a [f64],
-    moment: &'a [f64],
-    out: &'a mut [f64],
+impl Formed<'_> {
+    /// `K` entries of row `i` from column `j` on, which lie in one panel; the first is entry `at` of the packed rows.
+    #[inline(always)]
+    fn entries<S: Simd, const K: usize>(&mut self, simd: S, slice: usize, at: usize, i: usize, j: usize) {
+        let (draws, parent) = (&self.draws[at * LANES..][..K * LANES], &self.parent[at..][..K]);
+        let std = simd.splat_f64s(self.node_std);
+        let mut sums = [simd.splat_f64s(0.0); K];
+        for c in 0..K {
+            let draw = S::as_simd_f64s(&draws[c * LANES..][..LANES]).0[slice];
+            sums[c] = simd.mul_add_f64s(std, draw, S::as_simd_f64s(&parent[c].0).0[slice]);
+        }
+        for phi in self.since {
+            let factor = S::as_simd_f64s(&phi[i].0).0[slice];
+            let phi = &phi[j..][..K];
+            for c in 0..K {
+                sums[c] = simd.mul_add_f64s(factor, S::as_simd_f64s(&phi[c].0).0[slice], sums[c]);
+            }
+        }
+        if let Some(slot) = &mut self.slot {
+            let slot = &mut slot[at..][..K];
+            for c in 0..K {
+                S::as_mut_simd_f64s(&mut slot[c].0).0[slice] = sums[c];
+            }
+        }
+        let upper = &mut self.upper[place(self.padded, i, j)..][..K];
+        for c in 0..K {
+            S::as_mut_simd_f64s(&mut upper[c].0).0[slice] = sums[c];
+        }
+    }
 }
 
-impl pulp::NullaryFnOnce for Weights<'_> {
-    type Output = ();
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{Instance, Job, Size, Workload};
 
-    #[inline(always)]
-    fn call(self) {
-        let Self { rows, moment, out } = self;
-        out.fill(0.0);
-        for (i, row) in rows.chunks_exact(moment.len().max(1)).enumerate() {
-            // Zeros behind the diagonal fill the last lanes.
-            let used = (i + 1).next_multiple_of(LANES).min(row.len());
-            let (row, moment, out) = (&row[..used], &moment[..used], &mut out[..used]);
-            let mut sums = [0.0; LANES];
-            let ((a, a_rest), (b, b_rest)) = (row.as_chunks::<LANES>(), moment.as_chunks::<LANES>());
-            for (a, b) in a.iter().zip(b) {
-                for lane in 0..LANES {
-                    sums[lane] += a[lane] * b[lane];
+    /// A trial does not depend on its neighbours nor on its place, to the last bit.
+    #[test]
+    fn a_trial_is_the_same_in_every_lane() {
+        let job = Job { points: 60, features: 36, trials: 11, ..Job::standard(Workload::FullRank, Size::Small) };
+        let instance = Instance::draw(&job);
+        let common = Common { table: Arc::clone(&instance.table), prior_bound: 1.1, ridge: 0.3, node_std: 0.05, rounds: 9 };
+        let streams = Streams::new(1, "lanes");
+        let team = |first: usize, trials: usize| {
+            let at = |round: usize| (first..first + trials).map(move |trial| (7 * trial + round) % 60).collect::<Vec<_>>();
+            let rewards: Vec<f64> = (first..first + trials).map(|trial| trial as f64 - 3.0).collect();
+            let mut team = FullRank::new(common.clone(), &streams, first, &at(0), &rewards).expect("positive");
+            (1..9).for_each(|round| team.observe(&at(round), &rewards).expect("positive"));
+            team
+        };
+        let all = team(0, 11);
+        for trial in 0..11 {
+            let alone = team(trial, 1);
+            assert_eq!(alone.model(0).factor(), all.model(trial).factor(), "{trial}");
+            let (one, many) = (alone.model(0), all.model(trial));
+            assert_eq!(one.exact(5), many.exact(5));
+            // What is rounded is that factor.
+            let ((found, lane), factor) = (many.lanes().expect("lanes"), many.factor().expect("a factor"));
+            for i in 0..36 {
+                assert_eq!(found.weights[i].0[lane], factor.weights[i] as f32);
+                for j in 0..=i {
+                    let entry = found.rows[narrow_place(i / TILE) + TILE * j + i % TILE].0[lane];
+                    assert_eq!(entry, factor.rows[i * 36 + j] as f32, "{i} {j}");
                 }
             }
-            for (lane, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
-                sums[lane] += a * b;
-            }
-            let y: f64 = sums.iter().sum();
-            for (out, entry) in out.iter_mut().zip(row) {
-                *out += y * entry;
-            }
+            let square = crate::linalg::sum_of_squares(&factor.rows);
+            assert!((found.norms[lane][0].powi(2) / square - 1.0).abs() < 1e-8);
         }
     }
 }

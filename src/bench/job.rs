@@ -181,10 +181,15 @@ impl Job {
 
     /// About what the arrays of all trials take: table twice, noise, actions, screens, states.
     fn needs_bytes(&self) -> f64 {
-        let [n, m, b, t] = [self.points, self.features, self.trials, self.rounds].map(|count| count as f64);
+        // Whole factors are kept eight trials at a time, with the features of up to all observations where a level of the tree is new.
+        let trials = match self.workload {
+            Workload::Incremental => self.trials,
+            Workload::FullRank => self.trials.next_multiple_of(8),
+        };
+        let [n, m, b, t] = [self.points, self.features, trials, self.rounds].map(|count| count as f64);
         let state = match self.workload {
             Workload::Incremental => 8.0 * m * m,
-            Workload::FullRank => 8.0 * m * m * (4.0 + 0.5 * (t + 2.0).log2()),
+            Workload::FullRank => 8.0 * m * m * (3.5 + 0.5 * (t + 2.0).log2()) + 8.0 * m * t,
         };
         16.0 * n * m + 24.0 * t * b + b * (32.0 * n + state)
     }

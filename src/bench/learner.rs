@@ -1,9 +1,10 @@
-//! What the workloads of the screens ask of a trial.
+//! What the workloads of the screens ask of trials.
 
-use super::full_rank::FullRank;
+use super::full_rank::{FullRank, Model, TRIALS};
 use crate::error::Error;
 use crate::gp::posterior::Posterior;
-use crate::score::{Change, ScoreModel};
+use crate::score::{Change, ScoreModel, TrialScore};
+use rayon::prelude::*;
 
 /// One trial's model as the loop sees it.
 pub trait Learner: Send + Sync {
@@ -17,10 +18,7 @@ pub trait Learner: Send + Sync {
     fn screened(&mut self);
 
     /// Adds an observation.
-    ///
-    /// # Errors
-    /// If the model cannot go on.
-    fn observe(&mut self, point: usize, reward: f64) -> Result<(), Error>;
+    fn observe(&mut self, point: usize, reward: f64);
 }
 
 impl<P: Posterior + Send + Sync> Learner for P {
@@ -36,24 +34,75 @@ impl<P: Posterior + Send + Sync> Learner for P {
         Posterior::screened(self);
     }
 
-    fn observe(&mut self, point: usize, reward: f64) -> Result<(), Error> {
+    fn observe(&mut self, point: usize, reward: f64) {
         Posterior::observe(self, point, reward);
-        Ok(())
     }
 }
 
-impl Learner for FullRank {
-    fn model(&self) -> &dyn ScoreModel {
-        self
+/// Trials in a row.
+pub enum Team {
+    /// Each on its own.
+    Each(Vec<Box<dyn Learner>>),
+    /// Sixteen at a time.
+    Lanes(Vec<FullRank>),
+}
+
+/// A trial of a team.
+pub enum Player<'a> {
+    /// One on its own.
+    One(&'a dyn Learner),
+    /// One of sixteen.
+    Lane(Model<'a>),
+}
+
+impl Team {
+    /// One a trial, in order.
+    pub fn players(&self) -> Vec<Player<'_>> {
+        match self {
+            Self::Each(learners) => learners.iter().map(|learner| Player::One(learner.as_ref())).collect(),
+            Self::Lanes(teams) => {
+                teams.iter().flat_map(|team| (0..team.trials()).map(|lane| Player::Lane(team.model(lane)))).collect()
+            }
+        }
     }
 
-    fn change(&self) -> Change<'_> {
-        Change::Factor
+    /// A backend has taken all changes.
+    pub fn screened(&mut self) {
+        if let Self::Each(learners) = self {
+            learners.iter_mut().for_each(|learner| learner.screened());
+        }
     }
 
-    fn screened(&mut self) {}
+    /// Adds an observation of each trial; `spread_out` over all threads.
+    ///
+    /// # Errors
+    /// If a model cannot go on.
+    pub fn observe(&mut self, points: &[usize], rewards: &[f64], spread_out: bool) -> Result<(), Error> {
+        match self {
+            Self::Each(learners) => {
+                let all = learners.iter_mut().zip(points).zip(rewards);
+                all.for_each(|((learner, &point), &reward)| learner.observe(point, reward));
+                Ok(())
+            }
+            Self::Lanes(teams) => {
+                let observe = |((team, points), rewards): ((&mut FullRank, _), _)| team.observe(points, rewards);
+                if spread_out {
+                    let all = teams.par_iter_mut().zip(points.par_chunks(TRIALS)).zip(rewards.par_chunks(TRIALS));
+                    all.with_max_len(1).try_for_each(observe)
+                } else {
+                    teams.iter_mut().zip(points.chunks(TRIALS)).zip(rewards.chunks(TRIALS)).try_for_each(observe)
+                }
+            }
+        }
+    }
+}
 
-    fn observe(&mut self, point: usize, reward: f64) -> Result<(), Error> {
-        Self::observe(self, point, reward)
+impl Player<'_> {
+    /// What a screen is asked about it.
+    pub fn request(&self, trial: usize, width: f64) -> TrialScore<'_> {
+        match self {
+            Self::One(learner) => TrialScore::new(trial, learner.change(), width, learner.model()),
+            Self::Lane(model) => TrialScore::new(trial, Change::Factor, width, model),
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! default. Every run has a function and images of its own, so that nothing is shared but the loop.
 
 use super::job::MOST_BYTES;
-use super::learner::Learner;
+use super::learner::{Learner, Team};
 use super::memory;
 use super::outcome::checksum;
 use super::run::{Machine, Options, Played, Split, Trials, batch, batches, verify};
@@ -154,12 +154,14 @@ impl Trials for Runs {
         Pace::Rows
     }
 
-    fn learner(&self, trial: usize) -> Result<Box<dyn Learner>, Error> {
-        let OneRun { gram, start, .. } = &self.runs[trial];
-        let mut learner: Box<dyn Learner> =
-            Box::new(ExactPosterior::with_prior_bound(Arc::clone(gram) as _, 1.0, NOISE_VARIANCE).over_own_inputs());
-        learner.observe(*start, self.reward(*start, 0, trial))?;
-        Ok(learner)
+    fn team(&self, first: usize, end: usize) -> Result<Team, Error> {
+        let one = |trial: usize| -> Box<dyn Learner> {
+            let OneRun { gram, start, .. } = &self.runs[trial];
+            let mut posterior = ExactPosterior::with_prior_bound(Arc::clone(gram) as _, 1.0, NOISE_VARIANCE).over_own_inputs();
+            Learner::observe(&mut posterior, *start, self.reward(*start, 0, trial));
+            Box::new(posterior)
+        };
+        Ok(Team::Each((first..end).map(one).collect()))
     }
 
     fn reward(&self, point: usize, round: usize, trial: usize) -> f64 {

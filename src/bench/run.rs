@@ -1,15 +1,15 @@
 //! The loop that is timed: lockstep batches as a run makes them, batches in parallel.
 
 use super::ceiling::Ceilings;
-use super::full_rank::FullRank;
-use super::learner::Learner;
+use super::full_rank::{Common, FullRank, TRIALS};
+use super::learner::{Learner, Player, Team};
 use super::outcome::{Measured, Regret, checksum, median_and_p99};
 use super::{Instance, Job, Workload, memory};
 use crate::backend::{Backend, Counters, Domain, Pace, Screen};
 use crate::engine::decide;
 use crate::error::Error;
 use crate::gp::posterior::FeaturePosterior;
-use crate::rng::{Purpose, Streams};
+use crate::rng::Streams;
 use crate::score::{Basis, Candidates, TrialScore, lowest_within_tie};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -76,8 +76,8 @@ pub(super) trait Trials: Sync {
     /// How models change; updates of whole factors are long enough to be spread over threads where batches are few.
     fn pace(&self) -> Pace;
 
-    /// A trial that has made its first observation.
-    fn learner(&self, trial: usize) -> Result<Box<dyn Learner>, Error>;
+    /// Trials in a row, each of which has made its first observation.
+    fn team(&self, first: usize, end: usize) -> Result<Team, Error>;
 
     /// The reward of round 1, 2, …; round 0 is the observation before them.
     fn reward(&self, point: usize, round: usize, trial: usize) -> f64;
@@ -111,18 +111,31 @@ impl Trials for Setup<'_> {
         }
     }
 
-    fn learner(&self, trial: usize) -> Result<Box<dyn Learner>, Error> {
-        let (job, table) = (self.job, Arc::clone(&self.instance.table));
-        let mut learner: Box<dyn Learner> = match job.workload {
-            Workload::Incremental => Box::new(FeaturePosterior::with_prior_bound(table, self.prior_bound, job.ridge)),
-            Workload::FullRank => {
-                let stream = self.streams.of(trial as u64, Purpose::Mechanism("tree"));
-                Box::new(FullRank::new(table, self.prior_bound, job.ridge, job.node_std, job.rounds, stream)?)
-            }
+    fn team(&self, first: usize, end: usize) -> Result<Team, Error> {
+        let job = self.job;
+        let start = |trial: usize| (self.instance.start[trial], self.reward(self.instance.start[trial], 0, trial));
+        let one = |trial: usize| -> Box<dyn Learner> {
+            let table = Arc::clone(&self.instance.table);
+            let mut posterior = FeaturePosterior::with_prior_bound(table, self.prior_bound, job.ridge);
+            let (point, reward) = start(trial);
+            Learner::observe(&mut posterior, point, reward);
+            Box::new(posterior)
         };
-        let start = self.instance.start[trial];
-        learner.observe(start, self.reward(start, 0, trial))?;
-        Ok(learner)
+        let lanes = |first: usize| {
+            let (starts, rewards): (Vec<_>, Vec<_>) = (first..end.min(first + TRIALS)).map(start).unzip();
+            let common = Common {
+                table: Arc::clone(&self.instance.table),
+                prior_bound: self.prior_bound,
+                ridge: job.ridge,
+                node_std: job.node_std,
+                rounds: job.rounds,
+            };
+            FullRank::new(common, &self.streams, first, &starts, &rewards)
+        };
+        Ok(match job.workload {
+            Workload::Incremental => Team::Each((first..end).map(one).collect()),
+            Workload::FullRank => Team::Lanes((first..end).step_by(TRIALS).map(lanes).collect::<Result<_, Error>>()?),
+        })
     }
 
     fn reward(&self, point: usize, round: usize, trial: usize) -> f64 {
@@ -137,11 +150,12 @@ pub(super) struct Group {
     /// Until the last round; then what it counted stands in `counters`, and its memory is free for others, as in a run.
     screen: Option<Box<dyn Screen>>,
     counters: Counters,
-    learners: Vec<Box<dyn Learner>>,
+    team: Team,
     answers: Vec<Candidates>,
     scratch: Vec<(u32, f64)>,
     /// Points of the round.
     points: Vec<usize>,
+    rewards: Vec<f64>,
     /// `rounds x trials`.
     actions: Vec<u32>,
     n_candidates: Vec<u32>,
@@ -158,10 +172,11 @@ impl Group {
             first,
             screen: Some(domain.open(n)),
             counters: Counters::default(),
-            learners: (first..end).map(|trial| setup.learner(trial)).collect::<Result<_, Error>>()?,
+            team: setup.team(first, end)?,
             answers: vec![Candidates::default(); n],
             scratch: Vec::new(),
             points: vec![0; n],
+            rewards: Vec::new(),
             actions: Vec::with_capacity(n * setup.rounds()),
             n_candidates: Vec::with_capacity(n * setup.rounds()),
             n_ties: 0,
@@ -172,8 +187,9 @@ impl Group {
 
     fn begin(&mut self, width: f64) -> Result<(), Error> {
         let started = Instant::now();
+        let players = self.team.players();
         if let Some(screen) = &mut self.screen {
-            screen.begin(&requests(&self.learners, width))?;
+            screen.begin(&requests(&players, width))?;
         }
         self.split.screen += started.elapsed().as_secs_f64();
         Ok(())
@@ -181,7 +197,8 @@ impl Group {
 
     fn finish(&mut self, width: f64) -> Result<(), Error> {
         let started = Instant::now();
-        let requests = requests(&self.learners, width);
+        let players = self.team.players();
+        let requests = requests(&players, width);
         if let Some(screen) = &mut self.screen {
             screen.finish(&requests, &mut self.answers)?;
         }
@@ -195,9 +212,10 @@ impl Group {
             }
         }
         drop(requests);
+        drop(players);
         self.split.screen += (screened - started).as_secs_f64();
         self.split.decide += screened.elapsed().as_secs_f64();
-        self.learners.iter_mut().for_each(|learner| learner.screened());
+        self.team.screened();
         self.actions.extend(self.points.iter().map(|&point| point as u32));
         self.n_candidates.extend(self.answers.iter().map(|answer| answer.points.len() as u32));
         Ok(())
@@ -205,23 +223,17 @@ impl Group {
 
     fn update(&mut self, setup: &dyn Trials, round: usize) -> Result<(), Error> {
         let started = Instant::now();
-        let first = self.first;
-        let observe = |(i, (learner, &point)): (usize, (&mut Box<dyn Learner>, &usize))| {
-            learner.observe(point, setup.reward(point, round, first + i))
-        };
-        if self.spread_out {
-            self.learners.par_iter_mut().zip(&self.points).enumerate().with_max_len(1).try_for_each(observe)?;
-        } else {
-            self.learners.iter_mut().zip(&self.points).enumerate().try_for_each(observe)?;
-        }
+        let rewards = self.points.iter().enumerate().map(|(i, &point)| setup.reward(point, round, self.first + i));
+        self.rewards.clear();
+        self.rewards.extend(rewards);
+        self.team.observe(&self.points, &self.rewards, self.spread_out)?;
         self.split.update += started.elapsed().as_secs_f64();
         Ok(())
     }
 }
 
-fn requests(learners: &[Box<dyn Learner>], width: f64) -> Vec<TrialScore<'_>> {
-    let numbered = learners.iter().enumerate();
-    numbered.map(|(i, learner)| TrialScore::new(i, learner.change(), width, learner.model())).collect()
+fn requests<'a>(players: &'a [Player<'_>], width: f64) -> Vec<TrialScore<'a>> {
+    players.iter().enumerate().map(|(i, player)| player.request(i, width)).collect()
 }
 
 /// Groups of one batch, all rounds: while one group is screened, the trials of another are updated.
@@ -361,7 +373,7 @@ impl Played {
         let trials = setup.trials();
         let mut played = Self { actions: vec![0; setup.rounds() * trials], ..Self::default() };
         for group in groups {
-            let n = group.learners.len();
+            let n = group.points.len();
             for (round, points) in group.actions.chunks_exact(n).enumerate() {
                 played.actions[round * trials + group.first..][..n].copy_from_slice(points);
             }
@@ -378,16 +390,17 @@ impl Played {
 pub(super) fn verify(setup: &dyn Trials, n: usize, actions: &[u32]) -> Result<u64, Error> {
     let trials = setup.trials();
     let wrong_of = |trial: usize| -> Result<u64, Error> {
-        let mut learner = setup.learner(trial)?;
+        let mut team = setup.team(trial, trial + 1)?;
         let mut scores = Vec::with_capacity(n);
         let mut wrong = 0;
         for (i, played) in actions.iter().skip(trial).step_by(trials).enumerate() {
             let point = *played as usize;
             scores.clear();
-            let model = learner.model();
-            scores.extend((0..n).map(|point| (point, model.exact(point).upper(setup.width(i + 1)))));
+            for request in requests(&team.players(), setup.width(i + 1)) {
+                scores.extend((0..n).map(|point| (point, request.model.exact(point).upper(request.width))));
+            }
             wrong += u64::from(lowest_within_tie(&scores) != Some(point));
-            learner.observe(point, setup.reward(point, i + 1, trial))?;
+            team.observe(&[point], &[setup.reward(point, i + 1, trial)], false)?;
         }
         Ok(wrong)
     };

@@ -6,9 +6,13 @@
 //!
 //! **Invariant:** no clock, no entropy of the operating system; nothing else in the crate constructs a simulation generator.
 
+#[cfg(target_arch = "x86_64")]
+mod compressed;
+mod lanes;
 mod normals;
 mod sample;
 mod streams;
 
+pub use lanes::StreamLanes;
 pub use sample::normal_quantile;
 pub use streams::{Purpose, Stream, Streams};

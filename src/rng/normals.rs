@@ -9,6 +9,11 @@ pub const MANY: usize = 256;
 
 /// Replaces up to [`MANY`] probabilities in (0, 1) by the standard normal quantiles there.
 pub fn quantiles(values: &mut [f64]) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V4::try_new() {
+        simd.vectorize(super::compressed::Compressed { simd, values });
+        return;
+    }
     pulp::Arch::new().dispatch(Quantiles(values));
 }
 
@@ -68,9 +73,9 @@ fn logarithm(x: f64) -> f64 {
     s * (half_square + (odd + even)) + k * LN2_LOW - half_square + f + k * LN2_HIGH
 }
 
-const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
-const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-const LG: [f64; 7] = [
+pub(super) const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
+pub(super) const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+pub(super) const LG: [f64; 7] = [
     6.666_666_666_666_735e-1,
     3.999_999_999_940_942e-1,
     2.857_142_874_366_239e-1,
@@ -93,6 +98,11 @@ mod tests {
             let expected: Vec<u64> = (0..n).map(|_| one.normal().to_bits()).collect();
             let mut found = vec![0.0; n];
             many.normals(&mut found);
+            assert!(found.iter().map(|x| x.to_bits()).eq(expected.iter().copied()), "{n}");
+            // And those of the road without AVX-512.
+            let mut twin = stream();
+            found.iter_mut().for_each(|value| *value = twin.open_uniform());
+            found.chunks_mut(MANY).for_each(|values| pulp::Arch::new().dispatch(Quantiles(values)));
             assert!(found.iter().map(|x| x.to_bits()).eq(expected), "{n}");
             assert_eq!(one.word(), many.word(), "{n}: as many words");
         }
@@ -106,8 +116,11 @@ mod tests {
         let mut values: Vec<f64> = edges.into_iter().flat_map(near).filter(|p| 0.0 < *p && *p < 1.0).collect();
         values.extend((1..54).map(|k| 0.5f64.powi(k)));
         let expected: Vec<u64> = values.iter().map(|&p| normal_quantile(p).to_bits()).collect();
+        let mut twin = values.clone();
         quantiles(&mut values);
-        assert!(values.iter().map(|x| x.to_bits()).eq(expected));
+        assert!(values.iter().map(|x| x.to_bits()).eq(expected.iter().copied()));
+        pulp::Arch::new().dispatch(Quantiles(&mut twin));
+        assert!(twin.iter().map(|x| x.to_bits()).eq(expected));
         let mut stream = Streams::new(6, "normals").of(0, Purpose::Noise);
         for _ in 0..100_000 {
             let x = stream.open_uniform();

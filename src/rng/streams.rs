@@ -72,6 +72,12 @@ impl Streams {
     }
 
     fn derive(&self, trial: Option<u64>, purpose: Purpose<'_>) -> Stream {
+        let (state, selector) = self.seed_of(trial, purpose);
+        Stream { generator: Pcg64::new(state, selector), drawn: 0 }
+    }
+
+    /// State and selector that the generator of a name begins with.
+    pub(super) fn seed_of(&self, trial: Option<u64>, purpose: Purpose<'_>) -> (u128, u128) {
         // SHA-256 over length-prefixed fields: 128 bits of state, 128 bits of stream selector.
         let (kind, label) = purpose.name();
         let mut hash = Sha256::new();
@@ -92,7 +98,7 @@ impl Streams {
         let (mut state, mut selector) = ([0u8; 16], [0u8; 16]);
         state.copy_from_slice(&digest[..16]);
         selector.copy_from_slice(&digest[16..]);
-        Stream { generator: Pcg64::new(u128::from_le_bytes(state), u128::from_le_bytes(selector)), drawn: 0 }
+        (u128::from_le_bytes(state), u128::from_le_bytes(selector))
     }
 }
 

@@ -9,9 +9,11 @@
 //! ([`Candidates`]), and the caller decides among them in f64.
 
 mod basis;
+mod lanes;
 mod request;
 mod tie;
 
 pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
+pub use lanes::{Eight, FactorLanes, LANES, Sixteen};
 pub use request::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, Spread, TrialScore, Visited};
 pub use tie::{TIE_TOLERANCE, lowest_within_tie};

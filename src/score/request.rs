@@ -1,6 +1,6 @@
 //! One trial's request and one backend's answer.
 
-use super::GramSource;
+use super::{FactorLanes, GramSource};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,6 +34,12 @@ pub trait ScoreModel: Send + Sync {
     /// The model as weights and one factor over its basis, where it can say so in a form that does not cancel or that it
     /// keeps anyway. Equal to [`ScoreModel::exact`] up to [`ScoreModel::state_error`].
     fn factor(&self) -> Option<Factor<'_>> {
+        None
+    }
+
+    /// The factor as one of several side by side, and this trial's place among them, where the model is kept so: rounded, but otherwise that of
+    /// [`ScoreModel::factor`].
+    fn lanes(&self) -> Option<(FactorLanes<'_>, usize)> {
         None
     }
 

@@ -9,7 +9,7 @@ const ROOMS: [(&str, &[&str]); 20] = [
     ("error", &[]),
     ("rng", &[]),
     ("score", &[]),
-    ("linalg", &[]),
+    ("linalg", &["score"]),
     ("params", &["error"]),
     ("gp", &["error", "rng", "params", "score", "linalg"]),
     ("privacy", &["error", "rng", "params", "linalg"]),

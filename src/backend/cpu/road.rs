@@ -2,7 +2,9 @@
 
 use super::factor::{FactorScreen, Table32};
 use super::lazy::{Blocks, Lazy, MOST_COLUMN_BYTES, Observation, Outcome, Spare};
-use super::pivots::{Asked, Growth, Interpolation, PivotScreen, dense_work, work_by_pivots};
+use super::pivots::{
+    Asked, AskedLane, Growth, Interpolation, LaneScreen, LaneTable, PivotScreen, Tables, dense_work, work_by_pivots,
+};
 use super::trial::{BLOCK, TrialScreen};
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
@@ -67,6 +69,7 @@ impl Backend for Cpu {
             columns: OnceLock::new(),
             rounded: OnceLock::new(),
             growth: Mutex::new(None),
+            lanes: OnceLock::new(),
             blocks: OnceLock::new(),
             spare: Mutex::new(Vec::new()),
             band: self.band,
@@ -85,6 +88,8 @@ struct Shared {
     rounded: OnceLock<Table32>,
     /// The set-up of an interpolation from pivots, for tables.
     growth: Mutex<Option<Growth>>,
+    /// The same for trials side by side.
+    lanes: OnceLock<LaneTable>,
     /// The set-up of the lazy road, for domains that trials share; `None` within where a domain is too small for it.
     blocks: OnceLock<Option<Arc<Blocks>>>,
     /// Memory of trials on the lazy road that have ended: no more than were under way together.
@@ -167,6 +172,7 @@ impl Domain for CpuDomain {
             own: vec![None; n_trials],
             factor: FactorScreen::default(),
             pivots: PivotScreen::default(),
+            lanes: LaneScreen::default(),
             dense_work: 0.0,
             interpolation: None,
             counters: Counters::default(),
@@ -185,6 +191,7 @@ struct CpuScreen {
     own: Vec<Option<Arc<Scale>>>,
     factor: FactorScreen,
     pivots: PivotScreen,
+    lanes: LaneScreen,
     /// Multiply-adds that dense scores of whole factors have taken, or would have by now.
     dense_work: f64,
     interpolation: Option<Arc<Interpolation>>,
@@ -265,7 +272,8 @@ impl CpuScreen {
 
     /// New factors of some trials by pivots; an answer is left empty where a trial must be scored in another way.
     fn by_pivots(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) {
-        let Basis::Table(table) = &self.shared.basis else { return };
+        let shared = Arc::clone(&self.shared);
+        let Basis::Table(table) = &shared.basis else { return };
         let (n, m) = (table.n_points, table.n_features);
         let dense = |request: &TrialScore<'_>| match request.change {
             Change::Factor => dense_work(request.subset.map_or(n, <[u32]>::len), m),
@@ -275,18 +283,30 @@ impl CpuScreen {
         if due <= 0.0 {
             return;
         }
-        let Some(table) = self.interpolation(due) else { return };
-        let work = work_by_pivots(n, m, table.rank);
-        let (mut places, mut asked) = (Vec::with_capacity(trials.len()), Vec::with_capacity(trials.len()));
-        for (place, request) in trials.iter().enumerate().filter(|(_, request)| work < dense(request)) {
-            if let Some(factor) = request.model.factor() {
+        let Some(by) = self.interpolation(due) else { return };
+        let work = work_by_pivots(n, m, by.rank);
+        let (mut places, mut asked) = (Vec::new(), Vec::new());
+        let (mut lane_places, mut asked_lanes) = (Vec::new(), Vec::new());
+        for (place, &request) in trials.iter().enumerate().filter(|(_, request)| work < dense(request)) {
+            if let Some((lanes, lane)) = request.model.lanes().filter(|(lanes, _)| lanes.n_features == m) {
+                lane_places.push(place);
+                asked_lanes.push(AskedLane { request, lanes, lane });
+            } else if let Some(factor) = request.model.factor() {
                 places.push(place);
-                asked.push(Asked { request: *request, factor });
+                asked.push(Asked { request, factor });
             }
         }
-        let mut found = vec![Candidates::default(); asked.len()];
-        self.counters.violations += self.pivots.round(&table, &self.shared.scale, &asked, &mut found);
-        for (place, found) in places.into_iter().zip(found) {
+        let mut found = vec![Candidates::default(); asked.len() + asked_lanes.len()];
+        let (of_one, of_lanes) = found.split_at_mut(asked.len());
+        if !asked.is_empty() {
+            self.counters.violations += self.pivots.round(&by, &shared.scale, &asked, of_one);
+        }
+        if !asked_lanes.is_empty() {
+            let lanes = shared.lanes.get_or_init(|| LaneTable::new(&by, table));
+            let tables = Tables { by: &by, lanes, features: table, scale: &shared.scale };
+            self.counters.violations += self.lanes.round(tables, &asked_lanes, of_lanes);
+        }
+        for (place, found) in places.into_iter().chain(lane_places).zip(found) {
             self.counters.interpolated += u64::from(!found.points.is_empty());
             out[place] = found;
         }

@@ -3,7 +3,7 @@
 use super::covariance::{Covariance, Entries};
 use super::formula::{Formula, Made};
 use super::lattice::{Anchors, Lattice};
-use super::order::{Coordinates, MOST_AXES, Order, SMALL_SIZE};
+use super::order::{Coordinates, Order, SMALL_SIZE};
 use super::source::Source;
 use crate::backend::scale::Scale;
 use crate::linalg::{add_scaled, dot};
@@ -73,15 +73,11 @@ impl Blocks {
 
     /// The blocks of a table; `None` where the domain is too small for them.
     pub fn of(table: &Arc<FeatureTable>, scale: &Scale) -> Option<Self> {
-        let (n, m) = (table.n_points, table.n_features);
+        let n = table.n_points;
         if !Self::suit(n) {
             return None;
         }
-        let (values, stride) = match &table.form {
-            Some(form) if form.points.len() == n * form.dimension => (&form.points[..], form.dimension),
-            _ => (&table.values[..], m),
-        };
-        let coordinates = Coordinates { values, stride, axes: stride.min(MOST_AXES) };
+        let coordinates = Coordinates::of(table);
         let (order, source, anchored) = match Self::by_lattice(table, coordinates, scale) {
             Some(made) => made,
             None => {

@@ -50,4 +50,5 @@ mod source;
 mod trial;
 
 pub use blocks::Blocks;
+pub use order::in_blocks;
 pub use trial::{Lazy, MOST_COLUMN_BYTES, Observation, Outcome, Spare};

@@ -1,5 +1,7 @@
 //! Points in blocks of neighbours.
 
+use crate::score::FeatureTable;
+
 /// Points in a block of a small and of a large domain, measured as the fastest of 16, 32 and 64.
 pub const SMALL_SIZE: usize = 32;
 pub const MOST_SIZE: usize = 64;
@@ -8,7 +10,7 @@ pub const MOST_SIZE: usize = 64;
 const LARGE_DOMAIN: usize = 4096;
 
 /// Axes that are looked at: of features, the first ones, which say most where they are ordered at all.
-pub const MOST_AXES: usize = 16;
+const MOST_AXES: usize = 16;
 
 /// Blocks whose bounds are found side by side.
 pub const LANES: usize = 8;
@@ -46,7 +48,16 @@ pub struct Coordinates<'a> {
     pub axes: usize,
 }
 
-impl Coordinates<'_> {
+impl<'a> Coordinates<'a> {
+    /// Of a table's points: their own where the table knows them, else their features.
+    pub fn of(table: &'a FeatureTable) -> Self {
+        let (values, stride) = match &table.form {
+            Some(form) if form.points.len() == table.n_points * form.dimension => (&form.points[..], form.dimension),
+            _ => (&table.values[..], table.n_features),
+        };
+        Self { values, stride, axes: stride.min(MOST_AXES) }
+    }
+
     fn along(&self, axis: usize, point: u32) -> f64 {
         self.values[point as usize * self.stride + axis]
     }
@@ -118,6 +129,13 @@ impl Order {
     pub fn n_blocks(&self) -> usize {
         self.points.len() / self.size
     }
+}
+
+/// All points of a table, those of a block of this size together; the last block may be smaller.
+pub fn in_blocks(table: &FeatureTable, size: usize) -> Vec<u32> {
+    let mut points: Vec<u32> = (0..table.n_points as u32).collect();
+    halve(&mut points, Coordinates::of(table), size);
+    points
 }
 
 fn halve(points: &mut [u32], coordinates: Coordinates<'_>, size: usize) {

@@ -24,16 +24,20 @@
 //! `|c(x)|_1` and adds `1.25 (depth' + 3) u |c(x)|_1 max |v|`, `depth' = 32 + r/32 + 1`. What a sum of the form `a + b |c(x)|_1 + c rho(x)` cannot say
 //! of a point is not in the band.
 //!
+//! Trials whose factors lie side by side have a road of their own over the same pivots: see `lanes`.
+//!
 //! **When.** The set-up costs `N r (2 m + r)` multiply-adds in f64. A screen scores by dense products until their counted work reaches that of the set-up, so
 //! at most twice the least; domains whose rank is not small enough never interpolate. Nothing here depends on time, and
 //! nothing of it enters a recorded number: candidates are decided by exact scores.
 
 mod choose;
 mod kernels;
+mod lanes;
 mod round;
 mod table;
 
 pub use choose::{Growth, dense_work, work_by_pivots};
+pub use lanes::{AskedLane, LaneScreen, LaneTable, Tables};
 pub use round::{Asked, PivotScreen};
 pub use table::Interpolation;
 

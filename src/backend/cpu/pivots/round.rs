@@ -8,17 +8,17 @@ use crate::linalg::sum_of_squares;
 use crate::score::{Candidates, Factor, Spread as FactorSpread, TIE_TOLERANCE, TrialScore};
 
 /// Unit roundoff of f32.
-const U: f64 = f32::EPSILON as f64 / 2.0;
+pub const U: f64 = f32::EPSILON as f64 / 2.0;
 /// Bounds are computed in f64 and used in f32.
-const ROUNDED_UP: f64 = 1.0 + 1e-5;
+pub const ROUNDED_UP: f64 = 1.0 + 1e-5;
 /// Numbers beyond this do not enter f32 arithmetic: squares and sums of them must not overflow.
-const LARGEST: f64 = 1e15;
+pub const LARGEST: f64 = 1e15;
 /// What a number flushed to zero may have been.
-const TINY: f64 = f32::MIN_POSITIVE as f64;
+pub const TINY: f64 = f32::MIN_POSITIVE as f64;
 
 /// Trial-rounds of a screen between two comparisons with exact scores, and the points compared.
-const CHECK_EVERY: u32 = 256;
-const CHECKED_POINTS: usize = 4;
+pub const CHECK_EVERY: u32 = 256;
+pub const CHECKED_POINTS: usize = 4;
 
 /// Room for the rounds of some trials.
 #[derive(Debug, Default)]

@@ -45,7 +45,7 @@ pub struct Interpolation {
 }
 
 /// Rounds up to f32, whatever came before.
-fn up(value: f64) -> f32 {
+pub fn up(value: f64) -> f32 {
     (value * (1.0 + 1e-6)) as f32 + f32::MIN_POSITIVE
 }
 

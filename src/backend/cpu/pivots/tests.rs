@@ -8,21 +8,21 @@ use crate::score::{Basis, Candidates, Change, Factor, FeatureTable, Moments, Sco
 use std::sync::Arc;
 
 /// Numbers in [-1, 1) from a multiplicative generator: enough for test matrices.
-struct Draws(u64);
+pub struct Draws(pub u64);
 
 impl Draws {
-    fn next(&mut self) -> f64 {
+    pub fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 }
 
-const N: usize = 700;
+pub const N: usize = 700;
 /// Frequencies on an axis; twice the square of it is the number of features.
 const AXIS: usize = 4;
 
 /// Cosines and sines of points in the unit square: smooth, so of small rank.
-fn smooth() -> FeatureTable {
+pub fn smooth() -> FeatureTable {
     let n_features = 2 * AXIS * AXIS;
     let mut draws = Draws(1);
     let mut values = Vec::with_capacity(N * n_features);
@@ -42,20 +42,20 @@ fn columns(table: &FeatureTable) -> Vec<f64> {
     (0..table.n_features).flat_map(|i| (0..table.n_points).map(move |point| table.row(point)[i])).collect()
 }
 
-fn made(table: &Arc<FeatureTable>) -> Arc<Interpolation> {
+pub fn made(table: &Arc<FeatureTable>) -> Arc<Interpolation> {
     let columns = columns(table);
     Growth::new(table).grow(f64::INFINITY, || &columns).expect("it pays")
 }
 
 /// A model that is what its factor says.
-struct Plain {
-    table: Arc<FeatureTable>,
-    weights: Vec<f64>,
-    rows: Vec<f64>,
+pub struct Plain {
+    pub table: Arc<FeatureTable>,
+    pub weights: Vec<f64>,
+    pub rows: Vec<f64>,
 }
 
 impl Plain {
-    fn draw(table: &Arc<FeatureTable>, draws: &mut Draws, weights: f64, rows: f64) -> Self {
+    pub fn draw(table: &Arc<FeatureTable>, draws: &mut Draws, weights: f64, rows: f64) -> Self {
         let m = table.n_features;
         Self {
             weights: (0..m).map(|_| weights * draws.next()).collect(),
@@ -128,7 +128,7 @@ fn round(
     (out, violations, outside)
 }
 
-fn best(model: &Plain, width: f64, subset: Option<&[u32]>) -> u32 {
+pub fn best(model: &Plain, width: f64, subset: Option<&[u32]>) -> u32 {
     let playable: Vec<u32> = subset.map_or_else(|| (0..N as u32).collect(), <[u32]>::to_vec);
     let score = |point: u32| model.exact(point as usize).upper(width);
     playable

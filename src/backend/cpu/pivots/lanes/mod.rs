@@ -1,0 +1,21 @@
+//! Rounds by pivots of sixteen trials side by side ([`crate::score::FactorLanes`]): a vector lane is a trial, so that what is common to trials (the
+//! matrix of the interpolation, the features) is read as scalars, and every sum of a trial stays in its lane.
+//!
+//! **Means** are products of the rounded weights with the features themselves, which costs no more than an interpolation from as many pivots.
+//!
+//! **Blocks.** Where the domain is dense, neighbours are interpolated once more: of a block of points in order along the axes, `K` points are chosen
+//! as pivots are, for the block alone, and with its rows `u(x)`, `|<A, g(x) - sum u_k g(x_k)>| <= |R|_F² rho_b(x)` and
+//! `|w·(phi(x) - sum u_k phi(x_k))| <= |w| delta_b(x)` as before. Forms at the `x_k` come from the pivots of the whole domain, with errors `E_k`; so the form
+//! at x errs by `|R|_F² rho_b(x) + sum |u_k| E_k`. A round costs `N_s (r + m) + 2 N K` multiply-adds for `N_s` chosen points in the place of `N (r + m)`.
+//!
+//! **Candidates.** With an interval of half-width `c + width e / sqrt(v)` around each score (`sqrt(v + e) - sqrt(v)` and `sqrt(v) - sqrt(v - e)`, or `sqrt(v)`
+//! where `v < e`, are at most `e / sqrt(v)`), twelve points at a time with the largest `c` and `e` and the smallest `v` of them, a tile that cannot
+//! hold the best is dropped. Of the points left, if more than one, forms and means are formed anew in f64 from those at the pivots and from the features,
+//! and their intervals decide who is a candidate.
+
+mod kernels;
+mod round;
+mod table;
+
+pub use round::{AskedLane, LaneScreen, Tables};
+pub use table::LaneTable;

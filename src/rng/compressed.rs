@@ -1,0 +1,134 @@
+//! Normal quantiles with the instructions of AVX-512, which gather the numbers beyond the centre and put them back in a few cycles: the
+//! operations of [`super::normal_quantile`] on each number in their order, so the same bits. Its twin without them is `normals`.
+
+use super::normals::{LG, LN2_HIGH, LN2_LOW, MANY};
+use super::sample::{A, B, C, CENTRE, D, FAR, SHOULDER, normal_quantile};
+use pulp::x86::V4;
+use std::arch::x86_64::{__m512d, _CMP_GT_OQ, _CMP_LT_OQ};
+
+/// Numbers in a vector.
+const LANES: usize = 8;
+/// Vectors of the tails that go side by side, for the latency of their quotients and roots.
+const ABREAST: usize = 4;
+
+/// Replaces up to [`MANY`] probabilities in (0, 1) by the standard normal quantiles there.
+pub struct Compressed<'a> {
+    pub simd: V4,
+    pub values: &'a mut [f64],
+}
+
+#[inline(always)]
+fn load(values: &[f64]) -> __m512d {
+    pulp::cast(values.as_chunks::<LANES>().0[0])
+}
+
+#[inline(always)]
+fn store(values: &mut [f64], vector: __m512d) {
+    values.as_chunks_mut::<LANES>().0[0] = pulp::cast(vector);
+}
+
+impl pulp::NullaryFnOnce for Compressed<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { simd, values } = self;
+        let f = simd.avx512f;
+        let half = f._mm512_set1_pd(0.5);
+        let mut padded = [0.5; MANY];
+        let length = values.len();
+        padded[..length].copy_from_slice(values);
+        let mut beyond = [0.5; MANY + LANES * ABREAST];
+        let mut masks = [0u8; MANY / LANES];
+        let mut n = 0;
+        for (values, mask) in padded[..length.next_multiple_of(LANES)].chunks_exact_mut(LANES).zip(&mut masks) {
+            let p = load(values);
+            let q = f._mm512_sub_pd(p, half);
+            *mask = f._mm512_cmp_pd_mask::<_CMP_GT_OQ>(f._mm512_abs_pd(q), f._mm512_set1_pd(CENTRE));
+            store(&mut beyond[n..], f._mm512_maskz_compress_pd(*mask, p));
+            n += mask.count_ones() as usize;
+            let r = f._mm512_sub_pd(f._mm512_set1_pd(0.180_625), f._mm512_mul_pd(q, q));
+            store(values, f._mm512_mul_pd(q, ratio(simd, r, &A, &B)));
+        }
+        // Whatever is beyond the last.
+        (0..ABREAST).for_each(|u| store(&mut beyond[n + LANES * u..], half));
+        for numbers in beyond[..n.next_multiple_of(LANES * ABREAST)].chunks_exact_mut(LANES * ABREAST) {
+            tails(simd, numbers);
+        }
+        let mut n = 0;
+        for (values, &mask) in padded[..length.next_multiple_of(LANES)].chunks_exact_mut(LANES).zip(&masks) {
+            let expanded = f._mm512_mask_expand_pd(load(values), mask, load(&beyond[n..]));
+            store(values, expanded);
+            n += mask.count_ones() as usize;
+        }
+        values.copy_from_slice(&padded[..length]);
+    }
+}
+
+#[inline(always)]
+fn ratio(simd: V4, r: __m512d, numerator: &[f64; 8], denominator: &[f64; 8]) -> __m512d {
+    let f = simd.avx512f;
+    let (mut a, mut b) = (f._mm512_set1_pd(numerator[7]), f._mm512_set1_pd(denominator[7]));
+    for k in (0..7).rev() {
+        a = f._mm512_add_pd(f._mm512_mul_pd(a, r), f._mm512_set1_pd(numerator[k]));
+        b = f._mm512_add_pd(f._mm512_mul_pd(b, r), f._mm512_set1_pd(denominator[k]));
+    }
+    f._mm512_div_pd(a, b)
+}
+
+/// Quantiles of probabilities beyond the centre.
+#[inline(always)]
+fn tails(simd: V4, numbers: &mut [f64]) {
+    let f = simd.avx512f;
+    let half = f._mm512_set1_pd(0.5);
+    let mut signs = [0u8; ABREAST];
+    let mut radii = [half; ABREAST];
+    let mut far = 0;
+    for u in 0..ABREAST {
+        let p = load(&numbers[LANES * u..]);
+        // Its sign is that of p - 1/2, which is exact near one half.
+        signs[u] = f._mm512_cmp_pd_mask::<_CMP_LT_OQ>(p, half);
+        let tail = f._mm512_mask_mov_pd(f._mm512_sub_pd(f._mm512_set1_pd(1.0), p), signs[u], p);
+        radii[u] = f._mm512_sqrt_pd(f._mm512_sub_pd(f._mm512_set1_pd(-0.0), logarithm(simd, tail)));
+        far |= f._mm512_cmp_pd_mask::<_CMP_GT_OQ>(radii[u], f._mm512_set1_pd(FAR));
+    }
+    if far != 0 {
+        numbers.iter_mut().for_each(|number| *number = normal_quantile(*number));
+        return;
+    }
+    for u in 0..ABREAST {
+        let magnitude = ratio(simd, f._mm512_sub_pd(radii[u], f._mm512_set1_pd(SHOULDER)), &C, &D);
+        let signed = f._mm512_mask_sub_pd(magnitude, signs[u], f._mm512_set1_pd(-0.0), magnitude);
+        store(&mut numbers[LANES * u..], signed);
+    }
+}
+
+/// As `normals::logarithm`.
+#[inline(always)]
+fn logarithm(simd: V4, x: __m512d) -> __m512d {
+    let f = simd.avx512f;
+    // x = 2^k (1 + f) with 1 + f in [sqrt(2)/2, sqrt(2)].
+    let high = f._mm512_add_epi64(pulp::cast(x), f._mm512_set1_epi64((0x3ff0_0000 - 0x3fe6_a09e) << 32));
+    let exponent = f._mm512_sub_epi64(f._mm512_srli_epi64::<52>(high), f._mm512_set1_epi64(0x3ff));
+    let k = simd.avx512dq._mm512_cvtepi64_pd(exponent);
+    let fraction = f._mm512_and_si512(high, f._mm512_set1_epi64(0x000f_ffff_ffff_ffff));
+    let fraction = f._mm512_add_epi64(fraction, f._mm512_set1_epi64(0x3fe6_a09e << 32));
+    let g = f._mm512_sub_pd(pulp::cast(fraction), f._mm512_set1_pd(1.0));
+    let half_square = f._mm512_mul_pd(f._mm512_mul_pd(f._mm512_set1_pd(0.5), g), g);
+    let s = f._mm512_div_pd(g, f._mm512_add_pd(f._mm512_set1_pd(2.0), g));
+    let z = f._mm512_mul_pd(s, s);
+    let w = f._mm512_mul_pd(z, z);
+    let mut even = f._mm512_set1_pd(LG[5]);
+    for k in [3, 1] {
+        even = f._mm512_add_pd(f._mm512_set1_pd(LG[k]), f._mm512_mul_pd(w, even));
+    }
+    let mut odd = f._mm512_set1_pd(LG[6]);
+    for k in [4, 2, 0] {
+        odd = f._mm512_add_pd(f._mm512_set1_pd(LG[k]), f._mm512_mul_pd(w, odd));
+    }
+    let series = f._mm512_add_pd(f._mm512_mul_pd(z, odd), f._mm512_mul_pd(w, even));
+    let sum = f._mm512_mul_pd(s, f._mm512_add_pd(half_square, series));
+    let sum = f._mm512_add_pd(sum, f._mm512_mul_pd(k, f._mm512_set1_pd(LN2_LOW)));
+    let sum = f._mm512_add_pd(f._mm512_sub_pd(sum, half_square), g);
+    f._mm512_add_pd(sum, f._mm512_mul_pd(k, f._mm512_set1_pd(LN2_HIGH)))
+}

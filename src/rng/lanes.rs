@@ -1,0 +1,112 @@
+//! Streams of eight trials side by side: the words of [`super::Stream`], one trial a vector lane.
+
+use super::normals::{MANY, quantiles};
+use super::{Purpose, Streams};
+use pulp::NullaryFnOnce;
+
+/// Trials side by side.
+pub const LANES: usize = 8;
+
+/// The multiplier of PCG64 (XSL RR 128/64), see `rand_pcg`.
+const MULTIPLIER: u128 = 0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645;
+const LOW: u64 = MULTIPLIER as u64;
+const HIGH: u64 = (MULTIPLIER >> 64) as u64;
+/// The lower half of a word.
+const HALF: u64 = 0xffff_ffff;
+
+/// The streams of trials `first .. first + 8` for one purpose, each where it begins.
+#[derive(Debug, Clone)]
+pub struct StreamLanes {
+    low: [u64; LANES],
+    high: [u64; LANES],
+    increment_low: [u64; LANES],
+    increment_high: [u64; LANES],
+}
+
+impl Streams {
+    /// The streams of eight trials in a row.
+    #[must_use]
+    pub fn lanes(&self, first: u64, purpose: Purpose<'_>) -> StreamLanes {
+        let mut lanes = StreamLanes { low: [0; LANES], high: [0; LANES], increment_low: [0; LANES], increment_high: [0; LANES] };
+        for lane in 0..LANES {
+            let (state, selector) = self.seed_of(Some(first + lane as u64), purpose);
+            // As `rand_pcg` begins: one step from the state beyond the seed.
+            let increment = (selector << 1) | 1;
+            let state = state.wrapping_add(increment).wrapping_mul(MULTIPLIER).wrapping_add(increment);
+            (lanes.low[lane], lanes.high[lane]) = (state as u64, (state >> 64) as u64);
+            (lanes.increment_low[lane], lanes.increment_high[lane]) = (increment as u64, (increment >> 64) as u64);
+        }
+        lanes
+    }
+}
+
+impl StreamLanes {
+    /// Fills with standard normals, one for each trial in turn: every trial's are those that [`super::Stream::normal`] would give it one by
+    /// one, to the last bit. The length is a multiple of eight.
+    pub fn normals(&mut self, out: &mut [f64]) {
+        debug_assert!(out.len().is_multiple_of(LANES));
+        for values in out.chunks_mut(MANY) {
+            pulp::Arch::new().dispatch(Uniforms { lanes: self, out: values });
+            quantiles(values);
+        }
+    }
+}
+
+/// The words of [`super::Stream::open_uniform`].
+struct Uniforms<'a> {
+    lanes: &'a mut StreamLanes,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Uniforms<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { lanes, out } = self;
+        // In registers: what is read through a reference may change between two steps, as far as the compiler knows.
+        let (mut low, mut high, increment_low, increment_high) =
+            (lanes.low, lanes.high, lanes.increment_low, lanes.increment_high);
+        for out in out.as_chunks_mut::<LANES>().0 {
+            let mut words = [0; LANES];
+            for lane in 0..LANES {
+                // state * MULTIPLIER + increment, in halves of words: lanes have no wider product.
+                let (a, b) = (low[lane] & HALF, low[lane] >> 32);
+                let (c, d) = (LOW & HALF, LOW >> 32);
+                let (ac, ad, bc, bd) = (a * c, a * d, b * c, b * d);
+                let middle = (ac >> 32) + (ad & HALF) + (bc & HALF);
+                let product = (middle << 32) | (ac & HALF);
+                let carried = bd + (ad >> 32) + (bc >> 32) + (middle >> 32);
+                let beyond = carried.wrapping_add(low[lane].wrapping_mul(HIGH)).wrapping_add(high[lane].wrapping_mul(LOW));
+                let sum = product.wrapping_add(increment_low[lane]);
+                low[lane] = sum;
+                high[lane] = beyond.wrapping_add(increment_high[lane]).wrapping_add(u64::from(sum < product));
+                words[lane] = (low[lane] ^ high[lane]).rotate_right((high[lane] >> 58) as u32);
+            }
+            for (out, word) in out.iter_mut().zip(words) {
+                // ((word >> 12) + 1/2) 2^-52, from the bits of a number in [1, 2): both differences are exact.
+                *out = (f64::from_bits((word >> 12) | 0x3ff0_0000_0000_0000) - 1.0) + (1.0 / 9_007_199_254_740_992.0);
+            }
+        }
+        (lanes.low, lanes.high) = (low, high);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_are_the_streams_of_their_trials() {
+        let streams = Streams::new(5, "lanes");
+        let mut lanes = streams.lanes(3, Purpose::Noise);
+        let mut single: Vec<_> = (3..11).map(|trial| streams.of(trial, Purpose::Noise)).collect();
+        for n in [1, 2, 31, 32, 33, 700] {
+            let mut found = vec![0.0; LANES * n];
+            lanes.normals(&mut found);
+            for (i, value) in found.iter().enumerate() {
+                assert_eq!(value.to_bits(), single[i % LANES].normal().to_bits(), "{n}: {i}");
+            }
+        }
+    }
+}

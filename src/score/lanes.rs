@@ -1,0 +1,38 @@
+//! Numbers of several trials side by side: a vector of one number a trial for each entry, a line of the cache long.
+
+/// Trials side by side in f32.
+pub const LANES: usize = 16;
+
+/// One number a trial of eight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C, align(64))]
+pub struct Eight(pub [f64; 8]);
+
+impl Eight {
+    /// Zeros.
+    pub const ZERO: Self = Self([0.0; 8]);
+}
+
+/// One number a trial of sixteen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C, align(64))]
+pub struct Sixteen(pub [f32; LANES]);
+
+impl Sixteen {
+    /// Zeros.
+    pub const ZERO: Self = Self([0.0; LANES]);
+}
+
+/// The factors ([`super::Factor`], spread added) of up to sixteen trials over a table of `n` features, rounded.
+#[derive(Debug, Clone, Copy)]
+pub struct FactorLanes<'a> {
+    /// `n`.
+    pub n_features: usize,
+    /// The rows of `R`, four at a time: column by column up to the last diagonal entry of the four, padded with rows of zeros and, to a
+    /// multiple of four, columns of zeros.
+    pub rows: &'a [Sixteen],
+    /// One a feature.
+    pub weights: &'a [Sixteen],
+    /// Bounds on `|R|_F` and on the norm of the weights of each trial, before rounding.
+    pub norms: &'a [[f64; 2]; LANES],
+}
