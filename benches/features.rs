@@ -6,10 +6,10 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use privateer::backend::{Backend, Cpu, Screen};
 use privateer::bench::{Flags, Instance, Job, Size, Workload};
 use privateer::gp::posterior::{FeaturePosterior, Posterior};
-use privateer::linalg::{Factorize, Invert, TILE, cholesky_upper, inverse_of_upper_transposed, narrow_place, place};
+use privateer::linalg::{Eight, Factorize, Invert, TILE, cholesky_upper, inverse_of_upper_transposed, narrow_place, place};
 use privateer::rng::{Purpose, Streams};
 use privateer::score::{
-    Basis, Candidates, Change, Eight, Factor, FactorLanes, FeatureTable, LANES, Moments, ScoreModel, Sixteen, Spread, TrialScore,
+    Basis, Candidates, Change, Factor, FactorLanes, FeatureTable, LANES, Moments, ScoreModel, Sixteen, Spread, TrialScore,
 };
 use std::hint::black_box;
 use std::sync::Arc;

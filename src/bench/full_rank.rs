@@ -2,9 +2,9 @@
 
 use super::tree;
 use crate::error::Error;
-use crate::linalg::{Factorize, Invert, LANES, NotPositive, TILE, dot, narrow_place, place};
+use crate::linalg::{Eight, Factorize, Invert, LANES, NotPositive, TILE, dot, narrow_place, place};
 use crate::rng::{Purpose, StreamLanes, Streams};
-use crate::score::{self, Eight, Factor, FactorLanes, FeatureTable, Moments, ScoreModel, Sixteen, Spread};
+use crate::score::{self, Factor, FactorLanes, FeatureTable, Moments, ScoreModel, Sixteen, Spread};
 use pulp::{Simd, WithSimd};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -373,13 +373,13 @@ impl Formed<'_> {
         let mut sums = [simd.splat_f64s(0.0); K];
         for c in 0..K {
             let draw = S::as_simd_f64s(&draws[c * LANES..][..LANES]).0[slice];
-            sums[c] = simd.mul_add_f64s(std, draw, S::as_simd_f64s(&parent[c].0).0[slice]);
+            sums[c] = simd.add_f64s(S::as_simd_f64s(&parent[c].0).0[slice], simd.mul_f64s(std, draw));
         }
         for phi in self.since {
             let factor = S::as_simd_f64s(&phi[i].0).0[slice];
             let phi = &phi[j..][..K];
             for c in 0..K {
-                sums[c] = simd.mul_add_f64s(factor, S::as_simd_f64s(&phi[c].0).0[slice], sums[c]);
+                sums[c] = simd.add_f64s(sums[c], simd.mul_f64s(factor, S::as_simd_f64s(&phi[c].0).0[slice]));
             }
         }
         if let Some(slot) = &mut self.slot {

@@ -1,16 +1,23 @@
 //! Matrices of several trials side by side: each entry is a vector of one number a trial, so that a factorization has no short
-//! rows and no sum that crosses lanes. Products are fused where written, and only there: [`pulp::Simd::mul_add_f64s`] is rounded
-//! once on every processor (in software where there is no instruction for it), so lanes of any width give the same bits, and a
-//! trial's bits do not depend on its neighbours.
+//! rows and no sum that crosses lanes: lanes of any width give the same bits, and a trial's bits do not depend on its neighbours.
 //!
 //! A square matrix lies in panels of four columns ([`place`]), row by row within a panel: a tile's products read two panels from one
 //! end to the other.
 
-use crate::score::{Eight, Sixteen};
 use pulp::{Simd, WithSimd};
 
 /// Trials side by side.
 pub const LANES: usize = 8;
+/// One number a trial: a line of the cache.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C, align(64))]
+pub struct Eight(pub [f64; LANES]);
+
+impl Eight {
+    /// Zeros.
+    pub const ZERO: Self = Self([0.0; LANES]);
+}
+
 /// Rows and columns of a tile: sixteen running sums in registers.
 pub const TILE: usize = 4;
 
@@ -45,7 +52,7 @@ fn reduce<S: Simd>(simd: S, slice: usize, left: &[Eight], right: &[Eight], sums:
         for r in 0..TILE {
             let factor = load::<S>(&left[r], slice);
             for c in 0..TILE {
-                sums[r][c] = simd.negate_mul_add_f64s(factor, x[c], sums[r][c]);
+                sums[r][c] = simd.sub_f64s(sums[r][c], simd.mul_f64s(factor, x[c]));
             }
         }
     }
@@ -65,7 +72,7 @@ fn substitute<S: Simd>(
         for (q, above) in above.iter().enumerate() {
             let factor = load::<S>(&tile[q * TILE + r], slice);
             for (sum, &above) in rest[0].iter_mut().zip(above) {
-                *sum = simd.negate_mul_add_f64s(factor, above, *sum);
+                *sum = simd.sub_f64s(*sum, simd.mul_f64s(factor, above));
             }
         }
         let inverse = load::<S>(&inverses[r], slice);
@@ -141,7 +148,7 @@ fn factorize<S: Simd>(simd: S, slice: usize, a: &mut [Eight], pivots: &mut [Eigh
             }
             for q in r + 1..TILE {
                 for c in q..TILE {
-                    sums[q][c] = simd.negate_mul_add_f64s(sums[r][q], sums[r][c], sums[q][c]);
+                    sums[q][c] = simd.sub_f64s(sums[q][c], simd.mul_f64s(sums[r][q], sums[r][c]));
                 }
             }
         }
@@ -150,7 +157,7 @@ fn factorize<S: Simd>(simd: S, slice: usize, a: &mut [Eight], pivots: &mut [Eigh
 
 /// From `U` and the inverses of its diagonal: `rows = scale U^{-T}` (panels as in [`place`], zeros above the diagonal within a tile),
 /// `weights = rows^T rows moment`, the sum of the squares of `rows`, and their narrow copy in one half of `narrow`.
-pub struct Invert<'a> {
+pub struct Invert<'a, N> {
     /// `padded x padded`, as [`Factorize`] leaves it.
     pub u: &'a [Eight],
     /// `padded`.
@@ -168,12 +175,12 @@ pub struct Invert<'a> {
     /// Written.
     pub squares: &'a mut Eight,
     /// [`narrow_place`] of all blocks of rows: one half of each entry is written.
-    pub narrow: &'a mut [Sixteen],
+    pub narrow: &'a mut [N],
     /// Which half.
     pub half: usize,
 }
 
-impl WithSimd for Invert<'_> {
+impl<N: AsMut<[f32; 2 * LANES]>> WithSimd for Invert<'_, N> {
     type Output = ();
 
     #[inline(always)]
@@ -200,7 +207,7 @@ impl WithSimd for Invert<'_> {
                     for r in 0..TILE {
                         for c in 0..TILE {
                             store::<S>(&mut rest[r * TILE + c], slice, sums[r][c]);
-                            z[r] = simd.mul_add_f64s(sums[r][c], load::<S>(&moment[j * TILE + c], slice), z[r]);
+                            z[r] = simd.add_f64s(z[r], simd.mul_f64s(sums[r][c], load::<S>(&moment[j * TILE + c], slice)));
                         }
                     }
                 }
@@ -212,8 +219,8 @@ impl WithSimd for Invert<'_> {
                         let mut weight = load::<S>(&weights[j * TILE + c], slice);
                         for r in 0..used {
                             let x = load::<S>(&tile[r * TILE + c], slice);
-                            weight = simd.mul_add_f64s(z[r], x, weight);
-                            square[r] = simd.mul_add_f64s(x, x, square[r]);
+                            weight = simd.add_f64s(weight, simd.mul_f64s(z[r], x));
+                            square[r] = simd.add_f64s(square[r], simd.mul_f64s(x, x));
                         }
                         store::<S>(&mut weights[j * TILE + c], slice, weight);
                     }
@@ -226,7 +233,7 @@ impl WithSimd for Invert<'_> {
                 let tile = tile_at(&rows[j * padded * TILE..], i * TILE);
                 for c in 0..TILE {
                     for r in 0..TILE {
-                        let to: &mut [f32] = &mut narrow[c * TILE + r].0[half * LANES..][..LANES];
+                        let to: &mut [f32] = &mut narrow[c * TILE + r].as_mut()[half * LANES..][..LANES];
                         if i * TILE + r < n {
                             for (to, from) in to.iter_mut().zip(&tile[r * TILE + c].0) {
                                 *to = *from as f32;
@@ -259,7 +266,7 @@ mod tests {
     }
 
     /// Factor, pivots, inverse, weights, squares, narrow rows.
-    type Made = (Vec<Eight>, Vec<Eight>, Vec<Eight>, Vec<Eight>, Eight, Vec<Sixteen>);
+    type Made = (Vec<Eight>, Vec<Eight>, Vec<Eight>, Vec<Eight>, Eight, Vec<[f32; 2 * LANES]>);
 
     fn made(matrices: &[Vec<f64>], n: usize, scalar: bool) -> Made {
         let padded = n.next_multiple_of(TILE);
@@ -275,7 +282,7 @@ mod tests {
         let mut moment = vec![Eight::ZERO; padded];
         (0..n).for_each(|i| moment[i] = Eight(std::array::from_fn(|lane| 1.0 + (i * lane) as f64)));
         let (mut rows, mut squares) = (vec![Eight::ZERO; padded * padded], Eight::ZERO);
-        let mut narrow = vec![Sixteen::ZERO; narrow_place(padded / TILE)];
+        let mut narrow = vec![[0.0f32; 2 * LANES]; narrow_place(padded / TILE)];
         let arch = pulp::Arch::new();
         let factorize = Factorize { a: &mut a, pivots: &mut pivots, inverses: &mut inverses };
         if scalar {
@@ -324,7 +331,7 @@ mod tests {
                         let entry: f64 = (j..=i).map(|k| x(i, k) * lower[k * n + j]).sum();
                         assert!((entry - if i == j { 2.0 } else { 0.0 }).abs() < 1e-9 * scale, "{n}: {i}, {j}: {entry}");
                         sum += x(i, j) * x(i, j);
-                        assert_eq!(narrow[narrow_place(i / TILE) + TILE * j + i % TILE].0[LANES + lane], x(i, j) as f32);
+                        assert_eq!(narrow[narrow_place(i / TILE) + TILE * j + i % TILE][LANES + lane], x(i, j) as f32);
                     }
                 }
                 assert!((squares.0[lane] / sum - 1.0).abs() < 1e-12);
@@ -338,7 +345,6 @@ mod tests {
         }
     }
 
-    /// Products are fused in software where there is no instruction for it.
     #[test]
     fn lanes_of_any_width_give_the_same_bits() {
         for n in [3, 8, 21] {

@@ -1,7 +1,6 @@
 //! Dense f64 routines in one fixed order of operations, on row-major slices.
 //!
-//! **Invariant:** starts no thread, calls no BLAS; a product is fused only where written (`eight`), with one rounding on every
-//! processor: the bits depend on the input alone.
+//! **Invariant:** starts no thread, calls no BLAS, contracts no product: the bits depend on the input alone.
 
 mod cholesky;
 mod columns;
@@ -21,7 +20,7 @@ mod upper;
 pub use cholesky::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
 pub use columns::{Columns, wide};
 pub use dot::{add_scaled, dot, sum_of_squares};
-pub use eight::{Factorize, Invert, LANES, TILE, narrow_place, place};
+pub use eight::{Eight, Factorize, Invert, LANES, TILE, narrow_place, place};
 pub use exp::exp;
 pub use growing::GrowingCholesky;
 pub use lasso::Lasso;

@@ -3,16 +3,6 @@
 /// Trials side by side in f32.
 pub const LANES: usize = 16;
 
-/// One number a trial of eight.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[repr(C, align(64))]
-pub struct Eight(pub [f64; 8]);
-
-impl Eight {
-    /// Zeros.
-    pub const ZERO: Self = Self([0.0; 8]);
-}
-
 /// One number a trial of sixteen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, align(64))]
@@ -21,6 +11,12 @@ pub struct Sixteen(pub [f32; LANES]);
 impl Sixteen {
     /// Zeros.
     pub const ZERO: Self = Self([0.0; LANES]);
+}
+
+impl AsMut<[f32; LANES]> for Sixteen {
+    fn as_mut(&mut self) -> &mut [f32; LANES] {
+        &mut self.0
+    }
 }
 
 /// The factors ([`super::Factor`], spread added) of up to sixteen trials over a table of `n` features, rounded.
