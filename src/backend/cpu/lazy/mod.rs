@@ -11,16 +11,19 @@
 //! **Bounds.** Let a block have been scored at time s: `M` the largest score, `S` the largest spread, `w_s` the width. Spread² only falls,
 //! by `(scale p)²` an observation, and the mean moves by `theta_t - theta_s = sum step u`. So for every point of the block, at time t,
 //!
-//! * `score <= M + (w_t - w_s)+ S + mean_t(c) - mean_s(c) + |theta_t - theta_s| R`, c the block's centre, whose mean is kept exactly, and
-//!   R the largest `|phi(x) - phi(c)|`;
+//! * `score <= M + (w_t - w_s)+ S + max (mean_t(a) - mean_s(a)) + |theta_t - theta_s| R` over the block's anchors a, whose means are kept exactly;
+//!   R bounds the distance `|phi(x) - sum w_a phi(a)|` of every point from a convex combination of the anchors. Anchors are one point of the block
+//!   (its centre), or, over a plane, the corners of its cell, for which R is of second order (`lattice`);
+//! * `score <= max (mean_t(a) + w_t spread_t(a)) + (|theta_t| + w_t) R`, as spread is a norm of phi and at most `|phi|`: this needs no earlier
+//!   score, and is found where many blocks are left after the first;
 //! * `score <= M + (sqrt(w_t² + Z²) - w_s)+ S`, `Z² = sum step² / scale²` over the runs since: with `v = sum (scale p)² <= S²` the mean moves
 //!   by `Z sqrt(v)` at most (Cauchy and Schwarz), and `Z sqrt(v) + w sqrt(S² - v) <= sqrt(w² + Z²) S`.
 //!
-//! A row's own part (an image of noisy inputs shares with no other row what the noise hides of it) is in no centre and no distance: the first
-//! bound then holds for points that were not visited. A visited point's mean is the average of its rewards less `ridge / count` times its
+//! A row's own part (an image of noisy inputs shares with no other row what the noise hides of it) is in no anchor and no distance: the first
+//! two bounds then hold for points that were not visited. A visited point's mean is the average of its rewards less `ridge / count` times its
 //! weight and its spread² at most `ridge / count`, which bounds its score each round.
 //!
-//! A block is scored when both reach the best score found, less the tie tolerance and the margins: it takes all runs that it has missed
+//! A block is scored when all reach the best score found, less the tie tolerance and the margins: it takes all runs that it has missed
 //! at once (a run is all observations of one point in a row). What is bounded is the exact sum of the changes that were handed out; roundings of
 //! the screen are in `variance_error` and `mean_error`, as on the dense road, and what the model rounds off is added to the margin.
 //!
