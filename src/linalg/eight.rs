@@ -253,6 +253,7 @@ mod tests {
     use super::*;
     use crate::linalg::{cholesky, dot};
     use crate::rng::{Purpose, Streams};
+    use crate::score::Sixteen;
 
     /// `B B^T + I/2` of eight random matrices.
     fn random_spd(n: usize) -> Vec<Vec<f64>> {
@@ -266,7 +267,7 @@ mod tests {
     }
 
     /// Factor, pivots, inverse, weights, squares, narrow rows.
-    type Made = (Vec<Eight>, Vec<Eight>, Vec<Eight>, Vec<Eight>, Eight, Vec<[f32; 2 * LANES]>);
+    type Made = (Vec<Eight>, Vec<Eight>, Vec<Eight>, Vec<Eight>, Eight, Vec<Sixteen>);
 
     fn made(matrices: &[Vec<f64>], n: usize, scalar: bool) -> Made {
         let padded = n.next_multiple_of(TILE);
@@ -282,7 +283,7 @@ mod tests {
         let mut moment = vec![Eight::ZERO; padded];
         (0..n).for_each(|i| moment[i] = Eight(std::array::from_fn(|lane| 1.0 + (i * lane) as f64)));
         let (mut rows, mut squares) = (vec![Eight::ZERO; padded * padded], Eight::ZERO);
-        let mut narrow = vec![[0.0f32; 2 * LANES]; narrow_place(padded / TILE)];
+        let mut narrow = vec![Sixteen::ZERO; narrow_place(padded / TILE)];
         let arch = pulp::Arch::new();
         let factorize = Factorize { a: &mut a, pivots: &mut pivots, inverses: &mut inverses };
         if scalar {
@@ -331,7 +332,7 @@ mod tests {
                         let entry: f64 = (j..=i).map(|k| x(i, k) * lower[k * n + j]).sum();
                         assert!((entry - if i == j { 2.0 } else { 0.0 }).abs() < 1e-9 * scale, "{n}: {i}, {j}: {entry}");
                         sum += x(i, j) * x(i, j);
-                        assert_eq!(narrow[narrow_place(i / TILE) + TILE * j + i % TILE][LANES + lane], x(i, j) as f32);
+                        assert_eq!(narrow[narrow_place(i / TILE) + TILE * j + i % TILE].0[LANES + lane], x(i, j) as f32);
                     }
                 }
                 assert!((squares.0[lane] / sum - 1.0).abs() < 1e-12);
