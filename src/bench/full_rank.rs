@@ -12,6 +12,9 @@ use std::sync::{Arc, OnceLock};
 /// Trials of a [`FullRank`].
 pub const TRIALS: usize = score::LANES;
 
+// Two halves of vectors in f64 are one in f32.
+const _: () = assert!(TRIALS == 2 * LANES);
+
 /// Numbers that are drawn at once: rows of a matrix until they are as many.
 const DRAWN: usize = 256;
 

@@ -9,6 +9,7 @@ use crate::backend::{Backend, Counters, Domain, Pace, Screen};
 use crate::engine::decide;
 use crate::error::Error;
 use crate::gp::posterior::FeaturePosterior;
+use crate::linalg::LANES;
 use crate::rng::Streams;
 use crate::score::{Basis, Candidates, TrialScore, lowest_within_tie};
 use rayon::prelude::*;
@@ -267,6 +268,8 @@ pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec
     let in_flight = domain.in_flight().max(1);
     let wanted = domain.batch(setup.pace());
     let size = if in_flight == 1 { wanted.min(trials.div_ceil(threads)) } else { wanted }.clamp(1, trials);
+    // Whole factors are made for that many trials at once, fewer cost as much.
+    let size = if setup.pace() == Pace::Factors { size.next_multiple_of(LANES) } else { size };
     let spread_out = setup.pace() == Pace::Factors && trials.div_ceil(size) < threads;
     let part = size.div_ceil(in_flight);
     (0..trials)

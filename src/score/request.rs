@@ -38,7 +38,7 @@ pub trait ScoreModel: Send + Sync {
     }
 
     /// The factor as one of several side by side, and this trial's place among them, where the model is kept so: rounded, but otherwise that of
-    /// [`ScoreModel::factor`].
+    /// [`ScoreModel::factor`]. The standard job of whole factors keeps it so; a policy's factor stands alone.
     fn lanes(&self) -> Option<(FactorLanes<'_>, usize)> {
         None
     }

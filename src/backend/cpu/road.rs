@@ -120,12 +120,13 @@ impl Shared {
             }
             (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?, true)?), None),
         };
-        let work = before.as_ref().map(Lazy::work);
+        let (work, begins) = (before.as_ref().map(Lazy::work), before.is_none());
         // Every guarded value is whole between statements.
         let spare = before.map(Lazy::end).or_else(|| self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop());
         let lazy = Lazy::new(blocks, table, spare, work.unwrap_or_default(), self.band);
         match (request.model.n_observations(), request.change) {
-            (0, _) | (1, Change::Row { rebuilt: false, .. }) => Some(lazy),
+            (0, _) => Some(lazy),
+            (1, Change::Row { rebuilt: false, .. }) if begins => Some(lazy),
             _ => lazy.replayed(request.model, &visited),
         }
     }

@@ -235,6 +235,13 @@ impl WeightModel {
         {
             return Err("the weights have lists of wrong lengths");
         }
+        let of_prior = |at: usize, entry: &f64| {
+            let (i, j) = (at / self.stride, at % self.stride);
+            *entry == if i == j && i < self.n { 1.0 / self.ridge } else { 0.0 }
+        };
+        if self.prior && !self.inverse.iter().enumerate().all(|(at, entry)| of_prior(at, entry)) {
+            return Err("the weights are not those of a prior");
+        }
         if self.waiting.iter().any(|run| self.n < run.u.len() || !(0.0 <= run.downdate && run.downdate.is_finite())) {
             return Err("the closed runs are not possible");
         }

@@ -68,6 +68,9 @@ fn cases() -> Vec<Case> {
             };
             // Without its formula, the kernel is summed over all features.
             let formless = FeatureTable { form: None, ..made.clone() };
+            // Most points have a part of their prior that no feature carries, as those outside of a dictionary.
+            let mut partly = formless.clone();
+            partly.residual.iter_mut().enumerate().for_each(|(i, residual)| *residual = [0.0, 0.3, 0.8, 0.05][i % 4]);
             // Every point a second time, some of them a hair longer: ties and near-ties everywhere.
             let mut twice = formless.clone();
             for (i, &value) in made.values.iter().enumerate() {
@@ -79,6 +82,7 @@ fn cases() -> Vec<Case> {
             cases.extend([add(name, made), add(&format!("{name} without form"), formless)]);
             if noise < 1.0 {
                 cases.push(add(&format!("{name} twice"), twice));
+                cases.push(add(&format!("{name} in part"), partly));
             }
         }
     }

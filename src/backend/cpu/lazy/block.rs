@@ -65,8 +65,9 @@ impl Fusible for Take<'_> {
         let Block { columns, mean, variance, p, run, squares, steps } = block;
         let size = mean.len();
         let known = columns.len() / size;
-        if columns.capacity() == 0 {
-            columns.reserve_exact(FIRST_COLUMNS.max(visited.len()) * size);
+        if columns.capacity() < visited.len() * size {
+            // By a quarter at a time: what a trial may take is priced by the columns that it has.
+            columns.reserve_exact((visited.len() + FIRST_COLUMNS.max(known / 4) - known) * size);
         }
         if known < visited.len() {
             columns.resize(visited.len() * size, 0.0);

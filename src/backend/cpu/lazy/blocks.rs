@@ -1,4 +1,4 @@
-//! What all trials over a basis share, or one trial over inputs of its own: blocks of neighbouring points, their centres and radii.
+//! What all trials over a basis share, or one trial over inputs of its own: blocks of neighbouring points, their anchors and radii.
 
 use super::covariance::{Covariance, Entries};
 use super::formula::{Formula, Made};
@@ -29,6 +29,8 @@ pub struct Blocks {
     pub radii: Vec<f64>,
     /// `n_blocks x size`: prior spread².
     pub prior: Vec<f64>,
+    /// Whether spread² of every point is a form of its features alone (and the row term), so that anchors bound it.
+    pub bounds_spreads: bool,
     /// Relative rounding of `prior`.
     pub prior_error: f64,
     /// Of each block, its root's largest.
@@ -98,6 +100,7 @@ impl Blocks {
             anchor_prior: anchored.prior,
             radii: anchored.radii,
             prior,
+            bounds_spreads: scale.residual.iter().all(|residual| *residual == 0.0),
             prior_error: scale.prior_error,
             widest: Vec::new(),
             norm: scale.norm,
@@ -173,6 +176,7 @@ impl Blocks {
                     anchor_prior: anchor_prior.into_iter().map(|k| k + form.row_term).collect(),
                     radii,
                     prior,
+                    bounds_spreads: true,
                     prior_error: 0.0,
                     widest: Vec::new(),
                     norm: 0.0,
@@ -204,6 +208,7 @@ impl Blocks {
                     anchor_prior,
                     radii,
                     prior,
+                    bounds_spreads: true,
                     prior_error: 0.0,
                     widest: Vec::new(),
                     norm: 0.0,

@@ -1,4 +1,4 @@
-//! Bounds on the scores of blocks, and what they are made of: exact means of the centres, distances of theta since a block was scored,
+//! Bounds on the scores of blocks, and what they are made of: exact means and spreads of the anchors, distances of theta since a block was scored,
 //! and standardized innovations.
 
 use super::blocks::Blocks;
@@ -331,15 +331,21 @@ impl Fusible for Start<'_> {
     }
 }
 
+/// The larger; what is no number stays, so that no bound is made of it.
+#[inline(always)]
+fn reached(most: f64, value: f64) -> f64 {
+    if value <= most || most.is_nan() { most } else { value }
+}
+
 /// `out = max(out, a)`.
 #[inline(always)]
 fn raise_to(out: &mut [f64], a: &[f64]) {
     let ((out, out_rest), (a, a_rest)) = (out.as_chunks_mut::<LANES>(), a.as_chunks::<LANES>());
     for (out, a) in out.iter_mut().zip(a) {
-        *out = std::array::from_fn(|lane| larger(out[lane], a[lane]));
+        *out = std::array::from_fn(|lane| reached(out[lane], a[lane]));
     }
     for (out, a) in out_rest.iter_mut().zip(a_rest) {
-        *out = larger(*out, *a);
+        *out = reached(*out, *a);
     }
 }
 
@@ -349,10 +355,10 @@ fn raise(out: &mut [f64], a: &[f64], b: &[f64]) {
     let ((out, out_rest), (a, a_rest), (b, b_rest)) =
         (out.as_chunks_mut::<LANES>(), a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-        *out = std::array::from_fn(|lane| larger(out[lane], a[lane] - b[lane]));
+        *out = std::array::from_fn(|lane| reached(out[lane], a[lane] - b[lane]));
     }
     for ((out, a), b) in out_rest.iter_mut().zip(a_rest).zip(b_rest) {
-        *out = larger(*out, a - b);
+        *out = reached(*out, a - b);
     }
 }
 

@@ -197,11 +197,21 @@ impl History {
 
 impl FeatureRows {
     /// What is left of the row beyond the visited points, and what that and the kernel's error make of `p`.
-    fn opened(&mut self, prior: f64, blocks: &Blocks, alpha: &[f64]) -> Opened {
+    fn opened(&mut self, prior: f64, blocks: &Blocks, alpha: &mut [f64]) -> Opened {
         let (table, points) = (&self.table, &self.rows.points);
         self.rest.clear();
         self.rest.extend_from_slice(&self.row);
         wide(Subtract { rest: &mut self.rest, alpha, points, table });
+        if 1e-12 * dot(&self.row, &self.row) < dot(&self.rest, &self.rest) {
+            // A model that is told in the middle of a run says the run's first direction, which is longer.
+            let sum: Vec<f64> = self.row.iter().zip(&self.rest).map(|(row, rest)| row - rest).collect();
+            let longer = dot(&self.row, &sum) / dot(&sum, &sum);
+            if longer.is_finite() {
+                alpha.iter_mut().for_each(|alpha| *alpha *= longer);
+                self.rest.copy_from_slice(&self.row);
+                wide(Subtract { rest: &mut self.rest, alpha, points, table });
+            }
+        }
         let (k, m) = (alpha.len() as f64, self.row.len());
         let size: f64 = alpha.iter().map(|a| a.abs()).sum();
         // The difference of the rows, with what its own sum rounded off; then the errors of kernel values and of the sum over them.

@@ -59,6 +59,8 @@ pub struct Lattice {
     pub anchors: Anchors,
     /// `n_anchors x 2`.
     pub coordinates: Vec<f64>,
+    /// The axis along which strips follow each other.
+    axis: usize,
 }
 
 /// A block's corners, and of each of its points their weights: each at least 0, their sum 1.
@@ -102,7 +104,7 @@ impl Lattice {
             }
         }
         let n = coordinates.len() / 2;
-        Some(Self { anchors: Anchors { views, corners: CORNERS, n, views_of }, coordinates })
+        Some(Self { anchors: Anchors { views, corners: CORNERS, n, views_of }, coordinates, axis: strips.axis })
     }
 
     /// Calls with every block and its corners.
@@ -117,7 +119,7 @@ impl Lattice {
                     if side == 0.0 { 0.0 } else { ((x - from[axis]) / side).clamp(0.0, 1.0) }
                 };
                 // Corner 1 differs from corner 0 along the strip.
-                let along = usize::from(self.place(anchors[1])[0] == from[0]);
+                let along = 1 - self.axis;
                 let weight = |&point: &u32| {
                     let x = &plane[2 * point as usize..][..2];
                     let (u, v) = (share(1 - along, x[1 - along]), share(along, x[along]));

@@ -166,8 +166,10 @@ impl Lazy {
         let k = visited.points.len() as f64;
         let share = 8.0 * (k + 8.0) * f64::EPSILON * (1.0 + k.sqrt());
         let state = model.state_error();
-        self.mean_error += share * (largest + weights * prior) + state.mean;
-        self.variance_error += share * prior + state.variance;
+        // They start from the values of these blocks, which differ from the model's by so much.
+        let apart = (1.0 + k.sqrt()) * self.shared.source.error();
+        self.mean_error += share * (largest + weights * prior) + apart * weights + state.mean;
+        self.variance_error += share * prior + apart + state.variance;
         // The dense road takes every point's exact score.
         self.dense_work += self.n_points() * visited.points.len() * (visited.points.len() / 2 + WORK_OF_A_SCORE);
         self.open = false;
@@ -296,7 +298,7 @@ impl Lazy {
         // The block with the highest bound first, some times over; then all whose bounds still reach the best.
         for turn in 0.. {
             let floor = best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * widest;
-            if turn == REFINED && FEW < self.bounds.reaching(floor) {
+            if turn == REFINED && self.shared.bounds_spreads && FEW < self.bounds.reaching(floor) {
                 self.bounds.refine(width, &self.shared);
                 self.work += self.bounds.work_of_refining();
             }

@@ -111,7 +111,6 @@ impl Interpolation {
     }
 }
 
-#[cfg(test)]
 impl Interpolation {
     /// `c_j(x)`.
     pub fn coefficient(&self, point: usize, j: usize) -> f32 {

@@ -234,7 +234,7 @@ impl WithSimd for Scores<'_> {
             let most = simd.max_f32s(of(best_lower), lower);
             store::<S>(best_lower, slice, most);
             store::<S>(upper, slice, high);
-            // The second operand where the first is no number, as in a lane that is not in use.
+            // A lane that is not in use may hold no number: then the second operand is taken, or the reduction passes over it.
             let beyond = simd.max_f32s(simd.sub_f32s(high, most), simd.splat_f32s(f32::NEG_INFINITY));
             reached |= 0.0 <= simd.reduce_max_f32s(beyond);
         }

@@ -1,7 +1,7 @@
 //! A round of trials side by side, and its bounds.
 
 use super::kernels::{self, Forms, LaneEnds, Largest, POINTS, Products, Scores};
-use super::table::{LaneTable, coefficient};
+use super::table::LaneTable;
 use crate::backend::cpu::pivots::round::{CHECK_EVERY, CHECKED_POINTS, LARGEST, ROUNDED_UP, TINY, U};
 use crate::backend::cpu::pivots::table::Interpolation;
 use crate::backend::playable::playable;
@@ -193,7 +193,7 @@ impl Group {
         let lane = asked.lane;
         let fine = self.fine[lane]?;
         let forms = self.forms[..by.rank].iter().enumerate();
-        let form: f64 = forms.map(|(j, form)| f64::from(coefficient(by, point, j)) * f64::from(form.0[lane])).sum();
+        let form: f64 = forms.map(|(j, form)| f64::from(by.coefficient(point, j)) * f64::from(form.0[lane])).sum();
         let (mean, variance) = (dot(weights, features.row(point)), form + features.residual[point]);
         let e = fine.e + fine.e_size * f64::from(by.size[point]) + fine.e_rho * f64::from(by.rho[point]);
         let width = asked.request.width;

@@ -2,7 +2,7 @@
 
 use super::kernels::{PIVOTS, POINTS, ROWS, TileBounds};
 use crate::backend::cpu::lazy::in_blocks;
-use crate::backend::cpu::pivots::table::{Interpolation, PANEL, up};
+use crate::backend::cpu::pivots::table::{Interpolation, up};
 use crate::linalg::dot;
 use crate::score::FeatureTable;
 use std::ops::Range;
@@ -96,7 +96,9 @@ impl LaneTable {
         };
         let largest = (0..n).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max);
         let order = in_blocks(table, SIZE);
-        let nested: Vec<_> = order.chunks(SIZE).map(|block| Nested::of(table, block, largest)).collect();
+        // A block of rows that are all but zero needs no point of its own to be interpolated from, and is scored directly.
+        let of_block = |block| Nested::of(table, block, largest).filter(|nested: &Nested| !nested.chosen.is_empty());
+        let nested: Vec<_> = order.chunks(SIZE).map(of_block).collect();
         // Multiply-adds of a round.
         let tiles = |points: usize| points.next_multiple_of(POINTS) as f64;
         let direct = |points: usize| tiles(points) * (rank + m) as f64;
@@ -123,7 +125,7 @@ impl LaneTable {
     fn add_outer(&mut self, by: &Interpolation, table: &FeatureTable, points: &[u32]) {
         let at = |x: usize| points[x.min(points.len() - 1)] as usize;
         for j in 0..by.rank {
-            self.outer.extend((0..POINTS).map(|x| coefficient(by, at(x), j)));
+            self.outer.extend((0..POINTS).map(|x| by.coefficient(at(x), j)));
         }
         for i in 0..by.n_features {
             self.features.extend((0..POINTS).map(|x| table.row(at(x))[i] as f32));
@@ -180,11 +182,6 @@ impl LaneTable {
         let tiles = k.div_ceil(POINTS);
         self.blocks.push(Block { outer: outer..outer + tiles, scored: tile..self.points.len(), chosen: k, inner });
     }
-}
-
-/// `c_j(x)`.
-pub fn coefficient(by: &Interpolation, point: usize, j: usize) -> f32 {
-    by.panels[(point / PANEL * by.rank + j) * PANEL + point % PANEL]
 }
 
 impl Nested {
