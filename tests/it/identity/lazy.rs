@@ -105,7 +105,7 @@ fn lazy_screens_choose_what_exact_scores_choose() {
     assert!(10 <= caught, "bounds that do not move were caught in {caught} cases only");
 }
 
-/// Long enough for comparisons with exact scores, for runs to be dropped, and for a rebuild of the model, after which the dense road goes on.
+/// Long enough for comparisons with exact scores, for runs to be dropped, and for a rebuild of the model, which is then told from its visits.
 #[test]
 fn lazy_screens_follow_long_runs() {
     let mut stream = Streams::new(9, "lazy").shared(Purpose::Domain);

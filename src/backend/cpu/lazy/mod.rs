@@ -32,7 +32,7 @@
 //! **Starts.** Without observations the prior decides. A model that was observed before its first screen, restored, or rebuilt is told as one
 //! observation of each visited point's average, with noise `ridge / count`: the same model, and as many runs as points.
 //!
-//! **Comparisons.** Every `CHECK_EVERY` observations points of the best block are compared with their exact scores, and for every hundred or
+//! **Comparisons.** Every `CHECK_EVERY` observations points of the block that was scored first are compared with their exact scores, and for every hundred or
 //! so multiply-adds of work one is spent on the exact score of a point in a block that was not scored: a candidate that was missed shows
 //! nowhere else. What fails is counted, and the trial goes over to the dense road, from exact scores.
 //!

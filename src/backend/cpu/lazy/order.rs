@@ -98,8 +98,8 @@ impl Order {
         Self::of(points, size)
     }
 
-    /// Strips along the longer side of the plane, and blocks along each strip: two counting sorts, for domains that belong to one trial
-    /// alone. By halves where there are other than two axes, or where most points crowd in a corner of the box.
+    /// Strips along the longer side of the plane, and blocks along each strip: two counting sorts, cheap enough for a domain that belongs
+    /// to one trial alone. By halves where there are other than two axes, or where most points crowd in a corner of the box.
     pub fn in_strips(all: Vec<u32>, size: usize, coordinates: Coordinates<'_>, range: &[(f64, f64)]) -> Self {
         match strips(&all, size, coordinates, range) {
             Some((points, strips)) => Self { strips: Some(strips), ..Self::of(points, size) },

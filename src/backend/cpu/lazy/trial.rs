@@ -365,7 +365,7 @@ impl Lazy {
         settle(&mut answer.points, tie, lower, upper);
     }
 
-    /// Compares some points of the best block with their exact scores.
+    /// Compares some points of the block that was scored first with their exact scores.
     fn check(&self, request: &TrialScore<'_>, state: Moments, e_mean: f64, counters: &mut Counters) {
         let Some(&block) = self.scored.first() else { return };
         let own = &self.blocks[block as usize];
