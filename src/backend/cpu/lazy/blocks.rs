@@ -29,7 +29,8 @@ pub struct Blocks {
     pub radii: Vec<f64>,
     /// `n_blocks x size`: prior spread².
     pub prior: Vec<f64>,
-    /// Whether spread² of every point is a form of its features alone (and the row term), so that anchors bound it.
+    /// Whether anchors bound scores as well: where they are corners, for which that pays, and spread² of every point is a form of its features
+    /// alone (and the row term).
     pub bounds_spreads: bool,
     /// Relative rounding of `prior`.
     pub prior_error: f64,
@@ -100,18 +101,18 @@ impl Blocks {
             anchor_prior: anchored.prior,
             radii: anchored.radii,
             prior,
-            bounds_spreads: scale.residual.iter().all(|residual| *residual == 0.0),
+            bounds_spreads: false,
             prior_error: scale.prior_error,
             widest: Vec::new(),
             norm: scale.norm,
         };
-        Some(made.with_widest())
+        Some(made.finished())
     }
 
     /// Strips of blocks and their corners, where the features are a product over the two axes of a plane and carry all of the prior.
     fn by_lattice(table: &Arc<FeatureTable>, plane: Coordinates<'_>, scale: &Scale) -> Option<(Order, Source, Anchored)> {
         let form = table.form.as_ref().filter(|form| form.dimension == 2)?;
-        if scale.residual.iter().any(|residual| *residual != 0.0) {
+        if !Order::is_large(table.n_points) || scale.residual.iter().any(|residual| *residual != 0.0) {
             return None;
         }
         let m = table.n_features;
@@ -160,7 +161,7 @@ impl Blocks {
                 let range = coordinates.range(&all);
                 let order = if own {
                     Order { strips: None, ..Order::in_strips(all, size, coordinates, &range) }
-                } else if form.dimension == 2 {
+                } else if form.dimension == 2 && Order::is_large(n) {
                     Order::in_strips(all, SMALL_SIZE, coordinates, &range)
                 } else {
                     Order::halved(n, size, coordinates)
@@ -176,7 +177,7 @@ impl Blocks {
                     anchor_prior: anchor_prior.into_iter().map(|k| k + form.row_term).collect(),
                     radii,
                     prior,
-                    bounds_spreads: true,
+                    bounds_spreads: false,
                     prior_error: 0.0,
                     widest: Vec::new(),
                     norm: 0.0,
@@ -208,21 +209,23 @@ impl Blocks {
                     anchor_prior,
                     radii,
                     prior,
-                    bounds_spreads: true,
+                    bounds_spreads: false,
                     prior_error: 0.0,
                     widest: Vec::new(),
                     norm: 0.0,
                 }
             }
         };
-        let mut made = made.with_widest();
+        let mut made = made.finished();
         made.norm = made.widest.iter().copied().fold(0.0, f64::max) * (1.0 + 1e-9);
         // The largest prior spread², by which the values of two formulas differ at most.
         made.prior_error = 4.0 * f64::EPSILON + 2.0 * made.source.error() / (made.norm * made.norm).max(f64::MIN_POSITIVE);
         Some(made)
     }
 
-    fn with_widest(mut self) -> Self {
+    fn finished(mut self) -> Self {
+        // Only blocks whose features carry all of the prior have corners.
+        self.bounds_spreads = 1 < self.anchors.corners;
         let largest = |block: &[f64]| block.iter().copied().fold(0.0, f64::max).sqrt();
         self.widest = self.prior.chunks_exact(self.order.size).map(largest).collect();
         self

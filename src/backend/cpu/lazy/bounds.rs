@@ -60,6 +60,8 @@ pub struct Bounds {
     mean: Vec<f64>,
     variance: Vec<f64>,
     p: Vec<f64>,
+    /// Whether spreads are kept.
+    spreads: bool,
     /// Kernel functions of the visited points at the anchors, one after another.
     columns: Vec<f64>,
     /// Bounds now; minus infinity for blocks scored this round.
@@ -111,6 +113,7 @@ impl Bounds {
             snapshot: vec![0; n],
             mean: vec![0.0; padded],
             variance,
+            spreads: shared.bounds_spreads,
             p: vec![0.0; padded],
             columns: Vec::with_capacity(16 * padded),
             bound: vec![f64::INFINITY; n],
@@ -161,8 +164,8 @@ impl Bounds {
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.open.steps += mean_step;
         self.open.squares += scale * scale;
-        let (mean, variance) = (&mut self.mean, &mut self.variance);
-        wide(Apply { p: &self.p, square: scale * scale, step: mean_step, mean, variance });
+        let variance = if self.spreads { &mut self.variance[..] } else { &mut [] };
+        wide(Apply { p: &self.p, square: scale * scale, step: mean_step, mean: &mut self.mean, variance });
     }
 
     /// Bounds of all blocks at this width; `beyond` bounds what theta's coordinates leave out of a distance.
@@ -459,6 +462,10 @@ impl NullaryFnOnce for Apply<'_> {
 
     #[inline(always)]
     fn call(self) {
-        apply(self.mean, self.variance, self.p, self.square, self.step);
+        if self.variance.is_empty() {
+            self.mean.iter_mut().zip(self.p).for_each(|(mean, &p)| *mean += self.step * p);
+        } else {
+            apply(self.mean, self.variance, self.p, self.square, self.step);
+        }
     }
 }

@@ -85,9 +85,14 @@ impl<'a> Coordinates<'a> {
 }
 
 impl Order {
-    /// Points in a block of a domain of so many.
+    /// Whether a domain of so many points is worth a lattice, and larger blocks where it has none.
+    pub fn is_large(n: usize) -> bool {
+        LARGE_DOMAIN <= n
+    }
+
+    /// Points in a block of a domain of so many, without a lattice.
     pub fn size_for(n: usize) -> usize {
-        if n < LARGE_DOMAIN { SMALL_SIZE } else { MOST_SIZE }
+        if Self::is_large(n) { MOST_SIZE } else { SMALL_SIZE }
     }
 
     /// By halving the longest side of the box of a set of points until a block is left; indices ascend within a block.
