@@ -105,6 +105,45 @@ fn lazy_screens_choose_what_exact_scores_choose() {
     assert!(10 <= caught, "bounds that do not move were caught in {caught} cases only");
 }
 
+/// Domains that are large enough for a lattice: even, on a grid, on a line along either axis, and crowded in places.
+fn large_cases() -> Vec<Case> {
+    let mut stream = Streams::new(21, "lazy").shared(Purpose::Domain);
+    let random = Points::random_uniform(2, 4200, 0.0, 1.0, &mut stream);
+    let bent = |of: fn(f64, f64) -> [f64; 2]| {
+        Points::new(2, (0..random.n_points()).flat_map(|x| of(random.point(x)[0], random.point(x)[1])).collect())
+    };
+    let domains = [
+        ("even", random.clone()),
+        ("grid", Points::grid(2, 65, 0.0, 1.0)),
+        ("line along", bent(|x, _| [x, 0.4])),
+        ("line across", bent(|x, _| [0.4, x])),
+        ("crowded", bent(|x, y| [x * x, y * y * y])),
+    ];
+    let case = |(i, (name, points)): (usize, (&str, Points))| Case {
+        name: name.to_owned(),
+        table: Arc::new(quadrature_fourier(&points, 6, 0.5)),
+        noise: [0.1, 1.0][i % 2],
+        growth: [0.0, 0.5][i % 2],
+        ridge: 0.01,
+        seed: 30 + i as u64,
+    };
+    domains.into_iter().enumerate().map(case).collect()
+}
+
+#[test]
+fn lattices_choose_what_exact_scores_choose() {
+    let mut caught = 0;
+    for case in large_cases() {
+        let (lazy, counters) = choices(&case, 40, Band::Proved);
+        let (exact, _) = choices(&case, 40, Band::Infinite);
+        println!("{}: {counters:?}", case.name);
+        assert_eq!(lazy, exact, "{}", case.name);
+        assert_eq!((counters.violations, counters.lazy), (0, counters.rounds), "{}", case.name);
+        caught += usize::from(choices(&case, 40, Band::Stale).0 != exact);
+    }
+    assert!(2 <= caught, "bounds that do not move were caught in {caught} cases only");
+}
+
 /// Long enough for comparisons with exact scores, for runs to be dropped, and for a rebuild of the model, which is then told from its visits.
 #[test]
 fn lazy_screens_follow_long_runs() {

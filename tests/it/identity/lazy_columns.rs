@@ -85,6 +85,8 @@ fn cases() -> Vec<Case> {
     let mut random = |d: usize, n: usize, side: f64| Points::random_uniform(d, n, 0.0, side, &mut stream);
     let (plane, line, cube) = (random(2, 611, 3.0), random(1, 400, 5.0), random(3, 520, 1.5));
     let grid = Points::grid(2, 22, 0.0, 3.0);
+    // Large enough for a lattice.
+    let large = random(2, 4150, 3.0);
     let isotropic = |l: f64| Lengthscales::Isotropic(l);
     let smooth: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(isotropic(0.7), 1.3));
     let matern = |nu: f64, l: f64| -> Arc<dyn Kernel> { Arc::new(Matern::new(nu, isotropic(l), 1.0)) };
@@ -108,6 +110,9 @@ fn cases() -> Vec<Case> {
         ("Matern 5/2, own", Arc::new(gram(&matern(2.5, 0.8), &plane)), true, 0.01),
         ("Matern 5/2, three axes", Arc::new(gram(&unequal, &cube)), true, 0.01),
         ("Matern without a formula", Arc::new(gram(&matern(1.2, 0.8), &line)), false, 0.02),
+        ("large plane", Arc::new(gram(&smooth, &large)), false, 0.05),
+        ("large plane, Matern 5/2", Arc::new(gram(&matern(2.5, 0.8), &large)), false, 0.01),
+        ("large plane, noisy rows", Arc::new(noisy(&large)), false, 0.01),
         ("table", tabulated(gram(&smooth, &grid)), false, 0.05),
         ("linear", Arc::new(gram(&(Arc::new(Linear::new(0.5, 0.2)) as Arc<dyn Kernel>), &cube)), true, 0.1),
     ];
