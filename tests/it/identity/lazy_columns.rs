@@ -118,6 +118,10 @@ fn cases() -> Vec<Case> {
     ];
     for (i, (name, gram, own, ridge)) in sources.into_iter().enumerate() {
         for start in [Start::One, Start::Several, Start::Prior, Start::Restored] {
+            // Starts differ by nothing that a domain's size enters.
+            if name.starts_with("large") && start != Start::Restored {
+                continue;
+            }
             let rounds = if name.ends_with("formula") { 15 } else { 36 };
             cases.push(Case { name, gram: Arc::clone(&gram), own, ridge, rounds, start, seed: i as u64 });
         }
