@@ -1,8 +1,8 @@
 //! What all trials over a basis share, or one trial over inputs of its own: blocks of neighbouring points, their anchors and radii.
 
 use super::covariance::{Covariance, Entries};
-use super::formula::{Formula, Made};
-use super::lattice::{Anchors, Lattice};
+use super::formula::Formula;
+use super::lattice::{Anchored, Lattice};
 use super::order::{Coordinates, Order, SMALL_SIZE};
 use super::source::Source;
 use crate::backend::scale::Scale;
@@ -20,31 +20,16 @@ pub struct Blocks {
     pub source: Covariance,
     /// What is added to the covariance of a point and itself.
     pub row_term: f64,
-    /// Where means and spreads are kept exactly.
-    pub anchors: Anchors,
-    /// Prior spread² of the anchors, as of points that are never visited.
-    pub anchor_prior: Vec<f64>,
-    /// Of each block, a bound on the distance of a point from what the block's anchors say of it, in the features of the covariance without
-    /// the row term.
-    pub radii: Vec<f64>,
+    /// Where means, and of corners spreads, are kept exactly.
+    pub anchored: Anchored,
     /// `n_blocks x size`: prior spread².
     pub prior: Vec<f64>,
-    /// Whether anchors bound scores as well: where they are corners, for which that pays, and spread² of every point is a form of its features
-    /// alone (and the row term).
-    pub bounds_spreads: bool,
     /// Relative rounding of `prior`.
     pub prior_error: f64,
     /// Of each block, its root's largest.
     pub widest: Vec<f64>,
     /// Largest `|phi|`.
     pub norm: f64,
-}
-
-/// Anchors of blocks, the blocks' radii, and the anchors' prior spread².
-struct Anchored {
-    anchors: Anchors,
-    radii: Vec<f64>,
-    prior: Vec<f64>,
 }
 
 /// Of each block, the point next to its middle, and a bound on the distance of its points from there.
@@ -88,25 +73,12 @@ impl Blocks {
                 let (centres, radii) = centres(table, &order);
                 let mut source = Source::of(table, &order, scale.norm);
                 source.anchor_at_points(&centres);
-                let prior = centres.iter().map(|&centre| scale.prior[centre as usize]).collect();
-                (order, source, Anchored { anchors: Anchors::centres(centres.len()), radii, prior })
+                (order, source, Anchored::centres(radii))
             }
         };
         let prior: Vec<f64> = order.points.iter().map(|&point| scale.prior[point as usize]).collect();
-        let made = Self {
-            order,
-            source: Covariance::Features(source),
-            row_term: 0.0,
-            anchors: anchored.anchors,
-            anchor_prior: anchored.prior,
-            radii: anchored.radii,
-            prior,
-            bounds_spreads: false,
-            prior_error: scale.prior_error,
-            widest: Vec::new(),
-            norm: scale.norm,
-        };
-        Some(made.finished())
+        let source = Covariance::Features(source);
+        Some(Self::made(order, source, anchored, 0.0, prior, scale.prior_error, scale.norm))
     }
 
     /// Strips of blocks and their corners, where the features are a product over the two axes of a plane and carry all of the prior.
@@ -154,7 +126,7 @@ impl Blocks {
         }
         let size = Order::size_for(n);
         let form = gram.form().filter(|form| 0 < form.dimension && form.points.len() == n * form.dimension);
-        let made = match form {
+        let (order, source, anchored, row_term, prior) = match form {
             Some(form) => {
                 let coordinates = Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension };
                 let all: Vec<u32> = (0..n as u32).collect();
@@ -166,22 +138,10 @@ impl Blocks {
                 } else {
                     Order::halved(n, size, coordinates)
                 };
-                let Made { formula, anchors, radii, prior: anchor_prior } = Formula::of(&form, &order, &range);
+                let (formula, anchored) = Formula::of(&form, &order, &range);
                 let mut prior = formula.diagonals(&order.points);
                 prior.iter_mut().for_each(|prior| *prior += form.row_term);
-                Self {
-                    order,
-                    source: Covariance::Formula(formula),
-                    row_term: form.row_term,
-                    anchors,
-                    anchor_prior: anchor_prior.into_iter().map(|k| k + form.row_term).collect(),
-                    radii,
-                    prior,
-                    bounds_spreads: false,
-                    prior_error: 0.0,
-                    widest: Vec::new(),
-                    norm: 0.0,
-                }
+                (order, Covariance::Formula(formula), anchored, form.row_term, prior)
             }
             None => {
                 let order = Order::as_given(n, size);
@@ -198,37 +158,28 @@ impl Blocks {
                     block.iter().map(square).fold(0.0, f64::max).sqrt()
                 };
                 let radii = order.points.chunks_exact(order.size).zip(&centres).map(radius).collect();
-                let anchor_prior = centres.iter().map(|&centre| gram.diagonal(centre as usize)).collect();
-                let anchors = Anchors::centres(centres.len());
                 let source = Covariance::Entries(Entries { gram: Arc::clone(gram), anchors: centres });
-                Self {
-                    order,
-                    source,
-                    row_term: 0.0,
-                    anchors,
-                    anchor_prior,
-                    radii,
-                    prior,
-                    bounds_spreads: false,
-                    prior_error: 0.0,
-                    widest: Vec::new(),
-                    norm: 0.0,
-                }
+                (order, source, Anchored::centres(radii), 0.0, prior)
             }
         };
-        let mut made = made.finished();
-        made.norm = made.widest.iter().copied().fold(0.0, f64::max) * (1.0 + 1e-9);
+        let norm = prior.iter().copied().fold(0.0, f64::max).sqrt() * (1.0 + 1e-9);
         // The largest prior spread², by which the values of two formulas differ at most.
-        made.prior_error = 4.0 * f64::EPSILON + 2.0 * made.source.error() / (made.norm * made.norm).max(f64::MIN_POSITIVE);
-        Some(made)
+        let prior_error = 4.0 * f64::EPSILON + 2.0 * source.error() / (norm * norm).max(f64::MIN_POSITIVE);
+        Some(Self::made(order, source, anchored, row_term, prior, prior_error, norm))
     }
 
-    fn finished(mut self) -> Self {
-        // Only blocks whose features carry all of the prior have corners.
-        self.bounds_spreads = 1 < self.anchors.corners;
+    fn made(
+        order: Order,
+        source: Covariance,
+        anchored: Anchored,
+        row_term: f64,
+        prior: Vec<f64>,
+        prior_error: f64,
+        norm: f64,
+    ) -> Self {
         let largest = |block: &[f64]| block.iter().copied().fold(0.0, f64::max).sqrt();
-        self.widest = self.prior.chunks_exact(self.order.size).map(largest).collect();
-        self
+        let widest = prior.chunks_exact(order.size).map(largest).collect();
+        Self { order, source, row_term, anchored, prior, prior_error, widest, norm }
     }
 
     /// Writes the basis function of a visited point at the points of a block: the covariance with the row term.

@@ -56,12 +56,10 @@ pub struct Bounds {
     width: Vec<f64>,
     mean_then: Vec<f64>,
     snapshot: Vec<u32>,
-    /// The anchors' means and spreads² now, and `p` of the open run there; padded like `columns`.
+    /// The anchors' means now, their spreads² where these are bounds (else none), and `p` of the open run there; padded like `columns`.
     mean: Vec<f64>,
     variance: Vec<f64>,
     p: Vec<f64>,
-    /// Whether spreads are kept.
-    spreads: bool,
     /// Kernel functions of the visited points at the anchors, one after another.
     columns: Vec<f64>,
     /// Bounds now; minus infinity for blocks scored this round.
@@ -102,18 +100,19 @@ pub struct Bounds {
 impl Bounds {
     /// Before the first observation: every block as if scored with width 0.
     pub fn new(shared: &Blocks, m: usize) -> Self {
-        let (n, padded) = (shared.radii.len(), shared.source.padded_anchors());
-        let mut variance = shared.anchor_prior.clone();
-        variance.resize(padded, 0.0);
+        let (n, padded) = (shared.anchored.radii.len(), shared.source.padded_anchors());
+        let mut variance = shared.anchored.prior.clone();
+        if shared.anchored.bound_scores() {
+            variance.resize(padded, 0.0);
+        }
         Self {
             largest: vec![0.0; n],
             spread: shared.widest.clone(),
             width: vec![0.0; n],
-            mean_then: vec![0.0; shared.anchors.corners * n],
+            mean_then: vec![0.0; shared.anchored.anchors.corners * n],
             snapshot: vec![0; n],
             mean: vec![0.0; padded],
             variance,
-            spreads: shared.bounds_spreads,
             p: vec![0.0; padded],
             columns: Vec::with_capacity(16 * padded),
             bound: vec![f64::INFINITY; n],
@@ -164,8 +163,8 @@ impl Bounds {
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.open.steps += mean_step;
         self.open.squares += scale * scale;
-        let variance = if self.spreads { &mut self.variance[..] } else { &mut [] };
-        wide(Apply { p: &self.p, square: scale * scale, step: mean_step, mean: &mut self.mean, variance });
+        let (mean, variance) = (&mut self.mean, &mut self.variance);
+        wide(Apply { p: &self.p, square: scale * scale, step: mean_step, mean, variance });
     }
 
     /// Bounds of all blocks at this width; `beyond` bounds what theta's coordinates leave out of a distance.
@@ -247,7 +246,7 @@ impl Bounds {
         self.spread[block] = spread;
         self.width[block] = width;
         let n = self.reach.len();
-        for (corner, anchor) in shared.anchors.of(block) {
+        for (corner, anchor) in shared.anchored.anchors.of(block) {
             self.mean_then[corner * n + block] = self.mean[anchor];
         }
         self.snapshots[self.snapshot[block] as usize].blocks -= 1;
@@ -378,15 +377,15 @@ impl NullaryFnOnce for Bound<'_> {
     #[inline(always)]
     fn call(self) {
         let Self { bounds, width, shared } = self;
-        let n = shared.radii.len();
+        let n = shared.anchored.radii.len();
         let Bounds { bound, largest, spread, width: then, mean, mean_then, reach, root, of_block, .. } = bounds;
         of_block.fill(f64::NEG_INFINITY);
-        for view in &shared.anchors.views {
+        for view in &shared.anchored.anchors.views {
             let now = &mean[view.first_anchor..][..view.blocks];
             let then = &mean_then[view.corner * n + view.first_block..][..view.blocks];
             raise(&mut of_block[view.first_block..][..view.blocks], now, then);
         }
-        let (bound, moved, radii) = (&mut bound[..n], &of_block[..n], &shared.radii[..n]);
+        let (bound, moved, radii) = (&mut bound[..n], &of_block[..n], &shared.anchored.radii[..n]);
         let (largest, spread, then, reach, root) = (&largest[..n], &spread[..n], &then[..n], &reach[..n], &root[..n]);
         for at in 0..n {
             let wider = larger(0.0, width - then[at]) * spread[at];
@@ -417,12 +416,12 @@ impl NullaryFnOnce for Refine<'_> {
             *scores = std::array::from_fn(|lane| mean[lane] + width * larger(0.0, variance[lane]).sqrt());
         }
         of_block.fill(f64::NEG_INFINITY);
-        for view in &shared.anchors.views {
+        for view in &shared.anchored.anchors.views {
             let scores = &of_anchor[view.first_anchor..][..view.blocks];
             raise_to(&mut of_block[view.first_block..][..view.blocks], scores);
         }
         let apart = *length + width;
-        for ((bound, most), radius) in bound.iter_mut().zip(of_block.iter()).zip(&shared.radii) {
+        for ((bound, most), radius) in bound.iter_mut().zip(of_block.iter()).zip(&shared.anchored.radii) {
             let fresh = most + apart * radius;
             *bound = if fresh < *bound { fresh } else { *bound };
         }

@@ -1,7 +1,7 @@
 //! A covariance that is a formula over coordinates, evaluated for whole blocks in wide lanes, close to the model's own values.
 
 use super::kernels::{Fusible, LANES, multiply_add, wide_fused};
-use super::lattice::{Anchors, Lattice};
+use super::lattice::{Anchored, Lattice};
 use super::order::Order;
 use crate::backend::device::Precision;
 use crate::backend::device::tables::{Coordinates, kernel_error};
@@ -53,18 +53,10 @@ pub struct Formula {
     pub error: f64,
 }
 
-/// A formula; the anchors of blocks: corners, or the point that is nearest to the middle of a block's box; the blocks' radii; and the
-/// prior of the anchors.
-pub struct Made {
-    pub formula: Formula,
-    pub anchors: Anchors,
-    pub radii: Vec<f64>,
-    pub prior: Vec<f64>,
-}
-
 impl Formula {
-    /// In blocks of this order; `box_of_points` has the least and largest coordinate of each axis.
-    pub fn of(form: &KernelForm, order: &Order, box_of_points: &[(f64, f64)]) -> Made {
+    /// In blocks of this order, and their anchors: corners, or the point that is nearest to the middle of a block's box. `box_of_points` has the
+    /// least and largest coordinate of each axis.
+    pub fn of(form: &KernelForm, order: &Order, box_of_points: &[(f64, f64)]) -> (Self, Anchored) {
         let (d, size) = (form.dimension, order.size);
         let (mut largest, mut unmoved) = (0.0f64, 0.0f64);
         let mut middle = Vec::with_capacity(d);
@@ -100,14 +92,13 @@ impl Formula {
         if let Some(lattice) = lattice {
             formula.anchor(&lattice.coordinates);
             let radii = formula.radii(order, &lattice);
-            let prior = vec![formula.scale + formula.offset; lattice.anchors.n];
-            return Made { formula, anchors: lattice.anchors, radii, prior };
+            let prior = vec![formula.scale + formula.offset + form.row_term; lattice.anchors.n];
+            return (formula, Anchored { anchors: lattice.anchors, radii, prior });
         }
         let (centres, radii): (Vec<u32>, Vec<f64>) = (0..order.n_blocks()).map(|block| formula.centre(block, order)).unzip();
         let coordinates: Vec<f64> = centres.iter().flat_map(|&centre| formula.point(centre as usize).to_vec()).collect();
         formula.anchor(&coordinates);
-        let prior = centres.iter().map(|&centre| formula.entry(centre as usize, centre as usize)).collect();
-        Made { formula, anchors: Anchors::centres(radii.len()), radii, prior }
+        (formula, Anchored::centres(radii))
     }
 
     /// Takes anchors, row-major.

@@ -53,6 +53,30 @@ impl Anchors {
     }
 }
 
+/// Anchors of blocks, and what they bound.
+#[derive(Debug)]
+pub struct Anchored {
+    pub anchors: Anchors,
+    /// Of each block, a bound on the distance of a point from what the block's anchors say of it, in the features of the covariance without
+    /// the row term.
+    pub radii: Vec<f64>,
+    /// Prior spread² of the corners, as of points that are never visited; empty for centres, which bound means alone.
+    pub prior: Vec<f64>,
+}
+
+impl Anchored {
+    /// Centres with these radii.
+    pub fn centres(radii: Vec<f64>) -> Self {
+        Self { anchors: Anchors::centres(radii.len()), radii, prior: Vec::new() }
+    }
+
+    /// Whether anchors bound scores as well: where they are corners, for which that pays. Only blocks have corners in which spread² of every
+    /// point is a form of its features alone (and the row term).
+    pub fn bound_scores(&self) -> bool {
+        !self.prior.is_empty()
+    }
+}
+
 /// The corners of blocks in strips.
 #[derive(Debug)]
 pub struct Lattice {

@@ -298,7 +298,7 @@ impl Lazy {
         // The block with the highest bound first, some times over; then all whose bounds still reach the best.
         for turn in 0.. {
             let floor = best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * widest;
-            if turn == REFINED && self.shared.bounds_spreads && FEW < self.bounds.reaching(floor) {
+            if turn == REFINED && self.shared.anchored.bound_scores() && FEW < self.bounds.reaching(floor) {
                 self.bounds.refine(width, &self.shared);
                 self.work += self.bounds.work_of_refining();
             }

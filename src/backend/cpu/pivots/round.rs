@@ -106,13 +106,7 @@ impl PivotScreen {
             form = form.max(f64::from(at_form));
             mean = mean.max(at_mean.abs());
         }
-        // |ŷ - y| <= e_y, and |ŷ|² was summed up to a share.
-        let gamma = |depth: f64| 1.25 * (depth + 3.0) * U;
-        let e_y = gamma(kernels::row_depth(m)) * rows * h;
-        let share = gamma(kernels::square_depth(m));
-        let spread = (form * (1.0 + 2.0 * share)).sqrt() + e_y;
-        let largest = spread * spread;
-        let at_pivot = 2.0 * e_y * spread + e_y * e_y + 2.0 * share * largest;
+        let FormErrors { largest, at_pivot } = FormErrors::of(form, rows, h, kernels::row_depth(m), kernels::square_depth(m));
         let sum = gamma(kernels::spread_depth(table.rank));
         let state = request.model.state_error();
         let (size, width) = (table.largest_size, request.width);
@@ -207,5 +201,30 @@ impl PivotScreen {
             exact < f64::from(lower) || f64::from(upper) < exact
         };
         points.filter(outside).count() as u64
+    }
+}
+
+/// What a sum of this depth rounds off, as a share of what it sums in magnitude.
+pub fn gamma(depth: f64) -> f64 {
+    1.25 * (depth + 3.0) * U
+}
+
+/// Bounds on the forms `|R phi|²` at pivots.
+pub struct FormErrors {
+    /// On the largest.
+    pub largest: f64,
+    /// On what any of them is off.
+    pub at_pivot: f64,
+}
+
+impl FormErrors {
+    /// From the largest computed form, `|R|_F`, a bound on `|phi|`, and the depths of the sums behind a row's product and behind the squares.
+    pub fn of(form: f64, rows: f64, h: f64, row_depth: f64, square_depth: f64) -> Self {
+        // |ŷ - y| <= e_y, and |ŷ|² was summed up to a share.
+        let e_y = gamma(row_depth) * rows * h;
+        let share = gamma(square_depth);
+        let spread = (form * (1.0 + 2.0 * share)).sqrt() + e_y;
+        let largest = spread * spread;
+        Self { largest, at_pivot: 2.0 * e_y * spread + e_y * e_y + 2.0 * share * largest }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::kernels::{self, Forms, LaneEnds, Largest, POINTS, Products, Scores};
 use super::table::LaneTable;
-use crate::backend::cpu::pivots::round::{CHECK_EVERY, CHECKED_POINTS, LARGEST, ROUNDED_UP, TINY, U};
+use crate::backend::cpu::pivots::round::{CHECK_EVERY, CHECKED_POINTS, FormErrors, LARGEST, ROUNDED_UP, TINY, U, gamma};
 use crate::backend::cpu::pivots::table::Interpolation;
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
@@ -151,12 +151,7 @@ impl Group {
         if ![rows, weights, h, rows * h, weights * h, width, form].into_iter().all(fits) {
             return None;
         }
-        let gamma = |depth: f64| 1.25 * (depth + 3.0) * U;
-        let e_y = gamma(kernels::row_depth(m)) * rows * h;
-        let share = gamma(kernels::square_depth(m));
-        let spread = (form * (1.0 + 2.0 * share)).sqrt() + e_y;
-        let largest = spread * spread;
-        let at_pivot = 2.0 * e_y * spread + e_y * e_y + 2.0 * share * largest;
+        let FormErrors { largest, at_pivot } = FormErrors::of(form, rows, h, kernels::row_depth(m), kernels::square_depth(m));
         let sum = gamma(kernels::product_depth(table.rank));
         let state = asked.request.model.state_error();
         let size = table.largest_size.max(by.largest_size);
