@@ -3,6 +3,7 @@
 use super::covariance::{Covariance, Entries};
 use super::formula::Formula;
 use super::lattice::{Anchored, Lattice};
+use super::mesh::Mesh;
 use super::order::{Coordinates, Order, SMALL_SIZE};
 use super::source::Source;
 use crate::backend::scale::Scale;
@@ -22,6 +23,8 @@ pub struct Blocks {
     pub row_term: f64,
     /// Where means, and of corners spreads, are kept exactly.
     pub anchored: Anchored,
+    /// From where points are interpolated; of features alone.
+    pub mesh: Option<Mesh>,
     /// `n_blocks x size`: prior spread².
     pub prior: Vec<f64>,
     /// Relative rounding of `prior`.
@@ -66,23 +69,33 @@ impl Blocks {
             return None;
         }
         let coordinates = Coordinates::of(table);
-        let (order, source, anchored) = match Self::by_lattice(table, coordinates, scale) {
-            Some(made) => made,
+        let (order, source, anchored, mesh) = match Self::by_lattice(table, coordinates, scale) {
+            Some((order, mut source, anchored, range)) => {
+                let mesh = Self::mesh(table, &order, &mut source, &range);
+                (order, source, anchored, mesh)
+            }
             None => {
                 let order = Order::halved(n, Order::size_for(n), coordinates);
                 let (centres, radii) = centres(table, &order);
                 let mut source = Source::of(table, &order, scale.norm);
                 source.anchor_at_points(&centres);
-                (order, source, Anchored::centres(radii))
+                (order, source, Anchored::centres(radii), None)
             }
         };
         let prior: Vec<f64> = order.points.iter().map(|&point| scale.prior[point as usize]).collect();
         let source = Covariance::Features(source);
-        Some(Self::made(order, source, anchored, 0.0, prior, scale.prior_error, scale.norm))
+        Some(Self { mesh, ..Self::made(order, source, anchored, 0.0, prior, scale.prior_error, scale.norm) })
+    }
+
+    /// A mesh over the plane of a table.
+    fn mesh(table: &FeatureTable, order: &Order, source: &mut Source, range: &[(f64, f64)]) -> Option<Mesh> {
+        let form = table.form.as_ref()?;
+        let mesh = Mesh::of(order, &form.points, &Source::cosines(table)?, range)?;
+        source.mesh_at(table, &mesh.nodes).then_some(mesh)
     }
 
     /// Strips of blocks and their corners, where the features are a product over the two axes of a plane and carry all of the prior.
-    fn by_lattice(table: &Arc<FeatureTable>, plane: Coordinates<'_>, scale: &Scale) -> Option<(Order, Source, Anchored)> {
+    fn by_lattice(table: &Arc<FeatureTable>, plane: Coordinates<'_>, scale: &Scale) -> Option<(Order, Source, Anchored, Vec<(f64, f64)>)> {
         let form = table.form.as_ref().filter(|form| form.dimension == 2)?;
         if !Order::is_large(table.n_points) || scale.residual.iter().any(|residual| *residual != 0.0) {
             return None;
@@ -114,7 +127,7 @@ impl Blocks {
         // The sums round by some shares of what they sum, features of four anchors and of a point.
         let rounded = 16.0 * (m as f64 + 8.0) * f64::EPSILON * scale.norm;
         radii.iter_mut().for_each(|radius| *radius = radius.sqrt() * (1.0 + 1e-9) + rounded);
-        Some((order, source, Anchored { anchors: lattice.anchors, radii, prior }))
+        Some((order, source, Anchored { anchors: lattice.anchors, radii, prior }, range))
     }
 
     /// The blocks of a covariance over a domain, `None` where the domain is too small for them. Where one trial alone asks (`own`), centres
@@ -179,7 +192,7 @@ impl Blocks {
     ) -> Self {
         let largest = |block: &[f64]| block.iter().copied().fold(0.0, f64::max).sqrt();
         let widest = prior.chunks_exact(order.size).map(largest).collect();
-        Self { order, source, row_term, anchored, prior, prior_error, widest, norm }
+        Self { order, source, row_term, anchored, mesh: None, prior, prior_error, widest, norm }
     }
 
     /// Writes the basis function of a visited point at the points of a block: the covariance with the row term.

@@ -4,6 +4,7 @@
 use super::blocks::Blocks;
 use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
 use super::order::LANES;
+use super::snapshots::{Along, Now, Snapshots, Sums};
 use crate::backend::Band;
 use crate::backend::cpu::vector::larger;
 use crate::linalg::{dot, wide};
@@ -11,41 +12,6 @@ use pulp::NullaryFnOnce;
 
 /// Turns in which the block of the highest bound is looked for.
 const PICKED: usize = 4;
-
-/// A run so far: `mean_step²` over `scale²`, both summed, is the square of its standardized innovation.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sums {
-    squares: f64,
-    steps: f64,
-}
-
-impl Sums {
-    fn innovation(self) -> f64 {
-        if 0.0 < self.squares { self.steps * self.steps / self.squares } else { 0.0 }
-    }
-
-    fn since(self, then: Self) -> f64 {
-        Self { squares: self.squares - then.squares, steps: self.steps - then.steps }.innovation()
-    }
-}
-
-/// A model at the time at which some blocks were scored.
-#[derive(Debug, Clone, Default)]
-struct Snapshot {
-    /// `m`: theta then.
-    theta: Vec<f64>,
-    /// `|theta - theta_s|²` and `(theta - theta_s) · u` for theta at the start of the open run, u its row.
-    square: f64,
-    along: f64,
-    /// `|theta - theta_s|` at the start of the open run, and the squared innovations up to there.
-    distance: f64,
-    innovations: f64,
-    /// Blocks that were scored then.
-    blocks: u32,
-    /// The run that was open, and its sums.
-    run: usize,
-    sums: Sums,
-}
 
 /// Bounds of all blocks of a trial; one entry a block where not said otherwise.
 #[derive(Debug)]
@@ -64,7 +30,7 @@ pub struct Bounds {
     columns: Vec<f64>,
     /// Bounds now; minus infinity for blocks scored this round.
     bound: Vec<f64>,
-    snapshots: Vec<Snapshot>,
+    snapshots: Snapshots,
     /// The snapshot of this round, once there is one.
     current: Option<u32>,
     /// `m`: theta at the start of the open run; the open run's row, and its square.
@@ -74,16 +40,12 @@ pub struct Bounds {
     /// `|theta|²` and `theta · u` for those.
     theta_square: f64,
     theta_along: f64,
-    /// Room for a difference of thetas.
-    moved: Vec<f64>,
     open: Sums,
     /// Number of the open run.
     run: usize,
     /// Largest `|theta|` at the start of a run.
     largest_theta: f64,
-    /// Of each snapshot: a bound on `|theta_t - theta_s|`, and the root of the squared width and innovations.
-    reaches: Vec<(f64, f64)>,
-    /// The same by block.
+    /// Of each block: a bound on `|theta_t - theta_s|`, and the root of the squared width and innovations since.
     reach: Vec<f64>,
     root: Vec<f64>,
     /// Bound on `|theta|` now.
@@ -116,18 +78,16 @@ impl Bounds {
             p: vec![0.0; padded],
             columns: Vec::with_capacity(16 * padded),
             bound: vec![f64::INFINITY; n],
-            snapshots: vec![Snapshot { theta: vec![0.0; m], blocks: n as u32, ..Snapshot::default() }],
+            snapshots: Snapshots::new(n as u32),
             current: None,
             theta: vec![0.0; m],
             row: vec![0.0; m],
             row_square: 0.0,
             theta_square: 0.0,
             theta_along: 0.0,
-            moved: Vec::new(),
             open: Sums::default(),
             run: 0,
             largest_theta: 0.0,
-            reaches: Vec::new(),
             reach: vec![0.0; n],
             root: vec![0.0; n],
             length: 0.0,
@@ -140,7 +100,7 @@ impl Bounds {
 
     /// Multiply-adds of a new run over so many visited points.
     pub fn work_of_a_run(&self, visited: usize) -> usize {
-        self.p.len() * visited + 2 * (self.snapshots.len() + 1) * self.theta.len()
+        self.p.len() * visited + (self.snapshots.len() + 3) * self.theta.len()
     }
 
     /// Multiply-adds of the bounds of a round, about.
@@ -150,10 +110,8 @@ impl Bounds {
 
     /// Closes the open run and opens one along `row`, which over the visited points is `alpha`.
     pub fn start_run(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
-        let closing = self.open.innovation();
-        for snapshot in &mut self.snapshots {
-            snapshot.innovations += if snapshot.run == self.run { self.open.since(snapshot.sums) } else { closing };
-        }
+        let rounded = self.rounded();
+        self.snapshots.close(self.open, self.row_square, rounded);
         wide_fused(Start { bounds: self, shared, visited, row, alpha });
         self.open = Sums::default();
         self.run += 1;
@@ -169,36 +127,32 @@ impl Bounds {
 
     /// Bounds of all blocks at this width; `beyond` bounds what theta's coordinates leave out of a distance.
     pub fn update(&mut self, width: f64, shared: &Blocks, beyond: f64, band: Band) {
-        let (a, m) = (self.open.steps, self.theta.len() as f64);
+        let a = self.open.steps;
         let reach = a.abs() * self.row_square.sqrt();
         // What theta has rounded off, a share of itself a run.
         let theta_error = 4.0 * (self.run as f64 + 2.0) * f64::EPSILON * (self.largest_theta + reach) + beyond;
         let length = self.theta_square + a * (2.0 * self.theta_along + a * self.row_square);
-        // Its parts are sums of m products each.
-        let rounded = 4.0 * (m + 8.0) * f64::EPSILON * (self.largest_theta + reach) * (self.largest_theta + reach);
+        let rounded = self.rounded();
         self.length = (length.max(0.0) + rounded).sqrt() + theta_error;
         self.raised.clear();
         self.cursor = 0;
-        self.reaches.clear();
-        let innovation = self.open.innovation();
-        for snapshot in &self.snapshots {
-            if snapshot.blocks == 0 {
-                self.reaches.push((0.0, 0.0));
-                continue;
+        self.snapshots.update(Now { open: self.open, row_square: self.row_square, width, rounded, theta_error });
+        if band == Band::Stale {
+            self.reach.fill(0.0);
+            self.root.fill(0.0);
+        } else {
+            let (reaches, roots) = self.snapshots.reach_and_root();
+            for ((reach, root), &at) in self.reach.iter_mut().zip(&mut self.root).zip(&self.snapshot) {
+                (*reach, *root) = (reaches[at as usize], roots[at as usize]);
             }
-            let square = snapshot.square + a * (2.0 * snapshot.along + a * self.row_square);
-            let reached = snapshot.distance + reach;
-            // Sums of m products each, of numbers of this size.
-            let rounded = 4.0 * (m + 8.0) * f64::EPSILON * reached * reached;
-            let distance = (square.max(0.0) + rounded).sqrt() + theta_error;
-            let of_open = if snapshot.run == self.run { self.open.since(snapshot.sums) } else { innovation };
-            let root = (width * width + snapshot.innovations + of_open).sqrt() * (1.0 + 1e-9);
-            self.reaches.push(if band == Band::Stale { (0.0, 0.0) } else { (distance, root) });
-        }
-        for ((reach, root), &at) in self.reach.iter_mut().zip(&mut self.root).zip(&self.snapshot) {
-            (*reach, *root) = self.reaches[at as usize];
         }
         wide(Bound { bounds: self, width, shared });
+    }
+
+    /// Bound on what the square of a distance rounds off by a run: its parts are sums of m products each, of numbers of this size.
+    fn rounded(&self) -> f64 {
+        let size = self.largest_theta + self.open.steps.abs() * self.row_square.sqrt();
+        8.0 * (self.theta.len() as f64 + 8.0) * f64::EPSILON * size * size
     }
 
     /// Blocks whose bounds reach the floor.
@@ -242,6 +196,16 @@ impl Bounds {
     /// A block was scored.
     pub fn scored(&mut self, block: usize, largest: f64, spread: f64, width: f64, shared: &Blocks) {
         self.bound[block] = f64::NEG_INFINITY;
+        self.bounded(block, largest, spread, width, shared);
+    }
+
+    /// A block was not scored, but these were found to bound it now.
+    pub fn screened(&mut self, block: usize, largest: f64, spread: f64, width: f64, shared: &Blocks) {
+        self.bound[block] = self.bound[block].min(largest);
+        self.bounded(block, largest, spread, width, shared);
+    }
+
+    fn bounded(&mut self, block: usize, largest: f64, spread: f64, width: f64, shared: &Blocks) {
         self.largest[block] = largest;
         self.spread[block] = spread;
         self.width[block] = width;
@@ -249,30 +213,28 @@ impl Bounds {
         for (corner, anchor) in shared.anchored.anchors.of(block) {
             self.mean_then[corner * n + block] = self.mean[anchor];
         }
-        self.snapshots[self.snapshot[block] as usize].blocks -= 1;
-        let current = self.current.unwrap_or_else(|| self.take_snapshot());
+        let current = self.current.unwrap_or_else(|| self.snapshots.take(&self.theta, &self.row, self.open, self.row_square));
         self.current = Some(current);
-        self.snapshots[current as usize].blocks += 1;
+        self.snapshots.hand_over(self.snapshot[block], current);
         self.snapshot[block] = current;
     }
 
-    /// A snapshot of now, in the place of one that no block needs any more.
-    fn take_snapshot(&mut self) -> u32 {
-        let free = self.snapshots.iter().position(|snapshot| snapshot.blocks == 0);
-        let at = free.unwrap_or_else(|| {
-            self.snapshots.push(Snapshot::default());
-            self.snapshots.len() - 1
-        });
-        let steps = self.open.steps;
-        let snapshot = &mut self.snapshots[at];
-        snapshot.theta.clear();
-        snapshot.theta.extend(self.theta.iter().zip(&self.row).map(|(theta, u)| theta + steps * u));
-        snapshot.square = steps * steps * self.row_square;
-        snapshot.along = -steps * self.row_square;
-        snapshot.distance = snapshot.square.sqrt();
-        snapshot.innovations = 0.0;
-        (snapshot.run, snapshot.sums) = (self.run, self.open);
-        at as u32
+    /// The block with the highest bound, where that reaches the floor.
+    pub fn highest(&self, floor: f64) -> Option<usize> {
+        let most = wide(Largest(&self.bound));
+        if f64::NEG_INFINITY < most && floor <= most { wide(First { list: &self.bound, least: most }) } else { None }
+    }
+
+    /// The first block from there on whose bound reaches the floor.
+    pub fn reaching_from(&self, from: usize, floor: f64) -> Option<usize> {
+        // Of minus infinity no bound is as high.
+        let least = if floor == f64::NEG_INFINITY { f64::MIN } else { floor };
+        wide(First { list: &self.bound[from..], least }).map(|at| from + at)
+    }
+
+    /// Bound on `|theta|` now.
+    pub fn length(&self) -> f64 {
+        self.length
     }
 
     /// The bound of a block that was not scored this round; minus infinity for the others.
@@ -306,7 +268,7 @@ impl Fusible for Start<'_> {
     #[inline(always)]
     fn call<const FUSED: bool>(self) {
         let Self { bounds, shared, visited, row, alpha } = self;
-        let Bounds { theta, row: own, snapshots, columns, p, open, moved, .. } = bounds;
+        let Bounds { theta, row: own, snapshots, columns, p, open, .. } = bounds;
         for (theta, u) in theta.iter_mut().zip(own.iter()) {
             *theta += open.steps * u;
         }
@@ -317,13 +279,7 @@ impl Fusible for Start<'_> {
         bounds.row_square = dot(row, row);
         (bounds.theta_square, bounds.theta_along) = (dot(theta, theta), dot(theta, row));
         bounds.largest_theta = bounds.largest_theta.max(bounds.theta_square.sqrt());
-        for snapshot in snapshots.iter_mut().filter(|snapshot| 0 < snapshot.blocks) {
-            snapshot.theta.resize(row.len(), 0.0);
-            moved.clear();
-            moved.extend(theta.iter().zip(&snapshot.theta).map(|(now, then)| now - then));
-            (snapshot.square, snapshot.along) = (dot(moved, moved), dot(moved, row));
-            snapshot.distance = snapshot.square.sqrt();
-        }
+        Along { snapshots, row, theta_along: bounds.theta_along }.call::<FUSED>();
         for &point in &visited[columns.len() / p.len()..] {
             let known = columns.len();
             columns.resize(known + p.len(), 0.0);
@@ -444,6 +400,29 @@ impl NullaryFnOnce for Largest<'_> {
             }
         }
         rest.iter().chain(&lanes).copied().fold(f64::NEG_INFINITY, larger)
+    }
+}
+
+/// The place of the first number that is no smaller, in wide lanes.
+struct First<'a> {
+    list: &'a [f64],
+    least: f64,
+}
+
+impl NullaryFnOnce for First<'_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn call(self) -> Option<usize> {
+        let Self { list, least } = self;
+        let mut from = 0;
+        for part in list.as_chunks::<32>().0 {
+            if part.iter().fold(false, |any, number| any | (least <= *number)) {
+                break;
+            }
+            from += 32;
+        }
+        list[from..].iter().position(|number| least <= *number).map(|at| from + at)
     }
 }
 

@@ -47,9 +47,12 @@ mod formula;
 mod history;
 mod kernels;
 mod lattice;
+mod mesh;
 mod order;
 mod rows;
+mod snapshots;
 mod source;
+mod surface;
 mod trial;
 
 pub use blocks::Blocks;

@@ -1,8 +1,9 @@
 //! The kernel of a feature table, `k(x, x') = phi(x) · phi(x')`, by as few multiply-adds as its form allows.
 
 use super::kernels::{LANES, multiply_sum, weighted_sum};
+use super::mesh::Cosines;
 use super::order::Order;
-use crate::linalg::dot;
+use crate::linalg::{add_scaled, dot};
 use crate::score::{FeatureTable, FourierForm};
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ struct Factor {
     blocks: Vec<f64>,
     /// `q x padded`: the same of the anchors.
     anchors: Vec<f64>,
+    /// `q x n_nodes`: the same of the nodes of a mesh along this axis.
+    nodes: Vec<f64>,
 }
 
 /// Where the vectors of points are.
@@ -58,7 +61,7 @@ impl Factor {
                 }
             }
         }
-        Self { q, rows: vectors, blocks, anchors: Vec::new() }
+        Self { q, rows: vectors, blocks, anchors: Vec::new(), nodes: Vec::new() }
     }
 
     /// Takes the vectors of the anchors.
@@ -121,6 +124,35 @@ impl Source {
             tensor.features(a, b, |feature, value, _| features[feature] = value);
         }
         Some(features)
+    }
+
+    /// The kernel along each axis; `None` where it is no product over the axes of a plane.
+    pub fn cosines(table: &FeatureTable) -> Option<[Cosines; 2]> {
+        let tensor = table.form.as_ref().and_then(Tensor::of)?;
+        let along = |magnitudes: &[(f64, f64)], scale: f64| magnitudes.iter().map(|&(w, a)| (w, scale * a * a)).collect();
+        // The first axis carries the root of 2 that both signs make.
+        Some([along(&tensor.first, 2.0), along(&tensor.second, 1.0)])
+    }
+
+    /// Takes these coordinates along the axes as the nodes of a mesh; false where the kernel is no product over the axes of a plane.
+    pub fn mesh_at(&mut self, table: &FeatureTable, nodes: &[Vec<f64>; 2]) -> bool {
+        let (factors, tensor) = (self.factors.as_mut_slice(), table.form.as_ref().and_then(Tensor::of));
+        let ([_, _], Some(tensor)) = (&mut *factors, tensor) else { return false };
+        for (axis, (factor, nodes)) in factors.iter_mut().zip(nodes).enumerate() {
+            let twice: Vec<f64> = nodes.iter().flat_map(|&x| [x, x]).collect();
+            let vectors = &tensor.axes(&twice)[axis];
+            factor.nodes = (0..factor.q).flat_map(|c| vectors.iter().skip(c).step_by(factor.q)).copied().collect();
+        }
+        true
+    }
+
+    /// Writes the kernel of one axis between a point and the nodes of a mesh.
+    pub fn along(&self, axis: usize, point: usize, out: &mut [f64]) {
+        out.fill(0.0);
+        let factor = &self.factors[axis];
+        for (&value, nodes) in factor.row(point).iter().zip(factor.nodes.chunks_exact(out.len())) {
+            add_scaled(out, value, nodes);
+        }
     }
 
     /// Multiply-adds of one value.

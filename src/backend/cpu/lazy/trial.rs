@@ -3,10 +3,12 @@
 use super::block::{Block, Run, Take};
 use super::blocks::Blocks;
 use super::bounds::Bounds;
+use super::covariance::Covariance;
 use super::history::{History, Opened};
 use super::kernels::wide_fused;
 use super::order::MOST_SIZE;
 use super::rows::{Rows, Visit};
+use super::surface::{Slack, Surface};
 use crate::backend::cpu::trial::{TrialScreen, settle};
 use crate::backend::cpu::vector;
 use crate::backend::{Band, Counters};
@@ -65,6 +67,14 @@ pub enum Outcome {
     Lost,
 }
 
+/// Bounds on the errors of means, variances and scores.
+#[derive(Debug, Clone, Copy)]
+struct Errors {
+    mean: f64,
+    variance: f64,
+    score: f64,
+}
+
 /// The memory of a trial that has ended, for the next one: most of what it takes is columns, and asking the system for new pages costs as much
 /// as filling them.
 #[derive(Debug)]
@@ -83,6 +93,10 @@ pub struct Lazy {
     bounds: Bounds,
     /// Blocks that were scored this round.
     scored: Vec<u32>,
+    /// Where there is a mesh; and the last round in which each block was looked at from there.
+    surface: Option<Surface>,
+    looked: Vec<u32>,
+    round: u32,
     p_error: f64,
     /// Bound on `|p|` of the open run.
     p_bound: f64,
@@ -127,6 +141,9 @@ impl Lazy {
             blocks,
             bounds: Bounds::new(&shared, m),
             scored: Vec::new(),
+            looked: vec![0; if shared.mesh.is_some() { shared.order.n_blocks() } else { 0 }],
+            surface: shared.mesh.as_ref().map(Surface::new),
+            round: 0,
             p_error: 0.0,
             p_bound: 0.0,
             mean_error: 0.0,
@@ -217,6 +234,12 @@ impl Lazy {
         self.bounds.start_run(&self.shared, visited, self.history.coordinates(), &run.alpha);
         self.dense_work += opened.dense_work;
         self.work += opened.work + self.bounds.work_of_a_run(visited.len());
+        if let (Some(surface), Some(mesh), Covariance::Features(source)) =
+            (&mut self.surface, &self.shared.mesh, &self.shared.source)
+        {
+            surface.start_run(mesh, source, visited, &run.alpha);
+            self.work += surface.work_of_a_run(visited.len());
+        }
         self.runs.push(run);
         self.drop_runs();
     }
@@ -231,6 +254,9 @@ impl Lazy {
             self.history.observe(&run.alpha, mean_step);
         }
         self.bounds.observe(scale, mean_step);
+        if let Some(surface) = &mut self.surface {
+            surface.observe(scale, mean_step);
+        }
         let (p, e) = (self.p_bound, self.p_error);
         self.variance_error += scale * scale * (2.0 * p * e + e * e + 4.0 * U * p * p) + U * prior;
         // The sum of steps of a run is rounded as well, and by the same amounts.
@@ -294,20 +320,8 @@ impl Lazy {
         }
         self.work += self.bounds.work_of_a_round();
         self.scored.clear();
-        let mut best = f64::NEG_INFINITY;
-        // The block with the highest bound first, some times over; then all whose bounds still reach the best.
-        for turn in 0.. {
-            let floor = best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * widest;
-            if turn == REFINED && self.shared.anchored.bound_scores() && FEW < self.bounds.reaching(floor) {
-                self.bounds.refine(width, &self.shared);
-                self.work += self.bounds.work_of_refining();
-            }
-            let Some(block) = self.bounds.next(turn, floor) else { break };
-            let (score, square) = self.take(block, width);
-            self.bounds.scored(block, score, (square + e).sqrt(), width, &self.shared);
-            self.scored.push(block as u32);
-            best = best.max(score);
-        }
+        let errors = Errors { mean: e_mean, variance: e, score: widest };
+        let best = if self.surface.is_some() { self.look_and_score(width, prior, errors) } else { self.score_blocks(width, errors) };
         self.bounds.end_round();
         self.collect(best, width, e, e_mean, answer);
         if answer.points.is_empty() {
@@ -329,6 +343,80 @@ impl Lazy {
         let columns = 8 * self.history.points().len() * n;
         let dearer = self.dense_work + START * n < self.work || n < self.extra || MOST_COLUMN_BYTES < columns;
         if dearer { Outcome::Dearer } else { Outcome::Lazy }
+    }
+
+    /// What a score must reach to be among the best.
+    fn floor(best: f64, errors: Errors) -> f64 {
+        best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * errors.score
+    }
+
+    /// Scores the block with the highest bound first, some times over; then all whose bounds still reach the best. Returns the best score.
+    fn score_blocks(&mut self, width: f64, errors: Errors) -> f64 {
+        let mut best = f64::NEG_INFINITY;
+        for turn in 0.. {
+            let floor = Self::floor(best, errors);
+            if turn == REFINED && self.shared.anchored.bound_scores() && FEW < self.bounds.reaching(floor) {
+                self.bounds.refine(width, &self.shared);
+                self.work += self.bounds.work_of_refining();
+            }
+            let Some(block) = self.bounds.next(turn, floor) else { break };
+            best = best.max(self.score(block, width, errors));
+        }
+        best
+    }
+
+    /// The same where blocks can be looked at from a mesh: the block with the highest bound is looked at, and scored once no other has a higher
+    /// one. Then all whose bounds reach that are looked at.
+    fn look_and_score(&mut self, width: f64, prior: f64, errors: Errors) -> f64 {
+        self.round += 1;
+        let slack = Slack {
+            width,
+            prior: prior.max(self.shared.norm * self.shared.norm),
+            theta: self.bounds.length(),
+            n: (self.history.points().len() as f64).sqrt() * (1.0 + 1e-6),
+            mean: errors.mean,
+            variance: errors.variance,
+        };
+        self.bounds.refine(width, &self.shared);
+        self.work += self.bounds.work_of_refining();
+        let mut best = f64::NEG_INFINITY;
+        while let Some(block) = self.bounds.highest(Self::floor(best, errors)) {
+            if self.look(block, slack) {
+                continue;
+            }
+            let first = best == f64::NEG_INFINITY;
+            best = best.max(self.score(block, width, errors));
+            if first {
+                let floor = Self::floor(best, errors);
+                let mut from = 0;
+                while let Some(block) = self.bounds.reaching_from(from, floor) {
+                    self.look(block, slack);
+                    from = block + 1;
+                }
+            }
+        }
+        best
+    }
+
+    /// Bounds a block from the mesh; false where that was done this round, or says nothing.
+    fn look(&mut self, block: usize, slack: Slack) -> bool {
+        let (Some(surface), Some(mesh)) = (&self.surface, &self.shared.mesh) else { return false };
+        if self.looked[block] == self.round || !mesh.suits(block) {
+            return false;
+        }
+        self.looked[block] = self.round;
+        let (score, square) = surface.bound(mesh, block, self.shared.order.size, slack);
+        self.bounds.screened(block, score, square.sqrt(), slack.width, &self.shared);
+        self.work += self.shared.order.size * (Surface::WORK + WORK_OF_A_SCORE);
+        true
+    }
+
+    /// Scores a block and returns its largest.
+    fn score(&mut self, block: usize, width: f64, errors: Errors) -> f64 {
+        let (score, square) = self.take(block, width);
+        self.bounds.scored(block, score, (square + errors.variance).sqrt(), width, &self.shared);
+        self.scored.push(block as u32);
+        score
     }
 
     /// The points of the scored blocks that may be the best.

@@ -1,0 +1,208 @@
+//! A mesh: a regular lattice of points, some beyond the domain, from which every point's mean and spread² are interpolated.
+//!
+//! A kernel over the plane that is a product of two even sums, `c_i cos(w_i d)` along each axis, is smooth: with `psi(x)` the vector of one axis
+//! (`sqrt(c_i)` times the cosines and sines of `w_i x`), interpolation from n nodes a_j by polynomials leaves
+//!
+//! `|psi(x) - sum L_j psi(a_j)| <= |prod (x - a_j)| / n! · sqrt(sum c_i w_i^(2n))`,
+//!
+//! as the divided difference of a vector is an average of its n-th derivative (Hermite and Genocchi), whose length is that root everywhere.
+//! For features `psi_1 ⊗ psi_2` the weights multiply, and with errors `e_1, e_2` and norms `s_1, s_2` of the axes the distance is at most
+//! `e_1 s_2 + (s_1 + e_1) e_2`: that bounds a mean by `|theta|`. What observations took from spread² is `phi^T N phi`, linear in
+//! `phi ⊗ phi`, whose kernel is the square: by the product of cosines a sum over `w_i ± w_j`. N has the rank of the visited points and
+//! eigenvalues from 0 to 1, so that its length is at most the root of their number.
+
+use super::kernels::multiply_add;
+use super::order::Order;
+
+/// Nodes of an axis that a point is interpolated from.
+pub const STENCIL: usize = 8;
+
+/// Of each node, `prod (i - j)` over the others j.
+const DENOMINATORS: [f64; STENCIL] = [-5040.0, 720.0, -240.0, 144.0, -144.0, 240.0, -720.0, 5040.0];
+
+/// Of each pair of nodes at equal distances from the middle, the square of that in steps.
+const SQUARES: [f64; STENCIL / 2] = [0.25, 2.25, 6.25, 12.25];
+
+/// Bound on what a weight rounds off between the outer nodes: its three differences of squares are 37 units off and at most 12.25, together
+/// with the last factor, at most 7, and the least denominator 144 that makes some 1100 units.
+pub const WEIGHT_ROUNDING: f64 = 2048.0 * U;
+
+/// Weights of the nodes, side by side for points at these distances from the middle of their stencil, in steps.
+#[inline(always)]
+pub fn weights<const FUSED: bool, const N: usize>(s: &[f64; N]) -> [[f64; N]; STENCIL] {
+    let of = |square: f64| -> [f64; N] { std::array::from_fn(|lane| multiply_add::<FUSED>(s[lane], s[lane], -square)) };
+    let times = |a: &[f64; N], b: &[f64; N]| -> [f64; N] { std::array::from_fn(|lane| a[lane] * b[lane]) };
+    let [a, b, c, d] = [of(SQUARES[0]), of(SQUARES[1]), of(SQUARES[2]), of(SQUARES[3])];
+    let (inner, outer) = (times(&a, &b), times(&c, &d));
+    let others = [times(&b, &outer), times(&a, &outer), times(&inner, &d), times(&inner, &c)];
+    std::array::from_fn(|node| {
+        // The other node of the pair is as far on the other side.
+        let offset = node as f64 - (STENCIL - 1) as f64 / 2.0;
+        let pair = if node < STENCIL / 2 { STENCIL / 2 - 1 - node } else { node - STENCIL / 2 };
+        let factor = 1.0 / DENOMINATORS[node];
+        std::array::from_fn(|lane| others[pair][lane] * factor * (s[lane] + offset))
+    })
+}
+
+/// The distance of `phi ⊗ phi` from its interpolation that a mesh is made for, as a share of the prior variance, and the largest with which it
+/// is still of use.
+const AIM: f64 = 1e-6;
+const MOST: f64 = 1e-4;
+
+/// Points of the domain for each node of a mesh, at least.
+const POINTS_A_NODE: usize = 8;
+
+/// Nodes come in whole tiles: of rows, and of lanes along a row.
+pub const ROWS: usize = 4;
+pub const LANES: usize = 8;
+
+/// Unit roundoff of f64.
+const U: f64 = f64::EPSILON / 2.0;
+
+/// A kernel along an axis: `sum c cos(w d)`, as pairs of w and c.
+pub type Cosines = Vec<(f64, f64)>;
+
+/// The shared part.
+#[derive(Debug)]
+pub struct Mesh {
+    /// Nodes along each axis, multiples of [`ROWS`] and [`LANES`].
+    pub counts: [usize; 2],
+    /// Coordinates of the nodes of each axis.
+    pub nodes: [Vec<f64>; 2],
+    /// Of each block, its first node of each axis.
+    pub places: Vec<[u32; 2]>,
+    /// Of each block, `2 x size`: distances of its points from the middle of the stencil along the first axis, then the second, in steps.
+    pub offsets: Vec<f64>,
+    /// Of each block, bounds on the distances of `phi` and `phi ⊗ phi` from what is interpolated.
+    pub radii: Vec<f64>,
+    pub squared: Vec<f64>,
+    /// Largest sum of the magnitudes of a point's weights, over the blocks that it suits.
+    pub amplification: f64,
+    /// See [`Mesh::suits`].
+    most: f64,
+}
+
+/// One axis on its way.
+struct Axis {
+    low: f64,
+    step: f64,
+    count: usize,
+    /// `sqrt(sum c w^(2n)) / n!` of the kernel and of its square, and the roots of the sums of their c.
+    remainder: [f64; 2],
+    norm: [f64; 2],
+    /// Bound on what a component of a node's vector rounds off, relative to that norm.
+    rounded: f64,
+}
+
+impl Axis {
+    fn of(cosines: &[(f64, f64)], (low, high): (f64, f64), tile: usize, most: usize) -> Option<Self> {
+        let power = |w: f64| (0..STENCIL).map(|_| w * w).product::<f64>();
+        let factorial: f64 = (1..=STENCIL).map(|i| i as f64).product();
+        let total: f64 = cosines.iter().map(|(_, c)| c).sum();
+        let plain: f64 = cosines.iter().map(|(w, c)| c * power(*w)).sum();
+        let square: f64 = cosines
+            .iter()
+            .flat_map(|(v, b)| cosines.iter().map(move |(w, c)| 0.5 * b * c * (power(v - w) + power(v + w))))
+            .sum();
+        let remainder = [plain.sqrt() / factorial, square.sqrt() / factorial];
+        // Next to the middle of a stencil the product of the distances is (1·3·5·7/16)² steps^8, and a block reaches beyond the middle.
+        let middle: f64 = (0..STENCIL / 2).map(|i| i as f64 + 0.5).product();
+        let step = libm::pow(AIM * total / (4.0 * middle * middle * remainder[1]), 1.0 / STENCIL as f64);
+        let width = high - low;
+        if !(0.0 < width && width.is_finite() && step.is_finite() && 0.0 < total) {
+            return None;
+        }
+        // Cells of the range, and nodes beyond it so that all stencils are whole.
+        let beyond = STENCIL - 1;
+        let wanted = (width / step).ceil().min(most as f64) as usize + beyond;
+        let count = wanted.next_multiple_of(tile).max(2 * STENCIL).min(most / tile * tile);
+        let cells = count.checked_sub(beyond).filter(|cells| 0 < *cells)?;
+        let step = width / cells as f64;
+        let low = low - (STENCIL / 2 - 1) as f64 * step;
+        let widest = cosines.iter().map(|(w, _)| w.abs()).fold(0.0, f64::max);
+        let farthest = low.abs().max((low + count as f64 * step).abs());
+        // Nodes and points are some units of the farthest coordinate off, the argument of a cosine a share of itself, its value and the factor
+        // some units.
+        let rounded = 16.0 * U * (widest * farthest + 4.0);
+        Some(Self { low, step, count, remainder, norm: [total.sqrt(), total], rounded })
+    }
+
+    fn node(&self, at: usize) -> f64 {
+        self.low + at as f64 * self.step
+    }
+}
+
+impl Mesh {
+    /// A mesh over points in the plane; `None` where one that is fine enough would have too many nodes.
+    /// * `kernels` — along each axis
+    /// * `range` — least and largest coordinate of each axis
+    pub fn of(order: &Order, plane: &[f64], kernels: &[Cosines; 2], range: &[(f64, f64)]) -> Option<Self> {
+        let &[first, second] = range else { return None };
+        let nodes = plane.len() / 2 / POINTS_A_NODE;
+        let most = nodes.isqrt();
+        let axes = [Axis::of(&kernels[0], first, ROWS, most)?, Axis::of(&kernels[1], second, LANES, most)?];
+        let size = order.size;
+        let n = order.n_blocks();
+        let mut made = Self {
+            counts: [axes[0].count, axes[1].count],
+            nodes: [0, 1].map(|axis: usize| (0..axes[axis].count).map(|at| axes[axis].node(at)).collect()),
+            places: Vec::with_capacity(n),
+            offsets: vec![0.0; n * 2 * size],
+            radii: vec![0.0; n],
+            squared: vec![0.0; n],
+            amplification: 1.0,
+            most: MOST * axes[0].norm[1] * axes[1].norm[1],
+        };
+        for (block, points) in order.points.chunks_exact(size).enumerate() {
+            let place = [0, 1].map(|axis: usize| made.first_node(axis, points, plane, axes[axis].step));
+            made.places.push(place.map(|first| first as u32));
+            let mut largest = 1.0f64;
+            let offsets = &mut made.offsets[block * 2 * size..][..2 * size];
+            for (at, &point) in points.iter().enumerate() {
+                let (mut plain, mut square, mut magnitude, mut rounded) = ([0.0; 2], [0.0; 2], [0.0; 2], 0.0);
+                for (axis, of) in axes.iter().enumerate() {
+                    let first = made.nodes[axis][place[axis]];
+                    let offset = (plane[2 * point as usize + axis] - first) / of.step - (STENCIL - 1) as f64 / 2.0;
+                    offsets[axis * size + at] = offset;
+                    magnitude[axis] = weights::<false, 1>(&[offset]).iter().map(|[weight]| weight.abs()).sum();
+                    let inside = if SQUARES[3] < offset * offset { f64::INFINITY } else { 1.0 };
+                    let distance: f64 = SQUARES.iter().map(|square| (offset * offset - square).abs()).product();
+                    let distance = (0..STENCIL).fold(distance * inside * (1.0 + 1e-9), |distance, _| distance * of.step);
+                    plain[axis] = distance * of.remainder[0];
+                    square[axis] = distance * of.remainder[1];
+                    rounded += of.rounded;
+                }
+                let amplification = magnitude[0] * magnitude[1];
+                largest = largest.max(amplification);
+                let of = |e: [f64; 2], power: usize| {
+                    let (one, other) = (axes[0].norm[power], axes[1].norm[power]);
+                    // What the nodes' vectors and those of the point rounded off.
+                    let rounded = (1.0 + amplification) * rounded * (1.0 + power as f64) * one * other;
+                    (e[0] * other + (one + e[0]) * e[1]) * (1.0 + 1e-9) + rounded
+                };
+                made.radii[block] = made.radii[block].max(of(plain, 0));
+                made.squared[block] = made.squared[block].max(of(square, 1));
+            }
+            if made.squared[block] <= made.most {
+                made.amplification = made.amplification.max(largest);
+            }
+        }
+        let of_use = (0..n).filter(|block| made.suits(*block)).count();
+        (n <= 2 * of_use).then_some(made)
+    }
+
+    /// Whether interpolation says enough of a block.
+    pub fn suits(&self, block: usize) -> bool {
+        self.squared[block] <= self.most
+    }
+
+    /// The first node of the stencil around a block.
+    fn first_node(&self, axis: usize, points: &[u32], plane: &[f64], step: f64) -> usize {
+        let along = points.iter().map(|&point| plane[2 * point as usize + axis]);
+        let (low, high) = along.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        let nodes = &self.nodes[axis];
+        let middle = (f64::midpoint(low, high) - nodes[0]) / step;
+        let first = (middle - (STENCIL - 1) as f64 / 2.0).round();
+        (first.max(0.0) as usize).min(nodes.len() - STENCIL)
+    }
+}
