@@ -106,7 +106,7 @@ impl Blocks {
         let order = Order::in_strips(all, SMALL_SIZE, plane, &range);
         let lattice = Lattice::of(&order, &form.points)?;
         let mut source = Source::of(table, &order, scale.norm);
-        let features = source.anchor_at(table, &lattice.coordinates)?;
+        let features = source.anchor_at(table, &lattice)?;
         let of = |anchor: usize| &features[anchor * m..][..m];
         let prior: Vec<f64> = (0..lattice.anchors.n).map(|anchor| dot(of(anchor), of(anchor))).collect();
         if prior.iter().any(|prior| scale.norm * scale.norm * (1.0 + 1e-9) < *prior) {

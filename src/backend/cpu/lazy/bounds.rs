@@ -28,6 +28,9 @@ pub struct Bounds {
     p: Vec<f64>,
     /// Kernel functions of the visited points at the anchors, one after another.
     columns: Vec<f64>,
+    /// The open run's row as a matrix, where anchors are found by that and no columns are kept.
+    matrix: Vec<f64>,
+    room: Vec<f64>,
     /// Bounds now; minus infinity for blocks scored this round.
     bound: Vec<f64>,
     snapshots: Snapshots,
@@ -76,7 +79,9 @@ impl Bounds {
             mean: vec![0.0; padded],
             variance,
             p: vec![0.0; padded],
-            columns: Vec::with_capacity(16 * padded),
+            columns: if shared.source.products().0.is_some() { Vec::new() } else { Vec::with_capacity(16 * padded) },
+            matrix: Vec::new(),
+            room: Vec::new(),
             bound: vec![f64::INFINITY; n],
             snapshots: Snapshots::new(n as u32),
             current: None,
@@ -98,9 +103,17 @@ impl Bounds {
         }
     }
 
-    /// Multiply-adds of a new run over so many visited points.
-    pub fn work_of_a_run(&self, visited: usize) -> usize {
-        self.p.len() * visited + (self.snapshots.len() + 3) * self.theta.len()
+    /// Multiply-adds of a new run over so many visited points, with those of a mesh of these counts.
+    pub fn work_of_a_run(&self, shared: &Blocks, visited: usize) -> usize {
+        let counts = shared.mesh.as_ref().map_or([0; 2], |mesh| mesh.counts);
+        let (products, anchors) = (shared.source.products().0, self.p.len());
+        let of_anchors = products.map_or(anchors * visited, |products| products.work(anchors, counts));
+        of_anchors + (self.snapshots.len() + 3) * self.theta.len()
+    }
+
+    /// The open run's row as a matrix, where anchors stand in lines.
+    pub fn matrix(&self) -> &[f64] {
+        &self.matrix
     }
 
     /// Multiply-adds of the bounds of a round, about.
@@ -268,7 +281,7 @@ impl Fusible for Start<'_> {
     #[inline(always)]
     fn call<const FUSED: bool>(self) {
         let Self { bounds, shared, visited, row, alpha } = self;
-        let Bounds { theta, row: own, snapshots, columns, p, open, .. } = bounds;
+        let Bounds { theta, row: own, snapshots, columns, matrix, room, p, open, .. } = bounds;
         for (theta, u) in theta.iter_mut().zip(own.iter()) {
             *theta += open.steps * u;
         }
@@ -280,6 +293,11 @@ impl Fusible for Start<'_> {
         (bounds.theta_square, bounds.theta_along) = (dot(theta, theta), dot(theta, row));
         bounds.largest_theta = bounds.largest_theta.max(bounds.theta_square.sqrt());
         Along { snapshots, row, theta_along: bounds.theta_along }.call::<FUSED>();
+        if let (Some(products), Some(anchors)) = shared.source.products() {
+            products.of_row(row, matrix);
+            products.at_anchors::<FUSED>(matrix, anchors, room, p);
+            return;
+        }
         for &point in &visited[columns.len() / p.len()..] {
             let known = columns.len();
             columns.resize(known + p.len(), 0.0);
@@ -289,21 +307,15 @@ impl Fusible for Start<'_> {
     }
 }
 
-/// The larger; what is no number stays, so that no bound is made of it.
-#[inline(always)]
-fn reached(most: f64, value: f64) -> f64 {
-    if value <= most || most.is_nan() { most } else { value }
-}
-
-/// `out = max(out, a)`.
+/// `out = max(out, a)`; both are numbers, as a trial with steps or rows that are none has been lost.
 #[inline(always)]
 fn raise_to(out: &mut [f64], a: &[f64]) {
     let ((out, out_rest), (a, a_rest)) = (out.as_chunks_mut::<LANES>(), a.as_chunks::<LANES>());
     for (out, a) in out.iter_mut().zip(a) {
-        *out = std::array::from_fn(|lane| reached(out[lane], a[lane]));
+        *out = std::array::from_fn(|lane| larger(out[lane], a[lane]));
     }
     for (out, a) in out_rest.iter_mut().zip(a_rest) {
-        *out = reached(*out, *a);
+        *out = larger(*out, *a);
     }
 }
 
@@ -313,10 +325,10 @@ fn raise(out: &mut [f64], a: &[f64], b: &[f64]) {
     let ((out, out_rest), (a, a_rest), (b, b_rest)) =
         (out.as_chunks_mut::<LANES>(), a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-        *out = std::array::from_fn(|lane| reached(out[lane], a[lane] - b[lane]));
+        *out = std::array::from_fn(|lane| larger(out[lane], a[lane] - b[lane]));
     }
     for ((out, a), b) in out_rest.iter_mut().zip(a_rest).zip(b_rest) {
-        *out = reached(*out, a - b);
+        *out = larger(*out, a - b);
     }
 }
 
@@ -417,7 +429,17 @@ impl NullaryFnOnce for First<'_> {
         let Self { list, least } = self;
         let mut from = 0;
         for part in list.as_chunks::<32>().0 {
-            if part.iter().fold(false, |any, number| any | (least <= *number)) {
+            let mut lanes = [f64::NEG_INFINITY; 8];
+            for numbers in part.as_chunks::<8>().0 {
+                for lane in 0..8 {
+                    lanes[lane] = larger(lanes[lane], numbers[lane]);
+                }
+            }
+            let mut most = f64::NEG_INFINITY;
+            for number in lanes {
+                most = larger(most, number);
+            }
+            if least <= most {
                 break;
             }
             from += 32;

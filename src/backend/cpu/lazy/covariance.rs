@@ -3,6 +3,7 @@
 use super::formula::Formula;
 use super::kernels::LANES;
 use super::order::Order;
+use super::products::{Components, Products};
 use super::source::Source;
 use crate::score::GramSource;
 use std::sync::Arc;
@@ -55,6 +56,14 @@ impl Covariance {
             Self::Features(source) => source.entry(a, b),
             Self::Formula(formula) => formula.entry(a, b),
             Self::Entries(Entries { gram, .. }) => gram.entry(a, b),
+        }
+    }
+
+    /// Rows as products and the anchors' components, where anchors stand in lines.
+    pub fn products(&self) -> (Option<&Products>, Option<[Components<'_>; 2]>) {
+        match self {
+            Self::Features(source) if source.products.is_some() => (source.products.as_ref(), source.of_anchors()),
+            _ => (None, None),
         }
     }
 

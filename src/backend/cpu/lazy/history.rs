@@ -218,7 +218,10 @@ impl FeatureRows {
         let row_norm = dot(&self.row, &self.row).sqrt();
         let rest = dot(&self.rest, &self.rest).sqrt() * (1.0 + 1e-9) + 2.0 * (k + 2.0) * U * (size + row_norm) * blocks.norm;
         Opened {
-            p_error: rest * blocks.norm + size * (blocks.source.error() + 2.0 * (k + 4.0) * U * prior),
+            // Where rows are taken as matrices, at anchors and nodes, sums of m products and of two axes' components round instead.
+            p_error: rest * blocks.norm
+                + size * (blocks.source.error() + 2.0 * (k + 4.0) * U * prior)
+                + 8.0 * (m as f64 + 64.0) * U * row_norm * blocks.norm,
             work: m * points.len(),
             dense_work: m * table.n_points,
         }

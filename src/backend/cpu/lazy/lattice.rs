@@ -9,6 +9,7 @@
 //!   of second order, as a bilinear interpolation's error is.
 
 use super::order::Order;
+use std::ops::Range;
 
 /// Anchors of blocks: `blocks` from `first_block` on have, each in its turn, those from `first_anchor` on as one of theirs.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +85,7 @@ pub struct Lattice {
     /// `n_anchors x 2`.
     pub coordinates: Vec<f64>,
     /// The axis along which strips follow each other.
-    axis: usize,
+    pub axis: usize,
 }
 
 /// A block's corners, and of each of its points their weights: each at least 0, their sum 1.
@@ -129,6 +130,12 @@ impl Lattice {
         }
         let n = coordinates.len() / 2;
         Some(Self { anchors: Anchors { views, corners: CORNERS, n, views_of }, coordinates, axis: strips.axis })
+    }
+
+    /// Both sides of every strip, as the anchors that are on them.
+    pub fn lines(&self) -> impl Iterator<Item = Range<usize>> {
+        let side = |view: &View| view.first_anchor..view.first_anchor + view.blocks + 1;
+        self.anchors.views.chunks_exact(CORNERS).flat_map(move |views| [side(&views[0]), side(&views[2])])
     }
 
     /// Calls with every block and its corners.

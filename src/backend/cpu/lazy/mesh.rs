@@ -11,7 +11,6 @@
 //! `phi ⊗ phi`, whose kernel is the square: by the product of cosines a sum over `w_i ± w_j`. N has the rank of the visited points and
 //! eigenvalues from 0 to 1, so that its length is at most the root of their number.
 
-use super::kernels::multiply_add;
 use super::order::Order;
 
 /// Nodes of an axis that a point is interpolated from.
@@ -23,24 +22,17 @@ const DENOMINATORS: [f64; STENCIL] = [-5040.0, 720.0, -240.0, 144.0, -144.0, 240
 /// Of each pair of nodes at equal distances from the middle, the square of that in steps.
 const SQUARES: [f64; STENCIL / 2] = [0.25, 2.25, 6.25, 12.25];
 
-/// Bound on what a weight rounds off between the outer nodes: its three differences of squares are 37 units off and at most 12.25, together
-/// with the last factor, at most 7, and the least denominator 144 that makes some 1100 units.
-pub const WEIGHT_ROUNDING: f64 = 2048.0 * U;
-
-/// Weights of the nodes, side by side for points at these distances from the middle of their stencil, in steps.
-#[inline(always)]
-pub fn weights<const FUSED: bool, const N: usize>(s: &[f64; N]) -> [[f64; N]; STENCIL] {
-    let of = |square: f64| -> [f64; N] { std::array::from_fn(|lane| multiply_add::<FUSED>(s[lane], s[lane], -square)) };
-    let times = |a: &[f64; N], b: &[f64; N]| -> [f64; N] { std::array::from_fn(|lane| a[lane] * b[lane]) };
-    let [a, b, c, d] = [of(SQUARES[0]), of(SQUARES[1]), of(SQUARES[2]), of(SQUARES[3])];
-    let (inner, outer) = (times(&a, &b), times(&c, &d));
-    let others = [times(&b, &outer), times(&a, &outer), times(&inner, &d), times(&inner, &c)];
+/// Weights of the nodes for a point at this distance from the middle of their stencil, in steps. Between the outer nodes the three differences
+/// of squares are 37 units off and at most 12.25, the last factor is at most 7 and the least denominator 144: some 1100 units, nothing
+/// beside the rounding to f32.
+fn weights(s: f64) -> [f64; STENCIL] {
+    let [a, b, c, d] = SQUARES.map(|square| s * s - square);
+    let others = [b * (c * d), a * (c * d), (a * b) * d, (a * b) * c];
     std::array::from_fn(|node| {
         // The other node of the pair is as far on the other side.
         let offset = node as f64 - (STENCIL - 1) as f64 / 2.0;
         let pair = if node < STENCIL / 2 { STENCIL / 2 - 1 - node } else { node - STENCIL / 2 };
-        let factor = 1.0 / DENOMINATORS[node];
-        std::array::from_fn(|lane| others[pair][lane] * factor * (s[lane] + offset))
+        others[pair] / DENOMINATORS[node] * (s + offset)
     })
 }
 
@@ -71,8 +63,8 @@ pub struct Mesh {
     pub nodes: [Vec<f64>; 2],
     /// Of each block, its first node of each axis.
     pub places: Vec<[u32; 2]>,
-    /// Of each block, `2 x size`: distances of its points from the middle of the stencil along the first axis, then the second, in steps.
-    pub offsets: Vec<f64>,
+    /// Of each block, `2 x STENCIL x size`: weights of the nodes of the first axis, then of the second.
+    pub weights: Vec<f32>,
     /// Of each block, bounds on the distances of `phi` and `phi ⊗ phi` from what is interpolated.
     pub radii: Vec<f64>,
     pub squared: Vec<f64>,
@@ -147,7 +139,7 @@ impl Mesh {
             counts: [axes[0].count, axes[1].count],
             nodes: [0, 1].map(|axis: usize| (0..axes[axis].count).map(|at| axes[axis].node(at)).collect()),
             places: Vec::with_capacity(n),
-            offsets: vec![0.0; n * 2 * size],
+            weights: vec![0.0; n * 2 * STENCIL * size],
             radii: vec![0.0; n],
             squared: vec![0.0; n],
             amplification: 1.0,
@@ -157,14 +149,16 @@ impl Mesh {
             let place = [0, 1].map(|axis: usize| made.first_node(axis, points, plane, axes[axis].step));
             made.places.push(place.map(|first| first as u32));
             let mut largest = 1.0f64;
-            let offsets = &mut made.offsets[block * 2 * size..][..2 * size];
+            let of_block = &mut made.weights[block * 2 * STENCIL * size..][..2 * STENCIL * size];
             for (at, &point) in points.iter().enumerate() {
-                let (mut plain, mut square, mut magnitude, mut rounded) = ([0.0; 2], [0.0; 2], [0.0; 2], 0.0);
+                let (mut plain, mut square, mut magnitude, mut rounded) = ([0.0; 2], [0.0; 2], [0.0f64; 2], 0.0);
                 for (axis, of) in axes.iter().enumerate() {
                     let first = made.nodes[axis][place[axis]];
                     let offset = (plane[2 * point as usize + axis] - first) / of.step - (STENCIL - 1) as f64 / 2.0;
-                    offsets[axis * size + at] = offset;
-                    magnitude[axis] = weights::<false, 1>(&[offset]).iter().map(|[weight]| weight.abs()).sum();
+                    for (node, weight) in weights(offset).into_iter().enumerate() {
+                        of_block[(axis * STENCIL + node) * size + at] = weight as f32;
+                        magnitude[axis] += weight.abs();
+                    }
                     let inside = if SQUARES[3] < offset * offset { f64::INFINITY } else { 1.0 };
                     let distance: f64 = SQUARES.iter().map(|square| (offset * offset - square).abs()).product();
                     let distance = (0..STENCIL).fold(distance * inside * (1.0 + 1e-9), |distance, _| distance * of.step);

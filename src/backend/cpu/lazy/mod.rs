@@ -49,6 +49,7 @@ mod kernels;
 mod lattice;
 mod mesh;
 mod order;
+mod products;
 mod rows;
 mod snapshots;
 mod source;

@@ -1,9 +1,11 @@
 //! The kernel of a feature table, `k(x, x') = phi(x) · phi(x')`, by as few multiply-adds as its form allows.
 
 use super::kernels::{LANES, multiply_sum, weighted_sum};
+use super::lattice::Lattice;
 use super::mesh::Cosines;
 use super::order::Order;
-use crate::linalg::{add_scaled, dot};
+use super::products::{Components, Frequency, Products};
+use crate::linalg::dot;
 use crate::score::{FeatureTable, FourierForm};
 use std::sync::Arc;
 
@@ -14,6 +16,8 @@ const U: f64 = f64::EPSILON / 2.0;
 #[derive(Debug)]
 pub struct Source {
     factors: Vec<Factor>,
+    /// Rows over the features as products, where anchors stand in lines.
+    pub products: Option<Products>,
     /// Bound on `|computed k(x, x') - phi(x) · phi(x')|` over all pairs.
     pub error: f64,
 }
@@ -94,11 +98,12 @@ impl Source {
             if error < 64.0 * table.n_features as f64 * U * prior {
                 let factors = [(tensor.first.len(), first), (tensor.second.len(), second)];
                 let factors = factors.into_iter().map(|(n, rows)| Factor::of(2 * n, Vectors::Own(rows), order)).collect();
-                return Self { factors, error: error + rounded };
+                return Self { factors, products: None, error: error + rounded };
             }
         }
         let m = table.n_features;
-        Self { factors: vec![Factor::of(m, Vectors::Table(Arc::clone(table)), order)], error: 2.0 * (m as f64 + 8.0) * U * prior }
+        let factors = vec![Factor::of(m, Vectors::Table(Arc::clone(table)), order)];
+        Self { factors, products: None, error: 2.0 * (m as f64 + 8.0) * U * prior }
     }
 
     /// Takes points of the domain as anchors.
@@ -109,8 +114,9 @@ impl Source {
         }
     }
 
-    /// Takes anchors anywhere in the plane; returns their features, row-major. `None` where the kernel is no product over axes.
-    pub fn anchor_at(&mut self, table: &FeatureTable, coordinates: &[f64]) -> Option<Vec<f64>> {
+    /// Takes the corners of a lattice as anchors; returns their features, row-major. `None` where the kernel is no product over axes.
+    pub fn anchor_at(&mut self, table: &FeatureTable, lattice: &Lattice) -> Option<Vec<f64>> {
+        let coordinates = &lattice.coordinates[..];
         let [one, other] = self.factors.as_mut_slice() else { return None };
         let tensor = table.form.as_ref().and_then(Tensor::of)?;
         let [first, second] = tensor.axes(coordinates);
@@ -123,6 +129,11 @@ impl Source {
             let (a, b) = (&first[at * 2 * tensor.first.len()..], &second[at * 2 * tensor.second.len()..]);
             tensor.features(a, b, |feature, value, _| features[feature] = value);
         }
+        let mut products = tensor.products(lattice);
+        if let Some(anchors) = self.of_anchors() {
+            products.take_sides(anchors);
+        }
+        self.products = Some(products);
         Some(features)
     }
 
@@ -146,13 +157,16 @@ impl Source {
         true
     }
 
-    /// Writes the kernel of one axis between a point and the nodes of a mesh.
-    pub fn along(&self, axis: usize, point: usize, out: &mut [f64]) {
-        out.fill(0.0);
-        let factor = &self.factors[axis];
-        for (&value, nodes) in factor.row(point).iter().zip(factor.nodes.chunks_exact(out.len())) {
-            add_scaled(out, value, nodes);
-        }
+    /// The components of both axes at the anchors, padded.
+    pub fn of_anchors(&self) -> Option<[Components<'_>; 2]> {
+        let [one, other] = self.factors.as_slice() else { return None };
+        Some([one, other].map(|factor| Components { values: &factor.anchors, n: factor.anchors.len() / factor.q.max(1) }))
+    }
+
+    /// The same at the nodes of a mesh along each axis.
+    pub fn of_nodes(&self) -> Option<[Components<'_>; 2]> {
+        let [one, other] = self.factors.as_slice() else { return None };
+        Some([one, other].map(|factor| Components { values: &factor.nodes, n: factor.nodes.len() / factor.q.max(1) }))
     }
 
     /// Multiply-adds of one value.
@@ -264,6 +278,19 @@ impl<'a> Tensor<'a> {
             let rounded = 6.0 * U * (a[i].abs() + a[q1 + i].abs()) * (b[j].abs() + b[q2 + j].abs());
             with(f, scale * cosine, rounded);
             with(n + f, scale * sine, rounded);
+        }
+    }
+
+    fn products(&self, lattice: &Lattice) -> Products {
+        let frequency = |&(i, j, si, sj): &(usize, usize, f64, f64)| Frequency { places: [i, j], signs: [si, sj] };
+        Products {
+            frequencies: self.places.iter().map(frequency).collect(),
+            magnitudes: [self.first.len(), self.second.len()],
+            scale: std::f64::consts::FRAC_1_SQRT_2,
+            lines: lattice.lines().collect(),
+            axis: lattice.axis,
+            padded: 0,
+            sides: Vec::new(),
         }
     }
 

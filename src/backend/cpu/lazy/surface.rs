@@ -1,18 +1,18 @@
 //! A trial's mean and what has been taken from its spread², at the nodes of a mesh: from there the largest score of any block is bounded,
 //! closely and at the same cost however long ago the block was looked at.
 
-use super::kernels::{Fusible, multiply_add, wide_fused};
-use super::mesh::{LANES, Mesh, ROWS, STENCIL, WEIGHT_ROUNDING, weights};
+use super::kernels::{Fusible, multiply_add, multiply_add32, wide_fused};
+use super::mesh::{LANES, Mesh, ROWS, STENCIL};
+use super::products::{Components, Products};
 use super::source::Source;
-use crate::backend::cpu::vector::larger;
 use crate::linalg::wide;
 use pulp::NullaryFnOnce;
 
 /// Of one trial; lists over nodes are row-major, with the nodes of the second axis contiguous.
 #[derive(Debug)]
 pub struct Surface {
-    /// Kernels along the axes from the visited points to the nodes, one point after another.
-    columns: [Vec<f64>; 2],
+    /// Room for a matrix times the components of the second axis.
+    half: Vec<f64>,
     /// `p` of the open run, mean, and prior variance less spread².
     p: Vec<f64>,
     mean: Vec<f64>,
@@ -37,25 +37,14 @@ impl Surface {
     /// The prior.
     pub fn new(mesh: &Mesh) -> Self {
         let n = mesh.counts[0] * mesh.counts[1];
-        Self { columns: [Vec::new(), Vec::new()], p: vec![0.0; n], mean: vec![0.0; n], fallen: vec![0.0; n] }
+        Self { half: Vec::new(), p: vec![0.0; n], mean: vec![0.0; n], fallen: vec![0.0; n] }
     }
 
-    /// Multiply-adds of a new run over so many visited points.
-    pub fn work_of_a_run(&self, visited: usize) -> usize {
-        self.p.len() * visited
-    }
-
-    /// Opens a run that over the visited points is `alpha`.
-    pub fn start_run(&mut self, mesh: &Mesh, source: &Source, visited: &[u32], alpha: &[f64]) {
-        for (axis, columns) in self.columns.iter_mut().enumerate() {
-            let count = mesh.counts[axis];
-            for &point in &visited[columns.len() / count..] {
-                let known = columns.len();
-                columns.resize(known + count, 0.0);
-                source.along(axis, point as usize, &mut columns[known..]);
-            }
+    /// Opens a run whose row is this matrix.
+    pub fn start_run(&mut self, source: &Source, matrix: &[f64]) {
+        if let (Some(products), Some([first, second])) = (&source.products, source.of_nodes()) {
+            wide_fused(Product { surface: self, products, matrix, first, second });
         }
-        wide_fused(Product { alpha, columns: &self.columns, counts: mesh.counts, out: &mut self.p });
     }
 
     /// One observation of the open run.
@@ -66,29 +55,27 @@ impl Surface {
     /// Multiply-adds of a bound, a point.
     pub const WORK: usize = 2 * STENCIL * (STENCIL + 1);
 
-    /// Upper bounds of the scores and the spreads² of a block.
+    /// Upper bounds of the scores and the spreads² of a block. As weights of a point sum to 1, spread² is interpolated from that of the nodes.
     pub fn bound(&self, mesh: &Mesh, block: usize, size: usize, slack: Slack) -> (f64, f64) {
-        // Products of weights of both axes, and a sum over them, round by shares of what is summed.
-        let summed = mesh.amplification * (3.0 * STENCIL as f64 * WEIGHT_ROUNDING + 4.0 * (STENCIL * STENCIL) as f64 * f64::EPSILON);
-        let norm = slack.prior.sqrt();
-        let mean = mesh.radii[block] * slack.theta
-            + (1.0 + mesh.amplification) * slack.mean
-            + summed * (slack.theta * norm + slack.mean);
-        let variance = slack.prior
-            + mesh.squared[block] * slack.n
-            + (1.0 + mesh.amplification) * slack.variance
-            + summed * (slack.prior + slack.variance);
-        let (score, spread) = wide_fused(Interpolate { surface: self, mesh, block, size, width: slack.width, variance });
-        (score + mean, spread)
+        let mean = mesh.radii[block] * slack.theta + (1.0 + mesh.amplification) * slack.mean;
+        let variance = mesh.squared[block] * slack.n + (1.0 + mesh.amplification) * slack.variance;
+        let share = ROUNDING * mesh.amplification;
+        let (score, spread) = wide_fused(Interpolate { surface: self, mesh, block, size, slack, share, variance });
+        if score.is_nan() || spread.is_nan() { (f64::INFINITY, slack.prior) } else { (score + mean, spread) }
     }
 }
 
-/// `out = sum_i alpha_i first_i second_i^T`, by tiles that stay in registers.
+/// What an interpolation in f32 rounds off, beside the sum of the magnitudes of its terms: twice two weights, a node, sums of eight and of eight
+/// that are fused or not; then a root and a score.
+const ROUNDING: f64 = (2 * STENCIL + 16) as f64 * f32::EPSILON as f64;
+
+/// `p = a^T U b` at the nodes, by tiles that stay in registers.
 struct Product<'a> {
-    alpha: &'a [f64],
-    columns: &'a [Vec<f64>; 2],
-    counts: [usize; 2],
-    out: &'a mut [f64],
+    surface: &'a mut Surface,
+    products: &'a Products,
+    matrix: &'a [f64],
+    first: Components<'a>,
+    second: Components<'a>,
 }
 
 impl Fusible for Product<'_> {
@@ -96,12 +83,14 @@ impl Fusible for Product<'_> {
 
     #[inline(always)]
     fn call<const FUSED: bool>(self) {
-        let Self { alpha, columns: [first, second], counts: [rows, lanes], out } = self;
+        let Self { surface: Surface { half, p, .. }, products, matrix, first, second } = self;
+        products.along_second::<FUSED>(matrix, second, half);
+        let (rows, lanes) = (first.n, second.n);
         for row in (0..rows).step_by(ROWS) {
             for lane in (0..lanes).step_by(LANES) {
-                let tile = tile::<FUSED>(alpha, first.get(row..).unwrap_or(&[]), second.get(lane..).unwrap_or(&[]), rows, lanes);
+                let tile = tile::<FUSED>(first.values.get(row..).unwrap_or(&[]), half.get(lane..).unwrap_or(&[]), rows, lanes);
                 for (at, tile) in tile.iter().enumerate() {
-                    out[(row + at) * lanes + lane..][..LANES].copy_from_slice(tile);
+                    p[(row + at) * lanes + lane..][..LANES].copy_from_slice(tile);
                 }
             }
         }
@@ -110,11 +99,10 @@ impl Fusible for Product<'_> {
 
 /// Entries from the first places on of both lists, in steps of `rows` and `lanes`.
 #[inline(always)]
-fn tile<const FUSED: bool>(alpha: &[f64], first: &[f64], second: &[f64], rows: usize, lanes: usize) -> [[f64; LANES]; ROWS] {
+fn tile<const FUSED: bool>(first: &[f64], second: &[f64], rows: usize, lanes: usize) -> [[f64; LANES]; ROWS] {
     let (mut a, mut b, mut c, mut d) = ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
-    for ((&alpha, first), second) in alpha.iter().zip(first.chunks(rows)).zip(second.chunks(lanes)) {
-        if let (Some(first), Some(second)) = (first.first_chunk::<ROWS>(), second.first_chunk::<LANES>()) {
-            let [e, f, g, h] = first.map(|first| alpha * first);
+    for (first, second) in first.chunks(rows).zip(second.chunks(lanes)) {
+        if let (Some(&[e, f, g, h]), Some(second)) = (first.first_chunk::<ROWS>(), second.first_chunk::<LANES>()) {
             for lane in 0..LANES {
                 a[lane] = multiply_add::<FUSED>(e, second[lane], a[lane]);
                 b[lane] = multiply_add::<FUSED>(f, second[lane], b[lane]);
@@ -146,53 +134,92 @@ impl NullaryFnOnce for Apply<'_> {
     }
 }
 
-/// Largest interpolated score, `variance` taken for the prior's, and largest spread² of a block.
+/// Largest interpolated score and largest spread² of a block, with `variance` and shares of what is summed added.
 struct Interpolate<'a> {
     surface: &'a Surface,
     mesh: &'a Mesh,
     block: usize,
     size: usize,
-    width: f64,
+    slack: Slack,
+    share: f64,
     variance: f64,
 }
+
+/// Points that are interpolated together.
+const POINTS: usize = 16;
 
 impl Fusible for Interpolate<'_> {
     type Output = (f64, f64);
 
     #[inline(always)]
     fn call<const FUSED: bool>(self) -> (f64, f64) {
-        let Self { surface, mesh, block, size, width, variance } = self;
+        let Self { surface, mesh, block, size, slack, share, variance } = self;
         let [row, lane] = mesh.places[block].map(|place| place as usize);
         let stride = mesh.counts[1];
-        let (first, second) = mesh.offsets[block * 2 * size..][..2 * size].split_at(size);
         let of_row = |values: &[f64], i: usize| -> [f64; STENCIL] {
-            values.get((row + i) * stride + lane..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0.0; STENCIL])
+            values.get((row + i) * stride + lane..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([f64::NAN; STENCIL])
         };
-        let means: [[f64; STENCIL]; STENCIL] = std::array::from_fn(|i| of_row(&surface.mean, i));
-        let falls: [[f64; STENCIL]; STENCIL] = std::array::from_fn(|i| of_row(&surface.fallen, i));
-        let (mut best, mut most) = ([f64::NEG_INFINITY; LANES], [0.0f64; LANES]);
-        for (first, second) in first.as_chunks::<LANES>().0.iter().zip(second.as_chunks::<LANES>().0) {
-            let (down, across) = (weights::<FUSED, LANES>(first), weights::<FUSED, LANES>(second));
-            let (mut mean, mut fallen) = ([0.0; LANES], [0.0; LANES]);
-            for (i, weights) in down.iter().enumerate() {
-                let (mut m, mut v) = ([0.0; LANES], [0.0; LANES]);
-                for j in 0..STENCIL {
-                    for lane in 0..LANES {
-                        m[lane] = multiply_add::<FUSED>(means[i][j], across[j][lane], m[lane]);
-                        v[lane] = multiply_add::<FUSED>(falls[i][j], across[j][lane], v[lane]);
-                    }
-                }
-                for lane in 0..LANES {
-                    mean[lane] = multiply_add::<FUSED>(weights[lane], m[lane], mean[lane]);
-                    fallen[lane] = multiply_add::<FUSED>(weights[lane], v[lane], fallen[lane]);
-                }
-            }
-            for lane in 0..LANES {
-                let spread = larger(0.0, variance - fallen[lane]);
-                most[lane] = larger(most[lane], spread);
-                best[lane] = larger(best[lane], mean[lane] + width * spread.sqrt());
+        // Copied: through references the compiler keeps no vectors.
+        let (mut means, mut spreads) = ([[0.0f32; STENCIL]; STENCIL], [[0.0f32; STENCIL]; STENCIL]);
+        let (mut mean_size, mut spread_size) = ([0.0f64; STENCIL], [0.0f64; STENCIL]);
+        for i in 0..STENCIL {
+            let (mean, fallen) = (of_row(&surface.mean, i), of_row(&surface.fallen, i));
+            for j in 0..STENCIL {
+                let spread = slack.prior - fallen[j];
+                mean_size[j] = reached(mean_size[j], mean[j].abs());
+                spread_size[j] = reached(spread_size[j], spread.abs());
+                (means[i][j], spreads[i][j]) = (mean[j] as f32, spread as f32);
             }
         }
-        (best.into_iter().fold(f64::NEG_INFINITY, larger), most.into_iter().fold(0.0, larger))
+        let (mean_size, spread_size) = (mean_size.into_iter().fold(0.0, reached), spread_size.into_iter().fold(0.0, reached));
+        let variance = (variance + share * spread_size) as f32;
+        let width = slack.width as f32;
+        let weights = &mesh.weights[block * 2 * STENCIL * size..][..2 * STENCIL * size];
+        let (first, second) = weights.split_at(STENCIL * size);
+        let (mut best, mut most) = ([f32::NEG_INFINITY; POINTS], [0.0f32; POINTS]);
+        for part in 0..size / POINTS {
+            let (down, across) = (part_of(first, size, part), part_of(second, size, part));
+            let (mut mean, mut spread) = ([0.0f32; POINTS], [0.0f32; POINTS]);
+            for i in 0..STENCIL {
+                let (mut m, mut v) = ([0.0f32; POINTS], [0.0f32; POINTS]);
+                for j in 0..STENCIL {
+                    for lane in 0..POINTS {
+                        m[lane] = multiply_add32::<FUSED>(means[i][j], across[j][lane], m[lane]);
+                        v[lane] = multiply_add32::<FUSED>(spreads[i][j], across[j][lane], v[lane]);
+                    }
+                }
+                for lane in 0..POINTS {
+                    mean[lane] = multiply_add32::<FUSED>(down[i][lane], m[lane], mean[lane]);
+                    spread[lane] = multiply_add32::<FUSED>(down[i][lane], v[lane], spread[lane]);
+                }
+            }
+            for lane in 0..POINTS {
+                let square = spread[lane] + variance;
+                let square = if 0.0 < square { square } else { 0.0 };
+                let score = mean[lane] + width * square.sqrt();
+                most[lane] = if most[lane] < square { square } else { most[lane] };
+                best[lane] = if best[lane] < score { score } else { best[lane] };
+            }
+        }
+        let best = f64::from(best.into_iter().fold(f32::NEG_INFINITY, f32::max));
+        let most = f64::from(most.into_iter().fold(0.0, f32::max)) * (1.0 + ROUNDING);
+        let rounded = share * mean_size + ROUNDING * (mean_size + slack.width * most.sqrt());
+        // Beyond f32 nothing is known.
+        if mean_size + spread_size + slack.width < LARGEST { (best + rounded, most) } else { (f64::NAN, f64::NAN) }
     }
+}
+
+/// Numbers below this have products and sums in f32.
+const LARGEST: f64 = 1e15;
+
+/// The larger; what is no number stays.
+#[inline(always)]
+fn reached(most: f64, value: f64) -> f64 {
+    if value <= most || most.is_nan() { most } else { value }
+}
+
+/// The weights of some points, node by node.
+#[inline(always)]
+fn part_of(weights: &[f32], size: usize, part: usize) -> [[f32; POINTS]; STENCIL] {
+    std::array::from_fn(|node| weights[node * size + part * POINTS..].first_chunk().copied().unwrap_or([0.0; POINTS]))
 }

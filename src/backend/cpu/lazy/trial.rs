@@ -233,12 +233,9 @@ impl Lazy {
         let visited = self.history.points();
         self.bounds.start_run(&self.shared, visited, self.history.coordinates(), &run.alpha);
         self.dense_work += opened.dense_work;
-        self.work += opened.work + self.bounds.work_of_a_run(visited.len());
-        if let (Some(surface), Some(mesh), Covariance::Features(source)) =
-            (&mut self.surface, &self.shared.mesh, &self.shared.source)
-        {
-            surface.start_run(mesh, source, visited, &run.alpha);
-            self.work += surface.work_of_a_run(visited.len());
+        self.work += opened.work + self.bounds.work_of_a_run(&self.shared, visited.len());
+        if let (Some(surface), Covariance::Features(source)) = (&mut self.surface, &self.shared.source) {
+            surface.start_run(source, self.bounds.matrix());
         }
         self.runs.push(run);
         self.drop_runs();
@@ -377,9 +374,10 @@ impl Lazy {
             mean: errors.mean,
             variance: errors.variance,
         };
+        let mut best = f64::NEG_INFINITY;
+        // Without this more blocks are looked at than it costs.
         self.bounds.refine(width, &self.shared);
         self.work += self.bounds.work_of_refining();
-        let mut best = f64::NEG_INFINITY;
         while let Some(block) = self.bounds.highest(Self::floor(best, errors)) {
             if self.look(block, slack) {
                 continue;
