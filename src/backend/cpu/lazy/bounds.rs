@@ -381,7 +381,7 @@ impl NullaryFnOnce for Refine<'_> {
         let (scores, means, variances) =
             (of_anchor.as_chunks_mut::<LANES>().0, mean.as_chunks::<LANES>().0, variance.as_chunks::<LANES>().0);
         for ((scores, mean), variance) in scores.iter_mut().zip(means).zip(variances) {
-            *scores = std::array::from_fn(|lane| mean[lane] + width * larger(0.0, variance[lane]).sqrt());
+            *scores = std::array::from_fn(|lane| mean[lane] + width * root_above(larger(0.0, variance[lane])));
         }
         of_block.fill(f64::NEG_INFINITY);
         for view in &shared.anchored.anchors.views {
@@ -394,6 +394,13 @@ impl NullaryFnOnce for Refine<'_> {
             *bound = if fresh < *bound { fresh } else { *bound };
         }
     }
+}
+
+/// No smaller than the root, and hardly larger: roots in f32 take a third of the time.
+#[inline(always)]
+fn root_above(square: f64) -> f64 {
+    // Rounded twice; what is too small for f32 is lost.
+    f64::from((square as f32).sqrt()) * (1.0 + 4.0 * f64::from(f32::EPSILON)) + 2e-19
 }
 
 /// The largest number, in wide lanes.

@@ -17,22 +17,29 @@ use super::order::Order;
 pub const STENCIL: usize = 8;
 
 /// Of each node, `prod (i - j)` over the others j.
-const DENOMINATORS: [f64; STENCIL] = [-5040.0, 720.0, -240.0, 144.0, -144.0, 240.0, -720.0, 5040.0];
+const DENOMINATORS: [f32; STENCIL] = [-5040.0, 720.0, -240.0, 144.0, -144.0, 240.0, -720.0, 5040.0];
 
-/// Of each pair of nodes at equal distances from the middle, the square of that in steps.
-const SQUARES: [f64; STENCIL / 2] = [0.25, 2.25, 6.25, 12.25];
+/// Of each pair of nodes at equal distances from the middle of a stencil, that distance in steps.
+const PAIRS: [f32; STENCIL / 2] = [0.5, 1.5, 2.5, 3.5];
 
-/// Weights of the nodes for a point at this distance from the middle of their stencil, in steps. Between the outer nodes the three differences
-/// of squares are 37 units off and at most 12.25, the last factor is at most 7 and the least denominator 144: some 1100 units, nothing
-/// beside the rounding to f32.
-fn weights(s: f64) -> [f64; STENCIL] {
-    let [a, b, c, d] = SQUARES.map(|square| s * s - square);
-    let others = [b * (c * d), a * (c * d), (a * b) * d, (a * b) * c];
+/// Roundings of a weight: of three pairs two differences and a product, two more products, and the last difference, quotient and two products.
+/// None is of numbers that cancel but a difference, which rounds once, so that all are shares of the weight.
+pub const WEIGHT_ROUNDINGS: usize = 15;
+
+/// Weights of the nodes, side by side for points at these distances from the middle of their stencil, in steps.
+#[inline(always)]
+pub fn weights<const N: usize>(s: &[f32; N]) -> [[f32; N]; STENCIL] {
+    let of = |pair: f32| -> [f32; N] { std::array::from_fn(|lane| (s[lane] - pair) * (s[lane] + pair)) };
+    let times = |a: &[f32; N], b: &[f32; N]| -> [f32; N] { std::array::from_fn(|lane| a[lane] * b[lane]) };
+    let [a, b, c, d] = [of(PAIRS[0]), of(PAIRS[1]), of(PAIRS[2]), of(PAIRS[3])];
+    let (inner, outer) = (times(&a, &b), times(&c, &d));
+    let others = [times(&b, &outer), times(&a, &outer), times(&inner, &d), times(&inner, &c)];
     std::array::from_fn(|node| {
         // The other node of the pair is as far on the other side.
-        let offset = node as f64 - (STENCIL - 1) as f64 / 2.0;
+        let offset = node as f32 - (STENCIL - 1) as f32 / 2.0;
         let pair = if node < STENCIL / 2 { STENCIL / 2 - 1 - node } else { node - STENCIL / 2 };
-        others[pair] / DENOMINATORS[node] * (s + offset)
+        let factor = 1.0 / DENOMINATORS[node];
+        std::array::from_fn(|lane| others[pair][lane] * factor * (s[lane] + offset))
     })
 }
 
@@ -63,8 +70,8 @@ pub struct Mesh {
     pub nodes: [Vec<f64>; 2],
     /// Of each block, its first node of each axis.
     pub places: Vec<[u32; 2]>,
-    /// Of each block, `2 x STENCIL x size`: weights of the nodes of the first axis, then of the second.
-    pub weights: Vec<f32>,
+    /// Of each block, `2 x size`: distances of its points from the middle of the stencil along the first axis, then the second, in steps.
+    pub offsets: Vec<f32>,
     /// Of each block, bounds on the distances of `phi` and `phi ⊗ phi` from what is interpolated.
     pub radii: Vec<f64>,
     pub squared: Vec<f64>,
@@ -82,8 +89,9 @@ struct Axis {
     /// `sqrt(sum c w^(2n)) / n!` of the kernel and of its square, and the roots of the sums of their c.
     remainder: [f64; 2],
     norm: [f64; 2],
-    /// Bound on what a component of a node's vector rounds off, relative to that norm.
+    /// Bound on what a node's vector rounds off, relative to that norm, and the largest w.
     rounded: f64,
+    widest: f64,
 }
 
 impl Axis {
@@ -116,7 +124,7 @@ impl Axis {
         // Nodes and points are some units of the farthest coordinate off, the argument of a cosine a share of itself, its value and the factor
         // some units.
         let rounded = 16.0 * U * (widest * farthest + 4.0);
-        Some(Self { low, step, count, remainder, norm: [total.sqrt(), total], rounded })
+        Some(Self { low, step, count, remainder, norm: [total.sqrt(), total], rounded, widest })
     }
 
     fn node(&self, at: usize) -> f64 {
@@ -139,7 +147,7 @@ impl Mesh {
             counts: [axes[0].count, axes[1].count],
             nodes: [0, 1].map(|axis: usize| (0..axes[axis].count).map(|at| axes[axis].node(at)).collect()),
             places: Vec::with_capacity(n),
-            weights: vec![0.0; n * 2 * STENCIL * size],
+            offsets: vec![0.0; n * 2 * size],
             radii: vec![0.0; n],
             squared: vec![0.0; n],
             amplification: 1.0,
@@ -149,22 +157,23 @@ impl Mesh {
             let place = [0, 1].map(|axis: usize| made.first_node(axis, points, plane, axes[axis].step));
             made.places.push(place.map(|first| first as u32));
             let mut largest = 1.0f64;
-            let of_block = &mut made.weights[block * 2 * STENCIL * size..][..2 * STENCIL * size];
+            let offsets = &mut made.offsets[block * 2 * size..][..2 * size];
             for (at, &point) in points.iter().enumerate() {
                 let (mut plain, mut square, mut magnitude, mut rounded) = ([0.0; 2], [0.0; 2], [0.0f64; 2], 0.0);
                 for (axis, of) in axes.iter().enumerate() {
                     let first = made.nodes[axis][place[axis]];
-                    let offset = (plane[2 * point as usize + axis] - first) / of.step - (STENCIL - 1) as f64 / 2.0;
-                    for (node, weight) in weights(offset).into_iter().enumerate() {
-                        of_block[(axis * STENCIL + node) * size + at] = weight as f32;
-                        magnitude[axis] += weight.abs();
-                    }
-                    let inside = if SQUARES[3] < offset * offset { f64::INFINITY } else { 1.0 };
-                    let distance: f64 = SQUARES.iter().map(|square| (offset * offset - square).abs()).product();
+                    let exact = (plane[2 * point as usize + axis] - first) / of.step - (STENCIL - 1) as f64 / 2.0;
+                    let offset = exact as f32;
+                    offsets[axis * size + at] = offset;
+                    magnitude[axis] = weights(&[offset]).iter().map(|[weight]| f64::from(weight.abs())).sum();
+                    let offset = f64::from(offset);
+                    let inside = if offset.abs() <= f64::from(PAIRS[3]) { 1.0 } else { f64::INFINITY };
+                    let distance: f64 = PAIRS.iter().map(|pair| (offset * offset - f64::from(pair * pair)).abs()).product();
                     let distance = (0..STENCIL).fold(distance * inside * (1.0 + 1e-9), |distance, _| distance * of.step);
                     plain[axis] = distance * of.remainder[0];
                     square[axis] = distance * of.remainder[1];
-                    rounded += of.rounded;
+                    // A point that is so far from where it is taken to be has a vector that differs by no more than that times the slope.
+                    rounded += of.rounded + of.widest * of.step * (exact - offset).abs();
                 }
                 let amplification = magnitude[0] * magnitude[1];
                 largest = largest.max(amplification);

@@ -5,8 +5,9 @@
 use super::kernels::multiply_add;
 use std::ops::Range;
 
-/// Anchors that are found together.
+/// Places that are found together, and anchors of a line.
 const LANES: usize = 8;
+const ANCHORS: usize = 24;
 
 /// What one feature is of products of both axes.
 #[derive(Debug)]
@@ -90,16 +91,16 @@ impl Products {
         for (component, of_lines) in room.chunks_exact_mut(self.padded.max(1)).enumerate() {
             let weights = Weights { values: &u[component * steps[1]..], step: steps[0], n: across };
             for (part, out) in of_lines.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-                *out = sum_at::<FUSED>(weights, sides, part * LANES);
+                *out = sum_at::<FUSED, LANES>(weights, sides, part * LANES);
             }
         }
         for (at, line) in self.lines.iter().enumerate() {
             // In whole lanes: what is written beyond the line is written again with the next one.
-            for from in line.clone().step_by(LANES) {
-                let from = from.min(out.len().saturating_sub(LANES));
+            for from in line.clone().step_by(ANCHORS) {
+                let from = from.min(out.len().saturating_sub(ANCHORS));
                 let weights = Weights { values: &room[at..], step: self.padded, n: components };
-                let sum = sum_at::<FUSED>(weights, along, from);
-                if let Some(out) = out[from..].first_chunk_mut::<LANES>() {
+                let sum = sum_at::<FUSED, ANCHORS>(weights, along, from);
+                if let Some(out) = out[from..].first_chunk_mut::<ANCHORS>() {
                     *out = sum;
                 }
             }
@@ -112,7 +113,7 @@ impl Products {
         out.resize(2 * self.magnitudes[0] * second.n, 0.0);
         for (u, out) in u.chunks_exact(2 * self.magnitudes[1]).zip(out.chunks_exact_mut(second.n)) {
             for (part, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-                *out = sum_at::<FUSED>(Weights { values: u, step: 1, n: u.len() }, second, part * LANES);
+                *out = sum_at::<FUSED, LANES>(Weights { values: u, step: 1, n: u.len() }, second, part * LANES);
             }
         }
     }
@@ -128,12 +129,12 @@ struct Weights<'a> {
 
 /// A weighted sum of components at places from one on.
 #[inline(always)]
-fn sum_at<const FUSED: bool>(weights: Weights<'_>, components: Components<'_>, from: usize) -> [f64; LANES] {
-    let mut sum = [0.0; LANES];
+fn sum_at<const FUSED: bool, const N: usize>(weights: Weights<'_>, components: Components<'_>, from: usize) -> [f64; N] {
+    let mut sum = [0.0; N];
     for at in 0..weights.n {
         let weight = weights.values[at * weights.step];
-        if let Some(values) = components.values[at * components.n + from..].first_chunk::<LANES>() {
-            for lane in 0..LANES {
+        if let Some(values) = components.values[at * components.n + from..].first_chunk::<N>() {
+            for lane in 0..N {
                 sum[lane] = multiply_add::<FUSED>(weight, values[lane], sum[lane]);
             }
         }

@@ -2,7 +2,7 @@
 //! closely and at the same cost however long ago the block was looked at.
 
 use super::kernels::{Fusible, multiply_add, multiply_add32, wide_fused};
-use super::mesh::{LANES, Mesh, ROWS, STENCIL};
+use super::mesh::{LANES, Mesh, ROWS, STENCIL, WEIGHT_ROUNDINGS, weights};
 use super::products::{Components, Products};
 use super::source::Source;
 use crate::linalg::wide;
@@ -65,9 +65,9 @@ impl Surface {
     }
 }
 
-/// What an interpolation in f32 rounds off, beside the sum of the magnitudes of its terms: twice two weights, a node, sums of eight and of eight
-/// that are fused or not; then a root and a score.
-const ROUNDING: f64 = (2 * STENCIL + 16) as f64 * f32::EPSILON as f64;
+/// What an interpolation in f32 rounds off, beside the sum of the magnitudes of its terms: two weights, a node, and sums of products over both
+/// axes, fused or not; then a root and a score. Half an epsilon each.
+const ROUNDING: f64 = (2 * WEIGHT_ROUNDINGS + 4 * STENCIL + 8) as f64 * 0.5 * f32::EPSILON as f64;
 
 /// `p = a^T U b` at the nodes, by tiles that stay in registers.
 struct Product<'a> {
@@ -174,11 +174,10 @@ impl Fusible for Interpolate<'_> {
         let (mean_size, spread_size) = (mean_size.into_iter().fold(0.0, reached), spread_size.into_iter().fold(0.0, reached));
         let variance = (variance + share * spread_size) as f32;
         let width = slack.width as f32;
-        let weights = &mesh.weights[block * 2 * STENCIL * size..][..2 * STENCIL * size];
-        let (first, second) = weights.split_at(STENCIL * size);
+        let (first, second) = mesh.offsets[block * 2 * size..][..2 * size].split_at(size);
         let (mut best, mut most) = ([f32::NEG_INFINITY; POINTS], [0.0f32; POINTS]);
-        for part in 0..size / POINTS {
-            let (down, across) = (part_of(first, size, part), part_of(second, size, part));
+        for (first, second) in first.as_chunks::<POINTS>().0.iter().zip(second.as_chunks::<POINTS>().0) {
+            let (down, across) = (weights(first), weights(second));
             let (mut mean, mut spread) = ([0.0f32; POINTS], [0.0f32; POINTS]);
             for i in 0..STENCIL {
                 let (mut m, mut v) = ([0.0f32; POINTS], [0.0f32; POINTS]);
@@ -216,10 +215,4 @@ const LARGEST: f64 = 1e15;
 #[inline(always)]
 fn reached(most: f64, value: f64) -> f64 {
     if value <= most || most.is_nan() { most } else { value }
-}
-
-/// The weights of some points, node by node.
-#[inline(always)]
-fn part_of(weights: &[f32], size: usize, part: usize) -> [[f32; POINTS]; STENCIL] {
-    std::array::from_fn(|node| weights[node * size + part * POINTS..].first_chunk().copied().unwrap_or([0.0; POINTS]))
 }
