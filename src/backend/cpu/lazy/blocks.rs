@@ -95,7 +95,11 @@ impl Blocks {
     }
 
     /// Strips of blocks and their corners, where the features are a product over the two axes of a plane and carry all of the prior.
-    fn by_lattice(table: &Arc<FeatureTable>, plane: Coordinates<'_>, scale: &Scale) -> Option<(Order, Source, Anchored, Vec<(f64, f64)>)> {
+    fn by_lattice(
+        table: &Arc<FeatureTable>,
+        plane: Coordinates<'_>,
+        scale: &Scale,
+    ) -> Option<(Order, Source, Anchored, Vec<(f64, f64)>)> {
         let form = table.form.as_ref().filter(|form| form.dimension == 2)?;
         if !Order::is_large(table.n_points) || scale.residual.iter().any(|residual| *residual != 0.0) {
             return None;

@@ -3,12 +3,11 @@
 
 use super::blocks::Blocks;
 use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
-use super::order::LANES;
 use super::snapshots::{Along, Now, Snapshots, Sums};
 use crate::backend::Band;
 use crate::backend::cpu::vector::larger;
 use crate::linalg::{dot, wide};
-use pulp::NullaryFnOnce;
+use pulp::{Arch, NullaryFnOnce, Simd, WithSimd};
 
 /// Turns in which the block of the highest bound is looked for.
 const PICKED: usize = 4;
@@ -198,7 +197,7 @@ impl Bounds {
     pub fn next(&mut self, turn: usize, floor: f64) -> Option<usize> {
         let reaches = |least: f64| move |bound: &f64| least <= *bound && f64::NEG_INFINITY < *bound;
         if turn < PICKED {
-            let least = floor.max(wide(Largest(&self.bound)));
+            let least = floor.max(Arch::new().dispatch(Largest(&self.bound)));
             return self.bound.iter().position(reaches(least));
         }
         let at = self.cursor + self.bound[self.cursor..].iter().position(reaches(floor))?;
@@ -234,15 +233,19 @@ impl Bounds {
 
     /// The block with the highest bound, where that reaches the floor.
     pub fn highest(&self, floor: f64) -> Option<usize> {
-        let most = wide(Largest(&self.bound));
-        if f64::NEG_INFINITY < most && floor <= most { wide(First { list: &self.bound, least: most }) } else { None }
+        let most = Arch::new().dispatch(Largest(&self.bound));
+        if f64::NEG_INFINITY < most && floor <= most {
+            Arch::new().dispatch(First { list: &self.bound, least: most })
+        } else {
+            None
+        }
     }
 
     /// The first block from there on whose bound reaches the floor.
     pub fn reaching_from(&self, from: usize, floor: f64) -> Option<usize> {
         // Of minus infinity no bound is as high.
         let least = if floor == f64::NEG_INFINITY { f64::MIN } else { floor };
-        wide(First { list: &self.bound[from..], least }).map(|at| from + at)
+        Arch::new().dispatch(First { list: &self.bound[from..], least }).map(|at| from + at)
     }
 
     /// Bound on `|theta|` now.
@@ -295,7 +298,7 @@ impl Fusible for Start<'_> {
         Along { snapshots, row, theta_along: bounds.theta_along }.call::<FUSED>();
         if let (Some(products), Some(anchors)) = shared.source.products() {
             products.of_row(row, matrix);
-            products.at_anchors::<FUSED>(matrix, anchors, room, p);
+            products.at_anchors(matrix, anchors, room, p);
             return;
         }
         for &point in &visited[columns.len() / p.len()..] {
@@ -307,27 +310,20 @@ impl Fusible for Start<'_> {
     }
 }
 
+// Loops over plain slices, here and below: of chunks the compiler makes one loop with the lanes gathered.
+
 /// `out = max(out, a)`; both are numbers, as a trial with steps or rows that are none has been lost.
 #[inline(always)]
 fn raise_to(out: &mut [f64], a: &[f64]) {
-    let ((out, out_rest), (a, a_rest)) = (out.as_chunks_mut::<LANES>(), a.as_chunks::<LANES>());
-    for (out, a) in out.iter_mut().zip(a) {
-        *out = std::array::from_fn(|lane| larger(out[lane], a[lane]));
-    }
-    for (out, a) in out_rest.iter_mut().zip(a_rest) {
-        *out = larger(*out, *a);
+    for (out, &a) in out.iter_mut().zip(a) {
+        *out = larger(*out, a);
     }
 }
 
 /// `out = max(out, a - b)`.
 #[inline(always)]
 fn raise(out: &mut [f64], a: &[f64], b: &[f64]) {
-    let ((out, out_rest), (a, a_rest), (b, b_rest)) =
-        (out.as_chunks_mut::<LANES>(), a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-        *out = std::array::from_fn(|lane| larger(out[lane], a[lane] - b[lane]));
-    }
-    for ((out, a), b) in out_rest.iter_mut().zip(a_rest).zip(b_rest) {
+    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
         *out = larger(*out, a - b);
     }
 }
@@ -378,10 +374,8 @@ impl NullaryFnOnce for Refine<'_> {
     fn call(self) {
         let Self { bounds, width, shared } = self;
         let Bounds { bound, mean, variance, length, of_anchor, of_block, .. } = bounds;
-        let (scores, means, variances) =
-            (of_anchor.as_chunks_mut::<LANES>().0, mean.as_chunks::<LANES>().0, variance.as_chunks::<LANES>().0);
-        for ((scores, mean), variance) in scores.iter_mut().zip(means).zip(variances) {
-            *scores = std::array::from_fn(|lane| mean[lane] + width * root_above(larger(0.0, variance[lane])));
+        for ((score, &mean), &variance) in of_anchor.iter_mut().zip(mean.iter()).zip(variance.iter()) {
+            *score = mean + width * root_above(larger(0.0, variance));
         }
         of_block.fill(f64::NEG_INFINITY);
         for view in &shared.anchored.anchors.views {
@@ -406,20 +400,31 @@ fn root_above(square: f64) -> f64 {
 /// The largest number, in wide lanes.
 struct Largest<'a>(&'a [f64]);
 
-impl NullaryFnOnce for Largest<'_> {
+impl WithSimd for Largest<'_> {
     type Output = f64;
 
     #[inline(always)]
-    fn call(self) -> f64 {
-        let mut lanes = [f64::NEG_INFINITY; 8];
-        let (whole, rest) = self.0.as_chunks::<8>();
-        for part in whole {
-            for lane in 0..8 {
-                lanes[lane] = larger(lanes[lane], part[lane]);
-            }
-        }
-        rest.iter().chain(&lanes).copied().fold(f64::NEG_INFINITY, larger)
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        largest(simd, self.0)
     }
+}
+
+#[inline(always)]
+fn largest<S: Simd>(simd: S, list: &[f64]) -> f64 {
+    let (whole, rest) = S::as_simd_f64s(list);
+    let (fours, ones) = whole.as_chunks::<4>();
+    let mut most = [simd.splat_f64s(f64::NEG_INFINITY); 4];
+    for four in fours {
+        for i in 0..4 {
+            most[i] = simd.max_f64s(four[i], most[i]);
+        }
+    }
+    let [a, b, c, d] = most;
+    let mut most = simd.max_f64s(simd.max_f64s(a, b), simd.max_f64s(c, d));
+    for &one in ones {
+        most = simd.max_f64s(one, most);
+    }
+    rest.iter().copied().fold(simd.reduce_max_f64s(most), larger)
 }
 
 /// The place of the first number that is no smaller, in wide lanes.
@@ -428,32 +433,20 @@ struct First<'a> {
     least: f64,
 }
 
-impl NullaryFnOnce for First<'_> {
+impl WithSimd for First<'_> {
     type Output = Option<usize>;
 
     #[inline(always)]
-    fn call(self) -> Option<usize> {
+    fn with_simd<S: Simd>(self, simd: S) -> Option<usize> {
         let Self { list, least } = self;
-        let mut from = 0;
-        for part in list.as_chunks::<32>().0 {
-            let mut lanes = [f64::NEG_INFINITY; 8];
-            for numbers in part.as_chunks::<8>().0 {
-                for lane in 0..8 {
-                    lanes[lane] = larger(lanes[lane], numbers[lane]);
-                }
-            }
-            let mut most = f64::NEG_INFINITY;
-            for number in lanes {
-                most = larger(most, number);
-            }
-            if least <= most {
-                break;
-            }
-            from += 32;
-        }
-        list[from..].iter().position(|number| least <= *number).map(|at| from + at)
+        let has = |part: &&[f64]| least <= largest(simd, part);
+        let (at, part) = list.chunks(PART).enumerate().find(|(_, part)| has(part))?;
+        part.iter().position(|number| least <= *number).map(|place| at * PART + place)
     }
 }
+
+/// Numbers that are looked at together.
+const PART: usize = 64;
 
 /// `variance -= square p²`, `mean += step p` in wide lanes.
 struct Apply<'a> {

@@ -40,12 +40,6 @@ pub fn multiply_add<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// The same in f32.
-#[inline(always)]
-pub fn multiply_add32<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
-    if FUSED { a.mul_add(b, c) } else { a * b + c }
-}
-
 /// Points whose sums stay in registers; arrays of points are a multiple of it.
 pub const LANES: usize = 32;
 

@@ -12,35 +12,32 @@
 //! eigenvalues from 0 to 1, so that its length is at most the root of their number.
 
 use super::order::Order;
+use super::products::{LANES, ROWS};
 
 /// Nodes of an axis that a point is interpolated from.
 pub const STENCIL: usize = 8;
 
-/// Of each node, `prod (i - j)` over the others j.
-const DENOMINATORS: [f32; STENCIL] = [-5040.0, 720.0, -240.0, 144.0, -144.0, 240.0, -720.0, 5040.0];
+/// Of the upper node i of each of these pairs, `prod (i - j)` over the others j; of the lower one it has the other sign.
+pub const DENOMINATORS: [f32; STENCIL / 2] = [-144.0, 240.0, -720.0, 5040.0];
 
 /// Of each pair of nodes at equal distances from the middle of a stencil, that distance in steps.
-const PAIRS: [f32; STENCIL / 2] = [0.5, 1.5, 2.5, 3.5];
+pub const PAIRS: [f32; STENCIL / 2] = [0.5, 1.5, 2.5, 3.5];
 
 /// Roundings of a weight: of three pairs two differences and a product, two more products, and the last difference, quotient and two products.
 /// None is of numbers that cancel but a difference, which rounds once, so that all are shares of the weight.
 pub const WEIGHT_ROUNDINGS: usize = 15;
 
-/// Weights of the nodes, side by side for points at these distances from the middle of their stencil, in steps.
-#[inline(always)]
-pub fn weights<const N: usize>(s: &[f32; N]) -> [[f32; N]; STENCIL] {
-    let of = |pair: f32| -> [f32; N] { std::array::from_fn(|lane| (s[lane] - pair) * (s[lane] + pair)) };
-    let times = |a: &[f32; N], b: &[f32; N]| -> [f32; N] { std::array::from_fn(|lane| a[lane] * b[lane]) };
-    let [a, b, c, d] = [of(PAIRS[0]), of(PAIRS[1]), of(PAIRS[2]), of(PAIRS[3])];
-    let (inner, outer) = (times(&a, &b), times(&c, &d));
-    let others = [times(&b, &outer), times(&a, &outer), times(&inner, &d), times(&inner, &c)];
-    std::array::from_fn(|node| {
-        // The other node of the pair is as far on the other side.
-        let offset = node as f32 - (STENCIL - 1) as f32 / 2.0;
-        let pair = if node < STENCIL / 2 { STENCIL / 2 - 1 - node } else { node - STENCIL / 2 };
-        let factor = 1.0 / DENOMINATORS[node];
-        std::array::from_fn(|lane| others[pair][lane] * factor * (s[lane] + offset))
-    })
+/// Weights of the nodes for a point at this distance from the middle of their stencil, in steps.
+pub fn weights(s: f32) -> [f32; STENCIL] {
+    let [a, b, c, d] = PAIRS.map(|pair| (s - pair) * (s + pair));
+    let others = [b * (c * d), a * (c * d), (a * b) * d, (a * b) * c];
+    let mut weights = [0.0; STENCIL];
+    for pair in 0..STENCIL / 2 {
+        let weight = others[pair] * (1.0 / DENOMINATORS[pair]);
+        weights[STENCIL / 2 + pair] = weight * (s + PAIRS[pair]);
+        weights[STENCIL / 2 - 1 - pair] = weight * (PAIRS[pair] - s);
+    }
+    weights
 }
 
 /// The distance of `phi ⊗ phi` from its interpolation that a mesh is made for, as a share of the prior variance, and the largest with which it
@@ -50,10 +47,6 @@ const MOST: f64 = 1e-4;
 
 /// Points of the domain for each node of a mesh, at least.
 const POINTS_A_NODE: usize = 8;
-
-/// Nodes come in whole tiles: of rows, and of lanes along a row.
-pub const ROWS: usize = 4;
-pub const LANES: usize = 8;
 
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
@@ -100,10 +93,8 @@ impl Axis {
         let factorial: f64 = (1..=STENCIL).map(|i| i as f64).product();
         let total: f64 = cosines.iter().map(|(_, c)| c).sum();
         let plain: f64 = cosines.iter().map(|(w, c)| c * power(*w)).sum();
-        let square: f64 = cosines
-            .iter()
-            .flat_map(|(v, b)| cosines.iter().map(move |(w, c)| 0.5 * b * c * (power(v - w) + power(v + w))))
-            .sum();
+        let square: f64 =
+            cosines.iter().flat_map(|(v, b)| cosines.iter().map(move |(w, c)| 0.5 * b * c * (power(v - w) + power(v + w)))).sum();
         let remainder = [plain.sqrt() / factorial, square.sqrt() / factorial];
         // Next to the middle of a stencil the product of the distances is (1·3·5·7/16)² steps^8, and a block reaches beyond the middle.
         let middle: f64 = (0..STENCIL / 2).map(|i| i as f64 + 0.5).product();
@@ -165,7 +156,7 @@ impl Mesh {
                     let exact = (plane[2 * point as usize + axis] - first) / of.step - (STENCIL - 1) as f64 / 2.0;
                     let offset = exact as f32;
                     offsets[axis * size + at] = offset;
-                    magnitude[axis] = weights(&[offset]).iter().map(|[weight]| f64::from(weight.abs())).sum();
+                    magnitude[axis] = weights(offset).iter().map(|weight| f64::from(weight.abs())).sum();
                     let offset = f64::from(offset);
                     let inside = if offset.abs() <= f64::from(PAIRS[3]) { 1.0 } else { f64::INFINITY };
                     let distance: f64 = PAIRS.iter().map(|pair| (offset * offset - f64::from(pair * pair)).abs()).product();

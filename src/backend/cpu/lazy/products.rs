@@ -2,12 +2,12 @@
 //! and sines along them. Over lines of anchors and over the nodes of a mesh that costs fewer multiply-adds than a sum over visited points, and
 //! no memory for their columns.
 
-use super::kernels::multiply_add;
+use pulp::{Arch, Simd, WithSimd};
 use std::ops::Range;
 
-/// Places that are found together, and anchors of a line.
-const LANES: usize = 8;
-const ANCHORS: usize = 24;
+/// Places that are found together, and rows of nodes.
+pub const LANES: usize = 8;
+pub const ROWS: usize = 4;
 
 /// What one feature is of products of both axes.
 #[derive(Debug)]
@@ -81,41 +81,14 @@ impl Products {
     }
 
     /// Writes `row · phi` of the anchors, which have these components along both axes.
-    #[inline(always)]
-    pub fn at_anchors<const FUSED: bool>(&self, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) {
-        let along = axes[1 - self.axis];
-        let [q, r] = self.magnitudes.map(|n| 2 * n);
-        let (across, components, steps) = if self.axis == 0 { (q, r, [r, 1]) } else { (r, q, [1, r]) };
-        let sides = Components { values: &self.sides, n: self.padded };
-        room.resize(components * self.padded, 0.0);
-        for (component, of_lines) in room.chunks_exact_mut(self.padded.max(1)).enumerate() {
-            let weights = Weights { values: &u[component * steps[1]..], step: steps[0], n: across };
-            for (part, out) in of_lines.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-                *out = sum_at::<FUSED, LANES>(weights, sides, part * LANES);
-            }
-        }
-        for (at, line) in self.lines.iter().enumerate() {
-            // In whole lanes: what is written beyond the line is written again with the next one.
-            for from in line.clone().step_by(ANCHORS) {
-                let from = from.min(out.len().saturating_sub(ANCHORS));
-                let weights = Weights { values: &room[at..], step: self.padded, n: components };
-                let sum = sum_at::<FUSED, ANCHORS>(weights, along, from);
-                if let Some(out) = out[from..].first_chunk_mut::<ANCHORS>() {
-                    *out = sum;
-                }
-            }
-        }
+    pub fn at_anchors(&self, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) {
+        Arch::new().dispatch(AtAnchors { products: self, u, along: axes[1 - self.axis], room, out });
     }
 
-    /// Writes `U b` for the nodes of the second axis, one component of the first after another.
-    #[inline(always)]
-    pub fn along_second<const FUSED: bool>(&self, u: &[f64], second: Components<'_>, out: &mut Vec<f64>) {
-        out.resize(2 * self.magnitudes[0] * second.n, 0.0);
-        for (u, out) in u.chunks_exact(2 * self.magnitudes[1]).zip(out.chunks_exact_mut(second.n)) {
-            for (part, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-                *out = sum_at::<FUSED, LANES>(Weights { values: u, step: 1, n: u.len() }, second, part * LANES);
-            }
-        }
+    /// Writes `row · phi` of the nodes of a mesh, row-major, with these components along both axes: counts are multiples of [`ROWS`]
+    /// and [`LANES`].
+    pub fn at_nodes(&self, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) {
+        Arch::new().dispatch(AtNodes { products: self, u, axes, room, out });
     }
 }
 
@@ -127,17 +100,92 @@ struct Weights<'a> {
     n: usize,
 }
 
-/// A weighted sum of components at places from one on.
+/// A weighted sum of components at places from one on, as many as there is room for: some whole vectors.
 #[inline(always)]
-fn sum_at<const FUSED: bool, const N: usize>(weights: Weights<'_>, components: Components<'_>, from: usize) -> [f64; N] {
-    let mut sum = [0.0; N];
-    for at in 0..weights.n {
-        let weight = weights.values[at * weights.step];
-        if let Some(values) = components.values[at * components.n + from..].first_chunk::<N>() {
-            for lane in 0..N {
-                sum[lane] = multiply_add::<FUSED>(weight, values[lane], sum[lane]);
+fn sum_at<S: Simd>(simd: S, weights: Weights<'_>, components: Components<'_>, from: usize, out: &mut [f64]) {
+    for (at, out) in S::as_mut_simd_f64s(out).0.iter_mut().enumerate() {
+        let from = from + at * S::F64_LANES;
+        let mut sum = simd.splat_f64s(0.0);
+        for c in 0..weights.n {
+            let weight = simd.splat_f64s(weights.values[c * weights.step]);
+            let values = S::as_simd_f64s(&components.values[c * components.n + from..][..S::F64_LANES]).0;
+            sum = simd.mul_add_e_f64s(weight, values[0], sum);
+        }
+        *out = sum;
+    }
+}
+
+/// See [`Products::at_anchors`].
+struct AtAnchors<'a> {
+    products: &'a Products,
+    u: &'a [f64],
+    along: Components<'a>,
+    room: &'a mut Vec<f64>,
+    out: &'a mut [f64],
+}
+
+impl WithSimd for AtAnchors<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { products, u, along, room, out } = self;
+        let [q, r] = products.magnitudes.map(|n| 2 * n);
+        let (across, components, steps) = if products.axis == 0 { (q, r, [r, 1]) } else { (r, q, [1, r]) };
+        let sides = Components { values: &products.sides, n: products.padded };
+        room.resize(components * products.padded, 0.0);
+        for (component, of_lines) in room.chunks_exact_mut(products.padded.max(1)).enumerate() {
+            let weights = Weights { values: &u[component * steps[1]..], step: steps[0], n: across };
+            sum_at(simd, weights, sides, 0, of_lines);
+        }
+        for (at, line) in products.lines.iter().enumerate() {
+            // In whole lanes: what is written beyond the line is written again with the next one, and there is room beyond the last.
+            let (from, whole) = (line.start, line.len().next_multiple_of(LANES));
+            let weights = Weights { values: &room[at..], step: products.padded, n: components };
+            sum_at(simd, weights, along, from, &mut out[from..from + whole]);
+        }
+    }
+}
+
+/// See [`Products::at_nodes`].
+struct AtNodes<'a> {
+    products: &'a Products,
+    u: &'a [f64],
+    axes: [Components<'a>; 2],
+    room: &'a mut Vec<f64>,
+    out: &'a mut [f64],
+}
+
+impl WithSimd for AtNodes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { products, u, axes: [first, second], room, out } = self;
+        let [q, r] = products.magnitudes.map(|n| 2 * n);
+        room.resize(q * second.n, 0.0);
+        for (u, out) in u.chunks_exact(r).zip(room.chunks_exact_mut(second.n)) {
+            sum_at(simd, Weights { values: u, step: 1, n: r }, second, 0, out);
+        }
+        // Four rows at a time: what they share is read once.
+        let (zero, lanes) = (simd.splat_f64s(0.0), second.n / S::F64_LANES);
+        for (at, rows) in out.chunks_exact_mut(ROWS * second.n).enumerate() {
+            let (one, rest) = rows.split_at_mut(second.n);
+            let (two, rest) = rest.split_at_mut(second.n);
+            let (three, four) = rest.split_at_mut(second.n);
+            let rows = [one, two, three, four].map(|row| S::as_mut_simd_f64s(row).0);
+            for lane in 0..lanes {
+                let mut sums = [zero; ROWS];
+                for d in 0..q {
+                    let values = S::as_simd_f64s(&room[d * second.n..][..second.n]).0[lane];
+                    for (i, sum) in sums.iter_mut().enumerate() {
+                        *sum = simd.mul_add_e_f64s(simd.splat_f64s(first.at(d, at * ROWS + i)), values, *sum);
+                    }
+                }
+                for i in 0..ROWS {
+                    rows[i][lane] = sums[i];
+                }
             }
         }
     }
-    sum
 }

@@ -4,7 +4,7 @@ use super::kernels::{LANES, multiply_sum, weighted_sum};
 use super::lattice::Lattice;
 use super::mesh::Cosines;
 use super::order::Order;
-use super::products::{Components, Frequency, Products};
+use super::products::{self, Components, Frequency, Products};
 use crate::linalg::dot;
 use crate::score::{FeatureTable, FourierForm};
 use std::sync::Arc;
@@ -70,7 +70,8 @@ impl Factor {
 
     /// Takes the vectors of the anchors.
     fn anchor<'a>(&mut self, n: usize, row: impl Fn(usize) -> &'a [f64]) {
-        let padded = n.next_multiple_of(LANES);
+        // With room for whole lanes beyond the last.
+        let padded = (n + products::LANES).next_multiple_of(LANES);
         self.anchors = vec![0.0; self.q * padded];
         for at in 0..n {
             for (component, &value) in row(at).iter().enumerate() {

@@ -8,7 +8,8 @@ use super::history::{History, Opened};
 use super::kernels::wide_fused;
 use super::order::MOST_SIZE;
 use super::rows::{Rows, Visit};
-use super::surface::{Slack, Surface};
+use super::search::Errors;
+use super::surface::Surface;
 use crate::backend::cpu::trial::{TrialScreen, settle};
 use crate::backend::cpu::vector;
 use crate::backend::{Band, Counters};
@@ -33,12 +34,8 @@ const MOST_RUNS: usize = 512;
 /// Most bytes of a trial's columns: where there would be more, the trial goes over to the dense road.
 pub const MOST_COLUMN_BYTES: usize = 1 << 28;
 
-/// Blocks scored before bounds are refined, and as many as are scored without.
-const REFINED: usize = 1;
-const FEW: usize = 2;
-
 /// Multiply-adds that a square root and what else a point of a scored block asks for is counted as.
-const WORK_OF_A_SCORE: usize = 16;
+pub(super) const WORK_OF_A_SCORE: usize = 16;
 
 /// Multiply-adds a point by which this road may be behind: some first rounds, in which all blocks must be seen.
 const START: usize = 2 * WORK_OF_A_SCORE;
@@ -67,14 +64,6 @@ pub enum Outcome {
     Lost,
 }
 
-/// Bounds on the errors of means, variances and scores.
-#[derive(Debug, Clone, Copy)]
-struct Errors {
-    mean: f64,
-    variance: f64,
-    score: f64,
-}
-
 /// The memory of a trial that has ended, for the next one: most of what it takes is columns, and asking the system for new pages costs as much
 /// as filling them.
 #[derive(Debug)]
@@ -82,21 +71,21 @@ pub struct Spare(Vec<Block>);
 
 /// The state of one trial.
 pub struct Lazy {
-    shared: Arc<Blocks>,
-    history: History,
+    pub(super) shared: Arc<Blocks>,
+    pub(super) history: History,
     /// Whether the last run is one that the model may go on with.
     open: bool,
     /// Runs from number `first_run` on; the last is open.
     runs: Vec<Run>,
     first_run: usize,
     blocks: Vec<Block>,
-    bounds: Bounds,
+    pub(super) bounds: Bounds,
     /// Blocks that were scored this round.
-    scored: Vec<u32>,
+    pub(super) scored: Vec<u32>,
     /// Where there is a mesh; and the last round in which each block was looked at from there.
-    surface: Option<Surface>,
-    looked: Vec<u32>,
-    round: u32,
+    pub(super) surface: Option<Surface>,
+    pub(super) looked: Vec<u32>,
+    pub(super) round: u32,
     p_error: f64,
     /// Bound on `|p|` of the open run.
     p_bound: f64,
@@ -107,7 +96,7 @@ pub struct Lazy {
     largest_width: f64,
     since_check: u32,
     /// Counted multiply-adds of this road, and of the dense one.
-    work: usize,
+    pub(super) work: usize,
     dense_work: usize,
     /// `work` at the last comparison of a block that was not scored, and the point of the next one.
     checked_work: usize,
@@ -142,7 +131,7 @@ impl Lazy {
             bounds: Bounds::new(&shared, m),
             scored: Vec::new(),
             looked: vec![0; if shared.mesh.is_some() { shared.order.n_blocks() } else { 0 }],
-            surface: shared.mesh.as_ref().map(Surface::new),
+            surface: shared.mesh.as_ref().map(|mesh| Surface::new(mesh, shared.norm * shared.norm)),
             round: 0,
             p_error: 0.0,
             p_bound: 0.0,
@@ -279,7 +268,7 @@ impl Lazy {
     }
 
     /// Brings a block up to date; returns its largest score and largest spread².
-    fn take(&mut self, block: usize, width: f64) -> (f64, f64) {
+    pub(super) fn take(&mut self, block: usize, width: f64) -> (f64, f64) {
         let own = &mut self.blocks[block];
         let size = own.mean.len();
         let before = own.columns.len() / size;
@@ -318,7 +307,7 @@ impl Lazy {
         self.work += self.bounds.work_of_a_round();
         self.scored.clear();
         let errors = Errors { mean: e_mean, variance: e, score: widest };
-        let best = if self.surface.is_some() { self.look_and_score(width, prior, errors) } else { self.score_blocks(width, errors) };
+        let best = if self.surface.is_some() { self.look_and_score(width, errors) } else { self.score_blocks(width, errors) };
         self.bounds.end_round();
         self.collect(best, width, e, e_mean, answer);
         if answer.points.is_empty() {
@@ -340,81 +329,6 @@ impl Lazy {
         let columns = 8 * self.history.points().len() * n;
         let dearer = self.dense_work + START * n < self.work || n < self.extra || MOST_COLUMN_BYTES < columns;
         if dearer { Outcome::Dearer } else { Outcome::Lazy }
-    }
-
-    /// What a score must reach to be among the best.
-    fn floor(best: f64, errors: Errors) -> f64 {
-        best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * errors.score
-    }
-
-    /// Scores the block with the highest bound first, some times over; then all whose bounds still reach the best. Returns the best score.
-    fn score_blocks(&mut self, width: f64, errors: Errors) -> f64 {
-        let mut best = f64::NEG_INFINITY;
-        for turn in 0.. {
-            let floor = Self::floor(best, errors);
-            if turn == REFINED && self.shared.anchored.bound_scores() && FEW < self.bounds.reaching(floor) {
-                self.bounds.refine(width, &self.shared);
-                self.work += self.bounds.work_of_refining();
-            }
-            let Some(block) = self.bounds.next(turn, floor) else { break };
-            best = best.max(self.score(block, width, errors));
-        }
-        best
-    }
-
-    /// The same where blocks can be looked at from a mesh: the block with the highest bound is looked at, and scored once no other has a higher
-    /// one. Then all whose bounds reach that are looked at.
-    fn look_and_score(&mut self, width: f64, prior: f64, errors: Errors) -> f64 {
-        self.round += 1;
-        let slack = Slack {
-            width,
-            prior: prior.max(self.shared.norm * self.shared.norm),
-            theta: self.bounds.length(),
-            n: (self.history.points().len() as f64).sqrt() * (1.0 + 1e-6),
-            mean: errors.mean,
-            variance: errors.variance,
-        };
-        let mut best = f64::NEG_INFINITY;
-        // Without this more blocks are looked at than it costs.
-        self.bounds.refine(width, &self.shared);
-        self.work += self.bounds.work_of_refining();
-        while let Some(block) = self.bounds.highest(Self::floor(best, errors)) {
-            if self.look(block, slack) {
-                continue;
-            }
-            let first = best == f64::NEG_INFINITY;
-            best = best.max(self.score(block, width, errors));
-            if first {
-                let floor = Self::floor(best, errors);
-                let mut from = 0;
-                while let Some(block) = self.bounds.reaching_from(from, floor) {
-                    self.look(block, slack);
-                    from = block + 1;
-                }
-            }
-        }
-        best
-    }
-
-    /// Bounds a block from the mesh; false where that was done this round, or says nothing.
-    fn look(&mut self, block: usize, slack: Slack) -> bool {
-        let (Some(surface), Some(mesh)) = (&self.surface, &self.shared.mesh) else { return false };
-        if self.looked[block] == self.round || !mesh.suits(block) {
-            return false;
-        }
-        self.looked[block] = self.round;
-        let (score, square) = surface.bound(mesh, block, self.shared.order.size, slack);
-        self.bounds.screened(block, score, square.sqrt(), slack.width, &self.shared);
-        self.work += self.shared.order.size * (Surface::WORK + WORK_OF_A_SCORE);
-        true
-    }
-
-    /// Scores a block and returns its largest.
-    fn score(&mut self, block: usize, width: f64, errors: Errors) -> f64 {
-        let (score, square) = self.take(block, width);
-        self.bounds.scored(block, score, (square + errors.variance).sqrt(), width, &self.shared);
-        self.scored.push(block as u32);
-        score
     }
 
     /// The points of the scored blocks that may be the best.
