@@ -3,6 +3,7 @@
 
 use super::blocks::Blocks;
 use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
+use super::lattice::{Anchors, View};
 use super::snapshots::{Along, Now, Snapshots, Sums};
 use crate::backend::Band;
 use crate::backend::cpu::vector::larger;
@@ -158,6 +159,8 @@ impl Bounds {
                 (*reach, *root) = (reaches[at as usize], roots[at as usize]);
             }
         }
+        let anchors = &shared.anchored.anchors;
+        Arch::new().dispatch(OverAnchors { anchors, now: &self.mean, then: Some(&self.mean_then), out: &mut self.of_block });
         wide(Bound { bounds: self, width, shared });
     }
 
@@ -174,7 +177,11 @@ impl Bounds {
 
     /// Lowers bounds by what the anchors' scores say now.
     pub fn refine(&mut self, width: f64, shared: &Blocks) {
-        wide(Refine { bounds: self, width, shared });
+        wide(Refine { bounds: self, width });
+        let anchors = &shared.anchored.anchors;
+        Arch::new().dispatch(OverAnchors { anchors, now: &self.of_anchor, then: None, out: &mut self.of_block });
+        let apart = self.length + width;
+        wide(Lower { bounds: self, apart, radii: &shared.anchored.radii });
         for &(block, score) in &self.raised {
             if f64::NEG_INFINITY < self.bound[block] {
                 self.bound[block] = larger(self.bound[block], score);
@@ -310,23 +317,51 @@ impl Fusible for Start<'_> {
     }
 }
 
-// Loops over plain slices, here and below: of chunks the compiler makes one loop with the lanes gathered.
+/// Of each block, the largest over its anchors of what these are now, less what they were where that is given.
+struct OverAnchors<'a> {
+    anchors: &'a Anchors,
+    now: &'a [f64],
+    /// A list of all blocks for each corner.
+    then: Option<&'a [f64]>,
+    out: &'a mut [f64],
+}
 
-/// `out = max(out, a)`; both are numbers, as a trial with steps or rows that are none has been lost.
-#[inline(always)]
-fn raise_to(out: &mut [f64], a: &[f64]) {
-    for (out, &a) in out.iter_mut().zip(a) {
-        *out = larger(*out, a);
+impl WithSimd for OverAnchors<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { anchors, now, then, out } = self;
+        let n = out.len();
+        // All corners of a strip of blocks together.
+        for views in anchors.views.chunks_exact(anchors.corners) {
+            let Some(strip) = views.first() else { return };
+            let out = &mut out[strip.first_block..][..strip.blocks];
+            let now_of = |view: &View, at: usize, len: usize| &now[view.first_anchor + at..][..len];
+            let place = |view: &View, at: usize| view.corner * n + view.first_block + at;
+            let (whole, rest) = S::as_mut_simd_f64s(out);
+            let ends = whole.len() * S::F64_LANES;
+            for (at, out) in whole.iter_mut().enumerate() {
+                let at = at * S::F64_LANES;
+                let mut most = simd.splat_f64s(f64::NEG_INFINITY);
+                for view in views {
+                    let mut value = S::as_simd_f64s(now_of(view, at, S::F64_LANES)).0[0];
+                    if let Some(then) = then {
+                        value = simd.sub_f64s(value, S::as_simd_f64s(&then[place(view, at)..][..S::F64_LANES]).0[0]);
+                    }
+                    most = simd.max_f64s(value, most);
+                }
+                *out = most;
+            }
+            for (at, out) in (ends..).zip(rest) {
+                let value = |view: &View| now[view.first_anchor + at] - then.map_or(0.0, |then| then[place(view, at)]);
+                *out = views.iter().map(value).fold(f64::NEG_INFINITY, larger);
+            }
+        }
     }
 }
 
-/// `out = max(out, a - b)`.
-#[inline(always)]
-fn raise(out: &mut [f64], a: &[f64], b: &[f64]) {
-    for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
-        *out = larger(*out, a - b);
-    }
-}
+// Loops over plain slices: of chunks the compiler makes one loop with the lanes gathered.
 
 /// The bounds from their parts, in wide lanes.
 struct Bound<'a> {
@@ -342,13 +377,7 @@ impl NullaryFnOnce for Bound<'_> {
     fn call(self) {
         let Self { bounds, width, shared } = self;
         let n = shared.anchored.radii.len();
-        let Bounds { bound, largest, spread, width: then, mean, mean_then, reach, root, of_block, .. } = bounds;
-        of_block.fill(f64::NEG_INFINITY);
-        for view in &shared.anchored.anchors.views {
-            let now = &mean[view.first_anchor..][..view.blocks];
-            let then = &mean_then[view.corner * n + view.first_block..][..view.blocks];
-            raise(&mut of_block[view.first_block..][..view.blocks], now, then);
-        }
+        let Bounds { bound, largest, spread, width: then, reach, root, of_block, .. } = bounds;
         let (bound, moved, radii) = (&mut bound[..n], &of_block[..n], &shared.anchored.radii[..n]);
         let (largest, spread, then, reach, root) = (&largest[..n], &spread[..n], &then[..n], &reach[..n], &root[..n]);
         for at in 0..n {
@@ -360,11 +389,10 @@ impl NullaryFnOnce for Bound<'_> {
     }
 }
 
-/// [`Bounds::refine`] in wide lanes.
+/// Scores of the anchors, in wide lanes.
 struct Refine<'a> {
     bounds: &'a mut Bounds,
     width: f64,
-    shared: &'a Blocks,
 }
 
 impl NullaryFnOnce for Refine<'_> {
@@ -372,19 +400,30 @@ impl NullaryFnOnce for Refine<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { bounds, width, shared } = self;
-        let Bounds { bound, mean, variance, length, of_anchor, of_block, .. } = bounds;
+        let Self { bounds, width } = self;
+        let Bounds { mean, variance, of_anchor, .. } = bounds;
         for ((score, &mean), &variance) in of_anchor.iter_mut().zip(mean.iter()).zip(variance.iter()) {
             *score = mean + width * root_above(larger(0.0, variance));
         }
-        of_block.fill(f64::NEG_INFINITY);
-        for view in &shared.anchored.anchors.views {
-            let scores = &of_anchor[view.first_anchor..][..view.blocks];
-            raise_to(&mut of_block[view.first_block..][..view.blocks], scores);
-        }
-        let apart = *length + width;
-        for ((bound, most), radius) in bound.iter_mut().zip(of_block.iter()).zip(&shared.anchored.radii) {
-            let fresh = most + apart * radius;
+    }
+}
+
+/// Lowers bounds to what the largest scores of their anchors say.
+struct Lower<'a> {
+    bounds: &'a mut Bounds,
+    /// `|theta|` and the width together.
+    apart: f64,
+    radii: &'a [f64],
+}
+
+impl NullaryFnOnce for Lower<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Bounds { bound, of_block, .. } = self.bounds;
+        for ((bound, most), radius) in bound.iter_mut().zip(of_block.iter()).zip(self.radii) {
+            let fresh = most + self.apart * radius;
             *bound = if fresh < *bound { fresh } else { *bound };
         }
     }
