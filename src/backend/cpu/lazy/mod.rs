@@ -52,6 +52,7 @@ mod mesh;
 mod order;
 mod products;
 mod rows;
+mod scan;
 mod search;
 mod snapshots;
 mod source;
