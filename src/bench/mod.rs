@@ -12,6 +12,7 @@
 //! the chosen points by checksum. **Invariant:** nothing here decides; times are measured, never part of an answer.
 
 mod ceiling;
+mod columns;
 mod exact;
 mod full_rank;
 mod instance;
