@@ -1,12 +1,12 @@
 //! The linear model whose precision matrix is new in every entry every round, of up to sixteen trials side by side.
 
-use super::columns::{Columns, Form};
+use super::columns::{Columns, Form, forms};
+use super::formed::Formed;
 use super::tree;
 use crate::error::Error;
 use crate::linalg::{Eight, Factorize, Invert, LANES, NotPositive, TILE, dot, narrow_place, place};
 use crate::rng::{Purpose, StreamLanes, Streams};
-use crate::score::{self, Factor, FactorLanes, FeatureTable, Moments, ScoreModel, Sixteen, Spread};
-use pulp::{Simd, WithSimd};
+use crate::score::{self, Candidates, Factor, FactorLanes, FeatureTable, Moments, ScoreModel, Sixteen, Spread};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -16,6 +16,9 @@ pub const TRIALS: usize = score::LANES;
 
 // Two halves of vectors in f64 are one in f32.
 const _: () = assert!(TRIALS == 2 * LANES);
+
+/// Most candidates of a trial that are looked at beside those of others.
+const FORESEEN: usize = 8;
 
 /// Numbers that are drawn at once: rows of a matrix until they are as many.
 const DRAWN: usize = 256;
@@ -48,6 +51,8 @@ pub struct FullRank {
     rows: Vec<Sixteen>,
     weights: Vec<Sixteen>,
     norms: [[f64; 2]; TRIALS],
+    /// Forms at the candidates of trials that have several, made at once, see [`FullRank::foresee`].
+    foreseen: OnceLock<Vec<Vec<(u32, f64)>>>,
 }
 
 /// Eight trials.
@@ -117,6 +122,7 @@ impl FullRank {
             rows: vec![Sixteen::ZERO; narrow_place(padded / TILE)],
             weights: vec![Sixteen::ZERO; n],
             norms: [[0.0; 2]; TRIALS],
+            foreseen: OnceLock::new(),
             common,
         };
         made.observe(starts, rewards)?;
@@ -134,6 +140,7 @@ impl FullRank {
     /// [`Error::Failed`] if the noise leaves a precision matrix indefinite.
     pub fn observe(&mut self, points: &[usize], rewards: &[f64]) -> Result<(), Error> {
         self.n_observations += 1;
+        self.foreseen.take();
         for (number, half) in self.halves.iter_mut().enumerate() {
             // Lanes beyond the last trial play along.
             let (mut played, mut earned) = ([0; LANES], [0.0; LANES]);
@@ -167,9 +174,27 @@ impl FullRank {
         Ok(())
     }
 
+    /// The answers of a screen: what decisions will ask for, all trials of a half in one pass over its factors.
+    pub fn foresee(&self, answers: &[Candidates]) {
+        self.foreseen.get_or_init(|| {
+            let table = &self.common.table;
+            let mut foreseen = Vec::with_capacity(answers.len());
+            for (half, answers) in self.halves.iter().zip(answers.chunks(LANES)) {
+                // Of more points a trial's columns are better taken out.
+                let few = |answer: &&Candidates| (2..=FORESEEN).contains(&answer.points.len());
+                let of = |lane: usize| answers.get(lane).filter(few).map_or(&[][..], |answer| &answer.points);
+                let points: [&[u32]; LANES] = std::array::from_fn(of);
+                let forms = forms(&half.rows, table.n_features, points, |point| table.row(point as usize));
+                let pairs = points.iter().zip(forms).map(|(points, forms)| points.iter().copied().zip(forms).collect());
+                foreseen.extend(pairs);
+            }
+            foreseen
+        });
+    }
+
     /// The model of a trial, by its place.
     pub fn model(&self, lane: usize) -> Model<'_> {
-        Model { of: self, lane, rows: OnceLock::new(), columns: OnceLock::new() }
+        Model { of: self, lane, rows: OnceLock::new(), columns: OnceLock::new(), exact_weights: OnceLock::new() }
     }
 }
 
@@ -290,8 +315,9 @@ pub struct Model<'a> {
     lane: usize,
     /// `R`, row-major, made where a screen asks for it.
     rows: OnceLock<Vec<f64>>,
-    /// Its columns, made where exact scores are asked for, and the weights.
+    /// Its columns and the weights, made where exact scores are asked for.
     columns: OnceLock<Columns>,
+    exact_weights: OnceLock<Vec<f64>>,
 }
 
 impl Model<'_> {
@@ -316,7 +342,7 @@ impl Model<'_> {
     fn columns(&self) -> &Columns {
         self.columns.get_or_init(|| {
             let (half, lane) = self.half();
-            Columns::of(&half.rows, lane, self.of.weights.len(), self.weights())
+            Columns::of(&half.rows, lane, self.of.weights.len())
         })
     }
 
@@ -329,9 +355,11 @@ impl Model<'_> {
 impl ScoreModel for Model<'_> {
     fn exact(&self, point: usize) -> Moments {
         let phi = self.of.common.table.row(point);
-        let columns = self.columns();
-        let form = pulp::Arch::new().dispatch(Form { columns, phi });
-        Moments { mean: dot(&columns.weights, phi), variance: self.of.common.table.residual[point] + form }
+        let foreseen = self.of.foreseen.get().and_then(|all| all.get(self.lane));
+        let known = foreseen.and_then(|known| known.iter().find(|(known, _)| *known as usize == point));
+        let form = known.map_or_else(|| pulp::Arch::new().dispatch(Form { columns: self.columns(), phi }), |&(_, form)| form);
+        let weights = self.exact_weights.get_or_init(|| self.weights());
+        Moments { mean: dot(weights, phi), variance: self.of.common.table.residual[point] + form }
     }
 
     fn prior_variance_bound(&self) -> f64 {
@@ -361,78 +389,6 @@ impl ScoreModel for Model<'_> {
     fn lanes(&self) -> Option<(FactorLanes<'_>, usize)> {
         let FullRank { rows, weights, norms, .. } = self.of;
         Some((FactorLanes { n_features: weights.len(), rows, weights, norms }, self.lane))
-    }
-}
-
-/// Some rows of `V = parent + node + sum phi phi^T`, in one pass over packed rows.
-struct Formed<'a> {
-    /// Eight draws an entry, those on the diagonal stretched.
-    draws: &'a [f64],
-    parent: &'a [Eight],
-    slot: Option<&'a mut [Eight]>,
-    /// `n` numbers an observation.
-    since: &'a [&'a [Eight]],
-    rows: std::ops::Range<usize>,
-    n: usize,
-    padded: usize,
-    node_std: f64,
-    upper: &'a mut [Eight],
-}
-
-impl WithSimd for Formed<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        for slice in 0..LANES / S::F64_LANES {
-            let mut at = 0;
-            for i in self.rows.clone() {
-                // Up to the next panel, then four by four.
-                let aligned = i.next_multiple_of(TILE).min(self.n);
-                for j in i..aligned {
-                    self.entries::<S, 1>(simd, slice, at + j - i, i, j);
-                }
-                let whole = aligned + (self.n - aligned) / TILE * TILE;
-                for j in (aligned..whole).step_by(TILE) {
-                    self.entries::<S, TILE>(simd, slice, at + j - i, i, j);
-                }
-                for j in whole..self.n {
-                    self.entries::<S, 1>(simd, slice, at + j - i, i, j);
-                }
-                at += self.n - i;
-            }
-        }
-    }
-}
-
-impl Formed<'_> {
-    /// `K` entries of row `i` from column `j` on, which lie in one panel; the first is entry `at` of the packed rows.
-    #[inline(always)]
-    fn entries<S: Simd, const K: usize>(&mut self, simd: S, slice: usize, at: usize, i: usize, j: usize) {
-        let (draws, parent) = (&self.draws[at * LANES..][..K * LANES], &self.parent[at..][..K]);
-        let std = simd.splat_f64s(self.node_std);
-        let mut sums = [simd.splat_f64s(0.0); K];
-        for c in 0..K {
-            let draw = S::as_simd_f64s(&draws[c * LANES..][..LANES]).0[slice];
-            sums[c] = simd.add_f64s(S::as_simd_f64s(&parent[c].0).0[slice], simd.mul_f64s(std, draw));
-        }
-        for phi in self.since {
-            let factor = S::as_simd_f64s(&phi[i].0).0[slice];
-            let phi = &phi[j..][..K];
-            for c in 0..K {
-                sums[c] = simd.add_f64s(sums[c], simd.mul_f64s(factor, S::as_simd_f64s(&phi[c].0).0[slice]));
-            }
-        }
-        if let Some(slot) = &mut self.slot {
-            let slot = &mut slot[at..][..K];
-            for c in 0..K {
-                S::as_mut_simd_f64s(&mut slot[c].0).0[slice] = sums[c];
-            }
-        }
-        let upper = &mut self.upper[place(self.padded, i, j)..][..K];
-        for c in 0..K {
-            S::as_mut_simd_f64s(&mut upper[c].0).0[slice] = sums[c];
-        }
     }
 }
 

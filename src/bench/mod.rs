@@ -14,6 +14,7 @@
 mod ceiling;
 mod columns;
 mod exact;
+mod formed;
 mod full_rank;
 mod instance;
 mod job;

@@ -114,7 +114,7 @@ impl<'a> Alone<'a> {
             return;
         };
         let (lower, _) = best.interval();
-        known.retain(|x| !(x.interval().1 < lower) && (x.point == best.point || !self.below(x, &best)));
+        known.retain(|x| lower <= x.interval().1 && (x.point == best.point || !self.below(x, &best)));
         points.clear();
         points.extend(known.iter().map(|x| x.point as u32));
     }
