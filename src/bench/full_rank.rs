@@ -1,12 +1,14 @@
 //! The linear model whose precision matrix is new in every entry every round, of up to sixteen trials side by side.
 
+use super::columns::{Columns, Form, forms};
+use super::formed::Formed;
 use super::tree;
 use crate::error::Error;
 use crate::linalg::{Eight, Factorize, Invert, LANES, NotPositive, TILE, dot, narrow_place, place};
 use crate::rng::{Purpose, StreamLanes, Streams};
-use crate::score::{self, Factor, FactorLanes, FeatureTable, Moments, ScoreModel, Sixteen, Spread};
-use pulp::{Simd, WithSimd};
+use crate::score::{self, Candidates, Factor, FactorLanes, FeatureTable, Moments, ScoreModel, Sixteen, Spread};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
 /// Trials of a [`FullRank`].
@@ -14,6 +16,9 @@ pub const TRIALS: usize = score::LANES;
 
 // Two halves of vectors in f64 are one in f32.
 const _: () = assert!(TRIALS == 2 * LANES);
+
+/// Most candidates of a trial that are looked at beside those of others.
+const FORESEEN: usize = 8;
 
 /// Numbers that are drawn at once: rows of a matrix until they are as many.
 const DRAWN: usize = 256;
@@ -46,6 +51,8 @@ pub struct FullRank {
     rows: Vec<Sixteen>,
     weights: Vec<Sixteen>,
     norms: [[f64; 2]; TRIALS],
+    /// Forms at the candidates of trials that have several, made at once, see [`FullRank::foresee`].
+    foreseen: OnceLock<Vec<Vec<(u32, f64)>>>,
 }
 
 /// Eight trials.
@@ -61,17 +68,26 @@ struct Half {
     nothing: Vec<Eight>,
     /// `sum y phi`.
     moment: Vec<Eight>,
-    /// `V`, then its upper factor.
-    upper: Vec<Eight>,
-    pivots: Vec<Eight>,
-    inverses: Vec<Eight>,
     /// `R`.
     rows: Vec<Eight>,
     weights: Vec<Eight>,
     squares: Eight,
-    /// Scratch: features of the observations since, one after another; draws.
+}
+
+/// What a round of eight trials leaves behind for nobody: one a thread, so that it stays in the nearest caches.
+#[derive(Debug, Default)]
+struct Scratch {
+    /// `V`, then its upper factor.
+    upper: Vec<Eight>,
+    pivots: Vec<Eight>,
+    inverses: Vec<Eight>,
+    /// Features of the observations since, one after another.
     since: Vec<Eight>,
     draws: Vec<f64>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 impl FullRank {
@@ -95,14 +111,9 @@ impl FullRank {
             history: Vec::new(),
             slots: Vec::new(),
             moment: vec![Eight::ZERO; padded],
-            upper: vec![Eight::ZERO; padded * padded],
-            pivots: vec![Eight::ZERO; padded],
-            inverses: vec![Eight::ZERO; padded],
             rows: vec![Eight::ZERO; padded * padded],
             weights: vec![Eight::ZERO; padded],
             squares: Eight::ZERO,
-            since: Vec::new(),
-            draws: Vec::new(),
         };
         let mut made = Self {
             trials: starts.len(),
@@ -111,6 +122,7 @@ impl FullRank {
             rows: vec![Sixteen::ZERO; narrow_place(padded / TILE)],
             weights: vec![Sixteen::ZERO; n],
             norms: [[0.0; 2]; TRIALS],
+            foreseen: OnceLock::new(),
             common,
         };
         made.observe(starts, rewards)?;
@@ -128,6 +140,7 @@ impl FullRank {
     /// [`Error::Failed`] if the noise leaves a precision matrix indefinite.
     pub fn observe(&mut self, points: &[usize], rewards: &[f64]) -> Result<(), Error> {
         self.n_observations += 1;
+        self.foreseen.take();
         for (number, half) in self.halves.iter_mut().enumerate() {
             // Lanes beyond the last trial play along.
             let (mut played, mut earned) = ([0; LANES], [0.0; LANES]);
@@ -136,9 +149,12 @@ impl FullRank {
                 (played[lane], earned[lane]) = (point as u32, reward);
             }
             half.history.push(played);
-            half.form(&self.common, earned);
             let used = (self.trials - from).min(LANES);
-            half.factor(&self.common, &mut self.rows, number, used).map_err(|refused| Error::Failed {
+            let made = SCRATCH.with_borrow_mut(|scratch| {
+                half.form(&self.common, scratch, earned);
+                half.factor(&self.common, scratch, &mut self.rows, number, used)
+            });
+            made.map_err(|refused| Error::Failed {
                 problem: format!("after {} observations {refused}", self.n_observations),
                 hint: "lower `--node-std` or raise `--ridge`: the noise has overcome the shift that keeps the matrix positive"
                     .to_owned(),
@@ -158,25 +174,47 @@ impl FullRank {
         Ok(())
     }
 
+    /// The answers of a screen: what decisions will ask for, all trials of a half in one pass over its factors.
+    pub fn foresee(&self, answers: &[Candidates]) {
+        self.foreseen.get_or_init(|| {
+            let table = &self.common.table;
+            let mut foreseen = Vec::with_capacity(answers.len());
+            for (half, answers) in self.halves.iter().zip(answers.chunks(LANES)) {
+                // Of more points a trial's columns are better taken out.
+                let few = |answer: &&Candidates| (2..=FORESEEN).contains(&answer.points.len());
+                let of = |lane: usize| answers.get(lane).filter(few).map_or(&[][..], |answer| &answer.points);
+                let points: [&[u32]; LANES] = std::array::from_fn(of);
+                let forms = forms(&half.rows, table.n_features, points, |point| table.row(point as usize));
+                let pairs = points.iter().zip(forms).map(|(points, forms)| points.iter().copied().zip(forms).collect());
+                foreseen.extend(pairs);
+            }
+            foreseen
+        });
+    }
+
     /// The model of a trial, by its place.
     pub fn model(&self, lane: usize) -> Model<'_> {
-        Model { of: self, lane, rows: OnceLock::new() }
+        Model { of: self, lane, rows: OnceLock::new(), columns: OnceLock::new(), exact_weights: OnceLock::new() }
     }
 }
 
 impl Half {
     /// `V` after the newest observation.
-    fn form(&mut self, common: &Common, rewards: [f64; LANES]) {
+    fn form(&mut self, common: &Common, scratch: &mut Scratch, rewards: [f64; LANES]) {
         let n = common.table.n_features;
-        let padded = self.pivots.len();
+        let padded = n.next_multiple_of(TILE);
+        let Scratch { upper: whole, pivots, inverses, since, draws } = scratch;
+        whole.resize(padded * padded, Eight::ZERO);
+        pivots.resize(padded, Eight::ZERO);
+        inverses.resize(padded, Eight::ZERO);
         let k = self.history.len();
         let (level, parent) = (k.trailing_zeros() as usize, k & (k - 1));
-        self.since.clear();
+        since.clear();
         for played in &self.history[parent..] {
             let rows = played.map(|point| common.table.row(point as usize));
-            self.since.extend((0..n).map(|i| Eight(std::array::from_fn(|lane| rows[lane][i]))));
+            since.extend((0..n).map(|i| Eight(std::array::from_fn(|lane| rows[lane][i]))));
         }
-        for (moment, phi) in self.moment.iter_mut().zip(&self.since[(k - parent - 1) * n..]) {
+        for (moment, phi) in self.moment.iter_mut().zip(&since[(k - parent - 1) * n..]) {
             moment.0.iter_mut().zip(&phi.0).zip(&rewards).for_each(|((moment, phi), reward)| *moment += reward * phi);
         }
         self.slots.resize((level + 1).max(self.slots.len()), Vec::new());
@@ -190,7 +228,7 @@ impl Half {
             0 => &self.nothing[..],
             _ => &upper[parent.trailing_zeros() as usize - level - 1][..],
         };
-        let since: Vec<&[Eight]> = self.since.chunks_exact(n.max(1)).collect();
+        let since: Vec<&[Eight]> = since.chunks_exact(n.max(1)).collect();
         let (mut first, mut at) = (0, 0);
         while first < n {
             let (mut end, mut drawn) = (first, 0);
@@ -198,47 +236,64 @@ impl Half {
                 drawn += n - end;
                 end += 1;
             }
-            self.draws.resize(drawn * LANES, 0.0);
-            self.stream.normals(&mut self.draws);
+            draws.resize(drawn * LANES, 0.0);
+            // What the sums need comes from afar while numbers are drawn.
+            let (parent, mut slot) = (&parent[at..at + drawn], slot.get_mut(at..at + drawn));
+            let mut near = 0;
+            self.stream.normals_beside(draws, |entry| {
+                near ^= parent[entry].0[0].to_bits();
+                if let Some(slot) = &slot {
+                    near ^= slot[entry].0[0].to_bits();
+                }
+            });
+            std::hint::black_box(near);
             let mut on_diagonal = 0;
             for row in first..end {
-                self.draws[on_diagonal * LANES..][..LANES].iter_mut().for_each(|draw| *draw *= std::f64::consts::SQRT_2);
+                draws[on_diagonal * LANES..][..LANES].iter_mut().for_each(|draw| *draw *= std::f64::consts::SQRT_2);
                 on_diagonal += n - row;
             }
             pulp::Arch::new().dispatch(Formed {
-                draws: &self.draws,
-                parent: &parent[at..at + drawn],
-                slot: if 0 < level { Some(&mut slot[at..at + drawn]) } else { None },
+                draws,
+                parent,
+                slot: slot.take(),
                 since: &since,
                 rows: first..end,
                 n,
                 padded,
                 node_std: common.node_std,
-                upper: &mut self.upper,
+                upper: whole,
             });
             (first, at) = (end, at + drawn);
         }
         // The identity beyond the last row.
         for i in n..padded {
             for j in 0..=i {
-                self.upper[place(padded, j, i)] = Eight([if i == j { 1.0 } else { 0.0 }; LANES]);
+                whole[place(padded, j, i)] = Eight([if i == j { 1.0 } else { 0.0 }; LANES]);
             }
         }
     }
 
     /// Factor, inverse and weights of `V`, the first of them looked at in so many lanes.
-    fn factor(&mut self, common: &Common, narrow: &mut [Sixteen], half: usize, used: usize) -> Result<(), NotPositive> {
+    fn factor(
+        &mut self,
+        common: &Common,
+        scratch: &mut Scratch,
+        narrow: &mut [Sixteen],
+        half: usize,
+        used: usize,
+    ) -> Result<(), NotPositive> {
         let n = common.table.n_features;
         let arch = pulp::Arch::new();
-        arch.dispatch(Factorize { a: &mut self.upper, pivots: &mut self.pivots, inverses: &mut self.inverses });
-        for (row, pivots) in self.pivots.iter().enumerate() {
+        let Scratch { upper, pivots, inverses, .. } = scratch;
+        arch.dispatch(Factorize { a: upper, pivots, inverses });
+        for (row, pivots) in pivots.iter().enumerate() {
             if let Some(&pivot) = pivots.0[..used].iter().find(|&&pivot| !(0.0 < pivot && pivot.is_finite())) {
                 return Err(NotPositive { row, pivot });
             }
         }
         arch.dispatch(Invert {
-            u: &self.upper,
-            inverses: &self.inverses,
+            u: upper,
+            inverses,
             scale: common.ridge.sqrt(),
             n,
             moment: &self.moment,
@@ -258,8 +313,11 @@ impl Half {
 pub struct Model<'a> {
     of: &'a FullRank,
     lane: usize,
-    /// `R`, row-major, made where exact scores are asked for.
+    /// `R`, row-major, made where a screen asks for it.
     rows: OnceLock<Vec<f64>>,
+    /// Its columns and the weights, made where exact scores are asked for.
+    columns: OnceLock<Columns>,
+    exact_weights: OnceLock<Vec<f64>>,
 }
 
 impl Model<'_> {
@@ -274,10 +332,17 @@ impl Model<'_> {
             let mut rows = vec![0.0; n * n];
             for i in 0..n {
                 for j in 0..=i {
-                    rows[i * n + j] = half.rows[place(half.pivots.len(), i, j)].0[lane];
+                    rows[i * n + j] = half.rows[place(n.next_multiple_of(TILE), i, j)].0[lane];
                 }
             }
             rows
+        })
+    }
+
+    fn columns(&self) -> &Columns {
+        self.columns.get_or_init(|| {
+            let (half, lane) = self.half();
+            Columns::of(&half.rows, lane, self.of.weights.len())
         })
     }
 
@@ -290,10 +355,11 @@ impl Model<'_> {
 impl ScoreModel for Model<'_> {
     fn exact(&self, point: usize) -> Moments {
         let phi = self.of.common.table.row(point);
-        let rows = self.rows().chunks_exact(phi.len().max(1)).enumerate();
-        let squares = rows.map(|(i, row)| dot(&row[..=i], &phi[..=i])).map(|y| y * y);
-        let mean = dot(&self.weights(), phi);
-        Moments { mean, variance: self.of.common.table.residual[point] + squares.sum::<f64>() }
+        let foreseen = self.of.foreseen.get().and_then(|all| all.get(self.lane));
+        let known = foreseen.and_then(|known| known.iter().find(|(known, _)| *known as usize == point));
+        let form = known.map_or_else(|| pulp::Arch::new().dispatch(Form { columns: self.columns(), phi }), |&(_, form)| form);
+        let weights = self.exact_weights.get_or_init(|| self.weights());
+        Moments { mean: dot(weights, phi), variance: self.of.common.table.residual[point] + form }
     }
 
     fn prior_variance_bound(&self) -> f64 {
@@ -323,78 +389,6 @@ impl ScoreModel for Model<'_> {
     fn lanes(&self) -> Option<(FactorLanes<'_>, usize)> {
         let FullRank { rows, weights, norms, .. } = self.of;
         Some((FactorLanes { n_features: weights.len(), rows, weights, norms }, self.lane))
-    }
-}
-
-/// Some rows of `V = parent + node + sum phi phi^T`, in one pass over packed rows.
-struct Formed<'a> {
-    /// Eight draws an entry, those on the diagonal stretched.
-    draws: &'a [f64],
-    parent: &'a [Eight],
-    slot: Option<&'a mut [Eight]>,
-    /// `n` numbers an observation.
-    since: &'a [&'a [Eight]],
-    rows: std::ops::Range<usize>,
-    n: usize,
-    padded: usize,
-    node_std: f64,
-    upper: &'a mut [Eight],
-}
-
-impl WithSimd for Formed<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        for slice in 0..LANES / S::F64_LANES {
-            let mut at = 0;
-            for i in self.rows.clone() {
-                // Up to the next panel, then four by four.
-                let aligned = i.next_multiple_of(TILE).min(self.n);
-                for j in i..aligned {
-                    self.entries::<S, 1>(simd, slice, at + j - i, i, j);
-                }
-                let whole = aligned + (self.n - aligned) / TILE * TILE;
-                for j in (aligned..whole).step_by(TILE) {
-                    self.entries::<S, TILE>(simd, slice, at + j - i, i, j);
-                }
-                for j in whole..self.n {
-                    self.entries::<S, 1>(simd, slice, at + j - i, i, j);
-                }
-                at += self.n - i;
-            }
-        }
-    }
-}
-
-impl Formed<'_> {
-    /// `K` entries of row `i` from column `j` on, which lie in one panel; the first is entry `at` of the packed rows.
-    #[inline(always)]
-    fn entries<S: Simd, const K: usize>(&mut self, simd: S, slice: usize, at: usize, i: usize, j: usize) {
-        let (draws, parent) = (&self.draws[at * LANES..][..K * LANES], &self.parent[at..][..K]);
-        let std = simd.splat_f64s(self.node_std);
-        let mut sums = [simd.splat_f64s(0.0); K];
-        for c in 0..K {
-            let draw = S::as_simd_f64s(&draws[c * LANES..][..LANES]).0[slice];
-            sums[c] = simd.add_f64s(S::as_simd_f64s(&parent[c].0).0[slice], simd.mul_f64s(std, draw));
-        }
-        for phi in self.since {
-            let factor = S::as_simd_f64s(&phi[i].0).0[slice];
-            let phi = &phi[j..][..K];
-            for c in 0..K {
-                sums[c] = simd.add_f64s(sums[c], simd.mul_f64s(factor, S::as_simd_f64s(&phi[c].0).0[slice]));
-            }
-        }
-        if let Some(slot) = &mut self.slot {
-            let slot = &mut slot[at..][..K];
-            for c in 0..K {
-                S::as_mut_simd_f64s(&mut slot[c].0).0[slice] = sums[c];
-            }
-        }
-        let upper = &mut self.upper[place(self.padded, i, j)..][..K];
-        for c in 0..K {
-            S::as_mut_simd_f64s(&mut upper[c].0).0[slice] = sums[c];
-        }
     }
 }
 

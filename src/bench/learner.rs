@@ -3,7 +3,7 @@
 use super::full_rank::{FullRank, Model, TRIALS};
 use crate::error::Error;
 use crate::gp::posterior::Posterior;
-use crate::score::{Change, ScoreModel, TrialScore};
+use crate::score::{Candidates, Change, ScoreModel, TrialScore};
 use rayon::prelude::*;
 
 /// One trial's model as the loop sees it.
@@ -70,6 +70,13 @@ impl Team {
     pub fn screened(&mut self) {
         if let Self::Each(learners) = self {
             learners.iter_mut().for_each(|learner| learner.screened());
+        }
+    }
+
+    /// The answers of a screen, before the decisions.
+    pub fn foresee(&self, answers: &[Candidates]) {
+        if let Self::Lanes(teams) = self {
+            teams.iter().zip(answers.chunks(TRIALS)).for_each(|(team, answers)| team.foresee(answers));
         }
     }
 

@@ -12,7 +12,9 @@
 //! the chosen points by checksum. **Invariant:** nothing here decides; times are measured, never part of an answer.
 
 mod ceiling;
+mod columns;
 mod exact;
+mod formed;
 mod full_rank;
 mod instance;
 mod job;

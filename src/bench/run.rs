@@ -204,6 +204,7 @@ impl Group {
             screen.finish(&requests, &mut self.answers)?;
         }
         let screened = Instant::now();
+        self.team.foresee(&self.answers);
         for ((point, request), answer) in self.points.iter_mut().zip(&requests).zip(&self.answers) {
             *point = decide(answer, request.model, width, &mut self.scratch)?;
             // More than one candidate: the decision has left their exact scores in `scratch`.

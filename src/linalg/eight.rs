@@ -1,6 +1,9 @@
 //! Matrices of several trials side by side: each entry is a vector of one number a trial, so that a factorization has no short
 //! rows and no sum that crosses lanes: lanes of any width give the same bits, and a trial's bits do not depend on its neighbours.
 //!
+//! Products are fused with sums by `mul_add` (never the `_e` forms, which a processor without the instruction rounds twice): one rounding
+//! everywhere.
+//!
 //! A square matrix lies in panels of four columns ([`place`]), row by row within a panel: a tile's products read two panels from one
 //! end to the other.
 
@@ -52,7 +55,7 @@ fn reduce<S: Simd>(simd: S, slice: usize, left: &[Eight], right: &[Eight], sums:
         for r in 0..TILE {
             let factor = load::<S>(&left[r], slice);
             for c in 0..TILE {
-                sums[r][c] = simd.sub_f64s(sums[r][c], simd.mul_f64s(factor, x[c]));
+                sums[r][c] = simd.negate_mul_add_f64s(factor, x[c], sums[r][c]);
             }
         }
     }
@@ -72,7 +75,7 @@ fn substitute<S: Simd>(
         for (q, above) in above.iter().enumerate() {
             let factor = load::<S>(&tile[q * TILE + r], slice);
             for (sum, &above) in rest[0].iter_mut().zip(above) {
-                *sum = simd.sub_f64s(*sum, simd.mul_f64s(factor, above));
+                *sum = simd.negate_mul_add_f64s(factor, above, *sum);
             }
         }
         let inverse = load::<S>(&inverses[r], slice);
@@ -148,7 +151,7 @@ fn factorize<S: Simd>(simd: S, slice: usize, a: &mut [Eight], pivots: &mut [Eigh
             }
             for q in r + 1..TILE {
                 for c in q..TILE {
-                    sums[q][c] = simd.sub_f64s(sums[q][c], simd.mul_f64s(sums[r][q], sums[r][c]));
+                    sums[q][c] = simd.negate_mul_add_f64s(sums[r][q], sums[r][c], sums[q][c]);
                 }
             }
         }
@@ -207,7 +210,7 @@ impl<N: AsMut<[f32; 2 * LANES]>> WithSimd for Invert<'_, N> {
                     for r in 0..TILE {
                         for c in 0..TILE {
                             store::<S>(&mut rest[r * TILE + c], slice, sums[r][c]);
-                            z[r] = simd.add_f64s(z[r], simd.mul_f64s(sums[r][c], load::<S>(&moment[j * TILE + c], slice)));
+                            z[r] = simd.mul_add_f64s(sums[r][c], load::<S>(&moment[j * TILE + c], slice), z[r]);
                         }
                     }
                 }
@@ -219,8 +222,8 @@ impl<N: AsMut<[f32; 2 * LANES]>> WithSimd for Invert<'_, N> {
                         let mut weight = load::<S>(&weights[j * TILE + c], slice);
                         for r in 0..used {
                             let x = load::<S>(&tile[r * TILE + c], slice);
-                            weight = simd.add_f64s(weight, simd.mul_f64s(z[r], x));
-                            square[r] = simd.add_f64s(square[r], simd.mul_f64s(x, x));
+                            weight = simd.mul_add_f64s(z[r], x, weight);
+                            square[r] = simd.mul_add_f64s(x, x, square[r]);
                         }
                         store::<S>(&mut weights[j * TILE + c], slice, weight);
                     }

@@ -33,35 +33,44 @@ impl pulp::NullaryFnOnce for Compressed<'_> {
     #[inline(always)]
     fn call(self) {
         let Self { simd, values } = self;
-        let f = simd.avx512f;
-        let half = f._mm512_set1_pd(0.5);
-        let mut padded = [0.5; MANY];
-        let length = values.len();
-        padded[..length].copy_from_slice(values);
-        let mut beyond = [0.5; MANY + LANES * ABREAST];
-        let mut masks = [0u8; MANY / LANES];
-        let mut n = 0;
-        for (values, mask) in padded[..length.next_multiple_of(LANES)].chunks_exact_mut(LANES).zip(&mut masks) {
-            let p = load(values);
-            let q = f._mm512_sub_pd(p, half);
-            *mask = f._mm512_cmp_pd_mask::<_CMP_GT_OQ>(f._mm512_abs_pd(q), f._mm512_set1_pd(CENTRE));
-            store(&mut beyond[n..], f._mm512_maskz_compress_pd(*mask, p));
-            n += mask.count_ones() as usize;
-            let r = f._mm512_sub_pd(f._mm512_set1_pd(0.180_625), f._mm512_mul_pd(q, q));
-            store(values, f._mm512_mul_pd(q, ratio(simd, r, &A, &B)));
+        let (whole, rest) = values.split_at_mut(values.len() / LANES * LANES);
+        quantiles(simd, whole);
+        if !rest.is_empty() {
+            let mut padded = [0.5; LANES];
+            padded[..rest.len()].copy_from_slice(rest);
+            quantiles(simd, &mut padded);
+            rest.copy_from_slice(&padded[..rest.len()]);
         }
-        // Whatever is beyond the last.
-        (0..ABREAST).for_each(|u| store(&mut beyond[n + LANES * u..], half));
-        for numbers in beyond[..n.next_multiple_of(LANES * ABREAST)].chunks_exact_mut(LANES * ABREAST) {
-            tails(simd, numbers);
-        }
-        let mut n = 0;
-        for (values, &mask) in padded[..length.next_multiple_of(LANES)].chunks_exact_mut(LANES).zip(&masks) {
-            let expanded = f._mm512_mask_expand_pd(load(values), mask, load(&beyond[n..]));
-            store(values, expanded);
-            n += mask.count_ones() as usize;
-        }
-        values.copy_from_slice(&padded[..length]);
+    }
+}
+
+/// Of whole vectors.
+#[inline(always)]
+fn quantiles(simd: V4, values: &mut [f64]) {
+    let f = simd.avx512f;
+    let half = f._mm512_set1_pd(0.5);
+    let mut beyond = [0.0; MANY + LANES * ABREAST];
+    let mut masks = [0u8; MANY / LANES];
+    let mut n = 0;
+    for (values, mask) in values.chunks_exact_mut(LANES).zip(&mut masks) {
+        let p = load(values);
+        let q = f._mm512_sub_pd(p, half);
+        *mask = f._mm512_cmp_pd_mask::<_CMP_GT_OQ>(f._mm512_abs_pd(q), f._mm512_set1_pd(CENTRE));
+        store(&mut beyond[n..], f._mm512_maskz_compress_pd(*mask, p));
+        n += mask.count_ones() as usize;
+        let r = f._mm512_sub_pd(f._mm512_set1_pd(0.180_625), f._mm512_mul_pd(q, q));
+        store(values, f._mm512_mul_pd(q, ratio(simd, r, &A, &B)));
+    }
+    // Whatever is beyond the last.
+    (0..ABREAST).for_each(|u| store(&mut beyond[n + LANES * u..], half));
+    for numbers in beyond[..n.next_multiple_of(LANES * ABREAST)].chunks_exact_mut(LANES * ABREAST) {
+        tails(simd, numbers);
+    }
+    let mut n = 0;
+    for (values, &mask) in values.chunks_exact_mut(LANES).zip(&masks) {
+        let expanded = f._mm512_mask_expand_pd(load(values), mask, load(&beyond[n..]));
+        store(values, expanded);
+        n += mask.count_ones() as usize;
     }
 }
 

@@ -44,30 +44,38 @@ impl StreamLanes {
     /// Fills with standard normals, one for each trial in turn: every trial's are those that [`super::Stream::normal`] would give it one by
     /// one, to the last bit. The length is a multiple of eight.
     pub fn normals(&mut self, out: &mut [f64]) {
+        self.normals_beside(out, |_| ());
+    }
+
+    /// The same; `beside` is called with the number of each eight: what it reads will be near by when these are used.
+    pub fn normals_beside(&mut self, out: &mut [f64], mut beside: impl FnMut(usize)) {
         debug_assert!(out.len().is_multiple_of(LANES));
-        for values in out.chunks_mut(MANY) {
-            pulp::Arch::new().dispatch(Uniforms { lanes: self, out: values });
+        for (chunk, values) in out.chunks_mut(MANY).enumerate() {
+            let beside = |eight| beside(chunk * (MANY / LANES) + eight);
+            pulp::Arch::new().dispatch(Uniforms { lanes: self, out: values, beside });
             quantiles(values);
         }
     }
 }
 
 /// The words of [`super::Stream::open_uniform`].
-struct Uniforms<'a> {
+struct Uniforms<'a, F> {
     lanes: &'a mut StreamLanes,
     out: &'a mut [f64],
+    beside: F,
 }
 
-impl NullaryFnOnce for Uniforms<'_> {
+impl<F: FnMut(usize)> NullaryFnOnce for Uniforms<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self { lanes, out } = self;
+        let Self { lanes, out, mut beside } = self;
         // In registers: what is read through a reference may change between two steps, as far as the compiler knows.
         let (mut low, mut high, increment_low, increment_high) =
             (lanes.low, lanes.high, lanes.increment_low, lanes.increment_high);
-        for out in out.as_chunks_mut::<LANES>().0 {
+        for (eight, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            beside(eight);
             let mut words = [0; LANES];
             for lane in 0..LANES {
                 // state * MULTIPLIER + increment, in halves of words: lanes have no wider product.

@@ -11,6 +11,10 @@ const SETUP_WEIGHT: f64 = 2.0;
 /// Largest arrays of the set-up.
 const MOST_BYTES: f64 = (1u64 << 30) as f64;
 
+/// Where the choice ends, as a share of `max |phi|²`: what is left then widens an interval about as much as the rounding of forms at the pivots does,
+/// and pivots beyond would cost more than the candidates they spare.
+const FINE: f64 = 6e-6;
+
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
 
@@ -96,7 +100,7 @@ impl Growth {
                 .iter()
                 .enumerate()
                 .fold((0, f64::NEG_INFINITY), |best, (point, &d)| if best.1 < d { (point, d) } else { best });
-            if deepest <= 16.0 * entry_error(self.table.n_features, rank) * self.largest * self.largest {
+            if deepest <= (16.0 * entry_error(self.table.n_features, rank)).max(FINE * FINE) * self.largest * self.largest {
                 let work = setup_work(n, m, rank);
                 let State::Growing(grown) = std::mem::replace(&mut self.state, State::Never) else { return None };
                 let errors = Errors {

@@ -12,7 +12,7 @@ const GROUP: usize = 16;
 /// Points in a tile.
 pub const POINTS: usize = 12;
 /// Terms of [`Products`] that follow each other before their sum is added to the total.
-const TERMS: usize = 32;
+const TERMS: usize = 72;
 
 /// Roundings that an entry of `R phi` passes through.
 pub fn row_depth(n_features: usize) -> f64 {

@@ -11,9 +11,11 @@
 //! **Candidates.** With an interval of half-width `c + width e / sqrt(v)` around each score (`sqrt(v + e) - sqrt(v)` and `sqrt(v) - sqrt(v - e)`, or `sqrt(v)`
 //! where `v < e`, are at most `e / sqrt(v)`), twelve points at a time with the largest `c` and `e` and the smallest `v` of them, a tile that cannot
 //! hold the best is dropped. Of the points left, if more than one, forms and means are formed anew in f64 from those at the pivots and from the features,
-//! and their intervals decide who is a candidate.
+//! and their intervals decide who is left; then each is compared with the best of them, where the errors at the pivots that both share cancel
+//! (`refine`): who still may be the best is a candidate.
 
 mod kernels;
+mod refine;
 mod round;
 mod table;
 

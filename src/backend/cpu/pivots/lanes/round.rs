@@ -1,12 +1,12 @@
 //! A round of trials side by side, and its bounds.
 
 use super::kernels::{self, Forms, LaneEnds, Largest, POINTS, Products, Scores};
+use super::refine::{Alone, Fine};
 use super::table::LaneTable;
 use crate::backend::cpu::pivots::round::{CHECK_EVERY, CHECKED_POINTS, FormErrors, LARGEST, ROUNDED_UP, TINY, U, gamma};
 use crate::backend::cpu::pivots::table::Interpolation;
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
-use crate::linalg::dot;
 use crate::score::{Candidates, FactorLanes, FeatureTable, LANES, Sixteen, TIE_TOLERANCE, TrialScore};
 
 /// Groups of sixteen trials that share what they read of a table.
@@ -16,8 +16,6 @@ const SHARING: usize = 2;
 #[derive(Debug, Default)]
 pub struct LaneScreen {
     groups: Vec<Group>,
-    /// Forms and means at the chosen points of a block, of each group that shares.
-    chosen: [[Vec<Sixteen>; 2]; SHARING],
     since_check: u32,
     next_checked: usize,
 }
@@ -42,15 +40,6 @@ struct Kept {
     scores: [Sixteen; POINTS],
 }
 
-/// What makes an interval of a form and a mean that were formed in f64: `mean ± c` and `v ± (e + e_size |c(x)|_1 + e_rho rho(x))`.
-#[derive(Debug, Clone, Copy)]
-struct Fine {
-    c: f64,
-    e: f64,
-    e_size: f64,
-    e_rho: f64,
-}
-
 /// A trial of a round: its request, and its factor among others.
 #[derive(Clone, Copy)]
 pub struct AskedLane<'a> {
@@ -60,13 +49,6 @@ pub struct AskedLane<'a> {
     pub lanes: FactorLanes<'a>,
     /// Its place there.
     pub lane: usize,
-}
-
-impl AskedLane<'_> {
-    /// Its rounded weights.
-    fn weights(&self) -> Vec<f64> {
-        self.lanes.weights.iter().map(|weight| f64::from(weight.0[self.lane])).collect()
-    }
 }
 
 /// The table of a screen.
@@ -98,8 +80,8 @@ impl LaneScreen {
         }
         for (groups, parts) in self.groups.chunks_mut(SHARING).zip(parts.chunks(SHARING)) {
             match (groups, parts) {
-                ([a, b], [of_a, of_b]) => spread(tables.lanes, [a, b], [of_a[0].lanes, of_b[0].lanes], &mut self.chosen),
-                ([a, ..], [of_a]) => spread(tables.lanes, [a], [of_a[0].lanes], &mut self.chosen),
+                ([a, b], [of_a, of_b]) => spread(tables.lanes, [a, b], [of_a[0].lanes, of_b[0].lanes]),
+                ([a, ..], [of_a]) => spread(tables.lanes, [a], [of_a[0].lanes]),
                 _ => {}
             }
         }
@@ -172,28 +154,26 @@ impl Group {
         for (to, number) in numbers {
             to.0[lane] = number as f32;
         }
-        // In f64 what is left is the rounding of the numbers themselves: coefficients, weights and the residual.
+        // In f64 what is left is the rounding of the numbers themselves: coefficients, weights and the residual. Sums in f64 err by far less than
+        // the share by which these are rounded up, but for means of neighbours, whose own rounding is small.
+        let summed = (m as f64 + 8.0) * f64::EPSILON * weights * h;
         let fine = Fine {
-            c: ROUNDED_UP * (c + 2.0 * U * weights * h),
+            width,
+            c: ROUNDED_UP * (c + summed),
+            c_apart: ROUNDED_UP * 2.0 * U * weights,
+            c_weights: ROUNDED_UP * 2.0 * U * weights * h,
             e: ROUNDED_UP * (e + 2.0 * U * by.largest_residual),
-            e_size: ROUNDED_UP * (at_pivot + 2.0 * U * largest + tiny),
+            e_size: ROUNDED_UP * (2.0 * U * largest + tiny),
+            e_apart: ROUNDED_UP * (at_pivot + tiny),
             e_rho: ROUNDED_UP * rows * rows,
         };
         [variance, score, rows * rows, e].into_iter().all(fits).then_some(fine)
     }
 
-    /// Form and mean of a point, in f64, and its interval.
-    fn interval(&self, tables: Tables<'_>, asked: &AskedLane<'_>, weights: &[f64], point: usize) -> Option<(f64, f64)> {
-        let Tables { by, features, .. } = tables;
-        let lane = asked.lane;
-        let fine = self.fine[lane]?;
-        let forms = self.forms[..by.rank].iter().enumerate();
-        let form: f64 = forms.map(|(j, form)| f64::from(by.coefficient(point, j)) * f64::from(form.0[lane])).sum();
-        let (mean, variance) = (dot(weights, features.row(point)), form + features.residual[point]);
-        let e = fine.e + fine.e_size * f64::from(by.size[point]) + fine.e_rho * f64::from(by.rho[point]);
-        let width = asked.request.width;
-        let spread = |variance: f64| width * variance.max(0.0).sqrt();
-        Some((mean - fine.c + spread(variance - e), mean + fine.c + spread(variance + e)))
+    /// What is known of a trial in f64; `None` where it is not in use.
+    pub(super) fn alone<'a>(&self, tables: Tables<'a>, asked: &AskedLane<'_>) -> Option<Alone<'a>> {
+        let fine = self.fine[asked.lane]?;
+        Some(Alone::new(tables, fine, asked.lane, &self.forms[..tables.by.rank], asked.lanes.weights))
     }
 
     /// Of some points, how many have exact scores outside their intervals.
@@ -201,11 +181,12 @@ impl Group {
         let (n, request) = (tables.features.n_points, &asked.request);
         let first = first % request.subset.map_or(n, <[u32]>::len);
         let points = playable(n, request.subset).skip(first).take(CHECKED_POINTS);
+        let Some(alone) = self.alone(tables, asked) else { return 0 };
         let outside = |&point: &u32| {
             let exact = request.model.exact(point as usize).upper(request.width);
             // A NaN breaks no interval: the decision reports it.
-            let interval = self.interval(tables, asked, &asked.weights(), point as usize);
-            interval.is_some_and(|(lower, upper)| exact < lower || upper < exact)
+            let (lower, upper) = alone.at(point).interval();
+            exact < lower || upper < exact
         };
         points.filter(outside).count() as u64
     }
@@ -235,55 +216,48 @@ impl Group {
                 out.points.dedup();
             }
         }
-        if 1 < out.points.len() {
-            let weights = asked.weights();
-            let interval = |&point: &u32| {
-                self.interval(tables, asked, &weights, point as usize).unwrap_or((f64::NEG_INFINITY, f64::INFINITY))
-            };
-            let intervals: Vec<(f64, f64)> = out.points.iter().map(interval).collect();
-            let best = intervals.iter().fold(f64::NEG_INFINITY, |best, &(lower, _)| best.max(lower));
-            let mut upper = intervals.iter().map(|&(_, upper)| upper);
-            out.points.retain(|_| upper.next().is_some_and(|upper| best <= upper));
+        if 1 < out.points.len()
+            && let Some(alone) = self.alone(tables, asked)
+        {
+            alone.retain(&mut out.points);
         }
     }
 }
 
 /// Scores of all points for `V` groups: tiles that may hold a best are kept.
-fn spread<const V: usize>(
-    table: &LaneTable,
-    groups: [&mut Group; V],
-    lanes: [FactorLanes<'_>; V],
-    chosen: &mut [[Vec<Sixteen>; 2]; SHARING],
-) {
+fn spread<const V: usize>(table: &LaneTable, groups: [&mut Group; V], lanes: [FactorLanes<'_>; V]) {
     let arch = pulp::Arch::new();
     let (of_outer, of_features) = (table.rank * POINTS, table.n_features * POINTS);
+    let mut kept: [Vec<Kept>; V] = std::array::from_fn(|v| std::mem::take(&mut groups[v].kept));
     let forms: [&[Sixteen]; V] = std::array::from_fn(|v| &groups[v].forms[..table.rank]);
     let weights: [&[Sixteen]; V] = lanes.map(|lanes| lanes.weights);
-    let mut kept: [Vec<Kept>; V] = std::array::from_fn(|_| Vec::new());
     let mut best_lower: [Sixteen; V] = std::array::from_fn(|v| groups[v].best_lower);
     let [mut found, mut means] = [[[Sixteen::ZERO; POINTS]; V]; 2];
     let mut scores = [Sixteen::ZERO; POINTS];
+    // Forms and means at the chosen points of a block.
+    let most = table.blocks.iter().map(|block| block.outer.len()).max().unwrap_or(0);
+    let mut chosen: [[Vec<[Sixteen; POINTS]>; V]; 2] =
+        std::array::from_fn(|_| std::array::from_fn(|_| vec![[Sixteen::ZERO; POINTS]; most]));
     for block in &table.blocks {
         let mut inner = [[Sixteen::ZERO; 2]; V];
         for (number, tile) in block.outer.clone().enumerate() {
             let coefficients = &table.outer[tile * of_outer..][..of_outer];
             let features = &table.features[tile * of_features..][..of_features];
-            arch.dispatch(Products { coefficients, values: forms, out: found.each_mut() });
-            arch.dispatch(Products { coefficients: features, values: weights, out: means.each_mut() });
-            if 0 < block.chosen {
-                for v in 0..V {
-                    for (to, from) in chosen[v].iter_mut().zip([&found[v], &means[v]]) {
-                        to.truncate(number * POINTS);
-                        to.extend_from_slice(from);
-                    }
-                }
+            if block.chosen == 0 {
+                arch.dispatch(Products { coefficients, values: forms, out: found.each_mut() });
+                arch.dispatch(Products { coefficients: features, values: weights, out: means.each_mut() });
+            } else {
+                let [found, means] = &mut chosen;
+                let [found, means] = [found, means].map(|chosen| chosen.each_mut().map(|tiles| &mut tiles[number]));
+                arch.dispatch(Products { coefficients, values: forms, out: found });
+                arch.dispatch(Products { coefficients: features, values: weights, out: means });
             }
         }
         if 0 < block.chosen {
             let share = (ROUNDED_UP * 1.25 * (kernels::product_depth(block.chosen) + 3.0) * U) as f32;
-            for (inner, chosen) in inner.iter_mut().zip(&*chosen) {
-                for (out, values) in inner.iter_mut().zip(chosen) {
-                    arch.dispatch(Largest { values: &values[..block.chosen], share, out });
+            for (what, chosen) in chosen.iter().enumerate() {
+                for (inner, values) in inner.iter_mut().zip(chosen) {
+                    arch.dispatch(Largest { values: &values.as_flattened()[..block.chosen], share, out: &mut inner[what] });
                 }
             }
         }
@@ -291,7 +265,7 @@ fn spread<const V: usize>(
             if 0 < block.chosen {
                 let length = block.chosen * POINTS;
                 let coefficients = &table.inner[block.inner + number * length..][..length];
-                let of = |what: usize| std::array::from_fn(|v| &chosen[v][what][..block.chosen]);
+                let of = |what: usize| chosen[what].each_ref().map(|values| &values.as_flattened()[..block.chosen]);
                 arch.dispatch(Products::<V> { coefficients, values: of(0), out: found.each_mut() });
                 arch.dispatch(Products::<V> { coefficients, values: of(1), out: means.each_mut() });
             }

@@ -38,6 +38,8 @@ pub struct LaneTable {
     pub bounds: Vec<TileBounds>,
     /// The largest `size` of all tiles.
     pub largest_size: f64,
+    /// `C`, point by point, for those that are looked at alone.
+    rows: Vec<f32>,
 }
 
 /// Points that are scored together.
@@ -93,6 +95,7 @@ impl LaneTable {
             residual: Vec::new(),
             bounds: Vec::new(),
             largest_size: 0.0,
+            rows: (0..n).flat_map(|point| (0..rank).map(move |j| by.coefficient(point, j))).collect(),
         };
         let largest = (0..n).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max);
         let order = in_blocks(table, SIZE);
@@ -119,6 +122,11 @@ impl LaneTable {
         }
         made.largest_size = made.bounds.iter().fold(0.0, |most, bounds| most.max(f64::from(bounds.size)));
         made
+    }
+
+    /// `c(x)`.
+    pub fn row(&self, point: usize) -> &[f32] {
+        &self.rows[point * self.rank..][..self.rank]
     }
 
     /// Twelve points of the outer level; the last stands for those beyond.

@@ -67,9 +67,9 @@ fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[Plain]], width: f64
             let lanes = Lanes::of(models, features.n_features);
             let factor = FactorLanes { rows: &lanes.rows, weights: &lanes.weights, norms: &lanes.norms, ..asked.lanes };
             let asked = AskedLane { lanes: factor, ..asked };
-            let weights = asked.weights();
+            let alone = group.alone(tables, &asked).expect("in use");
             for point in 0..N {
-                let (lower, upper) = group.interval(tables, &asked, &weights, point).expect("in use");
+                let (lower, upper) = alone.at(point as u32).interval();
                 wrong += usize::from(!(lower <= exact(point) && exact(point) <= upper));
             }
         }
