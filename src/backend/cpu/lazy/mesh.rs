@@ -43,10 +43,10 @@ pub fn weights(s: f32) -> [f32; STENCIL] {
 /// The distance of `phi ⊗ phi` from its interpolation that a mesh is made for, as a share of the prior variance, and the largest with which it
 /// is still of use.
 const AIM: f64 = 1e-6;
-const MOST: f64 = 1e-4;
+const MOST: f64 = 1e-3;
 
 /// Points of the domain for each node of a mesh, at least.
-const POINTS_A_NODE: usize = 8;
+const POINTS_A_NODE: usize = 4;
 
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
