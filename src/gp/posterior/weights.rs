@@ -9,9 +9,9 @@
 //!
 //! and a repeated observation costs O(1) here.
 //!
-//! **Closed runs** wait as well: their downdates are kept as vectors until there are `n / 4` of them, and only then taken into the inverse, all
+//! **Closed runs** wait as well: their downdates are kept as vectors until there are `n / 2` of them, and only then taken into the inverse, all
 //! in one pass. While the inverse is still that of the prior, a new direction costs `2 n` multiply-adds for each of them in the place of
-//! `2 n²`; optimizers that settle within `n / 4` changes of point never pay more.
+//! `2 n²`; optimizers that settle within `n / 2` changes of point never pay more.
 //!
 //! Rounding drifts by about one unit a downdate, so the state is rebuilt from
 //! the collapsed visits every [`REBUILD_EVERY`] observations. All of it is a function of the observations alone, hence
@@ -28,7 +28,7 @@ use std::ops::Range;
 pub const REBUILD_EVERY: u64 = 4096;
 
 /// Closed runs wait until there are more than one for so many coordinates.
-const WAITING: usize = 4;
+const WAITING: usize = 2;
 
 /// What one observation did: with `p(x) = u · c(x)`, `u` the direction of the run, spread² of a point fell by
 /// `(scale p(x))²` and its mean rose by `mean_step * p(x)`.

@@ -70,10 +70,7 @@ impl Blocks {
         }
         let coordinates = Coordinates::of(table);
         let (order, source, anchored, mesh) = match Self::by_lattice(table, coordinates, scale) {
-            Some((order, mut source, anchored, range)) => {
-                let mesh = Self::mesh(table, &order, &mut source, &range);
-                (order, source, anchored, mesh)
-            }
+            Some(made) => made,
             None => {
                 let order = Order::halved(n, Order::size_for(n), coordinates);
                 let (centres, radii) = centres(table, &order);
@@ -99,7 +96,7 @@ impl Blocks {
         table: &Arc<FeatureTable>,
         plane: Coordinates<'_>,
         scale: &Scale,
-    ) -> Option<(Order, Source, Anchored, Vec<(f64, f64)>)> {
+    ) -> Option<(Order, Source, Anchored, Option<Mesh>)> {
         let form = table.form.as_ref().filter(|form| form.dimension == 2)?;
         if !Order::is_large(table.n_points) || scale.residual.iter().any(|residual| *residual != 0.0) {
             return None;
@@ -131,7 +128,8 @@ impl Blocks {
         // The sums round by some shares of what they sum, features of four anchors and of a point.
         let rounded = 16.0 * (m as f64 + 8.0) * f64::EPSILON * scale.norm;
         radii.iter_mut().for_each(|radius| *radius = radius.sqrt() * (1.0 + 1e-9) + rounded);
-        Some((order, source, Anchored { anchors: lattice.anchors, radii, prior }, range))
+        let mesh = Self::mesh(table, &order, &mut source, &range);
+        Some((order, source, Anchored { anchors: lattice.anchors, radii, prior }, mesh))
     }
 
     /// The blocks of a covariance over a domain, `None` where the domain is too small for them. Where one trial alone asks (`own`), centres

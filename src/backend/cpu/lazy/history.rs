@@ -282,8 +282,17 @@ impl NullaryFnOnce for Subtract<'_> {
 
     #[inline(always)]
     fn call(self) {
-        for (&a, &point) in self.alpha.iter().zip(self.points) {
-            add_scaled(self.rest, -a, self.table.row(point as usize));
+        let (rest, (points, few)) = (self.rest, self.points.as_chunks::<4>());
+        let (alphas, last) = self.alpha.split_at(4 * points.len());
+        // Four rows at a time, so that what is left is read and written once for them.
+        for (alpha, points) in alphas.as_chunks::<4>().0.iter().zip(points) {
+            let [a, b, c, d] = points.map(|point| &self.table.row(point as usize)[..rest.len()]);
+            for (i, rest) in rest.iter_mut().enumerate() {
+                *rest -= alpha[0] * a[i] + alpha[1] * b[i] + (alpha[2] * c[i] + alpha[3] * d[i]);
+            }
+        }
+        for (&alpha, &point) in last.iter().zip(few) {
+            add_scaled(rest, -alpha, self.table.row(point as usize));
         }
     }
 }

@@ -47,7 +47,8 @@ impl WithSimd for Interpolate<'_> {
         let Self { means, spreads, first, offsets: [down, across], width, variance, share } = self;
         let (mean_size, spread_size) = (largest(simd, means, first), largest(simd, spreads, first));
         // `max` of vectors may lose what is no number, a sum does not.
-        if !(mean_size + spread_size < LARGEST) {
+        let known = mean_size + spread_size < LARGEST;
+        if !known {
             return Interpolated { score: f64::INFINITY, spread: f64::INFINITY, mean_size: f64::INFINITY };
         }
         let variance = simd.splat_f32s((variance + share * spread_size) as f32);

@@ -168,13 +168,13 @@ impl WithSimd for AtNodes<'_> {
             sum_at(simd, Weights { values: u, step: 1, n: r }, second, 0, out);
         }
         // Four rows at a time: what they share is read once.
-        let (zero, lanes) = (simd.splat_f64s(0.0), second.n / S::F64_LANES);
+        let zero = simd.splat_f64s(0.0);
         for (at, rows) in out.chunks_exact_mut(ROWS * second.n).enumerate() {
             let (one, rest) = rows.split_at_mut(second.n);
             let (two, rest) = rest.split_at_mut(second.n);
             let (three, four) = rest.split_at_mut(second.n);
-            let rows = [one, two, three, four].map(|row| S::as_mut_simd_f64s(row).0);
-            for lane in 0..lanes {
+            let [one, two, three, four] = [one, two, three, four].map(|row| S::as_mut_simd_f64s(row).0);
+            for (lane, (((one, two), three), four)) in one.iter_mut().zip(two).zip(three).zip(four).enumerate() {
                 let mut sums = [zero; ROWS];
                 for d in 0..q {
                     let values = S::as_simd_f64s(&room[d * second.n..][..second.n]).0[lane];
@@ -182,9 +182,7 @@ impl WithSimd for AtNodes<'_> {
                         *sum = simd.mul_add_e_f64s(simd.splat_f64s(first.at(d, at * ROWS + i)), values, *sum);
                     }
                 }
-                for i in 0..ROWS {
-                    rows[i][lane] = sums[i];
-                }
+                [*one, *two, *three, *four] = sums;
             }
         }
     }

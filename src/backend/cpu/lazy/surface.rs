@@ -115,3 +115,92 @@ impl NullaryFnOnce for Apply<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cpu::lazy::blocks::Blocks;
+    use crate::backend::cpu::lazy::covariance::Covariance;
+    use crate::backend::scale::Scale;
+    use crate::bench::quadrature_fourier;
+    use crate::gp::Points;
+    use crate::linalg::dot;
+    use crate::rng::{Purpose, Stream, Streams};
+    use crate::score::{Basis, FeatureTable};
+    use std::sync::Arc;
+
+    fn table(lengthscale: f64, nodes: usize, stream: &mut Stream) -> Arc<FeatureTable> {
+        let points = Points::random_uniform(2, 4800, -0.3, 1.1, stream);
+        Arc::new(quadrature_fourier(&points, nodes, lengthscale))
+    }
+
+    /// How far the bounds on means and spreads² are above the largest exact ones of a block, at most; they must not be below.
+    fn furthest(blocks: &Blocks, table: &FeatureTable, stream: &mut Stream) -> [f64; 2] {
+        let (Some(mesh), Covariance::Features(source)) = (&blocks.mesh, &blocks.source) else { panic!("there is a mesh") };
+        let products = source.products.as_ref().expect("there are products");
+        let prior = blocks.norm * blocks.norm;
+        let mut surface = Surface::new(mesh, prior);
+        // Orthogonal rows, each with what is left of its direction, make an N of eigenvalues up to 1.
+        let mut rows: Vec<Vec<f64>> = Vec::new();
+        let (mut theta, mut matrix) = (vec![0.0; table.n_features], Vec::new());
+        for _ in 0..12 {
+            let point = stream.index(table.n_points);
+            let mut row = table.row(point).to_vec();
+            for other in &rows {
+                let along = dot(other, &row);
+                row.iter_mut().zip(other).for_each(|(row, other)| *row -= along * other);
+            }
+            let norm = dot(&row, &row).sqrt();
+            row.iter_mut().for_each(|row| *row /= norm);
+            products.of_row(&row, &mut matrix);
+            surface.start_run(source, &matrix);
+            let (scale, step) = (0.999, stream.normal());
+            surface.observe(scale, step);
+            theta.iter_mut().zip(&row).for_each(|(theta, row)| *theta += step * row);
+            rows.push(row);
+        }
+        let size = blocks.order.size;
+        let slack = Slack { width: 0.0, prior, theta: dot(&theta, &theta).sqrt(), n: 12.0f64.sqrt(), mean: 0.0, variance: 0.0 };
+        let mut furthest = [0.0f64; 2];
+        for block in (0..blocks.order.n_blocks()).filter(|block| mesh.suits(*block)) {
+            let points = &blocks.order.points[block * size..][..size];
+            let means = points.iter().map(|&x| dot(&theta, table.row(x as usize)));
+            let spread = |x: u32| {
+                let phi = table.row(x as usize);
+                let fallen: f64 = rows.iter().map(|row| dot(row, phi)).map(|p| 0.999 * 0.999 * p * p).sum();
+                dot(phi, phi) - fallen
+            };
+            let exact = [means.fold(f64::NEG_INFINITY, f64::max), points.iter().map(|&x| spread(x)).fold(0.0, f64::max)];
+            let upper = surface.bound(mesh, block, size, slack);
+            for (i, upper) in [upper.0, upper.1].into_iter().enumerate() {
+                assert!(exact[i] <= upper, "block {block}: {} above {upper}", exact[i]);
+                furthest[i] = furthest[i].max(upper - exact[i]);
+            }
+        }
+        furthest
+    }
+
+    /// What is bounded from a mesh is never below the exact largest mean and spread² of a block, and hardly above.
+    #[test]
+    fn bounds_from_a_mesh_hold_and_are_close() {
+        let mut stream = Streams::new(5, "mesh").shared(Purpose::Domain);
+        for (lengthscale, nodes, close) in [(0.6, 8, [1e-4, 1e-4]), (0.35, 12, [5e-3, 5e-3])] {
+            let table = table(lengthscale, nodes, &mut stream);
+            let blocks = Blocks::of(&table, &Scale::of(&Basis::Table(Arc::clone(&table)))).expect("large enough");
+            let bounds = furthest(&blocks, &table, &mut stream);
+            assert!(bounds[0] < close[0] && bounds[1] < close[1], "length-scale {lengthscale}: {bounds:?} above the exact ones");
+        }
+    }
+
+    /// A mesh whose nodes are not where they are said to be is below.
+    #[test]
+    #[should_panic(expected = "above")]
+    fn a_mesh_that_is_off_is_seen() {
+        let mut stream = Streams::new(6, "mesh").shared(Purpose::Domain);
+        let table = table(0.6, 8, &mut stream);
+        let mut blocks = Blocks::of(&table, &Scale::of(&Basis::Table(Arc::clone(&table)))).expect("large enough");
+        let mesh = blocks.mesh.as_mut().expect("there is a mesh");
+        mesh.offsets.iter_mut().for_each(|offset| *offset += 0.02);
+        furthest(&blocks, &table, &mut stream);
+    }
+}
