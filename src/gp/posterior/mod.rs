@@ -23,6 +23,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod visits;
+mod waiting;
 mod weights;
 
 pub use contract::Posterior;

@@ -18,6 +18,7 @@
 //! the same bits on every road.
 
 use super::visits::MOST_COUNTED;
+use super::waiting::{Closed, Direction, Take, along};
 use crate::linalg;
 use crate::score::Moments;
 use serde::{Deserialize, Serialize};
@@ -66,13 +67,6 @@ pub struct WeightModel {
     since_rebuild: u64,
 }
 
-/// A closed run: `V^{-1}` falls by `downdate u u^T`; coordinates of u beyond its length are zero.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Closed {
-    u: Vec<f64>,
-    downdate: f64,
-}
-
 /// The open run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Run {
@@ -98,123 +92,6 @@ impl Run {
         // sum over the run of ½ ln(1 + q_j), q_j = q / (1 + j q): the product telescopes.
         0.5 * libm::log1p(self.count * self.leverage)
     }
-}
-
-/// `inverse -= sum downdate u u^T` over closed runs, in wide lanes: every entry takes the runs in their order.
-struct Take<'a> {
-    inverse: &'a mut [f64],
-    stride: usize,
-    n: usize,
-    runs: &'a [Closed],
-}
-
-/// Entries of a row that stay in registers.
-const TILE: usize = 32;
-
-impl pulp::NullaryFnOnce for Take<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { inverse, stride, n, runs } = self;
-        let mut factors = vec![0.0; runs.len()];
-        let shortest = runs.iter().map(|run| run.u.len()).min().unwrap_or(0);
-        for (i, row) in inverse.chunks_exact_mut(stride.max(1)).enumerate().take(n) {
-            for (factor, run) in factors.iter_mut().zip(runs) {
-                *factor = run.u.get(i).map_or(0.0, |u| run.downdate * u);
-            }
-            let (tiles, rest) = row[..n].as_chunks_mut::<TILE>();
-            let whole = tiles.len().min(shortest / TILE);
-            let (tiles, beyond) = tiles.split_at_mut(whole);
-            for (at, tile) in tiles.iter_mut().enumerate() {
-                *tile = taken(*tile, at * TILE, &factors, runs);
-            }
-            take_rest(beyond.as_flattened_mut(), whole * TILE, &factors, runs);
-            let end = n - rest.len();
-            take_rest(rest, end, &factors, runs);
-        }
-    }
-}
-
-#[inline(always)]
-fn taken(mut tile: [f64; TILE], from: usize, factors: &[f64], runs: &[Closed]) -> [f64; TILE] {
-    for (&factor, run) in factors.iter().zip(runs) {
-        if let Some(u) = run.u[from..].first_chunk::<TILE>() {
-            for lane in 0..TILE {
-                tile[lane] -= factor * u[lane];
-            }
-        }
-    }
-    tile
-}
-
-#[inline(always)]
-fn take_rest(entries: &mut [f64], from: usize, factors: &[f64], runs: &[Closed]) {
-    for (&factor, run) in factors.iter().zip(runs) {
-        for (entry, &u) in entries.iter_mut().zip(run.u.get(from..).unwrap_or(&[])) {
-            *entry -= factor * u;
-        }
-    }
-}
-
-/// `next = V^{-1} c` in wide lanes, of the inverse and the closed runs that it does not have.
-struct Direction<'a> {
-    model: &'a WeightModel,
-    c: &'a [f64],
-    next: &'a mut [f64],
-}
-
-impl pulp::NullaryFnOnce for Direction<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { model, c, next } = self;
-        if model.prior {
-            next.iter_mut().zip(c).for_each(|(next, &ci)| *next = ci / model.ridge);
-        } else {
-            add_rows(c, &model.inverse, model.stride.max(1), next);
-        }
-        for run in &model.waiting {
-            let factor = run.downdate * along(&run.u, c);
-            for (sum, &u) in next.iter_mut().zip(&run.u) {
-                *sum -= factor * u;
-            }
-        }
-    }
-}
-
-/// Rows that are added together, each in its turn.
-const TOGETHER: usize = 8;
-
-/// `next += sum c_i row_i`.
-#[inline(always)]
-fn add_rows(c: &[f64], rows: &[f64], stride: usize, next: &mut [f64]) {
-    let n = next.len();
-    let (groups, rest) = c.as_chunks::<TOGETHER>();
-    for (group, rows) in groups.iter().zip(rows.chunks(TOGETHER * stride)) {
-        let row = |i: usize| &rows[i * stride..][..n];
-        let rows = [row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
-        for (at, sum) in next.iter_mut().enumerate() {
-            let mut new = *sum;
-            for i in 0..TOGETHER {
-                new += group[i] * rows[i][at];
-            }
-            *sum = new;
-        }
-    }
-    for (&ci, row) in rest.iter().zip(rows[groups.len() * TOGETHER * stride..].chunks_exact(stride)) {
-        for (sum, &entry) in next.iter_mut().zip(row) {
-            *sum += ci * entry;
-        }
-    }
-}
-
-/// `u · c` over the coordinates of both.
-#[inline(always)]
-fn along(u: &[f64], c: &[f64]) -> f64 {
-    let shared = c.len().min(u.len());
-    linalg::dot(&c[..shared], &u[..shared])
 }
 
 impl WeightModel {
@@ -378,7 +255,9 @@ impl WeightModel {
                 self.prior = false;
             }
         }
-        linalg::wide(Direction { model: self, c, next: &mut next });
+        let inverse = (!self.prior).then_some(&self.inverse[..]);
+        let (stride, ridge, waiting) = (self.stride, self.ridge, &self.waiting[..]);
+        linalg::wide(Direction { inverse, stride, ridge, waiting, c, next: &mut next });
         self.direction = next;
         let leverage = linalg::dot(c, &self.direction[..c.len()]).max(0.0);
         let mean = linalg::dot(c, &self.theta[..c.len()]);
