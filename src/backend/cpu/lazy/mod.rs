@@ -3,7 +3,8 @@
 //! **State.** A model over features that has visited K distinct points is a model over their K kernel functions `k_i(x) = phi_i · phi(x)`.
 //! A trial's row `u` over m features is turned into `alpha` over the visited points (`rows`), so that `p(x) = u · phi(x) = sum alpha_i k_i(x)`
 //! costs K multiply-adds a point instead of m; the difference `|u - sum alpha_i phi_i|` is measured and enters the error of `p`. Where the
-//! features are a tensor grid of Fourier features, `k_i(x)` is a product of one short sum an axis (`source`). Over kernel columns the row is
+//! features are a tensor grid of Fourier features, `k_i(x)` is a product of one short sum an axis (`source`), and at anchors and nodes the row itself
+//! is a matrix between two short vectors (`products`). Over kernel columns the row is
 //! `alpha` as it is, and `k_i(x)` is found for the points of a block when it is first wanted: by the kernel's formula in wide lanes, with a
 //! bound on the distance from the model's own value (`formula`), or from the source itself (`covariance`). Distances of theta are then those of
 //! `L^T w` for weights w over the visited points and `L L^T` their covariance; what that factor leaves out is bounded (`history`).
@@ -18,6 +19,11 @@
 //!   score, and is found where many blocks are left after the first;
 //! * `score <= M + (sqrt(w_t² + Z²) - w_s)+ S`, `Z² = sum step² / scale²` over the runs since: with `v = sum (scale p)² <= S²` the mean moves
 //!   by `Z sqrt(v)` at most (Cauchy and Schwarz), and `Z sqrt(v) + w sqrt(S² - v) <= sqrt(w² + Z²) S`.
+//!
+//! **Looks.** Where the features are smooth over a plane, mean and spread² of any point are interpolated from the nodes of a mesh (`mesh`), where a
+//! trial keeps them exactly (`surface`), with a proved error: so a block whose bound reaches the best is looked at first, at a price that does not
+//! depend on how many runs it has missed, and what the look says takes the place of `M` and `S`. Most blocks that are looked at are not
+//! scored (`search`).
 //!
 //! A row's own part (an image of noisy inputs shares with no other row what the noise hides of it) is in no anchor and no distance: the first
 //! two bounds then hold for points that were not visited. A visited point's mean is the average of its rewards less `ridge / count` times its
