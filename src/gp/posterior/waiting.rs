@@ -127,7 +127,7 @@ fn add_rows(c: &[f64], rows: &[f64], stride: usize, next: &mut [f64]) {
             *sum = new;
         }
     }
-    for (&ci, row) in rest.iter().zip(rows[groups.len() * TOGETHER * stride..].chunks_exact(stride)) {
+    for (&ci, row) in rest.iter().zip(rows.get(groups.len() * TOGETHER * stride..).unwrap_or(&[]).chunks_exact(stride)) {
         for (sum, &entry) in next.iter_mut().zip(row) {
             *sum += ci * entry;
         }

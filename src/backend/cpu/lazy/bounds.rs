@@ -1,4 +1,4 @@
-//! Bounds on the scores of blocks, and what they are made of: exact means and spreads of the anchors, distances of theta since a block was scored,
+//! Bounds on the scores of blocks, and what they are made of: exact means and spreads of the anchors, distances of theta since a block was scored or looked at,
 //! and standardized innovations.
 
 use super::blocks::Blocks;
@@ -16,7 +16,7 @@ const PICKED: usize = 4;
 /// Bounds of all blocks of a trial; one entry a block where not said otherwise.
 #[derive(Debug)]
 pub struct Bounds {
-    /// Largest score, largest spread and width when scored; and the means of the block's anchors then, one list after another.
+    /// Bounds on score and spread, and the width, when scored or looked at; and the means of the block's anchors then, one list after another.
     largest: Vec<f64>,
     spread: Vec<f64>,
     width: Vec<f64>,
@@ -46,7 +46,7 @@ pub struct Bounds {
     open: Sums,
     /// Number of the open run.
     run: usize,
-    /// Largest `|theta|` at the start of a run.
+    /// Largest `|theta|` at the starts of runs and when blocks were bounded.
     largest_theta: f64,
     /// Of each block: a bound on `|theta_t - theta_s|`, and the root of the squared width and innovations since.
     reach: Vec<f64>,
@@ -147,6 +147,8 @@ impl Bounds {
         let length = self.theta_square + a * (2.0 * self.theta_along + a * self.row_square);
         let rounded = self.rounded();
         self.length = (length.max(0.0) + rounded).sqrt() + theta_error;
+        // Snapshots are taken after this, in the middle of runs too.
+        self.largest_theta = larger(self.largest_theta, self.length);
         self.raised.clear();
         self.cursor = 0;
         self.snapshots.update(Now { open: self.open, row_square: self.row_square, width, rounded, theta_error });
@@ -218,7 +220,7 @@ impl Bounds {
         self.bounded(block, largest, spread, width, shared);
     }
 
-    /// A block was not scored, but these were found to bound it now.
+    /// A block was not scored, but these were found to bound it now: over features, where no block is raised.
     pub fn screened(&mut self, block: usize, largest: f64, spread: f64, width: f64, shared: &Blocks) {
         self.bound[block] = self.bound[block].min(largest);
         self.bounded(block, largest, spread, width, shared);
@@ -270,7 +272,7 @@ impl Bounds {
         self.current = None;
     }
 
-    /// The largest score that a block had when it was scored.
+    /// What bounded the scores of a block when it was last scored or looked at.
     pub fn largest(&self, block: usize) -> f64 {
         self.largest[block]
     }
@@ -388,8 +390,9 @@ impl NullaryFnOnce for Lower<'_> {
 /// No smaller than the root, and hardly larger: roots in f32 take a third of the time.
 #[inline(always)]
 fn root_above(square: f64) -> f64 {
-    // Rounded twice; what is too small for f32 is lost.
-    f64::from((square as f32).sqrt()) * (1.0 + 4.0 * f64::from(f32::EPSILON)) + 2e-19
+    // Rounded twice; what is too small for f32 is lost, what is too large for it stands for its own root.
+    let small = f64::from((square as f32).sqrt()) * (1.0 + 4.0 * f64::from(f32::EPSILON)) + 2e-19;
+    if square < 1e38 { small } else { square }
 }
 
 /// `variance -= square p²`, `mean += step p` in wide lanes.

@@ -14,7 +14,7 @@ const U: f64 = f64::EPSILON / 2.0;
 /// A run that has just been opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Opened {
-    /// Bound on `|sum alpha_i k_i(x) - p(x)|`.
+    /// Bound on `|sum alpha_i k_i(x) - p(x)|`, and on what a row rounds off that is taken as a matrix.
     pub p_error: f64,
     /// Multiply-adds taken here, and those that the dense road would have taken for its `p`.
     pub work: usize,
@@ -283,7 +283,7 @@ impl NullaryFnOnce for Subtract<'_> {
     #[inline(always)]
     fn call(self) {
         let (rest, (points, few)) = (self.rest, self.points.as_chunks::<4>());
-        let (alphas, last) = self.alpha.split_at(4 * points.len());
+        let (alphas, last) = self.alpha.split_at(self.alpha.len().min(4 * points.len()));
         // Four rows at a time, so that what is left is read and written once for them.
         for (alpha, points) in alphas.as_chunks::<4>().0.iter().zip(points) {
             let [a, b, c, d] = points.map(|point| &self.table.row(point as usize)[..rest.len()]);

@@ -45,6 +45,11 @@ pub fn weights(s: f32) -> [f32; STENCIL] {
 const AIM: f64 = 1e-6;
 const MOST: f64 = 1e-3;
 
+/// Powers of frequencies below this, and above its inverse, and prior variances along an axis below that are not followed: spreads² are
+/// rounded to f32.
+const SMALLEST: f64 = 1e-200;
+const LEAST_PRIOR: f64 = 1e-15;
+
 /// Points of the domain for each node of a mesh, at least.
 const POINTS_A_NODE: usize = 4;
 
@@ -100,7 +105,9 @@ impl Axis {
         let middle: f64 = (0..STENCIL / 2).map(|i| i as f64 + 0.5).product();
         let step = libm::pow(AIM * total / (4.0 * middle * middle * remainder[1]), 1.0 / STENCIL as f64);
         let width = high - low;
-        if !(0.0 < width && width.is_finite() && step.is_finite() && 0.0 < total) {
+        // Powers that leave the range of f64 say nothing.
+        let known = [plain, square].iter().all(|power| (SMALLEST..1.0 / SMALLEST).contains(power));
+        if !(known && 0.0 < width && width.is_finite() && step.is_normal() && LEAST_PRIOR < total) {
             return None;
         }
         // Cells of the range, and nodes beyond it so that all stencils are whole.
@@ -109,6 +116,9 @@ impl Axis {
         let count = wanted.next_multiple_of(tile).max(2 * STENCIL).min(most / tile * tile);
         let cells = count.checked_sub(beyond).filter(|cells| 0 < *cells)?;
         let step = width / cells as f64;
+        if !step.is_normal() {
+            return None;
+        }
         let low = low - (STENCIL / 2 - 1) as f64 * step;
         let widest = cosines.iter().map(|(w, _)| w.abs()).fold(0.0, f64::max);
         let farthest = low.abs().max((low + count as f64 * step).abs());
@@ -124,7 +134,8 @@ impl Axis {
 }
 
 impl Mesh {
-    /// A mesh over points in the plane; `None` where one that is fine enough would have too many nodes.
+    /// A mesh over points in the plane, as fine as is aimed at or as the number of points allows; `None` where it suits fewer than half of the
+    /// blocks.
     /// * `kernels` — along each axis
     /// * `range` — least and largest coordinate of each axis
     pub fn of(order: &Order, plane: &[f64], kernels: &[Cosines; 2], range: &[(f64, f64)]) -> Option<Self> {
@@ -172,7 +183,9 @@ impl Mesh {
                     let (one, other) = (axes[0].norm[power], axes[1].norm[power]);
                     // What the nodes' vectors and those of the point rounded off.
                     let rounded = (1.0 + amplification) * rounded * (1.0 + power as f64) * one * other;
-                    (e[0] * other + (one + e[0]) * e[1]) * (1.0 + 1e-9) + rounded
+                    let distance = (e[0] * other + (one + e[0]) * e[1]) * (1.0 + 1e-9) + rounded;
+                    // Outside of the stencil along one axis and on a node of the other.
+                    if distance.is_nan() { f64::INFINITY } else { distance }
                 };
                 made.radii[block] = made.radii[block].max(of(plain, 0));
                 made.squared[block] = made.squared[block].max(of(square, 1));
@@ -198,5 +211,35 @@ impl Mesh {
         let middle = (f64::midpoint(low, high) - nodes[0]) / step;
         let first = (middle - (STENCIL - 1) as f64 / 2.0).round();
         (first.max(0.0) as usize).min(nodes.len() - STENCIL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::order::Coordinates;
+    use super::*;
+    use crate::gp::Points;
+    use crate::rng::{Purpose, Streams};
+
+    /// A point far from all others, on a node along one axis, is not taken for one that is well within.
+    #[test]
+    fn blocks_that_leave_their_stencil_do_not_suit() {
+        let mut stream = Streams::new(7, "mesh").shared(Purpose::Domain);
+        let mut plane: Vec<f64> = (0..4800).flat_map(|_| [0.6 * stream.uniform(), 0.9 * stream.uniform()]).collect();
+        plane.extend([9.0, 1.0]);
+        let points = Points::new(2, plane.clone());
+        let coordinates = Coordinates { values: &plane, stride: 2, axes: 2 };
+        let order = Order::halved(points.n_points(), 32, coordinates);
+        let all: Vec<u32> = (0..points.n_points() as u32).collect();
+        let range = coordinates.range(&all);
+        let cosines = || vec![(0.4, 0.6), (1.1, 0.4)];
+        let mesh = Mesh::of(&order, &plane, &[cosines(), cosines()], &range).expect("most blocks suit");
+        let (far, _) = order.places[4800];
+        assert!(!mesh.suits(far as usize));
+        // Units in which powers of frequencies leave the range of f64.
+        for unit in [1e30, 1e-30] {
+            let kernel = || vec![(0.4 * unit, 0.6), (1.1 * unit, 0.4)];
+            assert!(Mesh::of(&order, &plane, &[kernel(), kernel()], &range).is_none());
+        }
     }
 }

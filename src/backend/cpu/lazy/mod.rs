@@ -9,14 +9,14 @@
 //! bound on the distance from the model's own value (`formula`), or from the source itself (`covariance`). Distances of theta are then those of
 //! `L^T w` for weights w over the visited points and `L L^T` their covariance; what that factor leaves out is bounded (`history`).
 //!
-//! **Bounds.** Let a block have been scored at time s: `M` the largest score, `S` the largest spread, `w_s` the width. Spread² only falls,
+//! **Bounds.** Let a block have been scored or looked at (below) at time s: `M` bounds its largest score then, `S` its largest spread, `w_s` the width. Spread² only falls,
 //! by `(scale p)²` an observation, and the mean moves by `theta_t - theta_s = sum step u`. So for every point of the block, at time t,
 //!
 //! * `score <= M + (w_t - w_s)+ S + max (mean_t(a) - mean_s(a)) + |theta_t - theta_s| R` over the block's anchors a, whose means are kept exactly;
 //!   R bounds the distance `|phi(x) - sum w_a phi(a)|` of every point from a convex combination of the anchors. Anchors are one point of the block
 //!   (its centre), or, over a plane, the corners of its cell, for which R is of second order (`lattice`);
 //! * `score <= max (mean_t(a) + w_t spread_t(a)) + (|theta_t| + w_t) R`, as spread is a norm of phi and at most `|phi|`: this needs no earlier
-//!   score, and is found where many blocks are left after the first;
+//!   score, and is found before any look, or where many blocks are left after the first;
 //! * `score <= M + (sqrt(w_t² + Z²) - w_s)+ S`, `Z² = sum step² / scale²` over the runs since: with `v = sum (scale p)² <= S²` the mean moves
 //!   by `Z sqrt(v)` at most (Cauchy and Schwarz), and `Z sqrt(v) + w sqrt(S² - v) <= sqrt(w² + Z²) S`.
 //!
