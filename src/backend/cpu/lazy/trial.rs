@@ -28,8 +28,10 @@ const CHECKED_SHARE: usize = 128;
 /// Points from one of these comparisons to the next: a prime.
 const CHECKED_STEP: usize = 7919;
 
-/// Runs whose coefficients are kept; blocks that have missed more are brought up to date.
+/// Runs whose coefficients are kept; blocks that have missed more are brought up to date. Where blocks are looked at from a mesh most are
+/// not scored for a long time, and as many times as many runs are kept.
 const MOST_RUNS: usize = 512;
+const WITH_A_MESH: usize = 4;
 
 /// Most bytes of a trial's columns: where there would be more, the trial goes over to the dense road.
 pub const MOST_COLUMN_BYTES: usize = 1 << 28;
@@ -253,10 +255,11 @@ impl Lazy {
 
     /// Forgets the oldest runs when there are many, after bringing the blocks up to date that need them.
     fn drop_runs(&mut self) {
-        if self.runs.len() <= MOST_RUNS {
+        let most = if self.surface.is_some() { WITH_A_MESH * MOST_RUNS } else { MOST_RUNS };
+        if self.runs.len() <= most {
             return;
         }
-        let keep = self.first_run + MOST_RUNS / 2;
+        let keep = self.first_run + most / 2;
         for block in 0..self.blocks.len() {
             if self.blocks[block].run < keep {
                 self.take(block, 0.0);
