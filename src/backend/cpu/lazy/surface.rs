@@ -1,4 +1,4 @@
-//! A trial's mean and what has been taken from its spread², at the nodes of a mesh: from there the largest score of any block is bounded,
+//! A trial's mean and spread² at the nodes of a mesh: from there the largest score of any block is bounded,
 //! closely and at the same cost however long ago the block was looked at.
 
 use super::interpolate::{Interpolate, Nodes};
@@ -20,7 +20,7 @@ pub struct Surface {
     rounded_spread: Vec<f32>,
 }
 
-/// How far an interpolated mean and fall of spread² can be from the exact ones, and what else a bound is made of.
+/// How far an interpolated mean and spread² can be from the exact ones, and what else a bound is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Slack {
     pub width: f64,
