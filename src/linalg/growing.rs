@@ -1,6 +1,7 @@
 //! A Cholesky factor that grows by rows and falls along its diagonal: `A = L L^T`, `L` lower triangular, columns contiguous.
 
-use super::{add_scaled, dot};
+use super::{dot, wide};
+use pulp::NullaryFnOnce;
 use serde::{Deserialize, Serialize};
 
 /// The factor of a positive definite matrix, with room to grow.
@@ -71,22 +72,20 @@ impl GrowingCholesky {
         (self.columns[start + k], &self.columns[start + k + 1..start + self.n])
     }
 
+    /// Column k from its entry in this row on.
+    #[inline(always)]
+    fn below(&self, k: usize, row: usize) -> &[f64] {
+        &self.columns[k * self.stride + row..k * self.stride + self.n]
+    }
+
     /// Solves `L x = b` in place; entries of `b` before `first` must be zero and stay so.
     pub fn solve_lower(&self, b: &mut [f64], first: usize) {
-        for k in first..self.n {
-            let (pivot, below) = self.column(k);
-            b[k] /= pivot;
-            let x = b[k];
-            add_scaled(&mut b[k + 1..], -x, below);
-        }
+        wide(SolveLower { factor: self, b, first });
     }
 
     /// Solves `L^T x = b` in place.
     pub fn solve_transposed(&self, b: &mut [f64]) {
-        for k in (0..self.n).rev() {
-            let (pivot, below) = self.column(k);
-            b[k] = (b[k] - dot(below, &b[k + 1..])) / pivot;
-        }
+        wide(SolveTransposed { factor: self, b });
     }
 
     /// Writes `L^T x`.
@@ -105,17 +104,137 @@ impl GrowingCholesky {
         scratch.clear();
         scratch.resize(self.n, 0.0);
         scratch[index] = delta.sqrt();
-        for k in index..self.n {
-            let start = k * self.stride;
-            let pivot = self.columns[start + k];
+        wide(LowerDiagonal { factor: self, index, scratch });
+    }
+}
+
+/// Columns that are taken together: their pivots' latencies overlap, and what they are taken from is read once.
+const TOGETHER: usize = 4;
+
+/// The triangle of columns that are taken together: the inverses of its pivots, and its entries below them by row.
+struct Triangle {
+    inverses: [f64; TOGETHER],
+    below: [[f64; TOGETHER]; TOGETHER],
+}
+
+impl GrowingCholesky {
+    #[inline(always)]
+    fn triangle(&self, k: usize) -> Triangle {
+        let mut made = Triangle { inverses: [0.0; TOGETHER], below: [[0.0; TOGETHER]; TOGETHER] };
+        for i in 0..TOGETHER {
+            let column = &self.below(k + i, k)[..TOGETHER];
+            made.inverses[i] = 1.0 / column[i];
+            for j in i + 1..TOGETHER {
+                made.below[j][i] = column[j];
+            }
+        }
+        made
+    }
+}
+
+/// [`GrowingCholesky::solve_lower`] in wide lanes.
+struct SolveLower<'a> {
+    factor: &'a GrowingCholesky,
+    b: &'a mut [f64],
+    first: usize,
+}
+
+impl NullaryFnOnce for SolveLower<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { factor, b, first } = self;
+        let (n, mut k) = (factor.n, first);
+        while k + TOGETHER <= n {
+            let Triangle { inverses, below } = factor.triangle(k);
+            let mut x = [0.0; TOGETHER];
+            for i in 0..TOGETHER {
+                let mut left = b[k + i];
+                for j in 0..i {
+                    left -= x[j] * below[i][j];
+                }
+                x[i] = left * inverses[i];
+            }
+            b[k..k + TOGETHER].copy_from_slice(&x);
+            let rest = &mut b[k + TOGETHER..n];
+            let column = |i: usize| &factor.below(k + i, k + TOGETHER)[..rest.len()];
+            let (c0, c1, c2, c3) = (column(0), column(1), column(2), column(3));
+            for (i, b) in rest.iter_mut().enumerate() {
+                *b = (((*b - x[0] * c0[i]) - x[1] * c1[i]) - x[2] * c2[i]) - x[3] * c3[i];
+            }
+            k += TOGETHER;
+        }
+        for k in k..n {
+            let (pivot, below) = factor.column(k);
+            b[k] *= 1.0 / pivot;
+            let x = b[k];
+            for (b, entry) in b[k + 1..].iter_mut().zip(below) {
+                *b -= x * entry;
+            }
+        }
+    }
+}
+
+/// [`GrowingCholesky::solve_transposed`] in wide lanes.
+struct SolveTransposed<'a> {
+    factor: &'a GrowingCholesky,
+    b: &'a mut [f64],
+}
+
+impl NullaryFnOnce for SolveTransposed<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { factor, b } = self;
+        let n = factor.n;
+        let whole = n / TOGETHER * TOGETHER;
+        for k in (whole..n).rev() {
+            let (pivot, below) = factor.column(k);
+            b[k] = (b[k] - dot(below, &b[k + 1..n])) * (1.0 / pivot);
+        }
+        for k in (0..whole).step_by(TOGETHER).rev() {
+            let Triangle { inverses, below } = factor.triangle(k);
+            let from = k + TOGETHER;
+            let sum = |i: usize| dot(factor.below(k + i, from), &b[from..n]);
+            let sums = [sum(0), sum(1), sum(2), sum(3)];
+            for i in (0..TOGETHER).rev() {
+                let mut left = b[k + i] - sums[i];
+                for j in i + 1..TOGETHER {
+                    left -= below[j][i] * b[k + j];
+                }
+                b[k + i] = left * inverses[i];
+            }
+        }
+    }
+}
+
+/// [`GrowingCholesky::lower_diagonal`] in wide lanes.
+struct LowerDiagonal<'a> {
+    factor: &'a mut GrowingCholesky,
+    index: usize,
+    /// The root of delta at `index`, zeros elsewhere.
+    scratch: &'a mut [f64],
+}
+
+impl NullaryFnOnce for LowerDiagonal<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { factor: GrowingCholesky { n, stride, columns }, index, scratch } = self;
+        for k in index..*n {
+            let column = &mut columns[k * *stride + k..k * *stride + *n];
+            let Some((pivot, below)) = column.split_first_mut() else { return };
             let x = scratch[k];
             // (pivot - x)(pivot + x) keeps the digits that pivot² - x² would lose.
-            let lowered = ((pivot - x) * (pivot + x)).max(f64::MIN_POSITIVE).sqrt();
-            let inverse_c = pivot / lowered;
-            let s = x / pivot;
-            let c = lowered / pivot;
-            self.columns[start + k] = lowered;
-            for (entry, x) in self.columns[start + k + 1..start + self.n].iter_mut().zip(&mut scratch[k + 1..]) {
+            let lowered = ((*pivot - x) * (*pivot + x)).max(f64::MIN_POSITIVE).sqrt();
+            let inverse_c = *pivot / lowered;
+            let s = x / *pivot;
+            let c = lowered / *pivot;
+            *pivot = lowered;
+            for (entry, x) in below.iter_mut().zip(&mut scratch[k + 1..]) {
                 *entry = (*entry - s * *x) * inverse_c;
                 *x = c * *x - s * *entry;
             }

@@ -82,6 +82,8 @@ pub struct Visited<'a> {
     pub sums: &'a [f64],
     /// The regularizer, > 0.
     pub ridge: f64,
+    /// The direction of the last run over these points, where a model over features keeps it: `u = sum row_i phi_i`.
+    pub row: Option<&'a [f64]>,
 }
 
 /// Posterior mean and spread² of every point of a domain.

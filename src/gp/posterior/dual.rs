@@ -16,7 +16,8 @@
 //! every [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on
 //! every road.
 
-use super::{Observed, Visits};
+use super::Visits;
+use super::run::{Observed, lost_in_solves, rounded};
 use crate::linalg::{self, GrowingCholesky};
 use crate::score::Moments;
 use serde::{Deserialize, Serialize};
@@ -270,20 +271,16 @@ impl DualModel {
         true
     }
 
-    /// Bounds on what the updates since the last rebuild rounded off in mean and variance, for points of prior variance at
-    /// most `prior`: by so much they may differ from the sum of what each observation was said to change. About one
-    /// rounding of each of the `n` terms an update, doubled for the two solves, times a safety factor of four; roundings
-    /// of successive updates add up like their square root.
+    /// Bounds on what the updates since the last rebuild rounded off, see [`rounded`].
     #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
-        let n = self.factor.n() as f64;
-        let share = 8.0 * (n + 8.0) * f64::EPSILON * (1.0 + (self.since_rebuild as f64).sqrt());
         // |mean| <= sum |w_i| prior; the open run adds its own.
         let run = self
             .run
             .as_ref()
             .map_or(0.0, |run| run.coefficient(self.ridge).abs() * run.direction.iter().map(|g| g.abs()).sum::<f64>());
         let weights = self.weights.iter().map(|w| w.abs()).sum::<f64>() + run;
-        Moments { mean: share * (self.reward_bound + weights * prior), variance: share * prior }
+        let found = rounded(self.factor.n() as f64, self.since_rebuild, prior, self.reward_bound + weights * prior);
+        Moments { variance: found.variance * lost_in_solves(prior, self.ridge), ..found }
     }
 }

@@ -113,7 +113,7 @@ impl ScoreModel for ExactPosterior {
 
     fn visited(&self) -> Option<Visited<'_>> {
         let Visits { points, counts, sums, .. } = &self.state.visits;
-        Some(Visited { points, counts, sums, ridge: self.state.model.ridge() })
+        Some(Visited { points, counts, sums, ridge: self.state.model.ridge(), row: None })
     }
 
     fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {

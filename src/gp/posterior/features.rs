@@ -1,7 +1,8 @@
 //! The posterior over a shared feature table: `mean = theta · phi`, `spread² = residual + ridge phi^T V^{-1} phi`.
 
 use super::change::PendingChange;
-use super::{Posterior, Visits, WeightModel};
+use super::linear::LinearModel;
+use super::{Posterior, Visits};
 use crate::gp::Plays;
 use crate::gp::posterior::weights::REBUILD_EVERY;
 use crate::linalg;
@@ -26,7 +27,7 @@ pub struct FeaturePosterior {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct State {
     version: u32,
-    model: WeightModel,
+    model: LinearModel,
     visits: Visits,
     /// Rows of each play, over a product domain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -53,7 +54,7 @@ impl FeaturePosterior {
     #[must_use]
     pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
         let state =
-            State { version: 1, model: WeightModel::new(ridge, table.n_features), visits: Visits::default(), plays: Vec::new() };
+            State { version: 2, model: LinearModel::new(ridge, table.n_features), visits: Visits::default(), plays: Vec::new() };
         Self {
             plays: Plays::of_points(Arc::clone(&table)),
             table,
@@ -68,6 +69,8 @@ impl FeaturePosterior {
     #[must_use]
     pub fn over_axes(mut self, axes: Arc<[AxisFeatures]>) -> Self {
         self.plays = Plays::new(Arc::clone(&self.table), Some(axes));
+        // Moments of single axes are asked for.
+        self.state.model = LinearModel::over_coordinates(self.state.model.ridge(), self.table.n_features);
         self
     }
 
@@ -81,9 +84,9 @@ impl FeaturePosterior {
         saved: serde_json::Value,
     ) -> Result<Self, serde_json::Error> {
         let state: State = serde_json::from_value(saved)?;
-        if state.version != 1 || state.model.n() != table.n_features {
+        if state.version != 2 || state.model.n() != table.n_features {
             return Err(serde::de::Error::custom(format!(
-                "feature posterior state has version {} and {} features, expected version 1 and {}",
+                "feature posterior state has version {} and {} features, expected version 2 and {}",
                 state.version,
                 state.model.n(),
                 table.n_features
@@ -98,7 +101,11 @@ impl FeaturePosterior {
             return Err(serde::de::Error::custom("a play is not one row of each axis"));
         }
         state.plays.iter().for_each(|rows| plays.define(rows));
-        state.model.check().and_then(|()| state.visits.check(plays.n())).map_err(serde::de::Error::custom)?;
+        state
+            .visits
+            .check(plays.n())
+            .and_then(|()| state.model.check(state.visits.n_distinct()))
+            .map_err(serde::de::Error::custom)?;
         let mut posterior = Self::new(table, state.model.ridge());
         posterior.plays = plays;
         posterior.state = state;
@@ -110,14 +117,14 @@ impl FeaturePosterior {
 
 impl ScoreModel for FeaturePosterior {
     fn exact(&self, point: usize) -> Moments {
-        let phi = self.table.row(point);
-        let inside = self.state.model.moments(phi);
+        let inside =
+            self.state.model.moments(self.table.row(point), &self.state.visits, |point| self.plays.features(point as usize));
         Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
     }
 
     fn exact_within(&self, point: usize, features: Range<usize>) -> Moments {
         let phi = &self.table.row(point)[features.clone()];
-        let inside = self.state.model.moments_within(phi, features);
+        let Some(inside) = self.state.model.moments_within(phi, features) else { return self.exact(point) };
         Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
     }
 
@@ -138,7 +145,7 @@ impl ScoreModel for FeaturePosterior {
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        let (weights, rows) = self.state.model.factor()?;
+        let (weights, rows) = self.state.model.factor(&self.state.visits, |point| self.plays.features(point as usize))?;
         Some(Factor { weights: weights.into(), rows: rows.into(), spread: Spread::Added })
     }
 
@@ -150,26 +157,25 @@ impl ScoreModel for FeaturePosterior {
             counts: &visits.counts,
             sums: &visits.sums,
             ridge: self.state.model.ridge(),
+            row: self.state.model.row(),
         })
     }
 }
 
 impl Posterior for FeaturePosterior {
     fn observe(&mut self, point: usize, reward: f64) {
-        self.state.visits.add(point, reward);
-        let observed = self.state.model.observe(point as u64, self.plays.features(point), reward);
+        let (State { model, visits, .. }, plays) = (&mut self.state, &self.plays);
+        let coordinates = |point: u32| plays.features(point as usize);
+        let observed = model.observe(point as u32, visits, coordinates, reward);
+        visits.add(point, reward);
         if !observed.repeated {
             self.row.clear();
-            self.row.extend_from_slice(self.state.model.direction());
+            self.row.extend_from_slice(model.direction());
         }
         self.change.observed(&observed);
-        if REBUILD_EVERY <= self.state.model.since_rebuild() {
-            let (visits, plays) = (&self.state.visits, &self.plays);
-            let groups = (0..visits.n_distinct())
-                .map(|slot| (plays.features(visits.points[slot] as usize), visits.counts[slot] as f64, visits.sums[slot]));
-            if self.state.model.rebuild(groups) {
-                self.change.rebuilt();
-            }
+        let outgrown = !observed.repeated && model.is_outgrown(visits.n_distinct());
+        if (REBUILD_EVERY <= model.since_rebuild() || outgrown) && model.rebuild(visits, coordinates) {
+            self.change.rebuilt();
         }
     }
 

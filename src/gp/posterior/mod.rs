@@ -1,8 +1,8 @@
 //! Posteriors of a Gaussian process as linear models, in f64, with repeated visits collapsed.
 //!
 //! [`ExactPosterior`] works over the distinct points visited (Gram columns, any kernel, any domain size; its mathematics is
-//! [`DualModel`]), [`CovariancePosterior`] over the whole of a small domain, [`FeaturePosterior`] over a shared feature table ([`WeightModel`]), [`SketchedPosterior`] over a Nystrom dictionary
-//! of the trial's own, [`SumsPosterior`] over a feature table from sums that somebody else has made.
+//! [`DualModel`]), [`CovariancePosterior`] over the whole of a small domain, [`FeaturePosterior`] over a shared feature table ([`SpanModel`], and once
+//! it has visited many points [`WeightModel`]), [`SketchedPosterior`] over a Nystrom dictionary of the trial's own, [`SumsPosterior`] over a feature table from sums that somebody else has made.
 
 mod change;
 mod contract;
@@ -13,12 +13,17 @@ mod dual;
 mod exact;
 mod explained;
 mod features;
+mod linear;
+#[cfg(test)]
+mod linear_tests;
 mod rotation;
+mod run;
 mod sketched;
 mod sketched_change;
 mod sketched_state;
 #[cfg(test)]
 mod sketched_tests;
+mod span;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -31,7 +36,9 @@ pub use covariance::CovariancePosterior;
 pub use dual::DualModel;
 pub use exact::ExactPosterior;
 pub use features::FeaturePosterior;
+pub use run::Observed;
 pub use sketched::SketchedPosterior;
+pub use span::SpanModel;
 pub use sums::{Repair, SumsPosterior, Unusable};
 pub use visits::Visits;
-pub use weights::{Observed, REBUILD_EVERY, WeightModel};
+pub use weights::{REBUILD_EVERY, WeightModel};

@@ -97,39 +97,13 @@ impl pulp::NullaryFnOnce for Direction<'_> {
         let Self { inverse, stride, ridge, waiting, c, next } = self;
         match inverse {
             None => next.iter_mut().zip(c).for_each(|(next, &ci)| *next = ci / ridge),
-            Some(inverse) => add_rows(c, inverse, stride.max(1), next),
+            Some(inverse) => linalg::add_rows(c, |i| &inverse[i * stride..], next),
         }
         for run in waiting {
             let factor = run.downdate * along(&run.u, c);
             for (sum, &u) in next.iter_mut().zip(&run.u) {
                 *sum -= factor * u;
             }
-        }
-    }
-}
-
-/// Rows that are added together, each in its turn.
-const TOGETHER: usize = 8;
-
-/// `next += sum c_i row_i`.
-#[inline(always)]
-fn add_rows(c: &[f64], rows: &[f64], stride: usize, next: &mut [f64]) {
-    let n = next.len();
-    let (groups, rest) = c.as_chunks::<TOGETHER>();
-    for (group, rows) in groups.iter().zip(rows.chunks(TOGETHER * stride)) {
-        let row = |i: usize| &rows[i * stride..][..n];
-        let rows = [row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
-        for (at, sum) in next.iter_mut().enumerate() {
-            let mut new = *sum;
-            for i in 0..TOGETHER {
-                new += group[i] * rows[i][at];
-            }
-            *sum = new;
-        }
-    }
-    for (&ci, row) in rest.iter().zip(rows.get(groups.len() * TOGETHER * stride..).unwrap_or(&[]).chunks_exact(stride)) {
-        for (sum, &entry) in next.iter_mut().zip(row) {
-            *sum += ci * entry;
         }
     }
 }

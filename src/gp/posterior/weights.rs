@@ -17,6 +17,8 @@
 //! the collapsed visits every [`REBUILD_EVERY`] observations. All of it is a function of the observations alone, hence
 //! the same bits on every road.
 
+use super::SpanModel;
+use super::run::{Observed, Run, rounded};
 use super::visits::MOST_COUNTED;
 use super::waiting::{Closed, Direction, Take, along};
 use crate::linalg;
@@ -30,18 +32,6 @@ pub const REBUILD_EVERY: u64 = 4096;
 
 /// Closed runs wait until there are more than one for so many coordinates.
 const WAITING: usize = 2;
-
-/// What one observation did: with `p(x) = u · c(x)`, `u` the direction of the run, spread² of a point fell by
-/// `(scale p(x))²` and its mean rose by `mean_step * p(x)`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Observed {
-    /// What multiplies `p` in the spread.
-    pub scale: f64,
-    /// What multiplies `p` in the mean.
-    pub mean_step: f64,
-    /// Whether the direction is that of the observation before.
-    pub repeated: bool,
-}
 
 /// The state: `n` coordinates, room for more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,39 +49,13 @@ pub struct WeightModel {
     theta: Vec<f64>,
     /// Direction `u` of the open run; empty before the first observation. May be shorter than `n`: the rest is zero.
     direction: Vec<f64>,
-    run: Option<Run>,
+    /// The open run, and whose it is.
+    run: Option<(u64, Run)>,
     /// Information gain without the open run.
     gain: f64,
     /// Largest magnitude of a reward so far.
     reward_bound: f64,
     since_rebuild: u64,
-}
-
-/// The open run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Run {
-    /// Whose run it is.
-    tag: u64,
-    /// Observations of the run.
-    count: f64,
-    /// `q = c · u`: the leverage of its first observation.
-    leverage: f64,
-    /// `c · theta` at its start.
-    mean: f64,
-    /// `a`: what multiplies `u` in the mean of the weights.
-    coefficient: f64,
-}
-
-impl Run {
-    /// What multiplies `u u^T` in the downdate that the run stands for.
-    fn downdate(&self) -> f64 {
-        self.count / (1.0 + self.count * self.leverage)
-    }
-
-    fn gain(&self) -> f64 {
-        // sum over the run of ½ ln(1 + q_j), q_j = q / (1 + j q): the product telescopes.
-        0.5 * libm::log1p(self.count * self.leverage)
-    }
 }
 
 impl WeightModel {
@@ -117,6 +81,14 @@ impl WeightModel {
             model.join();
         }
         model
+    }
+
+    /// As another model, from collapsed visits as of [`WeightModel::rebuild`]. `None` if the factorization fails.
+    #[must_use]
+    pub fn of<'c>(span: &SpanModel, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
+        let mut model = Self::new(span.ridge(), span.n());
+        (model.gain, model.reward_bound) = (span.gain(), span.reward_bound());
+        model.rebuild(visits).then_some(model)
     }
 
     /// Whether a saved value hangs together.
@@ -148,15 +120,8 @@ impl WeightModel {
         if waiting.chain(&self.inverse).chain(&self.theta).chain(&self.direction).any(|x| !x.is_finite()) {
             return Err("a weight is not finite");
         }
-        if let Some(run) = &self.run {
-            let numbers = [run.count, run.leverage, run.mean, run.coefficient];
-            if numbers.iter().any(|x| !x.is_finite())
-                || run.leverage < 0.0
-                || run.count < 0.0
-                || self.direction.is_empty() && 0 < self.n
-            {
-                return Err("the open run is not possible");
-            }
+        if self.run.is_some_and(|(_, run)| !run.is_sound() || self.direction.is_empty() && 0 < self.n) {
+            return Err("the open run is not possible");
         }
         let counted = self.since_rebuild <= MOST_COUNTED;
         let scales = [self.gain, self.reward_bound].iter().all(|x| x.is_finite() && 0.0 <= *x);
@@ -178,7 +143,7 @@ impl WeightModel {
     /// Realised information gain `½ ln det(V / ridge)`.
     #[must_use]
     pub fn gain(&self) -> f64 {
-        self.gain + self.run.as_ref().map_or(0.0, Run::gain)
+        self.gain + self.run.map_or(0.0, |(_, run)| run.gain())
     }
 
     /// Observations since the state was last rebuilt.
@@ -220,29 +185,19 @@ impl WeightModel {
     pub fn observe(&mut self, tag: u64, c: &[f64], reward: f64) -> Observed {
         self.reward_bound = self.reward_bound.max(reward.abs());
         self.since_rebuild += 1;
-        let repeated = self.run.is_some_and(|run| run.tag == tag);
+        let repeated = self.run.is_some_and(|(own, _)| own == tag);
         if !repeated {
             self.start_run(tag, c);
         }
-        let ridge = self.ridge;
-        let Some(run) = self.run.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
-        let surprise = reward - (run.mean + run.coefficient * run.leverage);
-        // With j observations before this one: V_j^{-1} c = u / (1 + j q), leverage q_j = q / (1 + j q), and
-        // 1 + q_j = (1 + (j + 1) q) / (1 + j q).
-        let before = 1.0 + run.count * run.leverage;
-        let after = before + run.leverage;
-        run.count += 1.0;
-        let mean_step = surprise / after;
-        run.coefficient += mean_step;
-        // spread² falls by ridge (u_j · c')² / (1 + q_j) = ridge p² / (before * after).
-        Observed { scale: (ridge / (before * after)).sqrt(), mean_step, repeated }
+        let Some((_, run)) = self.run.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
+        run.observe(self.ridge, reward, repeated)
     }
 
     /// Closes the open run and finds the direction of the next.
     fn start_run(&mut self, tag: u64, c: &[f64]) {
         let n = self.n;
         let mut next = vec![0.0; n];
-        if let Some(run) = self.run.take() {
+        if let Some((_, run)) = self.run.take() {
             self.gain += run.gain();
             for (weight, &u) in self.theta.iter_mut().zip(&self.direction) {
                 *weight += run.coefficient * u;
@@ -259,9 +214,8 @@ impl WeightModel {
         let (stride, ridge, waiting) = (self.stride, self.ridge, &self.waiting[..]);
         linalg::wide(Direction { inverse, stride, ridge, waiting, c, next: &mut next });
         self.direction = next;
-        let leverage = linalg::dot(c, &self.direction[..c.len()]).max(0.0);
-        let mean = linalg::dot(c, &self.theta[..c.len()]);
-        self.run = Some(Run { tag, count: 0.0, leverage, mean, coefficient: 0.0 });
+        let run = Run::new(linalg::dot(c, &self.direction[..c.len()]), linalg::dot(c, &self.theta[..c.len()]));
+        self.run = Some((tag, run));
     }
 
     /// `c^T V^{-1} c` without the open run, of coordinates `c` from a first one on and zeros elsewhere.
@@ -287,7 +241,7 @@ impl WeightModel {
     pub fn moments(&self, c: &[f64]) -> Moments {
         let mut mean = linalg::dot(c, &self.theta[..c.len()]);
         let mut form = self.form(c, 0);
-        if let Some(run) = &self.run {
+        if let Some((_, run)) = &self.run {
             let along = along(&self.direction, c);
             mean += run.coefficient * along;
             form -= run.downdate() * along * along;
@@ -300,7 +254,7 @@ impl WeightModel {
     pub fn moments_within(&self, c: &[f64], range: Range<usize>) -> Moments {
         let mut mean = linalg::dot(c, &self.theta[range.clone()]);
         let mut form = self.form(c, range.start);
-        if let Some(run) = &self.run {
+        if let Some((_, run)) = &self.run {
             let along = along(self.direction.get(range.start..).unwrap_or(&[]), c);
             mean += run.coefficient * along;
             form -= run.downdate() * along * along;
@@ -313,7 +267,7 @@ impl WeightModel {
     pub fn mean(&self, c: &[f64]) -> f64 {
         let closed = linalg::dot(c, &self.theta[..c.len()]);
         match &self.run {
-            Some(run) => closed + run.coefficient * along(&self.direction, c),
+            Some((_, run)) => closed + run.coefficient * along(&self.direction, c),
             None => closed,
         }
     }
@@ -324,7 +278,7 @@ impl WeightModel {
     pub fn factor(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let n = self.n;
         let mut theta = self.theta.clone();
-        let run = self.run.map_or((0.0, 0.0), |run| (run.coefficient, run.downdate()));
+        let run = self.run.map_or((0.0, 0.0), |(_, run)| (run.coefficient, run.downdate()));
         linalg::add_scaled(&mut theta[..self.direction.len()], run.0, &self.direction);
         // With J the reversal of coordinates and J V^{-1} J = C C^T, R = sqrt(ridge) J C^T J is lower triangular.
         let direction = |i: usize| self.direction.get(i).copied().unwrap_or(0.0);
@@ -386,16 +340,12 @@ impl WeightModel {
         true
     }
 
-    /// Bounds on what the updates since the last rebuild rounded off in mean and variance, for points of prior variance at
-    /// most `prior`: by so much they may differ from the sum of what each observation was said to change. About one
-    /// rounding of each of the `n` terms an update, doubled for the two products, times a safety factor of four; roundings
-    /// of successive updates add up like their square root. The distance from exact arithmetic can be larger.
+    /// Bounds on what the updates since the last rebuild rounded off, see [`rounded`].
     #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
-        let share = 8.0 * (self.n as f64 + 8.0) * f64::EPSILON * (1.0 + (self.since_rebuild as f64).sqrt());
         // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
-        let along = self.run.as_ref().map_or(0.0, |run| run.coefficient.abs() * prior / self.ridge);
+        let along = self.run.map_or(0.0, |(_, run)| run.coefficient.abs() * prior / self.ridge);
         let mean_scale = self.reward_bound + (prior * linalg::dot(&self.theta, &self.theta)).sqrt() + along;
-        Moments { mean: share * mean_scale, variance: share * prior }
+        rounded(self.n as f64, self.since_rebuild, prior, mean_scale)
     }
 }

@@ -120,7 +120,9 @@ fn an_infinite_band_changes_no_byte() {
         let proved = run(Band::Proved, 1);
         assert_eq!(proved.bits(), run(Band::Infinite, 2).bits(), "{name}");
         let candidates = proved.counters.candidates as f64 / proved.counters.rounds as f64;
-        assert!(candidates < 16.0, "{name}: {candidates} candidates a round");
+        // A ridge of 1e-11 of the prior loses five digits in solves: most of its 50 points stay in the band.
+        let most = if name == "large" { 20.0 } else { 1.1 };
+        assert!(candidates < most, "{name}: {candidates} candidates a round");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::blocks::Blocks;
 use super::rows::{Rows, Visit};
-use crate::linalg::{GrowingCholesky, add_scaled, dot, wide};
+use crate::linalg::{GrowingCholesky, add_rows, add_scaled, dot, wide};
 use crate::score::{FeatureTable, Visited};
 use pulp::NullaryFnOnce;
 use std::sync::Arc;
@@ -104,10 +104,17 @@ impl History {
     ) -> Option<Opened> {
         match self {
             Self::Features(features) => {
-                features.rows.start(visited.points, visited.counts, visited.ridge, &blocks.source, alpha)?;
+                let told = visited.row.filter(|told| told.len() == visited.points.len());
+                if let Some(told) = told {
+                    features.rows.follow(visited.points, visited.counts)?;
+                    alpha.clear();
+                    alpha.extend_from_slice(told);
+                } else {
+                    features.rows.start(visited.points, visited.counts, visited.ridge, &blocks.source, alpha)?;
+                }
                 features.row.clear();
                 features.row.extend_from_slice(row);
-                Some(features.opened(prior, blocks, alpha))
+                Some(features.opened(prior, blocks, alpha, told.is_some()))
             }
             Self::Gram(gram) => {
                 if row.len() != visited.points.len() || !visited.points.starts_with(&gram.points) {
@@ -138,7 +145,7 @@ impl History {
                 for (&a, &point) in alpha.iter().zip(&features.rows.points) {
                     add_scaled(&mut features.row, a, features.table.row(point as usize));
                 }
-                (features.opened(prior, blocks, alpha), scale, step)
+                (features.opened(prior, blocks, alpha, true), scale, step)
             }
             Self::Gram(gram) => {
                 let (scale, step) = rows.visit(visit, &blocks.source, blocks.row_term, alpha);
@@ -197,21 +204,24 @@ impl History {
 
 impl FeatureRows {
     /// What is left of the row beyond the visited points, and what that and the kernel's error make of `p`.
-    fn opened(&mut self, prior: f64, blocks: &Blocks, alpha: &mut [f64]) -> Opened {
-        let (table, points) = (&self.table, &self.rows.points);
+    /// * `is_sum` — whether the row was made as the sum that `alpha` says
+    fn opened(&mut self, prior: f64, blocks: &Blocks, alpha: &mut [f64], is_sum: bool) -> Opened {
         self.rest.clear();
-        self.rest.extend_from_slice(&self.row);
-        wide(Subtract { rest: &mut self.rest, alpha, points, table });
-        if 1e-12 * dot(&self.row, &self.row) < dot(&self.rest, &self.rest) {
-            // A model that is told in the middle of a run says the run's first direction, which is longer.
-            let sum: Vec<f64> = self.row.iter().zip(&self.rest).map(|(row, rest)| row - rest).collect();
-            let longer = dot(&self.row, &sum) / dot(&sum, &sum);
-            if longer.is_finite() {
-                alpha.iter_mut().for_each(|alpha| *alpha *= longer);
-                self.rest.copy_from_slice(&self.row);
-                wide(Subtract { rest: &mut self.rest, alpha, points, table });
+        let mut work = self.row.len();
+        if !is_sum {
+            self.find_rest(alpha);
+            if 1e-12 * dot(&self.row, &self.row) < dot(&self.rest, &self.rest) {
+                // A model that is told in the middle of a run says the run's first direction, which is longer.
+                let sum: Vec<f64> = self.row.iter().zip(&self.rest).map(|(row, rest)| row - rest).collect();
+                let longer = dot(&self.row, &sum) / dot(&sum, &sum);
+                if longer.is_finite() {
+                    alpha.iter_mut().for_each(|alpha| *alpha *= longer);
+                    self.find_rest(alpha);
+                }
             }
+            work *= alpha.len();
         }
+        let table = &self.table;
         let (k, m) = (alpha.len() as f64, self.row.len());
         let size: f64 = alpha.iter().map(|a| a.abs()).sum();
         // The difference of the rows, with what its own sum rounded off; then the errors of kernel values and of the sum over them.
@@ -222,9 +232,16 @@ impl FeatureRows {
             p_error: rest * blocks.norm
                 + size * (blocks.source.error() + 2.0 * (k + 4.0) * U * prior)
                 + 8.0 * (m as f64 + 64.0) * U * row_norm * blocks.norm,
-            work: m * points.len(),
+            work,
             dense_work: m * table.n_points,
         }
+    }
+
+    /// `rest = row - sum alpha_i phi_i`.
+    fn find_rest(&mut self, alpha: &[f64]) {
+        self.rest.clear();
+        self.rest.extend_from_slice(&self.row);
+        wide(Subtract { rest: &mut self.rest, alpha, points: &self.rows.points, table: &self.table });
     }
 }
 
@@ -282,17 +299,8 @@ impl NullaryFnOnce for Subtract<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let (rest, (points, few)) = (self.rest, self.points.as_chunks::<4>());
-        let (alphas, last) = self.alpha.split_at(self.alpha.len().min(4 * points.len()));
-        // Four rows at a time, so that what is left is read and written once for them.
-        for (alpha, points) in alphas.as_chunks::<4>().0.iter().zip(points) {
-            let [a, b, c, d] = points.map(|point| &self.table.row(point as usize)[..rest.len()]);
-            for (i, rest) in rest.iter_mut().enumerate() {
-                *rest -= alpha[0] * a[i] + alpha[1] * b[i] + (alpha[2] * c[i] + alpha[3] * d[i]);
-            }
-        }
-        for (&alpha, &point) in last.iter().zip(few) {
-            add_scaled(rest, -alpha, self.table.row(point as usize));
-        }
+        let Self { rest, alpha, points, table } = self;
+        let weights: Vec<f64> = alpha.iter().map(|alpha| -alpha).collect();
+        add_rows(&weights, |i| table.row(points[i] as usize), rest);
     }
 }

@@ -22,6 +22,7 @@ pub struct Rows {
     /// In the order of their first visits.
     pub points: Vec<u32>,
     counts: Vec<u64>,
+    /// Over the first points only where rows were told from then on, see [`Rows::follow`]: it is made anew when it is next needed.
     factor: GrowingCholesky,
     /// Slot and count before the open run's further observations: the factor does not have those.
     open: Option<(usize, u64)>,
@@ -51,11 +52,53 @@ impl Rows {
         (root, surprise)
     }
 
+    /// Starts a run whose row the model says, as [`Rows::start`]; the factor is given up.
+    pub fn follow(&mut self, points: &[u32], counts: &[u64]) -> Option<()> {
+        self.factor = GrowingCholesky::default();
+        self.open = None;
+        let known = self.points.len();
+        if points.len() == known + 1 {
+            self.points.push(*points.last()?);
+            self.counts.push(1);
+            self.open = Some((known, 1));
+            return (counts.last() == Some(&1)).then_some(());
+        }
+        let slot = self.raised(points, counts)?;
+        self.open = Some((slot, self.counts[slot]));
+        self.counts[slot] += 1;
+        Some(())
+    }
+
+    /// The slot whose count the model has just raised.
+    fn raised(&self, points: &[u32], counts: &[u64]) -> Option<usize> {
+        let known = self.points.len();
+        if points.len() != known || counts.len() != known {
+            return None;
+        }
+        (0..known).find(|&slot| counts[slot] == self.counts[slot] + 1)
+    }
+
+    /// The factor of all points so far.
+    fn refresh(&mut self, ridge: f64, source: &Covariance) {
+        self.factor = GrowingCholesky::default();
+        self.open = None;
+        for (slot, (&point, &count)) in self.points.iter().zip(&self.counts).enumerate() {
+            let mut l: Vec<f64> = self.points[..slot].iter().map(|&other| source.entry(other as usize, point as usize)).collect();
+            self.factor.solve_lower(&mut l, 0);
+            let variance = (source.entry(point as usize, point as usize) - dot(&l, &l)).max(0.0);
+            self.factor.push(&l, (variance + ridge / count as f64).sqrt());
+        }
+    }
+
     /// Starts a run at the slot whose count the model has just raised and writes the row's coefficients; `None` where the visits are
     /// not those that this has followed.
     pub fn start(&mut self, points: &[u32], counts: &[u64], ridge: f64, source: &Covariance, alpha: &mut Vec<f64>) -> Option<()> {
-        self.close(ridge);
         let known = self.points.len();
+        if self.factor.n() == known {
+            self.close(ridge);
+        } else {
+            self.refresh(ridge, source);
+        }
         if points.len() == known + 1 {
             let new = *points.last()?;
             alpha.clear();
@@ -70,10 +113,7 @@ impl Rows {
             self.open = Some((known, 1));
             return (counts.last() == Some(&1)).then_some(());
         }
-        if points.len() != known || counts.len() != known {
-            return None;
-        }
-        let slot = (0..known).find(|&slot| counts[slot] == self.counts[slot] + 1)?;
+        let slot = self.raised(points, counts)?;
         self.solve(slot, 1.0 / self.counts[slot] as f64, alpha);
         self.open = Some((slot, self.counts[slot]));
         self.counts[slot] += 1;

@@ -177,7 +177,8 @@ impl Lazy {
         // They start from the values of these blocks, which differ from the model's by so much.
         let apart = (1.0 + k.sqrt()) * self.shared.source.error();
         self.mean_error += share * (largest + weights * prior) + apart * weights + state.mean;
-        self.variance_error += share * prior + apart + state.variance;
+        let solves = 1.0 + (prior / visited.ridge).sqrt() / 64.0;
+        self.variance_error += share * prior * solves + apart + state.variance;
         // The dense road takes every point's exact score.
         self.dense_work += self.n_points() * visited.points.len() * (visited.points.len() / 2 + WORK_OF_A_SCORE);
         self.open = false;
