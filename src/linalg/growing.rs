@@ -58,7 +58,8 @@ impl GrowingCholesky {
     /// Adds a row: the last row of `L` is `l` (`n` entries) and `pivot > 0`.
     pub fn push(&mut self, l: &[f64], pivot: f64) {
         if self.n == self.stride {
-            self.reserve((2 * self.stride).max(8));
+            // By a quarter: what a trial may take is priced by the rows that it has.
+            self.reserve((self.stride + self.stride / 4 + 1).next_multiple_of(8));
         }
         for (k, &entry) in l.iter().enumerate() {
             self.columns[k * self.stride + self.n] = entry;
@@ -124,9 +125,7 @@ impl GrowingCholesky {
         for i in 0..TOGETHER {
             let column = &self.below(k + i, k)[..TOGETHER];
             made.inverses[i] = 1.0 / column[i];
-            for j in i + 1..TOGETHER {
-                made.below[j][i] = column[j];
-            }
+            made.below.iter_mut().zip(column).skip(i + 1).for_each(|(row, &entry)| row[i] = entry);
         }
         made
     }

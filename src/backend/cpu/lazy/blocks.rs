@@ -87,8 +87,8 @@ impl Blocks {
     /// A mesh over the plane of a table.
     fn mesh(table: &FeatureTable, order: &Order, source: &mut Source, range: &[(f64, f64)]) -> Option<Mesh> {
         let form = table.form.as_ref()?;
-        let mesh = Mesh::of(order, &form.points, &Source::cosines(table)?, range)?;
-        source.mesh_at(table, &mesh.nodes).then_some(mesh)
+        let mesh = Mesh::of(order, &form.points, &source.cosines()?, range)?;
+        source.mesh_at(&mesh.nodes).then_some(mesh)
     }
 
     /// Strips of blocks and their corners, where the features are a product over the two axes of a plane and carry all of the prior.
@@ -107,7 +107,7 @@ impl Blocks {
         let order = Order::in_strips(all, SMALL_SIZE, plane, &range);
         let lattice = Lattice::of(&order, &form.points)?;
         let mut source = Source::of(table, &order, scale.norm);
-        let features = source.anchor_at(table, &lattice)?;
+        let features = source.anchor_at(&lattice)?;
         let of = |anchor: usize| &features[anchor * m..][..m];
         let prior: Vec<f64> = (0..lattice.anchors.n).map(|anchor| dot(of(anchor), of(anchor))).collect();
         if prior.iter().any(|prior| scale.norm * scale.norm * (1.0 + 1e-9) < *prior) {

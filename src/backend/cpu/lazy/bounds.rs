@@ -79,7 +79,7 @@ impl Bounds {
             mean: vec![0.0; padded],
             variance,
             p: vec![0.0; padded],
-            columns: if shared.source.products().0.is_some() { Vec::new() } else { Vec::with_capacity(16 * padded) },
+            columns: if shared.source.products().is_some() { Vec::new() } else { Vec::with_capacity(16 * padded) },
             matrix: Vec::new(),
             room: Vec::new(),
             bound: vec![f64::INFINITY; n],
@@ -106,14 +106,19 @@ impl Bounds {
     /// Multiply-adds of a new run over so many visited points, with those of a mesh of these counts.
     pub fn work_of_a_run(&self, shared: &Blocks, visited: usize) -> usize {
         let counts = shared.mesh.as_ref().map_or([0; 2], |mesh| mesh.counts);
-        let (products, anchors) = (shared.source.products().0, self.p.len());
-        let of_anchors = products.map_or(anchors * visited, |products| products.work(anchors, counts));
+        let anchors = self.p.len();
+        let of_anchors = shared.source.products().map_or(anchors * visited, |(products, _)| products.work(anchors, counts));
         of_anchors + (self.snapshots.len() + 3) * self.theta.len()
     }
 
     /// The open run's row as a matrix, where anchors stand in lines.
     pub fn matrix(&self) -> &[f64] {
         &self.matrix
+    }
+
+    /// `|u|²` of the open run's row.
+    pub fn row_square(&self) -> f64 {
+        self.row_square
     }
 
     /// Multiply-adds of the bounds of a round, about.
@@ -305,7 +310,7 @@ impl Fusible for Start<'_> {
         (bounds.theta_square, bounds.theta_along) = (dot(theta, theta), dot(theta, row));
         bounds.largest_theta = bounds.largest_theta.max(bounds.theta_square.sqrt());
         Along { snapshots, row, theta_along: bounds.theta_along }.call::<FUSED>();
-        if let (Some(products), Some(anchors)) = shared.source.products() {
+        if let Some((products, anchors)) = shared.source.products() {
             products.of_row(row, matrix);
             products.at_anchors(matrix, anchors, room, p);
             return;

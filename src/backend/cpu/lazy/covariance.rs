@@ -60,10 +60,10 @@ impl Covariance {
     }
 
     /// Rows as products and the anchors' components, where anchors stand in lines.
-    pub fn products(&self) -> (Option<&Products>, Option<[Components<'_>; 2]>) {
+    pub fn products(&self) -> Option<(&Products, [Components<'_>; 2])> {
         match self {
-            Self::Features(source) if source.products.is_some() => (source.products.as_ref(), source.of_anchors()),
-            _ => (None, None),
+            Self::Features(source) => source.products.as_ref().zip(source.of_anchors()),
+            _ => None,
         }
     }
 

@@ -98,9 +98,9 @@ fn largest<S: Simd>(simd: S, nodes: Nodes<'_>, first: usize) -> f64 {
     if sum.is_finite() { simd.reduce_max_f64s(most) } else { sum }
 }
 
-/// [`super::mesh::weights`] of some points.
+/// Weights of the nodes for some points at these distances from the middle of their stencil, in steps.
 #[inline(always)]
-fn weights<S: Simd>(simd: S, s: S::f32s) -> [S::f32s; STENCIL] {
+pub fn weights<S: Simd>(simd: S, s: S::f32s) -> [S::f32s; STENCIL] {
     let pairs = PAIRS.map(|pair| simd.splat_f32s(pair));
     let square = |pair: S::f32s| simd.mul_f32s(simd.sub_f32s(s, pair), simd.add_f32s(s, pair));
     let times = |a: S::f32s, b: S::f32s| simd.mul_f32s(a, b);

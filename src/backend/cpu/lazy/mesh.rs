@@ -8,11 +8,13 @@
 //! as the divided difference of a vector is an average of its n-th derivative (Hermite and Genocchi), whose length is that root everywhere.
 //! For features `psi_1 ⊗ psi_2` the weights multiply, and with errors `e_1, e_2` and norms `s_1, s_2` of the axes the distance is at most
 //! `e_1 s_2 + (s_1 + e_1) e_2`: that bounds a mean by `|theta|`. What observations took from spread² is `phi^T N phi`, linear in
-//! `phi ⊗ phi`, whose kernel is the square: by the product of cosines a sum over `w_i ± w_j`. N has the rank of the visited points and
-//! eigenvalues from 0 to 1, so that its length is at most the root of their number.
+//! `phi ⊗ phi`, whose kernel is the square: by the product of cosines a sum over `w_i ± w_j`. N has
+//! eigenvalues from 0 to 1, so that its length is at most the root of its trace, the sum of `scale² |u|²` over the observations, and that at most the number of visited points.
 
+use super::interpolate::weights;
 use super::order::Order;
 use super::products::{LANES, ROWS};
+use pulp::Scalar;
 
 /// Nodes of an axis that a point is interpolated from.
 pub const STENCIL: usize = 8;
@@ -26,19 +28,6 @@ pub const PAIRS: [f32; STENCIL / 2] = [0.5, 1.5, 2.5, 3.5];
 /// Roundings of a weight: of three pairs two differences and a product, two more products, and the last difference, quotient and two products.
 /// None is of numbers that cancel but a difference, which rounds once, so that all are shares of the weight.
 pub const WEIGHT_ROUNDINGS: usize = 15;
-
-/// Weights of the nodes for a point at this distance from the middle of their stencil, in steps.
-pub fn weights(s: f32) -> [f32; STENCIL] {
-    let [a, b, c, d] = PAIRS.map(|pair| (s - pair) * (s + pair));
-    let others = [b * (c * d), a * (c * d), (a * b) * d, (a * b) * c];
-    let mut weights = [0.0; STENCIL];
-    for pair in 0..STENCIL / 2 {
-        let weight = others[pair] * (1.0 / DENOMINATORS[pair]);
-        weights[STENCIL / 2 + pair] = weight * (s + PAIRS[pair]);
-        weights[STENCIL / 2 - 1 - pair] = weight * (PAIRS[pair] - s);
-    }
-    weights
-}
 
 /// The distance of `phi ⊗ phi` from its interpolation that a mesh is made for, as a share of the prior variance, and the largest with which it
 /// is still of use.
@@ -167,7 +156,7 @@ impl Mesh {
                     let exact = (plane[2 * point as usize + axis] - first) / of.step - (STENCIL - 1) as f64 / 2.0;
                     let offset = exact as f32;
                     offsets[axis * size + at] = offset;
-                    magnitude[axis] = weights(offset).iter().map(|weight| f64::from(weight.abs())).sum();
+                    magnitude[axis] = weights(Scalar, offset).iter().map(|weight| f64::from(weight.abs())).sum();
                     let offset = f64::from(offset);
                     let inside = if offset.abs() <= f64::from(PAIRS[3]) { 1.0 } else { f64::INFINITY };
                     let distance: f64 = PAIRS.iter().map(|pair| (offset * offset - f64::from(pair * pair)).abs()).product();
@@ -229,18 +218,33 @@ mod tests {
         // In whole blocks, so that it has company.
         plane.extend([9.0, 1.0]);
         let points = Points::new(2, plane.clone());
-        let coordinates = Coordinates { values: &plane, stride: 2, axes: 2 };
+        let given = plane.clone();
+        let coordinates = Coordinates { values: &given, stride: 2, axes: 2 };
         let order = Order::halved(points.n_points(), 32, coordinates);
         let all: Vec<u32> = (0..points.n_points() as u32).collect();
         let range = coordinates.range(&all);
         let cosines = || vec![(0.4, 0.6), (1.1, 0.4)];
         let mesh = Mesh::of(&order, &plane, &[cosines(), cosines()], &range).expect("most blocks suit");
-        let (far, _) = order.places[4799];
-        assert!(!mesh.suits(far as usize));
+        let far = order.places[4799].0 as usize;
+        assert!(!mesh.suits(far));
+        // Alone beyond its stencil along one axis, where the product of distances is infinite, and on a node of the other, where it is zero.
+        let mut points = order.points.clone();
+        points[..32].fill(0);
+        points[31] = 1;
+        let alone = Order { points, ..order };
+        let node = |axis: usize, at: f64| {
+            let nodes = &mesh.nodes[axis];
+            nodes[8] + at * (nodes[9] - nodes[8])
+        };
+        plane[..4].copy_from_slice(&[node(0, 0.05), node(1, 3.0), node(0, 7.35), node(1, 3.0)]);
+        let mesh = Mesh::of(&alone, &plane, &[cosines(), cosines()], &range).expect("most blocks suit");
+        let [near, beyond] = [mesh.offsets[0], mesh.offsets[31]];
+        assert!(near.abs() < PAIRS[3] && PAIRS[3] < beyond.abs() && PAIRS.contains(&mesh.offsets[63].abs()));
+        assert!(!mesh.suits(0));
         // Units in which powers of frequencies leave the range of f64.
         for unit in [1e30, 1e-30] {
             let kernel = || vec![(0.4 * unit, 0.6), (1.1 * unit, 0.4)];
-            assert!(Mesh::of(&order, &plane, &[kernel(), kernel()], &range).is_none());
+            assert!(Mesh::of(&alone, &plane, &[kernel(), kernel()], &range).is_none());
         }
     }
 }

@@ -45,7 +45,8 @@ impl Lazy {
             width,
             prior: self.shared.norm * self.shared.norm,
             theta: self.bounds.length(),
-            n: (self.history.points().len() as f64).sqrt() * (1.0 + 1e-6),
+            // Eigenvalues from 0 to 1, so that their squares add up to no more than they do.
+            n: self.trace.min(self.history.points().len() as f64).sqrt() * (1.0 + 1e-6),
             mean: errors.mean,
             variance: errors.variance,
         };

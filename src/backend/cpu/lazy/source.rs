@@ -16,6 +16,8 @@ const U: f64 = f64::EPSILON / 2.0;
 #[derive(Debug)]
 pub struct Source {
     factors: Vec<Factor>,
+    /// What the factors are the axes of, where they are those of a plane.
+    tensor: Option<Tensor>,
     /// Rows over the features as products, where anchors stand in lines.
     pub products: Option<Products>,
     /// Bound on `|computed k(x, x') - phi(x) · phi(x')|` over all pairs.
@@ -91,7 +93,8 @@ impl Source {
         let prior = norm * norm;
         let tensor = table.form.as_ref().and_then(Tensor::of);
         if let Some(tensor) = tensor {
-            let [first, second] = tensor.axes(&tensor.form.points);
+            let points = table.form.as_ref().map_or(&[][..], |form| &form.points);
+            let [first, second] = [0, 1].map(|axis| tensor.axis(axis, points));
             let distance = tensor.distance(table, &first, &second);
             // |phi·phi' - psi·psi'| <= 2 |phi| d + d² for |phi - psi| <= d; psi·psi' is the product of two sums of q terms.
             let error = 2.0 * norm * distance + distance * distance;
@@ -99,12 +102,12 @@ impl Source {
             if error < 64.0 * table.n_features as f64 * U * prior {
                 let factors = [(tensor.first.len(), first), (tensor.second.len(), second)];
                 let factors = factors.into_iter().map(|(n, rows)| Factor::of(2 * n, Vectors::Own(rows), order)).collect();
-                return Self { factors, products: None, error: error + rounded };
+                return Self { factors, tensor: Some(tensor), products: None, error: error + rounded };
             }
         }
         let m = table.n_features;
         let factors = vec![Factor::of(m, Vectors::Table(Arc::clone(table)), order)];
-        Self { factors, products: None, error: 2.0 * (m as f64 + 8.0) * U * prior }
+        Self { factors, tensor: None, products: None, error: 2.0 * (m as f64 + 8.0) * U * prior }
     }
 
     /// Takes points of the domain as anchors.
@@ -116,17 +119,16 @@ impl Source {
     }
 
     /// Takes the corners of a lattice as anchors; returns their features, row-major. `None` where the kernel is no product over axes.
-    pub fn anchor_at(&mut self, table: &FeatureTable, lattice: &Lattice) -> Option<Vec<f64>> {
+    pub fn anchor_at(&mut self, lattice: &Lattice) -> Option<Vec<f64>> {
         let coordinates = &lattice.coordinates[..];
-        let [one, other] = self.factors.as_mut_slice() else { return None };
-        let tensor = table.form.as_ref().and_then(Tensor::of)?;
-        let [first, second] = tensor.axes(coordinates);
-        let n = coordinates.len() / 2;
+        let ([one, other], Some(tensor)) = (self.factors.as_mut_slice(), &self.tensor) else { return None };
+        let [first, second] = [0, 1].map(|axis| tensor.axis(axis, coordinates));
+        let (n, m) = (coordinates.len() / 2, 2 * tensor.places.len());
         let (q1, q2) = (one.q, other.q);
         one.anchor(n, |at| &first[at * q1..][..q1]);
         other.anchor(n, |at| &second[at * q2..][..q2]);
-        let mut features = vec![0.0; n * table.n_features];
-        for (at, features) in features.chunks_exact_mut(table.n_features).enumerate() {
+        let mut features = vec![0.0; n * m];
+        for (at, features) in features.chunks_exact_mut(m).enumerate() {
             let (a, b) = (&first[at * 2 * tensor.first.len()..], &second[at * 2 * tensor.second.len()..]);
             tensor.features(a, b, |feature, value, _| features[feature] = value);
         }
@@ -139,20 +141,19 @@ impl Source {
     }
 
     /// The kernel along each axis; `None` where it is no product over the axes of a plane.
-    pub fn cosines(table: &FeatureTable) -> Option<[Cosines; 2]> {
-        let tensor = table.form.as_ref().and_then(Tensor::of)?;
+    pub fn cosines(&self) -> Option<[Cosines; 2]> {
+        let tensor = self.tensor.as_ref()?;
         let along = |magnitudes: &[(f64, f64)], scale: f64| magnitudes.iter().map(|&(w, a)| (w, scale * a * a)).collect();
         // The first axis carries the root of 2 that both signs make.
         Some([along(&tensor.first, 2.0), along(&tensor.second, 1.0)])
     }
 
     /// Takes these coordinates along the axes as the nodes of a mesh; false where the kernel is no product over the axes of a plane.
-    pub fn mesh_at(&mut self, table: &FeatureTable, nodes: &[Vec<f64>; 2]) -> bool {
-        let (factors, tensor) = (self.factors.as_mut_slice(), table.form.as_ref().and_then(Tensor::of));
-        let ([_, _], Some(tensor)) = (&mut *factors, tensor) else { return false };
-        for (axis, (factor, nodes)) in factors.iter_mut().zip(nodes).enumerate() {
+    pub fn mesh_at(&mut self, nodes: &[Vec<f64>; 2]) -> bool {
+        let Some(tensor) = &self.tensor else { return false };
+        for (axis, (factor, nodes)) in self.factors.iter_mut().zip(nodes).enumerate() {
             let twice: Vec<f64> = nodes.iter().flat_map(|&x| [x, x]).collect();
-            let vectors = &tensor.axes(&twice)[axis];
+            let vectors = tensor.axis(axis, &twice);
             factor.nodes = (0..factor.q).flat_map(|c| vectors.iter().skip(c).step_by(factor.q)).copied().collect();
         }
         true
@@ -213,8 +214,8 @@ impl Source {
 }
 
 /// A half grid of frequencies in two dimensions: for every pair of a first and a second magnitude, both signs of their product.
-struct Tensor<'a> {
-    form: &'a FourierForm,
+#[derive(Debug)]
+struct Tensor {
     /// Magnitudes along each axis, with the factor of the amplitude.
     first: Vec<(f64, f64)>,
     second: Vec<(f64, f64)>,
@@ -222,8 +223,8 @@ struct Tensor<'a> {
     places: Vec<(usize, usize, f64, f64)>,
 }
 
-impl<'a> Tensor<'a> {
-    fn of(form: &'a FourierForm) -> Option<Self> {
+impl Tensor {
+    fn of(form: &FourierForm) -> Option<Self> {
         if form.dimension != 2 || form.frequencies.contains(&0.0) {
             return None;
         }
@@ -252,21 +253,19 @@ impl<'a> Tensor<'a> {
         let root = amplitude[0].sqrt();
         let first = first.into_iter().enumerate().map(|(i, w)| (w, amplitude[i * second.len()] / root)).collect();
         let second = second.into_iter().enumerate().map(|(j, w)| (w, amplitude[j] / root)).collect();
-        Some(Self { form, first, second, places })
+        Some(Self { first, second, places })
     }
 
-    /// The vectors of both axes at these coordinates, row-major: cosines, then sines. Those of the first carry the root of 2 that both signs
-    /// make.
-    fn axes(&self, coordinates: &[f64]) -> [Vec<f64>; 2] {
-        let along = |axis: usize, magnitudes: &[(f64, f64)], scale: f64| {
-            let mut rows = Vec::with_capacity(coordinates.len() * magnitudes.len());
-            for x in coordinates.chunks_exact(2) {
-                rows.extend(magnitudes.iter().map(|&(w, a)| scale * a * libm::cos(w * x[axis])));
-                rows.extend(magnitudes.iter().map(|&(w, a)| scale * a * libm::sin(w * x[axis])));
-            }
-            rows
-        };
-        [along(0, &self.first, std::f64::consts::SQRT_2), along(1, &self.second, 1.0)]
+    /// The vectors of an axis at these points of the plane, row-major: cosines, then sines. Those of the first carry the root of 2 that both
+    /// signs make.
+    fn axis(&self, axis: usize, coordinates: &[f64]) -> Vec<f64> {
+        let (magnitudes, scale) = if axis == 0 { (&self.first, std::f64::consts::SQRT_2) } else { (&self.second, 1.0) };
+        let mut rows = Vec::with_capacity(coordinates.len() * magnitudes.len());
+        for x in coordinates.chunks_exact(2) {
+            rows.extend(magnitudes.iter().map(|&(w, a)| scale * a * libm::cos(w * x[axis])));
+            rows.extend(magnitudes.iter().map(|&(w, a)| scale * a * libm::sin(w * x[axis])));
+        }
+        rows
     }
 
     /// The features that vectors a and b of both axes stand for: calls with the index, the value and a bound on what it rounds off.

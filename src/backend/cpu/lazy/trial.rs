@@ -93,6 +93,8 @@ pub struct Lazy {
     p_bound: f64,
     mean_error: f64,
     variance_error: f64,
+    /// Sum of `scale² |u|²` over features: the trace of what observations took from spread² as a form, whose eigenvalues are at most 1.
+    pub(super) trace: f64,
     /// Sum of `step² / scale²`: means stay below its root times the largest prior spread.
     innovations: f64,
     largest_width: f64,
@@ -139,6 +141,7 @@ impl Lazy {
             p_bound: 0.0,
             mean_error: 0.0,
             variance_error: shared.prior_error * shared.norm * shared.norm,
+            trace: 0.0,
             innovations: 0.0,
             largest_width: 0.0,
             since_check: 0,
@@ -237,6 +240,7 @@ impl Lazy {
     fn add(&mut self, scale: f64, mean_step: f64, prior: f64) -> bool {
         let innovation = mean_step / scale;
         self.innovations += innovation * innovation;
+        self.trace += scale * scale * self.bounds.row_square();
         if let Some(run) = self.runs.last_mut() {
             run.squares += scale * scale;
             run.steps += mean_step;
