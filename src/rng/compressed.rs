@@ -52,14 +52,13 @@ fn quantiles(simd: V4, values: &mut [f64]) {
     let mut beyond = [0.0; MANY + LANES * ABREAST];
     let mut masks = [0u8; MANY / LANES];
     let mut n = 0;
-    for (values, mask) in values.chunks_exact_mut(LANES).zip(&mut masks) {
-        let p = load(values);
-        let q = f._mm512_sub_pd(p, half);
-        *mask = f._mm512_cmp_pd_mask::<_CMP_GT_OQ>(f._mm512_abs_pd(q), f._mm512_set1_pd(CENTRE));
-        store(&mut beyond[n..], f._mm512_maskz_compress_pd(*mask, p));
-        n += mask.count_ones() as usize;
-        let r = f._mm512_sub_pd(f._mm512_set1_pd(0.180_625), f._mm512_mul_pd(q, q));
-        store(values, f._mm512_mul_pd(q, ratio(simd, r, &A, &B)));
+    let (fours, rest) = values.split_at_mut(values.len() / (LANES * ABREAST) * (LANES * ABREAST));
+    let (masks_of_fours, masks_of_rest) = masks.split_at_mut(fours.len() / LANES);
+    for (values, masks) in fours.chunks_exact_mut(LANES * ABREAST).zip(masks_of_fours.chunks_exact_mut(ABREAST)) {
+        n = centres::<ABREAST>(simd, values, masks, &mut beyond, n);
+    }
+    for (values, masks) in rest.chunks_exact_mut(LANES).zip(masks_of_rest.chunks_exact_mut(1)) {
+        n = centres::<1>(simd, values, masks, &mut beyond, n);
     }
     // Whatever is beyond the last.
     (0..ABREAST).for_each(|u| store(&mut beyond[n + LANES * u..], half));
@@ -72,6 +71,34 @@ fn quantiles(simd: V4, values: &mut [f64]) {
         store(values, expanded);
         n += mask.count_ones() as usize;
     }
+}
+
+/// Quantiles of some vectors, as if all were in the centre; those beyond are gathered from number `n` on.
+#[inline(always)]
+fn centres<const V: usize>(simd: V4, values: &mut [f64], masks: &mut [u8], beyond: &mut [f64], mut n: usize) -> usize {
+    let f = simd.avx512f;
+    let half = f._mm512_set1_pd(0.5);
+    let mut q = [half; V];
+    let mut r = [half; V];
+    for v in 0..V {
+        let p = load(&values[LANES * v..]);
+        q[v] = f._mm512_sub_pd(p, half);
+        masks[v] = f._mm512_cmp_pd_mask::<_CMP_GT_OQ>(f._mm512_abs_pd(q[v]), f._mm512_set1_pd(CENTRE));
+        store(&mut beyond[n..], f._mm512_maskz_compress_pd(masks[v], p));
+        n += masks[v].count_ones() as usize;
+        r[v] = f._mm512_sub_pd(f._mm512_set1_pd(0.180_625), f._mm512_mul_pd(q[v], q[v]));
+    }
+    let (mut a, mut b) = ([f._mm512_set1_pd(A[7]); V], [f._mm512_set1_pd(B[7]); V]);
+    for k in (0..7).rev() {
+        for v in 0..V {
+            a[v] = f._mm512_add_pd(f._mm512_mul_pd(a[v], r[v]), f._mm512_set1_pd(A[k]));
+            b[v] = f._mm512_add_pd(f._mm512_mul_pd(b[v], r[v]), f._mm512_set1_pd(B[k]));
+        }
+    }
+    for v in 0..V {
+        store(&mut values[LANES * v..], f._mm512_mul_pd(q[v], f._mm512_div_pd(a[v], b[v])));
+    }
+    n
 }
 
 #[inline(always)]

@@ -81,10 +81,11 @@ impl<F: FnMut(usize)> NullaryFnOnce for Uniforms<'_, F> {
                 // state * MULTIPLIER + increment, in halves of words: lanes have no wider product.
                 let (a, b) = (low[lane] & HALF, low[lane] >> 32);
                 let (c, d) = (LOW & HALF, LOW >> 32);
-                let (ac, ad, bc, bd) = (a * c, a * d, b * c, b * d);
-                let middle = (ac >> 32) + (ad & HALF) + (bc & HALF);
-                let product = (middle << 32) | (ac & HALF);
-                let carried = bd + (ad >> 32) + (bc >> 32) + (middle >> 32);
+                // Neither sum overflows: a product of halves leaves room for two more.
+                let first = b * c + ((a * c) >> 32);
+                let second = a * d + (first & HALF);
+                let carried = b * d + (first >> 32) + (second >> 32);
+                let product = low[lane].wrapping_mul(LOW);
                 let beyond = carried.wrapping_add(low[lane].wrapping_mul(HIGH)).wrapping_add(high[lane].wrapping_mul(LOW));
                 let sum = product.wrapping_add(increment_low[lane]);
                 low[lane] = sum;
@@ -92,8 +93,8 @@ impl<F: FnMut(usize)> NullaryFnOnce for Uniforms<'_, F> {
                 words[lane] = (low[lane] ^ high[lane]).rotate_right((high[lane] >> 58) as u32);
             }
             for (out, word) in out.iter_mut().zip(words) {
-                // ((word >> 12) + 1/2) 2^-52, from the bits of a number in [1, 2): both differences are exact.
-                *out = (f64::from_bits((word >> 12) | 0x3ff0_0000_0000_0000) - 1.0) + (1.0 / 9_007_199_254_740_992.0);
+                // ((word >> 12) + 1/2) 2^-52, from the bits of a number in [1, 2): the difference is exact.
+                *out = f64::from_bits((word >> 12) | 0x3ff0_0000_0000_0000) - (1.0 - 1.0 / 9_007_199_254_740_992.0);
             }
         }
         (lanes.low, lanes.high) = (low, high);

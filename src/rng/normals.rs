@@ -5,7 +5,7 @@ use super::sample::{CENTRE, FAR, centre, normal_quantile, shoulder};
 use pulp::NullaryFnOnce;
 
 /// Numbers that are turned at once.
-pub const MANY: usize = 256;
+pub const MANY: usize = 512;
 
 /// Replaces up to [`MANY`] probabilities in (0, 1) by the standard normal quantiles there.
 pub fn quantiles(values: &mut [f64]) {
