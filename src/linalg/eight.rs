@@ -232,18 +232,19 @@ impl<N: AsMut<[f32; 2 * LANES]>> WithSimd for Invert<'_, N> {
                 store::<S>(squares, slice, sum);
             }
             let narrow = &mut narrow[narrow_place(i)..narrow_place(i + 1)];
+            let used = (n - i * TILE).min(TILE);
             for (j, narrow) in narrow.as_chunks_mut::<{ TILE * TILE }>().0.iter_mut().enumerate() {
                 let tile = tile_at(&rows[j * padded * TILE..], i * TILE);
                 for c in 0..TILE {
                     for r in 0..TILE {
-                        let to: &mut [f32] = &mut narrow[c * TILE + r].as_mut()[half * LANES..][..LANES];
-                        if i * TILE + r < n {
-                            for (to, from) in to.iter_mut().zip(&tile[r * TILE + c].0) {
-                                *to = *from as f32;
-                            }
-                        } else {
-                            to.fill(0.0);
-                        }
+                        // Eight are read before one is written, or they would be rounded one by one.
+                        let from = tile[r * TILE + c].0;
+                        let mut rounded = [0.0; LANES];
+                        rounded.iter_mut().zip(from).for_each(|(to, from)| *to = from as f32);
+                        narrow[c * TILE + r].as_mut().as_chunks_mut::<LANES>().0[half] = rounded;
+                    }
+                    for narrow in &mut narrow[c * TILE + used..(c + 1) * TILE] {
+                        narrow.as_mut().as_chunks_mut::<LANES>().0[half] = [0.0; LANES];
                     }
                 }
             }
