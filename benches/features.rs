@@ -9,7 +9,8 @@ use privateer::gp::posterior::{FeaturePosterior, Posterior};
 use privateer::linalg::{Eight, Factorize, Invert, TILE, cholesky_upper, inverse_of_upper_transposed, narrow_place, place};
 use privateer::rng::{Purpose, Streams};
 use privateer::score::{
-    Basis, Candidates, Change, Factor, FactorLanes, FeatureTable, LANES, Moments, ScoreModel, Sixteen, Spread, TrialScore,
+    Basis, Candidates, Change, Factor, FactorLanes, FeatureTable, LANES, LaneNorms, Moments, ScoreModel, Sixteen, Spread,
+    TrialScore,
 };
 use std::hint::black_box;
 use std::sync::Arc;
@@ -159,7 +160,7 @@ fn eight(c: &mut Criterion) {
 struct Shared {
     rows: Vec<Sixteen>,
     weights: Vec<Sixteen>,
-    norms: [[f64; 2]; LANES],
+    norms: [LaneNorms; LANES],
 }
 
 /// A model that is what its factor says.
@@ -226,7 +227,7 @@ fn pivots(c: &mut Criterion) {
             let mut shared = Shared {
                 rows: vec![Sixteen::ZERO; narrow_place(m / TILE)],
                 weights: vec![Sixteen::ZERO; m],
-                norms: [[0.0; 2]; LANES],
+                norms: [LaneNorms::default(); LANES],
             };
             for (lane, model) in models.iter().enumerate() {
                 for i in 0..m {
@@ -235,8 +236,10 @@ fn pivots(c: &mut Criterion) {
                         shared.rows[narrow_place(i / TILE) + TILE * j + i % TILE].0[lane] = model.rows[i * m + j] as f32;
                     }
                 }
-                shared.norms[lane] =
+                let [rows, weights] =
                     [&model.rows, &model.weights].map(|values| values.iter().map(|x| x * x).sum::<f64>().sqrt() * (1.0 + 1e-9));
+                // About zero: what holds of any factor.
+                shared.norms[lane] = LaneNorms { centre: 0.0, rows, form: rows * rows, weights };
             }
             let shared = Arc::new(shared);
             models.iter_mut().enumerate().for_each(|(lane, model)| model.shared = Some((Arc::clone(&shared), lane)));

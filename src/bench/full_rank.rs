@@ -6,7 +6,7 @@ use super::tree;
 use crate::error::Error;
 use crate::linalg::{Eight, Factorize, Invert, LANES, NotPositive, TILE, dot, narrow_place, place};
 use crate::rng::{Purpose, StreamLanes, Streams};
-use crate::score::{self, Candidates, Factor, FactorLanes, FeatureTable, Moments, ScoreModel, Sixteen, Spread};
+use crate::score::{self, Candidates, Factor, FactorLanes, FeatureTable, LaneNorms, Moments, ScoreModel, Sixteen, Spread};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
@@ -50,7 +50,9 @@ pub struct FullRank {
     /// What screens take, see [`FactorLanes`].
     rows: Vec<Sixteen>,
     weights: Vec<Sixteen>,
-    norms: [[f64; 2]; TRIALS],
+    norms: [LaneNorms; TRIALS],
+    /// Bounds on `|R|_F`.
+    sizes: [f64; TRIALS],
     /// Forms at the candidates of trials that have several, made at once, see [`FullRank::foresee`].
     foreseen: OnceLock<Vec<Vec<(u32, f64)>>>,
 }
@@ -121,7 +123,8 @@ impl FullRank {
             halves: (0..starts.len().div_ceil(LANES)).map(half).collect(),
             rows: vec![Sixteen::ZERO; narrow_place(padded / TILE)],
             weights: vec![Sixteen::ZERO; n],
-            norms: [[0.0; 2]; TRIALS],
+            norms: [LaneNorms::default(); TRIALS],
+            sizes: [0.0; TRIALS],
             foreseen: OnceLock::new(),
             common,
         };
@@ -154,7 +157,7 @@ impl FullRank {
                 half.form(&self.common, scratch, earned);
                 half.factor(&self.common, scratch, &mut self.rows, number, used)
             });
-            made.map_err(|refused| Error::Failed {
+            let norms = made.map_err(|refused| Error::Failed {
                 problem: format!("after {} observations {refused}", self.n_observations),
                 hint: "lower `--node-std` or raise `--ridge`: the noise has overcome the shift that keeps the matrix positive"
                     .to_owned(),
@@ -165,7 +168,8 @@ impl FullRank {
             });
             // Sums of squares in f64: their own rounding is far below this.
             for (lane, (weights, rows)) in sums.iter().zip(&half.squares.0).enumerate() {
-                self.norms[from + lane] = [rows, weights].map(|square| square.sqrt() * (1.0 + 1e-9));
+                self.sizes[from + lane] = rows.sqrt() * (1.0 + 1e-9);
+                self.norms[from + lane] = LaneNorms { weights: weights.sqrt() * (1.0 + 1e-9), ..norms[lane] };
             }
             for (to, weight) in self.weights.iter_mut().zip(&half.weights) {
                 to.0[from..from + LANES].iter_mut().zip(&weight.0).for_each(|(to, &weight)| *to = weight as f32);
@@ -281,7 +285,7 @@ impl Half {
         narrow: &mut [Sixteen],
         half: usize,
         used: usize,
-    ) -> Result<(), NotPositive> {
+    ) -> Result<[LaneNorms; LANES], NotPositive> {
         let n = common.table.n_features;
         let arch = pulp::Arch::new();
         let Scratch { upper, pivots, inverses, .. } = scratch;
@@ -304,8 +308,38 @@ impl Half {
             half,
         });
         self.weights.iter_mut().flat_map(|weight| &mut weight.0).for_each(|weight| *weight /= common.ridge);
-        Ok(())
+        Ok(centred(&inverses[..n], common.ridge.sqrt(), &self.squares))
     }
+}
+
+/// Norms about the mean `s` of the diagonal of `R = scale U^{-T}`, from the inverses of that of `U` and the squares of `R`: with `N = R - s I`,
+/// `|N|_F² = |R|_F² - 2 s tr R + n s²`, and `R^T R - s² I = s (N + N^T) + N^T N`, where `|N + N^T|_F² = 2 |N|_F² + 2 |diag N|²` as `N` is triangular.
+/// About zero where that says less.
+fn centred(inverses: &[Eight], scale: f64, squares: &Eight) -> [LaneNorms; LANES] {
+    let n = inverses.len() as f64;
+    let mut traces = [0.0; LANES];
+    for inverse in inverses {
+        traces.iter_mut().zip(&inverse.0).for_each(|(trace, inverse)| *trace += scale * inverse);
+    }
+    let centres = traces.map(|trace| trace / n.max(1.0));
+    let mut diagonals = [0.0; LANES];
+    for inverse in inverses {
+        for ((sum, inverse), centre) in diagonals.iter_mut().zip(&inverse.0).zip(&centres) {
+            *sum += (scale * inverse - centre) * (scale * inverse - centre);
+        }
+    }
+    std::array::from_fn(|lane| {
+        let (centre, square, trace) = (centres[lane], squares.0[lane], traces[lane]);
+        // Each of the three is at most twice the square, and sums of `n²` numbers carry `n² u` of theirs.
+        let rounded = 4.0 * (n * n + 8.0) * f64::EPSILON * square;
+        let about = (square - 2.0 * centre * trace + n * centre * centre).max(0.0) + rounded;
+        let form = (centre * (2.0 * (about + diagonals[lane])).sqrt() + about) * (1.0 + 1e-9);
+        if form < square {
+            LaneNorms { centre, rows: about.sqrt() * (1.0 + 1e-9), form, weights: 0.0 }
+        } else {
+            LaneNorms { centre: 0.0, rows: square.sqrt() * (1.0 + 1e-9), form: square * (1.0 + 1e-9), weights: 0.0 }
+        }
+    })
 }
 
 /// One trial of a [`FullRank`].
@@ -370,7 +404,8 @@ impl ScoreModel for Model<'_> {
     /// `(n + 8) u` of the product of the norms, taken four times for safety. With `|phi|² <= prior`, `|R phi|_i <= |R_i| |phi|`.
     fn state_error(&self) -> Moments {
         let share = 4.0 * (self.of.weights.len() as f64 + 8.0) * f64::EPSILON / 2.0;
-        let ([rows, weights], prior) = (self.of.norms[self.lane], self.of.common.prior_bound);
+        let (rows, weights) = (self.of.sizes[self.lane], self.of.norms[self.lane].weights);
+        let prior = self.of.common.prior_bound;
         Moments { mean: share * weights * prior.sqrt(), variance: 3.0 * share * rows * rows * prior }
     }
 
@@ -426,8 +461,20 @@ mod tests {
                     assert_eq!(entry, factor.rows[i * 36 + j] as f32, "{i} {j}");
                 }
             }
-            let square = crate::linalg::sum_of_squares(&factor.rows);
-            assert!((found.norms[lane][0].powi(2) / square - 1.0).abs() < 1e-8);
+            // Bounds that are close where they say what they bound, and within a factor where they do not.
+            let LaneNorms { centre, rows, form, .. } = found.norms[lane];
+            let r = |i: usize, j: usize| factor.rows[i * 36 + j];
+            let (mut about, mut apart) = (0.0, 0.0);
+            for i in 0..36 {
+                for j in 0..36 {
+                    let s = if i == j { centre } else { 0.0 };
+                    let entry: f64 = (0..36).map(|k| r(k, i) * r(k, j)).sum();
+                    about += (r(i, j) - s) * (r(i, j) - s);
+                    apart += (entry - centre * s) * (entry - centre * s);
+                }
+            }
+            assert!(0.0 < centre && about.sqrt() <= rows && rows < about.sqrt() * (1.0 + 1e-8));
+            assert!(apart.sqrt() <= form && form < 3.0 * apart.sqrt(), "{form} {apart}");
         }
     }
 }

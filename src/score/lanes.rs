@@ -29,6 +29,19 @@ pub struct FactorLanes<'a> {
     pub rows: &'a [Sixteen],
     /// One a feature.
     pub weights: &'a [Sixteen],
-    /// Bounds on `|R|_F` and on the norm of the weights of each trial, before rounding.
-    pub norms: &'a [[f64; 2]; LANES],
+    /// Of each trial, before rounding.
+    pub norms: &'a [LaneNorms; LANES],
+}
+
+/// Bounds on norms of a factor, about any multiple `s >= 0` of the identity, and of its weights.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LaneNorms {
+    /// `s` itself.
+    pub centre: f64,
+    /// `|R - s I|_F`.
+    pub rows: f64,
+    /// `|R^T R - s² I|_F`.
+    pub form: f64,
+    /// `|w|`.
+    pub weights: f64,
 }

@@ -14,6 +14,6 @@ mod request;
 mod tie;
 
 pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
-pub use lanes::{FactorLanes, LANES, Sixteen};
+pub use lanes::{FactorLanes, LANES, LaneNorms, Sixteen};
 pub use request::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, Spread, TrialScore, Visited};
 pub use tie::{TIE_TOLERANCE, lowest_within_tie};

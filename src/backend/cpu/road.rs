@@ -3,7 +3,8 @@
 use super::factor::{FactorScreen, Table32};
 use super::lazy::{Blocks, Lazy, MOST_COLUMN_BYTES, Observation, Outcome, Spare};
 use super::pivots::{
-    Asked, AskedLane, Growth, Interpolation, LaneScreen, LaneTable, PivotScreen, Tables, dense_work, work_by_pivots,
+    Asked, AskedLane, FINE, FINE_OF_LANES, Growth, Interpolation, LaneScreen, LaneTable, PivotScreen, Tables, dense_work,
+    work_by_pivots,
 };
 use super::trial::{BLOCK, TrialScreen};
 use crate::backend::playable::playable;
@@ -68,7 +69,7 @@ impl Backend for Cpu {
             scale,
             columns: OnceLock::new(),
             rounded: OnceLock::new(),
-            growth: Mutex::new(None),
+            growth: [Mutex::new(None), Mutex::new(None)],
             lanes: OnceLock::new(),
             blocks: OnceLock::new(),
             spare: Mutex::new(Vec::new()),
@@ -86,9 +87,9 @@ struct Shared {
     columns: OnceLock<Vec<f64>>,
     /// For whole factors.
     rounded: OnceLock<Table32>,
-    /// The set-up of an interpolation from pivots, for tables.
-    growth: Mutex<Option<Growth>>,
-    /// The same for trials side by side.
+    /// The set-up of an interpolation from pivots, for tables: for trials one by one and side by side.
+    growth: [Mutex<Option<Growth>>; 2],
+    /// The second of them as lanes read it.
     lanes: OnceLock<LaneTable>,
     /// The set-up of the lazy road, for domains that trials share; `None` within where a domain is too small for it.
     blocks: OnceLock<Option<Arc<Blocks>>>,
@@ -174,8 +175,8 @@ impl Domain for CpuDomain {
             factor: FactorScreen::default(),
             pivots: PivotScreen::default(),
             lanes: LaneScreen::default(),
-            dense_work: 0.0,
-            interpolation: None,
+            dense_work: [0.0; 2],
+            interpolation: [None, None],
             counters: Counters::default(),
             shared: Arc::clone(&self.0),
         })
@@ -193,9 +194,9 @@ struct CpuScreen {
     factor: FactorScreen,
     pivots: PivotScreen,
     lanes: LaneScreen,
-    /// Multiply-adds that dense scores of whole factors have taken, or would have by now.
-    dense_work: f64,
-    interpolation: Option<Arc<Interpolation>>,
+    /// Multiply-adds that dense scores of whole factors have taken, or would have by now: of trials one by one and side by side.
+    dense_work: [f64; 2],
+    interpolation: [Option<Arc<Interpolation>>; 2],
     counters: Counters,
 }
 
@@ -258,17 +259,18 @@ impl CpuScreen {
         }
     }
 
-    /// The interpolation from pivots, once dense scores of these factors and those before would have cost its set-up.
-    fn interpolation(&mut self, dense_work: f64) -> Option<Arc<Interpolation>> {
+    /// The interpolation from pivots, once dense scores of these factors and those before would have cost its set-up; for trials side by side or not.
+    fn interpolation(&mut self, dense_work: f64, side_by_side: bool) -> Option<Arc<Interpolation>> {
         let Basis::Table(table) = &self.shared.basis else { return None };
-        if self.interpolation.is_none() && self.shared.band == Band::Proved {
-            self.dense_work += dense_work;
+        let kind = usize::from(side_by_side);
+        if self.interpolation[kind].is_none() && self.shared.band == Band::Proved {
+            self.dense_work[kind] += dense_work;
             // Every guarded value is whole between statements.
-            let mut growth = self.shared.growth.lock().unwrap_or_else(PoisonError::into_inner);
-            let growth = growth.get_or_insert_with(|| Growth::new(table));
-            self.interpolation = growth.grow(self.dense_work, || self.shared.columns());
+            let mut growth = self.shared.growth[kind].lock().unwrap_or_else(PoisonError::into_inner);
+            let growth = growth.get_or_insert_with(|| Growth::new(table, if side_by_side { FINE_OF_LANES } else { FINE }));
+            self.interpolation[kind] = growth.grow(self.dense_work[kind], || self.shared.columns());
         }
-        self.interpolation.clone()
+        self.interpolation[kind].clone()
     }
 
     /// New factors of some trials by pivots; an answer is left empty where a trial must be scored in another way.
@@ -276,40 +278,43 @@ impl CpuScreen {
         let shared = Arc::clone(&self.shared);
         let Basis::Table(table) = &shared.basis else { return };
         let (n, m) = (table.n_points, table.n_features);
-        let dense = |request: &TrialScore<'_>| match request.change {
-            Change::Factor => dense_work(request.subset.map_or(n, <[u32]>::len), m),
-            _ => 0.0,
-        };
-        let due: f64 = trials.iter().map(dense).sum();
-        if due <= 0.0 {
-            return;
-        }
-        let Some(by) = self.interpolation(due) else { return };
-        let work = work_by_pivots(n, m, by.rank);
-        let (mut places, mut asked) = (Vec::new(), Vec::new());
-        let (mut lane_places, mut asked_lanes) = (Vec::new(), Vec::new());
-        for (place, &request) in trials.iter().enumerate().filter(|(_, request)| work < dense(request)) {
-            if let Some((lanes, lane)) = request.model.lanes().filter(|(lanes, _)| lanes.n_features == m) {
-                lane_places.push(place);
-                asked_lanes.push(AskedLane { request, lanes, lane });
-            } else if let Some(factor) = request.model.factor() {
-                places.push(place);
-                asked.push(Asked { request, factor });
+        let dense = |request: &TrialScore<'_>| dense_work(request.subset.map_or(n, <[u32]>::len), m);
+        let factors = trials.iter().enumerate().filter(|(_, request)| matches!(request.change, Change::Factor));
+        let (lanes, alone): (Vec<_>, Vec<_>) = factors
+            .map(|(place, &request)| (place, request, request.model.lanes().filter(|(lanes, _)| lanes.n_features == m)))
+            .partition(|(.., lanes)| lanes.is_some());
+        let mut found = Vec::new();
+        for (part, side_by_side) in [(alone, false), (lanes, true)] {
+            let due: f64 = part.iter().map(|(_, request, _)| dense(request)).sum();
+            if due <= 0.0 {
+                continue;
             }
-        }
-        let mut found = vec![Candidates::default(); asked.len() + asked_lanes.len()];
-        let (of_one, of_lanes) = found.split_at_mut(asked.len());
-        if !asked.is_empty() {
-            self.counters.violations += self.pivots.round(&by, &shared.scale, &asked, of_one);
-        }
-        if !asked_lanes.is_empty() {
-            let lanes = shared.lanes.get_or_init(|| LaneTable::new(&by, table));
-            let tables = Tables { by: &by, lanes, features: table, scale: &shared.scale };
-            self.counters.violations += self.lanes.round(tables, &asked_lanes, of_lanes);
-        }
-        for (place, found) in places.into_iter().chain(lane_places).zip(found) {
-            self.counters.interpolated += u64::from(!found.points.is_empty());
-            out[place] = found;
+            let Some(by) = self.interpolation(due, side_by_side) else { continue };
+            let work = work_by_pivots(n, m, by.rank);
+            let (mut places, mut asked, mut asked_lanes) = (Vec::new(), Vec::new(), Vec::new());
+            for (place, request, lanes) in part.into_iter().filter(|(_, request, _)| work < dense(request)) {
+                if let Some((lanes, lane)) = lanes {
+                    places.push(place);
+                    asked_lanes.push(AskedLane { request, lanes, lane });
+                } else if let Some(factor) = request.model.factor() {
+                    places.push(place);
+                    asked.push(Asked { request, factor });
+                }
+            }
+            found.clear();
+            found.resize(places.len(), Candidates::default());
+            if !asked.is_empty() {
+                self.counters.violations += self.pivots.round(&by, &shared.scale, &asked, &mut found);
+            }
+            if !asked_lanes.is_empty() {
+                let lanes = shared.lanes.get_or_init(|| LaneTable::new(&by, table));
+                let tables = Tables { by: &by, lanes, features: table, scale: &shared.scale };
+                self.counters.violations += self.lanes.round(tables, &asked_lanes, &mut found);
+            }
+            for (place, found) in places.into_iter().zip(found.drain(..)) {
+                self.counters.interpolated += u64::from(!found.points.is_empty());
+                out[place] = found;
+            }
         }
     }
 

@@ -13,7 +13,11 @@ const MOST_BYTES: f64 = (1u64 << 30) as f64;
 
 /// Where the choice ends, as a share of `max |phi|²`: what is left then widens an interval about as much as the rounding of forms at the pivots does,
 /// and pivots beyond would cost more than the candidates they spare.
-const FINE: f64 = 6e-6;
+pub const FINE: f64 = 6e-6;
+
+/// The same for trials side by side: their intervals hold the distance of the form from a multiple of the identity (see `lanes`), which is smaller than
+/// the form.
+pub const FINE_OF_LANES: f64 = 8e-5;
 
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
@@ -51,6 +55,8 @@ pub struct Growth {
     table: Arc<FeatureTable>,
     /// `max |phi|²`.
     largest: f64,
+    /// Where the choice ends.
+    end: f64,
     state: State,
 }
 
@@ -77,8 +83,8 @@ pub struct Growing {
 }
 
 impl Growth {
-    /// Nothing done yet.
-    pub fn new(table: &Arc<FeatureTable>) -> Self {
+    /// Nothing done yet; the choice ends where so much of `max |phi|²` is left.
+    pub fn new(table: &Arc<FeatureTable>, end: f64) -> Self {
         let squares = (0..table.n_points).map(|point| crate::linalg::dot(table.row(point), table.row(point)));
         let residual: Vec<f64> = squares.map(|square| square * square).collect();
         let largest = residual.iter().fold(0.0f64, |most, &d| if d.is_nan() { f64::INFINITY } else { most.max(d) }).sqrt();
@@ -86,7 +92,7 @@ impl Growth {
         let growing = Growing { pivots: Vec::new(), columns: Vec::new(), residual, products };
         let usable = 0.0 < largest && (largest * largest).is_finite();
         let state = if usable { State::Growing(growing) } else { State::Never };
-        Self { table: Arc::clone(table), largest, state }
+        Self { table: Arc::clone(table), largest, end, state }
     }
 
     /// The interpolation, if this much work is enough to set it up: a function of the table and `allowed` alone, whoever else has asked.
@@ -100,7 +106,8 @@ impl Growth {
                 .iter()
                 .enumerate()
                 .fold((0, f64::NEG_INFINITY), |best, (point, &d)| if best.1 < d { (point, d) } else { best });
-            if deepest <= (16.0 * entry_error(self.table.n_features, rank)).max(FINE * FINE) * self.largest * self.largest {
+            if deepest <= (16.0 * entry_error(self.table.n_features, rank)).max(self.end * self.end) * self.largest * self.largest
+            {
                 let work = setup_work(n, m, rank);
                 let State::Growing(grown) = std::mem::replace(&mut self.state, State::Never) else { return None };
                 let errors = Errors {

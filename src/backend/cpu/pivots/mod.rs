@@ -36,7 +36,7 @@ mod lanes;
 mod round;
 mod table;
 
-pub use choose::{Growth, dense_work, work_by_pivots};
+pub use choose::{FINE, FINE_OF_LANES, Growth, dense_work, work_by_pivots};
 pub use lanes::{AskedLane, LaneScreen, LaneTable, Tables};
 pub use round::{Asked, PivotScreen};
 pub use table::Interpolation;

@@ -34,6 +34,8 @@ pub struct Interpolation {
     pub size: Vec<f32>,
     /// Bound on `rho(x)`, rounded up.
     pub rho: Vec<f32>,
+    /// Bound on `|trace(x)|`, rounded up.
+    pub trace: Vec<f32>,
     /// Bound on `delta(x)`, rounded up.
     pub delta: Vec<f32>,
     /// The prior variance that features do not carry, rounded.
@@ -80,20 +82,26 @@ impl Interpolation {
             panels: vec![0.0; n_padded * rank],
             size: vec![0.0; n_padded],
             rho: vec![0.0; n_padded],
+            trace: vec![0.0; n_padded],
             delta: vec![0.0; n_padded],
             residual: vec![0.0; n_padded],
             largest_size: 0.0,
             largest_residual: 0.0,
         };
+        let square = |point: usize| dot(table.row(point), table.row(point));
+        let of_pivots: Vec<f64> = pivots.iter().map(|&pivot| square(pivot)).collect();
+        let norm = of_pivots.iter().copied().fold(0.0, f64::max);
         for at in 0..n_padded {
             let point = at.min(n - 1);
+            let own = square(point);
             let panel = &mut made.panels[at / PANEL * PANEL * rank..];
-            let (mut size, mut square) = (0.0, 0.0);
-            for (j, column) in columns.iter().enumerate() {
+            let (mut size, mut square, mut carried) = (0.0, 0.0, 0.0);
+            for ((j, column), of_pivot) in columns.iter().enumerate().zip(&of_pivots) {
                 let c = column[point];
                 panel[j * PANEL + at % PANEL] = c as f32;
                 size += c.abs();
                 square += c * c;
+                carried += c * of_pivot;
             }
             let solved = errors.substitution * size;
             let rho2 = solved * solved
@@ -102,6 +110,9 @@ impl Interpolation {
                 + (1.0 + square) * errors.diagonal;
             made.size[at] = up(size);
             made.rho[at] = up(rho2.sqrt());
+            // A square passes through `m / 8 + 4` roundings, a sum over the pivots through as many as they are.
+            let rounded = (m as f64 + rank as f64 + 8.0) * f64::EPSILON * (own + size * norm);
+            made.trace[at] = up((own - carried).abs() + rounded);
             made.delta[at] = up(deltas[point]);
             made.residual[at] = table.residual[point] as f32;
             made.largest_size = made.largest_size.max(f64::from(made.size[at]));

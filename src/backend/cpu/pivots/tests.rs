@@ -1,6 +1,6 @@
 //! The bounds against what they bound, and bounds that are too small.
 
-use super::choose::{Errors, Growing, Growth, setup_work};
+use super::choose::{Errors, FINE, Growing, Growth, setup_work};
 use super::{Asked, Interpolation, PivotScreen, dense_work};
 use crate::backend::scale::Scale;
 use crate::linalg::dot;
@@ -42,9 +42,14 @@ fn columns(table: &FeatureTable) -> Vec<f64> {
     (0..table.n_features).flat_map(|i| (0..table.n_points).map(move |point| table.row(point)[i])).collect()
 }
 
-pub fn made(table: &Arc<FeatureTable>) -> Arc<Interpolation> {
+fn made(table: &Arc<FeatureTable>) -> Arc<Interpolation> {
+    made_to(FINE, table)
+}
+
+/// Pivots until so much is left.
+pub fn made_to(end: f64, table: &Arc<FeatureTable>) -> Arc<Interpolation> {
     let columns = columns(table);
-    Growth::new(table).grow(f64::INFINITY, || &columns).expect("it pays")
+    Growth::new(table, end).grow(f64::INFINITY, || &columns).expect("it pays")
 }
 
 /// A model that is what its factor says.
@@ -234,7 +239,7 @@ fn bounds_that_are_too_small_are_caught() {
     let table = Arc::new(smooth());
     let columns = columns(&table);
     let few = |honest: bool| {
-        let mut growth = Growth::new(&table);
+        let mut growth = Growth::new(&table, FINE);
         // Work for so many pivots and no more.
         assert!(growth.grow(setup_work(N, table.n_features, 12), || &columns).is_none());
         let Growing { pivots, columns: of_pivots, residual, .. } = growth.grown().expect("growing");
@@ -266,7 +271,7 @@ fn set_up_waits_for_work_that_pays_for_it() {
     let columns = columns(&table);
     let rank = made(&table).rank;
     let enough = setup_work(N, table.n_features, rank);
-    let mut growth = Growth::new(&table);
+    let mut growth = Growth::new(&table, FINE);
     assert!(growth.grow(0.0, || panic!("no work, no need of columns")).is_none());
     assert!(growth.grow(0.5 * enough, || &columns).is_none());
     let found = growth.grow(enough, || &columns).expect("ready");
@@ -283,10 +288,10 @@ fn tables_without_structure_stay_dense() {
     table.values.iter_mut().for_each(|value| *value = draws.next());
     let columns = columns(&table);
     let table = Arc::new(table);
-    assert!(Growth::new(&table).grow(f64::INFINITY, || &columns).is_none());
+    assert!(Growth::new(&table, FINE).grow(f64::INFINITY, || &columns).is_none());
     for value in [0.0, f64::NAN, f64::INFINITY, 1e200] {
         let table = FeatureTable { values: vec![value; N * table.n_features], ..FeatureTable::clone(&table) };
-        let found = Growth::new(&Arc::new(table)).grow(f64::INFINITY, || &columns);
+        let found = Growth::new(&Arc::new(table), FINE).grow(f64::INFINITY, || &columns);
         assert!(found.is_none(), "{value}");
     }
 }

@@ -12,7 +12,7 @@ const GROUP: usize = 16;
 /// Points in a tile.
 pub const POINTS: usize = 12;
 /// Terms of [`Products`] that follow each other before their sum is added to the total.
-const TERMS: usize = 72;
+const TERMS: usize = 96;
 
 /// Roundings that an entry of `R phi` passes through.
 pub fn row_depth(n_features: usize) -> f64 {
@@ -157,7 +157,8 @@ fn products<S: Simd, const V: usize, const P: usize>(
     }
 }
 
-/// What makes the interval of a score of each trial: `mean ± (c + c_size size + c_delta delta)` and `v ± (e + e_size size + e_rho rho)`, where of
+/// What makes the interval of a score of each trial: `mean ± (c + c_size size + c_delta delta)` and
+/// `v ± (e + e_size size + e_rho rho + e_trace trace)`, where of
 /// blocks `inner` times the largest form and mean of the points chosen come in for each `|u|_1`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaneEnds {
@@ -168,6 +169,7 @@ pub struct LaneEnds {
     pub e: Sixteen,
     pub e_size: Sixteen,
     pub e_rho: Sixteen,
+    pub e_trace: Sixteen,
 }
 
 /// The largest of twelve points.
@@ -177,6 +179,8 @@ pub struct TileBounds {
     pub size: f32,
     /// `rho_b + sum |u_k| rho(x_k)`, or `rho(x)`.
     pub rho: f32,
+    /// The same of `trace`.
+    pub trace: f32,
     /// `delta_b`.
     pub delta: f32,
     /// `|u|_1`, or 1.
@@ -219,9 +223,10 @@ impl WithSimd for Scores<'_> {
                 best = simd.max_f32s(best, score);
                 least = simd.min_f32s(least, root);
             }
-            let [size, rho, delta, times] =
-                [bounds.size, bounds.rho, bounds.delta, bounds.inner].map(|bound| simd.splat_f32s(bound));
-            let e = simd.mul_add_e_f32s(of(&ends.e_size), size, simd.mul_add_e_f32s(of(&ends.e_rho), rho, of(&ends.e)));
+            let [size, rho, trace, delta, times] =
+                [bounds.size, bounds.rho, bounds.trace, bounds.delta, bounds.inner].map(|bound| simd.splat_f32s(bound));
+            let e = simd.mul_add_e_f32s(of(&ends.e_rho), rho, simd.mul_add_e_f32s(of(&ends.e_trace), trace, of(&ends.e)));
+            let e = simd.mul_add_e_f32s(of(&ends.e_size), size, e);
             let e = simd.mul_add_e_f32s(of(&inner[0]), times, e);
             let c = simd.mul_add_e_f32s(of(&ends.c_size), times, simd.mul_add_e_f32s(of(&ends.c_delta), delta, of(&ends.c)));
             let c = simd.mul_add_e_f32s(of(&inner[1]), times, c);

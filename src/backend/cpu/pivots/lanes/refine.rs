@@ -10,7 +10,7 @@ use crate::score::Sixteen;
 use pulp::NullaryFnOnce;
 
 /// What makes an interval of a form and a mean that were formed in f64: `mean ± (c + c_weights)` and
-/// `v ± (e + (e_apart + e_size) |c(x)|_1 + e_rho rho(x))`.
+/// `v ± (e + (e_apart + e_size) |c(x)|_1 + e_rho rho(x) + e_trace trace(x))`.
 #[derive(Debug, Clone, Copy)]
 pub struct Fine {
     pub width: f64,
@@ -24,6 +24,7 @@ pub struct Fine {
     /// Errors of forms at the pivots.
     pub e_apart: f64,
     pub e_rho: f64,
+    pub e_trace: f64,
 }
 
 /// A trial taken out of its lane.
@@ -77,7 +78,8 @@ impl<'a> Alone<'a> {
         let (c, phi) = (lanes.row(point), features.row(point));
         let (form, mean) = pulp::Arch::new().dispatch(Sums { c, forms: &self.forms, phi, weights: &self.weights });
         let size = f64::from(by.size[point]);
-        let e_own = fine.e + fine.e_size * size + fine.e_rho * f64::from(by.rho[point]);
+        let (rho, trace) = (f64::from(by.rho[point]), f64::from(by.trace[point]));
+        let e_own = fine.e + fine.e_size * size + fine.e_rho * rho + fine.e_trace * trace;
         At {
             point,
             mean,

@@ -7,7 +7,7 @@ use crate::backend::cpu::pivots::round::{CHECK_EVERY, CHECKED_POINTS, FormErrors
 use crate::backend::cpu::pivots::table::Interpolation;
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
-use crate::score::{Candidates, FactorLanes, FeatureTable, LANES, Sixteen, TIE_TOLERANCE, TrialScore};
+use crate::score::{Candidates, FactorLanes, FeatureTable, LANES, LaneNorms, Sixteen, TIE_TOLERANCE, TrialScore};
 
 /// Groups of sixteen trials that share what they read of a table.
 const SHARING: usize = 2;
@@ -63,7 +63,8 @@ pub struct Tables<'a> {
 impl Default for Group {
     fn default() -> Self {
         let zero = Sixteen::ZERO;
-        let ends = LaneEnds { width: zero, c: zero, c_size: zero, c_delta: zero, e: zero, e_size: zero, e_rho: zero };
+        let ends =
+            LaneEnds { width: zero, c: zero, c_size: zero, c_delta: zero, e: zero, e_size: zero, e_rho: zero, e_trace: zero };
         Self { forms: Vec::new(), ends, best_lower: zero, fine: [None; LANES], kept: Vec::new() }
     }
 }
@@ -114,11 +115,16 @@ impl Group {
         self.best_lower = Sixteen([f32::INFINITY; LANES]);
         self.fine = [None; LANES];
         self.kept.clear();
+        // The largest of each lane; no number where there is one that is none.
+        let mut largest = [0.0f32; LANES];
+        for forms in &self.forms[..table.rank] {
+            for (most, &form) in largest.iter_mut().zip(&forms.0) {
+                *most = if *most < form || form.is_nan() { form } else { *most };
+            }
+        }
         for asked in part {
             let lane = asked.lane;
-            let form = self.forms[..table.rank].iter().fold(0.0f32, |most, form| most.max(form.0[lane]));
-            let finite = self.forms[..table.rank].iter().all(|form| form.0[lane].is_finite());
-            if let Some(fine) = self.bound(by, table, scale, asked, f64::from(form)).filter(|_| finite) {
+            if let Some(fine) = self.bound(by, table, scale, asked, f64::from(largest[lane])) {
                 self.fine[lane] = Some(fine);
                 self.best_lower.0[lane] = f32::NEG_INFINITY;
             }
@@ -128,12 +134,15 @@ impl Group {
     /// The bounds of a trial; `None` where its numbers do not fit. The names are those of the notes of `pivots`.
     fn bound(&mut self, by: &Interpolation, table: &LaneTable, scale: &Scale, asked: &AskedLane<'_>, form: f64) -> Option<Fine> {
         let (m, lane, width, h) = (table.n_features, asked.lane, asked.request.width, scale.norm);
-        let [rows, weights] = asked.lanes.norms[lane];
+        let LaneNorms { centre, rows, form: apart, weights } = asked.lanes.norms[lane];
+        let trace = centre * centre;
         let fits = |value: f64| value.abs() <= LARGEST;
-        if ![rows, weights, h, rows * h, weights * h, width, form].into_iter().all(fits) {
+        if ![centre, rows, weights, h, (centre + rows) * h, weights * h, width, form].into_iter().all(fits) {
             return None;
         }
-        let FormErrors { largest, at_pivot } = FormErrors::of(form, rows, h, kernels::row_depth(m), kernels::square_depth(m));
+        // Entry by entry `|R| <= s I + |N|`, so `|R| |phi|` is at most `(s + |N|_F) |phi|` long.
+        let FormErrors { largest, at_pivot } =
+            FormErrors::of(form, centre + rows, h, kernels::row_depth(m), kernels::square_depth(m));
         let sum = gamma(kernels::product_depth(table.rank));
         let state = asked.request.model.state_error();
         let size = table.largest_size.max(by.largest_size);
@@ -149,7 +158,8 @@ impl Group {
             (&mut self.ends.c_delta, ROUNDED_UP * weights),
             (&mut self.ends.e, ROUNDED_UP * (e + 4.0 * U * by.largest_residual)),
             (&mut self.ends.e_size, ROUNDED_UP * (at_pivot + (sum + 4.0 * U) * largest + tiny)),
-            (&mut self.ends.e_rho, ROUNDED_UP * rows * rows),
+            (&mut self.ends.e_rho, ROUNDED_UP * apart),
+            (&mut self.ends.e_trace, ROUNDED_UP * trace),
         ];
         for (to, number) in numbers {
             to.0[lane] = number as f32;
@@ -165,9 +175,10 @@ impl Group {
             e: ROUNDED_UP * (e + 2.0 * U * by.largest_residual),
             e_size: ROUNDED_UP * (2.0 * U * largest + tiny),
             e_apart: ROUNDED_UP * (at_pivot + tiny),
-            e_rho: ROUNDED_UP * rows * rows,
+            e_rho: ROUNDED_UP * apart,
+            e_trace: ROUNDED_UP * trace,
         };
-        [variance, score, rows * rows, e].into_iter().all(fits).then_some(fine)
+        [variance, score, apart, trace, e].into_iter().all(fits).then_some(fine)
     }
 
     /// What is known of a trial in f64; `None` where it is not in use.

@@ -63,6 +63,7 @@ struct Nested {
     u: Vec<f64>,
     /// Bounds.
     rho: Vec<f64>,
+    trace: Vec<f64>,
     delta: Vec<f64>,
 }
 
@@ -118,7 +119,7 @@ impl LaneTable {
                 }
             }
         } else {
-            made.add_direct(by, table, &(0..n as u32).collect::<Vec<_>>());
+            made.add_direct(by, table, &in_blocks(table, POINTS));
         }
         made.largest_size = made.bounds.iter().fold(0.0, |most, bounds| most.max(f64::from(bounds.size)));
         made
@@ -156,6 +157,7 @@ impl LaneTable {
             for &point in points {
                 bounds.size = bounds.size.max(by.size[point as usize]);
                 bounds.rho = bounds.rho.max(by.rho[point as usize]);
+                bounds.trace = bounds.trace.max(by.trace[point as usize]);
             }
             self.add_scored(table, points, bounds);
             self.blocks.push(Block { outer: outer..outer + 1, scored: tile..tile + 1, chosen: 0, inner: 0 });
@@ -174,14 +176,16 @@ impl LaneTable {
             }
             let mut bounds = TileBounds::default();
             for x in 0..points.len() {
-                let (mut size, mut rho, mut sum) = (0.0, nested.rho[at(x)], 0.0);
+                let (mut size, mut rho, mut trace, mut sum) = (0.0, nested.rho[at(x)], nested.trace[at(x)], 0.0);
                 for (u, &point) in nested.u[at(x) * k..][..k].iter().zip(&chosen) {
                     size += u.abs() * f64::from(by.size[point as usize]);
                     rho += u.abs() * f64::from(by.rho[point as usize]);
+                    trace += u.abs() * f64::from(by.trace[point as usize]);
                     sum += u.abs();
                 }
                 bounds.size = bounds.size.max(up(size));
                 bounds.rho = bounds.rho.max(up(rho));
+                bounds.trace = bounds.trace.max(up(trace));
                 bounds.delta = bounds.delta.max(up(nested.delta[at(x)]));
                 bounds.inner = bounds.inner.max(up(sum));
             }
@@ -229,6 +233,8 @@ impl Nested {
         }
         let k = chosen.len();
         let (mut u, mut rho, mut delta) = (vec![0.0; n * k], Vec::with_capacity(n), Vec::with_capacity(n));
+        let squares: Vec<f64> = (0..n).map(|at| dot(row(at), row(at))).collect();
+        let mut trace = Vec::with_capacity(n);
         for at in 0..n {
             let solved = &mut u[at * k..][..k];
             for j in (0..k).rev() {
@@ -244,6 +250,8 @@ impl Nested {
                 + (1.0 + size) * (1.0 + size) * entry(k)
                 + (1.0 + square) * diagonal;
             rho.push(rho2.sqrt());
+            let carried: f64 = solved.iter().zip(&chosen).map(|(u, &chosen)| u * squares[chosen]).sum();
+            trace.push((squares[at] - carried).abs() + (m as f64 + k as f64 + 8.0) * f64::EPSILON * (1.0 + size) * largest);
             let mut left = row(at).to_vec();
             for (&u, &chosen) in solved.iter().zip(&chosen) {
                 left.iter_mut().zip(row(chosen)).for_each(|(left, phi)| *left -= u * phi);
@@ -251,6 +259,6 @@ impl Nested {
             let rounded = (k as f64 + 8.0) * f64::EPSILON * (1.0 + size) * largest.sqrt();
             delta.push(dot(&left, &left).sqrt() * (1.0 + 1e-6) + rounded);
         }
-        Some(Self { chosen, u, rho, delta })
+        Some(Self { chosen, u, rho, trace, delta })
     }
 }

@@ -1,7 +1,8 @@
 //! The bounds against what they bound, with and without blocks, and blocks that say too little.
 
 use super::*;
-use crate::backend::cpu::pivots::tests::{Draws, N, Plain, best, made, smooth};
+use crate::backend::cpu::pivots::FINE_OF_LANES;
+use crate::backend::cpu::pivots::tests::{Draws, N, Plain, best, made_to, smooth};
 use crate::linalg::{TILE, narrow_place, sum_of_squares};
 use crate::score::{Basis, Change, ScoreModel};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 struct Lanes {
     rows: Vec<Sixteen>,
     weights: Vec<Sixteen>,
-    norms: [[f64; 2]; LANES],
+    norms: [LaneNorms; LANES],
 }
 
 impl Lanes {
@@ -18,7 +19,7 @@ impl Lanes {
         let mut lanes = Self {
             rows: vec![Sixteen::ZERO; narrow_place(m.div_ceil(TILE))],
             weights: vec![Sixteen::ZERO; m],
-            norms: [[0.0; 2]; LANES],
+            norms: [LaneNorms::default(); LANES],
         };
         for (lane, model) in models.iter().enumerate() {
             for i in 0..m {
@@ -27,10 +28,27 @@ impl Lanes {
                     lanes.rows[narrow_place(i / TILE) + TILE * j + i % TILE].0[lane] = model.rows[i * m + j] as f32;
                 }
             }
-            lanes.norms[lane] = [&model.rows, &model.weights].map(|values| sum_of_squares(values).sqrt() * (1.0 + 1e-12));
+            lanes.norms[lane] = norms(model, m);
         }
         lanes
     }
+}
+
+/// Norms about the mean of the diagonal, as they are.
+fn norms(model: &Plain, m: usize) -> LaneNorms {
+    let centre = (0..m).map(|i| model.rows[i * m + i]).sum::<f64>() / m as f64;
+    let column = |j: usize| (0..m).map(move |i| model.rows[i * m + j]);
+    let (mut rows, mut form) = (0.0, 0.0);
+    for i in 0..m {
+        for j in 0..m {
+            let s = if i == j { centre } else { 0.0 };
+            let entry: f64 = column(i).zip(column(j)).map(|(a, b)| a * b).sum();
+            rows += (model.rows[i * m + j] - s) * (model.rows[i * m + j] - s);
+            form += (entry - centre * s) * (entry - centre * s);
+        }
+    }
+    let [rows, form, weights] = [rows, form, sum_of_squares(&model.weights)].map(|square| square.sqrt() * (1.0 + 1e-12));
+    LaneNorms { centre, rows, form, weights }
 }
 
 /// Scores and intervals outside of what they claim, tiles with blocks, candidates of each trial.
@@ -80,7 +98,7 @@ fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[Plain]], width: f64
 #[test]
 fn scores_side_by_side_hold_exact_ones() {
     let table = Arc::new(smooth());
-    let by = made(&table);
+    let by = made_to(FINE_OF_LANES, &table);
     let mut draws = Draws(11);
     let (blocks, direct) =
         (LaneTable::with_blocks_below(f64::INFINITY, &by, &table), LaneTable::with_blocks_below(0.0, &by, &table));
@@ -113,7 +131,7 @@ fn scores_side_by_side_hold_exact_ones() {
 #[test]
 fn damaged_tables_are_caught() {
     let table = Arc::new(smooth());
-    let by = made(&table);
+    let by = made_to(FINE_OF_LANES, &table);
     let mut draws = Draws(13);
     let models: Vec<Plain> = (0..16).map(|_| Plain::draw(&table, &mut draws, 1.0, 0.3)).collect();
     let sound = LaneTable::with_blocks_below(f64::INFINITY, &by, &table);
