@@ -323,9 +323,16 @@ impl<'a> Preparation<'a> {
             Basis::Table(table) => {
                 let m = table.n_features as f64;
                 // Models from sums are scored as a whole, and have no columns.
-                let lazy = if from_sums { 0.0 } else { Cpu::lazy_bytes(basis.n_points(), n.min(rounds as f64)) };
                 // Factors of a model from sums, beside those of a screen; the noise under way is priced by its mechanism.
-                8.0 * (3.0 * n + if from_sums { 7.0 } else { 2.0 } * m * m) + lazy
+                let (state, lazy) = if from_sums {
+                    (7.0 * m * m, 0.0)
+                } else {
+                    // A factor over visited points until they are twice the features, or the inverse over features, made from visits.
+                    let k = n.min(rounds as f64);
+                    let span = k.min(2.0 * m + 1.0);
+                    ((2.5 * span * span).max(3.0 * m * m), Cpu::lazy_bytes(basis.n_points(), k))
+                };
+                8.0 * (3.0 * n + state) + lazy
             }
             Basis::Gram(_) | Basis::Own(_) => {
                 // At most one new basis point a round.

@@ -1,7 +1,7 @@
 //! The backend, its prepared bases and its screens.
 
 use super::factor::{FactorScreen, Table32};
-use super::lazy::{Blocks, Lazy, MOST_COLUMN_BYTES, Observation, Outcome, Spare};
+use super::lazy::{Blocks, Lazy, MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, Outcome, Spare};
 use super::pivots::{
     Asked, AskedLane, FINE, FINE_OF_LANES, Growth, Interpolation, LaneScreen, LaneTable, PivotScreen, Tables, dense_work,
     work_by_pivots,
@@ -34,14 +34,18 @@ impl Default for Cpu {
 }
 
 impl Cpu {
-    /// Bytes that the lazy road may take for one trial beyond the dense road's, with so many points visited: columns up to their cap, and
-    /// a dozen numbers a point for blocks, moments and bounds.
+    /// Bytes that the lazy road may take for one trial beyond the dense road's, with so many points visited: columns up to their cap, the
+    /// rows of the runs that are kept and a factor over the visited points, and a dozen numbers a point for blocks, moments and bounds.
     #[must_use]
     pub fn lazy_bytes(n_points: usize, visited: f64) -> f64 {
-        let columns = 8.0 * n_points as f64 * visited;
+        if !Blocks::suit(n_points) {
+            return 0.0;
+        }
+        let column = 8.0 * n_points as f64;
         // The cap is looked at after a round, which may have added a point.
-        let most = (MOST_COLUMN_BYTES + 8 * n_points) as f64;
-        if Blocks::suit(n_points) { columns.min(most) + 96.0 * n_points as f64 } else { 0.0 }
+        let k = visited.min(MOST_COLUMN_BYTES as f64 / column + 1.0);
+        // As the memory of a Gram posterior: a factor that grows by a quarter is there twice while it does.
+        k * (column + 8.0 * MOST_RUNS_KEPT as f64 + 8.0 * 2.5 * k) + 96.0 * n_points as f64
     }
 
     /// A backend with another band, for tests of the contract.

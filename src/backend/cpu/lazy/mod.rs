@@ -67,4 +67,4 @@ mod trial;
 
 pub use blocks::Blocks;
 pub use order::in_blocks;
-pub use trial::{Lazy, MOST_COLUMN_BYTES, Observation, Outcome, Spare};
+pub use trial::{Lazy, MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, Outcome, Spare};

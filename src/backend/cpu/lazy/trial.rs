@@ -33,6 +33,9 @@ const CHECKED_STEP: usize = 7919;
 const MOST_RUNS: usize = 512;
 const WITH_A_MESH: usize = 4;
 
+/// Runs that are kept at most.
+pub const MOST_RUNS_KEPT: usize = WITH_A_MESH * MOST_RUNS;
+
 /// Most bytes of a trial's columns: where there would be more, the trial goes over to the dense road.
 pub const MOST_COLUMN_BYTES: usize = 1 << 28;
 
@@ -260,7 +263,7 @@ impl Lazy {
 
     /// Forgets the oldest runs when there are many, after bringing the blocks up to date that need them.
     fn drop_runs(&mut self) {
-        let most = if self.surface.is_some() { WITH_A_MESH * MOST_RUNS } else { MOST_RUNS };
+        let most = if self.surface.is_some() { MOST_RUNS_KEPT } else { MOST_RUNS };
         if self.runs.len() <= most {
             return;
         }
