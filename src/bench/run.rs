@@ -186,24 +186,22 @@ impl Group {
         })
     }
 
-    fn begin(&mut self, width: f64) -> Result<(), Error> {
-        let started = Instant::now();
+    fn begin(&mut self, width: f64, clock: &mut Clock) -> Result<(), Error> {
         let players = self.team.players();
         if let Some(screen) = &mut self.screen {
             screen.begin(&requests(&players, width))?;
         }
-        self.split.screen += started.elapsed().as_secs_f64();
+        self.split.screen += clock.lap();
         Ok(())
     }
 
-    fn finish(&mut self, width: f64) -> Result<(), Error> {
-        let started = Instant::now();
+    fn finish(&mut self, width: f64, clock: &mut Clock) -> Result<(), Error> {
         let players = self.team.players();
         let requests = requests(&players, width);
         if let Some(screen) = &mut self.screen {
             screen.finish(&requests, &mut self.answers)?;
         }
-        let screened = Instant::now();
+        self.split.screen += clock.lap();
         self.team.foresee(&self.answers);
         for ((point, request), answer) in self.points.iter_mut().zip(&requests).zip(&self.answers) {
             *point = decide(answer, request.model, width, &mut self.scratch)?;
@@ -215,22 +213,31 @@ impl Group {
         }
         drop(requests);
         drop(players);
-        self.split.screen += (screened - started).as_secs_f64();
-        self.split.decide += screened.elapsed().as_secs_f64();
+        self.split.decide += clock.lap();
         self.team.screened();
         self.actions.extend(self.points.iter().map(|&point| point as u32));
         self.n_candidates.extend(self.answers.iter().map(|answer| answer.points.len() as u32));
         Ok(())
     }
 
-    fn update(&mut self, setup: &dyn Trials, round: usize) -> Result<(), Error> {
-        let started = Instant::now();
+    fn update(&mut self, setup: &dyn Trials, round: usize, clock: &mut Clock) -> Result<(), Error> {
         let rewards = self.points.iter().enumerate().map(|(i, &point)| setup.reward(point, round, self.first + i));
         self.rewards.clear();
         self.rewards.extend(rewards);
         self.team.observe(&self.points, &self.rewards, self.spread_out)?;
-        self.split.update += started.elapsed().as_secs_f64();
+        self.split.update += clock.lap();
         Ok(())
+    }
+}
+
+/// Time since it was last asked: where phases follow each other, each asks it once.
+struct Clock(Instant);
+
+impl Clock {
+    fn lap(&mut self) -> f64 {
+        let now = Instant::now();
+        let then = std::mem::replace(&mut self.0, now);
+        (now - then).as_secs_f64()
     }
 }
 
@@ -241,18 +248,19 @@ fn requests<'a>(players: &'a [Player<'_>], width: f64) -> Vec<TrialScore<'a>> {
 /// Groups of one batch, all rounds: while one group is screened, the trials of another are updated.
 pub(super) fn batch(setup: &dyn Trials, groups: &mut [Group]) -> Result<(), Error> {
     let rounds = setup.rounds();
+    let mut clock = Clock(Instant::now());
     for group in groups.iter_mut() {
-        group.begin(setup.width(1))?;
+        group.begin(setup.width(1), &mut clock)?;
     }
     for round in 1..=rounds {
         for group in groups.iter_mut() {
-            group.finish(setup.width(round))?;
+            group.finish(setup.width(round), &mut clock)?;
             if round == 1 {
                 group.split.first_screen = group.split.screen;
             }
-            group.update(setup, round)?;
+            group.update(setup, round, &mut clock)?;
             if round < rounds {
-                group.begin(setup.width(round + 1))?;
+                group.begin(setup.width(round + 1), &mut clock)?;
             }
         }
     }

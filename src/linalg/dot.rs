@@ -21,6 +21,40 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     for (lane, (x, y)) in a_rest.iter().zip(b_rest).enumerate() {
         s[lane] += x * y;
     }
+    sum_of(s)
+}
+
+/// [`dot`] of four slices with one, at least as long as it: the same bits, and what they share is read once.
+#[must_use]
+#[inline(always)]
+pub fn four_dots(rows: [&[f64]; 4], b: &[f64]) -> [f64; 4] {
+    let n = b.len();
+    let [p, q, r, s] = rows;
+    let (p, q, r, s) = (&p[..n], &q[..n], &r[..n], &s[..n]);
+    let (mut of_p, mut of_q, mut of_r, mut of_s) = ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    let whole = n / LANES * LANES;
+    for at in (0..whole).step_by(LANES) {
+        let part = at..at + LANES;
+        let (b, p, q, r, s) = (&b[part.clone()], &p[part.clone()], &q[part.clone()], &r[part.clone()], &s[part]);
+        for lane in 0..LANES {
+            of_p[lane] += p[lane] * b[lane];
+            of_q[lane] += q[lane] * b[lane];
+            of_r[lane] += r[lane] * b[lane];
+            of_s[lane] += s[lane] * b[lane];
+        }
+    }
+    for (lane, at) in (whole..n).enumerate() {
+        of_p[lane] += p[at] * b[at];
+        of_q[lane] += q[at] * b[at];
+        of_r[lane] += r[at] * b[at];
+        of_s[lane] += s[at] * b[at];
+    }
+    [sum_of(of_p), sum_of(of_q), sum_of(of_r), sum_of(of_s)]
+}
+
+/// The partial sums in the order of [`dot`].
+#[inline(always)]
+fn sum_of(s: [f64; LANES]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
@@ -47,7 +81,7 @@ impl pulp::NullaryFnOnce for SumOfSquares<'_> {
         for (lane, x) in rest.iter().enumerate() {
             s[lane] += x * x;
         }
-        ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+        sum_of(s)
     }
 }
 
@@ -73,6 +107,16 @@ mod tests {
             // Whole numbers far below 2^53: every order gives the same sum.
             assert_eq!(dot(&a, &b), exact, "length {n}");
             assert_eq!(sum_of_squares(&a).to_bits(), dot(&a, &a).to_bits(), "length {n}");
+        }
+    }
+
+    #[test]
+    fn four_together_have_the_bits_of_each() {
+        for n in 0..40 {
+            let row = |k: usize| (0..n + k).map(|i| libm::sin((7 * i + k) as f64)).collect::<Vec<f64>>();
+            let (rows, b) = ([row(1), row(2), row(3), row(4)], row(0));
+            let found = four_dots([&rows[0], &rows[1], &rows[2], &rows[3]], &b);
+            assert!(rows.iter().zip(found).all(|(row, found)| found.to_bits() == dot(&row[..n], &b).to_bits()), "{n}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! A Cholesky factor that grows by rows and falls along its diagonal: `A = L L^T`, `L` lower triangular, columns contiguous.
 
-use super::{dot, wide};
+use super::{dot, four_dots, wide};
 use pulp::NullaryFnOnce;
 use serde::{Deserialize, Serialize};
 
@@ -196,8 +196,8 @@ impl NullaryFnOnce for SolveTransposed<'_> {
         for k in (0..whole).step_by(TOGETHER).rev() {
             let Triangle { inverses, below } = factor.triangle(k);
             let from = k + TOGETHER;
-            let sum = |i: usize| dot(factor.below(k + i, from), &b[from..n]);
-            let sums = [sum(0), sum(1), sum(2), sum(3)];
+            let below_of = |i: usize| factor.below(k + i, from);
+            let sums = four_dots([below_of(0), below_of(1), below_of(2), below_of(3)], &b[from..n]);
             for i in (0..TOGETHER).rev() {
                 let mut left = b[k + i] - sums[i];
                 for j in i + 1..TOGETHER {

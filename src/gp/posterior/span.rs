@@ -16,7 +16,7 @@
 use super::Visits;
 use super::run::{Observed, Run, lost_in_solves, rounded};
 use super::visits::MOST_COUNTED;
-use crate::linalg::{self, GrowingCholesky, add_rows, add_scaled, dot, wide};
+use crate::linalg::{self, GrowingCholesky, add_rows, add_scaled, dot, four_dots, wide};
 use crate::score::Moments;
 use pulp::NullaryFnOnce;
 use serde::{Deserialize, Serialize};
@@ -282,8 +282,15 @@ impl<'c, F: Fn(usize) -> &'c [f64]> NullaryFnOnce for Covariances<'_, F> {
 
     #[inline(always)]
     fn call(self) {
-        for (slot, out) in self.out.iter_mut().enumerate() {
-            *out = dot(self.c, (self.coordinates)(slot));
+        let Self { c, coordinates, out } = self;
+        let (fours, rest) = out.as_chunks_mut::<4>();
+        let whole = 4 * fours.len();
+        for (at, four) in fours.iter_mut().enumerate() {
+            let of = |i: usize| coordinates(4 * at + i);
+            *four = four_dots([of(0), of(1), of(2), of(3)], c);
+        }
+        for (out, slot) in rest.iter_mut().zip(whole..) {
+            *out = dot(coordinates(slot), c);
         }
     }
 }

@@ -103,16 +103,32 @@ struct Weights<'a> {
 /// A weighted sum of components at places from one on, as many as there is room for: some whole vectors.
 #[inline(always)]
 fn sum_at<S: Simd>(simd: S, weights: Weights<'_>, components: Components<'_>, from: usize, out: &mut [f64]) {
-    for (at, out) in S::as_mut_simd_f64s(out).0.iter_mut().enumerate() {
-        let from = from + at * S::F64_LANES;
-        let mut sum = simd.splat_f64s(0.0);
-        for c in 0..weights.n {
-            let weight = simd.splat_f64s(weights.values[c * weights.step]);
-            let values = S::as_simd_f64s(&components.values[c * components.n + from..][..S::F64_LANES]).0;
-            sum = simd.mul_add_e_f64s(weight, values[0], sum);
-        }
-        *out = sum;
+    let (fours, ones) = S::as_mut_simd_f64s(out).0.as_chunks_mut::<4>();
+    let rest = from + fours.len() * 4 * S::F64_LANES;
+    for (at, out) in fours.iter_mut().enumerate() {
+        *out = sums(simd, weights, components, from + at * 4 * S::F64_LANES);
     }
+    match ones {
+        [] => {}
+        [a] => [*a] = sums(simd, weights, components, rest),
+        [a, b] => [*a, *b] = sums(simd, weights, components, rest),
+        [a, b, c] => [*a, *b, *c] = sums(simd, weights, components, rest),
+        _ => unreachable!("three vectors at most are left of fours"),
+    }
+}
+
+/// Some vectors of it, which share what they ask of the weights.
+#[inline(always)]
+fn sums<S: Simd, const N: usize>(simd: S, weights: Weights<'_>, components: Components<'_>, from: usize) -> [S::f64s; N] {
+    let mut sums = [simd.splat_f64s(0.0); N];
+    let weights = weights.values.iter().step_by(weights.step).take(weights.n);
+    for (&weight, values) in weights.zip(components.values.chunks_exact(components.n)) {
+        let (weight, values) = (simd.splat_f64s(weight), S::as_simd_f64s(&values[from..][..N * S::F64_LANES]).0);
+        for i in 0..N {
+            sums[i] = simd.mul_add_e_f64s(weight, values[i], sums[i]);
+        }
+    }
+    sums
 }
 
 /// See [`Products::at_anchors`].
@@ -168,22 +184,50 @@ impl WithSimd for AtNodes<'_> {
             sum_at(simd, Weights { values: u, step: 1, n: r }, second, 0, out);
         }
         // Four rows at a time: what they share is read once.
-        let zero = simd.splat_f64s(0.0);
         for (at, rows) in out.chunks_exact_mut(ROWS * second.n).enumerate() {
             let (one, rest) = rows.split_at_mut(second.n);
             let (two, rest) = rest.split_at_mut(second.n);
             let (three, four) = rest.split_at_mut(second.n);
-            let [one, two, three, four] = [one, two, three, four].map(|row| S::as_mut_simd_f64s(row).0);
-            for (lane, (((one, two), three), four)) in one.iter_mut().zip(two).zip(three).zip(four).enumerate() {
-                let mut sums = [zero; ROWS];
-                for d in 0..q {
-                    let values = S::as_simd_f64s(&room[d * second.n..][..second.n]).0[lane];
-                    for (i, sum) in sums.iter_mut().enumerate() {
-                        *sum = simd.mul_add_e_f64s(simd.splat_f64s(first.at(d, at * ROWS + i)), values, *sum);
-                    }
-                }
-                [*one, *two, *three, *four] = sums;
+            let mut rows = [one, two, three, four].map(|row| S::as_mut_simd_f64s(row).0);
+            let tile = Tile { room: &room[..], across: second.n, first, row: at * ROWS };
+            let vectors = second.n / S::F64_LANES;
+            for vector in (0..vectors / 2 * 2).step_by(2) {
+                tile.write::<S, 2>(simd, vector, &mut rows);
             }
+            if vectors % 2 == 1 {
+                tile.write::<S, 1>(simd, vectors - 1, &mut rows);
+            }
+        }
+    }
+}
+
+/// Four rows of nodes.
+#[derive(Clone, Copy)]
+struct Tile<'a> {
+    /// A row for each component of the first axis.
+    room: &'a [f64],
+    across: usize,
+    first: Components<'a>,
+    /// The first of them.
+    row: usize,
+}
+
+impl Tile<'_> {
+    /// Writes some vectors of the rows.
+    #[inline(always)]
+    fn write<S: Simd, const N: usize>(self, simd: S, vector: usize, rows: &mut [&mut [S::f64s]; ROWS]) {
+        let mut sums = [[simd.splat_f64s(0.0); N]; ROWS];
+        for (values, of_rows) in self.room.chunks_exact(self.across).zip(self.first.values.chunks_exact(self.first.n)) {
+            let (values, of_rows) = (&S::as_simd_f64s(values).0[vector..][..N], &of_rows[self.row..][..ROWS]);
+            for i in 0..ROWS {
+                let weight = simd.splat_f64s(of_rows[i]);
+                for j in 0..N {
+                    sums[i][j] = simd.mul_add_e_f64s(weight, values[j], sums[i][j]);
+                }
+            }
+        }
+        for (row, sums) in rows.iter_mut().zip(&sums) {
+            row[vector..][..N].copy_from_slice(sums);
         }
     }
 }

@@ -51,16 +51,31 @@ impl Lazy {
             variance: errors.variance,
         };
         let mut best = f64::NEG_INFINITY;
+        // The block that held the best is often the only one that may: to bring it up to date costs no more than a look, mostly.
+        if let Some(block) = self.leader.filter(|&block| self.missed(block) <= 1) {
+            best = self.score(block, width, errors);
+            if self.bounds.highest(Self::floor(best, errors)).is_none() {
+                return best;
+            }
+        }
         // Without this more blocks are looked at than it costs.
         self.bounds.refine(width, &self.shared);
         self.work += self.bounds.work_of_refining();
+        if let Some(surface) = &mut self.surface {
+            surface.update();
+        }
+        let mut all = false;
         while let Some(block) = self.bounds.highest(Self::floor(best, errors)) {
             if self.look(block, slack) {
                 continue;
             }
-            let first = best == f64::NEG_INFINITY;
-            best = best.max(self.score(block, width, errors));
-            if first {
+            let score = self.score(block, width, errors);
+            if best < score {
+                self.leader = Some(block);
+            }
+            best = best.max(score);
+            if !all {
+                all = true;
                 let floor = Self::floor(best, errors);
                 let mut from = 0;
                 while let Some(block) = self.bounds.reaching_from(from, floor) {

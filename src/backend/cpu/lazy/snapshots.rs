@@ -5,7 +5,7 @@
 //! and of a new run only `theta_s · u` is to be found. What that rounds off is bounded by `rounded`, a share of the largest `|theta|²` a run.
 
 use super::kernels::Fusible;
-use crate::linalg::{dot, wide};
+use crate::linalg::{dot, four_dots, wide};
 use pulp::NullaryFnOnce;
 
 /// A run so far: `mean_step²` over `scale²`, both summed, is the square of its standardized innovation.
@@ -153,11 +153,30 @@ impl Fusible for Along<'_> {
     #[inline(always)]
     fn call<const FUSED: bool>(self) {
         let Self { snapshots: Snapshots { thetas, along, blocks, .. }, row, theta_along } = self;
-        for ((theta, along), _) in thetas.iter().zip(along).zip(blocks).filter(|(_, blocks)| 0 < **blocks) {
-            let shared = theta.len().min(row.len());
-            *along = theta_along - dot(&theta[..shared], &row[..shared]);
+        let is_whole = |at: usize| thetas[at].len() == row.len();
+        for ((at, along), blocks) in along.as_chunks_mut::<4>().0.iter_mut().enumerate().zip(blocks.as_chunks::<4>().0) {
+            let at = 4 * at;
+            if *blocks != [0; 4] && is_whole(at) && is_whole(at + 1) && is_whole(at + 2) && is_whole(at + 3) {
+                let sums = four_dots([&thetas[at], &thetas[at + 1], &thetas[at + 2], &thetas[at + 3]], row);
+                along.iter_mut().zip(sums).for_each(|(along, sum)| *along = theta_along - sum);
+                continue;
+            }
+            for (i, along) in along.iter_mut().enumerate().filter(|(i, _)| 0 < blocks[*i]) {
+                *along = theta_along - of_shared(&thetas[at + i], row);
+            }
+        }
+        let whole = along.len() / 4 * 4;
+        for at in (whole..along.len()).filter(|&at| 0 < blocks[at]) {
+            along[at] = theta_along - of_shared(&thetas[at], row);
         }
     }
+}
+
+/// Their product over the coordinates of both.
+#[inline(always)]
+fn of_shared(theta: &[f64], row: &[f64]) -> f64 {
+    let shared = theta.len().min(row.len());
+    dot(&theta[..shared], &row[..shared])
 }
 
 /// [`Snapshots::update`] in wide lanes.

@@ -18,6 +18,9 @@ pub struct Surface {
     spread: Vec<f64>,
     rounded_mean: Vec<f32>,
     rounded_spread: Vec<f32>,
+    /// Sums of `scale²` and `mean_step` of the open run that the nodes do not have yet: rounds without a look need not.
+    squares: f64,
+    steps: f64,
 }
 
 /// How far an interpolated mean and spread² can be from the exact ones, and what else a bound is made of.
@@ -45,11 +48,14 @@ impl Surface {
             spread: vec![prior; n],
             rounded_mean: vec![0.0; n],
             rounded_spread: vec![prior as f32; n],
+            squares: 0.0,
+            steps: 0.0,
         }
     }
 
     /// Opens a run whose row is this matrix.
     pub fn start_run(&mut self, source: &Source, matrix: &[f64]) {
+        self.update();
         if let (Some(products), Some(nodes)) = (&source.products, source.of_nodes()) {
             products.at_nodes(matrix, nodes, &mut self.half, &mut self.p);
         }
@@ -57,7 +63,16 @@ impl Surface {
 
     /// One observation of the open run.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
-        wide(Apply { surface: self, square: scale * scale, step: mean_step });
+        self.squares += scale * scale;
+        self.steps += mean_step;
+    }
+
+    /// Takes what was observed, before looks.
+    pub fn update(&mut self) {
+        if self.squares != 0.0 || self.steps != 0.0 {
+            let (square, step) = (std::mem::take(&mut self.squares), std::mem::take(&mut self.steps));
+            wide(Apply { surface: self, square, step });
+        }
     }
 
     /// Multiply-adds of a bound, a point.

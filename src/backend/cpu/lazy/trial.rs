@@ -90,6 +90,8 @@ pub struct Lazy {
     /// Where there is a mesh; and the last round in which each block was looked at from there.
     pub(super) surface: Option<Surface>,
     pub(super) looked: Vec<u32>,
+    /// The block that held the best of the last round, where there is a mesh.
+    pub(super) leader: Option<usize>,
     pub(super) round: u32,
     p_error: f64,
     /// Bound on `|p|` of the open run.
@@ -139,6 +141,7 @@ impl Lazy {
             scored: Vec::new(),
             looked: vec![0; if shared.mesh.is_some() { shared.order.n_blocks() } else { 0 }],
             surface: shared.mesh.as_ref().map(|mesh| Surface::new(mesh, shared.norm * shared.norm)),
+            leader: None,
             round: 0,
             p_error: 0.0,
             p_bound: 0.0,
@@ -278,12 +281,17 @@ impl Lazy {
         self.first_run = oldest;
     }
 
+    /// Runs that were opened since a block was scored.
+    pub(super) fn missed(&self, block: usize) -> usize {
+        self.first_run + self.runs.len() - 1 - self.blocks[block].run
+    }
+
     /// Brings a block up to date; returns its largest score and largest spread².
     pub(super) fn take(&mut self, block: usize, width: f64) -> (f64, f64) {
+        let missed = self.missed(block);
         let own = &mut self.blocks[block];
         let size = own.mean.len();
         let before = own.columns.len() / size;
-        let missed = self.first_run + self.runs.len() - 1 - own.run;
         let found = wide_fused(Take {
             shared: &self.shared,
             visited: self.history.points(),
