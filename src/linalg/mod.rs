@@ -23,7 +23,7 @@ pub use columns::{Columns, wide};
 pub use dot::{add_scaled, dot, four_dots, sum_of_squares};
 pub use eight::{Eight, Factorize, Invert, LANES, TILE, narrow_place, place};
 pub use exp::exp;
-pub use growing::GrowingCholesky;
+pub use growing::{GrowingCholesky, lost_in_solves};
 pub use lasso::Lasso;
 pub use lp::{Norm, Power};
 pub use rational::Fractions;

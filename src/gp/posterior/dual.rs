@@ -17,7 +17,7 @@
 //! every road.
 
 use super::Visits;
-use super::run::{Observed, lost_in_solves, rounded};
+use super::run::{Observed, rounded};
 use crate::linalg::{self, GrowingCholesky};
 use crate::score::Moments;
 use serde::{Deserialize, Serialize};
@@ -272,8 +272,9 @@ impl DualModel {
     }
 
     /// Bounds on what the updates since the last rebuild rounded off, see [`rounded`].
+    /// * `largest_count` — observations of a point
     #[must_use]
-    pub fn state_error(&self, prior: f64) -> Moments {
+    pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {
         // |mean| <= sum |w_i| prior; the open run adds its own.
         let run = self
             .run
@@ -281,6 +282,6 @@ impl DualModel {
             .map_or(0.0, |run| run.coefficient(self.ridge).abs() * run.direction.iter().map(|g| g.abs()).sum::<f64>());
         let weights = self.weights.iter().map(|w| w.abs()).sum::<f64>() + run;
         let found = rounded(self.factor.n() as f64, self.since_rebuild, prior, self.reward_bound + weights * prior);
-        Moments { variance: found.variance * lost_in_solves(prior, self.ridge), ..found }
+        Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, largest_count), ..found }
     }
 }

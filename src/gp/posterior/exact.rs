@@ -100,7 +100,7 @@ impl ScoreModel for ExactPosterior {
     }
 
     fn state_error(&self) -> Moments {
-        self.state.model.state_error(self.prior_bound)
+        self.state.model.state_error(self.prior_bound, self.state.visits.largest_count())
     }
 
     fn basis_points(&self) -> &[u32] {

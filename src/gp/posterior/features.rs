@@ -53,8 +53,12 @@ impl FeaturePosterior {
     /// As [`FeaturePosterior::new`], with the [`FeaturePosterior::prior_bound`] of the table already found.
     #[must_use]
     pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
-        let state =
-            State { version: 2, model: LinearModel::new(ridge, table.n_features), visits: Visits::default(), plays: Vec::new() };
+        let state = State {
+            version: 2,
+            model: LinearModel::new(ridge, table.n_features, prior_bound),
+            visits: Visits::default(),
+            plays: Vec::new(),
+        };
         Self {
             plays: Plays::of_points(Arc::clone(&table)),
             table,
@@ -104,7 +108,7 @@ impl FeaturePosterior {
         state
             .visits
             .check(plays.n())
-            .and_then(|()| state.model.check(state.visits.n_distinct()))
+            .and_then(|()| state.model.check(&state.visits, |point| plays.features(point as usize)))
             .map_err(serde::de::Error::custom)?;
         let mut posterior = Self::new(table, state.model.ridge());
         posterior.plays = plays;
@@ -133,7 +137,7 @@ impl ScoreModel for FeaturePosterior {
     }
 
     fn state_error(&self) -> Moments {
-        self.state.model.state_error(self.prior_bound)
+        self.state.model.state_error(self.prior_bound, &self.state.visits)
     }
 
     fn basis_points(&self) -> &[u32] {

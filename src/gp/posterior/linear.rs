@@ -1,6 +1,7 @@
 //! A linear model in either form: in the span of the points visited while these are few, over the coordinates once they are many.
 
 use super::run::Observed;
+use super::weights::lower_root;
 use super::{SpanModel, Visits, WeightModel};
 use crate::score::Moments;
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,9 @@ use std::ops::Range;
 /// Distinct points for each coordinate up to which a model stays in their span: a change of point takes K² and K n multiply-adds there, and 2.5 n² over
 /// the coordinates; a backend that follows the visited points needs the former anyway.
 const MOST_POINTS: usize = 2;
+
+/// Smallest ridge, as a share of the prior variance, of a model in a span: below, `ridge / count` comes near to what covariances round off.
+const LEAST_RIDGE: f64 = 1e-10;
 
 /// The state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,10 +24,10 @@ pub enum LinearModel {
 }
 
 impl LinearModel {
-    /// A model in `n` coordinates; `ridge > 0`.
+    /// A model in `n` coordinates for points of prior variance at most `prior`; `ridge > 0`.
     #[must_use]
-    pub fn new(ridge: f64, n: usize) -> Self {
-        Self::Span(SpanModel::new(ridge, n))
+    pub fn new(ridge: f64, n: usize, prior: f64) -> Self {
+        if ridge < LEAST_RIDGE * prior { Self::over_coordinates(ridge, n) } else { Self::Span(SpanModel::new(ridge, n)) }
     }
 
     /// The same in the form that says the moments of a few coordinates for less.
@@ -36,9 +40,9 @@ impl LinearModel {
     ///
     /// # Errors
     /// What is wrong, in words.
-    pub fn check(&self, n_distinct: usize) -> Result<(), &'static str> {
+    pub fn check<'c>(&self, visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64] + Copy) -> Result<(), &'static str> {
         match self {
-            Self::Span(model) => model.check(n_distinct),
+            Self::Span(model) => model.check(visits, |slot| coordinates(visits.points[slot])),
             Self::Weights(model) => model.check(),
         }
     }
@@ -146,24 +150,28 @@ impl LinearModel {
     #[must_use]
     pub fn factor<'c>(&self, visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64] + Copy) -> Option<(Vec<f64>, Vec<f64>)> {
         match self {
-            Self::Span(model) => WeightModel::of(model, groups(visits, coordinates))?.factor(),
+            Self::Span(model) => {
+                let (n, (theta, form)) = (model.n(), model.form(|slot| coordinates(visits.points[slot])));
+                Some((theta, lower_root(n, |i, j| form[i * n + j])?))
+            }
             Self::Weights(model) => model.factor(),
         }
     }
 
-    /// Whether so many visited points are better followed in the other form: the next rebuild takes that.
+    /// Whether the last new point was one too many for this form: a rebuild takes the other.
     #[must_use]
     pub fn is_outgrown(&self, n_distinct: usize) -> bool {
-        matches!(self, Self::Span(model) if MOST_POINTS * model.n() < n_distinct)
+        matches!(self, Self::Span(model) if MOST_POINTS * model.n() + 1 == n_distinct)
     }
 
     /// Rebuilds the state from the visits. Returns false, changing nothing, if the factorization fails.
     pub fn rebuild<'c>(&mut self, visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64] + Copy) -> bool {
         if let Self::Span(model) = self
             && MOST_POINTS * model.n() < visits.n_distinct()
+            && let Some(weights) = WeightModel::of(model, groups(visits, coordinates))
         {
-            let weights = WeightModel::of(model, groups(visits, coordinates));
-            return weights.map(|weights| *self = Self::Weights(weights)).is_some();
+            *self = Self::Weights(weights);
+            return true;
         }
         match self {
             Self::Span(model) => model.rebuild(visits, |slot| coordinates(visits.points[slot])),
@@ -171,11 +179,11 @@ impl LinearModel {
         }
     }
 
-    /// See [`WeightModel::state_error`].
+    /// See [`SpanModel::state_error`].
     #[must_use]
-    pub fn state_error(&self, prior: f64) -> Moments {
+    pub fn state_error(&self, prior: f64, visits: &Visits) -> Moments {
         match self {
-            Self::Span(model) => model.state_error(prior),
+            Self::Span(model) => model.state_error(prior, visits.largest_count()),
             Self::Weights(model) => model.state_error(prior),
         }
     }

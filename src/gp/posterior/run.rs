@@ -74,10 +74,3 @@ pub fn rounded(terms: f64, updates: u64, prior: f64, mean_scale: f64) -> Moments
     let share = 8.0 * (terms + 8.0) * f64::EPSILON * (1.0 + (updates as f64).sqrt());
     Moments { mean: share * mean_scale, variance: share * prior }
 }
-
-/// By how much more the variance of a model over visited points has rounded off: directions come from solves against a factor L of covariances
-/// and `ridge / count`, which lose up to `|L^{-1}| <= sqrt(count / ridge)` while what they are taken from is no larger than the root of the prior. Measured
-/// as 0.04, 0.14, 1.8 and 12 of [`rounded`] for ridges of 1e-2, 1e-4, 1e-6 and 1e-8 of the prior, at most a ninth of what this gives.
-pub fn lost_in_solves(prior: f64, ridge: f64) -> f64 {
-    1.0 + (prior / ridge).sqrt() / 64.0
-}

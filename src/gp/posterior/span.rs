@@ -14,7 +14,7 @@
 //! [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on every road.
 
 use super::Visits;
-use super::run::{Observed, Run, lost_in_solves, rounded};
+use super::run::{Observed, Run, rounded};
 use super::visits::MOST_COUNTED;
 use crate::linalg::{self, GrowingCholesky, add_rows, add_scaled, dot, four_dots, wide};
 use crate::score::Moments;
@@ -74,16 +74,17 @@ impl SpanModel {
         }
     }
 
-    /// Whether a saved value hangs together over this many distinct points.
+    /// Whether a saved value hangs together with these visits.
     ///
     /// # Errors
     /// What is wrong, in words.
-    pub fn check(&self, n_distinct: usize) -> Result<(), &'static str> {
+    pub fn check<'c>(&self, visits: &Visits, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> Result<(), &'static str> {
+        let n_distinct = visits.n_distinct();
         if !(0.0 < self.ridge && self.ridge.is_finite()) {
             return Err("the ridge is not positive");
         }
         let new = self.open.as_ref().is_some_and(|open| open.before == 0.0);
-        if self.factor.n() + usize::from(new) != n_distinct || self.theta.len() != self.n || !self.factor.is_sound() {
+        if !self.factor.is_sound() || self.factor.n() + usize::from(new) != n_distinct || self.theta.len() != self.n {
             return Err("factor, weights and visits have different sizes");
         }
         let lengths = (self.direction.len(), self.row.len());
@@ -92,8 +93,16 @@ impl SpanModel {
             let whole = open.slot < n_distinct && (open.slot == k) == new && open.l.len() == if new { k } else { 0 };
             let possible = open.run.is_sound() && 1.0 <= open.run.count && 0.0 <= open.before && open.before.is_finite();
             let variance = 0.0 <= open.variance && open.variance.is_finite() && open.l.iter().all(|l| l.is_finite());
-            if !(whole && possible && variance && lengths == (self.n, n_distinct)) {
+            if !(whole && possible && variance && lengths == (self.n, n_distinct))
+                || open.before + open.run.count != visits.counts[open.slot] as f64
+            {
                 return Err("the open run is not possible");
+            }
+            // A sum in one fixed order: the same bits.
+            let mut sum = vec![0.0; self.n];
+            wide(Sum { weights: &self.row, coordinates, out: &mut sum });
+            if sum != self.direction {
+                return Err("the direction of the open run is not that of its points");
             }
         } else if lengths != (0, 0) {
             return Err("there is a direction and no open run");
@@ -234,6 +243,33 @@ impl SpanModel {
         }
     }
 
+    /// `theta` and `ridge V^{-1} = I - G^T G - ridge d u u^T`, `G = L^{-1} C` and d the open run's downdate, row-major: from the factor that spreads² come from.
+    #[must_use]
+    pub fn form<'c>(&self, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> (Vec<f64>, Vec<f64>) {
+        let (n, k) = (self.n, self.factor.n());
+        let mut theta = self.theta.clone();
+        let mut form = vec![0.0; n * n];
+        (0..n).for_each(|i| form[i * n + i] = 1.0);
+        let mut column = vec![0.0; k];
+        let mut solved = vec![0.0; k * n];
+        for i in 0..n {
+            (0..k).for_each(|slot| column[slot] = coordinates(slot)[i]);
+            self.factor.solve_lower(&mut column, 0);
+            (0..k).for_each(|slot| solved[slot * n + i] = column[slot]);
+        }
+        let mut take = |scale: f64, row: &[f64]| {
+            for (out, &x) in form.chunks_exact_mut(n).zip(row) {
+                add_scaled(out, -scale * x, row);
+            }
+        };
+        solved.chunks_exact(n).for_each(|row| take(1.0, row));
+        if let Some(open) = &self.open {
+            add_scaled(&mut theta, open.run.coefficient, &self.direction);
+            take(self.ridge * open.run.downdate(), &self.direction);
+        }
+        (theta, form)
+    }
+
     /// Rebuilds the state from the visits, which also closes the run. Returns false, changing nothing, if the factorization fails.
     pub fn rebuild<'c>(&mut self, visits: &Visits, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> bool {
         let k = visits.n_distinct();
@@ -260,13 +296,14 @@ impl SpanModel {
     }
 
     /// Bounds on what the updates since the last rebuild rounded off, see [`rounded`]: sums have `n` or K terms.
+    /// * `largest_count` — observations of a point
     #[must_use]
-    pub fn state_error(&self, prior: f64) -> Moments {
+    pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {
         let terms = self.n.max(self.row.len()) as f64;
         let along = self.open.as_ref().map_or(0.0, |open| open.run.coefficient.abs() * prior / self.ridge);
         let mean_scale = self.reward_bound + (prior * dot(&self.theta, &self.theta)).sqrt() + along;
         let found = rounded(terms, self.since_rebuild, prior, mean_scale);
-        Moments { variance: found.variance * lost_in_solves(prior, self.ridge), ..found }
+        Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, largest_count), ..found }
     }
 }
 

@@ -60,6 +60,12 @@ impl Visits {
         self.counts.iter().sum()
     }
 
+    /// The largest number of observations of a point.
+    #[must_use]
+    pub fn largest_count(&self) -> u64 {
+        self.counts.iter().copied().max().unwrap_or(0)
+    }
+
     /// Counts one observation; returns the point's slot and whether it is new.
     pub fn add(&mut self, point: usize, reward: f64) -> (usize, bool) {
         if let Some(slot) = self.slot(point) {

@@ -280,28 +280,13 @@ impl WeightModel {
         let mut theta = self.theta.clone();
         let run = self.run.map_or((0.0, 0.0), |(_, run)| (run.coefficient, run.downdate()));
         linalg::add_scaled(&mut theta[..self.direction.len()], run.0, &self.direction);
-        // With J the reversal of coordinates and J V^{-1} J = C C^T, R = sqrt(ridge) J C^T J is lower triangular.
         let direction = |i: usize| self.direction.get(i).copied().unwrap_or(0.0);
         let mut inverse = Cow::Borrowed(&self.inverse);
         if !self.waiting.is_empty() {
             linalg::wide(Take { inverse: inverse.to_mut(), stride: self.stride, n, runs: &self.waiting });
         }
-        let mut reversed = vec![0.0; n * n];
-        for i in 0..n {
-            let from = n - 1 - i;
-            for j in 0..=i {
-                let entry = inverse[from * self.stride + n - 1 - j] - run.1 * direction(from) * direction(n - 1 - j);
-                reversed[i * n + j] = self.ridge * entry;
-            }
-        }
-        linalg::cholesky(&mut reversed, n).ok()?;
-        let mut rows = vec![0.0; n * n];
-        for i in 0..n {
-            for j in 0..=i {
-                rows[i * n + j] = reversed[(n - 1 - j) * n + n - 1 - i];
-            }
-        }
-        Some((theta, rows))
+        let entry = |i: usize, j: usize| self.ridge * (inverse[i * self.stride + j] - run.1 * direction(i) * direction(j));
+        Some((theta, lower_root(n, entry)?))
     }
 
     /// Rebuilds the state from collapsed visits `(coordinates, count, sum of rewards)`, which also closes the run. Returns
@@ -348,4 +333,23 @@ impl WeightModel {
         let mean_scale = self.reward_bound + (prior * linalg::dot(&self.theta, &self.theta)).sqrt() + along;
         rounded(self.n as f64, self.since_rebuild, prior, mean_scale)
     }
+}
+
+/// A lower triangular `R`, `n x n` row-major, with `R^T R` the symmetric matrix of these entries ; `None` if that is not positive definite.
+pub fn lower_root(n: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Vec<f64>> {
+    // With J the reversal of coordinates and J A J = C C^T, R = J C^T J is lower triangular.
+    let mut reversed = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            reversed[i * n + j] = entry(n - 1 - i, n - 1 - j);
+        }
+    }
+    linalg::cholesky(&mut reversed, n).ok()?;
+    let mut rows = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            rows[i * n + j] = reversed[(n - 1 - j) * n + n - 1 - i];
+        }
+    }
+    Some(rows)
 }

@@ -165,7 +165,11 @@ impl History {
     /// Multiply-adds of the model's exact score of a point, about.
     pub fn work_of_a_point(&self, blocks: &Blocks) -> usize {
         match self {
-            Self::Features(features) => features.table.n_features * (features.table.n_features + 2),
+            // In the span of the points, or over the features.
+            Self::Features(features) => {
+                let (k, m) = (features.rows.points.len(), features.table.n_features);
+                m * (m + 2).min(k + 2) + k * k / 2
+            }
             Self::Gram(gram) => gram.points.len() * (gram.points.len() + 3 * blocks.source.work()),
         }
     }

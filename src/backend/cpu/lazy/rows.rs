@@ -22,7 +22,7 @@ pub struct Rows {
     /// In the order of their first visits.
     pub points: Vec<u32>,
     counts: Vec<u64>,
-    /// Over the first points only where rows were told from then on, see [`Rows::follow`]: it is made anew when it is next needed.
+    /// Given up once rows are told, see [`Rows::follow`].
     factor: GrowingCholesky,
     /// Slot and count before the open run's further observations: the factor does not have those.
     open: Option<(usize, u64)>,
@@ -78,27 +78,14 @@ impl Rows {
         (0..known).find(|&slot| counts[slot] == self.counts[slot] + 1)
     }
 
-    /// The factor of all points so far.
-    fn refresh(&mut self, ridge: f64, source: &Covariance) {
-        self.factor = GrowingCholesky::default();
-        self.open = None;
-        for (slot, (&point, &count)) in self.points.iter().zip(&self.counts).enumerate() {
-            let mut l: Vec<f64> = self.points[..slot].iter().map(|&other| source.entry(other as usize, point as usize)).collect();
-            self.factor.solve_lower(&mut l, 0);
-            let variance = (source.entry(point as usize, point as usize) - dot(&l, &l)).max(0.0);
-            self.factor.push(&l, (variance + ridge / count as f64).sqrt());
-        }
-    }
-
     /// Starts a run at the slot whose count the model has just raised and writes the row's coefficients; `None` where the visits are
-    /// not those that this has followed.
+    /// not those that this has followed, or rows were told before.
     pub fn start(&mut self, points: &[u32], counts: &[u64], ridge: f64, source: &Covariance, alpha: &mut Vec<f64>) -> Option<()> {
         let known = self.points.len();
-        if self.factor.n() == known {
-            self.close(ridge);
-        } else {
-            self.refresh(ridge, source);
+        if self.factor.n() != known {
+            return None;
         }
+        self.close(ridge);
         if points.len() == known + 1 {
             let new = *points.last()?;
             alpha.clear();

@@ -78,7 +78,7 @@ impl Surface {
     /// Multiply-adds of a bound, a point.
     pub const WORK: usize = 2 * STENCIL * (STENCIL + 1);
 
-    /// Upper bounds of the scores and the spreads² of a block. As weights of a point sum to 1, spread² is interpolated from that of the nodes.
+    /// Upper bounds of the scores and the spreads² of a block, as of the last [`Surface::update`]. As weights of a point sum to 1, spread² is interpolated from that of the nodes.
     pub fn bound(&self, mesh: &Mesh, block: usize, size: usize, slack: Slack) -> (f64, f64) {
         let mean = mesh.radii[block] * slack.theta + (1.0 + mesh.amplification) * slack.mean;
         let variance = mesh.squared[block] * slack.n + (1.0 + mesh.amplification) * slack.variance;
@@ -171,6 +171,7 @@ mod tests {
             surface.start_run(source, &matrix);
             let (scale, step) = (0.999, stream.normal());
             surface.observe(scale, step);
+            surface.update();
             theta.iter_mut().zip(&row).for_each(|(theta, row)| *theta += step * row);
             rows.push(row);
         }

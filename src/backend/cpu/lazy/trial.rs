@@ -13,6 +13,7 @@ use super::surface::Surface;
 use crate::backend::cpu::trial::{TrialScreen, settle};
 use crate::backend::cpu::vector;
 use crate::backend::{Band, Counters};
+use crate::linalg::lost_in_solves;
 use crate::score::{Candidates, FeatureTable, Moments, ScoreModel, TIE_TOLERANCE, TrialScore, Visited};
 use std::sync::Arc;
 
@@ -35,6 +36,9 @@ const WITH_A_MESH: usize = 4;
 
 /// Runs that are kept at most.
 pub const MOST_RUNS_KEPT: usize = WITH_A_MESH * MOST_RUNS;
+
+/// Where solves lose more than this, a trial whose model was observed before starts on the dense road, from exact scores.
+const MOST_LOST: f64 = 1e3;
 
 /// Most bytes of a trial's columns: where there would be more, the trial goes over to the dense road.
 pub const MOST_COLUMN_BYTES: usize = 1 << 28;
@@ -165,6 +169,10 @@ impl Lazy {
     /// A trial whose model has been observed before: each visited point as one observation of its average, which is the same model.
     pub fn replayed(mut self, model: &dyn ScoreModel, visited: &Visited<'_>) -> Option<Self> {
         let prior = model.prior_variance_bound();
+        let solves = lost_in_solves(prior, visited.ridge, visited.counts.iter().copied().max().unwrap_or(0));
+        if MOST_LOST < solves {
+            return None;
+        }
         let mut rows = Rows::default();
         let (mut largest, mut weights) = (0.0f64, 0.0);
         for ((&point, &count), &sum) in visited.points.iter().zip(visited.counts).zip(visited.sums) {
@@ -186,8 +194,7 @@ impl Lazy {
         // They start from the values of these blocks, which differ from the model's by so much.
         let apart = (1.0 + k.sqrt()) * self.shared.source.error();
         self.mean_error += share * (largest + weights * prior) + apart * weights + state.mean;
-        let solves = 1.0 + (prior / visited.ridge).sqrt() / 64.0;
-        self.variance_error += share * prior * solves + apart + state.variance;
+        self.variance_error += (share * prior + apart) * solves + state.variance;
         // The dense road takes every point's exact score.
         self.dense_work += self.n_points() * visited.points.len() * (visited.points.len() / 2 + WORK_OF_A_SCORE);
         self.open = false;
