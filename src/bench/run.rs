@@ -281,10 +281,14 @@ pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec
     let size = if setup.pace() == Pace::Factors { size.next_multiple_of(LANES) } else { size };
     let spread_out = setup.pace() == Pace::Factors && trials.div_ceil(size) < threads;
     let part = size.div_ceil(in_flight);
-    (0..trials)
-        .step_by(size)
-        .map(|first| {
-            let end = (first + size).min(trials);
+    let n = trials.div_ceil(size);
+    // As many for each thread, all alike: else the last one leaves a thread idle.
+    let even = in_flight == 1 && setup.pace() == Pace::Rows;
+    let n = if even { n.next_multiple_of(threads).min(trials) } else { n };
+    let begins = |batch: usize| if even { batch * trials / n } else { (batch * size).min(trials) };
+    (0..n)
+        .map(|batch| {
+            let (first, end) = (begins(batch), begins(batch + 1));
             let open = |first: usize| Group::open(setup, domain, first, (first + part).min(end), spread_out);
             (first..end).step_by(part).map(open).collect()
         })
