@@ -271,7 +271,7 @@ impl DualModel {
         true
     }
 
-    /// Bounds on what the updates since the last rebuild rounded off, see [`rounded`].
+    /// Bounds on what the updates since the last rebuild rounded off, see `run::rounded`.
     /// * `largest_count` — observations of a point
     #[must_use]
     pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {

@@ -295,7 +295,7 @@ impl SpanModel {
         true
     }
 
-    /// Bounds on what the updates since the last rebuild rounded off, see [`rounded`]: sums have `n` or K terms.
+    /// Bounds on what the updates since the last rebuild rounded off, see `run::rounded`: sums have `n` or K terms.
     /// * `largest_count` — observations of a point
     #[must_use]
     pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {

@@ -325,7 +325,7 @@ impl WeightModel {
         true
     }
 
-    /// Bounds on what the updates since the last rebuild rounded off, see [`rounded`].
+    /// Bounds on what the updates since the last rebuild rounded off, see `run::rounded`.
     #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
         // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
