@@ -258,11 +258,11 @@ impl SpanModel {
             (0..k).for_each(|slot| solved[slot * n + i] = column[slot]);
         }
         let mut take = |scale: f64, row: &[f64]| {
-            for (out, &x) in form.chunks_exact_mut(n).zip(row) {
+            for (out, &x) in form.chunks_exact_mut(n.max(1)).zip(row) {
                 add_scaled(out, -scale * x, row);
             }
         };
-        solved.chunks_exact(n).for_each(|row| take(1.0, row));
+        solved.chunks_exact(n.max(1)).for_each(|row| take(1.0, row));
         if let Some(open) = &self.open {
             add_scaled(&mut theta, open.run.coefficient, &self.direction);
             take(self.ridge * open.run.downdate(), &self.direction);
