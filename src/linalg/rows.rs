@@ -1,4 +1,7 @@
-//! Weighted sums of rows.
+//! Weighted sums of rows, and products with them.
+
+use super::{dot, four_dots, wide};
+use pulp::NullaryFnOnce;
 
 /// Rows that are added together: what they are added to is read and written once for them.
 const TOGETHER: usize = 8;
@@ -27,6 +30,55 @@ pub fn add_rows<'a>(weights: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut
     }
 }
 
+/// [`add_rows`] in the processor's widest lanes.
+pub fn add_rows_wide<'a>(weights: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    wide(Add { weights, row, out });
+}
+
+/// `out_i = c · row_i` in the processor's widest lanes, the bits of [`dot`]; rows are at least as long as `c`.
+pub fn dot_rows<'a>(c: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+    wide(Dots { c, row, out });
+}
+
+struct Add<'a, F> {
+    weights: &'a [f64],
+    row: F,
+    out: &'a mut [f64],
+}
+
+impl<'a, F: Fn(usize) -> &'a [f64]> NullaryFnOnce for Add<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        add_rows(self.weights, self.row, self.out);
+    }
+}
+
+struct Dots<'a, F> {
+    c: &'a [f64],
+    row: F,
+    out: &'a mut [f64],
+}
+
+impl<'a, F: Fn(usize) -> &'a [f64]> NullaryFnOnce for Dots<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { c, row, out } = self;
+        let (fours, rest) = out.as_chunks_mut::<4>();
+        let whole = 4 * fours.len();
+        for (at, four) in fours.iter_mut().enumerate() {
+            let of = |i: usize| row(4 * at + i);
+            *four = four_dots([of(0), of(1), of(2), of(3)], c);
+        }
+        for (out, i) in rest.iter_mut().zip(whole..) {
+            *out = dot(&row(i)[..c.len()], c);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,6 +93,13 @@ mod tests {
             add_rows(&weights, |i| &rows[i * 13..][..13], &mut sum);
             weights.iter().enumerate().for_each(|(i, &weight)| add_scaled(&mut expected, weight, &rows[i * 13..][..11]));
             assert_eq!(sum, expected, "{n_rows}");
+            let mut wide = [0.5; 11];
+            add_rows_wide(&weights, |i| &rows[i * 13..][..13], &mut wide);
+            assert_eq!(wide, expected, "{n_rows}");
+            let mut products = vec![0.0; n_rows];
+            dot_rows(&expected, |i| &rows[i * 13..][..13], &mut products);
+            let one_by_one: Vec<f64> = (0..n_rows).map(|i| dot(&rows[i * 13..][..11], &expected)).collect();
+            assert_eq!(products, one_by_one, "{n_rows}");
         }
     }
 }

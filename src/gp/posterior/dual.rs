@@ -18,6 +18,7 @@
 
 use super::Visits;
 use super::run::{Observed, rounded};
+use super::visits::are_possible;
 use crate::linalg::{self, GrowingCholesky};
 use crate::score::Moments;
 use serde::{Deserialize, Serialize};
@@ -121,9 +122,8 @@ impl DualModel {
                 return Err("the open run is not possible");
             }
         }
-        let scales = [self.gain, self.reward_bound].iter().all(|x| x.is_finite() && 0.0 <= *x);
         let finite = self.weights.iter().all(|x| x.is_finite());
-        if finite && scales && self.since_rebuild <= super::visits::MOST_COUNTED {
+        if finite && are_possible([self.gain, self.reward_bound], self.since_rebuild) {
             Ok(())
         } else {
             Err("the weights or counters are not possible")

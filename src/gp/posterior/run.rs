@@ -1,5 +1,6 @@
 //! The open run of a linear model: what its observations do along one direction.
 
+use crate::linalg::rounded_share;
 use crate::score::Moments;
 use serde::{Deserialize, Serialize};
 
@@ -66,11 +67,9 @@ impl Run {
     }
 }
 
-/// Bounds on what updates rounded off in mean and variance, for points of prior variance at most `prior`: by so much they may differ from the
-/// sum of what each observation was said to change. About one rounding of each of the terms of an update's sums, doubled for the two
-/// products, times a safety factor of four; roundings of successive updates add up like their square root. The distance from exact
-/// arithmetic can be larger.
+/// Bounds on what updates of sums of so many terms rounded off in mean and variance, for points of prior variance at most `prior`: by so much they may differ from
+/// the sum of what each observation was said to change. See [`rounded_share`].
 pub fn rounded(terms: f64, updates: u64, prior: f64, mean_scale: f64) -> Moments {
-    let share = 8.0 * (terms + 8.0) * f64::EPSILON * (1.0 + (updates as f64).sqrt());
+    let share = rounded_share(terms, updates as f64);
     Moments { mean: share * mean_scale, variance: share * prior }
 }

@@ -15,10 +15,9 @@
 
 use super::Visits;
 use super::run::{Observed, Run, rounded};
-use super::visits::MOST_COUNTED;
-use crate::linalg::{self, GrowingCholesky, add_rows, add_scaled, dot, four_dots, wide};
+use super::visits::are_possible;
+use crate::linalg::{self, GrowingCholesky, add_rows_wide, add_scaled, dot, dot_rows};
 use crate::score::Moments;
-use pulp::NullaryFnOnce;
 use serde::{Deserialize, Serialize};
 
 /// The state over the slots of [`Visits`], in `n` coordinates. Those of a slot are asked for: `coordinates(slot)` has `n` numbers.
@@ -100,7 +99,7 @@ impl SpanModel {
             }
             // A sum in one fixed order: the same bits.
             let mut sum = vec![0.0; self.n];
-            wide(Sum { weights: &self.row, coordinates, out: &mut sum });
+            add_rows_wide(&self.row, coordinates, &mut sum);
             if sum != self.direction {
                 return Err("the direction of the open run is not that of its points");
             }
@@ -110,9 +109,8 @@ impl SpanModel {
         if self.theta.iter().chain(&self.direction).chain(&self.row).any(|x| !x.is_finite()) {
             return Err("a weight is not finite");
         }
-        let counted = self.since_rebuild <= MOST_COUNTED;
-        let scales = [self.gain, self.reward_bound].iter().all(|x| x.is_finite() && 0.0 <= *x);
-        if counted && scales { Ok(()) } else { Err("the counters of the weights are not possible") }
+        let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
+        if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
 
     /// The regularizer.
@@ -190,7 +188,7 @@ impl SpanModel {
             // c · u = (C u)_e, C C^T = A - ridge N^{-1}.
             (variance, leverage) = (0.0, (1.0 - ridge * self.row[slot]) / before);
         } else {
-            wide(Covariances { c, coordinates, out: &mut self.row });
+            dot_rows(c, coordinates, &mut self.row);
             self.factor.solve_lower(&mut self.row, 0);
             l.clone_from(&self.row);
             variance = (dot(c, c) - dot(&l, &l)).max(0.0);
@@ -201,7 +199,7 @@ impl SpanModel {
         }
         self.direction.clear();
         self.direction.resize(self.n, 0.0);
-        wide(Sum { weights: &self.row, coordinates, out: &mut self.direction });
+        add_rows_wide(&self.row, coordinates, &mut self.direction);
         let run = Run::new(leverage, dot(c, &self.theta));
         self.open = Some(Open { slot, run, before, l, variance });
     }
@@ -223,7 +221,7 @@ impl SpanModel {
     #[must_use]
     pub fn moments<'c>(&self, c: &[f64], coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> Moments {
         let mut l = vec![0.0; self.factor.n()];
-        wide(Covariances { c, coordinates, out: &mut l });
+        dot_rows(c, coordinates, &mut l);
         self.factor.solve_lower(&mut l, 0);
         let mut variance = dot(c, c) - dot(&l, &l);
         if let Some(open) = &self.open {
@@ -275,7 +273,7 @@ impl SpanModel {
         let k = visits.n_distinct();
         let mut a = vec![0.0; k * k];
         for (slot, row) in a.chunks_exact_mut(k.max(1)).enumerate() {
-            wide(Covariances { c: coordinates(slot), coordinates, out: &mut row[..=slot] });
+            dot_rows(coordinates(slot), coordinates, &mut row[..=slot]);
             row[slot] += self.ridge / visits.counts[slot] as f64;
         }
         if linalg::cholesky(&mut a, k).is_err() {
@@ -290,7 +288,7 @@ impl SpanModel {
         self.factor.solve_lower(&mut weights, 0);
         self.factor.solve_transposed(&mut weights);
         self.theta.fill(0.0);
-        wide(Sum { weights: &weights, coordinates, out: &mut self.theta });
+        add_rows_wide(&weights, coordinates, &mut self.theta);
         self.since_rebuild = 0;
         true
     }
@@ -299,51 +297,10 @@ impl SpanModel {
     /// * `largest_count` — observations of a point
     #[must_use]
     pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {
-        let terms = self.n.max(self.row.len()) as f64;
+        let terms = self.n.max(self.factor.n() + 1) as f64;
         let along = self.open.as_ref().map_or(0.0, |open| open.run.coefficient.abs() * prior / self.ridge);
         let mean_scale = self.reward_bound + (prior * dot(&self.theta, &self.theta)).sqrt() + along;
         let found = rounded(terms, self.since_rebuild, prior, mean_scale);
         Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, largest_count), ..found }
-    }
-}
-
-/// `c · c_i` of the first visited points, in wide lanes.
-struct Covariances<'a, F> {
-    c: &'a [f64],
-    coordinates: F,
-    out: &'a mut [f64],
-}
-
-impl<'c, F: Fn(usize) -> &'c [f64]> NullaryFnOnce for Covariances<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { c, coordinates, out } = self;
-        let (fours, rest) = out.as_chunks_mut::<4>();
-        let whole = 4 * fours.len();
-        for (at, four) in fours.iter_mut().enumerate() {
-            let of = |i: usize| coordinates(4 * at + i);
-            *four = four_dots([of(0), of(1), of(2), of(3)], c);
-        }
-        for (out, slot) in rest.iter_mut().zip(whole..) {
-            *out = dot(coordinates(slot), c);
-        }
-    }
-}
-
-/// `out += sum weights_i c_i` in wide lanes.
-struct Sum<'a, F> {
-    weights: &'a [f64],
-    coordinates: F,
-    out: &'a mut [f64],
-}
-
-impl<'c, F: Fn(usize) -> &'c [f64]> NullaryFnOnce for Sum<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        add_rows(self.weights, self.coordinates, self.out);
     }
 }

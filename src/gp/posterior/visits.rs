@@ -4,7 +4,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Counts up to here are exact in f64.
-pub(super) const MOST_COUNTED: u64 = 1 << 53;
+const MOST_COUNTED: u64 = 1 << 53;
+
+/// Whether sums of what is never negative and a count of observations, saved by a model, are possible.
+pub(super) fn are_possible(sums: [f64; 2], observations: u64) -> bool {
+    observations <= MOST_COUNTED && sums.iter().all(|sum| sum.is_finite() && 0.0 <= *sum)
+}
 
 /// Visited points in the order of their first visit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@
 
 use super::SpanModel;
 use super::run::{Observed, Run, rounded};
-use super::visits::MOST_COUNTED;
+use super::visits::are_possible;
 use super::waiting::{Closed, Direction, Take, along};
 use crate::linalg;
 use crate::score::Moments;
@@ -123,9 +123,8 @@ impl WeightModel {
         if self.run.is_some_and(|(_, run)| !run.is_sound() || self.direction.is_empty() && 0 < self.n) {
             return Err("the open run is not possible");
         }
-        let counted = self.since_rebuild <= MOST_COUNTED;
-        let scales = [self.gain, self.reward_bound].iter().all(|x| x.is_finite() && 0.0 <= *x);
-        if counted && scales { Ok(()) } else { Err("the counters of the weights are not possible") }
+        let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
+        if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
 
     /// The regularizer.
@@ -335,7 +334,7 @@ impl WeightModel {
     }
 }
 
-/// A lower triangular `R`, `n x n` row-major, with `R^T R` the symmetric matrix of these entries ; `None` if that is not positive definite.
+/// A lower triangular `R`, `n x n` row-major, with `R^T R` the symmetric matrix of these entries; `None` if that is not positive definite.
 pub fn lower_root(n: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Vec<f64>> {
     // With J the reversal of coordinates and J A J = C C^T, R = J C^T J is lower triangular.
     let mut reversed = vec![0.0; n * n];

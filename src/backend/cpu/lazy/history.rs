@@ -3,9 +3,8 @@
 
 use super::blocks::Blocks;
 use super::rows::{Rows, Visit};
-use crate::linalg::{GrowingCholesky, add_rows, add_scaled, dot, wide};
+use crate::linalg::{GrowingCholesky, add_rows_wide, add_scaled, dot};
 use crate::score::{FeatureTable, Visited};
-use pulp::NullaryFnOnce;
 use std::sync::Arc;
 
 /// Unit roundoff of f64.
@@ -245,7 +244,9 @@ impl FeatureRows {
     fn find_rest(&mut self, alpha: &[f64]) {
         self.rest.clear();
         self.rest.extend_from_slice(&self.row);
-        wide(Subtract { rest: &mut self.rest, alpha, points: &self.rows.points, table: &self.table });
+        let weights: Vec<f64> = alpha.iter().map(|alpha| -alpha).collect();
+        let (table, points) = (&self.table, &self.rows.points);
+        add_rows_wide(&weights, |i| table.row(points[i] as usize), &mut self.rest);
     }
 }
 
@@ -288,23 +289,4 @@ impl GramRows {
 
 fn least_pivot(k: usize, prior: f64) -> f64 {
     4.0 * (k as f64 + 8.0) * U * prior
-}
-
-/// `rest -= sum alpha_i phi_i` in wide lanes.
-struct Subtract<'a> {
-    rest: &'a mut [f64],
-    alpha: &'a [f64],
-    points: &'a [u32],
-    table: &'a FeatureTable,
-}
-
-impl NullaryFnOnce for Subtract<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { rest, alpha, points, table } = self;
-        let weights: Vec<f64> = alpha.iter().map(|alpha| -alpha).collect();
-        add_rows(&weights, |i| table.row(points[i] as usize), rest);
-    }
 }

@@ -55,55 +55,48 @@ impl Rows {
     /// Starts a run whose row the model says, as [`Rows::start`]; the factor is given up.
     pub fn follow(&mut self, points: &[u32], counts: &[u64]) -> Option<()> {
         self.factor = GrowingCholesky::default();
-        self.open = None;
+        self.count(points, counts).map(|_| ())
+    }
+
+    /// Opens a run at the slot whose count the model has just raised; gives the slot and its observations before. `None` where the visits are not
+    /// those that this has followed.
+    fn count(&mut self, points: &[u32], counts: &[u64]) -> Option<(usize, u64)> {
         let known = self.points.len();
         if points.len() == known + 1 {
             self.points.push(*points.last()?);
             self.counts.push(1);
             self.open = Some((known, 1));
-            return (counts.last() == Some(&1)).then_some(());
+            return (counts.last() == Some(&1)).then_some((known, 0));
         }
-        let slot = self.raised(points, counts)?;
-        self.open = Some((slot, self.counts[slot]));
-        self.counts[slot] += 1;
-        Some(())
-    }
-
-    /// The slot whose count the model has just raised.
-    fn raised(&self, points: &[u32], counts: &[u64]) -> Option<usize> {
-        let known = self.points.len();
         if points.len() != known || counts.len() != known {
             return None;
         }
-        (0..known).find(|&slot| counts[slot] == self.counts[slot] + 1)
+        let slot = (0..known).find(|&slot| counts[slot] == self.counts[slot] + 1)?;
+        let before = self.counts[slot];
+        self.open = Some((slot, before));
+        self.counts[slot] += 1;
+        Some((slot, before))
     }
 
     /// Starts a run at the slot whose count the model has just raised and writes the row's coefficients; `None` where the visits are
     /// not those that this has followed, or rows were told before.
     pub fn start(&mut self, points: &[u32], counts: &[u64], ridge: f64, source: &Covariance, alpha: &mut Vec<f64>) -> Option<()> {
-        let known = self.points.len();
-        if self.factor.n() != known {
+        if self.factor.n() != self.points.len() {
             return None;
         }
         self.close(ridge);
-        if points.len() == known + 1 {
-            let new = *points.last()?;
+        let (slot, before) = self.count(points, counts)?;
+        if before == 0 {
+            let new = self.points[slot] as usize;
             alpha.clear();
-            alpha.extend(self.points.iter().map(|&point| source.entry(point as usize, new as usize)));
-            let prior = source.entry(new as usize, new as usize);
+            alpha.extend(self.points[..slot].iter().map(|&point| source.entry(point as usize, new)));
             self.factor.solve_lower(alpha, 0);
-            let pivot = (prior - dot(alpha, alpha)).max(0.0) + ridge;
+            let pivot = (source.entry(new, new) - dot(alpha, alpha)).max(0.0) + ridge;
             self.factor.push(alpha, pivot.sqrt());
-            self.points.push(new);
-            self.counts.push(1);
-            self.solve(known, pivot / ridge, alpha);
-            self.open = Some((known, 1));
-            return (counts.last() == Some(&1)).then_some(());
+            self.solve(slot, pivot / ridge, alpha);
+        } else {
+            self.solve(slot, 1.0 / before as f64, alpha);
         }
-        let slot = self.raised(points, counts)?;
-        self.solve(slot, 1.0 / self.counts[slot] as f64, alpha);
-        self.open = Some((slot, self.counts[slot]));
-        self.counts[slot] += 1;
         Some(())
     }
 

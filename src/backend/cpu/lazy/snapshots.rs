@@ -18,7 +18,7 @@ pub struct Sums {
 /// One entry a snapshot.
 #[derive(Debug, Default)]
 pub struct Snapshots {
-    /// Theta then; coordinates that have joined since are zero.
+    /// Theta then; coordinates that have joined since are zero, from the next run on.
     thetas: Vec<Vec<f64>>,
     /// `|theta - theta_s|²` and `(theta - theta_s) · u` for theta at the start of the open run, u its row; what the first has rounded off.
     square: Vec<f64>,
@@ -153,30 +153,21 @@ impl Fusible for Along<'_> {
     #[inline(always)]
     fn call<const FUSED: bool>(self) {
         let Self { snapshots: Snapshots { thetas, along, blocks, .. }, row, theta_along } = self;
-        let is_whole = |at: usize| thetas[at].len() == row.len();
-        for ((at, along), blocks) in along.as_chunks_mut::<4>().0.iter_mut().enumerate().zip(blocks.as_chunks::<4>().0) {
-            let at = 4 * at;
-            if *blocks != [0; 4] && is_whole(at) && is_whole(at + 1) && is_whole(at + 2) && is_whole(at + 3) {
-                let sums = four_dots([&thetas[at], &thetas[at + 1], &thetas[at + 2], &thetas[at + 3]], row);
+        // Coordinates join at the end.
+        thetas.iter_mut().for_each(|theta| theta.resize(row.len(), 0.0));
+        let (fours, rest) = along.as_chunks_mut::<4>();
+        let whole = 4 * fours.len();
+        for ((at, along), blocks) in fours.iter_mut().enumerate().zip(blocks.as_chunks::<4>().0) {
+            if *blocks != [0; 4] {
+                let of = |i: usize| thetas[4 * at + i].as_slice();
+                let sums = four_dots([of(0), of(1), of(2), of(3)], row);
                 along.iter_mut().zip(sums).for_each(|(along, sum)| *along = theta_along - sum);
-                continue;
-            }
-            for (i, along) in along.iter_mut().enumerate().filter(|(i, _)| 0 < blocks[*i]) {
-                *along = theta_along - of_shared(&thetas[at + i], row);
             }
         }
-        let whole = along.len() / 4 * 4;
-        for at in (whole..along.len()).filter(|&at| 0 < blocks[at]) {
-            along[at] = theta_along - of_shared(&thetas[at], row);
+        for (along, at) in rest.iter_mut().zip(whole..) {
+            *along = theta_along - dot(&thetas[at], row);
         }
     }
-}
-
-/// Their product over the coordinates of both.
-#[inline(always)]
-fn of_shared(theta: &[f64], row: &[f64]) -> f64 {
-    let shared = theta.len().min(row.len());
-    dot(&theta[..shared], &row[..shared])
 }
 
 /// [`Snapshots::update`] in wide lanes.

@@ -13,7 +13,7 @@ use super::surface::Surface;
 use crate::backend::cpu::trial::{TrialScreen, settle};
 use crate::backend::cpu::vector;
 use crate::backend::{Band, Counters};
-use crate::linalg::lost_in_solves;
+use crate::linalg::{lost_in_solves, rounded_share};
 use crate::score::{Candidates, FeatureTable, Moments, ScoreModel, TIE_TOLERANCE, TrialScore, Visited};
 use std::sync::Arc;
 
@@ -189,7 +189,7 @@ impl Lazy {
         // These observations are computed as the model's own are, so they round as those do: `DualModel::state_error`, of as many updates
         // as there are points and of a bound on its weights, beside the model's own distance from what it stands for.
         let k = visited.points.len() as f64;
-        let share = 8.0 * (k + 8.0) * f64::EPSILON * (1.0 + k.sqrt());
+        let share = rounded_share(k, k);
         let state = model.state_error();
         // They start from the values of these blocks, which differ from the model's by so much.
         let apart = (1.0 + k.sqrt()) * self.shared.source.error();
