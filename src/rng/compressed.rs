@@ -88,28 +88,28 @@ fn centres<const V: usize>(simd: V4, values: &mut [f64], masks: &mut [u8], beyon
         n += masks[v].count_ones() as usize;
         r[v] = f._mm512_sub_pd(f._mm512_set1_pd(0.180_625), f._mm512_mul_pd(q[v], q[v]));
     }
-    let (mut a, mut b) = ([f._mm512_set1_pd(A[7]); V], [f._mm512_set1_pd(B[7]); V]);
-    for k in (0..7).rev() {
-        for v in 0..V {
-            a[v] = f._mm512_add_pd(f._mm512_mul_pd(a[v], r[v]), f._mm512_set1_pd(A[k]));
-            b[v] = f._mm512_add_pd(f._mm512_mul_pd(b[v], r[v]), f._mm512_set1_pd(B[k]));
-        }
-    }
+    let ratios = ratios(simd, r, &A, &B);
     for v in 0..V {
-        store(&mut values[LANES * v..], f._mm512_mul_pd(q[v], f._mm512_div_pd(a[v], b[v])));
+        store(&mut values[LANES * v..], f._mm512_mul_pd(q[v], ratios[v]));
     }
     n
 }
 
+/// Quotients of two polynomials at some vectors abreast.
 #[inline(always)]
-fn ratio(simd: V4, r: __m512d, numerator: &[f64; 8], denominator: &[f64; 8]) -> __m512d {
+fn ratios<const V: usize>(simd: V4, r: [__m512d; V], numerator: &[f64; 8], denominator: &[f64; 8]) -> [__m512d; V] {
     let f = simd.avx512f;
-    let (mut a, mut b) = (f._mm512_set1_pd(numerator[7]), f._mm512_set1_pd(denominator[7]));
+    let (mut a, mut b) = ([f._mm512_set1_pd(numerator[7]); V], [f._mm512_set1_pd(denominator[7]); V]);
     for k in (0..7).rev() {
-        a = f._mm512_add_pd(f._mm512_mul_pd(a, r), f._mm512_set1_pd(numerator[k]));
-        b = f._mm512_add_pd(f._mm512_mul_pd(b, r), f._mm512_set1_pd(denominator[k]));
+        for v in 0..V {
+            a[v] = f._mm512_add_pd(f._mm512_mul_pd(a[v], r[v]), f._mm512_set1_pd(numerator[k]));
+            b[v] = f._mm512_add_pd(f._mm512_mul_pd(b[v], r[v]), f._mm512_set1_pd(denominator[k]));
+        }
     }
-    f._mm512_div_pd(a, b)
+    for v in 0..V {
+        a[v] = f._mm512_div_pd(a[v], b[v]);
+    }
+    a
 }
 
 /// Quantiles of probabilities beyond the centre.
@@ -132,8 +132,10 @@ fn tails(simd: V4, numbers: &mut [f64]) {
         numbers.iter_mut().for_each(|number| *number = normal_quantile(*number));
         return;
     }
+    radii.iter_mut().for_each(|radius| *radius = f._mm512_sub_pd(*radius, f._mm512_set1_pd(SHOULDER)));
+    let magnitudes = ratios(simd, radii, &C, &D);
     for u in 0..ABREAST {
-        let magnitude = ratio(simd, f._mm512_sub_pd(radii[u], f._mm512_set1_pd(SHOULDER)), &C, &D);
+        let magnitude = magnitudes[u];
         let signed = f._mm512_mask_sub_pd(magnitude, signs[u], f._mm512_set1_pd(-0.0), magnitude);
         store(&mut numbers[LANES * u..], signed);
     }
