@@ -387,12 +387,7 @@ impl<'a> Preparation<'a> {
         let trial = cell.with(instance, 0)?;
         let mut ledger = trial.mechanism.ledger();
         let instance = &trial.instance;
-        if ledger.epsilon.is_some() && !bandit.privacy.states_clip() {
-            ledger.notes.extend(cell.environment.privacy_notes());
-        }
-        if ledger.epsilon.is_some() {
-            ledger.notes.extend(cell.environment.input_notes());
-        }
+        cell.environment.derived_from_rewards().state_in(&mut ledger);
         if instance.bound_stated() && instance.facts().bound < instance.largest() {
             let (stated, largest) = (instance.facts().bound, instance.largest());
             ledger.notes.push(format!(
@@ -415,7 +410,7 @@ impl<'a> Preparation<'a> {
             .zip(cell.environment.points())
             .map(|(c, points)| c.ledger(points.n_points(), points.dimension()));
         if let Some(inputs) = &mut inputs {
-            inputs.notes.extend(cell.environment.input_notes());
+            cell.environment.derived_from_inputs().state_in(inputs);
         }
         Ok(CellFacts { ledger, inputs, facts })
     }

@@ -1,7 +1,6 @@
 //! What an event costs. Prices from the event's own numbers, never from what a mechanism claims, so that the two can be
 //! compared.
 
-use super::accounting::sensitivity::Participation;
 use super::accounting::{subsampled, zcdp};
 use super::event::mu_of_sums;
 use super::{Delta, Event, gdp_epsilon};
@@ -68,7 +67,7 @@ pub fn price(event: &Event) -> Delivered {
         Event::Mixture { rare, high, low, .. } => pure(odds(rare).max(levels(high, low))),
         Event::Gaussian { sigma, sensitivity } => gaussian(sensitivity / sigma),
         Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
-            gaussian(mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward, Participation::ONCE))
+            gaussian(mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward))
         }
         Event::GeneralizedGaussian { sensitivity: None, .. }
         | Event::GeneralizedGaussian { kappa: None, .. }

@@ -114,6 +114,8 @@ pub struct Made {
     pub calibration: String,
     /// Whether features and gradients are clipped.
     pub clipped: bool,
+    /// Whether every sample has noise of its own, added before it leaves its user.
+    pub local: bool,
     /// What else a reader must know.
     pub notes: Vec<String>,
     /// Numbers for the manifest.

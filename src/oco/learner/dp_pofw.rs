@@ -58,6 +58,7 @@ impl LearnerPlan for Plan {
             event: priced.event,
             calibration: priced.calibration,
             clipped: terms.clip.is_some(),
+            local: false,
             notes: Vec::new(),
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("vertices".to_owned(), vertices.count().into())],
         };

@@ -56,6 +56,7 @@ impl LearnerPlan for Plan {
             event: priced.event,
             calibration: priced.calibration,
             clipped: terms.clip.is_some(),
+            local: false,
             notes: Vec::new(),
             facts,
         };

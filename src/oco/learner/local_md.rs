@@ -61,6 +61,7 @@ impl LearnerPlan for Plan {
             event: priced.event,
             calibration: priced.calibration,
             clipped: terms.clip.is_some(),
+            local: true,
             notes: vec!["each sample is used once".to_owned()],
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())],
         };

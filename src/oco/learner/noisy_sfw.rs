@@ -58,6 +58,7 @@ impl LearnerPlan for Plan {
             event: priced.event,
             calibration: priced.calibration,
             clipped: terms.clip.is_some(),
+            local: false,
             notes: vec!["each sample is in one batch; releases after a batch is full".to_owned()],
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())],
         };

@@ -56,6 +56,7 @@ impl LearnerPlan for Plan {
             event: priced.event,
             calibration: priced.calibration,
             clipped: terms.clip.is_some(),
+            local: false,
             notes: vec!["keeps all samples, and releases once, after the last; which samples it drew stays secret".to_owned()],
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("steps".to_owned(), steps.into())],
         };

@@ -37,6 +37,7 @@ impl LearnerPlan for Plan {
             event: Event::NonPrivate,
             calibration: "no noise".to_owned(),
             clipped: false,
+            local: false,
             notes: Vec::new(),
             facts: vec![("learning rate".to_owned(), learning_rate.into())],
         };

@@ -1,6 +1,5 @@
 //! What one release costs: the pair of output laws that is easiest to tell apart, by name.
 
-use super::sensitivity::Participation;
 use crate::privacy::event::mu_of_sums;
 use crate::privacy::{Delivered, Event, price};
 use serde::{Deserialize, Serialize};
@@ -90,9 +89,26 @@ impl Loss {
                 _ => Self::Unbounded,
             },
             Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
-                let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward, Participation::ONCE);
+                let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward);
                 checked(Self::Gaussian { mu }, mu)
             }
+        }
+    }
+
+    /// The loss of a group of `k >= 1` units that enter one mechanism, where one unit has this loss: Gaussian `k mu` [Dong2022, theorem
+    /// 2.14], pure `k epsilon`, concentrated `k² rho` [BunSteinke2016, proposition 27].
+    #[must_use]
+    pub fn of_group(self, k: u64) -> Self {
+        let k = k as f64;
+        match self {
+            Self::Gaussian { mu } => Self::Gaussian { mu: k * mu },
+            Self::Laplace { epsilon } => Self::Laplace { epsilon: k * epsilon },
+            Self::Choice { epsilon } => Self::Choice { epsilon: k * epsilon },
+            Self::Zcdp { rho } => Self::Zcdp { rho: k * k * rho },
+            Self::Unbounded | Self::Response { .. } | Self::TwoLevel { .. } | Self::Mixture { .. } => match self.pure() {
+                Some(epsilon) => Self::Response { epsilon: k * epsilon },
+                None => Self::Unbounded,
+            },
         }
     }
 
