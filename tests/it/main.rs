@@ -13,6 +13,7 @@ mod long_runs;
 mod messages;
 mod outsourced;
 mod participations;
+mod pins;
 mod printed;
 mod program;
 mod reference;
