@@ -16,6 +16,7 @@ mod participations;
 mod pins;
 mod printed;
 mod program;
+mod recorded;
 mod reference;
 mod released_images;
 mod report;
