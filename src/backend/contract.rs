@@ -5,7 +5,7 @@ use crate::score::{Basis, Candidates, TrialScore};
 use std::fmt;
 use std::sync::Arc;
 
-/// A device or road that screens scores.
+/// A device or path that screens scores.
 pub trait Backend: Send + Sync + fmt::Debug {
     /// Name for the manifest.
     fn name(&self) -> &'static str;
@@ -91,8 +91,8 @@ pub struct Counters {
     /// Trial-rounds in which a whole factor was scored by interpolation from pivots.
     pub interpolated: u64,
     /// Trial-rounds screened block by block, and the blocks that were scored in them.
-    pub lazy: u64,
-    /// See `lazy`.
+    pub pruned: u64,
+    /// See `pruned`.
     pub blocks: u64,
     /// Screens rebuilt from the f64 state.
     pub rebuilds: u64,
@@ -115,7 +115,7 @@ impl Counters {
         self.candidates += other.candidates;
         self.ambiguous += other.ambiguous;
         self.interpolated += other.interpolated;
-        self.lazy += other.lazy;
+        self.pruned += other.pruned;
         self.blocks += other.blocks;
         self.rebuilds += other.rebuilds;
         self.scans += other.scans;

@@ -275,7 +275,7 @@ fn text(label: &str, quote: &Quote) -> String {
         line("claim", &guarantee.to_string());
     }
     if let Some(first) = quote.curve.first() {
-        line("epsilon(delta)", &first.epsilon.road.to_string());
+        line("epsilon(delta)", &first.epsilon.method.to_string());
     }
     for point in &quote.curve {
         let (lower, upper) = (short(point.epsilon.lower), short(point.epsilon.upper));

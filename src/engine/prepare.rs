@@ -324,23 +324,23 @@ impl<'a> Preparation<'a> {
                 let m = table.n_features as f64;
                 // Models from sums are scored as a whole, and have no columns.
                 // Factors of a model from sums, beside those of a screen; the noise under way is priced by its mechanism.
-                let (state, lazy) = if from_sums {
+                let (state, pruning) = if from_sums {
                     (7.0 * m * m, 0.0)
                 } else {
                     // A factor over visited points until they are twice the features, or the inverse over features, made from visits.
                     let k = n.min(rounds as f64);
                     let span = k.min(2.0 * m + 1.0);
-                    ((2.5 * span * span).max(3.0 * m * m), Cpu::lazy_bytes(basis.n_points(), k))
+                    ((2.5 * span * span).max(3.0 * m * m), Cpu::pruning_bytes(basis.n_points(), k))
                 };
-                8.0 * (3.0 * n + state) + lazy
+                8.0 * (3.0 * n + state) + pruning
             }
             Basis::Gram(_) | Basis::Own(_) => {
                 // At most one new basis point a round.
                 let k = n.min(rounds as f64);
                 let tabulated = matches!(basis, Basis::Gram(gram) if gram.dense_column(0).is_some());
                 let columns = if tabulated { 0.0 } else { 8.0 * n * k };
-                // A trial has the columns of one road at a time.
-                let columns = columns.max(Cpu::lazy_bytes(basis.n_points(), k));
+                // A trial has the columns of one path at a time.
+                let columns = columns.max(Cpu::pruning_bytes(basis.n_points(), k));
                 8.0 * (3.0 * n + 2.5 * k * k) + columns
             }
         };

@@ -2,7 +2,7 @@
 //! delta, and what is not protected.
 
 use super::accounting::sensitivity::{self, Participation, Relation};
-use super::accounting::{Bracket, Composition, Loss, Road, least_noise};
+use super::accounting::{Bracket, Composition, Loss, PriceMethod, least_noise};
 use super::event::mu_of_sums;
 use super::streams::blt::Blt;
 use super::streams::honaker::Honaker;
@@ -327,8 +327,8 @@ fn curve_of_steps(event: &Event) -> Vec<Point> {
         .filter_map(|delta| Delta::try_from(delta).ok())
         .map(|delta| {
             let upper = delivered.epsilon(Some(delta)).unwrap_or(f64::INFINITY);
-            let road = if upper.is_finite() { Road::Renyi } else { Road::Unbounded };
-            Point { delta: delta.get(), epsilon: Bracket { lower: 0.0, upper, road } }
+            let method = if upper.is_finite() { PriceMethod::Renyi } else { PriceMethod::Unbounded };
+            Point { delta: delta.get(), epsilon: Bracket { lower: 0.0, upper, method } }
         })
         .collect()
 }

@@ -2,6 +2,7 @@
 
 mod accountants;
 mod audit;
+mod backends;
 mod bench;
 mod commands;
 mod conformance;
@@ -20,7 +21,6 @@ mod recorded;
 mod reference;
 mod released_images;
 mod report;
-mod roads;
 mod sensors;
 mod sessions;
 mod support;

@@ -154,9 +154,9 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 9] = [
         &[
             "backend/cpu/pivots/kernels.rs",
             "backend/cpu/pivots/lanes/kernels.rs",
-            "backend/cpu/lazy/kernels.rs",
-            "backend/cpu/lazy/interpolate.rs",
-            "backend/cpu/lazy/products.rs",
+            "backend/cpu/pruning/kernels.rs",
+            "backend/cpu/pruning/interpolate.rs",
+            "backend/cpu/pruning/products.rs",
             "linalg/eight.rs",
         ],
         "no operation that is fused on some processors alone; a screen whose band allows for both may, and a routine that is fused on all of them",

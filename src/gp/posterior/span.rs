@@ -11,7 +11,7 @@
 //!
 //! A run stays open as in [`super::WeightModel`]; when it closes, a new point enters `A` with all observations of the run at once, and a point
 //! visited before has its diagonal lowered, by stable rotations. The state is rebuilt from the visits every
-//! [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on every road.
+//! [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on every path.
 
 use super::Visits;
 use super::run::{Observed, Run, rounded};
