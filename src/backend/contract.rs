@@ -29,8 +29,8 @@ pub trait Domain: Send + Sync {
         usize::MAX
     }
 
-    /// How many trials with models of this pace the backend wants in lockstep.
-    fn batch(&self, pace: Pace) -> usize;
+    /// How many trials with models of this kind of update the backend wants in lockstep.
+    fn batch(&self, update_kind: UpdateKind) -> usize;
 
     /// Into how many screens a batch is best split, so that one is scored while the trials of another are updated.
     fn in_flight(&self) -> usize {
@@ -72,11 +72,11 @@ pub trait Screen: Send {
 
 /// How models change from round to round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// By a row an observation.
-    Rows,
-    /// All of a model is new every round.
-    Factors,
+pub enum UpdateKind {
+    /// One row an observation: a rank-one update.
+    RankOne,
+    /// The whole model changes every round.
+    Full,
 }
 
 /// Counts of one or several screens; they go to the manifest, never into parts.

@@ -17,6 +17,6 @@ pub mod reference;
 mod scale;
 
 pub use batched::Batched;
-pub use contract::{Backend, Band, Counters, Domain, Pace, Screen};
+pub use contract::{Backend, Band, Counters, Domain, Screen, UpdateKind};
 pub use cpu::Cpu;
 pub use fallback::Fallback;

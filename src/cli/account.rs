@@ -6,7 +6,7 @@ use crate::backend::Cpu;
 use crate::engine::Preparation;
 use crate::error::{Diagnostic, Error, closest};
 use crate::privacy::accounting::sensitivity::{Participation, Relation};
-use crate::privacy::quote::{self, Quote, StreamKind, StreamTerms, short};
+use crate::privacy::quote::{self, PriceReport, StreamKind, StreamTerms, short};
 use crate::privacy::{
     Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Reading, Refusal, Request, RewardFacts, ThreatModel,
 };
@@ -95,17 +95,17 @@ pub fn account(args: &AccountArgs) -> Result<(), Error> {
     if broken.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(broken.join("\n"))) }
 }
 
-fn of_spec(args: &AccountArgs) -> Result<Vec<(String, Quote)>, Error> {
+fn of_spec(args: &AccountArgs) -> Result<Vec<(String, PriceReport)>, Error> {
     let sweep = args.spec.read(Path::new(&args.what))?;
     let (data, backend) = (args.spec.data(), Cpu::default());
     let preparation = Preparation::new(&sweep, &data, &backend);
-    let mut quotes: Vec<(String, Quote)> = Vec::new();
+    let mut quotes: Vec<(String, PriceReport)> = Vec::new();
     for plan in &sweep.cells {
         let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
         // Of a cell whose inputs alone are protected, the reward has no price worth a line.
         let rewards = facts.inputs.is_none() || facts.ledger.guarantee != Guarantee::NotPrivate;
         for ledger in [rewards.then_some(&facts.ledger), facts.inputs.as_ref()].into_iter().flatten() {
-            let quote = Quote::of_ledger(ledger, args.participations).map_err(|refusal| placed(&refusal))?;
+            let quote = PriceReport::of_ledger(ledger, args.participations).map_err(|refusal| placed(&refusal))?;
             // Cells that differ in what costs nothing share a price.
             match quotes.iter_mut().find(|(_, known)| *known == quote) {
                 Some((label, _)) => label.push_str(&format!("\n{}", plan.label())),
@@ -116,7 +116,7 @@ fn of_spec(args: &AccountArgs) -> Result<Vec<(String, Quote)>, Error> {
     Ok(quotes)
 }
 
-fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<Quote, Error> {
+fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<PriceReport, Error> {
     let reading: Reading = args
         .reading
         .parse()
@@ -145,7 +145,7 @@ fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<Quote, Error
     };
     let made = (entry.build)(&request(epsilon)).map_err(|refusal| placed(&refusal))?;
     let ledger = made.ledger();
-    let mut quote = Quote::of_ledger(&ledger, args.participations).map_err(|refusal| placed(&refusal))?;
+    let mut quote = PriceReport::of_ledger(&ledger, args.participations).map_err(|refusal| placed(&refusal))?;
     quote.noise_size = epsilon;
     // Here the claim is of one answer, and the price of several is what was asked for.
     let of_one = matches!(ledger.guarantee, Guarantee::NoGuarantee { .. }) || args.participations == 1;
@@ -156,7 +156,7 @@ fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<Quote, Error
     Ok(quote)
 }
 
-fn of_stream(args: &AccountArgs) -> Result<Quote, Error> {
+fn of_stream(args: &AccountArgs) -> Result<PriceReport, Error> {
     if !(args.radius.is_finite() && 0.0 < args.radius) {
         return Err(refused("--radius", &args.radius.to_string(), "a finite number > 0"));
     }
@@ -197,7 +197,7 @@ fn of_stream(args: &AccountArgs) -> Result<Quote, Error> {
             ));
         }
     };
-    Ok(Quote::of_stream(&what, terms, factorisation.as_ref(), sigma))
+    Ok(PriceReport::of_stream(&what, terms, factorisation.as_ref(), sigma))
 }
 
 fn budget_delta(args: &AccountArgs) -> Result<Option<Delta>, Error> {
@@ -243,7 +243,7 @@ fn unknown(what: &str) -> Error {
 }
 
 /// The participations that are priced, and what the stated claim covers where that is fewer.
-fn participations(quote: &Quote) -> String {
+fn participations(quote: &PriceReport) -> String {
     let Participations { covered, growth } = quote.threat_model.participations;
     if quote.participations == covered {
         return quote.threat_model.participations.to_string();
@@ -257,7 +257,7 @@ fn participations(quote: &Quote) -> String {
     format!("{} ({how}){claim}", quote.participations)
 }
 
-fn text(label: &str, quote: &Quote) -> String {
+fn text(label: &str, quote: &PriceReport) -> String {
     let mut lines = vec![label.to_owned()];
     let mut line = |name: &str, value: &str| lines.push(format!("  {name:15}{value}"));
     line("event", &quote.event);

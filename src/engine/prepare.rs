@@ -5,7 +5,7 @@
 
 use super::contexts::ContextualCell;
 use super::online::{OnlineCell, OnlinePreparation};
-use crate::backend::{Backend, Cpu, Domain, Pace};
+use crate::backend::{Backend, Cpu, Domain, UpdateKind};
 use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
@@ -22,19 +22,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const SCREENED_SET: usize = 65;
 
 /// Environments kept at a time.
-const KEPT: usize = 8;
+const MOST_ENVIRONMENTS: usize = 8;
 
 /// Makes cells ready.
 pub struct Preparation<'a> {
     sweep: &'a Sweep,
     data: &'a DataFolder,
     backend: &'a dyn Backend,
-    kept: Mutex<Vec<Arc<Kept>>>,
+    kept: Mutex<Vec<Arc<EnvironmentCache>>>,
     online: OnlinePreparation,
 }
 
-/// An environment with what was made over it.
-struct Kept {
+/// An environment with the feature tables and prepared bases that were made over it.
+struct EnvironmentCache {
     key: String,
     streams: Streams,
     /// Built by whoever comes first; the others wait.
@@ -76,8 +76,8 @@ pub struct ReadyCell {
 impl ReadyCell {
     /// How its models change: those made of private sums are new whenever the sums are.
     #[must_use]
-    pub fn pace(&self) -> Pace {
-        if self.maker.sums().is_some() { Pace::Factors } else { Pace::Rows }
+    pub fn update_kind(&self) -> UpdateKind {
+        if self.maker.sums().is_some() { UpdateKind::Full } else { UpdateKind::RankOne }
     }
 }
 
@@ -145,15 +145,15 @@ impl<'a> Preparation<'a> {
         self.backend.adapter().is_some()
     }
 
-    fn kept(&self, plan: &CellPlan) -> Arc<Kept> {
+    fn kept(&self, plan: &CellPlan) -> Arc<EnvironmentCache> {
         let mut kept = lock(&self.kept);
         if let Some(found) = kept.iter().find(|kept| kept.key == plan.environment_key) {
             return Arc::clone(found);
         }
-        if KEPT <= kept.len() {
+        if MOST_ENVIRONMENTS <= kept.len() {
             kept.remove(0);
         }
-        let new = Arc::new(Kept {
+        let new = Arc::new(EnvironmentCache {
             key: plan.environment_key.clone(),
             streams: Streams::new(self.sweep.seed, plan.environment.as_str()),
             environment: Mutex::new(None),
@@ -174,7 +174,12 @@ impl<'a> Preparation<'a> {
         self.kept_environment(plan, bandit, &self.kept(plan))
     }
 
-    fn kept_environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<Arc<dyn Environment>, Error> {
+    fn kept_environment(
+        &self,
+        plan: &CellPlan,
+        bandit: &BanditPlan,
+        kept: &EnvironmentCache,
+    ) -> Result<Arc<dyn Environment>, Error> {
         let mut slot = lock(&kept.environment);
         if let Some(environment) = slot.as_ref() {
             return Ok(Arc::clone(environment));
@@ -252,7 +257,7 @@ impl<'a> Preparation<'a> {
         Ok(ContextualCell { plan: plan.clone(), environment, maker, streams: kept.streams.clone(), replays })
     }
 
-    fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<ReadyCell, Error> {
+    fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &EnvironmentCache) -> Result<ReadyCell, Error> {
         let environment = self.kept_environment(plan, bandit, kept)?;
         let curator = bandit.curator.as_ref().map(CuratorPlan::curator).transpose()?;
         let inputs = match (&curator, environment.product()) {
@@ -305,7 +310,7 @@ impl<'a> Preparation<'a> {
     }
 
     /// The prepared basis; one for each feature table.
-    fn domain(&self, basis: &Basis, kept: &Kept) -> Result<Arc<dyn Domain>, Error> {
+    fn domain(&self, basis: &Basis, kept: &EnvironmentCache) -> Result<Arc<dyn Domain>, Error> {
         let Basis::Table(table) = basis else { return self.backend.prepare(basis) };
         let mut domains = lock(&kept.domains);
         if let Some((_, domain)) = domains.iter().find(|(known, _)| Arc::ptr_eq(known, table)) {

@@ -31,7 +31,7 @@ pub mod sums;
 mod threat_model;
 pub mod visits;
 
-pub use accountant::{Delivered, price};
+pub use accountant::{PrivacyLoss, price};
 pub use budget::{BadDelta, BadEpsilon, Delta, Epsilon};
 pub use calibration::{analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};
 pub use event::{Event, Factor};

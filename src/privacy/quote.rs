@@ -30,7 +30,7 @@ pub struct Point {
 
 /// A priced mechanism.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Quote {
+pub struct PriceReport {
     /// Its name.
     pub mechanism: String,
     /// What is done.
@@ -60,7 +60,7 @@ pub struct Quote {
     pub notes: Vec<String>,
 }
 
-impl Quote {
+impl PriceReport {
     /// Prices what a ledger says was done, for a user who takes part `participations` times.
     ///
     /// # Errors

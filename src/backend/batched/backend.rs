@@ -4,7 +4,7 @@ use super::ledger::Sizes;
 use super::screen::BatchedScreen;
 use crate::backend::device::{Device, Precision, TableSpec, Tables};
 use crate::backend::scale::Scale;
-use crate::backend::{Backend, Band, Domain, Pace, Screen};
+use crate::backend::{Backend, Band, Domain, Screen, UpdateKind};
 use crate::error::Error;
 use crate::score::Basis;
 use std::sync::{Arc, OnceLock};
@@ -133,7 +133,7 @@ impl Domain for BatchedDomain {
         IN_FLIGHT * self.0.tables.most_lanes()
     }
 
-    fn batch(&self, _pace: Pace) -> usize {
+    fn batch(&self, _update_kind: UpdateKind) -> usize {
         (IN_FLIGHT * self.0.tables.most_lanes()).clamp(1, MOST_IN_BATCH)
     }
 

@@ -9,7 +9,7 @@ use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, Out
 use super::trial::{BLOCK, TrialScreen};
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
-use crate::backend::{Backend, Band, Counters, Domain, Pace, Screen};
+use crate::backend::{Backend, Band, Counters, Domain, Screen, UpdateKind};
 use crate::error::Error;
 use crate::score::{Basis, Candidates, Change, GramSource, TrialScore};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -156,11 +156,11 @@ impl Shared {
 struct CpuDomain(Arc<Shared>);
 
 impl Domain for CpuDomain {
-    fn batch(&self, pace: Pace) -> usize {
+    fn batch(&self, update_kind: UpdateKind) -> usize {
         match &self.0.basis {
             // Trials on the pruned path share no arithmetic, and what a trial touches should stay in a second-level cache: mean, spread²,
             // p and some 16 columns, in its touched blocks. A set of 1 MiB measured as the fastest.
-            Basis::Table(_) if pace == Pace::Rows && Blocks::suit(self.0.basis.n_points()) => {
+            Basis::Table(_) if update_kind == UpdateKind::RankOne && Blocks::suit(self.0.basis.n_points()) => {
                 (1usize << 20).checked_div(19 * 8 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH)
             }
             // Rows of several trials share what they read of a table.

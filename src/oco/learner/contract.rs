@@ -100,12 +100,12 @@ pub trait LearnerMaker: Send + Sync {
     fn make(&self) -> Box<dyn Learner>;
 
     /// What was decided, with its price.
-    fn made(&self) -> &Made;
+    fn made(&self) -> &LearnerCalibration;
 }
 
 /// A calibration as a ledger and the manifest tell it.
 #[derive(Debug, Clone)]
-pub struct Made {
+pub struct LearnerCalibration {
     /// Name of the noise.
     pub mechanism: &'static str,
     /// What is done to the stream.

@@ -10,7 +10,7 @@
 //! Proof: `docs/proofs/sums.md`.
 
 use super::person::{Clipping, released};
-use super::statement::{Said, ledger};
+use super::statement::{SumsStatement, ledger};
 use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::privacy::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::privacy::event::Factor;
@@ -284,7 +284,7 @@ impl SumsMechanism for Joint {
                 notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each with noise of its own and added to the last release of the one before".to_owned());
             }
         }
-        ledger(Said {
+        ledger(SumsStatement {
             mechanism: shared.factor.name(),
             reading: shared.reading,
             event,

@@ -4,7 +4,7 @@ use super::person::Clipping;
 use crate::privacy::{Adversary, Delta, Epsilon, Event, Growth, Ledger, Reading, Statement, ThreatModel, Unit};
 
 /// What a mechanism states about itself.
-pub(super) struct Said {
+pub(super) struct SumsStatement {
     pub(super) mechanism: &'static str,
     pub(super) reading: Reading,
     pub(super) event: Event,
@@ -17,8 +17,8 @@ pub(super) struct Said {
 }
 
 /// The ledger: claim beside price, in the words of the model.
-pub(super) fn ledger(said: Said) -> Ledger {
-    let Said { mechanism, reading, event, epsilon, delta, clipping, calibration, local, mut notes } = said;
+pub(super) fn ledger(said: SumsStatement) -> Ledger {
+    let SumsStatement { mechanism, reading, event, epsilon, delta, clipping, calibration, local, mut notes } = said;
     let unbounded = matches!(event, Event::Sums { reward: None, .. });
     let doubt = if unbounded {
         ("rewards are not bounded and not clipped; with high probability is no guarantee", "E3")
