@@ -81,14 +81,14 @@ impl CuratedLedger {
     /// # Errors
     /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is no such ledger or of a newer layout.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::io("read the ledger", path, source))?;
+        let bytes = std::fs::read(path).map_err(|source| Error::io("read the ledger", path, source))?;
         let corrupt = |problem: String| Error::Corrupt {
             path: path.to_owned(),
             problem,
             hint: "name the `.ledger.json` that `privateer curate` wrote beside the images".to_owned(),
         };
         let value: serde_json::Value =
-            serde_json::from_str(&text).map_err(|source| corrupt(format!("is not JSON ({source})")))?;
+            serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is not JSON ({source})")))?;
         if value["format"] != Self::FORMAT {
             return Err(corrupt("is not the ledger of released images".to_owned()));
         }
