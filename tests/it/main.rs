@@ -18,6 +18,7 @@ mod reference;
 mod released_images;
 mod report;
 mod roads;
+mod safety;
 mod sensors;
 mod sessions;
 mod support;
