@@ -1,6 +1,6 @@
 // What all passes share: buffers, their layout, the interval of a score, the formulas of kernels.
 //
-// Each pass has a twin in plain loops on the CPU (`src/backend/twin`): same buffers, same padding, same order of sums.
+// Each pass has a twin in plain loops on the CPU (`src/backend/reference`): same buffers, same padding, same order of sums.
 // A pass binds only the buffers that it uses. A workgroup has THREADS = SIDE x SIDE threads, as many as the device allows: the
 // host puts both before this text.
 

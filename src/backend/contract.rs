@@ -5,7 +5,7 @@ use crate::score::{Basis, Candidates, TrialScore};
 use std::fmt;
 use std::sync::Arc;
 
-/// A device or road that screens scores.
+/// A device or path that screens scores.
 pub trait Backend: Send + Sync + fmt::Debug {
     /// Name for the manifest.
     fn name(&self) -> &'static str;
@@ -29,8 +29,8 @@ pub trait Domain: Send + Sync {
         usize::MAX
     }
 
-    /// How many trials with models of this pace the backend wants in lockstep.
-    fn batch(&self, pace: Pace) -> usize;
+    /// How many trials with models of this kind of update the backend wants in lockstep.
+    fn batch(&self, update_kind: UpdateKind) -> usize;
 
     /// Into how many screens a batch is best split, so that one is scored while the trials of another are updated.
     fn in_flight(&self) -> usize {
@@ -72,11 +72,11 @@ pub trait Screen: Send {
 
 /// How models change from round to round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// By a row an observation.
-    Rows,
-    /// All of a model is new every round.
-    Factors,
+pub enum UpdateKind {
+    /// One row an observation: a rank-one update.
+    RankOne,
+    /// The whole model changes every round.
+    Full,
 }
 
 /// Counts of one or several screens; they go to the manifest, never into parts.
@@ -91,8 +91,8 @@ pub struct Counters {
     /// Trial-rounds in which a whole factor was scored by interpolation from pivots.
     pub interpolated: u64,
     /// Trial-rounds screened block by block, and the blocks that were scored in them.
-    pub lazy: u64,
-    /// See `lazy`.
+    pub pruned: u64,
+    /// See `pruned`.
     pub blocks: u64,
     /// Screens rebuilt from the f64 state.
     pub rebuilds: u64,
@@ -115,7 +115,7 @@ impl Counters {
         self.candidates += other.candidates;
         self.ambiguous += other.ambiguous;
         self.interpolated += other.interpolated;
-        self.lazy += other.lazy;
+        self.pruned += other.pruned;
         self.blocks += other.blocks;
         self.rebuilds += other.rebuilds;
         self.scans += other.scans;

@@ -5,7 +5,7 @@
 //! ([`Error::Untrusted`]) may have answered wrongly before: the error goes to the caller, who starts again, and by then every
 //! screen is the CPU's. Either way nothing that is recorded changes.
 
-use super::{Backend, Counters, Cpu, Domain, Pace, Screen};
+use super::{Backend, Counters, Cpu, Domain, Screen, UpdateKind};
 use crate::error::Error;
 use crate::score::{Basis, Candidates, TrialScore};
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What is called with each failure.
-type Told = Arc<dyn Fn(&Error) + Send + Sync>;
+type FailureObserver = Arc<dyn Fn(&Error) + Send + Sync>;
 
 /// A backend with the CPU behind it.
 pub struct Fallback {
@@ -27,7 +27,7 @@ struct Link {
     untrusted: AtomicBool,
     /// What was told already: a lost device fails for every basis with the same words.
     said: Mutex<BTreeSet<String>>,
-    told: Told,
+    told: FailureObserver,
 }
 
 impl Link {
@@ -133,10 +133,10 @@ impl Domain for FallbackDomain {
         self.0.device().map_or(usize::MAX, |device| device.most_in_batch())
     }
 
-    fn batch(&self, pace: Pace) -> usize {
+    fn batch(&self, update_kind: UpdateKind) -> usize {
         match self.0.device() {
-            Some(device) => device.batch(pace),
-            None => self.0.cpu().map_or(1, |cpu| cpu.batch(pace)),
+            Some(device) => device.batch(update_kind),
+            None => self.0.cpu().map_or(1, |cpu| cpu.batch(update_kind)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Who does the N-sized work: from each trial's change to every point that could be its best.
 //!
-//! A backend never decides. Its contract is to hand back, by whatever road, every point whose f64 score
+//! A backend never decides. Its contract is to hand back, by whatever path, every point whose f64 score
 //! ([`crate::score::ScoreModel::exact`]) could tie with the largest; the engine decides among them. So results are the
 //! same bits on every backend. **Invariant:** knows no policy and no randomness; sees `score`, `linalg`, `error` only.
 
@@ -13,10 +13,10 @@ mod fallback;
 pub mod gpu;
 mod lane;
 mod playable;
+pub mod reference;
 mod scale;
-pub mod twin;
 
 pub use batched::Batched;
-pub use contract::{Backend, Band, Counters, Domain, Pace, Screen};
+pub use contract::{Backend, Band, Counters, Domain, Screen, UpdateKind};
 pub use cpu::Cpu;
 pub use fallback::Fallback;

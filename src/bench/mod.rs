@@ -1,4 +1,4 @@
-//! Speed of the engine's own roads on standard jobs, beside what the machine can do.
+//! Speed of the engine's own paths on standard jobs, beside what the machine can do.
 //!
 //! * `incremental` — GP-UCB over quadrature Fourier features: the posterior's rank-one updates, the backend's screen, the
 //!   engine's decision, as a run does them.

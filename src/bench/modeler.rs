@@ -6,7 +6,7 @@ use super::learner::{Learner, Team};
 use super::memory;
 use super::outcome::checksum;
 use super::run::{Machine, Options, Played, Split, Trials, batch, batches, verify};
-use crate::backend::Pace;
+use crate::backend::UpdateKind;
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
 use crate::gp::posterior::ExactPosterior;
@@ -150,8 +150,8 @@ impl Trials for Runs {
         (2.0 * libm::log(self.job.points as f64 * t * t * PI * PI / (6.0 * FAILURE))).sqrt()
     }
 
-    fn pace(&self) -> Pace {
-        Pace::Rows
+    fn update_kind(&self) -> UpdateKind {
+        UpdateKind::RankOne
     }
 
     fn team(&self, first: usize, end: usize) -> Result<Team, Error> {

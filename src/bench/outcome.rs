@@ -1,6 +1,6 @@
 //! What a measurement says, as numbers and as one line of JSON.
 //!
-//! **Counts of the model**, the same on every road: what the plain dense algorithm would do, so that rates compare.
+//! **Counts of the model**, the same on every path: what the plain dense algorithm would do, so that rates compare.
 //! * Operations a round of `B` trials: `incremental` B (2 N m + 6 N + 4 m²); `fullrank` B (1.25 N m² + 4 N m +
 //!   2 m³ / 3): the factor is triangular, and its zero blocks are skipped.
 //! * Bytes a round, with `w` bytes a number on the screen's side: the table once (`N m w`); each trial's mean and spread²
@@ -222,7 +222,7 @@ impl Measured {
             "candidates_median": self.candidates_median, "candidates_p99": self.candidates_p99,
             "rounds_screened": self.counters.rounds, "candidates": self.counters.candidates,
             "rounds_with_several_candidates": self.counters.ambiguous, "rounds_decided_by_tie_rule": self.n_ties, "screens_rebuilt": self.counters.rebuilds,
-            "f64_scans": self.counters.scans, "rounds_interpolated": self.counters.interpolated, "rounds_lazy": self.counters.lazy, "blocks_scored": self.counters.blocks,
+            "f64_scans": self.counters.scans, "rounds_interpolated": self.counters.interpolated, "rounds_pruned": self.counters.pruned, "blocks_scored": self.counters.blocks,
             "fallbacks": self.counters.fallbacks,
             "band_violations": self.counters.violations,
             "cum_regret_mean": self.regret.cumulative_mean, "cum_regret_std": self.regret.cumulative_std,

@@ -5,7 +5,7 @@ use super::full_rank::{Common, FullRank, TRIALS};
 use super::learner::{Learner, Player, Team};
 use super::outcome::{Measured, Regret, checksum, median_and_p99};
 use super::{Instance, Job, Workload, memory};
-use crate::backend::{Backend, Counters, Domain, Pace, Screen};
+use crate::backend::{Backend, Counters, Domain, Screen, UpdateKind};
 use crate::engine::decide;
 use crate::error::Error;
 use crate::gp::posterior::FeaturePosterior;
@@ -75,7 +75,7 @@ pub(super) trait Trials: Sync {
     fn width(&self, round: usize) -> f64;
 
     /// How models change; updates of whole factors are long enough to be spread over threads where batches are few.
-    fn pace(&self) -> Pace;
+    fn update_kind(&self) -> UpdateKind;
 
     /// Trials in a row, each of which has made its first observation.
     fn team(&self, first: usize, end: usize) -> Result<Team, Error>;
@@ -105,10 +105,10 @@ impl Trials for Setup<'_> {
         self.job.width_of(round)
     }
 
-    fn pace(&self) -> Pace {
+    fn update_kind(&self) -> UpdateKind {
         match self.job.workload {
-            Workload::Incremental => Pace::Rows,
-            Workload::FullRank => Pace::Factors,
+            Workload::Incremental => UpdateKind::RankOne,
+            Workload::FullRank => UpdateKind::Full,
         }
     }
 
@@ -275,15 +275,15 @@ pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec
     let (trials, threads) = (setup.trials(), rayon::current_num_threads());
     // A device takes whole batches; on the CPU they are cut finer where threads would be idle.
     let in_flight = domain.in_flight().max(1);
-    let wanted = domain.batch(setup.pace());
+    let wanted = domain.batch(setup.update_kind());
     let size = if in_flight == 1 { wanted.min(trials.div_ceil(threads)) } else { wanted }.clamp(1, trials);
     // Whole factors are made for that many trials at once, fewer cost as much.
-    let size = if setup.pace() == Pace::Factors { size.next_multiple_of(LANES) } else { size };
-    let spread_out = setup.pace() == Pace::Factors && trials.div_ceil(size) < threads;
+    let size = if setup.update_kind() == UpdateKind::Full { size.next_multiple_of(LANES) } else { size };
+    let spread_out = setup.update_kind() == UpdateKind::Full && trials.div_ceil(size) < threads;
     let part = size.div_ceil(in_flight);
     let n = trials.div_ceil(size);
     // As many for each thread, all alike: else the last one leaves a thread idle.
-    let even = in_flight == 1 && setup.pace() == Pace::Rows;
+    let even = in_flight == 1 && setup.update_kind() == UpdateKind::RankOne;
     let n = if even { n.next_multiple_of(threads).min(trials) } else { n };
     let begins = |batch: usize| if even { batch * trials / n } else { (batch * size).min(trials) };
     (0..n)

@@ -6,10 +6,11 @@ use crate::backend::Cpu;
 use crate::engine::Preparation;
 use crate::error::{Diagnostic, Error, closest};
 use crate::privacy::accounting::sensitivity::{Participation, Relation};
-use crate::privacy::quote::{self, Quote, StreamKind, StreamTerms, short};
-use crate::privacy::{Delta, Epsilon, Guarantee, MechanismEntry, Reading, Refusal, Request, RewardFacts};
+use crate::privacy::quote::{self, PriceReport, StreamKind, StreamTerms, short};
+use crate::privacy::{
+    Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Reading, Refusal, Request, RewardFacts, ThreatModel,
+};
 use crate::registry::MECHANISMS;
-use crate::spec::Task;
 use clap::Args;
 use std::path::Path;
 
@@ -94,24 +95,17 @@ pub fn account(args: &AccountArgs) -> Result<(), Error> {
     if broken.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(broken.join("\n"))) }
 }
 
-fn of_spec(args: &AccountArgs) -> Result<Vec<(String, Quote)>, Error> {
+fn of_spec(args: &AccountArgs) -> Result<Vec<(String, PriceReport)>, Error> {
     let sweep = args.spec.read(Path::new(&args.what))?;
     let (data, backend) = (args.spec.data(), Cpu::default());
     let preparation = Preparation::new(&sweep, &data, &backend);
-    let mut quotes: Vec<(String, Quote)> = Vec::new();
+    let mut quotes: Vec<(String, PriceReport)> = Vec::new();
     for plan in &sweep.cells {
         let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
         // Of a cell whose inputs alone are protected, the reward has no price worth a line.
         let rewards = facts.inputs.is_none() || facts.ledger.guarantee != Guarantee::NotPrivate;
-        let rewards = match &plan.task {
-            Task::Online(_) if args.participations != 1 => {
-                let found = args.participations.to_string();
-                return Err(refused("--participations", &found, "1: learners of a stream are priced for one sample a person"));
-            }
-            Task::Online(_) => Some(Quote::of_samples(&facts.ledger)),
-            _ => rewards.then(|| Quote::of_ledger(&facts.ledger, args.participations)),
-        };
-        for quote in [rewards, facts.inputs.as_ref().map(Quote::of_inputs)].into_iter().flatten() {
+        for ledger in [rewards.then_some(&facts.ledger), facts.inputs.as_ref()].into_iter().flatten() {
+            let quote = PriceReport::of_ledger(ledger, args.participations).map_err(|refusal| placed(&refusal))?;
             // Cells that differ in what costs nothing share a price.
             match quotes.iter_mut().find(|(_, known)| *known == quote) {
                 Some((label, _)) => label.push_str(&format!("\n{}", plan.label())),
@@ -122,7 +116,7 @@ fn of_spec(args: &AccountArgs) -> Result<Vec<(String, Quote)>, Error> {
     Ok(quotes)
 }
 
-fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<Quote, Error> {
+fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<PriceReport, Error> {
     let reading: Reading = args
         .reading
         .parse()
@@ -150,15 +144,19 @@ fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<Quote, Error
         (None, None) => (None, false),
     };
     let made = (entry.build)(&request(epsilon)).map_err(|refusal| placed(&refusal))?;
-    let mut quote = Quote::of_ledger(&made.ledger(), args.participations);
+    let ledger = made.ledger();
+    let mut quote = PriceReport::of_ledger(&ledger, args.participations).map_err(|refusal| placed(&refusal))?;
     quote.noise_size = epsilon;
+    // Here the claim is of one answer, and the price of several is what was asked for.
+    let of_one = matches!(ledger.guarantee, Guarantee::NoGuarantee { .. }) || args.participations == 1;
+    quote.guarantee = of_one.then_some(ledger.guarantee);
     if let (true, Some(epsilon)) = (found, epsilon) {
         quote.notes.insert(0, format!("the least noise for the budget: one answer is set to epsilon = {}", short(epsilon)));
     }
     Ok(quote)
 }
 
-fn of_stream(args: &AccountArgs) -> Result<Quote, Error> {
+fn of_stream(args: &AccountArgs) -> Result<PriceReport, Error> {
     if !(args.radius.is_finite() && 0.0 < args.radius) {
         return Err(refused("--radius", &args.radius.to_string(), "a finite number > 0"));
     }
@@ -199,7 +197,7 @@ fn of_stream(args: &AccountArgs) -> Result<Quote, Error> {
             ));
         }
     };
-    Ok(Quote::of_stream(&what, terms, factorisation.as_ref(), sigma))
+    Ok(PriceReport::of_stream(&what, terms, factorisation.as_ref(), sigma))
 }
 
 fn budget_delta(args: &AccountArgs) -> Result<Option<Delta>, Error> {
@@ -226,6 +224,7 @@ fn placed(refusal: &Refusal) -> Error {
     let mut diagnostic = Diagnostic::new(refusal.message.clone()).expected(refusal.expected.clone());
     diagnostic.hint = Some(match refusal.key {
         "epsilon" => "state `--epsilon E` (total budget) or `--answer-epsilon E` (one answer)".to_owned(),
+        "participations" => "steps on secretly drawn samples are priced for one sample of a user alone".to_owned(),
         "delta" => "state `--delta D`, at most one over the number of people".to_owned(),
         "clip" => "state `--clip LO,HI`: rewards outside are clipped, which costs bias and never privacy (E3)".to_owned(),
         _ => "`privateer account --help` lists the options".to_owned(),
@@ -243,14 +242,31 @@ fn unknown(what: &str) -> Error {
     })
 }
 
-fn text(label: &str, quote: &Quote) -> String {
+/// The participations that are priced, and what the stated claim covers where that is fewer.
+fn participations(quote: &PriceReport) -> String {
+    let Participations { covered, growth } = quote.threat_model.participations;
+    if quote.participations == covered {
+        return quote.threat_model.participations.to_string();
+    }
+    let how = match growth {
+        Growth::SeparateReleases => "separate releases, composed",
+        Growth::OneStream => "one stream, as a group",
+        Growth::Unpriced => "not priced",
+    };
+    let claim = if quote.guarantee.is_some() { format!("; the claim covers {covered}") } else { String::new() };
+    format!("{} ({how}){claim}", quote.participations)
+}
+
+fn text(label: &str, quote: &PriceReport) -> String {
     let mut lines = vec![label.to_owned()];
     let mut line = |name: &str, value: &str| lines.push(format!("  {name:15}{value}"));
     line("event", &quote.event);
-    line("protects", &quote.protects);
-    line("not protected", &quote.not_protected);
-    line("neighbours", &quote.neighbours);
-    line("participations", &quote.participations.to_string());
+    let ThreatModel { adversary, unit, .. } = &quote.threat_model;
+    line("protects", &unit.to_string());
+    line("against", &adversary.to_string());
+    line("neighbours", &quote.threat_model.neighbours_words());
+    line("not protected", quote.threat_model.not_protected());
+    line("participations", &participations(quote));
     line("sensitivity", &quote.sensitivity.map_or("unbounded".to_owned(), short));
     line("", &quote.derivation);
     line("noise", &quote.noise);
@@ -259,7 +275,7 @@ fn text(label: &str, quote: &Quote) -> String {
         line("claim", &guarantee.to_string());
     }
     if let Some(first) = quote.curve.first() {
-        line("epsilon(delta)", &first.epsilon.road.to_string());
+        line("epsilon(delta)", &first.epsilon.method.to_string());
     }
     for point in &quote.curve {
         let (lower, upper) = (short(point.epsilon.lower), short(point.epsilon.upper));

@@ -72,7 +72,7 @@ pub struct BenchArgs {
     /// What a GPU screens in [default: f32]
     #[arg(long, value_name = "f32|f64", value_parser = ["f32", "f64"])]
     precision: Option<String>,
-    /// Score every point in every round: the CPU without its lazy screens, with the same answers
+    /// Score every point in every round: the CPU without its block pruning, with the same answers
     #[arg(long)]
     dense: bool,
     /// Worker threads [default: all cores]

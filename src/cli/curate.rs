@@ -135,7 +135,7 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     let numbered: Vec<String> = (1..=projection.as_ref().map_or(0, |map| map.columns)).map(|at| format!("z{at}")).collect();
     let names: Vec<&str> = if numbered.is_empty() { &args.columns } else { &numbered }.iter().map(String::as_str).collect();
     let (ledger, text) = CuratedLedger::with_images(&released.rows, &names, args.radius, args.bound, sigma);
-    let ledger = CuratedLedger { centre, scales, projection, ..ledger };
+    let ledger = CuratedLedger { centre, scales, projection, ..ledger }.sealed();
     publish(&args.out, text.as_bytes(), &ledger_path, format!("{:#}\n", serde_json::json!(ledger)).as_bytes())?;
     if 0 < released.moved {
         note(&format!(

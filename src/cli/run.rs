@@ -259,7 +259,7 @@ fn counters_json(counters: &Counters) -> serde_json::Value {
         "candidates": counters.candidates,
         "rounds_with_several_candidates": counters.ambiguous,
         "rounds_interpolated": counters.interpolated,
-        "rounds_lazy": counters.lazy,
+        "rounds_pruned": counters.pruned,
         "blocks_scored": counters.blocks,
         "screens_rebuilt": counters.rebuilds,
         "scans_in_f64": counters.scans,

@@ -52,7 +52,7 @@ impl AskTell {
         let proposed = self.policy.propose(&mut self.streams);
         let point = match (settled(proposed, self.policy.model(), None, &mut Vec::new())?, &mut self.screen) {
             (Proposal::Play(point), _) => point,
-            (Proposal::Random { luck, n_points }, _) => self.streams.of(luck).index(n_points),
+            (Proposal::Random { source, n_points }, _) => self.streams.of(source).index(n_points),
             (Proposal::Score { width }, Some(screen)) if self.policy.model().is_some() => {
                 let Some(model) = self.policy.model() else { return Ok(0) };
                 let mut answer = [Candidates::default()];

@@ -38,6 +38,7 @@ impl ContextualCell {
         let mut facts = self.environment.describe();
         facts.extend(self.maker.facts());
         let mut ledger = self.maker.ledger();
+        self.environment.derived_numbers().state_in(&mut ledger);
         if ledger.epsilon.is_some() {
             ledger.notes.extend(self.environment.notes());
         }

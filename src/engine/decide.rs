@@ -1,4 +1,4 @@
-//! The decision among candidates, in f64: the same on every road.
+//! The decision among candidates, in f64: the same on every path.
 
 use crate::error::Error;
 use crate::policy::Proposal;

@@ -72,8 +72,8 @@ impl Trial {
             sets.draw(&mut self.sets, set);
         }
         match self.ready.policy.propose(&mut self.streams) {
-            Proposal::Random { luck, n_points } => {
-                let stream = self.streams.of(luck);
+            Proposal::Random { source, n_points } => {
+                let stream = self.streams.of(source);
                 Proposal::Play(match (&self.set, &self.plays) {
                     (Some(set), _) => set[stream.index(set.len())] as usize,
                     (None, Some(plays)) => {

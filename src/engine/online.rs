@@ -153,6 +153,7 @@ impl OnlinePreparation {
             event: made.event,
             budget: epsilon.zip(Delta::try_from(delta).ok()),
             clipped: made.clipped,
+            local: made.local,
             calibration: made.calibration.clone(),
             notes,
         });

@@ -5,7 +5,7 @@
 
 use super::contexts::ContextualCell;
 use super::online::{OnlineCell, OnlinePreparation};
-use crate::backend::{Backend, Cpu, Domain, Pace};
+use crate::backend::{Backend, Cpu, Domain, UpdateKind};
 use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
@@ -22,19 +22,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const SCREENED_SET: usize = 65;
 
 /// Environments kept at a time.
-const KEPT: usize = 8;
+const MOST_ENVIRONMENTS: usize = 8;
 
 /// Makes cells ready.
 pub struct Preparation<'a> {
     sweep: &'a Sweep,
     data: &'a DataFolder,
     backend: &'a dyn Backend,
-    kept: Mutex<Vec<Arc<Kept>>>,
+    kept: Mutex<Vec<Arc<EnvironmentCache>>>,
     online: OnlinePreparation,
 }
 
-/// An environment with what was made over it.
-struct Kept {
+/// An environment with the feature tables and prepared bases that were made over it.
+struct EnvironmentCache {
     key: String,
     streams: Streams,
     /// Built by whoever comes first; the others wait.
@@ -76,8 +76,8 @@ pub struct ReadyCell {
 impl ReadyCell {
     /// How its models change: those made of private sums are new whenever the sums are.
     #[must_use]
-    pub fn pace(&self) -> Pace {
-        if self.maker.sums().is_some() { Pace::Factors } else { Pace::Rows }
+    pub fn update_kind(&self) -> UpdateKind {
+        if self.maker.sums().is_some() { UpdateKind::Full } else { UpdateKind::RankOne }
     }
 }
 
@@ -145,15 +145,15 @@ impl<'a> Preparation<'a> {
         self.backend.adapter().is_some()
     }
 
-    fn kept(&self, plan: &CellPlan) -> Arc<Kept> {
+    fn kept(&self, plan: &CellPlan) -> Arc<EnvironmentCache> {
         let mut kept = lock(&self.kept);
         if let Some(found) = kept.iter().find(|kept| kept.key == plan.environment_key) {
             return Arc::clone(found);
         }
-        if KEPT <= kept.len() {
+        if MOST_ENVIRONMENTS <= kept.len() {
             kept.remove(0);
         }
-        let new = Arc::new(Kept {
+        let new = Arc::new(EnvironmentCache {
             key: plan.environment_key.clone(),
             streams: Streams::new(self.sweep.seed, plan.environment.as_str()),
             environment: Mutex::new(None),
@@ -174,7 +174,12 @@ impl<'a> Preparation<'a> {
         self.kept_environment(plan, bandit, &self.kept(plan))
     }
 
-    fn kept_environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<Arc<dyn Environment>, Error> {
+    fn kept_environment(
+        &self,
+        plan: &CellPlan,
+        bandit: &BanditPlan,
+        kept: &EnvironmentCache,
+    ) -> Result<Arc<dyn Environment>, Error> {
         let mut slot = lock(&kept.environment);
         if let Some(environment) = slot.as_ref() {
             return Ok(Arc::clone(environment));
@@ -252,7 +257,7 @@ impl<'a> Preparation<'a> {
         Ok(ContextualCell { plan: plan.clone(), environment, maker, streams: kept.streams.clone(), replays })
     }
 
-    fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &Kept) -> Result<ReadyCell, Error> {
+    fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &EnvironmentCache) -> Result<ReadyCell, Error> {
         let environment = self.kept_environment(plan, bandit, kept)?;
         let curator = bandit.curator.as_ref().map(CuratorPlan::curator).transpose()?;
         let inputs = match (&curator, environment.product()) {
@@ -305,7 +310,7 @@ impl<'a> Preparation<'a> {
     }
 
     /// The prepared basis; one for each feature table.
-    fn domain(&self, basis: &Basis, kept: &Kept) -> Result<Arc<dyn Domain>, Error> {
+    fn domain(&self, basis: &Basis, kept: &EnvironmentCache) -> Result<Arc<dyn Domain>, Error> {
         let Basis::Table(table) = basis else { return self.backend.prepare(basis) };
         let mut domains = lock(&kept.domains);
         if let Some((_, domain)) = domains.iter().find(|(known, _)| Arc::ptr_eq(known, table)) {
@@ -324,23 +329,23 @@ impl<'a> Preparation<'a> {
                 let m = table.n_features as f64;
                 // Models from sums are scored as a whole, and have no columns.
                 // Factors of a model from sums, beside those of a screen; the noise under way is priced by its mechanism.
-                let (state, lazy) = if from_sums {
+                let (state, pruning) = if from_sums {
                     (7.0 * m * m, 0.0)
                 } else {
                     // A factor over visited points until they are twice the features, or the inverse over features, made from visits.
                     let k = n.min(rounds as f64);
                     let span = k.min(2.0 * m + 1.0);
-                    ((2.5 * span * span).max(3.0 * m * m), Cpu::lazy_bytes(basis.n_points(), k))
+                    ((2.5 * span * span).max(3.0 * m * m), Cpu::pruning_bytes(basis.n_points(), k))
                 };
-                8.0 * (3.0 * n + state) + lazy
+                8.0 * (3.0 * n + state) + pruning
             }
             Basis::Gram(_) | Basis::Own(_) => {
                 // At most one new basis point a round.
                 let k = n.min(rounds as f64);
                 let tabulated = matches!(basis, Basis::Gram(gram) if gram.dense_column(0).is_some());
                 let columns = if tabulated { 0.0 } else { 8.0 * n * k };
-                // A trial has the columns of one road at a time.
-                let columns = columns.max(Cpu::lazy_bytes(basis.n_points(), k));
+                // A trial has the columns of one path at a time.
+                let columns = columns.max(Cpu::pruning_bytes(basis.n_points(), k));
                 8.0 * (3.0 * n + 2.5 * k * k) + columns
             }
         };
@@ -387,12 +392,7 @@ impl<'a> Preparation<'a> {
         let trial = cell.with(instance, 0)?;
         let mut ledger = trial.mechanism.ledger();
         let instance = &trial.instance;
-        if ledger.epsilon.is_some() && !bandit.privacy.states_clip() {
-            ledger.notes.extend(cell.environment.privacy_notes());
-        }
-        if ledger.epsilon.is_some() {
-            ledger.notes.extend(cell.environment.input_notes());
-        }
+        cell.environment.derived_from_rewards().state_in(&mut ledger);
         if instance.bound_stated() && instance.facts().bound < instance.largest() {
             let (stated, largest) = (instance.facts().bound, instance.largest());
             ledger.notes.push(format!(
@@ -415,7 +415,7 @@ impl<'a> Preparation<'a> {
             .zip(cell.environment.points())
             .map(|(c, points)| c.ledger(points.n_points(), points.dimension()));
         if let Some(inputs) = &mut inputs {
-            inputs.notes.extend(cell.environment.input_notes());
+            cell.environment.derived_from_inputs().state_in(inputs);
         }
         Ok(CellFacts { ledger, inputs, facts })
     }

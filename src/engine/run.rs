@@ -224,7 +224,7 @@ impl Job<'_> {
             Some(batch) => batch.min(cell.domain.as_ref().map_or(usize::MAX, |domain| domain.most_in_batch())) as u64,
             // A block too small for full batches on all threads is cut finer.
             None => {
-                let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(cell.pace())) as u64;
+                let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(cell.update_kind())) as u64;
                 wanted.min(block.div_ceil(rayon::current_num_threads() as u64))
             }
         };

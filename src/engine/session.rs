@@ -11,7 +11,7 @@ use crate::backend::Domain;
 use crate::error::{Diagnostic, Error};
 use crate::policy::{Policy, PolicyMaker, PolicyStreams, Setting};
 use crate::privacy::release::ChannelRelease;
-use crate::privacy::{Guarantee, Ledger, Provenance, Raw};
+use crate::privacy::{Adversary, Guarantee, Ledger, Provenance, Raw, SIMULATED_NOISE};
 use crate::rng::{Purpose, Streams};
 use crate::spec::{CellPlan, Sweep, Task};
 use serde::{Deserialize, Serialize};
@@ -417,6 +417,7 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
     };
     let channel = bandit.privacy.channel(&facts, true, cell.maker.sums())?;
     let mut ledger = channel.ledger();
+    cell.environment.derived_from_rewards().state_in(&mut ledger);
     if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
         return refuse(
             format!("mechanism `{}` has {}", ledger.mechanism, ledger.guarantee),
@@ -441,9 +442,10 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
     })?;
     // Fresh exact noise takes the place of the simulation's.
     ledger.provenance = Provenance::Released;
-    ledger.notes.retain(|note| !note.contains("reproducible stream"));
-    if ledger.epsilon.is_some() {
-        ledger.notes.extend(cell.environment.input_notes());
+    ledger.notes.retain(|note| note != SIMULATED_NOISE);
+    // Whoever calls `tell` sees the raw reward before noise is added: no local model.
+    if ledger.threat_model.adversary == Adversary::Server {
+        ledger.threat_model.adversary = Adversary::Observer;
     }
     let bound = facts.bound;
     let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());

@@ -4,6 +4,7 @@
 //! drawn row; the covariance of the arms comes from a train file. Rewards and B are on the raw scale.
 
 use super::csv_table::{CsvOptions, CsvTable, read_table};
+use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::{Noise, Resampled};
 use super::stand_in::StandIn;
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
@@ -55,8 +56,12 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
         stand_in,
         bound: args.number("bound", "B: public bound on the mean reward").above(0.0).optional("the largest |mean| of an arm"),
         regret: RegretUnit::parse(args, "relative"),
+        public: DeclaredPublic::parse(args, &DERIVED),
     })
 }
+
+/// What policies and mechanisms read off the files: the kernel from the train readings; v, c, R and B from those that rewards are drawn from.
+const DERIVED: [DataDerived; 3] = [DataDerived::Covariance, DataDerived::Moments, DataDerived::Range];
 
 struct ArmsTable {
     test: Option<String>,
@@ -69,6 +74,7 @@ struct ArmsTable {
     stand_in: Option<StandIn>,
     bound: Option<f64>,
     regret: RegretUnit,
+    public: DeclaredPublic,
 }
 
 impl ArmsTable {
@@ -116,6 +122,7 @@ impl EnvironmentPlan for ArmsTable {
             bound: self.bound,
             regret: self.regret,
             rounds: context.rounds,
+            public: self.public.clone(),
         }))
     }
 }
@@ -132,6 +139,7 @@ struct ArmsEnvironment {
     bound: Option<f64>,
     regret: RegretUnit,
     rounds: u64,
+    public: DeclaredPublic,
 }
 
 impl ArmsEnvironment {
@@ -183,10 +191,8 @@ impl Environment for ArmsEnvironment {
         facts
     }
 
-    fn privacy_notes(&self) -> Vec<String> {
-        vec![
-            "R is the test readings' own largest distance from their mean: a fact about the data, treated as public; state `privacy.clip` for a range that is"
-                .to_owned(),
-        ]
+    fn derived_from_rewards(&self) -> DerivedNumbers {
+        // Generated readings are nobody's.
+        if self.stand_in { DerivedNumbers::default() } else { self.public.split(DERIVED) }
     }
 }

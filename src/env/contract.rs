@@ -1,5 +1,6 @@
 //! What an environment is.
 
+use super::data_derived::DerivedNumbers;
 use super::noise::Noise;
 use super::sets::{Sets, SetsPlan};
 use crate::error::{Diagnostic, Error};
@@ -102,14 +103,14 @@ pub trait Environment: Send + Sync {
         None
     }
 
-    /// What ledgers must say of how inputs and values were scaled, and what a model was fitted to; none where all is public.
-    fn input_notes(&self) -> Vec<String> {
-        Vec::new()
+    /// Numbers that this environment takes from real rewards; empty where it has none.
+    fn derived_from_rewards(&self) -> DerivedNumbers {
+        DerivedNumbers::default()
     }
 
-    /// What a ledger must say of constants that this environment takes from data; none where all are public.
-    fn privacy_notes(&self) -> Vec<String> {
-        Vec::new()
+    /// Numbers that this environment takes from real inputs; empty where it has none.
+    fn derived_from_inputs(&self) -> DerivedNumbers {
+        DerivedNumbers::default()
     }
 }
 

@@ -7,6 +7,7 @@ pub mod contextual;
 mod contract;
 pub mod csv_table;
 mod curated;
+mod data_derived;
 mod domain;
 mod function;
 pub mod gp_sample;
@@ -19,5 +20,6 @@ pub mod test_function;
 
 pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
 pub use curated::CuratedLedger;
+pub use data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 pub use domain::DomainPlan;
 pub use sets::{Sets, SetsPlan};

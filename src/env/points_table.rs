@@ -2,6 +2,7 @@
 
 use super::csv_table::{CsvOptions, CsvTable, read_table};
 use super::curated::CuratedLedger;
+use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::Noise;
 use super::stand_in::points_with_values;
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
@@ -43,7 +44,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
         stand_in: stand_in.then_some(rows as usize),
         fitted: args.word(
             "hyperparameters",
-            "where kernel and scales come from: `fitted` to this table's own values, which ledgers then say",
+            "where kernel and scales come from: `fitted` to this table's own values, which `public` may declare",
             &["stated", "fitted"],
             Some("stated"),
         ) == "fitted",
@@ -68,6 +69,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
         noise: parts.noise(args, "noise"),
         bound: args.number("bound", "B: public bound on |f|").above(0.0).optional("the largest |value|"),
         regret: RegretUnit::parse(args, "raw"),
+        public: DeclaredPublic::parse(args, &[DataDerived::Standardisation, DataDerived::Hyperparameters, DataDerived::Range]),
     })
 }
 
@@ -88,6 +90,7 @@ struct PointsTable {
     noise: Option<Arc<dyn Noise>>,
     bound: Option<f64>,
     regret: RegretUnit,
+    public: DeclaredPublic,
 }
 
 impl EnvironmentPlan for PointsTable {
@@ -142,8 +145,13 @@ impl EnvironmentPlan for PointsTable {
             told,
             fingerprint: table.fingerprint(),
             regret: self.regret,
-            standardised: self.standardise,
-            fitted: self.fitted,
+            derived_from_values: self.derived(&[
+                (DataDerived::Standardisation, self.standardise && self.value.is_some()),
+                (DataDerived::Hyperparameters, self.fitted),
+                (DataDerived::Range, self.bound.is_none() && self.value.is_some()),
+            ]),
+            derived_from_inputs: self
+                .derived(&[(DataDerived::Standardisation, self.standardise), (DataDerived::Hyperparameters, self.fitted)]),
             stand_in: self.stand_in.is_some(),
             points,
         }))
@@ -151,6 +159,12 @@ impl EnvironmentPlan for PointsTable {
 }
 
 impl PointsTable {
+    /// What of these the problem takes from the file; nothing where rows are generated.
+    fn derived(&self, used: &[(DataDerived, bool)]) -> DerivedNumbers {
+        let real = self.stand_in.is_none();
+        self.public.split(used.iter().filter_map(|&(kind, is_used)| (is_used && real).then_some(kind)))
+    }
+
     /// The file's columns, and the variance of the noise on its inputs.
     fn read(&self, context: &BuildContext<'_>) -> Result<(CsvTable, f64), Error> {
         let path = context.data.find(&self.file, self.about.as_deref(), self.value.is_some() && self.released.is_none())?;
@@ -235,9 +249,6 @@ fn standardise(name: &str, column: &mut [f64]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a fit takes from the data.
-const FITTED: &str = "kernel, scales and ridge were fitted to inputs and values of this table (`hyperparameters`): numbers of the data, treated as public (E19)";
-
 struct PointsEnvironment {
     points: Points,
     kernel: Option<Arc<dyn Kernel>>,
@@ -246,8 +257,8 @@ struct PointsEnvironment {
     told: Option<RewardFacts>,
     fingerprint: String,
     regret: RegretUnit,
-    standardised: bool,
-    fitted: bool,
+    derived_from_values: DerivedNumbers,
+    derived_from_inputs: DerivedNumbers,
     stand_in: bool,
 }
 
@@ -264,13 +275,12 @@ impl Environment for PointsEnvironment {
         self.kernel.as_ref()
     }
 
-    fn input_notes(&self) -> Vec<String> {
-        let standardised =
-            "the columns were standardised by their own means and deviations, which are treated as public (E19)".to_owned();
-        [(self.standardised, standardised), (self.fitted, FITTED.to_owned())]
-            .into_iter()
-            .filter_map(|(holds, note)| holds.then_some(note))
-            .collect()
+    fn derived_from_rewards(&self) -> DerivedNumbers {
+        self.derived_from_values.clone()
+    }
+
+    fn derived_from_inputs(&self) -> DerivedNumbers {
+        self.derived_from_inputs.clone()
     }
 
     fn told_rewards(&self) -> Option<RewardFacts> {

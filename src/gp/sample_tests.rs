@@ -1,4 +1,4 @@
-//! Samples have the covariance they promise, and the roads to them agree.
+//! Samples have the covariance they promise, and the ways to draw them agree.
 
 use super::*;
 use crate::gp::TableGram;
@@ -31,7 +31,7 @@ fn samples_have_the_kernels_covariance() {
 
 /// The product of the axes' features is a feature table of the grid; the same normals give the same sample.
 #[test]
-fn the_axis_road_is_the_product_of_the_axes() {
+fn the_axis_path_is_the_product_of_the_axes() {
     let kernel = SquaredExponential::new(Lengthscales::PerDimension(vec![0.3, 1.0, 0.5]), 1.5);
     let sampler = GridSampler::new(&kernel, 3, 4, -1.0, 1.0, 1e-12).expect("factors").expect("a product kernel");
     let points = Points::grid(3, 4, -1.0, 1.0);

@@ -1,7 +1,7 @@
 //! The exponential of many numbers, in the processor's widest lanes: the bits of `libm::exp`.
 //!
 //! The steps are those of FreeBSD's `e_exp.c`, which `libm` follows, with its branches as selections. Numbers whose exponential is not a
-//! normal number take the plain road.
+//! normal number take the plain path.
 
 use super::wide;
 use pulp::NullaryFnOnce;

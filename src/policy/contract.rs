@@ -20,7 +20,7 @@ pub enum Proposal {
     /// A uniformly random one of the points that may be played, of `n_points` where all may.
     Random {
         /// From which stream.
-        luck: Luck,
+        source: RandomSource,
         /// Points of the domain.
         n_points: usize,
     },
@@ -31,13 +31,13 @@ pub enum Proposal {
     },
 }
 
-/// Which of a policy's streams a draw comes from.
+/// The random stream that a draw comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Luck {
-    /// Starting points.
-    Start,
-    /// The policy's own.
-    Own,
+pub enum RandomSource {
+    /// The stream of the initial design, shared by all policies of a trial.
+    Design,
+    /// The policy's own stream.
+    Policy,
 }
 
 /// The streams a policy may draw from.
@@ -51,10 +51,10 @@ pub struct PolicyStreams {
 
 impl PolicyStreams {
     /// The stream of this kind.
-    pub fn of(&mut self, luck: Luck) -> &mut Stream {
-        match luck {
-            Luck::Start => &mut self.start,
-            Luck::Own => &mut self.own,
+    pub fn of(&mut self, source: RandomSource) -> &mut Stream {
+        match source {
+            RandomSource::Design => &mut self.start,
+            RandomSource::Policy => &mut self.own,
         }
     }
 }

@@ -2,7 +2,9 @@
 //! a round and what becomes of a released reward before it enters the posterior.
 
 use super::posterior_plan::{PreparedPosterior, RestoreError};
-use super::{Initial, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, Setting};
+use super::{
+    Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
+};
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Posterior;
 use crate::params::Args;
@@ -188,7 +190,7 @@ struct GpPolicy {
 impl Policy for GpPolicy {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
         if self.initial.is_random(self.round) {
-            return Proposal::Random { luck: Luck::Start, n_points: self.n_points };
+            return Proposal::Random { source: RandomSource::Design, n_points: self.n_points };
         }
         let facts = RoundFacts {
             round: self.round,

@@ -32,8 +32,8 @@ pub mod uniform;
 mod width;
 
 pub use contract::{
-    FeaturesPlan, KnownInputs, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts,
-    Setting, SharedInputs, TableCache,
+    FeaturesPlan, KnownInputs, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
+    ReleasedFacts, Setting, SharedInputs, TableCache,
 };
 pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;

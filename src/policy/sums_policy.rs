@@ -9,8 +9,8 @@ use super::release_rule::{Extrapolation, ReleaseRule};
 pub use super::sums_state::Kind;
 use super::sums_state::{Parameters, STATE_VERSION, State};
 use super::{
-    FeaturesPlan, Initial, Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, SharedInputs,
-    Width,
+    FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting,
+    SharedInputs, Width,
 };
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::{Repair, SumsPosterior};
@@ -398,7 +398,7 @@ impl Policy for Server {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
         let Shared { keys, table, .. } = &*self.shared;
         if keys.initial.is_random(self.round) {
-            return Proposal::Random { luck: Luck::Start, n_points: table.n_points };
+            return Proposal::Random { source: RandomSource::Design, n_points: table.n_points };
         }
         Proposal::Score { width: self.width() }
     }

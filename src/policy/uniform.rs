@@ -1,6 +1,6 @@
 //! `uniform`: a uniformly random point every round; the yardstick that a private policy must beat.
 
-use super::{Luck, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Visits;
 use crate::params::Args;
@@ -56,7 +56,7 @@ struct UniformPolicy {
 
 impl Policy for UniformPolicy {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
-        Proposal::Random { luck: Luck::Own, n_points: self.n_points }
+        Proposal::Random { source: RandomSource::Policy, n_points: self.n_points }
     }
 
     fn model(&self) -> Option<&dyn ScoreModel> {

@@ -146,20 +146,9 @@ impl Factor {
     }
 }
 
-/// `mu` of sums for one person who takes part so often; infinite where nothing is bounded.
-pub(super) fn mu_of_sums(
-    factor: Factor,
-    releases: u64,
-    sigmas: (f64, f64),
-    reward: Option<f64>,
-    participation: Participation,
-) -> f64 {
+/// `mu` of sums for one participation of one user; infinite where nothing is bounded.
+pub(super) fn mu_of_sums(factor: Factor, releases: u64, (gram_sigma, moment_sigma): (f64, f64), reward: Option<f64>) -> f64 {
     let Some(reward) = reward else { return f64::INFINITY };
-    let once = libm::sqrt(gram_and_reward_mu_squared(reward, sigmas.0, sigmas.1, Relation::Replace));
-    // Items on their own are independent releases; in one stream the columns of one person's rounds add up.
-    let columns = match factor {
-        Factor::Own => libm::sqrt(participation.count as f64),
-        _ => factor.factorisation(releases).sensitivity(participation),
-    };
-    once * columns
+    let item = libm::sqrt(gram_and_reward_mu_squared(reward, gram_sigma, moment_sigma, Relation::Replace));
+    item * factor.factorisation(releases).sensitivity(Participation::ONCE)
 }

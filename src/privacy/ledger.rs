@@ -1,7 +1,8 @@
 //! What a result says about its privacy: what is protected, what was done, what was claimed and what was delivered.
 //! The delivered loss is priced from the event here, never copied from the claim.
 
-use super::{Delta, Epsilon, Event, Guarantee, Reading, price};
+use super::accounting::{Composition, Loss};
+use super::{Delta, Epsilon, Event, Growth, Guarantee, Reading, ThreatModel, price};
 use serde::{Deserialize, Serialize};
 
 /// On which path a value was released.
@@ -22,13 +23,11 @@ pub struct Ledger {
     pub mechanism: String,
     /// Which reading of the paper.
     pub reading: Reading,
-    /// Whose data, and what is not protected.
-    pub protects: String,
-    /// Which pairs of inputs must look alike.
-    pub neighbours: String,
-    /// What was done to each reward.
+    /// Adversary, neighbouring inputs, protected unit and covered participations.
+    pub threat_model: ThreatModel,
+    /// What was done to each protected unit.
     pub event: Event,
-    /// Claimed privacy loss per user; `None` if nothing is claimed.
+    /// Claimed privacy loss per unit; `None` if nothing is claimed.
     pub epsilon: Option<f64>,
     /// Claimed failure probability; 0 for a pure claim.
     pub delta: f64,
@@ -57,7 +56,9 @@ pub struct Statement {
     pub mechanism: &'static str,
     /// Which reading.
     pub reading: Reading,
-    /// What is done to each reward.
+    /// Adversary, neighbouring inputs, protected unit and covered participations.
+    pub threat_model: ThreatModel,
+    /// What is done to each protected unit.
     pub event: Event,
     /// Claimed privacy loss; `None` if nothing is claimed.
     pub epsilon: Option<Epsilon>,
@@ -73,16 +74,20 @@ pub struct Statement {
     pub notes: Vec<String>,
 }
 
+/// What every ledger of a simulation says about its noise.
+pub const SIMULATED_NOISE: &str = "noise is drawn on doubles from a reproducible stream: low bits and the seed reveal the input, \
+                                   so no real data may pass this path";
+
 impl Ledger {
     /// Prices the event and sets the claim beside it.
     #[must_use]
     pub fn of(statement: Statement) -> Self {
-        let Statement { mechanism, reading, event, epsilon, delta, clip, calibration, doubt, mut notes } = statement;
-        let delivered_epsilon = price(&event).epsilon(delta);
+        let Statement { mechanism, reading, threat_model, event, epsilon, delta, clip, calibration, doubt, mut notes } =
+            statement;
+        let delivered_epsilon = price(&event).epsilon(delta).filter(|epsilon| epsilon.is_finite());
         let guarantee = match (epsilon, delivered_epsilon) {
             (None, _) => Guarantee::NotPrivate,
-            // Slack for the rounding of scale and price: sixteen digits of numbers of order one, fewer of a small epsilon.
-            (Some(claimed), Some(delivered)) if delivered <= claimed.get() * (1.0 + 1e-9) + 1e-14 => Guarantee::Holds,
+            (Some(claimed), Some(delivered)) if keeps(delivered, claimed.get()) => Guarantee::Holds,
             (Some(_), _) => {
                 let (reason, erratum) = doubt.unwrap_or(("the noise is too small for the range of the rewards", "E2"));
                 Guarantee::NoGuarantee { reason: reason.to_owned(), erratum: erratum.to_owned() }
@@ -92,32 +97,24 @@ impl Ledger {
             notes.push("rewards outside of the clip range are moved to its ends: a bias, and no loss of privacy (E2)".to_owned());
         }
         if epsilon.is_some() {
-            notes.push(match delta {
-                None => "a user who answers k times spends k times epsilon (E5); a fresh user per round is assumed".to_owned(),
-                Some(_) => {
-                    "a user who answers k times spends sqrt(k) times mu (E5); a fresh user per round is assumed".to_owned()
-                }
-            });
-            notes.push(
-                "noise is drawn on doubles from a reproducible stream: low bits and the seed give the input away, \
-                 so no real data may pass this path"
-                    .to_owned(),
-            );
+            notes.push(SIMULATED_NOISE.to_owned());
         }
         let claimed_number = epsilon.map(Epsilon::get);
+        let per_unit = threat_model.per_unit();
         Self {
             mechanism: mechanism.to_owned(),
             reading,
-            protects: "one user's reward y_t; the point x_t chosen by the learner is not protected".to_owned(),
-            neighbours: "any two rewards of one user (local model)".to_owned(),
+            threat_model,
             event,
             epsilon: claimed_number,
             delta: delta.map_or(0.0, Delta::get),
-            claimed: claimed_number.map_or("nothing".to_owned(), |e| worded(e, delta)),
+            claimed: claimed_number.map_or("nothing".to_owned(), |e| worded(e, delta, per_unit)),
             delivered: match (claimed_number, delivered_epsilon) {
                 (None, _) => "not private".to_owned(),
                 (Some(_), None) => "epsilon = infinity".to_owned(),
-                (Some(claimed), Some(e)) => worded(if (e - claimed).abs() <= 1e-6 * claimed { claimed } else { e }, delta),
+                (Some(claimed), Some(e)) => {
+                    worded(if (e - claimed).abs() <= 1e-6 * claimed { claimed } else { e }, delta, per_unit)
+                }
             },
             delivered_epsilon,
             guarantee,
@@ -127,35 +124,72 @@ impl Ledger {
             notes,
         }
     }
-}
 
-impl Ledger {
-    /// The same for inputs that a curator gives out by row; neighbours differ in one row, by at most `radius`.
+    /// What a user who takes part `participations` times spends; `None` where no valid price is known.
     #[must_use]
-    pub fn of_inputs(statement: Statement, radius: f64) -> Self {
-        let own_notes = statement.notes.clone();
-        let mut ledger = Self::of(Statement { clip: None, notes: Vec::new(), ..statement });
-        let said = |text: &str| text.replace("per user", "per row");
-        ledger.claimed = said(&ledger.claimed);
-        ledger.delivered = said(&ledger.delivered);
-        ledger.protects =
-            "one row of the inputs, of which images are given out; outputs only where a reward mechanism is added".to_owned();
-        ledger.neighbours =
-            format!("two data sets that differ in one row, by at most {} (L2, in units of the inputs)", short(radius));
-        ledger.notes = own_notes;
-        ledger.notes.push(format!(
-            "the radius is part of the promise: a row that moves by k times {} costs k times as much mu (E20)",
-            short(radius)
-        ));
-        ledger.notes.push("number and order of the rows are public; which row is asked for is the modeler's choice".to_owned());
+    pub fn composition(&self, participations: u64) -> Option<Composition> {
+        let loss = Loss::of(&self.event);
+        match self.threat_model.participations.growth {
+            _ if participations <= 1 => Some(Composition::of(loss)),
+            // Steps on secretly drawn samples have no pair of laws of their own, and so no price for a group.
+            _ if matches!(self.event, Event::Subsampled { .. }) => None,
+            Growth::SeparateReleases => Some(Composition::of(loss).times(participations)),
+            Growth::OneStream => Some(Composition::of(loss.of_group(participations))),
+            Growth::Unpriced => None,
+        }
+    }
+
+    /// Whether the claim holds for a user who takes part `participations` times; `None` where no valid price is known.
+    #[must_use]
+    pub fn guarantee_for(&self, participations: u64) -> Option<Guarantee> {
+        let composition = self.composition(participations)?;
+        let (Some(claimed), Guarantee::Holds) = (self.epsilon, &self.guarantee) else { return Some(self.guarantee.clone()) };
+        if participations <= self.threat_model.participations.covered {
+            return Some(Guarantee::Holds);
+        }
+        let spent = match Delta::try_from(self.delta) {
+            Ok(delta) => composition.epsilon(delta).upper,
+            Err(_) => composition.pure().unwrap_or(f64::INFINITY),
+        };
+        if keeps(spent, claimed) {
+            return Some(Guarantee::Holds);
+        }
+        let spent = if spent.is_finite() { format!("epsilon = {}", short(spent)) } else { "epsilon = infinity".to_owned() };
+        let reason = format!(
+            "{} is claimed for {} participation of one user, and {participations} spend {spent}",
+            self.claimed, self.threat_model.participations.covered
+        );
+        Some(Guarantee::NoGuarantee { reason, erratum: "E5".to_owned() })
+    }
+
+    /// Withdraws a guarantee that holds for the noise alone. A ledger that claims nothing, or has no guarantee already, stays as it is.
+    pub fn withdraw(&mut self, reason: String, erratum: &str) {
+        if self.guarantee == Guarantee::Holds {
+            self.guarantee = Guarantee::NoGuarantee { reason, erratum: erratum.to_owned() };
+        }
+    }
+
+    /// The same for inputs that a curator releases row by row.
+    #[must_use]
+    pub fn of_inputs(statement: Statement) -> Self {
+        let mut ledger = Self::of(Statement { clip: None, ..statement });
+        ledger.notes.retain(|note| note != SIMULATED_NOISE);
+        ledger.notes.push(
+            "the radius is part of the guarantee: a row that moves by k times as much costs k times as much mu (E20)".to_owned(),
+        );
         ledger
     }
 }
 
-fn worded(epsilon: f64, delta: Option<Delta>) -> String {
+/// Whether a price keeps a claim, up to the rounding of scale and price: sixteen digits of numbers of order one, fewer of a small epsilon.
+fn keeps(delivered: f64, claimed: f64) -> bool {
+    delivered <= claimed * (1.0 + 1e-9) + 1e-14
+}
+
+fn worded(epsilon: f64, delta: Option<Delta>, per_unit: &str) -> String {
     match delta {
-        None => format!("epsilon = {} per user, pure", short(epsilon)),
-        Some(delta) => format!("(epsilon, delta) = ({}, {}) per user", short(epsilon), short(delta.get())),
+        None => format!("epsilon = {} {per_unit}, pure", short(epsilon)),
+        Some(delta) => format!("(epsilon, delta) = ({}, {}) {per_unit}", short(epsilon), short(delta.get())),
     }
 }
 
@@ -173,6 +207,7 @@ mod tests {
         Statement {
             mechanism: "test",
             reading: Reading::Tight,
+            threat_model: ThreatModel::local_reward(),
             event,
             epsilon: Epsilon::try_from(1.0).ok(),
             delta: None,

@@ -2,14 +2,17 @@
 //! delta, and what is not protected.
 
 use super::accounting::sensitivity::{self, Participation, Relation};
-use super::accounting::{Bracket, Composition, Loss, Road, least_noise};
+use super::accounting::{Bracket, Composition, Loss, PriceMethod, least_noise};
 use super::event::mu_of_sums;
 use super::streams::blt::Blt;
 use super::streams::honaker::Honaker;
 use super::streams::toeplitz::SquareRoot;
 use super::streams::tree::Tree;
 use super::streams::{Factorisation, Stated};
-use super::{Delta, Epsilon, Event, Factor, Guarantee, Ledger, Refusal, RewardMechanism, price};
+use super::{
+    Adversary, Delta, Epsilon, Event, Factor, Growth, Guarantee, Ledger, Participations, Refusal, RewardMechanism, ThreatModel,
+    Unit, price,
+};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -27,20 +30,17 @@ pub struct Point {
 
 /// A priced mechanism.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Quote {
+pub struct PriceReport {
     /// Its name.
     pub mechanism: String,
     /// What is done.
     pub event: String,
-    /// Whose data.
-    pub protects: String,
-    /// What stays visible.
-    pub not_protected: String,
-    /// Which pairs of inputs must look alike.
-    pub neighbours: String,
-    /// Rounds in which one person takes part.
+    /// Adversary, neighbouring inputs, protected unit and covered participations.
+    pub threat_model: ThreatModel,
+    /// Participations of one user that are priced here.
     pub participations: u64,
-    /// Largest distance of two neighbouring inputs, after the transformation that the noise is added to; `None` if unbounded.
+    /// Largest distance of two neighbouring inputs in one participation, after the transformation that the noise is added to; `None` if
+    /// unbounded.
     pub sensitivity: Option<f64>,
     /// Where it comes from.
     pub derivation: String,
@@ -54,155 +54,52 @@ pub struct Quote {
     pub composition: Composition,
     /// Epsilon over delta.
     pub curve: Vec<Point>,
-    /// Whether the claim that the mechanism makes holds, where it makes one.
+    /// Whether the claim that the mechanism makes holds for these participations, where it makes one.
     pub guarantee: Option<Guarantee>,
     /// What else a reader must know.
     pub notes: Vec<String>,
 }
 
-impl Quote {
-    /// Prices what a ledger says was done, for a person who takes part `participations` times.
-    #[must_use]
-    pub fn of_ledger(ledger: &Ledger, participations: u64) -> Self {
-        match ledger.event {
-            Event::Sums { .. } => Self::of_sums(ledger, participations),
-            _ => Self::of_rewards(ledger, participations),
-        }
-    }
-
-    /// Running sums: one Gaussian mechanism over the stream, in which one person's rounds move overlapping columns.
-    fn of_sums(ledger: &Ledger, participations: u64) -> Self {
-        let participation = Participation { count: participations, separation: 1 };
-        let base = Self::of_rewards(ledger, 1);
-        let Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } = ledger.event else { return base };
-        let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward, participation);
-        let composition = Composition::of(if mu.is_finite() { Loss::Gaussian { mu } } else { Loss::Unbounded });
-        let columns = factor.factorisation(releases).sensitivity(participation);
-        let derivation = match (reward, factor) {
-            (None, _) => "rewards are not clipped: two of them can differ by anything (E3)".to_owned(),
-            (Some(reward), Factor::Own) => {
-                format!(
-                    "|phi| <= 1 and |y| <= {} after centring: 1 + Y² up to Y = 1, 2Y above (E7), an item on its own",
-                    short(reward)
-                )
-            }
-            (Some(reward), _) => format!(
-                "|phi| <= 1 and |y| <= {} after centring: 1 + Y² up to Y = 1, 2Y above (E7); times {} for the columns of the \
-                 factorisation over {releases} releases ({} of one person)",
-                short(reward),
-                short(columns),
-                counted(participations, "round")
-            ),
+impl PriceReport {
+    /// Prices what a ledger says was done, for a user who takes part `participations` times.
+    ///
+    /// # Errors
+    /// A refusal on `participations` where no valid price is known for more than one.
+    pub fn of_ledger(ledger: &Ledger, participations: u64) -> Result<Self, Refusal> {
+        let (Some(composition), Some(guarantee)) = (ledger.composition(participations), ledger.guarantee_for(participations))
+        else {
+            let message = format!(
+                "no valid price is known for {participations} participations of one user with mechanism `{}`",
+                ledger.mechanism
+            );
+            return Err(Refusal::new("participations", message, "`--participations 1`"));
         };
-        let one = gram_sigma.min(moment_sigma);
-        Self {
-            event: event_words(&ledger.event),
-            protects: ledger.protects.clone(),
-            not_protected: "features and rewards are bounded in public; that a person took part, and when".to_owned(),
-            participations,
-            sensitivity: mu.is_finite().then_some(mu * one),
-            derivation,
-            noise_size: Some(one),
-            pure_epsilon: composition.pure(),
-            curve: curve(&composition),
-            composition,
-            ..base
-        }
-    }
-
-    /// One answer a round.
-    fn of_rewards(ledger: &Ledger, participations: u64) -> Self {
-        let loss = Loss::of(&ledger.event);
-        let composition = Composition::of(loss).times(participations);
-        let (sensitivity, derivation) = match ledger.clip {
-            Some([lo, hi]) => (
-                Some(sensitivity::scalar(lo, hi, Relation::Replace)),
-                format!("rewards are clipped to [{lo}, {hi}]: two of them differ by at most hi - lo (E2)"),
-            ),
-            None => (None, "rewards are not clipped: two of them can differ by anything (E3)".to_owned()),
-        };
-        Self {
+        let event = event_words(&ledger.event);
+        let (sensitivity, derivation, noise_size) = sensitivity_of(ledger);
+        Ok(Self {
             mechanism: ledger.mechanism.clone(),
-            event: format!("one answer a round: {}", event_words(&ledger.event)),
-            protects: "one person's reward y_t".to_owned(),
-            not_protected: "the point x_t chosen by the learner, that a person answered at all, and when".to_owned(),
-            neighbours: ledger.neighbours.clone(),
+            event: match ledger.threat_model.unit {
+                Unit::Reward => format!("one answer a round: {event}"),
+                Unit::Sample => format!("a stream of samples: {event}"),
+                Unit::Row => format!("all rows, once: {event}"),
+                _ => event,
+            },
+            threat_model: ledger.threat_model.clone(),
             participations,
             sensitivity,
             derivation,
             noise: ledger.calibration.clone(),
-            noise_size: None,
+            noise_size,
             pure_epsilon: composition.pure(),
-            curve: curve(&composition),
+            curve: if matches!(ledger.event, Event::Subsampled { .. }) {
+                curve_of_steps(&ledger.event)
+            } else {
+                curve(&composition)
+            },
             composition,
-            guarantee: Some(ledger.guarantee.clone()),
+            guarantee: Some(guarantee),
             notes: ledger.notes.clone(),
-        }
-    }
-
-    /// Prices a learner on a stream of samples, each of which is used in one place of the run.
-    #[must_use]
-    pub fn of_samples(ledger: &Ledger) -> Self {
-        let unclipped = "features and gradients are not clipped: two samples can differ by anything (E3)".to_owned();
-        let composed = "one mechanism over the whole run".to_owned();
-        let (sensitivity, derivation) = match ledger.event {
-            Event::NonPrivate => (None, "samples enter as they are".to_owned()),
-            Event::Gaussian { sensitivity, .. } if sensitivity.is_finite() => (
-                Some(sensitivity),
-                format!("features and gradients are clipped, L2 norm, columns of the factorisation counted; {composed}"),
-            ),
-            Event::GeneralizedGaussian { sensitivity: Some(sensitivity), .. } => {
-                (Some(sensitivity), format!("features and gradients are clipped, norm of the noise; {composed}"))
-            }
-            Event::Subsampled { sensitivity: Some(sensitivity), .. } => {
-                (Some(sensitivity), "features and gradients are clipped, L2 norm, of one step".to_owned())
-            }
-            Event::Choices { squares: Some(squares), .. } => (
-                Some(libm::sqrt(squares)),
-                "range of the scores' change over the scale of the noise, root of the squares' sum over rounds".to_owned(),
-            ),
-            _ => (None, unclipped),
-        };
-        let base = Self::of_rewards(ledger, 1);
-        Self {
-            event: format!("a stream of samples: {}", event_words(&ledger.event)),
-            protects: ledger.protects.clone(),
-            not_protected: "the number of samples, and when each came".to_owned(),
-            sensitivity,
-            derivation,
-            curve: if matches!(ledger.event, Event::Subsampled { .. }) { curve_of_steps(&ledger.event) } else { base.curve },
-            ..base
-        }
-    }
-
-    /// Prices a curator from what its ledger says was done.
-    #[must_use]
-    pub fn of_inputs(ledger: &Ledger) -> Self {
-        let composition = Composition::of(Loss::of(&ledger.event));
-        let (sensitivity, derivation) = match ledger.event {
-            Event::Gaussian { sensitivity, .. } => (
-                Some(sensitivity),
-                "a row that moves by the radius moves its image by at most sigma_max(P) times that".to_owned(),
-            ),
-            _ => (None, "neighbours have images of different column spaces (E16)".to_owned()),
-        };
-        Self {
-            mechanism: ledger.mechanism.clone(),
-            event: format!("images of all rows, once: {}", event_words(&ledger.event)),
-            protects: ledger.protects.clone(),
-            not_protected: "rewards, unless a mechanism of their own is added; number and order of the rows".to_owned(),
-            neighbours: ledger.neighbours.clone(),
-            participations: 1,
-            sensitivity,
-            derivation,
-            noise: ledger.calibration.clone(),
-            noise_size: None,
-            pure_epsilon: composition.pure(),
-            curve: curve(&composition),
-            composition,
-            guarantee: Some(ledger.guarantee.clone()),
-            notes: ledger.notes.clone(),
-        }
+        })
     }
 
     /// Prices noise of standard deviation `sigma` a draw on a released stream of running sums.
@@ -217,9 +114,12 @@ impl Quote {
         Self {
             mechanism: what.name().to_owned(),
             event: format!("{} after each of {rounds} rounds, by the factorisation `{}`", what.words(), factorisation.name()),
-            protects: "one person's items of the stream".to_owned(),
-            not_protected: "the number of rounds, and which person took part in which round".to_owned(),
-            neighbours: relation.to_string(),
+            threat_model: ThreatModel {
+                adversary: Adversary::Observer,
+                neighbours: relation.into(),
+                unit: what.unit(),
+                participations: Participations { covered: participation.count, growth: Growth::OneStream },
+            },
             participations: participation.count,
             sensitivity: Some(distance * norm),
             derivation: format!(
@@ -272,6 +172,13 @@ impl StreamKind {
         match self {
             Self::Vector { .. } => "vector-prefix",
             Self::Gram { .. } => "gram-prefix",
+        }
+    }
+
+    fn unit(&self) -> Unit {
+        match *self {
+            Self::Vector { radius } => Unit::Vector { norm: radius },
+            Self::Gram { reward } => Unit::GramItem { reward },
         }
     }
 
@@ -349,6 +256,60 @@ pub fn largest_answer(
     Ok(1.0 / size)
 }
 
+/// Sensitivity of one participation, its derivation, and the size of the noise where it is one number.
+fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
+    let unclipped = "features and gradients are not clipped: two samples can differ by anything (E3)".to_owned();
+    match (&ledger.threat_model.unit, &ledger.event) {
+        (_, &Event::Sums { factor, releases, gram_sigma, moment_sigma, reward }) => {
+            let one = gram_sigma.min(moment_sigma);
+            let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward);
+            let derivation = match (reward, factor) {
+                (None, _) => "rewards are not clipped: two of them can differ by anything (E3)".to_owned(),
+                (Some(reward), Factor::Own) => {
+                    format!("|phi| <= 1 and |y| <= {}: 1 + Y² up to Y = 1, 2Y above (E7), an item on its own", short(reward))
+                }
+                (Some(reward), _) => format!(
+                    "|phi| <= 1 and |y| <= {}: 1 + Y² up to Y = 1, 2Y above (E7); times {} for a column of the factorisation over \
+                     {releases} releases",
+                    short(reward),
+                    short(factor.factorisation(releases).sensitivity(Participation::ONCE))
+                ),
+            };
+            (mu.is_finite().then_some(mu * one), derivation, Some(one))
+        }
+        (Unit::Sample, Event::NonPrivate) => (None, "samples enter as they are".to_owned(), None),
+        (Unit::Sample, &Event::Gaussian { sensitivity, .. }) if sensitivity.is_finite() => {
+            let derivation = "features and gradients are clipped, L2 norm, columns of the factorisation counted; one mechanism over the whole run";
+            (Some(sensitivity), derivation.to_owned(), None)
+        }
+        (Unit::Sample, &Event::GeneralizedGaussian { sensitivity: Some(sensitivity), .. }) => {
+            let derivation = "features and gradients are clipped, norm of the noise; one mechanism over the whole run";
+            (Some(sensitivity), derivation.to_owned(), None)
+        }
+        (Unit::Sample, &Event::Subsampled { sensitivity: Some(sensitivity), .. }) => {
+            (Some(sensitivity), "features and gradients are clipped, L2 norm, of one step".to_owned(), None)
+        }
+        (_, &Event::Choices { squares: Some(squares), .. }) => {
+            let derivation = "range of the scores' change over the scale of the noise, root of the squares' sum over rounds";
+            (Some(libm::sqrt(squares)), derivation.to_owned(), None)
+        }
+        (Unit::Sample, _) => (None, unclipped, None),
+        (Unit::Row, &Event::Gaussian { sensitivity, .. }) => {
+            let derivation = "a row that moves by the radius moves its released row by at most sigma_max(P) times that";
+            (Some(sensitivity), derivation.to_owned(), None)
+        }
+        (Unit::Row, _) => (None, "neighbours have images of different column spaces (E16)".to_owned(), None),
+        _ => match ledger.clip {
+            Some([lo, hi]) => (
+                Some(sensitivity::scalar(lo, hi, Relation::Replace)),
+                format!("rewards are clipped to [{lo}, {hi}]: two of them differ by at most hi - lo (E2)"),
+                None,
+            ),
+            None => (None, "rewards are not clipped: two of them can differ by anything (E3)".to_owned(), None),
+        },
+    }
+}
+
 fn curve(composition: &Composition) -> Vec<Point> {
     let solver = composition.solver();
     CURVE
@@ -366,8 +327,8 @@ fn curve_of_steps(event: &Event) -> Vec<Point> {
         .filter_map(|delta| Delta::try_from(delta).ok())
         .map(|delta| {
             let upper = delivered.epsilon(Some(delta)).unwrap_or(f64::INFINITY);
-            let road = if upper.is_finite() { Road::Renyi } else { Road::Unbounded };
-            Point { delta: delta.get(), epsilon: Bracket { lower: 0.0, upper, road } }
+            let method = if upper.is_finite() { PriceMethod::Renyi } else { PriceMethod::Unbounded };
+            Point { delta: delta.get(), epsilon: Bracket { lower: 0.0, upper, method } }
         })
         .collect()
 }

@@ -1,7 +1,6 @@
 //! The ledger of a stream of samples: one person's sample is protected over the whole run.
 
-use super::ledger::{Provenance, short};
-use super::{Delta, Epsilon, Event, Guarantee, Ledger, Reading, price};
+use super::{Adversary, Delta, Epsilon, Event, Growth, Ledger, Reading, Statement, ThreatModel, Unit};
 
 /// What a privatizer of a stream states about itself; [`Ledger::of_stream`] adds the price.
 #[derive(Debug, Clone)]
@@ -16,6 +15,8 @@ pub struct StreamStatement {
     pub budget: Option<(Epsilon, Delta)>,
     /// Whether features and gradients are clipped.
     pub clipped: bool,
+    /// Whether every sample has noise of its own, added before it leaves its user.
+    pub local: bool,
     /// The formula that sets the noise.
     pub calibration: String,
     /// Further notes.
@@ -26,57 +27,30 @@ impl Ledger {
     /// Prices the event and sets the claim beside it.
     #[must_use]
     pub fn of_stream(statement: StreamStatement) -> Self {
-        let StreamStatement { mechanism, reading, event, budget, clipped, calibration, mut notes } = statement;
-        let delivered = price(&event).epsilon(budget.map(|(_, delta)| delta)).filter(|epsilon| epsilon.is_finite());
-        let guarantee = match (budget, delivered) {
-            (None, _) => Guarantee::NotPrivate,
-            // As in `Ledger::of`: slack for rounding alone.
-            (Some((claimed, _)), Some(delivered)) if delivered <= claimed.get() * (1.0 + 1e-9) + 1e-14 => Guarantee::Holds,
-            (Some(_), _) => {
-                let (reason, erratum) = doubt(&event, clipped);
-                Guarantee::NoGuarantee { reason: reason.to_owned(), erratum: erratum.to_owned() }
-            }
-        };
+        let StreamStatement { mechanism, reading, event, budget, clipped, local, calibration, mut notes } = statement;
         if clipped {
             notes.push(
                 "features, slopes and contributions are clipped before the noise: a bias, and no loss of privacy".to_owned(),
             );
         }
-        if budget.is_some() {
-            notes.push(
-                "noise is drawn on doubles from a reproducible stream: low bits and the seed give the input away, so no real data \
-                 may pass this path"
-                    .to_owned(),
-            );
-        }
-        let worded = |epsilon: f64, delta: Delta| {
-            format!("(epsilon, delta) = ({}, {}) per sample, all rounds together", short(epsilon), short(delta.get()))
+        // A sample with noise of its own is a release of its own; all others enter the one stream.
+        let threat_model = if local {
+            ThreatModel::replaced(Adversary::Server, Unit::Sample, Growth::SeparateReleases)
+        } else {
+            ThreatModel::replaced(Adversary::Observer, Unit::Sample, Growth::OneStream)
         };
-        Self {
-            mechanism: mechanism.to_owned(),
+        Self::of(Statement {
+            mechanism,
             reading,
-            protects:
-                "one person's sample (features and response), over all that is ever released; the number of samples is public"
-                    .to_owned(),
-            neighbours: "one sample of the stream replaced by any other".to_owned(),
-            event,
-            epsilon: budget.map(|(epsilon, _)| epsilon.get()),
-            delta: budget.map_or(0.0, |(_, delta)| delta.get()),
-            claimed: budget.map_or("nothing".to_owned(), |(epsilon, delta)| worded(epsilon.get(), delta)),
-            delivered: match (budget, delivered) {
-                (None, _) => "not private".to_owned(),
-                (Some(_), None) => "epsilon = infinity".to_owned(),
-                (Some((claimed, delta)), Some(e)) => {
-                    worded(if (e - claimed.get()).abs() <= 1e-6 * claimed.get() { claimed.get() } else { e }, delta)
-                }
-            },
-            delivered_epsilon: delivered,
-            guarantee,
+            threat_model,
+            epsilon: budget.map(|(epsilon, _)| epsilon),
+            delta: budget.map(|(_, delta)| delta),
             clip: None,
-            provenance: Provenance::Simulated,
             calibration,
+            doubt: Some(doubt(&event, clipped)),
+            event,
             notes,
-        }
+        })
     }
 }
 

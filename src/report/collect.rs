@@ -230,7 +230,12 @@ pub(crate) mod tests {
                     resolved: json!({"ridge": 3.0}),
                     ledger: json!({
                         "mechanism": if private { "laplace" } else { "none" }, "reading": "tight",
-                        "protects": "one reward", "neighbours": "replace one", "event": "laplace of each reward",
+                        "threat_model": {
+                            "adversary": {"kind": "server", "words": "the server"}, "unit": {"kind": "reward", "words": "one reward"},
+                            "neighbours": {"kind": "replaced", "words": "replace one"},
+                            "participations": {"covered": 1, "growth": "separate-releases", "words": "1"},
+                        },
+                        "event": "laplace of each reward",
                         "epsilon": if private { json!(epsilon) } else { json!(null) }, "delta": 0.0,
                         "claimed": "epsilon-local DP", "delivered": "epsilon-local DP",
                         "guarantee": planted.guarantee, "clip": 1.0,

@@ -20,7 +20,8 @@ pub(super) struct Guide {
 impl Guide {
     /// The guide of a cell; `None` where the theorem says nothing.
     pub(super) fn of(cell: &CellData) -> Option<Self> {
-        let local = cell.ledger_text("neighbours").contains("local") && cell.info.ledger["epsilon"].as_f64().is_some();
+        let ledger = &cell.info.ledger;
+        let local = ledger["threat_model"]["adversary"]["kind"] == "server" && ledger["epsilon"].as_f64().is_some();
         let environment = &cell.info.resolved["environment"];
         if !local || environment["kind"].as_str() != Some("rkhs") {
             return None;
@@ -76,7 +77,7 @@ mod tests {
     use serde_json::{Value, json};
 
     /// Two planted policies at three budgets on functions of this kernel's space, both private.
-    fn run(kernel: Value, neighbours: &str) -> Run {
+    fn run(kernel: Value, adversary: &str) -> Run {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
         let mut run = Run::read(folder.path()).expect("read");
@@ -84,21 +85,21 @@ mod tests {
             cell.info.resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}});
             cell.info.facts = json!({"dimension": 2});
             let epsilon = [0.5, 1.0, 2.0][i / 2];
-            cell.info.ledger = json!({"epsilon": epsilon, "neighbours": neighbours});
+            cell.info.ledger = json!({"epsilon": epsilon, "threat_model": {"adversary": {"kind": adversary}}});
         }
         run
     }
 
-    const LOCAL: &str = "any two rewards of one user (local model)";
+    const LOCAL: &str = "server";
 
     #[test]
     fn slopes_are_those_of_the_theorem() {
-        let of = |kernel: Value, neighbours| Guide::of(&run(kernel, neighbours).cells[0]);
+        let of = |kernel: Value, adversary| Guide::of(&run(kernel, adversary).cells[0]);
         assert_eq!(of(json!({"kind": "squared-exponential"}), LOCAL), Some(Guide { rounds: 0.5, zeta: -1.0 }));
         let matern = of(json!({"kind": "matern", "nu": 2.5}), LOCAL).expect("d = 2");
         assert!((matern.rounds - 4.5 / 7.0).abs() < 1e-15 && (matern.zeta + 5.0 / 7.0).abs() < 1e-15);
         assert_eq!(of(json!({"kind": "linear"}), LOCAL), None);
-        assert_eq!(of(json!({"kind": "squared-exponential"}), "one row of the data set"), None);
+        assert_eq!(of(json!({"kind": "squared-exponential"}), "observer"), None);
     }
 
     #[test]

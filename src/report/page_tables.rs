@@ -105,22 +105,25 @@ fn distinct(run: &Run, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, V
     groups
 }
 
-const LEDGER_COLUMNS: [(&str, &str); 11] = [
-    ("guarantee", "guarantee"),
-    ("epsilon", "ε"),
-    ("delta", "δ"),
-    ("mechanism", "mechanism"),
-    ("reading", "reading"),
-    ("protects", "protects"),
-    ("neighbours", "neighbours"),
-    ("claimed", "claimed"),
-    ("delivered", "delivered"),
-    ("clip", "clip"),
-    ("event", "event"),
+/// Places in a ledger, as JSON pointers, with their titles.
+const LEDGER_COLUMNS: [(&str, &str); 13] = [
+    ("/guarantee", "guarantee"),
+    ("/epsilon", "ε"),
+    ("/delta", "δ"),
+    ("/mechanism", "mechanism"),
+    ("/reading", "reading"),
+    ("/threat_model/unit/words", "protects"),
+    ("/threat_model/adversary/words", "against"),
+    ("/threat_model/neighbours/words", "neighbours"),
+    ("/threat_model/participations/words", "participations"),
+    ("/claimed", "claimed"),
+    ("/delivered", "delivered"),
+    ("/clip", "clip"),
+    ("/event", "event"),
 ];
 
 /// Columns that stay in the table even where all rows agree.
-const ALWAYS_SHOWN: [&str; 3] = ["guarantee", "epsilon", "mechanism"];
+const ALWAYS_SHOWN: [&str; 3] = ["/guarantee", "/epsilon", "/mechanism"];
 
 /// One row per distinct ledger; a guarantee that does not hold stands out. What all rows share is said once, below.
 pub(super) fn ledger(run: &Run) -> String {
@@ -132,7 +135,7 @@ pub(super) fn ledger(run: &Run) -> String {
         let ledgers = [rewards.then_some(&first.info.ledger), first.inputs_ledger()];
         groups.extend(ledgers.into_iter().flatten().map(|ledger| (ledger, cells.clone())));
     }
-    let text_of = |ledger: &Value, key: &str| shown(ledger.get(key).unwrap_or(&Value::Null));
+    let text_of = |ledger: &Value, place: &str| shown(ledger.pointer(place).unwrap_or(&Value::Null));
     let is_shared =
         |key: &str| 1 < groups.len() && groups.windows(2).all(|pair| text_of(pair[0].0, key) == text_of(pair[1].0, key));
     let (columns, shared): (Vec<_>, Vec<_>) =
@@ -156,7 +159,7 @@ pub(super) fn ledger(run: &Run) -> String {
         html += &format!("<tr><th scope=\"row\">{}</th>", escape(&named(&cells)));
         for (key, _) in &columns {
             let text = text_of(first, key);
-            let cell = if *key == "guarantee" { guarantee(&text) } else { escape(&text) };
+            let cell = if *key == "/guarantee" { guarantee(&text) } else { escape(&text) };
             html += &format!("<td>{cell}</td>");
         }
         html += "</tr>";

@@ -1,5 +1,5 @@
 //! Normal quantiles with the instructions of AVX-512, which gather the numbers beyond the centre and put them back in a few cycles: the
-//! operations of [`super::normal_quantile`] on each number in their order, so the same bits. Its twin without them is `normals`.
+//! operations of [`super::normal_quantile`] on each number in their order, so the same bits. The same without them is in `normals`.
 
 use super::normals::{LG, LN2_HIGH, LN2_LOW, MANY};
 use super::sample::{A, B, C, CENTRE, D, FAR, SHOULDER, normal_quantile};

@@ -99,7 +99,7 @@ mod tests {
             let mut found = vec![0.0; n];
             many.normals(&mut found);
             assert!(found.iter().map(|x| x.to_bits()).eq(expected.iter().copied()), "{n}");
-            // And those of the road without AVX-512.
+            // And those of the path without AVX-512.
             let mut twin = stream();
             found.iter_mut().for_each(|value| *value = twin.open_uniform());
             found.chunks_mut(MANY).for_each(|values| pulp::Arch::new().dispatch(Quantiles(values)));

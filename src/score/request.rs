@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// A trial's model in f64: what a backend may pull when the change since the last round is not enough for it.
 ///
-/// `exact` is the one named f64 score function; whoever decides among candidates uses it, on every road.
+/// `exact` is the one named f64 score function; whoever decides among candidates uses it, on every path.
 pub trait ScoreModel: Send + Sync {
     /// Posterior mean and spread² (at least 0) of one point, in one fixed order of summation.
     fn exact(&self, point: usize) -> Moments;

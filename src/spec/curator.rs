@@ -52,7 +52,7 @@ impl CuratorPlan {
         let epsilon = args.number("epsilon", "privacy loss of one row of the inputs").above(0.0).optional("must be given");
         let delta = args.number("delta", "failure probability of the claim").above(0.0).below(1.0).optional("must be given");
         let radius = args
-            .number("radius", "neighbours differ in one row, by at most this (L2, in units of the inputs)")
+            .number("radius", "neighbours differ in one row, by at most this (L2, after any scaling by `norm`; ledgers state it in units of the inputs)")
             .above(0.0)
             .optional("must be given for `input-noise`; 1 for the projections");
         let columns =

@@ -21,7 +21,7 @@ fn specs(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// What makes an example fit for a test: no data files, no huge domain.
-fn changes(text: &str) -> Vec<(&'static str, &'static str)> {
+pub fn changes(text: &str) -> Vec<(&'static str, &'static str)> {
     let mut changes = Vec::new();
     if ["arms-table", "contexts-table", "logged-replay", "stand_in_rows"].iter().any(|kind| text.contains(kind)) {
         changes.push(("environment.stand_in", "true"));
@@ -47,7 +47,7 @@ fn changes(text: &str) -> Vec<(&'static str, &'static str)> {
     changes
 }
 
-fn examples() -> Vec<PathBuf> {
+pub fn examples() -> Vec<PathBuf> {
     let all = specs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"));
     assert!(!all.is_empty());
     all

@@ -2,6 +2,7 @@
 
 mod accountants;
 mod audit;
+mod backends;
 mod bench;
 mod commands;
 mod conformance;
@@ -12,8 +13,11 @@ mod identity;
 mod long_runs;
 mod messages;
 mod outsourced;
+mod participations;
+mod pins;
 mod printed;
 mod program;
+mod recorded;
 mod reference;
 mod released_images;
 mod report;
@@ -22,5 +26,6 @@ mod safety;
 mod sensors;
 mod sessions;
 mod support;
+mod threat_models;
 mod tidy;
 mod two_parties;

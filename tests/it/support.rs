@@ -35,9 +35,13 @@ impl Ran {
 
     /// Every recorded number, to the last bit.
     pub fn bits(&self) -> Vec<u64> {
-        let mut bits = Vec::new();
-        for (unit, rows) in &self.rows {
-            bits.push(u64::from(unit.cell) << 32 | u64::from(unit.block));
+        self.bits_by_unit().into_iter().flat_map(|(_, bits)| bits).collect()
+    }
+
+    /// The same, unit by unit.
+    pub fn bits_by_unit(&self) -> Vec<(Unit, Vec<u64>)> {
+        let of_unit = |(unit, rows): (&Unit, &Rows)| {
+            let mut bits = vec![u64::from(unit.cell) << 32 | u64::from(unit.block)];
             bits.extend(rows.trial.iter().chain(&rows.round).map(|&n| u64::from(n)));
             bits.extend(rows.point.iter().map(|&point| point.map_or(u64::MAX, |point| point as u64)));
             let columns = [
@@ -53,8 +57,9 @@ impl Ran {
                 &rows.suboptimality,
             ];
             bits.extend(columns.into_iter().flatten().map(|x| x.to_bits()));
-        }
-        bits
+            (*unit, bits)
+        };
+        self.rows.iter().map(of_unit).collect()
     }
 }
 

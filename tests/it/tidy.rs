@@ -68,7 +68,7 @@ fn room_of(path: &Path) -> Option<String> {
 fn shipped<'a>(path: &Path, text: &'a str) -> &'a str {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // Files of tests alone are declared under `#[cfg(test)]` in their `mod.rs`.
-    if ["tests.rs", "contract_tests.rs", "law.rs", "pins.rs"].contains(&name.as_str()) || name.ends_with("_tests.rs") {
+    if ["tests.rs", "contract_tests.rs", "law.rs"].contains(&name.as_str()) || name.ends_with("_tests.rs") {
         return "";
     }
     text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)
@@ -154,9 +154,9 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 9] = [
         &[
             "backend/cpu/pivots/kernels.rs",
             "backend/cpu/pivots/lanes/kernels.rs",
-            "backend/cpu/lazy/kernels.rs",
-            "backend/cpu/lazy/interpolate.rs",
-            "backend/cpu/lazy/products.rs",
+            "backend/cpu/pruning/kernels.rs",
+            "backend/cpu/pruning/interpolate.rs",
+            "backend/cpu/pruning/products.rs",
             "linalg/eight.rs",
         ],
         "no operation that is fused on some processors alone; a screen whose band allows for both may, and a routine that is fused on all of them",

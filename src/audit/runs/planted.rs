@@ -3,7 +3,7 @@
 
 use super::replay::side_of;
 use crate::env::noise::Noise;
-use crate::env::{BuildContext, Environment, EnvironmentPlan, Instance};
+use crate::env::{BuildContext, DerivedNumbers, Environment, EnvironmentPlan, Instance};
 use crate::error::Error;
 use crate::gp::kernel::Kernel;
 use crate::gp::{Points, ProductDomain, TrainReadings};
@@ -95,12 +95,12 @@ impl Environment for Planted {
         self.inner.set_size()
     }
 
-    fn input_notes(&self) -> Vec<String> {
-        self.inner.input_notes()
+    fn derived_from_rewards(&self) -> DerivedNumbers {
+        self.inner.derived_from_rewards()
     }
 
-    fn privacy_notes(&self) -> Vec<String> {
-        self.inner.privacy_notes()
+    fn derived_from_inputs(&self) -> DerivedNumbers {
+        self.inner.derived_from_inputs()
     }
 }
 

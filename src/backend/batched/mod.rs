@@ -34,10 +34,10 @@
 //! `CHECK_EVERY` rounds of a lane, exact scores of its candidates and of some other points are compared with what the device
 //! claims. What fails any of it is [`Error::Untrusted`](crate::error::Error::Untrusted): earlier answers may be wrong as well.
 
+mod backend;
 mod ledger;
 mod plan;
-mod road;
 mod screen;
 mod trust;
 
-pub use road::Batched;
+pub use backend::Batched;

@@ -1,8 +1,8 @@
 //! The screens of some trials in lockstep on a device.
 
+use super::backend::Shared;
 use super::ledger::Ledger;
 use super::plan::{Asked, OwnedStart, Plan, largest};
-use super::road::Shared;
 use super::trust::{plausible, untrusted, violations};
 use crate::backend::device::{Answer, Band4, CAPACITY, LaneWork, Lanes, Precision, Tables};
 use crate::backend::lane::Lane;

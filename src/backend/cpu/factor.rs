@@ -1,4 +1,4 @@
-//! The dense road for a model that is new every round: mean and spread² of all points by one f32 product with its factor.
+//! The dense path for a model that is new every round: mean and spread² of all points by one f32 product with its factor.
 //!
 //! The band is that of a device lane started from a factor in f32 (`lane`): a product in any order, with or
 //! without fused operations. So a library's matrix product serves, whatever vector instructions it picks at run time.

@@ -1,11 +1,11 @@
-//! The CPU backend: f64 screens, trial by trial, dense or lazy.
+//! The CPU backend: f64 screens, trial by trial, dense or pruned.
 //!
 //! Each trial keeps mean and spread² of all points. An observation costs one product `p = row · h` over the domain (none
 //! where the point was played again: `p` is kept); spread² falls by `(scale p)²` and the mean rises by `mean_step * p`. Points are
 //! handled in blocks that stay in the first-level cache.
-//! Models that are new every round have roads of their own: one f32 product a trial (`factor`), or interpolation from a few points
+//! Models that are new every round have paths of their own: one f32 product a trial (`factor`), or interpolation from a few points
 //! for all trials of a batch (`pivots`), where counted work says that it pays.
-//! Over some hundred points and more, a model by its visits starts on the lazy road (`lazy`): blocks of neighbouring points that are scored
+//! Over some hundred points and more, a model by its visits starts on the pruned path (`pruning`): blocks of neighbouring points that are scored
 //! only when they may hold the best, over feature tables and over kernel columns alike. It goes over to the dense one where counted work says so, or where it cannot follow the model.
 //!
 //! **The band.** Let `u = 2^-53`. A row of `K` coefficients gives `|p̂ - p| <= e_p = 4 (K + 8) u A`, with
@@ -19,10 +19,10 @@
 //! has just been rebuilt is no reference: it shed a drift that screen and state had in common.
 
 mod factor;
-mod lazy;
 mod pivots;
-mod road;
+mod pruning;
+mod strategy;
 mod trial;
 mod vector;
 
-pub use road::Cpu;
+pub use strategy::Cpu;

@@ -78,7 +78,7 @@ pub enum TableSpec<'a> {
 
 /// A device.
 pub trait Device: Send + Sync + fmt::Debug {
-    /// "gpu" or "twin".
+    /// "gpu" or "reference".
     fn name(&self) -> &'static str;
 
     /// What it is, for people and the manifest.

@@ -1,5 +1,5 @@
 //! What a device does for a screen, in plain data: hold tables, keep mean and spread² of every point of some trials, run
-//! the passes of a round. Implemented by loops on the CPU (`twin`) and by compute shaders (`gpu`), from one set of
+//! the passes of a round. Implemented by loops on the CPU (`reference`) and by compute shaders (`gpu`), from one set of
 //! buffers and passes.
 //!
 //! What both need on the host stands here: the numbers of a type (`real`), tables and kernels as the passes read them

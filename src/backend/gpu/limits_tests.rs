@@ -6,7 +6,7 @@ use super::lanes::GpuLanes;
 use super::tables::GpuTables;
 use super::tests::{open, played};
 use crate::backend::device::{Answer, CAPACITY, Device, LaneWork, Lanes, Precision};
-use crate::backend::twin::cases_tests::{Draws, OwnedWork, TestBasis, TestGram, script};
+use crate::backend::reference::cases_tests::{Draws, OwnedWork, TestBasis, TestGram, script};
 use crate::score::KernelFamily;
 
 /// Bases of all kinds, each with a script for three lanes.

@@ -16,7 +16,7 @@ const SAMPLED_COLUMNS: usize = 64;
 const SAMPLED_POINTS: usize = 32;
 
 /// A table in chunks of points, and a bound on its error beyond a rounding.
-pub struct Made {
+pub struct DeviceTable {
     /// One buffer for each chunk.
     pub sources: Vec<wgpu::Buffer>,
     /// Absolute.
@@ -32,7 +32,7 @@ pub fn features<R: Plain>(
     table: &FeatureTable,
     extent: Extent,
     chunks: &[Chunk],
-) -> Result<Option<Made>, Error> {
+) -> Result<Option<DeviceTable>, Error> {
     let Some(form) = table.form.as_ref().filter(|form| shared.has_f64 && form.amplitudes.len() <= shared.max_groups) else {
         return Ok(None);
     };
@@ -56,7 +56,7 @@ pub fn features<R: Plain>(
         }
         sources.push(source);
     }
-    Ok(Some(Made { sources, error }))
+    Ok(Some(DeviceTable { sources, error }))
 }
 
 /// A whole Gram matrix evaluated in `W`, written as `R`. `None` if a sample is not as it should be.
@@ -69,7 +69,7 @@ pub fn gram<W: Plain, R: Plain>(
     form: &KernelForm,
     extent: Extent,
     chunks: &[Chunk],
-) -> Result<Option<Made>, Error> {
+) -> Result<Option<DeviceTable>, Error> {
     let n = extent.n_points;
     let coords: Coordinates<W> = coordinates(form, extent);
     let error = kernel_error(form, &coords, W::PRECISION);
@@ -101,7 +101,7 @@ pub fn gram<W: Plain, R: Plain>(
         }
         sources.push(made);
     }
-    Ok(Some(Made { sources, error }))
+    Ok(Some(DeviceTable { sources, error }))
 }
 
 /// Coordinates as they are: one coordinate of all points is contiguous.

@@ -7,7 +7,7 @@ use super::readback::read_all;
 use super::tests::device;
 use crate::backend::device::tables::{Chunk, Extent};
 use crate::backend::device::{Device, Precision};
-use crate::backend::twin::cases_tests::{Draws, TestGram};
+use crate::backend::reference::cases_tests::{Draws, TestGram};
 use crate::score::{FeatureTable, FourierForm, GramSource, KernelFamily};
 
 /// Largest error of exp(-t) and of a root over a grid, in roundoffs.

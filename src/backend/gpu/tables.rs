@@ -4,7 +4,7 @@ use super::buffers::{Plain, filled, uniform};
 use super::device::Shared;
 use super::lanes::GpuLanes;
 use super::layout::Shape;
-use super::made::{self, Made};
+use super::made::{self, DeviceTable};
 use crate::backend::device::tables::{
     Base, Chunk, Columns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, TILE, coordinates, device_error, feature_columns,
     gram_columns, kernel_error, n_points, no_form,
@@ -116,7 +116,7 @@ impl<R: Plain> GpuTables<R> {
         self.put(chunk, 0, columns)
     }
 
-    fn put_made(&mut self, chunks: &[Chunk], n_columns: usize, made: Made) -> Result<(), Error> {
+    fn put_made(&mut self, chunks: &[Chunk], n_columns: usize, made: DeviceTable) -> Result<(), Error> {
         self.kernel_error = made.error;
         for (&chunk, columns) in chunks.iter().zip(made.sources) {
             self.put(chunk, n_columns, columns)?;

@@ -1,4 +1,4 @@
-//! Shaders against their twins and against direct evaluation, on whatever adapter there is.
+//! Shaders against the reference device and against direct evaluation, on whatever adapter there is.
 //!
 //! Without an adapter these tests say so and pass, unless `PRIVATEER_GPU=required`.
 
@@ -9,9 +9,9 @@ use super::tables::GpuTables;
 use super::{Choice, adapters};
 use crate::backend::device::tables::PLANES;
 use crate::backend::device::{Answer, CAPACITY, Device, LaneWork, Lanes, Precision, Tables};
-use crate::backend::twin::cases_tests::{Draws, OwnedStart, OwnedWork, TestBasis, TestGram, factor, script};
-use crate::backend::twin::referee_tests::Referee;
-use crate::backend::twin::{Twin, played_planes_tests};
+use crate::backend::reference::cases_tests::{Draws, OwnedStart, OwnedWork, TestBasis, TestGram, factor, script};
+use crate::backend::reference::referee_tests::Referee;
+use crate::backend::reference::{ReferenceDevice, played_planes_tests};
 use crate::error::Error;
 use crate::score::{KernelFamily, Spread};
 use std::sync::OnceLock;
@@ -40,12 +40,12 @@ fn planes_of<R: Plain>(all: &[R], lane: usize, stride: usize) -> [Vec<f64>; 4] {
     [0, 1, 2, 3].map(|plane| all[(lane * PLANES + plane) * stride..][..stride].iter().map(|value| value.wide()).collect())
 }
 
-/// Plays a script on the device and on its twin; says what is wrong, if anything.
+/// Plays a script on the device and on the reference device; says what is wrong, if anything.
 pub fn played<R: Plain>(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) -> Result<(), String> {
     let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
     let mut lanes = GpuLanes::<R>::new(&tables, n_lanes).expect("lanes");
-    let twin = if gpu.shared().has_f64 { Twin::default() } else { Twin::default().without_f64() };
-    let mut twin = played_planes_tests::TwinPlayer::<R>::new(&twin, basis, n_lanes);
+    let reference = if gpu.shared().has_f64 { ReferenceDevice::default() } else { ReferenceDevice::default().without_f64() };
+    let mut reference = played_planes_tests::ReferencePlayer::<R>::new(&reference, basis, n_lanes);
     let mut errors = vec![tables.kernel_error(); n_lanes];
     if let TestBasis::Own(grams) = basis {
         for (lane, gram) in grams.iter().enumerate() {
@@ -60,13 +60,13 @@ pub fn played<R: Plain>(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[
         lanes.collect(&mut answers).expect("collect");
         assert_eq!(answers.len(), works.len());
         let all = lanes.planes();
-        twin.round(stamp, &works);
+        reference.round(stamp, &works);
         for (work, answer) in round.iter().zip(&answers) {
             let planes = planes_of(&all, work.lane, tables.extent.stride);
             referee.play(work);
             referee.check_planes(work.lane, &planes)?;
             referee.check_answer(work, answer)?;
-            referee.check_apart(work.lane, &planes, &twin.planes(work.lane))?;
+            referee.check_apart(work.lane, &planes, &reference.planes(work.lane))?;
             assert_eq!(answer.stamp, stamp);
         }
     }

@@ -1,6 +1,6 @@
 //! What a contextual environment is.
 
-use crate::env::BuildContext;
+use crate::env::{BuildContext, DerivedNumbers};
 use crate::error::Error;
 use crate::privacy::Raw;
 use crate::privacy::visits::ContextFacts;
@@ -35,7 +35,12 @@ pub trait Contextual: Send + Sync {
     /// Facts for the manifest and the report, as (name, value).
     fn describe(&self) -> Vec<(String, serde_json::Value)>;
 
-    /// What the ledger must say of numbers that were taken from the data and are treated as public.
+    /// Numbers that this environment takes from real data; empty where it has none.
+    fn derived_numbers(&self) -> DerivedNumbers {
+        DerivedNumbers::default()
+    }
+
+    /// What else the ledger must say.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

@@ -5,7 +5,7 @@ use super::table::Order;
 use super::table_features::FeaturePlan;
 use super::{ContextInstance, Contextual, ContextualPlan, Logged, stand_in};
 use crate::env::csv_table::{CellKind, Cells, read_columns};
-use crate::env::{BuildContext, Parts};
+use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, Parts};
 use crate::error::{Diagnostic, Error};
 use crate::params::Args;
 use crate::privacy::Raw;
@@ -26,6 +26,7 @@ struct Plan {
     propensity: Option<String>,
     radius: f64,
     link: Link,
+    public: DeclaredPublic,
 }
 
 /// Reads the environment's keys.
@@ -62,7 +63,8 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
     let radius =
         args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
     let link = Link::parse(args);
-    Box::new(Plan { file, about, stand_in, features, arm, arms, reward, range, propensity, radius, link })
+    let public = DeclaredPublic::parse(args, &[DataDerived::Levels]);
+    Box::new(Plan { file, about, stand_in, features, arm, arms, reward, range, propensity, radius, link, public })
 }
 
 impl Plan {
@@ -169,9 +171,10 @@ impl ContextualPlan for Plan {
             .zip(propensities)
             .map(|((arm, &reward), &propensity)| Logged { arm, reward, propensity, floor })
             .collect();
-        let mut notes = features.notes;
-        notes.push("of the policy where it is live: what a replay leaves out of the log is not priced".to_owned());
-        let log = Arc::new(Log { contexts: features.contexts, rows, facts, told, notes });
+        let notes = vec!["of the policy where it is live: what a replay leaves out of the log is not priced".to_owned()];
+        let takes_levels = features.takes_levels && !self.stand_in;
+        let derived = self.public.split(takes_levels.then_some(DataDerived::Levels));
+        let log = Arc::new(Log { contexts: features.contexts, rows, facts, told, notes, derived });
         Ok(Arc::new(Environment { log, streams: context.streams.clone() }))
     }
 }
@@ -183,6 +186,7 @@ struct Log {
     facts: ContextFacts,
     told: Vec<(String, serde_json::Value)>,
     notes: Vec<String>,
+    derived: DerivedNumbers,
 }
 
 struct Environment {
@@ -202,6 +206,10 @@ impl Contextual for Environment {
 
     fn describe(&self) -> Vec<(String, serde_json::Value)> {
         self.log.told.clone()
+    }
+
+    fn derived_numbers(&self) -> DerivedNumbers {
+        self.log.derived.clone()
     }
 
     fn notes(&self) -> Vec<String> {

@@ -4,7 +4,7 @@
 use super::table_features::FeaturePlan;
 use super::{ContextInstance, Contextual, ContextualPlan, stand_in};
 use crate::env::csv_table::{CellKind, Cells, read_columns};
-use crate::env::{BuildContext, Parts};
+use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, Parts};
 use crate::error::{Diagnostic, Error};
 use crate::params::Args;
 use crate::privacy::Raw;
@@ -35,6 +35,7 @@ struct Plan {
     again: bool,
     radius: f64,
     link: Link,
+    public: DeclaredPublic,
 }
 
 /// Reads the environment's keys.
@@ -83,7 +84,8 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
     let radius =
         args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
     let link = Link::parse(args);
-    Box::new(Plan { file, about, stand_in, features, payoff, right, range, again, radius, link })
+    let public = DeclaredPublic::parse(args, &[DataDerived::Levels, DataDerived::Range]);
+    Box::new(Plan { file, about, stand_in, features, payoff, right, range, again, radius, link, public })
 }
 
 /// Two ascending numbers, if they are written.
@@ -222,22 +224,23 @@ impl ContextualPlan for Plan {
         ];
         told.extend(features.facts);
         told.push(("range of rewards".into(), serde_json::json!([range.0, range.1])));
-        if matches!(payoff, Payoff::Columns(_)) && self.range.is_none() {
-            told.push(("the range of rewards".into(), "is the file's own, treated as public; state `reward_range`".into()));
+        let takes_range = matches!(payoff, Payoff::Columns(_)) && self.range.is_none();
+        if takes_range {
+            told.push(("the range of rewards".into(), "is the file's own; state `reward_range`".into()));
         }
         if self.again {
-            told.push(("people".into(), "are drawn anew every round: who comes k times pays up to k times the price".into()));
+            told.push(("people".into(), "are drawn again every round, so that the same person may return: `privateer account --participations k` prices k rounds".into()));
         }
         told.push(("unit of regret".into(), "that of the reward".into()));
         told.extend(self.stand_in.then(stand_in::fact));
-        let mut notes = features.notes;
-        if matches!(payoff, Payoff::Columns(_)) && self.range.is_none() {
-            notes.push("the range of rewards is the file's own, treated as public".to_owned());
-        }
+        let mut notes = Vec::new();
         if self.again {
-            notes.push("people are drawn anew every round: the claim is about one round of a person".to_owned());
+            notes.push("users are drawn again every round: the claim is about one round of a user".to_owned());
         }
-        let table = Arc::new(Table { contexts: features.contexts, rewards, facts, told, notes });
+        let used = [(DataDerived::Levels, features.takes_levels), (DataDerived::Range, takes_range)];
+        let real = !self.stand_in;
+        let derived = self.public.split(used.into_iter().filter_map(|(kind, is_used)| (is_used && real).then_some(kind)));
+        let table = Arc::new(Table { contexts: features.contexts, rewards, facts, told, notes, derived });
         Ok(Arc::new(Environment { table, again: self.again, streams: context.streams.clone() }))
     }
 }
@@ -262,6 +265,7 @@ struct Table {
     facts: ContextFacts,
     told: Vec<(String, serde_json::Value)>,
     notes: Vec<String>,
+    derived: DerivedNumbers,
 }
 
 struct Environment {
@@ -285,6 +289,10 @@ impl Contextual for Environment {
 
     fn describe(&self) -> Vec<(String, serde_json::Value)> {
         self.table.told.clone()
+    }
+
+    fn derived_numbers(&self) -> DerivedNumbers {
+        self.table.derived.clone()
     }
 
     fn notes(&self) -> Vec<String> {

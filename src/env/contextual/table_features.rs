@@ -33,8 +33,8 @@ pub(super) struct Features {
     pub(super) length: f64,
     /// Facts for the manifest.
     pub(super) facts: Vec<(String, serde_json::Value)>,
-    /// What was taken from the file and is treated as public.
-    pub(super) notes: Vec<String>,
+    /// Whether levels of categories were taken from the file.
+    pub(super) takes_levels: bool,
 }
 
 impl FeaturePlan {
@@ -141,16 +141,10 @@ impl FeaturePlan {
             ("numbers missing, put at the middle of their range".into(), missing.into()),
             (
                 "levels of categories".into(),
-                format!(
-                    "{n_levels}, taken from the file and treated as public; those of fewer than {} rows have none",
-                    self.least
-                )
-                .into(),
+                format!("{n_levels}, taken from the file; those of fewer than {} rows have none", self.least).into(),
             ),
         ];
-        let levels = "levels of categories are the file's own, treated as public".to_owned();
-        let notes = (0 < n_levels).then_some(levels).into_iter().collect();
-        Ok(Features { dimension, contexts, length, facts, notes })
+        Ok(Features { dimension, contexts, length, facts, takes_levels: 0 < n_levels })
     }
 
     /// Levels of a category with their places, in the order of their texts; `None` of numbers.

@@ -74,7 +74,7 @@ proptest! {
     }
 }
 
-/// Orders beside a closed form agree with it, so the general road and the closed ones are one function.
+/// Orders beside a closed form agree with it, so the general formula and the closed ones are one function.
 #[test]
 fn matern_is_continuous_in_its_smoothness() {
     for nu in [0.5, 1.5, 2.5] {

@@ -12,7 +12,7 @@
 //! all points together than a whole downdate of the covariance matrix.
 //!
 //! After [`RUNS_PER_POINT`]` N` runs everything starts anew from the visits: `A = K + ridge diag(1/count) = L L^T`, `T = L^{-1} K`,
-//! `spread² = k - |T|²` a point. All is a function of the observations alone, hence the same bits on every road.
+//! `spread² = k - |T|²` a point. All is a function of the observations alone, hence the same bits on every path.
 
 use super::{Posterior, Visits};
 use crate::linalg::{self, Columns, wide};

@@ -14,7 +14,7 @@
 //!
 //! So a run stays open, as a few numbers, and a repeated observation costs O(1) here. The state is rebuilt from the visits
 //! every [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on
-//! every road.
+//! every path.
 
 use super::Visits;
 use super::run::{Observed, rounded};

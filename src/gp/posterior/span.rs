@@ -11,7 +11,7 @@
 //!
 //! A run stays open as in [`super::WeightModel`]; when it closes, a new point enters `A` with all observations of the run at once, and a point
 //! visited before has its diagonal lowered, by stable rotations. The state is rebuilt from the visits every
-//! [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on every road.
+//! [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on every path.
 
 use super::Visits;
 use super::run::{Observed, Run, rounded};
@@ -32,7 +32,7 @@ pub struct SpanModel {
     /// `u` of the open run, and its row over the visited points; empty before the first observation and after a rebuild.
     direction: Vec<f64>,
     row: Vec<f64>,
-    open: Option<Open>,
+    open: Option<OpenStreak>,
     /// Information gain without the open run.
     gain: f64,
     /// Largest magnitude of a reward so far.
@@ -44,7 +44,7 @@ pub struct SpanModel {
 
 /// The open run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Open {
+struct OpenStreak {
     slot: usize,
     run: Run,
     /// Observations of the point before the run.
@@ -201,12 +201,12 @@ impl SpanModel {
         self.direction.resize(self.n, 0.0);
         add_rows_wide(&self.row, coordinates, &mut self.direction);
         let run = Run::new(leverage, dot(c, &self.theta));
-        self.open = Some(Open { slot, run, before, l, variance });
+        self.open = Some(OpenStreak { slot, run, before, l, variance });
     }
 
     /// Takes the open run into factor and weights.
     fn close_run(&mut self) {
-        let Some(Open { slot, run, before, l, variance }) = self.open.take() else { return };
+        let Some(OpenStreak { slot, run, before, l, variance }) = self.open.take() else { return };
         self.gain += run.gain();
         add_scaled(&mut self.theta, run.coefficient, &self.direction);
         if before == 0.0 {

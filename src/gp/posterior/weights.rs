@@ -15,7 +15,7 @@
 //!
 //! Rounding drifts by about one unit a downdate, so the state is rebuilt from
 //! the collapsed visits every [`REBUILD_EVERY`] observations. All of it is a function of the observations alone, hence
-//! the same bits on every road.
+//! the same bits on every path.
 
 use super::SpanModel;
 use super::run::{Observed, Run, rounded};

@@ -43,7 +43,7 @@ fn half_integers_have_closed_forms() {
 }
 
 #[test]
-fn both_roads_agree_where_both_work() {
+fn both_methods_agree_where_both_work() {
     for mu in [-0.5, -0.31, -1e-9, 0.0, 1e-4, 0.2, 0.5] {
         for z in [0.1, 0.5, 1.0, 2.0, 3.0, 4.0] {
             let (a, b) = (series(mu, z), integral(mu, z));

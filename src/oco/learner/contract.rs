@@ -100,12 +100,12 @@ pub trait LearnerMaker: Send + Sync {
     fn make(&self) -> Box<dyn Learner>;
 
     /// What was decided, with its price.
-    fn made(&self) -> &Made;
+    fn made(&self) -> &LearnerCalibration;
 }
 
 /// A calibration as a ledger and the manifest tell it.
 #[derive(Debug, Clone)]
-pub struct Made {
+pub struct LearnerCalibration {
     /// Name of the noise.
     pub mechanism: &'static str,
     /// What is done to the stream.
@@ -114,6 +114,8 @@ pub struct Made {
     pub calibration: String,
     /// Whether features and gradients are clipped.
     pub clipped: bool,
+    /// Whether every sample has noise of its own, added before it leaves its user.
+    pub local: bool,
     /// What else a reader must know.
     pub notes: Vec<String>,
     /// Numbers for the manifest.

@@ -1,6 +1,6 @@
 //! DP-POFW: Frank-Wolfe on privately chosen vertices [Han2022, algorithm 2]; p = 1, and every set whose vertices are listed.
 
-use super::{FrankWolfe, Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting, step_size};
+use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting, step_size};
 use crate::error::Error;
 use crate::oco::set::ConstraintSet;
 use crate::params::Args;
@@ -24,7 +24,7 @@ struct Maker {
     start: Start,
     noise: ChoiceNoise,
     learning_rate: f64,
-    made: Made,
+    made: LearnerCalibration,
 }
 
 impl LearnerPlan for Plan {
@@ -49,7 +49,7 @@ impl LearnerPlan for Plan {
             }
         };
         let priced = terms.choice_noise(gumbel, learning_rate)?;
-        let made = Made {
+        let made = LearnerCalibration {
             mechanism: match priced.noise {
                 None => "none",
                 Some((true, _)) => "gumbel",
@@ -58,6 +58,7 @@ impl LearnerPlan for Plan {
             event: priced.event,
             calibration: priced.calibration,
             clipped: terms.clip.is_some(),
+            local: false,
             notes: Vec::new(),
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("vertices".to_owned(), vertices.count().into())],
         };
@@ -86,7 +87,7 @@ impl LearnerMaker for Maker {
         Box::new(Pofw::new(privatizer, Arc::clone(&self.set), self.learning_rate))
     }
 
-    fn made(&self) -> &Made {
+    fn made(&self) -> &LearnerCalibration {
         &self.made
     }
 }

@@ -3,7 +3,7 @@
 //! `d_t = (noisy sum of g_1 … g_t)/(t + 1)`, `theta += lr/(t + 1) (v_t - theta)`, v_t the minimizer along d_t. Any p and any set with linear
 //! minimization will do; on polytopes `dp-pofw` pays for dimension with a logarithm.
 
-use super::{FrankWolfe, Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting, step_size};
+use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting, step_size};
 use crate::error::Error;
 use crate::oco::set::ConstraintSet;
 use crate::params::Args;
@@ -27,7 +27,7 @@ struct Maker {
     factorisation: Arc<dyn Factorisation>,
     law: VectorLaw,
     learning_rate: f64,
-    made: Made,
+    made: LearnerCalibration,
 }
 
 impl LearnerPlan for Plan {
@@ -51,11 +51,12 @@ impl LearnerPlan for Plan {
         if terms.budget.is_some() {
             facts.push(("prefix sums".to_owned(), factorisation.name().into()));
         }
-        let made = Made {
+        let made = LearnerCalibration {
             mechanism: Request::vector_name(generalized, terms.budget.is_some()),
             event: priced.event,
             calibration: priced.calibration,
             clipped: terms.clip.is_some(),
+            local: false,
             notes: Vec::new(),
             facts,
         };
@@ -79,7 +80,7 @@ impl LearnerMaker for Maker {
         Box::new(Tofw::new(privatizer, Arc::clone(&self.set), self.learning_rate))
     }
 
-    fn made(&self) -> &Made {
+    fn made(&self) -> &LearnerCalibration {
         &self.made
     }
 }

@@ -5,7 +5,7 @@
 //! iterates. The paper draws each phase's samples again and again and pays for it; here each sample is used once, so that its noise is that
 //! of one release.
 
-use super::{Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting};
+use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
 use crate::error::Error;
 use crate::linalg::Norm;
 use crate::oco::set::ConstraintSet;
@@ -36,7 +36,7 @@ struct Maker {
     law: VectorLaw,
     rounds: u64,
     eta: f64,
-    made: Made,
+    made: LearnerCalibration,
 }
 
 impl LearnerPlan for Plan {
@@ -56,11 +56,12 @@ impl LearnerPlan for Plan {
         let lipschitz = terms.lipschitz();
         // D/(L sqrt(n)), times what makes the regularizer's strength 1.
         let eta = learning_rate * terms.actual.diameter / (lipschitz * libm::sqrt((p - 1.0) * setting.rounds as f64));
-        let made = Made {
+        let made = LearnerCalibration {
             mechanism: Request::vector_name(generalized, terms.budget.is_some()),
             event: priced.event,
             calibration: priced.calibration,
             clipped: terms.clip.is_some(),
+            local: true,
             notes: vec!["each sample is used once".to_owned()],
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())],
         };
@@ -98,7 +99,7 @@ impl LearnerMaker for Maker {
         })
     }
 
-    fn made(&self) -> &Made {
+    fn made(&self) -> &LearnerCalibration {
         &self.made
     }
 }

@@ -3,7 +3,7 @@
 //! The first half of the samples gives the first gradient, `sqrt(n) - 1` batches of `sqrt(n)/2` correct it; step `lr ln(n)/(2 sqrt(n))`. Each
 //! sample is in one batch. The iterate stands still while a batch is filled.
 
-use super::{FrankWolfe, Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting};
+use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
 use crate::error::Error;
 use crate::oco::set::ConstraintSet;
 use crate::params::Args;
@@ -39,7 +39,7 @@ struct Maker {
     eta: f64,
     difference: f64,
     laws: BatchNoise,
-    made: Made,
+    made: LearnerCalibration,
 }
 
 impl LearnerPlan for Plan {
@@ -53,11 +53,12 @@ impl LearnerPlan for Plan {
         // A step beyond 1 would leave the set.
         let eta = eta.min(1.0);
         let priced = terms.batch_noise(generalized, plan, eta)?;
-        let made = Made {
+        let made = LearnerCalibration {
             mechanism: Request::vector_name(generalized, terms.budget.is_some()),
             event: priced.event,
             calibration: priced.calibration,
             clipped: terms.clip.is_some(),
+            local: false,
             notes: vec!["each sample is in one batch; releases after a batch is full".to_owned()],
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())],
         };
@@ -83,7 +84,7 @@ impl LearnerMaker for Maker {
         Box::new(NoisySfw::new(batches, Arc::clone(&self.set), self.eta))
     }
 
-    fn made(&self) -> &Made {
+    fn made(&self) -> &LearnerCalibration {
         &self.made
     }
 }

@@ -1,7 +1,7 @@
 //! NoisySGD: n² - 1 noisy steps over stored samples, projected, averaged [Bassily2020, algorithm 2]. Answers once, after the last sample;
 //! until then its answer is the starting point.
 
-use super::{Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting};
+use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
 use crate::error::Error;
 use crate::oco::set::ConstraintSet;
 use crate::params::Args;
@@ -32,7 +32,7 @@ struct Maker {
     law: VectorLaw,
     rounds: u64,
     eta: f64,
-    made: Made,
+    made: LearnerCalibration,
 }
 
 impl LearnerPlan for Plan {
@@ -51,11 +51,12 @@ impl LearnerPlan for Plan {
         let lipschitz = terms.lipschitz();
         let budget = terms.budget.map(|(epsilon, delta)| (epsilon.get(), delta.get()));
         let eta = step(learning_rate, 0.5 * terms.actual.diameter, lipschitz, setting.rounds, terms.dimension, budget);
-        let made = Made {
+        let made = LearnerCalibration {
             mechanism: Request::vector_name(false, terms.budget.is_some()),
             event: priced.event,
             calibration: priced.calibration,
             clipped: terms.clip.is_some(),
+            local: false,
             notes: vec!["keeps all samples, and releases once, after the last; which samples it drew stays secret".to_owned()],
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("steps".to_owned(), steps.into())],
         };
@@ -83,7 +84,7 @@ impl LearnerMaker for Maker {
         Box::new(NoisySgd { samples, server: Descent::new(Arc::clone(&self.set), self.eta), rounds: self.rounds })
     }
 
-    fn made(&self) -> &Made {
+    fn made(&self) -> &LearnerCalibration {
         &self.made
     }
 }

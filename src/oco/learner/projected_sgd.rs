@@ -1,7 +1,7 @@
 //! Projected stochastic gradient descent without privacy (Zinkevich2003): `theta -= lr D_2/(L_t sqrt(t)) grad`, projected; answers with the
 //! mean of its iterates. `L_t` is the largest gradient seen so far, so that no constant is needed.
 
-use super::{Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting};
+use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
 use crate::error::Error;
 use crate::linalg::Norm;
 use crate::oco::set::ConstraintSet;
@@ -22,7 +22,7 @@ struct Maker {
     set: Arc<dyn ConstraintSet>,
     gradient: Arc<dyn Gradient>,
     learning_rate: f64,
-    made: Made,
+    made: LearnerCalibration,
 }
 
 impl LearnerPlan for Plan {
@@ -32,11 +32,12 @@ impl LearnerPlan for Plan {
 
     fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
         let open = Request { clip: request.clip, ..Request::none() };
-        let made = Made {
+        let made = LearnerCalibration {
             mechanism: "none",
             event: Event::NonPrivate,
             calibration: "no noise".to_owned(),
             clipped: false,
+            local: false,
             notes: Vec::new(),
             facts: vec![("learning rate".to_owned(), learning_rate.into())],
         };
@@ -63,7 +64,7 @@ impl LearnerMaker for Maker {
         })
     }
 
-    fn made(&self) -> &Made {
+    fn made(&self) -> &LearnerCalibration {
         &self.made
     }
 }

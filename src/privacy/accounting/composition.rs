@@ -14,7 +14,7 @@ const STEPS: f64 = 1024.0;
 /// How a figure was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Road {
+pub enum PriceMethod {
     /// Gaussian noise throughout: one Gaussian mechanism, exactly (Dong2022).
     Gaussian,
     /// One pure release at delta 0, or a sum of such.
@@ -27,7 +27,7 @@ pub enum Road {
     Unbounded,
 }
 
-impl fmt::Display for Road {
+impl fmt::Display for PriceMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Gaussian => "exact: Gaussian privacy composes to one Gaussian",
@@ -47,7 +47,7 @@ pub struct Bracket {
     /// At most this; infinite where nothing is bounded.
     pub upper: f64,
     /// How it was found.
-    pub road: Road,
+    pub method: PriceMethod,
 }
 
 /// Releases with their counts. Adaptive composition is allowed throughout.
@@ -186,45 +186,45 @@ impl Solver<'_> {
     #[must_use]
     pub fn delta(&self, epsilon: f64) -> Bracket {
         if self.unbounded {
-            return Bracket { lower: 1.0, upper: 1.0, road: Road::Unbounded };
+            return Bracket { lower: 1.0, upper: 1.0, method: PriceMethod::Unbounded };
         }
         if let Some(mu) = self.composition.mu() {
             let exact = gaussian_delta(epsilon, mu);
-            return Bracket { lower: exact, upper: exact, road: Road::Gaussian };
+            return Bracket { lower: exact, upper: exact, method: PriceMethod::Gaussian };
         }
         if self.composition.pure().is_some_and(|pure| pure <= epsilon) {
-            return Bracket { lower: 0.0, upper: 0.0, road: Road::Pure };
+            return Bracket { lower: 0.0, upper: 0.0, method: PriceMethod::Pure };
         }
         if let Some((lower, upper)) = &self.plds {
-            return Bracket { lower: lower.delta(epsilon), upper: upper.delta(epsilon), road: Road::Distribution };
+            return Bracket { lower: lower.delta(epsilon), upper: upper.delta(epsilon), method: PriceMethod::Distribution };
         }
-        Bracket { lower: 0.0, upper: renyi::delta(|order| self.divergence(order), epsilon), road: Road::Renyi }
+        Bracket { lower: 0.0, upper: renyi::delta(|order| self.divergence(order), epsilon), method: PriceMethod::Renyi }
     }
 
     /// The least epsilon at `delta`.
     #[must_use]
     pub fn epsilon(&self, delta: Delta) -> Bracket {
-        let nothing = Bracket { lower: 0.0, upper: f64::INFINITY, road: Road::Unbounded };
+        let nothing = Bracket { lower: 0.0, upper: f64::INFINITY, method: PriceMethod::Unbounded };
         if self.unbounded {
             return nothing;
         }
         if let Some(mu) = self.composition.mu() {
             let exact = gdp_epsilon(mu, delta);
-            return Bracket { lower: exact, upper: exact, road: Road::Gaussian };
+            return Bracket { lower: exact, upper: exact, method: PriceMethod::Gaussian };
         }
         let pure = self.composition.pure().unwrap_or(f64::INFINITY);
-        let (lower, upper, road) = match &self.plds {
+        let (lower, upper, method) = match &self.plds {
             Some((lower, upper)) => (
                 least_epsilon(|epsilon| lower.delta(epsilon) <= delta.get()).unwrap_or(0.0),
                 least_epsilon(|epsilon| upper.delta(epsilon) <= delta.get()).unwrap_or(f64::INFINITY),
-                Road::Distribution,
+                PriceMethod::Distribution,
             ),
-            None => (0.0, renyi::epsilon(|order| self.divergence(order), delta).unwrap_or(f64::INFINITY), Road::Renyi),
+            None => (0.0, renyi::epsilon(|order| self.divergence(order), delta).unwrap_or(f64::INFINITY), PriceMethod::Renyi),
         };
         if pure < upper {
-            Bracket { lower: lower.min(pure), upper: pure, road: Road::Pure }
+            Bracket { lower: lower.min(pure), upper: pure, method: PriceMethod::Pure }
         } else {
-            Bracket { lower, upper, road }
+            Bracket { lower, upper, method }
         }
     }
 
@@ -303,7 +303,7 @@ mod tests {
     fn gaussians_of_all_sizes_are_one() {
         let all = Composition::of(Loss::Gaussian { mu: 0.3 }).and(Loss::Gaussian { mu: 0.4 }, 4).times(2);
         assert!(all.mu().is_some_and(|mu| (mu * mu - 2.0 * (0.09 + 0.64)).abs() < 1e-14));
-        assert_eq!(all.epsilon(delta(1e-5)).road, Road::Gaussian);
+        assert_eq!(all.epsilon(delta(1e-5)).method, PriceMethod::Gaussian);
     }
 
     /// Mixed releases: the enclosure is narrow, below the Rényi bound and below the sum of pure losses.
@@ -315,7 +315,7 @@ mod tests {
         let found = mixed.epsilon(delta(1e-6));
         let solver = Solver { composition: &mixed, unbounded: false, plds: None };
         let bound = solver.epsilon(delta(1e-6));
-        assert_eq!((found.road, bound.road), (Road::Distribution, Road::Renyi));
+        assert_eq!((found.method, bound.method), (PriceMethod::Distribution, PriceMethod::Renyi));
         assert!(found.lower <= found.upper && found.upper < bound.upper, "{found:?} {bound:?}");
         assert!(found.upper - found.lower < 0.02 * found.upper, "{found:?}");
         // At the epsilon of the upper side, delta is kept.
@@ -334,10 +334,10 @@ mod tests {
     }
 
     #[test]
-    fn choices_take_the_renyi_road() {
+    fn choices_take_renyi_divergences() {
         let choices = Composition::default().and(Loss::Choice { epsilon: 0.1 }, 100);
         let found = choices.epsilon(delta(1e-5));
-        assert_eq!(found.road, Road::Renyi);
+        assert_eq!(found.method, PriceMethod::Renyi);
         let by_rho = super::super::zcdp::epsilon(choices.rho(), delta(1e-5));
         assert!((found.upper - by_rho).abs() < 1e-6 * by_rho, "{} {by_rho}", found.upper);
         assert_eq!(Composition::of(Loss::Unbounded).epsilon(delta(0.1)).upper, f64::INFINITY);

@@ -1,8 +1,7 @@
 //! What one release costs: the pair of output laws that is easiest to tell apart, by name.
 
-use super::sensitivity::Participation;
 use crate::privacy::event::mu_of_sums;
-use crate::privacy::{Delivered, Event, price};
+use crate::privacy::{Event, PrivacyLoss, price};
 use serde::{Deserialize, Serialize};
 
 /// The worst pair of one release. Every variant but `Unbounded`, `Choice` and `Zcdp` stands for an exact pair of laws.
@@ -86,13 +85,30 @@ impl Loss {
             // No law of its own here: priced by `price` alone.
             Event::Subsampled { .. } => Self::Unbounded,
             Event::GeneralizedGaussian { .. } | Event::Choices { .. } => match price(event) {
-                Delivered::Concentrated { rho } => checked(Self::Zcdp { rho }, rho),
+                PrivacyLoss::Concentrated { rho } => checked(Self::Zcdp { rho }, rho),
                 _ => Self::Unbounded,
             },
             Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
-                let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward, Participation::ONCE);
+                let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward);
                 checked(Self::Gaussian { mu }, mu)
             }
+        }
+    }
+
+    /// The loss of a group of `k >= 1` units that enter one mechanism, where one unit has this loss: Gaussian `k mu` [Dong2022, theorem
+    /// 2.14], pure `k epsilon`, concentrated `k² rho` [BunSteinke2016, proposition 27].
+    #[must_use]
+    pub fn of_group(self, k: u64) -> Self {
+        let k = k as f64;
+        match self {
+            Self::Gaussian { mu } => Self::Gaussian { mu: k * mu },
+            Self::Laplace { epsilon } => Self::Laplace { epsilon: k * epsilon },
+            Self::Choice { epsilon } => Self::Choice { epsilon: k * epsilon },
+            Self::Zcdp { rho } => Self::Zcdp { rho: k * k * rho },
+            Self::Unbounded | Self::Response { .. } | Self::TwoLevel { .. } | Self::Mixture { .. } => match self.pure() {
+                Some(epsilon) => Self::Response { epsilon: k * epsilon },
+                None => Self::Unbounded,
+            },
         }
     }
 
@@ -193,7 +209,7 @@ mod tests {
     /// The two prices of an event, by `price` and by the pair, are the same.
     #[test]
     fn pairs_agree_with_prices() {
-        use crate::privacy::{Delivered, Delta, price};
+        use crate::privacy::{Delta, PrivacyLoss, price};
         let delta = Delta::try_from(1e-5).expect("a probability");
         for event in [
             Event::Laplace { scale: 2.0, sensitivity: Some(3.0) },
@@ -209,17 +225,17 @@ mod tests {
         ] {
             let (loss, priced) = (Loss::of(&event), price(&event));
             match priced {
-                Delivered::Unbounded => assert_eq!(loss, Loss::Unbounded),
-                Delivered::Pure { epsilon } => {
+                PrivacyLoss::Unbounded => assert_eq!(loss, Loss::Unbounded),
+                PrivacyLoss::Pure { epsilon } => {
                     assert!(loss.pure().is_some_and(|pure| (pure - epsilon).abs() < 1e-14), "{event:?}");
                 }
-                Delivered::Subsampled { .. } => panic!("{event:?} has no pair"),
-                Delivered::Concentrated { rho } => {
+                PrivacyLoss::Subsampled { .. } => panic!("{event:?} has no pair"),
+                PrivacyLoss::Concentrated { rho } => {
                     assert_eq!(loss.rho(), rho);
                     let composed = crate::privacy::accounting::Composition::of(loss).epsilon(delta).upper;
                     assert!(priced.epsilon(Some(delta)).is_some_and(|epsilon| (composed - epsilon).abs() < 1e-9 * epsilon));
                 }
-                Delivered::Gaussian { .. } => {
+                PrivacyLoss::Gaussian { .. } => {
                     let composed = crate::privacy::accounting::Composition::of(loss).epsilon(delta);
                     assert_eq!(Some(composed.upper), priced.epsilon(Some(delta)));
                 }

@@ -15,5 +15,5 @@ pub mod zcdp;
 #[cfg(test)]
 mod reference_tests;
 
-pub use composition::{Bracket, Composition, Road, Solver, least_noise};
+pub use composition::{Bracket, Composition, PriceMethod, Solver, least_noise};
 pub use loss::Loss;

@@ -60,7 +60,7 @@ pub fn delta(total: impl Fn(f64) -> f64, epsilon: f64) -> f64 {
     libm::exp(log_delta(libm::exp(0.5 * (low + high)))).clamp(0.0, 1.0)
 }
 
-/// The least epsilon at `delta` by this road; `None` where no order gives one below 1e6.
+/// The least epsilon at `delta` by this method; `None` where no order gives one below 1e6.
 #[must_use]
 pub fn epsilon(total: impl Fn(f64) -> f64, wanted: Delta) -> Option<f64> {
     super::composition::least_epsilon(|epsilon| delta(&total, epsilon) <= wanted.get())

@@ -81,7 +81,7 @@ pub struct CuratorRequest {
     pub epsilon: Epsilon,
     /// Failure probability.
     pub delta: Delta,
-    /// Neighbours differ in one row, by at most this (L2, in units of the inputs); > 0. `None`: not stated.
+    /// Neighbours differ in one row, by at most this (L2, in units of the inputs that the curator sees); > 0. `None`: not stated.
     pub radius: Option<f64>,
     /// Coordinates of an image; `None`: as many as the inputs have.
     pub columns: Option<usize>,

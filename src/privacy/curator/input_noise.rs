@@ -4,7 +4,7 @@
 use super::projection::product;
 use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
 use crate::linalg::eigen_symmetric;
-use crate::privacy::{Event, Ledger, Raw, Refusal, Released, Statement, analytic_gaussian_sigma};
+use crate::privacy::{Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, analytic_gaussian_sigma};
 use crate::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ struct InputNoise {
 }
 
 fn build(request: &CuratorRequest) -> Result<Arc<dyn Curator>, Refusal> {
-    let expected = "a finite number > 0: neighbours differ in one row by at most this, in units of the inputs";
+    let expected = "a finite number > 0: neighbours differ in one row by at most this (L2)";
     let radius = match request.radius {
         Some(radius) if radius.is_finite() && 0.0 < radius => radius,
         Some(radius) => return Err(Refusal::new("radius", format!("`radius` is {radius}"), expected)),
@@ -73,22 +73,20 @@ impl Curator for InputNoise {
         let CuratorRequest { reading, epsilon, delta, .. } = self.request;
         let sigma = self.sigma(dimension);
         let stretch = self.projection(dimension).map_or(1.0, |(map, r)| largest_singular_value(&map, dimension, r));
-        Ledger::of_inputs(
-            Statement {
-                mechanism: ENTRY.name,
-                reading,
-                event: Event::Gaussian { sigma, sensitivity: self.radius * stretch },
-                epsilon: Some(epsilon),
-                delta: Some(delta),
-                clip: None,
-                calibration: format!(
-                    "sigma = radius sigma_max(P) sigma_AG(epsilon, delta) = {sigma:.6}, the analytic Gaussian mechanism [BalleWang2018]"
-                ),
-                doubt: None,
-                notes: Vec::new(),
-            },
-            self.radius,
-        )
+        Ledger::of_inputs(Statement {
+            mechanism: ENTRY.name,
+            reading,
+            threat_model: ThreatModel::row(self.radius, RadiusUnits::Inputs),
+            event: Event::Gaussian { sigma, sensitivity: self.radius * stretch },
+            epsilon: Some(epsilon),
+            delta: Some(delta),
+            clip: None,
+            calibration: format!(
+                "sigma = radius sigma_max(P) sigma_AG(epsilon, delta) = {sigma:.6}, the analytic Gaussian mechanism [BalleWang2018]"
+            ),
+            doubt: None,
+            notes: Vec::new(),
+        })
     }
 }
 

@@ -6,7 +6,9 @@
 
 use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
 use crate::linalg::{Eigen, eigen_symmetric};
-use crate::privacy::{Event, Ledger, Raw, Reading, Refusal, Released, Statement, printed::kharkovskii2020::omega};
+use crate::privacy::{
+    Event, Ledger, RadiusUnits, Raw, Reading, Refusal, Released, Statement, ThreatModel, printed::kharkovskii2020::omega,
+};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -97,27 +99,25 @@ impl Curator for Projection {
         } else {
             "to sqrt(s² + omega²) when the least is below omega, a branch that is not private itself (E17)"
         };
-        Ledger::of_inputs(
-            Statement {
-                mechanism: entry.name,
-                reading,
-                event: Event::Projection { rows: n_rows as u64, dimension: dimension as u64, columns: r as u64 },
-                epsilon: Some(epsilon),
-                delta: Some(delta),
-                clip: None,
-                calibration: format!(
-                    "omega = 16 sqrt(r ln(2/delta)) ln(16 r/delta)/epsilon = {:.6} for r = {r}; singular values lifted {branch} \
+        Ledger::of_inputs(Statement {
+            mechanism: entry.name,
+            reading,
+            threat_model: ThreatModel::row(1.0, RadiusUnits::Inputs),
+            event: Event::Projection { rows: n_rows as u64, dimension: dimension as u64, columns: r as u64 },
+            epsilon: Some(epsilon),
+            delta: Some(delta),
+            clip: None,
+            calibration: format!(
+                "omega = 16 sqrt(r ln(2/delta)) ln(16 r/delta)/epsilon = {:.6} for r = {r}; singular values lifted {branch} \
                      [Kharkovskii2020, algorithm 1; E18]",
-                    self.omega(dimension)
-                ),
-                doubt: Some((
-                    "the images keep the column space of the inputs, so one look tells two neighbouring data sets apart for certain",
-                    "E16",
-                )),
-                notes: Vec::new(),
-            },
-            1.0,
-        )
+                self.omega(dimension)
+            ),
+            doubt: Some((
+                "the images keep the column space of the inputs, so one look tells two neighbouring data sets apart for certain",
+                "E16",
+            )),
+            notes: Vec::new(),
+        })
     }
 }
 

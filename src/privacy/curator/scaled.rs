@@ -3,7 +3,7 @@
 
 use super::projection::centred;
 use super::{Curator, Images, Inputs};
-use crate::privacy::{Ledger, Raw, Refusal, Released};
+use crate::privacy::{Ledger, Neighbours, RadiusUnits, Raw, Refusal, Released};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -80,13 +80,22 @@ impl Curator for Scaled {
 
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger {
         let mut ledger = self.inner.ledger(n_rows, dimension);
+        // The mechanism's radius counts after the scaling; its statement is about the inputs.
+        if let (Neighbours::WithinRadius { radius, units }, Some(norm)) = (&mut ledger.threat_model.neighbours, self.norm) {
+            match self.bound {
+                Some(bound) => *radius *= bound / norm,
+                None => *units = RadiusUnits::ScaledByData,
+            }
+        }
         let bound = self.bound.map_or_else(
             || "the data's own largest norm, which is not private (E19)".to_owned(),
             |bound| format!("the public bound {bound}, to which longer rows are moved"),
         );
         ledger.notes.push(match self.norm {
             Some(norm) => {
-                format!("rows are centred and scaled so that {norm} stands for {bound}; the radius counts in these units")
+                format!(
+                    "rows are centred and scaled so that {norm} stands for {bound}; `curator.radius` counts after this scaling"
+                )
             }
             None => format!("rows are centred; their norm is bounded by {bound}"),
         });

@@ -134,7 +134,8 @@ fn input_noise_has_the_stated_size_and_a_guarantee() {
         assert!((square / images.noise_variance - 1.0).abs() < 5.0 * (2.0 / n).sqrt(), "{square}");
         let ledger = curator.ledger(20_000, 2);
         assert_eq!(ledger.guarantee, Guarantee::Holds);
-        assert!(ledger.neighbours.contains("by at most 2"), "{}", ledger.neighbours);
+        let neighbours = ledger.threat_model.neighbours_words();
+        assert!(neighbours.contains("by at most 2"), "{neighbours}");
         assert!(ledger.delivered.contains("per row"), "{}", ledger.delivered);
     }
 }

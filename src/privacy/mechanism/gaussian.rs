@@ -4,7 +4,7 @@
 use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
 use crate::privacy::{
-    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement,
+    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
     analytic_gaussian_sigma,
 };
 use crate::rng::Stream;
@@ -72,6 +72,7 @@ impl RewardMechanism for Gaussian {
         Ledger::of(Statement {
             mechanism: ENTRY.name,
             reading: self.reading,
+            threat_model: ThreatModel::local_reward(),
             event: Event::Gaussian { sigma: self.sigma, sensitivity: self.window.width() },
             epsilon: Some(self.epsilon),
             delta: Some(self.delta),

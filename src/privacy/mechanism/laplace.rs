@@ -4,7 +4,9 @@
 
 use super::window::{Window, representable};
 use super::{MechanismEntry, RewardMechanism};
-use crate::privacy::{Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement};
+use crate::privacy::{
+    Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
+};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -99,6 +101,7 @@ impl RewardMechanism for Laplace {
         Ledger::of(Statement {
             mechanism: ENTRY.name,
             reading: self.reading,
+            threat_model: ThreatModel::local_reward(),
             event: Event::Laplace { scale: self.scale, sensitivity: self.clipped.then(|| self.window.width()) },
             epsilon: Some(self.epsilon),
             delta: None,

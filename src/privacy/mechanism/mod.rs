@@ -23,7 +23,5 @@ pub(super) mod window;
 mod contract_tests;
 #[cfg(test)]
 mod law;
-#[cfg(test)]
-mod pins;
 
 pub use contract::{MechanismEntry, RewardMechanism, resolve_auto};

@@ -1,7 +1,9 @@
 //! No privacy: the reward as it is. Never clips, draws nothing, and says in its ledger that it is not private.
 
 use super::{MechanismEntry, RewardMechanism};
-use crate::privacy::{Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement};
+use crate::privacy::{
+    Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
+};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -53,6 +55,7 @@ impl RewardMechanism for Nothing {
         Ledger::of(Statement {
             mechanism: ENTRY.name,
             reading: self.reading,
+            threat_model: ThreatModel::local_reward(),
             event: Event::NonPrivate,
             epsilon: None,
             delta: None,

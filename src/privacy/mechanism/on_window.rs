@@ -4,7 +4,9 @@
 
 use super::RewardMechanism;
 use super::window::{Window, exponential_epsilon, representable};
-use crate::privacy::{Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement};
+use crate::privacy::{
+    Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
+};
 use crate::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -91,6 +93,7 @@ impl<R: UnitRandomiser> RewardMechanism for OnWindow<R> {
         Ledger::of(Statement {
             mechanism: self.description.name,
             reading: self.reading,
+            threat_model: ThreatModel::local_reward(),
             event: self.randomiser.event(),
             epsilon: Some(self.epsilon),
             delta: None,

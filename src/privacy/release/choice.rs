@@ -4,7 +4,7 @@ use super::bernoulli::{below, bernoulli_exp};
 use super::entropy::{Entropy, Words};
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
 use crate::privacy::accounting::{Composition, Loss};
-use crate::privacy::{Epsilon, Provenance, Raw};
+use crate::privacy::{Adversary, Epsilon, Growth, Neighbours, Provenance, Raw, ThreatModel, Unit};
 
 /// Probabilities are multiples of 2^-53.
 pub(super) const WHOLE: u64 = 1 << 52;
@@ -53,9 +53,7 @@ impl BitRelease {
         let tau = (libm::tanh(0.5 * value) * (1.0 - 1e-14)).min(1.0 - lie * (1.0 + 1e-14));
         let ledger = ReleaseLedger {
             mechanism: "bit",
-            protects: "one person's number".to_owned(),
-            neighbours: format!("any two numbers, clipped to [{lo}, {hi}]"),
-            participations: 1,
+            threat_model: ThreatModel::released_number(lo, hi),
             epsilon: value,
             delta: 0.0,
             noise: "one of two values, by an exact coin".to_owned(),
@@ -114,9 +112,10 @@ impl ChoiceRelease {
         }
         let ledger = ReleaseLedger {
             mechanism: "exponential",
-            protects: "one person's influence on the scores".to_owned(),
-            neighbours: format!("{neighbours}; the range of the scores moves by at most {range}"),
-            participations: 1,
+            threat_model: ThreatModel {
+                neighbours: Neighbours::Stated { relation: neighbours.to_owned() },
+                ..ThreatModel::replaced(Adversary::Observer, Unit::Scores { range }, Growth::SeparateReleases)
+            },
             epsilon: epsilon.get(),
             delta: 0.0,
             noise: format!("one option of {options}, weights e^(score/scale), scale {} steps", grid.noise),

@@ -6,7 +6,7 @@ use super::choice::{BitRelease, WHOLE, checked, proper, to_unit};
 use super::entropy::{Entropy, Words};
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
 use crate::privacy::accounting::{Composition, Loss};
-use crate::privacy::{Epsilon, Provenance, Raw};
+use crate::privacy::{Epsilon, Provenance, Raw, ThreatModel};
 
 /// Cells of the output.
 const CELLS: u64 = 4096;
@@ -41,9 +41,7 @@ impl DensityRelease {
         let share = if value <= 0.6094 { 0 } else { (-libm::expm1(-0.5 * value) * 2.0 * WHOLE as f64) as u64 };
         let ledger = ReleaseLedger {
             mechanism: "hybrid-on-a-grid",
-            protects: "one person's number".to_owned(),
-            neighbours: format!("any two numbers, clipped to [{lo}, {hi}]"),
-            participations: 1,
+            threat_model: ThreatModel::released_number(lo, hi),
             epsilon: value,
             delta: 0.0,
             noise: format!("one of {CELLS} values with integer weights, or one of two, by a public coin"),

@@ -5,7 +5,7 @@ use super::entropy::{Entropy, Words};
 use super::grid::Grid;
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
 use crate::privacy::accounting::{Composition, Loss};
-use crate::privacy::{Epsilon, Provenance, Raw};
+use crate::privacy::{Epsilon, Provenance, Raw, ThreatModel};
 
 /// A calibrated release of one number. Used up by the release.
 #[derive(Debug)]
@@ -32,9 +32,7 @@ impl LaplaceRelease {
         }
         let ledger = ReleaseLedger {
             mechanism: "discrete-laplace",
-            protects: "one person's number".to_owned(),
-            neighbours: format!("any two numbers, clipped to [{lo}, {hi}]"),
-            participations: 1,
+            threat_model: ThreatModel::released_number(lo, hi),
             epsilon: epsilon.get(),
             delta: 0.0,
             noise: format!("discrete Laplace of {} steps", grid.noise),

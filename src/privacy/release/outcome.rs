@@ -1,7 +1,7 @@
 //! What comes out of a release, and how it can fail.
 
-use crate::privacy::Provenance;
 use crate::privacy::accounting::Composition;
+use crate::privacy::{Provenance, ThreatModel};
 use serde::Serialize;
 use std::fmt;
 
@@ -10,13 +10,9 @@ use std::fmt;
 pub struct ReleaseLedger {
     /// Name of the mechanism.
     pub mechanism: &'static str,
-    /// Whose data.
-    pub protects: String,
-    /// Which pairs of inputs must look alike, with clip and radius.
-    pub neighbours: String,
-    /// Rounds in which one person takes part.
-    pub participations: u64,
-    /// Privacy loss of one person.
+    /// Adversary, neighbouring inputs with clip and radius, protected unit and covered participations.
+    pub threat_model: ThreatModel,
+    /// Privacy loss of one unit.
     pub epsilon: f64,
     /// Failure probability; 0 for a pure claim.
     pub delta: f64,

@@ -7,7 +7,7 @@ use super::grid::Grid;
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
 use crate::privacy::accounting::{Composition, Loss};
 use crate::privacy::curator::{largest_singular_value, product, public_projection};
-use crate::privacy::{Delta, Epsilon, Provenance, Raw, gdp_mu};
+use crate::privacy::{Delta, Epsilon, Provenance, RadiusUnits, Raw, ThreatModel, gdp_mu};
 use serde::{Deserialize, Serialize};
 
 /// A calibrated release of rows. Used up by the release: a budget is spent once.
@@ -103,17 +103,13 @@ impl RowsRelease {
         if discrete::GREATEST_SIGMA < grid.noise || (1u64 << 62) as f64 * grid.step < 4.0 * bound * stretch {
             return Err(ReleaseError::Range(format!("noise of {} steps on rows of norm {bound}", grid.noise)));
         }
-        let behind = if projection.is_some() { ", before a public projection" } else { "" };
+        let behind = if projection.is_some() { ", behind a public projection" } else { "" };
         let ledger = ReleaseLedger {
             mechanism: "discrete-gaussian-rows",
-            protects: "one row of the inputs; not outputs, and not which rows are asked for".to_owned(),
-            neighbours: format!(
-                "data sets that differ in one row, by at most {radius} (L2){behind}; rows moved to L2 norm {bound}; number and order public"
-            ),
-            participations: 1,
+            threat_model: ThreatModel::row(radius, RadiusUnits::Released),
             epsilon: epsilon.get(),
             delta: delta.get(),
-            noise: format!("discrete Gaussian of {} steps", grid.noise),
+            noise: format!("discrete Gaussian of {} steps on rows moved to L2 norm {bound}{behind}", grid.noise),
             grid: Some(grid.step),
             composition: Composition::of(Loss::Gaussian { mu }),
             provenance: Provenance::Released,

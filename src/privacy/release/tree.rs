@@ -10,7 +10,7 @@ use crate::privacy::accounting::sensitivity::{self, Participation, Relation};
 use crate::privacy::accounting::{Composition, Loss};
 use crate::privacy::streams::Factorisation;
 use crate::privacy::streams::tree::Tree;
-use crate::privacy::{Delta, Epsilon, Provenance, Raw, gdp_mu};
+use crate::privacy::{Adversary, Delta, Epsilon, Growth, Participations, Provenance, Raw, ThreatModel, Unit, gdp_mu};
 
 /// A stream of vectors of which every prefix sum is released.
 #[derive(Debug)]
@@ -48,9 +48,12 @@ impl TreeRelease {
         }
         let ledger = ReleaseLedger {
             mechanism: "discrete-gaussian-tree",
-            protects: "one person's vectors".to_owned(),
-            neighbours: format!("{relation}; vectors clipped to L2 norm {radius}"),
-            participations: participation.count,
+            threat_model: ThreatModel {
+                adversary: Adversary::Observer,
+                neighbours: relation.into(),
+                unit: Unit::Vector { norm: radius },
+                participations: Participations { covered: participation.count, growth: Growth::OneStream },
+            },
             epsilon: budget.0.get(),
             delta: budget.1.get(),
             noise: format!("discrete Gaussian of {} steps in each of {} nodes of one round", grid.noise, tree.nodes()),

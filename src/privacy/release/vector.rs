@@ -6,7 +6,7 @@ use super::grid::{Grid, clipped};
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
 use crate::privacy::accounting::sensitivity::{self, Relation};
 use crate::privacy::accounting::{Composition, Loss};
-use crate::privacy::{Delta, Epsilon, Provenance, Raw, gdp_mu};
+use crate::privacy::{Adversary, Delta, Epsilon, Growth, Provenance, Raw, ThreatModel, Unit, gdp_mu};
 
 /// A calibrated release of one vector. Used up by the release: a budget is spent once.
 #[derive(Debug)]
@@ -39,9 +39,10 @@ impl VectorRelease {
         }
         let ledger = ReleaseLedger {
             mechanism: "discrete-gaussian-vector",
-            protects: "one person's vector".to_owned(),
-            neighbours: format!("{relation}; vectors clipped to L2 norm {radius}"),
-            participations: 1,
+            threat_model: ThreatModel {
+                neighbours: relation.into(),
+                ..ThreatModel::replaced(Adversary::Observer, Unit::Vector { norm: radius }, Growth::SeparateReleases)
+            },
             epsilon: epsilon.get(),
             delta: delta.get(),
             noise: format!("discrete Gaussian of {} steps", grid.noise),

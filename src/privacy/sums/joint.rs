@@ -10,7 +10,7 @@
 //! Proof: `docs/proofs/sums.md`.
 
 use super::person::{Clipping, released};
-use super::statement::{Said, ledger};
+use super::statement::{SumsStatement, ledger};
 use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::privacy::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::privacy::event::Factor;
@@ -255,7 +255,7 @@ impl SumsMechanism for Joint {
 
     fn ledger(&self) -> Ledger {
         let shared = &self.shared;
-        // Everybody is in one epoch; the one with the least noise for its columns is the worst.
+        // Epochs have independent noise: k participations, in one or several, move the releases by at most k times the worst epoch's mu.
         let mu = |epoch: &Epoch| epoch.factorisation.sensitivity(Participation::ONCE) / epoch.sigma;
         let worst = shared.epochs.iter().max_by(|a, b| mu(a).total_cmp(&mu(b)));
         let event = match (worst, shared.reach) {
@@ -271,20 +271,20 @@ impl SumsMechanism for Joint {
         let mut notes = Vec::new();
         if shared.need.releases < shared.need.rounds {
             notes.push(format!(
-                "at most {} releases, at rounds that follow from earlier releases alone; all people between two releases enter together",
+                "at most {} releases, at rounds that follow from earlier releases alone; all rounds between two releases enter together",
                 shared.need.releases
             ));
         }
         match shared.need.epochs {
             Epochs::One => {}
             Epochs::Restart => {
-                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each from nothing; everybody is in one of them".to_owned())
+                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each from nothing, with noise of its own".to_owned());
             }
             Epochs::Carry => {
-                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each added to the last release of the one before; everybody is in one of them".to_owned());
+                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each with noise of its own and added to the last release of the one before".to_owned());
             }
         }
-        ledger(Said {
+        ledger(SumsStatement {
             mechanism: shared.factor.name(),
             reading: shared.reading,
             event,

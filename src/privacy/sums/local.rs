@@ -9,7 +9,7 @@
 
 use super::joint::Rewards;
 use super::person::{Clipping, released};
-use super::statement::{Said, ledger};
+use super::statement::{SumsStatement, ledger};
 use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::privacy::printed::dubey2021_local;
 use crate::privacy::{
@@ -123,7 +123,7 @@ impl SumsMechanism for Local {
                 "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)"
             }
         };
-        ledger(Said {
+        ledger(SumsStatement {
             mechanism: ENTRY.name,
             reading: self.reading,
             event: Event::Sums {

@@ -1,7 +1,7 @@
 //! The sums as they are: no noise, no clipping, and a ledger that says so.
 
 use super::person::{Clipping, released};
-use super::statement::{Said, ledger};
+use super::statement::{SumsStatement, ledger};
 use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsRequest};
 use crate::privacy::{Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal};
 use crate::rng::Stream;
@@ -51,7 +51,7 @@ impl SumsMechanism for Nothing {
     }
 
     fn ledger(&self) -> Ledger {
-        ledger(Said {
+        ledger(SumsStatement {
             mechanism: ENTRY.name,
             reading: self.reading,
             event: Event::NonPrivate,

@@ -1,6 +1,6 @@
 //! What a ledger says of visits.
 
-use crate::privacy::{Delta, Epsilon, Event, Ledger, Reading, Statement};
+use crate::privacy::{Adversary, Delta, Epsilon, Event, Growth, Ledger, Reading, Statement, ThreatModel, Unit};
 
 /// What a mechanism states about itself.
 #[derive(Debug, Clone)]
@@ -29,35 +29,22 @@ pub struct VisitStatement {
 #[must_use]
 pub fn visit_ledger(said: VisitStatement) -> Ledger {
     let VisitStatement { mechanism, reading, event, budget, clip, calibration, doubt, local, notes } = said;
-    let mut ledger = Ledger::of(Statement {
+    let threat_model = if local {
+        ThreatModel::replaced(Adversary::Server, Unit::Interaction, Growth::SeparateReleases)
+    } else {
+        // All interactions of a user enter one stream, where their effects add up.
+        ThreatModel::replaced(Adversary::OtherUsers, Unit::Interaction, Growth::OneStream)
+    };
+    Ledger::of(Statement {
         mechanism,
         reading,
+        threat_model,
         event,
         epsilon: budget.map(|(epsilon, _)| epsilon),
         delta: budget.map(|(_, delta)| delta),
         clip,
         calibration,
         doubt,
-        notes: Vec::new(),
-    });
-    // Who comes twice moves overlapping sums: not the price of independent answers.
-    ledger.notes.retain(|note| !note.contains("(E5)"));
-    if budget.is_some() {
-        ledger.notes.push("a fresh person per round is assumed: k visits of one person cost up to k times as much".to_owned());
-    }
-    let (protects, neighbours) = if local {
-        (
-            "one person's context, arm and reward, against everybody else, the server among them",
-            "any two contexts, arms and rewards of one person (local model)",
-        )
-    } else {
-        (
-            "one person's context, arm and reward, in all that is shown to others; the person's own arm follows their context in the clear",
-            "two streams that differ in one person's context and reward, replaced by any other's (joint model)",
-        )
-    };
-    ledger.protects = protects.to_owned();
-    ledger.neighbours = neighbours.to_owned();
-    ledger.notes.extend(notes);
-    ledger
+        notes,
+    })
 }

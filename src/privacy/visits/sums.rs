@@ -126,8 +126,12 @@ pub struct VisitSums {
     sigma: f64,
     /// Standard deviation of the noise in each release.
     stds: Arc<[f64]>,
-    /// As priced.
-    sensitivity: f64,
+    /// The factorisation's name in the event.
+    factor: Factor,
+    /// Largest length of a context after division by its unit.
+    context_bound: f64,
+    /// Largest |reward| after centring and division by its unit.
+    reward_bound: f64,
     /// Contexts are divided by this.
     context_unit: f64,
     /// Rewards are divided by this once `centre` is taken off.
@@ -158,7 +162,9 @@ impl VisitSums {
             return Err(Refusal::new("mechanism", "the paper prints the tree and no other mechanism", "`tree`, or `auto`"));
         }
         let factors = [Factor::Tree, Factor::Honaker, Factor::Blt, Factor::SqrtToeplitz];
-        let factorisation: Arc<dyn Factorisation> = match factors.into_iter().find(|factor| factor.name() == name) {
+        let found = factors.into_iter().find(|factor| factor.name() == name);
+        let factor = found.unwrap_or(Factor::Own);
+        let factorisation: Arc<dyn Factorisation> = match found {
             Some(factor) => factor.factorisation(releases),
             // Everybody's draws add up.
             None if terms.local => Arc::new(Own::new(1)),
@@ -182,16 +188,19 @@ impl VisitSums {
         } else {
             shariff2018::sigma(dubey2021::nodes_printed(releases), squared_norm, epsilon.get(), delta.get())
         };
-        let (sigma, sensitivity, context_unit, reward_unit, centre, calibration) = match terms.reading {
-            Reading::Printed => (printed, raw, 1.0, 1.0, 0.0, "sigma as printed"),
-            Reading::Corrected => (printed.max(needed), raw, 1.0, 1.0, 0.0, "sigma as printed, never below what the claim needs"),
+        let as_given = (length, reach);
+        let (sigma, (context_bound, reward_bound), context_unit, reward_unit, centre, calibration) = match terms.reading {
+            Reading::Printed => (printed, as_given, 1.0, 1.0, 0.0, "sigma as printed"),
+            Reading::Corrected => {
+                (printed.max(needed), as_given, 1.0, 1.0, 0.0, "sigma as printed, never below what the claim needs")
+            }
             Reading::Tight => {
                 // y in [-1/2, 1/2]: effective sensitivity 1.25 (E7).
                 let unit = columns * libm::sqrt(gram_and_reward_mu_squared(0.5, 1.0, 1.0, Relation::Replace));
                 let sigma = unit * analytic_gaussian_sigma(epsilon, delta);
                 (
                     sigma,
-                    unit,
+                    (1.0, 0.5),
                     length,
                     2.0 * half,
                     centre,
@@ -210,7 +219,20 @@ impl VisitSums {
         } else {
             factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect()
         };
-        Ok(Self { terms, factorisation, name, sigma, stds, sensitivity, context_unit, reward_unit, centre, calibration })
+        Ok(Self {
+            terms,
+            factorisation,
+            factor,
+            name,
+            sigma,
+            stds,
+            context_bound,
+            reward_bound,
+            context_unit,
+            reward_unit,
+            centre,
+            calibration,
+        })
     }
 
     /// What contexts are divided by before they meet the sums.
@@ -306,7 +328,14 @@ impl VisitSums {
         visit_ledger(VisitStatement {
             mechanism: self.name,
             reading: self.terms.reading,
-            event: Event::Gaussian { sigma: self.sigma, sensitivity: self.sensitivity },
+            event: Event::Sums {
+                factor: self.factor,
+                releases: self.factorisation.rounds(),
+                // Contexts in their unit have length at most `context_bound`: one draw of sigma is less there.
+                gram_sigma: self.sigma / (self.context_bound * self.context_bound),
+                moment_sigma: self.sigma / self.context_bound,
+                reward: Some(self.reward_bound),
+            },
             budget: Some(self.terms.budget),
             clip: Some(self.terms.range),
             calibration: self.calibration.clone(),

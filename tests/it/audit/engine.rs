@@ -1,7 +1,7 @@
 //! Cells of a sweep whose policy or learner is wrapped in a broken one; everything else is the engine's own.
 
 use privateer::error::Error;
-use privateer::oco::learner::{Learner, LearnerMaker, LearnerPlan, LearnerStreams, Made, Request, Setting};
+use privateer::oco::learner::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
 use privateer::policy::contextual::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan};
 use privateer::privacy::gradients::Sample;
 use privateer::privacy::visits::{ContextFacts, Visit, VisitPrivatizer, VisitRequest, VisitSignal};
@@ -117,7 +117,7 @@ impl LearnerMaker for LearningOf {
         Box::new(Learns { inner: self.used.make(), first: None, fault: self.fault })
     }
 
-    fn made(&self) -> &Made {
+    fn made(&self) -> &LearnerCalibration {
         self.honest.made()
     }
 }

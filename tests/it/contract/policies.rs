@@ -148,9 +148,9 @@ impl Way {
                 assert!(point < n_points, "{point}");
                 return Ok((point, None));
             }
-            Proposal::Random { luck, n_points: stated } => {
+            Proposal::Random { source, n_points: stated } => {
                 assert_eq!(stated, n_points);
-                return Ok((self.streams.of(luck).index(n_points), None));
+                return Ok((self.streams.of(source).index(n_points), None));
             }
             Proposal::Score { width } => width,
         };

@@ -1,7 +1,7 @@
-//! Domains that cannot be listed: the best row of each axis, in f64, on every road the same.
+//! Domains that cannot be listed: the best row of each axis, in f64, the same on every backend.
 
 use super::backends::OPTIONS;
-use crate::roads::twin_roads;
+use crate::backends::reference_backends;
 use crate::support::{prepared, ran, run_all, sweep};
 use privateer::backend::Cpu;
 use privateer::engine::decide_by_axis;
@@ -116,7 +116,7 @@ fn twenty_coordinates() {
         let sweep = sweep(&text);
         let expected = run_all(&sweep, &DataFolder::default(), &Cpu::default(), OPTIONS).expect("a run").bits();
         assert_eq!(found.bits(), expected, "{function}: another batch");
-        let (name, backend) = twin_roads().remove(0);
+        let (name, backend) = reference_backends().remove(0);
         let bits = run_all(&sweep, &DataFolder::default(), backend.as_ref(), OPTIONS).expect("a run").bits();
         assert_eq!(bits, expected, "{function}: {name}");
     }

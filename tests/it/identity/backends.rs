@@ -3,11 +3,11 @@
 //!
 //! Without an adapter the GPU part prints "skipped: no adapter"; with `PRIVATEER_GPU=required` a missing one fails.
 
+use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::contract::{environments, policies};
-use crate::roads::{Road, gpu_roads, twin_roads};
 use crate::support::{run_all, sweep};
 use privateer::backend::device::Precision;
-use privateer::backend::twin::{Fault, Twin};
+use privateer::backend::reference::{Fault, ReferenceDevice};
 use privateer::backend::{Band, Batched, Cpu, Fallback};
 use privateer::engine::Options;
 use privateer::env::DataFolder;
@@ -64,14 +64,14 @@ fn curator_specs() -> Vec<String> {
     curators.into_iter().map(|(curator, policy)| of(curator, policy)).collect()
 }
 
-/// Runs every spec on every road; returns what differed from the CPU.
-fn differences(roads: &[Road], specs: &[String]) -> Vec<String> {
+/// Runs every spec on every backend; returns what differed from the CPU.
+fn differences(backends: &[NamedBackend], specs: &[String]) -> Vec<String> {
     let (_kept, data) = environments::tables();
     let mut wrong = Vec::new();
     for text in specs {
         let sweep = sweep(text);
         let expected = run_all(&sweep, &data, &Cpu::default(), OPTIONS).expect("the CPU runs");
-        for (name, backend) in roads {
+        for (name, backend) in backends {
             match run_all(&sweep, &data, backend.as_ref(), OPTIONS) {
                 Ok(found) => {
                     println!("{name}: {:?}", found.counters);
@@ -90,16 +90,16 @@ fn differences(roads: &[Road], specs: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn twins_write_the_bytes_of_the_cpu() {
+fn the_reference_device_writes_the_bytes_of_the_cpu() {
     let specs: Vec<String> = policy_specs().into_iter().chain(environment_specs()).chain(curator_specs()).collect();
-    let wrong = differences(&twin_roads(), &specs);
+    let wrong = differences(&reference_backends(), &specs);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn a_graphics_adapter_writes_the_bytes_of_the_cpu() {
     let specs: Vec<String> = policy_specs().into_iter().chain(environment_specs()).chain(curator_specs()).collect();
-    let wrong = differences(&gpu_roads(), &specs);
+    let wrong = differences(&gpu_backends(), &specs);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -110,9 +110,9 @@ pub const LONG: &str = "seed = 2\nrounds = 300\ntrials = 4\nrecord = { rounds = 
     [[policy]]\nkind = \"igp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nwidth = { kind = \"constant\", value = 1.0 }\n\
     [[policy]]\nkind = \"gp-ucb\"\nwidth = { kind = \"order\", factor = 0.5 }\nridge = 0.1\n";
 
-/// What a batched backend over this twin does on the long spec.
-fn long_run(twin: Twin, precision: Option<Precision>, band: Band) -> (Vec<u64>, privateer::backend::Counters) {
-    let backend = Batched::new(Arc::new(twin)).with_precision(precision).with_band(band);
+/// What a batched backend over this reference device does on the long spec.
+fn long_run(reference: ReferenceDevice, precision: Option<Precision>, band: Band) -> (Vec<u64>, privateer::backend::Counters) {
+    let backend = Batched::new(Arc::new(reference)).with_precision(precision).with_band(band);
     let found = run_all(&sweep(LONG), &DataFolder::default(), &backend, OPTIONS).expect("a run");
     (found.bits(), found.counters)
 }
@@ -121,16 +121,16 @@ fn long_run(twin: Twin, precision: Option<Precision>, band: Band) -> (Vec<u64>, 
 fn bands_of_devices() {
     let expected = run_all(&sweep(LONG), &DataFolder::default(), &Cpu::default(), OPTIONS).expect("a run");
     for precision in [Some(Precision::F32), Some(Precision::F64), None] {
-        let (bits, counters) = long_run(Twin::default(), precision, Band::Proved);
+        let (bits, counters) = long_run(ReferenceDevice::default(), precision, Band::Proved);
         println!("{precision:?}: {counters:?}");
         assert_eq!(bits, expected.bits(), "{precision:?}");
         assert_eq!(counters.violations, 0);
         let several = (counters.candidates - counters.rounds) as f64 / counters.rounds as f64;
         assert!(several < 6.0, "{precision:?}: {several} candidates beyond the first a round");
-        let (bits, _) = long_run(Twin::default(), precision, Band::Infinite);
+        let (bits, _) = long_run(ReferenceDevice::default(), precision, Band::Infinite);
         assert_eq!(bits, expected.bits(), "{precision:?}: an infinite band changed a byte");
     }
-    let (bits, _) = long_run(Twin::default(), Some(Precision::F32), Band::Zero);
+    let (bits, _) = long_run(ReferenceDevice::default(), Some(Precision::F32), Band::Zero);
     assert_ne!(bits, expected.bits(), "f32 decided like f64 without a band: this test tests nothing");
 }
 
@@ -147,7 +147,7 @@ fn failing_devices_change_no_byte() {
         ] {
             let said = Arc::new(Mutex::new(Vec::new()));
             let told = Arc::clone(&said);
-            let device = Arc::new(Batched::new(Arc::new(Twin::with_fault(fault))));
+            let device = Arc::new(Batched::new(Arc::new(ReferenceDevice::with_fault(fault))));
             let backend = Fallback::new(device, move |error| told.lock().expect("no panic").push(error.to_string()));
             let found = run_all(&sweep(LONG), &DataFolder::default(), &backend, OPTIONS).expect("the CPU carries on");
             let said = said.lock().expect("no panic");
@@ -169,7 +169,7 @@ fn lying_devices_change_no_byte() {
             let text = LONG.replace("seed = 2", &format!("seed = {seed}"));
             let said = Arc::new(Mutex::new(Vec::new()));
             let told = Arc::clone(&said);
-            let device = Batched::new(Arc::new(Twin::with_fault(fault))).with_precision(Some(Precision::F32));
+            let device = Batched::new(Arc::new(ReferenceDevice::with_fault(fault))).with_precision(Some(Precision::F32));
             let backend = Fallback::new(Arc::new(device), move |error| told.lock().expect("no panic").push(error.to_string()));
             let found = run_all(&sweep(&text), &DataFolder::default(), &backend, OPTIONS).expect("done again on the CPU");
             let expected = run_all(&sweep(&text), &DataFolder::default(), &Cpu::default(), OPTIONS).expect("a run");
@@ -183,7 +183,7 @@ fn lying_devices_change_no_byte() {
 #[test]
 fn wrong_numbers_are_found() {
     for fault in [Fault::DropsLastFeature, Fault::SkipsLastTile] {
-        let backend = Batched::new(Arc::new(Twin::with_fault(fault))).with_precision(Some(Precision::F32));
+        let backend = Batched::new(Arc::new(ReferenceDevice::with_fault(fault))).with_precision(Some(Precision::F32));
         let outcome = run_all(&sweep(LONG), &DataFolder::default(), &backend, OPTIONS);
         let message = outcome.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(message.contains("the device"), "{fault:?} was not found: {message:?}");

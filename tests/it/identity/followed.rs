@@ -2,7 +2,7 @@
 //! f32 would name crowds.
 
 use super::forms::{Driven, drive, formula, points};
-use crate::roads::{Road, gpu_roads, twin_roads};
+use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::stream;
 use privateer::gp::KernelGram;
 use privateer::gp::kernel::{Kernel, Lengthscales, matern::Matern};
@@ -70,7 +70,7 @@ impl Driven for Followed {
 }
 
 /// Dictionaries that live.
-pub fn over_followed_dictionaries(roads: &[Road], rounds: usize) {
+pub fn over_followed_dictionaries(backends: &[NamedBackend], rounds: usize) {
     let kernel: Arc<dyn Kernel> = Arc::new(Matern::new(2.5, Lengthscales::Isotropic(0.3), 1.0));
     for (form, gram) in [
         ("a table", tabulated(KernelGram::new(Arc::clone(&kernel), points(300, "shared")))),
@@ -78,8 +78,8 @@ pub fn over_followed_dictionaries(roads: &[Road], rounds: usize) {
     ] {
         let make = |i: usize| -> Box<dyn Driven> { Box::new(Followed::new(&gram, i, false)) };
         let basis = Basis::Gram(Arc::clone(&gram));
-        drive(roads, &format!("dictionaries followed, {form}"), &basis, rounds, false, &make);
-        drive(roads, &format!("dictionaries followed, subsets, {form}"), &basis, rounds, true, &make);
+        drive(backends, &format!("dictionaries followed, {form}"), &basis, rounds, false, &make);
+        drive(backends, &format!("dictionaries followed, subsets, {form}"), &basis, rounds, true, &make);
     }
 }
 
@@ -93,7 +93,7 @@ fn followed_dictionaries_send_vectors() {
     let sent = |as_factor: bool| -> Vec<u64> {
         let make = |i: usize| -> Box<dyn Driven> { Box::new(Followed::new(&gram, i, as_factor)) };
         let label = "dictionaries followed, counted";
-        drive(&twin_roads(), label, &basis, 60, false, &make).iter().map(|counters| counters.sent).collect()
+        drive(&reference_backends(), label, &basis, 60, false, &make).iter().map(|counters| counters.sent).collect()
     };
     for (vectors, factors) in sent(false).into_iter().zip(sent(true)) {
         assert!(2 * vectors < factors, "{vectors} {factors}");
@@ -102,7 +102,7 @@ fn followed_dictionaries_send_vectors() {
 
 /// Points in five crowds, within 1e-7 of each other: f32 names whole crowds, f64 tells them apart. Screens that were not given a type go on
 /// in f64, once; those of f32 stay.
-pub fn over_crowds(roads: &[Road], rounds: usize) {
+pub fn over_crowds(backends: &[NamedBackend], rounds: usize) {
     let (n, m) = (300, 20);
     let mut luck = stream("crowds");
     let places: Vec<f64> = (0..5 * m).map(|_| luck.normal() / (m as f64).sqrt()).collect();
@@ -110,8 +110,8 @@ pub fn over_crowds(roads: &[Road], rounds: usize) {
     let residual = vec![0.0; n];
     let table = Arc::new(FeatureTable { n_points: n, n_features: m, values, residual, kernel_error: 0.0, form: None });
     let make = |_: usize| -> Box<dyn Driven> { Box::new(FeaturePosterior::new(Arc::clone(&table), 0.1)) };
-    let all = drive(roads, "crowds", &Basis::Table(Arc::clone(&table)), rounds, false, &make);
-    let of = |name: &str| roads.iter().zip(&all).find(|((road, _), _)| road.ends_with(name)).map(|(_, counters)| *counters);
+    let all = drive(backends, "crowds", &Basis::Table(Arc::clone(&table)), rounds, false, &make);
+    let of = |name: &str| backends.iter().zip(&all).find(|((known, _), _)| known.ends_with(name)).map(|(_, counters)| *counters);
     let (Some(automatic), Some(single)) = (of("None"), of("Some(F32)")) else { return };
     let doubles = of("Some(F64)").is_some();
     assert_eq!((automatic.doubled, single.doubled), (u64::from(doubles), 0));
@@ -120,6 +120,6 @@ pub fn over_crowds(roads: &[Road], rounds: usize) {
 
 #[test]
 fn crowds_of_features_are_told_apart_in_f64() {
-    over_crowds(&twin_roads(), 40);
-    over_crowds(&gpu_roads(), 25);
+    over_crowds(&reference_backends(), 40);
+    over_crowds(&gpu_backends(), 25);
 }

@@ -1,8 +1,8 @@
-//! Every form of score on every road, against exact scores of all points: rows over features and kernels, a trial's own
+//! Every form of score on every backend, against exact scores of all points: rows over features and kernels, a trial's own
 //! inputs, whole factors of both signs, subsets.
 
 use super::followed::over_followed_dictionaries;
-use crate::roads::{Road, gpu_roads, twin_roads};
+use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::stream;
 use privateer::backend::{Counters, Cpu};
 use privateer::engine::decide;
@@ -240,9 +240,9 @@ fn best(model: &dyn ScoreModel, points: impl Iterator<Item = u32>) -> usize {
     lowest_within_tie(&scored).expect("finite") as usize
 }
 
-/// Drives fresh models on every road and returns what each screen counted; every choice must be that of exact scores of all.
+/// Drives fresh models on every backend and returns what each screen counted; every choice must be that of exact scores of all.
 pub fn drive(
-    roads: &[Road],
+    backends: &[NamedBackend],
     label: &str,
     basis: &Basis,
     rounds: usize,
@@ -251,7 +251,7 @@ pub fn drive(
 ) -> Vec<Counters> {
     let n = basis.n_points();
     let mut all = Vec::new();
-    for (name, backend) in roads {
+    for (name, backend) in backends {
         let domain = backend.prepare(basis).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut screen = domain.open(TRIALS);
         let mut models: Vec<Box<dyn Driven>> = (0..TRIALS).map(make).collect();
@@ -327,8 +327,8 @@ fn features(n: usize, frequencies: usize) -> Arc<FeatureTable> {
     Arc::new(random_fourier(&points(n, "x"), &w, 1.0, None))
 }
 
-/// All forms on these roads, `rounds` rounds each.
-pub fn every_form(roads: &[Road], rounds: usize) {
+/// All forms on these backends, `rounds` rounds each.
+pub fn every_form(backends: &[NamedBackend], rounds: usize) {
     for (name, kernel) in kernels() {
         let formula_basis = formula(&kernel, 130, "shared");
         for (form, gram) in [
@@ -337,36 +337,36 @@ pub fn every_form(roads: &[Road], rounds: usize) {
         ] {
             let basis = Basis::Gram(Arc::clone(&gram));
             let make = |_: usize| -> Box<dyn Driven> { Box::new(ExactPosterior::new(Arc::clone(&gram), 0.2)) };
-            drive(roads, &format!("{name} as {form}"), &basis, rounds, false, &make);
+            drive(backends, &format!("{name} as {form}"), &basis, rounds, false, &make);
         }
         let make = |i: usize| -> Box<dyn Driven> {
             let gram = formula(&kernel, 130, ["own 0", "own 1", "own 2"][i]);
             Box::new(Own(ExactPosterior::new(Arc::clone(&gram), 0.05), gram))
         };
-        drive(roads, &format!("{name} over own inputs"), &Basis::Own(130), rounds, false, &make);
-        drive(roads, &format!("{name} over subsets of own inputs"), &Basis::Own(130), rounds, true, &make);
+        drive(backends, &format!("{name} over own inputs"), &Basis::Own(130), rounds, false, &make);
+        drive(backends, &format!("{name} over subsets of own inputs"), &Basis::Own(130), rounds, true, &make);
     }
-    over_features(roads, rounds);
-    over_a_gram_table(roads, rounds, 130);
-    over_followed_dictionaries(roads, rounds);
+    over_features(backends, rounds);
+    over_a_gram_table(backends, rounds, 130);
+    over_followed_dictionaries(backends, rounds);
 }
 
 /// Rows, whole factors and subsets over features of 300 points.
-pub fn over_features(roads: &[Road], rounds: usize) {
+pub fn over_features(backends: &[NamedBackend], rounds: usize) {
     let table = features(300, 20);
     let basis = Basis::Table(Arc::clone(&table));
     let rows = |_: usize| -> Box<dyn Driven> { Box::new(FeaturePosterior::new(Arc::clone(&table), 0.1)) };
-    drive(roads, "features", &basis, rounds, false, &rows);
-    drive(roads, "subsets of features", &basis, rounds, true, &rows);
+    drive(backends, "features", &basis, rounds, false, &rows);
+    drive(backends, "subsets of features", &basis, rounds, true, &rows);
     let fresh = |i: usize| -> Box<dyn Driven> {
         Box::new(Fresh::new(Some(Arc::clone(&table)), None, Vec::new(), stream(["a", "b", "c"][i])))
     };
-    drive(roads, "whole factors", &basis, rounds, false, &fresh);
-    drive(roads, "whole factors over subsets", &basis, rounds, true, &fresh);
+    drive(backends, "whole factors", &basis, rounds, false, &fresh);
+    drive(backends, "whole factors over subsets", &basis, rounds, true, &fresh);
 }
 
 /// Factors taken from the prior, over a table of this many points and subsets of it.
-pub fn over_a_gram_table(roads: &[Road], rounds: usize, n: usize) {
+pub fn over_a_gram_table(backends: &[NamedBackend], rounds: usize, n: usize) {
     let kernel = Arc::new(Matern::new(1.5, Lengthscales::Isotropic(0.4), 1.0));
     let gram = tabulated(KernelGram::new(kernel, points(n, "shared")));
     // Factors of 30 rows, and of one, two and three.
@@ -374,13 +374,13 @@ pub fn over_a_gram_table(roads: &[Road], rounds: usize, n: usize) {
         let basis = (0..=i as u32).map(|p| (17 * p + 5) % n as u32).collect();
         Box::new(Fresh::new(None, Some(Arc::clone(&gram)), basis, stream(["a", "b", "c"][i])))
     };
-    drive(roads, "small factors taken from the prior", &Basis::Gram(Arc::clone(&gram)), rounds, false, &few);
+    drive(backends, "small factors taken from the prior", &Basis::Gram(Arc::clone(&gram)), rounds, false, &few);
     let removed = |i: usize| -> Box<dyn Driven> {
         let basis = (0..30u32).map(|p| (4 * p + i as u32) % n as u32).collect();
         Box::new(Fresh::new(None, Some(Arc::clone(&gram)), basis, stream(["a", "b", "c"][i])))
     };
-    drive(roads, "factors taken from the prior", &Basis::Gram(Arc::clone(&gram)), rounds, false, &removed);
-    drive(roads, "factors taken from the prior, over subsets", &Basis::Gram(gram.clone()), rounds, true, &removed);
+    drive(backends, "factors taken from the prior", &Basis::Gram(Arc::clone(&gram)), rounds, false, &removed);
+    drive(backends, "factors taken from the prior, over subsets", &Basis::Gram(gram.clone()), rounds, true, &removed);
 }
 
 /// Covariance by point, as a table.
@@ -391,7 +391,7 @@ fn table(n: usize, entry: impl Fn(usize, usize) -> f64) -> Arc<dyn GramSource> {
 /// More ties than a device can name, and numbers beyond its type: exact scores of all points decide, and are counted.
 #[test]
 fn crowds_and_giants_are_scanned() {
-    let roads = twin_roads();
+    let backends = reference_backends();
     // 400 points in 4 places.
     let crowd = table(400, |a, b| libm::exp(-0.5 * ((a % 4) as f64 - (b % 4) as f64).abs()));
     let make = |_: usize| -> Box<dyn Driven> { Box::new(ExactPosterior::new(Arc::clone(&crowd), 0.2)) };
@@ -409,7 +409,7 @@ fn crowds_and_giants_are_scanned() {
         ("crowd of features", Basis::Table(Arc::clone(&crowded)), &rows),
         ("giants", Basis::Gram(Arc::clone(&giant)), &large),
     ] {
-        let counters = drive(&roads, label, &basis, 30, false, make);
+        let counters = drive(&backends, label, &basis, 30, false, make);
         assert!(0 < counters[0].scans, "{label}: f32 scanned nothing");
     }
 }
@@ -428,7 +428,7 @@ fn steps_below_the_last_bit_of_a_mean() {
         kernel_error: 0.0,
         form: None,
     });
-    for (name, backend) in twin_roads() {
+    for (name, backend) in reference_backends() {
         let mut screen = backend.prepare(&Basis::Table(Arc::clone(&table))).expect("prepared").open(1);
         let mut model = FeaturePosterior::new(Arc::clone(&table), 1e-8);
         for round in 0..300u32 {
@@ -447,16 +447,16 @@ fn steps_below_the_last_bit_of_a_mean() {
 }
 
 #[test]
-fn every_form_on_the_cpu_and_the_twins() {
-    let mut roads: Vec<Road> = vec![("cpu".to_owned(), Box::new(Cpu::default()))];
-    roads.extend(twin_roads());
-    every_form(&roads, 60);
+fn every_form_on_the_cpu_and_the_reference_device() {
+    let mut backends: Vec<NamedBackend> = vec![("cpu".to_owned(), Box::new(Cpu::default()))];
+    backends.extend(reference_backends());
+    every_form(&backends, 60);
 }
 
 #[test]
 fn every_form_on_a_graphics_adapter() {
-    let roads = gpu_roads();
-    if !roads.is_empty() {
-        every_form(&roads, 12);
+    let backends = gpu_backends();
+    if !backends.is_empty() {
+        every_form(&backends, 12);
     }
 }

@@ -6,7 +6,7 @@
 use super::backends::{LONG, OPTIONS};
 use super::followed::over_followed_dictionaries;
 use super::forms::{over_a_gram_table, over_features};
-use crate::roads::{Road, open_gpu};
+use crate::backends::{NamedBackend, open_gpu};
 use crate::support::{run_all, sweep};
 use privateer::backend::device::Device;
 use privateer::backend::device::Precision;
@@ -95,7 +95,7 @@ fn a_device_lost_in_the_middle_changes_no_byte() {
 fn small_bindings_change_nothing() {
     // 300 points are two tiles of 256: a tile of 40 features, or of 300 Gram columns, fits, and two do not.
     for (precision, features, gram) in [(Precision::F32, 60 << 10, 400 << 10), (Precision::F64, 120 << 10, 800 << 10)] {
-        let of = |bytes: u64| -> Option<Vec<Road>> {
+        let of = |bytes: u64| -> Option<Vec<NamedBackend>> {
             let gpu = open_gpu(GpuOptions { max_binding: Some(bytes), ..GpuOptions::default() })?;
             Some(vec![(format!("bindings of {bytes} bytes, {precision:?}"), Box::new(backend(&gpu, precision)))])
         };
@@ -118,9 +118,9 @@ fn limits_change_no_byte() {
             let found = run_all(&sweep(&long()), &DataFolder::default(), &backend(&gpu, precision), OPTIONS).expect("a run");
             assert_eq!(found.bits(), right, "{precision:?}");
         }
-        let road: Vec<Road> = vec![("small workgroups".to_owned(), Box::new(Batched::new(Arc::new(gpu))))];
-        over_features(&road, 6);
-        over_followed_dictionaries(&road, 6);
+        let backend: Vec<NamedBackend> = vec![("small workgroups".to_owned(), Box::new(Batched::new(Arc::new(gpu))))];
+        over_features(&backend, 6);
+        over_followed_dictionaries(&backend, 6);
     }
 }
 

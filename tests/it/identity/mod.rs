@@ -8,9 +8,9 @@ mod followed;
 mod forms;
 #[cfg(feature = "gpu")]
 mod gpu;
-mod lazy;
-mod lazy_columns;
 mod luck;
 mod posteriors;
+mod pruned_columns;
+mod pruning;
 mod sets;
 mod sizes;

@@ -1,7 +1,7 @@
-//! Decision sets: what is played lies in the set of its round, regret is to the best of it, and no road changes a byte.
+//! Decision sets: what is played lies in the set of its round, regret is to the best of it, and no backend changes a byte.
 
 use super::backends::OPTIONS;
-use crate::roads::{gpu_roads, twin_roads};
+use crate::backends::{gpu_backends, reference_backends};
 use crate::support::{prepared, ran, run_all, sweep};
 use privateer::backend::Cpu;
 use privateer::env::DataFolder;
@@ -58,11 +58,11 @@ fn what_is_played_lies_in_the_set_of_its_round() {
 }
 
 #[test]
-fn sets_are_the_same_on_every_road() {
+fn sets_are_the_same_on_every_backend() {
     for sets in &SETS[1..] {
         let sweep = sweep(&spec(sets, POLICIES));
         let expected = run_all(&sweep, &DataFolder::default(), &Cpu::default(), OPTIONS).expect("the CPU runs").bits();
-        for (name, backend) in twin_roads().into_iter().chain(gpu_roads()) {
+        for (name, backend) in reference_backends().into_iter().chain(gpu_backends()) {
             let found = run_all(&sweep, &DataFolder::default(), backend.as_ref(), OPTIONS).expect("a run");
             assert!(found.bits() == expected, "{name}: other bytes with {sets}");
             assert_eq!(found.counters.violations, 0, "{name}");

@@ -24,7 +24,7 @@
 //! `|c(x)|_1` and adds `1.25 (depth' + 3) u |c(x)|_1 max |v|`, `depth' = 32 + r/32 + 1`. What a sum of the form `a + b |c(x)|_1 + c rho(x)` cannot say
 //! of a point is not in the band.
 //!
-//! Trials whose factors lie side by side have a road of their own over the same pivots: see `lanes`.
+//! Trials whose factors lie side by side have a path of their own over the same pivots: see `lanes`.
 //!
 //! **When.** The set-up costs `N r (2 m + r)` multiply-adds in f64. A screen scores by dense products until their counted work reaches that of the set-up, so
 //! at most twice the least; domains whose rank is not small enough never interpolate. Nothing here depends on time, and

@@ -29,12 +29,12 @@ struct Group {
     best_lower: Sixteen,
     /// Of each lane in use.
     fine: [Option<Fine>; LANES],
-    kept: Vec<Kept>,
+    kept: Vec<CandidateTile>,
 }
 
 /// A tile that may hold the best of a trial.
 #[derive(Debug)]
-struct Kept {
+struct CandidateTile {
     tile: usize,
     upper: Sixteen,
     scores: [Sixteen; POINTS],
@@ -239,7 +239,7 @@ impl Group {
 fn spread<const V: usize>(table: &LaneTable, groups: [&mut Group; V], lanes: [FactorLanes<'_>; V]) {
     let arch = pulp::Arch::new();
     let (of_outer, of_features) = (table.rank * POINTS, table.n_features * POINTS);
-    let mut kept: [Vec<Kept>; V] = std::array::from_fn(|v| std::mem::take(&mut groups[v].kept));
+    let mut kept: [Vec<CandidateTile>; V] = std::array::from_fn(|v| std::mem::take(&mut groups[v].kept));
     let forms: [&[Sixteen]; V] = std::array::from_fn(|v| &groups[v].forms[..table.rank]);
     let weights: [&[Sixteen]; V] = lanes.map(|lanes| lanes.weights);
     let mut best_lower: [Sixteen; V] = std::array::from_fn(|v| groups[v].best_lower);
@@ -294,7 +294,7 @@ fn spread<const V: usize>(table: &LaneTable, groups: [&mut Group; V], lanes: [Fa
                     best_lower: &mut best_lower[v],
                 });
                 if reached {
-                    kept[v].push(Kept { tile, upper, scores });
+                    kept[v].push(CandidateTile { tile, upper, scores });
                 }
             }
         }

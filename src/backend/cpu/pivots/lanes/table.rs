@@ -1,8 +1,8 @@
 //! The interpolation as lanes of trials read it, with blocks of neighbours interpolated once more where that pays.
 
 use super::kernels::{PIVOTS, POINTS, ROWS, TileBounds};
-use crate::backend::cpu::lazy::in_blocks;
 use crate::backend::cpu::pivots::table::{Interpolation, up};
+use crate::backend::cpu::pruning::in_blocks;
 use crate::linalg::dot;
 use crate::score::FeatureTable;
 use std::ops::Range;

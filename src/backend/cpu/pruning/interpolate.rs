@@ -1,0 +1,117 @@
+//! Interpolation in f32 of a block's means and spreads² from the nodes around it, by vectors of points.
+
+use super::interpolation_grid::{DENOMINATORS, PAIRS, STENCIL};
+use pulp::{Simd, WithSimd};
+
+/// The nodes of a values, row-major with this stride, in f64 and rounded.
+#[derive(Clone, Copy)]
+pub struct Nodes<'a> {
+    pub values: &'a [f64],
+    pub rounded: &'a [f32],
+    pub stride: usize,
+}
+
+/// See the fields.
+pub struct Interpolate<'a> {
+    pub means: Nodes<'a>,
+    /// Spreads², which may be a little below 0.
+    pub spreads: Nodes<'a>,
+    /// Where the stencil begins.
+    pub first: usize,
+    /// Of the block's points: distances from the middle of the stencil along both axes, in steps.
+    pub offsets: [&'a [f32]; 2],
+    pub width: f32,
+    /// What is added to every spread², and the share of the stencil's largest that is added beside.
+    pub variance: f64,
+    pub share: f64,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy)]
+pub struct Interpolated {
+    /// Largest score and spread², with what was added.
+    pub score: f64,
+    pub spread: f64,
+    /// Largest magnitude of a mean at the nodes; not finite where a node is no number.
+    pub mean_size: f64,
+}
+
+/// Numbers below this have sums and products in f32.
+const LARGEST: f64 = 1e15;
+
+impl WithSimd for Interpolate<'_> {
+    type Output = Interpolated;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Interpolated {
+        let Self { means, spreads, first, offsets: [down, across], width, variance, share } = self;
+        let (mean_size, spread_size) = (largest(simd, means, first), largest(simd, spreads, first));
+        // `max` of vectors may lose what is no number, a sum does not.
+        let known = mean_size + spread_size < LARGEST;
+        if !known {
+            return Interpolated { score: f64::INFINITY, spread: f64::INFINITY, mean_size: f64::INFINITY };
+        }
+        let variance = simd.splat_f32s((variance + share * spread_size) as f32);
+        let (width, zero) = (simd.splat_f32s(width), simd.splat_f32s(0.0));
+        let (mut best, mut most) = (simd.splat_f32s(f32::NEG_INFINITY), zero);
+        for (&down, &across) in S::as_simd_f32s(down).0.iter().zip(S::as_simd_f32s(across).0) {
+            let (down, across) = (weights(simd, down), weights(simd, across));
+            let (mut mean, mut spread) = (zero, zero);
+            for (i, &down) in down.iter().enumerate() {
+                let (m, v) = (row(simd, means, first, i, &across), row(simd, spreads, first, i, &across));
+                mean = simd.mul_add_e_f32s(down, m, mean);
+                spread = simd.mul_add_e_f32s(down, v, spread);
+            }
+            let square = simd.max_f32s(simd.add_f32s(spread, variance), zero);
+            most = simd.max_f32s(most, square);
+            best = simd.max_f32s(best, simd.mul_add_e_f32s(width, simd.sqrt_f32s(square), mean));
+        }
+        let (score, spread) = (simd.reduce_max_f32s(best), simd.reduce_max_f32s(most));
+        Interpolated { score: f64::from(score), spread: f64::from(spread), mean_size }
+    }
+}
+
+/// `sum_j across_j node_ij` for a row i of the stencil.
+#[inline(always)]
+fn row<S: Simd>(simd: S, nodes: Nodes<'_>, first: usize, i: usize, across: &[S::f32s; STENCIL]) -> S::f32s {
+    let values = &nodes.rounded[first + i * nodes.stride..][..STENCIL];
+    let mut sum = simd.mul_f32s(across[0], simd.splat_f32s(values[0]));
+    for j in 1..STENCIL {
+        sum = simd.mul_add_e_f32s(across[j], simd.splat_f32s(values[j]), sum);
+    }
+    sum
+}
+
+/// Largest magnitude in the stencil; not a number, or infinite, where one is.
+#[inline(always)]
+fn largest<S: Simd>(simd: S, nodes: Nodes<'_>, first: usize) -> f64 {
+    let (mut most, mut sum) = (simd.splat_f64s(0.0), simd.splat_f64s(0.0));
+    for i in 0..STENCIL {
+        let values = &nodes.values[first + i * nodes.stride..][..STENCIL];
+        for &values in S::as_simd_f64s(values).0 {
+            let size = simd.abs_f64s(values);
+            most = simd.max_f64s(most, size);
+            sum = simd.add_f64s(sum, size);
+        }
+    }
+    let sum = simd.reduce_sum_f64s(sum);
+    if sum.is_finite() { simd.reduce_max_f64s(most) } else { sum }
+}
+
+/// Weights of the nodes for some points at these distances from the middle of their stencil, in steps.
+#[inline(always)]
+pub fn weights<S: Simd>(simd: S, s: S::f32s) -> [S::f32s; STENCIL] {
+    let pairs = PAIRS.map(|pair| simd.splat_f32s(pair));
+    let square = |pair: S::f32s| simd.mul_f32s(simd.sub_f32s(s, pair), simd.add_f32s(s, pair));
+    let times = |a: S::f32s, b: S::f32s| simd.mul_f32s(a, b);
+    let [a, b, c, d] = [square(pairs[0]), square(pairs[1]), square(pairs[2]), square(pairs[3])];
+    let (inner, outer) = (times(a, b), times(c, d));
+    let others = [times(b, outer), times(a, outer), times(inner, d), times(inner, c)];
+    let mut weights = [s; STENCIL];
+    for pair in 0..STENCIL / 2 {
+        let weight = times(others[pair], simd.splat_f32s(1.0 / DENOMINATORS[pair]));
+        weights[STENCIL / 2 + pair] = times(weight, simd.add_f32s(s, pairs[pair]));
+        weights[STENCIL / 2 - 1 - pair] = times(weight, simd.sub_f32s(pairs[pair], s));
+    }
+    weights
+}

@@ -1,0 +1,116 @@
+//! Numbers that a problem takes from the very data that a claim protects.
+//!
+//! A formula that uses them is private only if they are public knowledge: the spec declares that in its key `public`. Undeclared, they
+//! turn the claim into "no guarantee" (E19).
+
+use crate::error::closest;
+use crate::params::Args;
+use crate::privacy::Ledger;
+use std::collections::BTreeSet;
+
+/// A kind of number that a problem may take from its data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DataDerived {
+    /// Covariance of the arms, from the train readings.
+    Covariance,
+    /// Mean squared reading and variance of the readings.
+    Moments,
+    /// Largest distance of a reading or value from zero or from its mean.
+    Range,
+    /// Means and standard deviations of the columns.
+    Standardisation,
+    /// Kernel, scales and ridge fitted to the table.
+    Hyperparameters,
+    /// Levels of categories.
+    Levels,
+}
+
+impl DataDerived {
+    /// Its word in the key `public`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Covariance => "covariance",
+            Self::Moments => "moments",
+            Self::Range => "range",
+            Self::Standardisation => "standardisation",
+            Self::Hyperparameters => "hyperparameters",
+            Self::Levels => "levels",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Covariance => "the covariance of the arms",
+            Self::Moments => "mean square and variance of the readings",
+            Self::Range => "the largest reading or value",
+            Self::Standardisation => "means and standard deviations of the columns",
+            Self::Hyperparameters => "kernel, scales and ridge, fitted to inputs and values",
+            Self::Levels => "the levels of categories",
+        }
+    }
+}
+
+/// What a spec declares public, among what its environment may take from data.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeclaredPublic(BTreeSet<DataDerived>);
+
+impl DeclaredPublic {
+    /// Reads the key `public`; `possible` are the kinds that this environment may take from its data.
+    pub(super) fn parse(args: &Args<'_>, possible: &[DataDerived]) -> Self {
+        let doc = "numbers of the data that are public knowledge; undeclared, claims that rest on them have no guarantee";
+        let mut declared = BTreeSet::new();
+        for text in args.texts("public", doc).unwrap_or_default() {
+            match possible.iter().find(|kind| kind.word() == text) {
+                Some(kind) => {
+                    declared.insert(*kind);
+                }
+                None => {
+                    let words = || possible.iter().map(|kind| kind.word());
+                    let near = closest(&text, words()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                    let listed: Vec<String> = words().map(|word| format!("`{word}`")).collect();
+                    args.reject(
+                        "public",
+                        format!("`{text}` is nothing that this environment takes from data{near}"),
+                        listed.join(", "),
+                    );
+                }
+            }
+        }
+        Self(declared)
+    }
+
+    /// What of `used` is declared, and what is not.
+    #[must_use]
+    pub fn split(&self, used: impl IntoIterator<Item = DataDerived>) -> DerivedNumbers {
+        let (declared, undeclared) = used.into_iter().partition(|kind| self.0.contains(kind));
+        DerivedNumbers { declared, undeclared }
+    }
+}
+
+/// Numbers that a problem took from its data.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DerivedNumbers {
+    /// Declared public by the spec.
+    pub declared: Vec<DataDerived>,
+    /// Neither declared public nor paid for.
+    pub undeclared: Vec<DataDerived>,
+}
+
+impl DerivedNumbers {
+    /// Tells a ledger: declared numbers become a note, undeclared ones withdraw the guarantee.
+    pub fn state_in(&self, ledger: &mut Ledger) {
+        let listed = |kinds: &[DataDerived]| kinds.iter().map(|kind| kind.words()).collect::<Vec<_>>().join("; ");
+        if !self.declared.is_empty() {
+            ledger.notes.push(format!("taken from the data and declared public by the spec: {}", listed(&self.declared)));
+        }
+        if !self.undeclared.is_empty() {
+            let words: Vec<String> = self.undeclared.iter().map(|kind| format!("\"{}\"", kind.word())).collect();
+            ledger.withdraw(
+                format!("taken from the protected data and neither paid for nor declared public: {}", listed(&self.undeclared)),
+                "E19",
+            );
+            ledger.notes.push(format!("if they are public knowledge, say so: `environment.public = [{}]`", words.join(", ")));
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Who is protected from whom: the four statements that give an epsilon its meaning.
+//!
+//! Every ledger, price report and page reads its sentences from here, so that one claim is worded in one way.
+
+use super::accounting::sensitivity::Relation;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
+
+/// Adversary, neighbouring inputs, protected unit and covered participations of a privacy claim.
+///
+/// Serialised with a sentence (`words`) beside each typed value.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ThreatModel {
+    /// Who must not learn the protected unit.
+    pub adversary: Adversary,
+    /// Which pairs of inputs must be indistinguishable.
+    pub neighbours: Neighbours,
+    /// What one unit of the budget protects.
+    pub unit: Unit,
+    /// How many participations of one user the stated epsilon covers, and what more of them cost.
+    pub participations: Participations,
+}
+
+/// Who must not learn the protected unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Adversary {
+    /// Everyone but the user, including the server: noise is added before a value leaves the user (local model).
+    Server,
+    /// All other users together; the server is trusted (joint model).
+    OtherUsers,
+    /// Everyone who sees the released values; whoever holds the raw data is trusted (central model).
+    Observer,
+}
+
+/// Which pairs of inputs must be indistinguishable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Neighbours {
+    /// One unit is replaced by any other.
+    Replaced,
+    /// One unit is present or left out.
+    AddedOrRemoved,
+    /// One row is moved by at most a radius.
+    WithinRadius {
+        /// Largest L2 distance between the row and its replacement.
+        radius: f64,
+        /// The units of the radius.
+        units: RadiusUnits,
+    },
+    /// A relation that the caller of a release states.
+    Stated {
+        /// The relation in words.
+        relation: String,
+    },
+}
+
+/// The units in which a radius is stated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RadiusUnits {
+    /// Units of the inputs as the environment states them.
+    Inputs,
+    /// Units after a scaling by the data's own largest norm, which no public number undoes (E19).
+    ScaledByData,
+    /// Units of the released inputs, after public centring and scaling and before any projection.
+    Released,
+}
+
+/// What one unit of the budget protects.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Unit {
+    /// One user's reward in one round.
+    Reward,
+    /// One user's decision set and reward in one round.
+    DecisionSetAndReward,
+    /// One user's context, arm and reward in one round.
+    Interaction,
+    /// One sample of a stream: features and response.
+    Sample,
+    /// One row of a table of inputs.
+    Row,
+    /// One number, clipped to `[lo, hi]`.
+    Number {
+        /// Lower end of the clip.
+        lo: f64,
+        /// Upper end of the clip.
+        hi: f64,
+    },
+    /// One vector, clipped to this L2 norm.
+    Vector {
+        /// The clip.
+        norm: f64,
+    },
+    /// One user's `phi phi^T` and `y phi` of one round, `|phi| <= 1` and `|y| <= reward`.
+    GramItem {
+        /// The clip of the reward.
+        reward: f64,
+    },
+    /// One user's influence on the scores of a choice, whose range moves by at most `range`.
+    Scores {
+        /// Largest change of the range.
+        range: f64,
+    },
+}
+
+/// How many participations of one user a stated epsilon covers, and what more of them cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Participations {
+    /// Participations of one user that the stated epsilon covers, at least 1.
+    pub covered: u64,
+    /// What more of them cost.
+    pub growth: Growth,
+}
+
+/// What several participations of one user cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Growth {
+    /// Each participation has fresh noise of its own: k of them are k mechanisms, composed adaptively (E5).
+    SeparateReleases,
+    /// Participations enter one released stream, where their effects add up: the price of a group of k.
+    OneStream,
+    /// No price is known for more than the covered ones.
+    Unpriced,
+}
+
+impl Participations {
+    /// One participation is covered.
+    #[must_use]
+    pub fn one(growth: Growth) -> Self {
+        Self { covered: 1, growth }
+    }
+}
+
+impl ThreatModel {
+    /// A unit that any other may replace; one participation is covered.
+    #[must_use]
+    pub fn replaced(adversary: Adversary, unit: Unit, growth: Growth) -> Self {
+        Self { adversary, neighbours: Neighbours::Replaced, unit, participations: Participations::one(growth) }
+    }
+
+    /// One reward with noise of its own, added before it leaves the user.
+    #[must_use]
+    pub fn local_reward() -> Self {
+        Self::replaced(Adversary::Server, Unit::Reward, Growth::SeparateReleases)
+    }
+
+    /// One number released by whoever holds it.
+    #[must_use]
+    pub fn released_number(lo: f64, hi: f64) -> Self {
+        Self::replaced(Adversary::Observer, Unit::Number { lo, hi }, Growth::SeparateReleases)
+    }
+
+    /// One row of released inputs, moved by at most `radius`.
+    #[must_use]
+    pub fn row(radius: f64, units: RadiusUnits) -> Self {
+        Self {
+            adversary: Adversary::Observer,
+            neighbours: Neighbours::WithinRadius { radius, units },
+            unit: Unit::Row,
+            participations: Participations::one(Growth::SeparateReleases),
+        }
+    }
+
+    /// What stays visible to the adversary.
+    #[must_use]
+    pub fn not_protected(&self) -> &'static str {
+        match (&self.unit, self.adversary) {
+            (Unit::Reward, _) => "the point x_t that the policy chose, that the user took part at all, and when",
+            (Unit::DecisionSetAndReward | Unit::Interaction, Adversary::Server) => {
+                "that the user took part, and when; the point or arm is shown to that user alone"
+            }
+            (Unit::DecisionSetAndReward | Unit::Interaction, _) => {
+                "that the user took part, and when; the user's own point or arm, which follows their input in the clear"
+            }
+            (Unit::Sample, _) => "the number of samples, and when each arrived",
+            (Unit::Row, _) => {
+                "number and order of the rows, which row is asked for, and outputs unless a reward mechanism is added"
+            }
+            (Unit::Number { .. } | Unit::Vector { .. } | Unit::GramItem { .. } | Unit::Scores { .. }, _) => {
+                "that the user took part, and in which round"
+            }
+        }
+    }
+
+    /// The pairs of inputs in words.
+    #[must_use]
+    pub fn neighbours_words(&self) -> String {
+        match (&self.neighbours, &self.unit) {
+            (Neighbours::Replaced, unit) => match (unit, self.adversary) {
+                (Unit::Reward, _) => "any two rewards of one user".to_owned(),
+                (Unit::Number { lo, hi }, _) => format!("any two numbers, clipped to [{lo}, {hi}]"),
+                (Unit::DecisionSetAndReward, Adversary::Server) => "any two decision sets and rewards of one user".to_owned(),
+                (Unit::Interaction, Adversary::Server) => "any two contexts, arms and rewards of one user".to_owned(),
+                (unit, _) => format!("two data sets that differ in {unit}, replaced by any other"),
+            },
+            (Neighbours::AddedOrRemoved, unit) => format!("two data sets that differ in {unit}, present or left out"),
+            (Neighbours::WithinRadius { radius, units }, unit) => {
+                let radius = super::ledger::short(*radius);
+                let units = match units {
+                    RadiusUnits::Inputs => "in units of the inputs",
+                    RadiusUnits::ScaledByData => "after scaling by the data's own largest norm (E19)",
+                    RadiusUnits::Released => "in units of the released inputs",
+                };
+                format!("two tables that differ in {unit}, moved by at most {radius} (L2, {units})")
+            }
+            (Neighbours::Stated { relation }, Unit::Scores { range }) => {
+                format!("{relation}; the range of the scores moves by at most {range}")
+            }
+            (Neighbours::Stated { relation }, _) => relation.clone(),
+        }
+    }
+
+    /// What "per user" is called for this unit.
+    #[must_use]
+    pub fn per_unit(&self) -> &'static str {
+        match self.unit {
+            Unit::Row => "per row",
+            Unit::Sample => "per sample, all rounds together",
+            _ => "per user",
+        }
+    }
+}
+
+impl From<Relation> for Neighbours {
+    fn from(relation: Relation) -> Self {
+        match relation {
+            Relation::Replace => Self::Replaced,
+            Relation::AddRemove => Self::AddedOrRemoved,
+        }
+    }
+}
+
+impl fmt::Display for Adversary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Server => "everyone but the user, including the server (local model)",
+            Self::OtherUsers => {
+                "all other users together, by everything that is shown to them; the server is trusted (joint model)"
+            }
+            Self::Observer => "everyone who sees released values; whoever holds the raw data is trusted (central model)",
+        })
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reward => f.write_str("one user's reward in one round"),
+            Self::DecisionSetAndReward => f.write_str("one user's decision set and reward in one round"),
+            Self::Interaction => f.write_str("one user's context, arm and reward in one round"),
+            Self::Sample => f.write_str("one sample (features and response)"),
+            Self::Row => f.write_str("one row of the inputs"),
+            Self::Number { .. } => f.write_str("one user's number"),
+            Self::Vector { norm } => write!(f, "one user's vector of one round, clipped to L2 norm {norm}"),
+            Self::GramItem { reward } => {
+                write!(f, "one user's phi phi^T and y phi of one round, |phi| <= 1, |y| <= {reward}")
+            }
+            Self::Scores { .. } => f.write_str("one user's influence on the scores"),
+        }
+    }
+}
+
+impl fmt::Display for Participations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { covered, growth } = self;
+        match growth {
+            Growth::SeparateReleases => write!(f, "{covered}; k of one user are k separate releases, whose losses compose (E5)"),
+            Growth::OneStream => write!(f, "{covered}; k of one user enter one stream and are priced as a group of k (E5)"),
+            Growth::Unpriced => write!(f, "{covered}; more are not priced"),
+        }
+    }
+}
+
+/// A typed value with its sentence.
+#[derive(Serialize)]
+struct Worded<'a, T> {
+    #[serde(flatten)]
+    value: &'a T,
+    words: String,
+}
+
+impl Serialize for ThreatModel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("ThreatModel", 4)?;
+        fields.serialize_field("adversary", &Worded { value: &self.adversary, words: self.adversary.to_string() })?;
+        fields.serialize_field("neighbours", &Worded { value: &self.neighbours, words: self.neighbours_words() })?;
+        fields.serialize_field("unit", &Worded { value: &self.unit, words: self.unit.to_string() })?;
+        fields
+            .serialize_field("participations", &Worded { value: &self.participations, words: self.participations.to_string() })?;
+        fields.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threat_models_survive_json_with_their_sentences() {
+        for model in [
+            ThreatModel::local_reward(),
+            ThreatModel::released_number(-1.0, 2.5),
+            ThreatModel::row(0.04, RadiusUnits::Inputs),
+            ThreatModel::replaced(Adversary::OtherUsers, Unit::Interaction, Growth::OneStream),
+            ThreatModel {
+                neighbours: Neighbours::Stated { relation: "one vote".to_owned() },
+                ..ThreatModel::replaced(Adversary::Observer, Unit::Scores { range: 2.0 }, Growth::Unpriced)
+            },
+        ] {
+            let text = serde_json::to_string(&model).expect("json");
+            assert_eq!(serde_json::from_str::<ThreatModel>(&text).expect("a threat model"), model, "{text}");
+            let value: serde_json::Value = serde_json::from_str(&text).expect("json");
+            for field in ["adversary", "neighbours", "unit", "participations"] {
+                assert!(value[field]["words"].as_str().is_some_and(|words| 5 < words.len()), "{field}: {text}");
+            }
+        }
+    }
+}

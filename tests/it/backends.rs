@@ -1,0 +1,59 @@
+//! The backends that tests compare: the reference device for the shaders, and a graphics adapter where there is one.
+
+use privateer::backend::device::Precision;
+use privateer::backend::reference::ReferenceDevice;
+use privateer::backend::{Backend, Batched};
+use std::sync::Arc;
+
+/// A backend and its name.
+pub type NamedBackend = (String, Box<dyn Backend>);
+
+/// Both types of a device, and what it chooses itself.
+const PRECISIONS: [Option<Precision>; 3] = [Some(Precision::F32), Some(Precision::F64), None];
+
+/// The reference device, in both precisions.
+pub fn reference_backends() -> Vec<NamedBackend> {
+    let of = |precision| -> NamedBackend {
+        (
+            format!("reference {precision:?}"),
+            Box::new(Batched::new(Arc::new(ReferenceDevice::default())).with_precision(precision)),
+        )
+    };
+    PRECISIONS.map(of).into()
+}
+
+/// The graphics adapter; none, in words, where there is no adapter and none is required.
+#[cfg(feature = "gpu")]
+pub fn gpu_backends() -> Vec<NamedBackend> {
+    use privateer::backend::device::Device;
+    use privateer::backend::gpu::{Gpu, GpuOptions};
+    use std::sync::OnceLock;
+    static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
+    let Some(gpu) = GPU.get_or_init(|| open_gpu(GpuOptions::default())) else { return Vec::new() };
+    let usable = PRECISIONS.into_iter().filter(|p| p.is_none_or(|precision| gpu.computes_in(precision)));
+    let of = |precision| -> NamedBackend {
+        (format!("gpu {precision:?}"), Box::new(Batched::new(Arc::new(gpu.clone())).with_precision(precision)))
+    };
+    usable.map(of).collect()
+}
+
+/// A device of its own; none, in words, where there is no adapter and none is required.
+#[cfg(feature = "gpu")]
+pub fn open_gpu(options: privateer::backend::gpu::GpuOptions) -> Option<privateer::backend::gpu::Gpu> {
+    use privateer::backend::gpu::{Choice, Gpu};
+    match Gpu::with_options(Choice::Any, options) {
+        Ok(gpu) => Some(gpu),
+        Err(error) => {
+            assert!(std::env::var("PRIVATEER_GPU").as_deref() != Ok("required"), "{error}");
+            println!("skipped: no adapter");
+            None
+        }
+    }
+}
+
+/// Without the feature `gpu` there is nothing to compare.
+#[cfg(not(feature = "gpu"))]
+pub fn gpu_backends() -> Vec<NamedBackend> {
+    println!("skipped: built without `gpu`");
+    Vec::new()
+}

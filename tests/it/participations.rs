@@ -1,0 +1,311 @@
+//! What `privateer account` and ledgers state where one user takes part more than once, where inputs are scaled before their mechanism, and
+//! where a calibration rests on the protected data. Each test failed on the statements that it is about.
+
+use crate::program::{code, run, stdout};
+use privateer::privacy::streams::{Factorisation, Shape};
+use privateer::privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
+use privateer::privacy::{Delta, Epsilon, Factor, Guarantee, Reading, Request, RewardFacts, gdp_epsilon, gdp_mu};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const DELTA: f64 = 1e-3;
+
+fn budget(epsilon: f64) -> (Epsilon, Delta) {
+    (Epsilon::try_from(epsilon).expect("a budget"), Delta::try_from(DELTA).expect("a probability"))
+}
+
+/// Epsilon at 1e-3 of a group of k where one member has (4, 1e-3): k mu.
+fn of_group(k: u64) -> f64 {
+    let (epsilon, delta) = budget(4.0);
+    gdp_epsilon(k as f64 * gdp_mu(epsilon, delta), delta)
+}
+
+/// The price reports of a spec and the exit code.
+fn priced(spec: &str, participations: u64, more: &[&str]) -> (Vec<Value>, Option<i32>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("spec.toml"), spec).expect("the spec");
+    let k = participations.to_string();
+    let words: Vec<&str> = ["account", "spec.toml", "--participations", &k, "--json"].iter().chain(more).copied().collect();
+    let output = run(folder.path(), &words);
+    let value: Value = serde_json::from_str(&stdout(&output)).unwrap_or(Value::Null);
+    let quotes = value["quotes"].as_array().into_iter().flatten().map(|quote| quote["quote"].clone()).collect();
+    (quotes, code(&output))
+}
+
+/// The stated upper bound at delta = 1e-3.
+fn epsilon_of(quote: &Value) -> f64 {
+    let points = quote["curve"].as_array().expect("a curve");
+    let point = points.iter().find(|point| point["delta"] == DELTA).expect("the delta");
+    point["epsilon"]["upper"].as_f64().expect("a number")
+}
+
+fn joint_spec(policy: &str) -> String {
+    format!(
+        r#"
+rounds = 1000
+trials = 1
+
+[environment]
+kind = "rkhs"
+domain = {{ kind = "grid", dimension = 1, points = 20 }}
+kernel = {{ kind = "squared-exponential", lengthscale = 0.3 }}
+noise = "bernoulli"
+output = "unit"
+bound = 1.0
+
+[privacy]
+epsilon = 4.0
+delta = 1e-3
+
+[[policy]]
+{policy}
+"#
+    )
+}
+
+/// Several rounds may enter at one release, so k of one user are priced as a group of k.
+#[test]
+fn rounds_of_one_user_in_one_release_add_up() {
+    let policies = [
+        "kind = \"jdp-gp-ucb\"\nrelease = { kind = \"interval\", rounds = 500 }",
+        "kind = \"jdp-gp-ucb\"",
+        "kind = \"jdp-gp-ucb\"\nepochs = \"restart\"",
+        "kind = \"jdp-gp-ucb\"\nepochs = \"carry\"",
+        "kind = \"jdp-linucb\"\nrelease = { kind = \"count\", factor = 2.0 }",
+    ];
+    for policy in policies {
+        let spec = joint_spec(policy);
+        let spec = if policy.contains("linucb") {
+            spec.replace("kernel = { kind = \"squared-exponential\", lengthscale = 0.3 }", "kernel = \"linear\"")
+        } else {
+            spec
+        };
+        for (k, printed) in [(1, 4.0), (3, 17.19), (10, 110.5)] {
+            let (quotes, exit) = priced(&spec, k, &[]);
+            let [quote] = quotes.as_slice() else { panic!("{policy}: {quotes:?}") };
+            let (epsilon, guarantee) = (epsilon_of(quote), quote["guarantee"].as_str().expect("a text"));
+            assert!((epsilon - of_group(k)).abs() < 1e-6 * epsilon, "{policy}, {k}: {epsilon}");
+            assert!((epsilon - printed).abs() < 0.06, "{policy}, {k}: {epsilon}");
+            assert_eq!((guarantee == "holds", exit), (k == 1, Some(i32::from(k != 1))), "{policy}, {k}: {guarantee}");
+        }
+    }
+}
+
+/// `1' K^-1 1`, K the covariance of the noise on all releases of a stream: what a shift of all releases by one is worth, from the noise that is
+/// really drawn.
+fn worth_of_a_shift(factorisation: &dyn Factorisation) -> f64 {
+    let n = factorisation.rounds() as usize;
+    let mut columns = Vec::new();
+    // Honaker's tree draws once a node: fewer than two a release.
+    for unit in 0..2 * n {
+        let (mut noise, mut drawn) = (factorisation.noise(Shape::Vector(1)), 0);
+        let column: Vec<f64> = (0..n)
+            .map(|_| {
+                noise.next(&mut |out| {
+                    out[0] = f64::from(u8::from(drawn == unit));
+                    drawn += 1;
+                })[0]
+            })
+            .collect();
+        assert!(drawn <= 2 * n, "{drawn} draws in {n} releases");
+        columns.push(column);
+    }
+    let mut rows: Vec<Vec<f64>> = (0..n)
+        .map(|i| {
+            let covariance = (0..n).map(|j| columns.iter().map(|column| column[i] * column[j]).sum());
+            covariance.chain([1.0]).collect()
+        })
+        .collect();
+    for pivot in 0..n {
+        let eliminated = rows[pivot].clone();
+        for (at, row) in rows.iter_mut().enumerate().filter(|(at, _)| *at != pivot) {
+            let factor = row[pivot] / eliminated[pivot];
+            debug_assert!(factor.is_finite(), "row {at}");
+            row.iter_mut().zip(&eliminated).for_each(|(entry, pivot)| *entry -= factor * pivot);
+        }
+    }
+    (0..n).map(|i| rows[i][n] / rows[i][i]).sum()
+}
+
+/// The optimal attack on real noise, of k rounds in the first row and of k rounds over two epochs, never beats the stated price, and the
+/// former reaches it where the attacker sees all noise.
+#[test]
+fn prices_of_groups_survive_the_optimal_attack() {
+    for entry in joint::ENTRIES {
+        for (epochs, releases) in [(Epochs::One, 2), (Epochs::One, 8), (Epochs::Restart, 8)] {
+            let need = SumsNeed { n_features: 1, releases, rounds: 8, epochs, linear: false };
+            let facts = RewardFacts {
+                bound: 1.0,
+                noise_bound: Some(1.0),
+                range: Some((0.0, 1.0)),
+                noise_variance: Some(0.25),
+                rounds: 8,
+            };
+            let mechanism = entry.name.to_owned();
+            let spec = Request { mechanism, reading: Reading::Tight, epsilon: Some(4.0), delta: Some(DELTA), clip: None, facts };
+            let built = (entry.build)(&SumsRequest { spec, need }).expect("a mechanism");
+            let ledger = built.ledger();
+            let once = ledger.composition(1).and_then(|once| once.mu()).expect("Gaussian");
+            for k in [2_u64, 3, 7] {
+                let stated = ledger.composition(k).and_then(|composition| composition.mu()).expect("Gaussian");
+                let factors = [Factor::Tree, Factor::Honaker, Factor::Blt, Factor::SqrtToeplitz];
+                let factor = factors.into_iter().find(|factor| factor.name() == entry.name).expect("a factor");
+                // Item distance over sigma, for rewards centred to [-1/2, 1/2].
+                let mu_of = |rounds: u64, k: f64| {
+                    let factorisation = factor.factorisation(rounds);
+                    let columns = factorisation.sensitivity(privateer::privacy::accounting::sensitivity::Participation::ONCE);
+                    k * once / columns * worth_of_a_shift(factorisation.as_ref()).sqrt()
+                };
+                // All in the first row, which holds several rounds where there are fewer releases than rounds.
+                let attack = if epochs == Epochs::One && releases < 8 { mu_of(releases, k as f64) } else { mu_of(2, 1.0) };
+                assert!(attack <= stated * (1.0 + 1e-9), "{} {epochs:?} {releases} {k}: {attack} {stated}", entry.name);
+                if epochs == Epochs::One && releases == 2 && entry.name != "honaker" {
+                    assert!(stated <= attack * 1.001, "{} {k}: {attack} {stated}", entry.name);
+                }
+                if epochs == Epochs::Restart {
+                    // One round in each of k epochs, every one of them at the full budget.
+                    let apart = once * (k.min(4) as f64).sqrt();
+                    assert!(apart <= stated, "{} {k}: {apart} {stated}", entry.name);
+                }
+            }
+        }
+    }
+}
+
+const CONTEXTS: &str = r#"
+rounds = 1000
+trials = 1
+
+[environment]
+kind = "generalized-linear"
+dimension = 5
+arms = 2
+noise = { kind = "gaussian", sd = 0.05 }
+
+[privacy]
+epsilon = 4.0
+delta = 1e-3
+clip = [-1.0, 1.0]
+
+[[policy]]
+"#;
+
+#[test]
+fn interactions_of_one_user_add_up() {
+    for (k, expected) in [(1, 4.0), (3, 17.19), (10, 110.5)] {
+        let (quotes, exit) = priced(&format!("{CONTEXTS}kind = \"dp-linucb\""), k, &[]);
+        let epsilon = epsilon_of(&quotes[0]);
+        assert!((epsilon - of_group(k)).abs() < 1e-6 * epsilon && (epsilon - expected).abs() < 0.06, "{k}: {epsilon}");
+        assert_eq!((quotes[0]["guarantee"] == "holds", exit), (k == 1, Some(i32::from(k != 1))));
+    }
+    // Choices are concentrated: k interactions are k² rho.
+    let hdb = |k| priced(&format!("{CONTEXTS}kind = \"dp-hdb\""), k, &[]).0.remove(0);
+    let (once, thrice) = (hdb(1), hdb(3));
+    let rho = |quote: &Value| quote["composition"]["parts"][0][0]["rho"].as_f64().expect("a bound");
+    assert!((rho(&thrice) - 9.0 * rho(&once)).abs() < 1e-12 * rho(&thrice));
+    assert!(13.18 <= epsilon_of(&thrice), "{}", epsilon_of(&thrice));
+    // Everybody's own items are separate mechanisms.
+    let local = |k| epsilon_of(&priced(&format!("{CONTEXTS}kind = \"ldp-linucb\""), k, &[]).0[0]);
+    let (epsilon, delta) = budget(4.0);
+    assert!((local(3) - gdp_epsilon(3.0_f64.sqrt() * gdp_mu(epsilon, delta), delta)).abs() < 1e-6 * local(3));
+}
+
+/// A price report says the same as its ledger: unit, adversary, sensitivity.
+#[test]
+fn contextual_reports_agree_with_their_ledger() {
+    let (quotes, _) = priced(&format!("{CONTEXTS}kind = \"dp-linucb\""), 1, &[]);
+    let quote = &quotes[0];
+    assert_eq!(quote["threat_model"]["unit"]["kind"], "interaction");
+    assert_eq!(quote["threat_model"]["adversary"]["kind"], "other-users");
+    assert_eq!(quote["threat_model"]["participations"]["growth"], "one-stream");
+    let event = quote["event"].as_str().expect("words");
+    assert!(!event.contains("one answer a round") && event.contains("running sums"), "{event}");
+    // 1.25 for rewards centred to [-1/2, 1/2], times a column's norm, which is at least 1: not the width of the clip.
+    let sensitivity = quote["sensitivity"].as_f64().expect("a number");
+    let sigma = quote["noise_size"].as_f64().expect("a number");
+    let (epsilon, delta) = budget(4.0);
+    assert!((sensitivity / sigma - gdp_mu(epsilon, delta)).abs() < 1e-9, "{sensitivity} over {sigma}");
+}
+
+#[test]
+fn samples_of_one_user_are_a_group_or_refused() {
+    let spec = |learner: &str| {
+        format!(
+            "rounds = 200\ntrials = 1\n\n[problem]\nkind = \"linear-regression\"\ndimension = 3\nset = {{ kind = \"lp-ball\", p = 1.5, radius = 2.0 }}\n\n[privacy]\nepsilon = 4.0\ndelta = 1e-3\n\n\
+             [[learner]]\nkind = \"{learner}\"\nlearning_rate = 1.0\n"
+        )
+    };
+    let text = spec("dp-tofw");
+    let (quotes, _) = priced(&text, 3, &[]);
+    let Some(quote) = quotes.first() else { panic!("no price for {text}") };
+    assert!(epsilon_of(&priced(&text, 1, &[]).0[0]) < epsilon_of(quote));
+    assert_eq!(quote["threat_model"]["unit"]["kind"], "sample");
+    let (quotes, exit) = priced(&spec("noisy-sgd"), 2, &[]);
+    assert_eq!((quotes.len(), exit), (0, Some(2)), "steps on secretly drawn samples have no price for a group");
+}
+
+/// The radius of scaled inputs is stated in the units of the inputs: there it is what the noise covers.
+#[test]
+fn a_radius_is_stated_in_the_units_of_the_inputs() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/papers/kharkovskii2020/branin.toml");
+    let text = fs::read_to_string(example).expect("the example");
+    for (norm, bound) in [("25.0", "0.7072"), ("25.0", "1.0"), ("0.5", "2.0")] {
+        let text = text.replace("norm = 25.0", &format!("norm = {norm}")).replace("bound = 0.7072", &format!("bound = {bound}"));
+        let (quotes, _) = priced(&text, 1, &[]);
+        let scale: f64 = norm.parse::<f64>().expect("a number") / bound.parse::<f64>().expect("a number");
+        let mut noisy = 0;
+        for quote in quotes.iter().filter(|quote| quote["threat_model"]["unit"]["kind"] == "row") {
+            let neighbours = &quote["threat_model"]["neighbours"];
+            assert_eq!(neighbours["kind"], "within-radius", "{quote}");
+            let radius = neighbours["radius"].as_f64().expect("a number");
+            assert!((radius - 1.0 / scale).abs() < 1e-12 / scale, "{norm}, {bound}: {radius}");
+            assert_eq!(neighbours["units"], "inputs");
+            // A row of the inputs that moves by the stated radius moves what the noise is added to by `radius` of the spec.
+            if let Some(sensitivity) = quote["sensitivity"].as_f64() {
+                assert!((sensitivity - radius * scale).abs() < 1e-9, "{sensitivity}");
+                noisy += 1;
+            }
+        }
+        assert!(0 < noisy, "{quotes:?}");
+    }
+    // What a radius of 1 in units of the inputs costs where the statement is about 1/25: not (1, 1e-5).
+    let delta = Delta::try_from(1e-5).expect("a probability");
+    let mu = gdp_mu(Epsilon::try_from(1.0).expect("a budget"), delta);
+    assert!((gdp_epsilon(25.0 * mu, delta) - 50.3).abs() < 0.1, "{}", gdp_epsilon(25.0 * mu, delta));
+}
+
+/// A table of readings with its covariance, moments and range from the data: no guarantee until the spec declares them public.
+#[test]
+fn numbers_of_the_data_are_declared_or_the_claim_goes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["train.csv", "test.csv"] {
+        fs::write(folder.path().join(name), "a,b,c\n0.1,0.5,0.3\n0.4,0.2,0.9\n0.2,0.7,0.4\n0.3,0.6,0.1\n").expect("a table");
+    }
+    let data = folder.path().display().to_string();
+    let spec = |public: &str| {
+        format!(
+            "rounds = 50\ntrials = 1\n\n[environment]\nkind = \"arms-table\"\ntrain = \"train.csv\"\ntest = \"test.csv\"\n{public}\n\n[privacy]\n\
+             epsilon = 1.0\nclip = [0.0, 1.0]\n\n[[policy]]\nkind = \"tgp-ucb\"\nridge = 1.0\n"
+        )
+    };
+    let guarantee = |public: &str| {
+        let (quotes, exit) = priced(&spec(public), 1, &["--data", &data]);
+        let guarantee = quotes[0]["guarantee"].as_str().expect("a text").to_owned();
+        (Guarantee::try_from(guarantee).expect("a guarantee"), quotes[0]["notes"].to_string(), exit)
+    };
+    let (undeclared, notes, exit) = guarantee("");
+    assert!(matches!(&undeclared, Guarantee::NoGuarantee { erratum, .. } if erratum == "E19"), "{undeclared}");
+    assert!(notes.contains("environment.public = [") && exit == Some(1), "{notes}");
+    let (part, notes, _) = guarantee("public = [\"covariance\", \"range\"]");
+    assert!(part.to_string().contains("mean square and variance") && !part.to_string().contains("covariance"), "{part}");
+    assert!(notes.contains("declared public by the spec: the covariance of the arms; the largest reading"), "{notes}");
+    let (declared, _, exit) = guarantee("public = [\"covariance\", \"moments\", \"range\"]");
+    assert_eq!((declared, exit), (Guarantee::Holds, Some(0)));
+    // Generated readings are nobody's.
+    assert_eq!(guarantee("stand_in = true").0, Guarantee::Holds);
+    fs::write(folder.path().join("spec.toml"), spec("public = [\"moment\"]")).expect("the spec");
+    let wrong = run(folder.path(), &["account", "spec.toml", "--data", &data]);
+    let said = crate::program::stderr(&wrong);
+    assert!(code(&wrong) == Some(2) && said.contains("did you mean `moments`?") && said.contains("spec.toml:8"), "{said}");
+}

@@ -1,0 +1,160 @@
+//! `docs/threat-model.md`: its table is made from the ledgers themselves, one per path, with `PRIVATEER_UPDATE=1`.
+
+use crate::support::prepared;
+use privateer::engine::Session;
+use privateer::env::DataFolder;
+use privateer::privacy::accounting::sensitivity::{Participation, Relation};
+use privateer::privacy::release::{
+    BitRelease, ChoiceRelease, DensityRelease, LaplaceRelease, RowsRelease, TreeRelease, VectorRelease,
+};
+use privateer::privacy::{Delta, Epsilon, Provenance, Raw, ThreatModel};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+const POINTS: &str = r#"
+rounds = 10
+trials = 1
+[environment]
+kind = "rkhs"
+domain = { kind = "grid", dimension = 1, points = 10 }
+kernel = { kind = "squared-exponential", lengthscale = 0.3 }
+noise = "bernoulli"
+output = "unit"
+bound = 1.0
+"#;
+
+const CONTEXTS: &str = r#"
+rounds = 50
+trials = 1
+[environment]
+kind = "generalized-linear"
+dimension = 5
+arms = 2
+noise = { kind = "gaussian", sd = 0.05 }
+"#;
+
+const SAMPLES: &str = r#"
+rounds = 50
+trials = 1
+[problem]
+kind = "linear-regression"
+dimension = 3
+set = { kind = "lp-ball", p = 1.5, radius = 2.0 }
+"#;
+
+const BUDGET: &str = "[privacy]\nepsilon = 1.0\ndelta = 1e-3\nclip = [0.0, 1.0]\n";
+
+/// The threat models of a spec's only cell: of what it observes, and of its inputs where a curator releases them.
+fn simulated(text: &str) -> Vec<ThreatModel> {
+    prepared(text, &DataFolder::default(), |sweep, preparation| {
+        let facts = preparation.facts_in_short(&sweep.cells[0]).expect("a ledger");
+        assert_eq!(facts.ledger.provenance, Provenance::Simulated);
+        std::iter::once(facts.ledger.threat_model).chain(facts.inputs.map(|inputs| inputs.threat_model)).collect()
+    })
+}
+
+/// The threat model of a session over two points.
+fn session(privacy: &str, policy: &str) -> ThreatModel {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("points.csv"), "x\n0.0\n1.0\n").expect("points");
+    let text = format!(
+        "rounds = 4\ntrials = 1\n[environment]\nkind = \"points-table\"\nfile = \"points.csv\"\ninputs = [\"x\"]\nbound = 1.0\nstandardise = false\n\
+         kernel = {{ kind = \"squared-exponential\", lengthscale = 0.3 }}\nnoise = {{ kind = \"uniform\", bound = 1.0 }}\n{privacy}[[policy]]\n{policy}\n"
+    );
+    prepared(&text, &DataFolder::new(Some(folder.path().to_owned())), |sweep, preparation| {
+        let session = Session::start(sweep, preparation).expect("a session");
+        assert_eq!(session.ledger().provenance, Provenance::Released);
+        session.ledger().threat_model.clone()
+    })
+}
+
+fn rows() -> Vec<(&'static str, ThreatModel)> {
+    let (epsilon, delta) = (Epsilon::try_from(1.0).expect("a budget"), Delta::try_from(1e-3).expect("a probability"));
+    let points = |policy: &str| simulated(&format!("{POINTS}{BUDGET}[[policy]]\n{policy}\n")).remove(0);
+    let contexts = |policy: &str| simulated(&format!("{CONTEXTS}{BUDGET}[[policy]]\nkind = \"{policy}\"\n")).remove(0);
+    let budget = "[privacy]\nepsilon = 1.0\ndelta = 1e-3\n";
+    let samples = |learner: &str| {
+        simulated(&format!("{SAMPLES}{budget}[[learner]]\nkind = \"{learner}\"\nlearning_rate = 1.0\n")).remove(0)
+    };
+    let curator = "[curator]\nepsilon = 1.0\ndelta = 1e-3\nradius = 0.5\n[[policy]]\nkind = \"gp-ucb\"\nridge = 1.0\n";
+    let inputs = simulated(&format!("{POINTS}{curator}")).remove(1);
+    let number = || Raw::seal(0.3);
+    let vector = VectorRelease::calibrated(epsilon, delta, 1.0, 2, Relation::Replace).expect("a release");
+    let thrice = (Relation::AddRemove, Participation { count: 3, separation: 1 });
+    let mut tree = TreeRelease::calibrated((epsilon, delta), 1.0, 1, 8, thrice).expect("a release");
+    let scores = ChoiceRelease::calibrated(epsilon, 1.0, 2, "one vote replaced by any other").expect("a release");
+    vec![
+        ("simulated rewards: `laplace`, `duchi`, `piecewise`, `hybrid`, `gaussian`", points("kind = \"tgp-ucb\"\nridge = 1.0")),
+        ("simulated sums: `jdp-gp-ucb`, `jdp-linucb`", points("kind = \"jdp-gp-ucb\"")),
+        ("simulated sums: `local-jdp-gp-ucb`", points("kind = \"local-jdp-gp-ucb\"")),
+        ("simulated contexts: `dp-linucb`", contexts("dp-linucb")),
+        ("simulated contexts: `dp-hdb`", contexts("dp-hdb")),
+        ("simulated contexts: `ldp-linucb`", contexts("ldp-linucb")),
+        ("simulated samples: `dp-tofw`, `dp-pofw`, `noisy-sfw`", samples("dp-tofw")),
+        ("simulated samples: `local-md`", samples("local-md")),
+        ("simulated inputs: `[curator]`", inputs),
+        (
+            "`curate`, `RowsRelease`",
+            RowsRelease::calibrated(epsilon, delta, 0.5, 3.0, 2).expect("a release").ledger().threat_model.clone(),
+        ),
+        ("session with a reward mechanism", session("[privacy]\nepsilon = 1.0\n", "kind = \"tgp-ucb\"\nridge = 1.0")),
+        ("session with sums", session(budget, "kind = \"jdp-gp-ucb\"")),
+        (
+            "`LaplaceRelease`",
+            LaplaceRelease::calibrated(epsilon, 0.0, 1.0)
+                .and_then(|made| made.release(number()))
+                .expect("a release")
+                .ledger()
+                .threat_model
+                .clone(),
+        ),
+        (
+            "`BitRelease`",
+            BitRelease::calibrated(epsilon, 0.0, 1.0)
+                .and_then(|made| made.release(number()))
+                .expect("a release")
+                .ledger()
+                .threat_model
+                .clone(),
+        ),
+        (
+            "`DensityRelease`",
+            DensityRelease::calibrated(epsilon, 0.0, 1.0)
+                .and_then(|made| made.release(number()))
+                .expect("a release")
+                .ledger()
+                .threat_model
+                .clone(),
+        ),
+        ("`VectorRelease`", vector.release(Raw::seal(vec![0.1, 0.2])).expect("a release").ledger().threat_model.clone()),
+        (
+            "`TreeRelease`, calibrated for 3 participations, add/remove",
+            tree.add(Raw::seal(vec![0.5])).expect("a release").ledger().threat_model.clone(),
+        ),
+        ("`ChoiceRelease`", scores.release(Raw::seal(vec![0.1, 0.2])).expect("a release").ledger().threat_model.clone()),
+    ]
+}
+
+#[test]
+fn the_page_says_what_ledgers_say() {
+    let mut table =
+        String::from("| path | unit | against | neighbours | participations | not protected |\n|---|---|---|---|---|---|\n");
+    for (path, model) in rows() {
+        let ThreatModel { unit, adversary, participations, .. } = &model;
+        let neighbours = model.neighbours_words();
+        let _ =
+            writeln!(table, "| {path} | {unit} | {adversary} | {neighbours} | {participations} | {} |", model.not_protected());
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/threat-model.md");
+    let text = fs::read_to_string(&page).expect("the page");
+    let (before, rest) = text.split_once("<!-- table -->\n").expect("the start of the table");
+    let (found, after) = rest.split_once("<!-- end -->").expect("the end of the table");
+    // A bar inside of a cell would end it.
+    let table = table.replace("|phi|", "\\|phi\\|").replace("|y|", "\\|y\\|");
+    if std::env::var_os("PRIVATEER_UPDATE").is_some() {
+        fs::write(&page, format!("{before}<!-- table -->\n{table}<!-- end -->{after}")).expect("docs is writable");
+    } else {
+        assert!(found == table, "docs/threat-model.md is out of date: run `PRIVATEER_UPDATE=1 cargo test threat_models`");
+    }
+}
