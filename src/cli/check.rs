@@ -25,9 +25,9 @@ pub struct CheckArgs {
 /// # Errors
 /// Whatever a run would refuse.
 pub fn check(args: &CheckArgs) -> Result<(), Error> {
-    let data = args.spec.data();
     for path in &args.specs {
         let sweep = args.spec.read(path)?;
+        let data = args.spec.data();
         let backend = Cpu::default();
         let preparation = Preparation::new(&sweep, &data, &backend);
         let mut without = Vec::new();

@@ -1,8 +1,8 @@
 //! The command line and its one `match` from outcome to exit code.
 
-use super::{account, audit, bench, check, curate, devices, fit, list, predict, run, session};
+use super::{account, audit, bench, check, curate, devices, fit, list, predict, run, session, verify};
 use crate::engine::Shard;
-use crate::error::{Error, ExitCode};
+use crate::error::{Error, ExitCode, printable};
 use crate::{record, report};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -52,6 +52,8 @@ enum Command {
     Ask(session::AskArgs),
     /// Tell a session what was observed at the row it asked for
     Tell(session::TellArgs),
+    /// Take back the last reward of a session whose rewards pass no mechanism
+    Undo(session::UndoArgs),
     /// Kernel and noise of a table by maximum likelihood, as lines of a spec
     Fit(fit::FitArgs),
     /// Attack every stated epsilon: refute false claims
@@ -69,6 +71,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Check every file of a results folder against the digests that were written with it
+    Verify(verify::VerifyArgs),
     /// Write summary, plots and page again from the recorded parts
     Report {
         /// A results folder
@@ -125,6 +129,7 @@ fn dispatch(command: Command) -> Result<(), Error> {
         Command::Init(args) => session::init(&args),
         Command::Ask(args) => session::ask(&args),
         Command::Tell(args) => session::tell(&args),
+        Command::Undo(args) => session::undo(&args),
         Command::Fit(args) => fit::fit(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Predict(args) => predict::predict(&args),
@@ -132,10 +137,12 @@ fn dispatch(command: Command) -> Result<(), Error> {
         Command::List { what, json } => list::list(what.as_deref(), json),
         Command::Report { folder } => {
             let outcome = report::write_report(&folder)?;
+            say_removed(outcome.removed);
             say(&outcome.table);
             say(&format!("report: {}", outcome.report_path.display()));
             Ok(())
         }
+        Command::Verify(args) => verify::verify(&args),
         Command::Devices { json } => {
             devices::devices(json);
             Ok(())
@@ -152,13 +159,22 @@ fn dispatch(command: Command) -> Result<(), Error> {
 /// Prints to stdout; a closed pipe (`| head`) is not an error.
 pub(super) fn say(text: &str) {
     use std::io::Write;
-    drop(writeln!(std::io::stdout(), "{}", text.trim_end_matches('\n')));
+    drop(writeln!(std::io::stdout(), "{}", printable(text.trim_end_matches('\n'))));
 }
 
 /// Prints to stderr; a closed pipe (`2>&1 | head`) is not an error.
 pub(super) fn note(text: &str) {
     use std::io::Write;
-    drop(writeln!(std::io::stderr(), "{}", text.trim_end_matches('\n')));
+    drop(writeln!(std::io::stderr(), "{}", printable(text.trim_end_matches('\n'))));
+}
+
+/// Says that unfinished files of killed commands were removed.
+pub(super) fn say_removed(n_files: usize) {
+    match n_files {
+        0 => {}
+        1 => note("removed an unfinished file of a killed command"),
+        n => note(&format!("removed {n} unfinished files of killed commands")),
+    }
 }
 
 /// Reads `I/N`.

@@ -1,13 +1,13 @@
 //! `privateer curate`: gives out the inputs of a table, by row, with exact noise from the operating system.
 
-use super::commands::note;
+use super::commands::{note, say_removed};
 use crate::env::CuratedLedger;
 use crate::env::csv_table::{CsvOptions, read_table};
-use crate::error::{Diagnostic, Error};
+use crate::error::{Diagnostic, Error, is_unprintable};
 use crate::privacy::curator::PUBLIC_SEED;
 use crate::privacy::release::{ReleaseError, RowsRelease};
 use crate::privacy::{Delta, Epsilon, Raw};
-use crate::record::write_whole;
+use crate::record::{PreparedFile, hash_bytes, leftovers_of, remove_file, remove_leftovers_of};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -80,15 +80,21 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
             return refuse(&format!("column `{name}` is named twice"), "each column once", "drop one of the two");
         }
     }
+    if let Some(name) = args.columns.iter().find(|name| name.starts_with(['=', '+', '-', '@']) || name.contains(is_unprintable)) {
+        return refuse(
+            &format!("column `{name}` has a name that a spreadsheet would take for a formula"),
+            "a name that begins with a letter",
+            "rename the column: its name is given out with the images",
+        );
+    }
     let ledger_path = beside(&args.out);
+    clear_interrupted(&args.out, &ledger_path)?;
     for path in [&args.out, &ledger_path] {
         if path.symlink_metadata().is_ok() {
             return Err(Error::Folder {
                 path: path.clone(),
                 problem: "is there already".to_owned(),
-                hint: "a second release of the same data spends the budget again, and both together are less private: \
-                       name another file if that is meant"
-                    .to_owned(),
+                hint: SPENT_AGAIN.to_owned(),
             });
         }
     }
@@ -129,14 +135,8 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     let numbered: Vec<String> = (1..=projection.as_ref().map_or(0, |map| map.columns)).map(|at| format!("z{at}")).collect();
     let names: Vec<&str> = if numbered.is_empty() { &args.columns } else { &numbered }.iter().map(String::as_str).collect();
     let (ledger, text) = CuratedLedger::with_images(&released.rows, &names, args.radius, args.bound, sigma);
-    let ledger = CuratedLedger { centre, scales, projection, ..ledger };
-    // The ledger first: images without it would be of no use, and a ledger without images gives nothing away.
-    write_whole(&ledger_path, format!("{:#}\n", serde_json::json!(ledger)).as_bytes(), "write the ledger")?;
-    if let Err(error) = write_whole(&args.out, text.as_bytes(), "write the images") {
-        // Nothing was given out: the ledger must not say that it was.
-        let _ = std::fs::remove_file(&ledger_path);
-        return Err(error);
-    }
+    let ledger = CuratedLedger { centre, scales, projection, ..ledger }.sealed();
+    publish(&args.out, text.as_bytes(), &ledger_path, format!("{:#}\n", serde_json::json!(ledger)).as_bytes())?;
     if 0 < released.moved {
         note(&format!(
             "{} of {rows} rows were longer than the bound {} and were moved to it (a number about the raw data: do not publish it)",
@@ -155,6 +155,48 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
         ledger_path.display()
     ));
     note("not protected: outputs, which rows are asked for, number and order of the rows");
+    Ok(())
+}
+
+const SPENT_AGAIN: &str = "a second release of the same data spends the budget again, and both together are less private: \
+                           name another file if that is meant";
+
+/// Puts both files in their places, where nothing may be yet.
+///
+/// The images are finished under a temporary name before the ledger is published, and published last: images without a ledger would be of
+/// no use. A command that is killed between the two leaves the ledger and the unpublished images, which [`clear_interrupted`] recognises.
+fn publish(out: &Path, images: &[u8], ledger_path: &Path, ledger: &[u8]) -> Result<(), Error> {
+    let images = PreparedFile::write(out, images, "write the images", false)?;
+    PreparedFile::write(ledger_path, ledger, "write the ledger", false)?.publish_new(SPENT_AGAIN)?;
+    images.publish_new(SPENT_AGAIN).inspect_err(|_| {
+        // No images were given out: the ledger must not say that they were.
+        let _ = remove_file(ledger_path, "remove the ledger");
+    })
+}
+
+/// Destroys what a killed `curate` left of a release that was not made, and says so.
+///
+/// # Errors
+/// [`Error::Folder`] where a ledger is there without images, and nothing tells whether they were given out.
+fn clear_interrupted(out: &Path, ledger_path: &Path) -> Result<(), Error> {
+    let unpublished = leftovers_of(out)?;
+    let is_missing = |path: &Path| path.symlink_metadata().is_err();
+    if is_missing(out) && !is_missing(ledger_path) {
+        let ledger = CuratedLedger::read(ledger_path)?;
+        if !unpublished.iter().any(|images| hash_bytes(images) == ledger.sha256) {
+            return Err(Error::Folder {
+                path: ledger_path.to_owned(),
+                problem: format!("is there without its images `{}`", out.display()),
+                hint: format!(
+                    "if the images were moved, name another file; if they were never given out, delete the ledger. {SPENT_AGAIN}"
+                ),
+            });
+        }
+        // Before the images: while they are there, this command can be interrupted and run again.
+        remove_file(ledger_path, "remove the ledger")?;
+        note(&format!("removed `{}`: its release was interrupted before any images were given out", ledger_path.display()));
+    }
+    say_removed(remove_leftovers_of(out)? + remove_leftovers_of(ledger_path)?);
     Ok(())
 }
 

@@ -14,9 +14,11 @@ mod fit;
 mod list;
 mod predict;
 mod progress;
+mod recorded;
 mod run;
 mod session;
 mod source;
 mod threads;
+mod verify;
 
 pub use commands::main;

@@ -1,8 +1,9 @@
 //! `privateer run`: read, open the folder, simulate, record, report.
 
 use super::backends;
-use super::commands::{note, say, shard};
+use super::commands::{note, say, say_removed, shard};
 use super::progress::Progress;
+use super::recorded::{cell_infos, part_rows};
 use super::source::SpecArgs;
 use super::threads::{self, MOST_THREADS};
 use crate::audit::{self, AuditFile, RunsAudit, Settings};
@@ -11,13 +12,14 @@ use crate::engine::{self, Observer, Options, Preparation, Rows, Shard, Stop, Tri
 use crate::env::DataFolder;
 use crate::error::{Diagnostic, Error};
 use crate::privacy::ReleaseCounts;
-use crate::record::{self, CellInfo, Folder, Manifest, Measures, Parameters, PartId, PartRows, TrialParameters};
+use crate::record::{self, CellInfo, Folder, Manifest, Parameters, PartId, TrialParameters};
 use crate::report;
-use crate::spec::{Recorded, Sweep, Task};
+use crate::spec::{Recorded, Sweep};
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
+use std::time::Duration;
 
 /// Arguments of `privateer run`.
 #[derive(Debug, Args)]
@@ -47,6 +49,9 @@ pub struct RunArgs {
     quiet: bool,
 }
 
+/// Longest that a stopped run may take to end by itself.
+const GRACE: Duration = Duration::from_millis(800);
+
 static STOP: Stop = Stop::new();
 static HANDLER: Once = Once::new();
 
@@ -66,12 +71,12 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     }
     HANDLER.call_once(|| {
         let installed = ctrlc::set_handler(|| {
-            if STOP.asked() {
-                // Asked twice: leave at once; whole parts are safe, the rest is lost.
-                std::process::exit(crate::error::ExitCode::Incomplete as i32);
-            }
             STOP.ask();
-            note("stopping: finished blocks are kept (once more to leave at once)");
+            note("stopping: finished blocks are kept");
+            // A run between two rounds ends by itself; one that prepares a cell or starts threads is left: files are whole or absent.
+            std::thread::sleep(GRACE);
+            note("incomplete: the run was stopped\nhint: the same command resumes");
+            std::process::exit(crate::error::ExitCode::Incomplete as i32);
         });
         if let Err(problem) = installed {
             note(&format!("warning: Ctrl-C will not stop cleanly: {problem}"));
@@ -81,26 +86,29 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     let sweeps = args.specs.iter().map(|path| args.spec.read(path)).collect::<Result<Vec<Sweep>, Error>>()?;
     let mut folders = BTreeSet::new();
     for path in &args.specs {
-        let out = folder(args, path);
+        let out = folder(args, path)?;
         if !folders.insert(out.clone()) {
             let diagnostic = Diagnostic::new(format!("two specs would write to `{}`", out.display()));
             return Err(Error::input(diagnostic.hint("run them one by one with `--out DIR`, or rename one")));
         }
     }
     for (path, sweep) in args.specs.iter().zip(&sweeps) {
-        one(args, &folder(args, path), sweep)?;
+        one(args, &folder(args, path)?, sweep)?;
     }
     Ok(())
 }
 
 /// The results folder of a spec.
-fn folder(args: &RunArgs, path: &Path) -> PathBuf {
-    let stem = path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
-    match (&args.out, args.specs.len()) {
-        (Some(out), 1) => out.clone(),
-        (Some(out), _) => out.join(&stem),
-        (None, _) => Path::new("out").join(&stem),
+fn folder(args: &RunArgs, path: &Path) -> Result<PathBuf, Error> {
+    if let (Some(out), 1) = (&args.out, args.specs.len()) {
+        return Ok(out.clone());
     }
+    let stem = path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
+    if stem.chars().all(|c| c == '.') {
+        let diagnostic = Diagnostic::new(format!("the spec `{}` has no name that a folder could have", path.display()));
+        return Err(Error::input(diagnostic.expected("a file such as `study.toml`").hint("name the folder with `--out DIR`")));
+    }
+    Ok(args.out.as_deref().unwrap_or(Path::new("out")).join(stem))
 }
 
 /// Vector instructions of this processor, for the manifest: they change speed, never a recorded byte.
@@ -129,7 +137,12 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     let units = engine::units(sweep, args.shard);
     let done: BTreeSet<Unit> = opened.done.iter().map(|id| Unit { cell: id.cell, block: id.block }).collect();
     let before = units.iter().filter(|unit| done.contains(unit)).count();
+    // Said also where only errors are asked for: somebody or something wrote into the folder.
+    for altered in &opened.altered {
+        note(&format!("warning: {altered}"));
+    }
     if !args.quiet {
+        say_removed(opened.removed);
         for warning in &opened.warnings {
             note(&format!("warning: {warning}"));
         }
@@ -209,41 +222,13 @@ fn audited(
     let file = AuditFile { confidence: settings.confidence, seed: settings.seed, findings, passed_over };
     let text = serde_json::to_string_pretty(&file)
         .map_err(|error| Error::Failed { problem: format!("the audit: {error}"), hint: "please report this".to_owned() })?;
-    record::write_whole(&out.join(AuditFile::NAME), text.as_bytes(), "write the audit")
-}
-
-fn cell_infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, Error> {
-    let mut cells = sweep
-        .cells
-        .iter()
-        .map(|plan| {
-            let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
-            Ok(CellInfo {
-                cell: plan.index,
-                label: plan.label(),
-                policy: plan.policy.clone(),
-                environment: plan.environment.clone(),
-                swept: plan.swept.clone(),
-                resolved: plan.resolved.clone(),
-                ledger: facts.ledgers(),
-                facts: facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into(),
-                measures: match &plan.task {
-                    Task::Bandit(_) => Measures::Regret,
-                    Task::Contextual(task) if task.environment_plan.replays() => Measures::Replay,
-                    Task::Contextual(_) => Measures::Contextual,
-                    Task::Online(_) => Measures::Risk,
-                },
-            })
-        })
-        .collect::<Result<Vec<CellInfo>, Error>>()?;
-    record::unify_swept(&mut cells);
-    Ok(cells)
+    record::rewrite_listed(out, AuditFile::NAME, text.as_bytes(), "write the audit")
 }
 
 fn manifest(sweep: &Sweep, cells: Vec<CellInfo>, backend: &dyn Backend, threads: usize, shard: Option<Shard>) -> Manifest {
     let environments: BTreeSet<&str> = cells.iter().map(|cell| cell.environment.as_str()).collect();
     Manifest {
-        schema_version: record::SCHEMA_VERSION,
+        schema_version: record::FOLDER_VERSION,
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         spec_hash: sweep.hash.clone(),
         spec_name: sweep.name.clone(),
@@ -373,22 +358,7 @@ impl Observer for Recorder<'_> {
     fn finished(&self, unit: Unit, rows: Rows, seconds: f64, _counters: &Counters) -> Result<(), Error> {
         let id = PartId { cell: unit.cell, block: unit.block };
         let cell = &self.manifest.cells[unit.cell as usize];
-        let rows = PartRows {
-            trial: rows.trial,
-            round: rows.round,
-            point: rows.point,
-            regret: rows.regret,
-            cumulative_regret: rows.cumulative_regret,
-            simple_regret: rows.simple_regret,
-            recommended_regret: rows.recommended_regret,
-            best_share: rows.best_share,
-            taken: rows.taken,
-            value: rows.value,
-            standard_error: rows.standard_error,
-            risk: rows.risk,
-            suboptimality: rows.suboptimality,
-        };
-        record::write_part(self.out, &self.sweep.hash, id, cell, &rows)?;
+        record::write_part(self.out, &self.sweep.hash, id, cell, &part_rows(rows))?;
         let first = u64::from(unit.block) * self.sweep.block;
         let trials = self.sweep.block.min(self.sweep.trials - first);
         record::append_timing(self.out, id, seconds, trials as u32, self.sweep.cells[unit.cell as usize].rounds as u32)

@@ -1,6 +1,6 @@
-//! `privateer init`, `ask`, `tell`: one policy over points, whose rewards somebody observes elsewhere; one state file.
+//! `privateer init`, `ask`, `tell`, `undo`: one policy over points, whose rewards somebody observes elsewhere; one state file.
 
-use super::commands::{note, say};
+use super::commands::{note, say, say_removed};
 use super::source::SpecArgs;
 use crate::backend::Cpu;
 use crate::engine::{Preparation, Session};
@@ -62,6 +62,17 @@ pub struct TellArgs {
     data: Option<PathBuf>,
 }
 
+/// Arguments of `privateer undo`.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// The state file
+    #[arg(value_name = "STATE")]
+    state: PathBuf,
+    /// Folder of the points file, if it has moved
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
 /// Starts a session.
 ///
 /// # Errors
@@ -77,7 +88,7 @@ pub fn init(args: &InitArgs) -> Result<(), Error> {
         "ledger": session.ledger(),
         "session": session.save(),
     });
-    StateFile::create(&args.state, content)?;
+    say_removed(StateFile::create(&args.state, content)?);
     let ((n, fingerprint), (_, rounds)) = (session.points(), session.progress());
     note(&format!(
         "{n} rows (fingerprint {fingerprint}), {rounds} rounds; `privateer ask {}` names the first row",
@@ -157,6 +168,21 @@ pub fn tell(args: &TellArgs) -> Result<(), Error> {
     })
 }
 
+/// Takes back the last reward of a session without a mechanism.
+///
+/// # Errors
+/// A session whose rewards were released, or without a reward; a file that is no session.
+pub fn undo(args: &UndoArgs) -> Result<(), Error> {
+    let mut open = Open::of(&args.state, args.data.as_deref())?;
+    let backend = Cpu::default();
+    let preparation = Preparation::new(&open.sweep, &open.data, &backend);
+    let mut session = Session::undo(&open.sweep, &preparation, open.file.get("session"))?;
+    open.file.replace("session", session.save())?;
+    let (told, _) = session.progress();
+    note(&format!("round {} is taken back: row {} is asked for again", told + 1, session.ask()?));
+    Ok(())
+}
+
 fn number(text: &str) -> Result<f64, Error> {
     let mut line = String::new();
     let text = if text == "-" {
@@ -182,6 +208,7 @@ struct Open {
 impl Open {
     fn of(path: &Path, data: Option<&Path>) -> Result<Self, Error> {
         let file = StateFile::open(path)?;
+        say_removed(file.removed());
         let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
         let (Some(name), Some(spec), Some(folder)) =
             (text(&file.get("spec")["name"]), text(&file.get("spec")["text"]), text(file.get("data")))

@@ -4,6 +4,7 @@ use crate::env::DataFolder;
 use crate::error::{Diagnostic, Error};
 use crate::spec::Sweep;
 use clap::Args;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// Options that change a spec or say where its data is.
@@ -12,6 +13,9 @@ pub struct SpecArgs {
     /// Folder that the spec's data files are relative to [default: $PRIVATEER_DATA, else the working folder]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Let the spec read files outside of the data folder and of its own folder
+    #[arg(long)]
+    allow_outside: bool,
     /// Change the spec, as in `--set privacy.epsilon=2` or `--set policy.*.ridge=3`; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
     set: Vec<String>,
@@ -24,6 +28,9 @@ pub struct SpecArgs {
     /// Seed of all random streams
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Folders of the specs that were read.
+    #[arg(skip)]
+    folders: RefCell<Vec<PathBuf>>,
 }
 
 impl SpecArgs {
@@ -40,6 +47,7 @@ impl SpecArgs {
                     .hint("specs end in `.toml`; see `examples/`"),
             ));
         };
+        self.folders.borrow_mut().push(path.parent().unwrap_or(Path::new("")).to_owned());
         Sweep::parse(&path.display().to_string(), &text, &self.overrides()?)
     }
 
@@ -49,10 +57,11 @@ impl SpecArgs {
         self.seed
     }
 
-    /// The folder of data files.
+    /// The folder of data files; files elsewhere are refused, but for those beside the specs that were read before.
     #[must_use]
     pub fn data(&self) -> DataFolder {
-        DataFolder::new(self.data.clone().or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)))
+        let data = DataFolder::new(self.data.clone().or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)));
+        if self.allow_outside { data } else { data.limited_to(self.folders.borrow().clone()) }
     }
 
     fn overrides(&self) -> Result<Vec<(String, String, String)>, Error> {

@@ -43,6 +43,8 @@ pub struct Session {
     asked: AskTell,
     release: ChannelRelease,
     ledger: Ledger,
+    /// Declared bound on the mean reward.
+    bound: f64,
     n_points: usize,
     fingerprint: String,
     state: State,
@@ -80,6 +82,9 @@ pub struct Told {
 /// Version of the saved state.
 const STATE_VERSION: u32 = 1;
 
+/// Most times the declared bound that a reward may be where no mechanism clips it: beyond it the model's numbers are lost for good.
+const MOST_BOUNDS: f64 = 1000.0;
+
 /// A session's parts as its spec gives them.
 struct Parts {
     plan: CellPlan,
@@ -89,8 +94,70 @@ struct Parts {
     domain: Option<Arc<dyn Domain>>,
     release: ChannelRelease,
     ledger: Ledger,
+    bound: f64,
     n_points: usize,
     fingerprint: String,
+}
+
+impl State {
+    /// Reads a saved state of a spec; nothing is built for a state of another one.
+    fn read(sweep: &Sweep, saved: &serde_json::Value) -> Result<Self, Error> {
+        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+        match saved["version"].as_u64() {
+            Some(version) if version == u64::from(STATE_VERSION) => {}
+            Some(version) => {
+                return refuse(
+                    format!("the session has version {version}; this program reads version {STATE_VERSION}"),
+                    "use the program that wrote it",
+                );
+            }
+            None => {
+                return refuse(
+                    "the state is of no session that this program knows".to_owned(),
+                    "start one with `privateer init`",
+                );
+            }
+        }
+        if saved["spec_hash"].as_str().is_some_and(|hash| hash != sweep.hash) {
+            return refuse("the session was begun with another spec".to_owned(), "continue it with the spec that it holds");
+        }
+        serde_json::from_value(saved.clone()).map_err(|source| {
+            let problem = format!("the state of the session is damaged ({source})");
+            Error::input(Diagnostic::new(problem).hint("restore the file from a copy"))
+        })
+    }
+
+    /// Fails where the points are not those that the session began with, or the state does not hang together.
+    fn check(&self, parts: &Parts) -> Result<(), Error> {
+        if self.fingerprint != parts.fingerprint {
+            return Err(Error::input(
+                Diagnostic::new(format!(
+                    "the points changed since the session began (fingerprint {}, now {})",
+                    self.fingerprint, parts.fingerprint
+                ))
+                .hint("restore the file of points: rows are told by their index"),
+            ));
+        }
+        let n = parts.n_points as u64;
+        let absent = |told: &Told| n <= told.row || told.released.is_some_and(|reward| !reward.is_finite());
+        if self.asked.is_some_and(|row| n <= row) || self.told.iter().any(absent) {
+            return Err(damaged("it names rows or rewards that are not there"));
+        }
+        let (told, rounds) = (self.told.len() as u64, parts.plan.rounds);
+        if rounds < told || rounds == told && self.asked.is_some() {
+            return Err(damaged(&format!("it holds more than the {rounds} rounds of its spec")));
+        }
+        // Every change asks or tells once.
+        if self.revision != 2 * told + u64::from(self.asked.is_some()) {
+            return Err(damaged(&format!("revision {} does not follow from {told} rounds", self.revision)));
+        }
+        Ok(())
+    }
+}
+
+fn damaged(why: &str) -> Error {
+    let problem = format!("the state of the session is damaged: {why}");
+    Error::input(Diagnostic::new(problem).hint("restore the file from a copy"))
 }
 
 impl Session {
@@ -100,7 +167,10 @@ impl Session {
     /// A spec of several cells, with a curator of its own or rewards of its own; a mechanism whose claim does not hold; whatever
     /// a run would refuse.
     pub fn start(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Self, Error> {
-        let parts = parts(sweep, preparation)?;
+        Self::fresh(sweep, parts(sweep, preparation)?)
+    }
+
+    fn fresh(sweep: &Sweep, parts: Parts) -> Result<Self, Error> {
         let policy = parts.maker.make(&parts.setting)?;
         let state = State {
             version: STATE_VERSION,
@@ -120,58 +190,10 @@ impl Session {
     /// # Errors
     /// A state of another spec, of other points or of a newer version; one that does not hang together.
     pub fn restore(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
-        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
-        match saved["version"].as_u64() {
-            Some(version) if version == u64::from(STATE_VERSION) => {}
-            Some(version) if u64::from(STATE_VERSION) < version => {
-                return refuse(
-                    format!("the session has version {version}; this program reads up to {STATE_VERSION}"),
-                    "use the program that wrote it, or a newer one",
-                );
-            }
-            _ => {
-                return refuse(
-                    "the state is of no session that this program knows".to_owned(),
-                    "start one with `privateer init`",
-                );
-            }
-        }
-        let state: State = match serde_json::from_value(saved.clone()) {
-            Ok(state) => state,
-            Err(source) => {
-                return refuse(format!("the state of the session is damaged ({source})"), "restore the file from a copy");
-            }
-        };
-        let parts = parts(sweep, preparation)?;
-        if state.spec_hash != sweep.hash {
-            return refuse("the session was begun with another spec".to_owned(), "continue it with the spec that it holds");
-        }
-        if state.fingerprint != parts.fingerprint {
-            return refuse(
-                format!(
-                    "the points changed since the session began (fingerprint {}, now {})",
-                    state.fingerprint, parts.fingerprint
-                ),
-                "restore the file of points: rows are told by their index",
-            );
-        }
-        let damaged = |why: &str| {
-            let problem = format!("the state of the session is damaged: {why}");
-            Error::input(Diagnostic::new(problem).hint("restore the file from a copy"))
-        };
-        let (n, told, rounds) = (parts.n_points as u64, state.told.len() as u64, parts.plan.rounds);
-        let absent = |told: &Told| n <= told.row || told.released.is_some_and(|reward| !reward.is_finite());
-        if state.asked.is_some_and(|row| n <= row) || state.told.iter().any(absent) {
-            return Err(damaged("it names rows or rewards that are not there"));
-        }
-        if rounds < told || rounds == told && state.asked.is_some() {
-            return Err(damaged(&format!("it holds more than the {rounds} rounds of its spec")));
-        }
-        // Every change asks or tells once.
-        if state.revision != 2 * told + u64::from(state.asked.is_some()) {
-            return Err(damaged(&format!("revision {} does not follow from {told} rounds", state.revision)));
-        }
-        let mut parts = parts;
+        let state = State::read(sweep, saved)?;
+        let mut parts = parts(sweep, preparation)?;
+        state.check(&parts)?;
+        let told = state.told.len() as u64;
         let sums = parts.release.people().is_some();
         if state.told.iter().any(|told| told.released.is_none() != sums) {
             return Err(damaged("its mechanism and its rewards do not belong together"));
@@ -191,10 +213,10 @@ impl Session {
     }
 
     fn assemble(parts: Parts, policy: Box<dyn Policy>, state: State) -> Self {
-        let Parts { plan, streams, domain, release, ledger, n_points, fingerprint, .. } = parts;
+        let Parts { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
         let draws = draws(&streams, &plan, state.told.len() as u64);
         let asked = AskTell::resumed(policy, draws, domain.as_ref(), state.asked.map(|row| row as usize));
-        Self { plan, streams, asked, release, ledger, n_points, fingerprint, state }
+        Self { plan, streams, asked, release, ledger, bound, n_points, fingerprint, state }
     }
 
     /// The row to observe next, 0-based; the same until it is told.
@@ -246,12 +268,28 @@ impl Session {
                 "tell a finite number, in the units of `environment.bound`",
             );
         }
+        // A mechanism clips what it takes; that a reward was refused would say something about it.
+        let most = MOST_BOUNDS * self.bound;
+        if self.ledger.guarantee == Guarantee::NotPrivate && most < reward.abs() {
+            return refuse(
+                format!(
+                    "the reward of row {row} is {reward:?}, more than {MOST_BOUNDS} times the declared bound of {}",
+                    self.bound
+                ),
+                "tell it in the units of `environment.bound`; larger rewards need a session whose spec states a larger `bound`",
+            );
+        }
+        self.take(row, reward)
+    }
+
+    /// Takes a reward that was asked for.
+    fn take(&mut self, row: usize, reward: f64) -> Result<Told, Error> {
         let released = self.release.release(&self.asked.query(), Raw::seal(reward));
         let signal = released.map_err(|why| Error::Failed {
             problem: format!("the reward was not released: {why}"),
             hint: "nothing was kept of it; tell it again".to_owned(),
         })?;
-        let told = Told { row: asked, released: signal.reward() };
+        let told = Told { row: row as u64, released: signal.reward() };
         self.asked.tell(&signal);
         self.state.told.push(told);
         self.state.privatizer = self.release.save();
@@ -259,6 +297,42 @@ impl Session {
         self.asked.draw_from(draws(&self.streams, &self.plan, self.state.told.len() as u64));
         self.changed();
         Ok(told)
+    }
+
+    /// The session of a saved state before its last reward was told; the row is then asked for again. What was asked after it is
+    /// dropped too.
+    ///
+    /// # Errors
+    /// A session whose rewards were released with noise (telling one again would draw a second time), one that keeps sums of rewards
+    /// instead of rewards, one without a reward, and those of [`Session::restore`].
+    pub fn undo(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
+        let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+        let state = State::read(sweep, saved)?;
+        let parts = parts(sweep, preparation)?;
+        state.check(&parts)?;
+        if parts.ledger.guarantee != Guarantee::NotPrivate {
+            return refuse(
+                "the last reward was released with noise, and is not taken back",
+                "telling it again would draw a second time for the same reward, which spends its budget twice",
+            );
+        }
+        let Some((last, earlier)) = state.told.split_last() else {
+            return refuse("nothing is told so far, so nothing is taken back", "ask first: `privateer ask STATE`");
+        };
+        let mut session = Self::fresh(sweep, parts)?;
+        for told in earlier {
+            let Some(reward) = told.released.filter(|_| session.ask().is_ok_and(|row| row as u64 == told.row)) else {
+                return refuse(
+                    "the session keeps sums of rewards, or rows that it would not ask for again",
+                    "restore the file from a copy made before the reward was told",
+                );
+            };
+            session.take(told.row as usize, reward)?;
+        }
+        if session.ask()? as u64 != last.row {
+            return Err(damaged("its last row is not the one that was asked for"));
+        }
+        Ok(session)
     }
 
     fn changed(&mut self) {
@@ -373,6 +447,7 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
     if ledger.threat_model.adversary == Adversary::Server {
         ledger.threat_model.adversary = Adversary::Observer;
     }
+    let bound = facts.bound;
     let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());
     let fingerprint = cell.environment.facts().into_iter().find(|(name, _)| name.starts_with("fingerprint"));
     Ok(Parts {
@@ -385,5 +460,6 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
         setting,
         release,
         ledger,
+        bound,
     })
 }

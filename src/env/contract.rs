@@ -12,7 +12,7 @@ use crate::privacy::{Raw, RewardFacts};
 use crate::rng::{Stream, Streams};
 use crate::score::GramSource;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// An environment as read from a spec.
@@ -351,13 +351,36 @@ pub enum KernelChoice {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataFolder {
     root: Option<PathBuf>,
+    /// Folders that files may be read from beside the root; `None`: from anywhere.
+    limits: Option<Vec<PathBuf>>,
 }
 
 impl DataFolder {
     /// Files relative to `root`, or to the working folder.
     #[must_use]
     pub fn new(root: Option<PathBuf>) -> Self {
-        Self { root }
+        Self { root, limits: None }
+    }
+
+    /// The same folder, but files that lie neither in it nor in one of `folders` are refused: a spec may come from anybody.
+    #[must_use]
+    pub fn limited_to(self, folders: Vec<PathBuf>) -> Self {
+        Self { limits: Some(folders), ..self }
+    }
+
+    /// Whether a file may be read. Links inside a folder may lead out of it: whoever owns the folder made them.
+    fn allows(&self, path: &Path) -> bool {
+        let Some(limits) = &self.limits else { return true };
+        let root = self.root.as_deref().unwrap_or(Path::new("."));
+        let climbs = path.components().any(|component| component == Component::ParentDir);
+        let found = path.canonicalize();
+        limits.iter().map(PathBuf::as_path).chain([root]).any(|folder| {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            let plainly_inside = !climbs && (path.starts_with(folder) || (folder == Path::new(".") && path.is_relative()));
+            let really_inside =
+                || matches!((&found, folder.canonicalize()), (Ok(found), Ok(folder)) if found.starts_with(&folder));
+            plainly_inside || really_inside()
+        })
     }
 
     /// The folder as an absolute path, to be found again from elsewhere.
@@ -375,6 +398,14 @@ impl DataFolder {
     /// A missing file, with `about` and how to name the folder or use the stand-in.
     pub fn find(&self, name: &str, about: Option<&str>, stand_in: bool) -> Result<PathBuf, Error> {
         let path = self.root.as_deref().unwrap_or(Path::new("")).join(name);
+        // Before a look at the file: whether it exists is nothing that a spec should learn.
+        if !self.allows(&path) {
+            return Err(Error::input(
+                Diagnostic::new(format!("the spec names `{name}`, outside of the data folder and of its own"))
+                    .expected("a file below one of the two")
+                    .hint("name its folder with `--data DIR`, or allow every file with `--allow-outside`"),
+            ));
+        }
         // A folder is there too: that it is no table is for its reader to say.
         if path.exists() {
             return Ok(path);

@@ -41,13 +41,17 @@ pub struct CuratedLedger {
     pub delta: f64,
     /// What the release promises, in its own words.
     pub ledger: serde_json::Value,
+    /// SHA-256 of everything above; none in ledgers of version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 impl CuratedLedger {
     /// Tells such files from others.
     pub const FORMAT: &'static str = "privateer curated inputs";
-    /// The version that this program writes and reads.
-    pub const VERSION: u32 = 1;
+    /// The version that this program writes, 2 since ledgers have a digest of their own. Version 1 is read too: its release cannot be made
+    /// again without spending the budget again.
+    pub const VERSION: u32 = 2;
 
     /// The ledger of rows whose columns were neither centred nor scaled nor projected before their release, and the file of images that
     /// goes with it. To be written as it is: the ledger knows its hash.
@@ -72,8 +76,16 @@ impl CuratedLedger {
             epsilon: rows.ledger().epsilon,
             delta: rows.ledger().delta,
             ledger: serde_json::json!(rows.ledger()),
+            digest: None,
         };
-        (ledger, images)
+        (ledger.sealed(), images)
+    }
+
+    /// The same ledger with its own digest, after a change.
+    #[must_use]
+    pub fn sealed(self) -> Self {
+        let digest = digest(&serde_json::json!(self));
+        Self { digest: Some(digest), ..self }
     }
 
     /// Reads a ledger.
@@ -81,19 +93,24 @@ impl CuratedLedger {
     /// # Errors
     /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is no such ledger or of a newer layout.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::io("read the ledger", path, source))?;
+        let bytes = std::fs::read(path).map_err(|source| Error::io("read the ledger", path, source))?;
         let corrupt = |problem: String| Error::Corrupt {
             path: path.to_owned(),
             problem,
             hint: "name the `.ledger.json` that `privateer curate` wrote beside the images".to_owned(),
         };
         let value: serde_json::Value =
-            serde_json::from_str(&text).map_err(|source| corrupt(format!("is not JSON ({source})")))?;
+            serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is not JSON ({source})")))?;
         if value["format"] != Self::FORMAT {
             return Err(corrupt("is not the ledger of released images".to_owned()));
         }
         match value["version"].as_u64() {
-            Some(version) if version == u64::from(Self::VERSION) => {}
+            Some(1) => {}
+            Some(version) if version == u64::from(Self::VERSION) => {
+                if value["digest"] != digest(&value) {
+                    return Err(corrupt("is not the ledger that was written: its SHA-256 is not the one at its end".to_owned()));
+                }
+            }
             Some(version) if u64::from(Self::VERSION) < version => {
                 return Err(Error::Corrupt {
                     path: path.to_owned(),
@@ -154,6 +171,15 @@ impl CuratedLedger {
         }
         Ok(self.sigma * self.sigma)
     }
+}
+
+/// SHA-256 of a ledger without its digest, as compact JSON with sorted keys.
+fn digest(ledger: &serde_json::Value) -> String {
+    let mut ledger = ledger.clone();
+    if let Some(members) = ledger.as_object_mut() {
+        members.remove("digest");
+    }
+    text_sha256(&ledger.to_string())
 }
 
 /// The file of images: a header, then a row a line, numbers to the last bit.

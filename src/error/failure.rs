@@ -83,6 +83,9 @@ pub enum Error {
     CheckSaidNo(String),
 }
 
+/// Most mistakes of one input that are shown.
+const MOST_SHOWN: usize = 100;
+
 impl Error {
     /// One mistake in the user's input.
     #[must_use]
@@ -120,13 +123,16 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input(diagnostics) => {
-                for (i, diagnostic) in diagnostics.iter().enumerate() {
+                for (i, diagnostic) in diagnostics.iter().take(MOST_SHOWN).enumerate() {
                     if 0 < i {
                         write!(f, "\n\n")?;
                     }
                     write!(f, "{diagnostic}")?;
                 }
-                Ok(())
+                match diagnostics.len().saturating_sub(MOST_SHOWN) {
+                    0 => Ok(()),
+                    more => write!(f, "\n\nand {more} more mistakes"),
+                }
             }
             Self::TooLarge { what, needs_bytes, limit_bytes, hint } => write!(
                 f,
@@ -180,6 +186,13 @@ pub fn readable_bytes(count: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_hundred_mistakes_are_shown() {
+        let shown = Error::Input((0..4000).map(|i| Diagnostic::new(format!("mistake {i}"))).collect()).to_string();
+        assert_eq!(shown.matches("error: mistake").count(), 100);
+        assert!(shown.ends_with("mistake 99\n\nand 3900 more mistakes"), "{shown}");
+    }
 
     #[test]
     fn sizes_are_readable() {

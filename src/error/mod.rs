@@ -6,9 +6,11 @@
 mod diagnostic;
 mod exit;
 mod failure;
+mod printable;
 mod suggest;
 
 pub use diagnostic::{COMMAND_LINE, Diagnostic, Place, Sources, Span};
 pub use exit::ExitCode;
 pub use failure::{Error, readable_bytes};
+pub use printable::{is_unprintable, printable};
 pub use suggest::closest;

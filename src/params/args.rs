@@ -3,19 +3,22 @@
 use super::{Count, Node, Number, Table, Value};
 use crate::error::{Diagnostic, Error, Place, Sources, Span, closest};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// Collects mistakes while a spec is read, so that all of them come back in one go.
 #[derive(Debug)]
 pub struct Sink {
     sources: Sources,
     diagnostics: RefCell<Vec<Diagnostic>>,
+    /// The mistakes as they are shown: each is kept once.
+    shown: RefCell<BTreeSet<String>>,
 }
 
 impl Sink {
     /// An empty sink over the texts that spans point into.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
-        Self { sources, diagnostics: RefCell::new(Vec::new()) }
+        Self { sources, diagnostics: RefCell::default(), shown: RefCell::default() }
     }
 
     /// The texts.
@@ -26,9 +29,8 @@ impl Sink {
 
     /// Adds a mistake; the same mistake at the same place is kept once.
     pub fn push(&self, diagnostic: Diagnostic) {
-        let mut all = self.diagnostics.borrow_mut();
-        if !all.contains(&diagnostic) {
-            all.push(diagnostic);
+        if self.shown.borrow_mut().insert(diagnostic.to_string()) {
+            self.diagnostics.borrow_mut().push(diagnostic);
         }
     }
 
@@ -52,6 +54,7 @@ impl Sink {
     /// [`Error::Input`] with every mistake, if there was one.
     pub fn into_result(&self) -> Result<(), Error> {
         let mut all = std::mem::take(&mut *self.diagnostics.borrow_mut());
+        self.shown.borrow_mut().clear();
         if all.is_empty() {
             return Ok(());
         }

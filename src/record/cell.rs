@@ -5,8 +5,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Version of the layout of parts and manifest. A reader refuses what is newer than itself.
+/// Version of the layout of parts and of released parameters. A reader refuses what is newer than itself.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// Version of the layout of a results folder and its manifest; 2 added digests. A reader refuses every other one.
+pub const FOLDER_VERSION: u32 = 2;
 
 /// What a part measures: the columns after `point`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +78,12 @@ impl PartId {
     #[must_use]
     pub fn file_name(self) -> String {
         format!("c{:04}-b{:04}.parquet", self.cell, self.block)
+    }
+
+    /// The part's name in the list of digests: `cells/c0003-b0001.parquet`.
+    #[must_use]
+    pub fn listed_name(self) -> String {
+        format!("cells/{}", self.file_name())
     }
 
     /// Where this part lies in an output folder.

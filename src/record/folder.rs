@@ -1,7 +1,8 @@
 //! An output folder: fresh, to be resumed, or refused.
 
-use super::aside::{is_aside, remove_stale, write_whole};
-use super::{Manifest, PartId, check_part};
+use super::digests::{DigestList, FileState};
+use super::whole_file::{is_temporary, remove_leftovers, write_whole};
+use super::{Manifest, Parameters, PartId, disk, part_read};
 use crate::error::Error;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -9,7 +10,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 const LOCK_NAME: &str = ".lock";
-const SPEC_NAME: &str = "spec.resolved.toml";
+pub(super) const SPEC_NAME: &str = "spec.resolved.toml";
+/// Folders inside a results folder in which files are written.
+const INNER_FOLDERS: [&str; 3] = ["cells", "parameters", "plots"];
 
 /// An output folder in use. While it lives, no other run writes there (where the file system has locks).
 #[derive(Debug)]
@@ -27,8 +30,12 @@ pub struct Opened {
     pub done: BTreeSet<PartId>,
     /// What earlier runs counted, from the manifest that was there; empty for a fresh folder.
     pub counters: serde_json::Value,
-    /// What the user should know: parts that will be computed anew, and why.
+    /// What the user should know: parts of another version, parts that were not finished.
     pub warnings: Vec<String>,
+    /// Files that are not the ones that were written; their parts will be computed again.
+    pub altered: Vec<String>,
+    /// How many unfinished files of killed commands were removed.
+    pub removed: usize,
 }
 
 impl Folder {
@@ -48,11 +55,13 @@ impl Folder {
             Err(source) if source.kind() == ErrorKind::NotFound => None,
             Err(source) => return Err(uncreated(out, "open the folder", source)),
         };
-        fs::create_dir_all(&cells).map_err(|source| uncreated(out, "create the folder", source))?;
+        disk::create_folder(&cells).map_err(|source| uncreated(out, "create the folder", source))?;
         let folder = Self { path: out.to_owned(), _lock: lock(out)? };
-        remove_stale(out)?;
-        remove_stale(&cells)?;
-        let (done, mut warnings) = finished(out, manifest)?;
+        let removed = remove_unfinished(out)?;
+        let PartsFound { done, altered, unlisted } = PartsFound::of(out, manifest)?;
+        let again = |(path, problem): (PathBuf, String)| format!("`{}` {problem}; it will be computed again", path.display());
+        let altered = altered.into_iter().map(again).collect();
+        let mut warnings: Vec<String> = unlisted.into_iter().map(again).collect();
         let mut manifest = manifest.clone();
         if let Some(older) = &older {
             manifest.counters = older.counters.clone();
@@ -66,16 +75,43 @@ impl Folder {
                 manifest.program_version
             ));
         }
-        write_whole(&out.join(SPEC_NAME), manifest.spec_text.as_bytes(), "write the resolved spec")?;
+        // The manifest first: a folder that holds anything else of ours also holds a manifest.
         manifest.save(out)?;
-        Ok(Opened { folder, done, counters: manifest.counters, warnings })
+        write_whole(&out.join(SPEC_NAME), manifest.spec_text.as_bytes(), "write the resolved spec")?;
+        // Parts that will be computed again lose their lines before their files are replaced.
+        let listed: BTreeSet<String> = done.iter().flat_map(|id| [id.listed_name(), Parameters::listed_name(*id)]).collect();
+        DigestList::rewrite(out, |name| listed.contains(name) || !name.contains('/'))?;
+        Ok(Opened { folder, done, counters: manifest.counters, warnings, altered, removed })
     }
 
     /// The manifest and the finished parts of a folder, changing nothing.
     ///
     /// # Errors
-    /// [`Error::Folder`] where it is not a results folder, [`Error::Corrupt`] and [`Error::Io`] where it cannot be read.
+    /// [`Error::Folder`] where it is not a results folder, [`Error::Corrupt`] where a file of it is not the one that was written,
+    /// [`Error::Io`] where it cannot be read.
     pub fn existing(out: &Path) -> Result<(Manifest, BTreeSet<PartId>), Error> {
+        let manifest = Self::manifest(out)?;
+        let PartsFound { done, altered, .. } = PartsFound::of(out, &manifest)?;
+        if let Some((path, problem)) = altered.first() {
+            let others = match altered.len() {
+                1 => String::new(),
+                n => format!(", and {} more", n - 1),
+            };
+            return Err(Error::Corrupt {
+                path: path.clone(),
+                problem: format!("{problem}{others}"),
+                hint: "run the command that made the folder again: altered parts are computed again; `privateer verify DIR` names them all"
+                    .to_owned(),
+            });
+        }
+        Ok((manifest, done))
+    }
+
+    /// The manifest of a results folder.
+    ///
+    /// # Errors
+    /// As [`Folder::existing`].
+    pub fn manifest(out: &Path) -> Result<Manifest, Error> {
         let found = fs::metadata(out).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => {
                 refused(out, "does not exist", "give a folder that `privateer run` wrote")
@@ -85,12 +121,10 @@ impl Folder {
         if !found.is_dir() {
             return Err(refused(out, "is a file, not a folder", "give a folder that `privateer run` wrote"));
         }
-        if !Manifest::path(out).exists() {
+        if is_missing(&Manifest::path(out))? {
             return Err(not_results(out, "give a folder that `privateer run` wrote"));
         }
-        let manifest = Manifest::load(out)?;
-        let (done, _) = finished(out, &manifest)?;
-        Ok((manifest, done))
+        Manifest::load(out)
     }
 
     /// The folder's path.
@@ -100,23 +134,29 @@ impl Folder {
     }
 }
 
+/// Removes what killed commands left unfinished in a results folder; returns how many files.
+///
+/// # Errors
+/// [`Error::Io`] where a folder cannot be read or a file not removed.
+pub fn remove_unfinished(out: &Path) -> Result<usize, Error> {
+    let mut removed = remove_leftovers(out)?;
+    for inner in INNER_FOLDERS {
+        removed += remove_leftovers(&out.join(inner))?;
+    }
+    Ok(removed)
+}
+
 /// The manifest of a folder that may be resumed; `None` for an empty folder.
 fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<Manifest>, Error> {
-    let entries = fs::read_dir(out).map_err(|source| Error::io("read the folder", out, source))?;
-    let mut holds_something = false;
-    for entry in entries {
-        let entry = entry.map_err(|source| Error::io("read the folder", out, source))?;
-        let path = entry.path();
-        // What a run leaves that was killed before its manifest was in place.
-        let is_ours = path.ends_with(LOCK_NAME)
-            || path.ends_with(SPEC_NAME)
-            || is_aside(&path)
-            || (path.ends_with("cells") && fs::read_dir(&path).is_ok_and(|mut inside| inside.next().is_none()));
-        holds_something |= !is_ours;
-    }
-    if !Manifest::path(out).exists() {
-        let hint = "choose a new or empty folder with `--out DIR`";
-        return if holds_something { Err(not_results(out, hint)) } else { Ok(None) };
+    if is_missing(&Manifest::path(out))? {
+        return match foreign_file(out)? {
+            None => Ok(None),
+            Some(path) => Err(refused(
+                out,
+                &format!("is not a results folder: it has no `manifest.json`, and it holds `{}`", path.display()),
+                "choose a new or empty folder with `--out DIR`",
+            )),
+        };
     }
     let older = Manifest::load(out)?;
     if older.spec_hash != manifest.spec_hash {
@@ -143,56 +183,101 @@ fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<Manifest>, Error> {
     Ok(Some(older))
 }
 
-/// The parts that are whole and belong to the manifest, and what to say about the others.
-fn finished(out: &Path, manifest: &Manifest) -> Result<(BTreeSet<PartId>, Vec<String>), Error> {
-    let cells = out.join("cells");
-    let entries = match fs::read_dir(&cells) {
-        Ok(entries) => entries,
-        Err(source) if source.kind() == ErrorKind::NotFound => return Ok((BTreeSet::new(), Vec::new())),
-        Err(source) => return Err(Error::io("read the folder", &cells, source)),
-    };
-    let mut found = BTreeSet::new();
-    for entry in entries {
-        let name = entry.map_err(|source| Error::io("read the folder", &cells, source))?.file_name();
-        found.extend(name.to_str().and_then(PartId::from_file_name));
-    }
-    let expected: BTreeSet<PartId> = manifest.parts().collect();
-    let (mut done, mut warnings) = (BTreeSet::new(), Vec::new());
-    for id in found.intersection(&expected).copied() {
-        let path = id.path(out);
-        match check_part(&path) {
-            Ok(header) if header.spec_hash != manifest.spec_hash => {
-                warnings.push(format!("`{}` is of another spec and will be computed anew", path.display()));
-            }
-            Ok(header) if (header.cell, header.block) != (id.cell, id.block) => {
-                warnings.push(format!(
-                    "`{}` holds cell {} block {} and will be computed anew",
-                    path.display(),
-                    header.cell,
-                    header.block
-                ));
-            }
-            Ok(_) => {
-                done.insert(id);
-            }
-            Err(Error::Corrupt { problem, .. }) => {
-                warnings.push(format!("`{}` {problem}; it will be computed anew", path.display()));
-            }
-            Err(error) => return Err(error),
+/// The first file that no run leaves that was killed before its manifest was in place, relative to the folder.
+fn foreign_file(out: &Path) -> Result<Option<PathBuf>, Error> {
+    for path in disk::list(out)? {
+        let is_empty_file = || path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == 0);
+        if is_temporary(&path) || (path.ends_with(LOCK_NAME) && is_empty_file()) {
+            continue;
+        }
+        let foreign = if path.ends_with("cells") && path.is_dir() {
+            disk::list(&path)?.into_iter().find(|inner| !is_temporary(inner))
+        } else {
+            Some(path)
+        };
+        if let Some(path) = foreign {
+            return Ok(Some(path.strip_prefix(out).unwrap_or(&path).to_owned()));
         }
     }
-    Ok((done, warnings))
+    Ok(None)
+}
+
+/// The parts in a folder, told apart by whether they are those that were written.
+#[derive(Debug, Default)]
+pub(super) struct PartsFound {
+    /// Parts that are whole and belong to the manifest.
+    pub(super) done: BTreeSet<PartId>,
+    /// Files that are not the ones that were written, and what is wrong with each.
+    pub(super) altered: Vec<(PathBuf, String)>,
+    /// Parts whose run was stopped before it listed them.
+    pub(super) unlisted: Vec<(PathBuf, String)>,
+}
+
+impl PartsFound {
+    /// Compares every part of a folder with the list of digests and the manifest.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where a file cannot be read, which says nothing about its bytes; [`Error::Corrupt`] where something other than a
+    /// regular file has its name.
+    pub(super) fn of(out: &Path, manifest: &Manifest) -> Result<Self, Error> {
+        let list = DigestList::load(out)?;
+        let mut found = Self::default();
+        for path in disk::list(&out.join("cells"))? {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let Some(id) = name.and_then(PartId::from_file_name).filter(|id| manifest.has(*id)) else { continue };
+            match list.state(out, &id.listed_name())? {
+                FileState::Intact => {}
+                FileState::Absent | FileState::Missing => continue,
+                state @ FileState::Unlisted => {
+                    found.unlisted.push((path, state.problem().to_owned()));
+                    continue;
+                }
+                state @ FileState::Altered => {
+                    found.altered.push((path, state.problem().to_owned()));
+                    continue;
+                }
+            }
+            match part_read::check_part(&path) {
+                Ok(header) if header.spec_hash != manifest.spec_hash => {
+                    found.altered.push((path, "is of another spec".to_owned()))
+                }
+                Ok(header) if (header.cell, header.block) != (id.cell, id.block) => {
+                    found.altered.push((path, format!("holds cell {} block {}", header.cell, header.block)));
+                }
+                Ok(_) => found.add_with_parameters(out, &list, id)?,
+                Err(Error::Corrupt { problem, .. }) => found.altered.push((path, problem)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds a part that is whole, unless the released parameters that were listed before it are not.
+    fn add_with_parameters(&mut self, out: &Path, list: &DigestList, id: PartId) -> Result<(), Error> {
+        let name = Parameters::listed_name(id);
+        match list.state(out, &name)? {
+            state @ (FileState::Altered | FileState::Missing) => self.altered.push((out.join(name), state.problem().to_owned())),
+            FileState::Intact | FileState::Unlisted | FileState::Absent => {
+                self.done.insert(id);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether nothing has this name; a folder that cannot be looked into is an error, not an answer.
+fn is_missing(path: &Path) -> Result<bool, Error> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(false),
+        Err(source) if source.kind() == ErrorKind::NotFound => Ok(true),
+        Err(source) => Err(Error::io("look for", path, source)),
+    }
 }
 
 /// Takes the folder for this process. File systems without locks are used without.
 fn lock(out: &Path) -> Result<Option<File>, Error> {
     let path = out.join(LOCK_NAME);
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(|source| Error::io("write into the folder", &path, source))?;
+    let file = disk::open_lock(&path).map_err(|source| disk::refused(&path, "write into the folder", source))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Err(Error::Folder {
@@ -256,13 +341,24 @@ mod tests {
         let cut = fs::read(ids[1].path(&out)).expect("bytes");
         fs::write(ids[1].path(&out), &cut[..cut.len() / 2]).expect("cut");
         fs::copy(ids[0].path(&out), ids[2].path(&out)).expect("misnamed");
-        let stale = out.join("cells/c0001-b0001.parquet.9-9.tmp");
-        fs::write(&stale, "half").expect("stale");
+        // Written and not listed: the run was stopped between the two.
+        let unlisted = PartId { cell: 1, block: 1 };
+        fs::copy(ids[0].path(&out), unlisted.path(&out)).expect("unlisted");
+        for inner in ["", "cells", "plots", "parameters"] {
+            let folder = out.join(inner);
+            fs::create_dir_all(&folder).expect("folder");
+            fs::write(folder.join(".privateer-0123456789abcdef-7-0123456789abcdef.tmp"), "half").expect("left");
+            fs::write(folder.join("mine.tmp"), "precious").expect("foreign");
+        }
 
         let again = Folder::open(&out, &manifest).expect("resumed");
         assert_eq!(again.done, BTreeSet::from([ids[0]]));
-        assert_eq!(again.warnings.len(), 2, "{:?}", again.warnings);
-        assert!(!stale.exists());
+        assert_eq!((again.altered.len(), again.warnings.len(), again.removed), (2, 1, 4), "{again:?}");
+        for inner in ["", "cells", "plots", "parameters"] {
+            assert_eq!(fs::read_to_string(out.join(inner).join("mine.tmp")).expect("left alone"), "precious");
+        }
+        let list = DigestList::load(&out).expect("a list");
+        assert_eq!(list.names().collect::<Vec<_>>(), ["cells/c0000-b0000.parquet"]);
         assert_eq!(fs::read_to_string(out.join(SPEC_NAME)).expect("spec"), manifest.spec_text);
     }
 
@@ -281,11 +377,16 @@ mod tests {
 
         let junk = root.path().join("junk");
         fs::create_dir(&junk).expect("folder");
-        fs::write(junk.join("thesis.tex"), "x").expect("file");
-        let error = Folder::open(&junk, &manifest).expect_err("junk");
-        assert!(matches!(&error, Error::Folder { problem, .. } if problem.contains("not a results folder")), "{error}");
-        assert!(Folder::existing(&junk).is_err());
-        assert_eq!(fs::read_dir(&junk).expect("folder").count(), 1);
+        for name in ["thesis.tex", "thesis.tmp", "spec.resolved.toml", ".lock", "cells/thesis.tmp"] {
+            fs::create_dir_all(junk.join("cells")).expect("folder");
+            fs::write(junk.join(name), "precious").expect("file");
+            let error = Folder::open(&junk, &manifest).expect_err("junk");
+            assert!(matches!(&error, Error::Folder { problem, .. } if problem.contains("not a results folder")), "{error}");
+            assert!(error.to_string().contains(name), "{error}");
+            assert!(Folder::existing(&junk).is_err());
+            assert_eq!(fs::read_to_string(junk.join(name)).expect("left alone"), "precious");
+            fs::remove_file(junk.join(name)).expect("removed");
+        }
 
         let file = root.path().join("file");
         fs::write(&file, "x").expect("file");

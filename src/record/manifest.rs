@@ -1,12 +1,11 @@
 //! The manifest: what was run, by which program, on which machine.
 
-use super::aside::write_whole;
 use super::part_read::hex;
-use super::{CellInfo, PartId, SCHEMA_VERSION};
+use super::whole_file::write_whole;
+use super::{CellInfo, FOLDER_VERSION, PartId, disk, sealed_text};
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 pub(super) const FILE_NAME: &str = "manifest.json";
@@ -15,7 +14,7 @@ const HINT: &str = "restore the file, or delete the folder and run the sweep aga
 /// Everything about a run that is not in its parts.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Manifest {
-    /// Layout version of folder and parts.
+    /// Version of the folder's layout: [`FOLDER_VERSION`].
     pub schema_version: u32,
     /// Version of the program that wrote this file.
     pub program_version: String,
@@ -56,51 +55,85 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Writes `manifest.json` whole.
+    /// Writes `manifest.json` whole, with its own digest at the end.
     ///
     /// # Errors
     /// [`Error::Io`] where the disk refuses.
     pub fn save(&self, out: &Path) -> Result<(), Error> {
         let path = Self::path(out);
-        let mut text = serde_json::to_string_pretty(self).map_err(|source| Error::Corrupt {
+        let text = serde_json::to_string_pretty(self).map_err(|source| Error::Corrupt {
             path: path.clone(),
             problem: format!("cannot be written as JSON ({source})"),
             hint: "this is a fault of the program; please report it with the spec".to_owned(),
         })?;
-        text.push('\n');
-        write_whole(&path, text.as_bytes(), "write the manifest")
+        write_whole(&path, sealed_text::sealed(&text).as_bytes(), "write the manifest")
     }
 
     /// Reads `manifest.json`.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is not a manifest or of a newer layout.
+    /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is not a manifest, of another layout or not the text that was
+    /// written.
     pub fn load(out: &Path) -> Result<Self, Error> {
         let path = Self::path(out);
-        let text = fs::read_to_string(&path).map_err(|source| Error::io("read the manifest", &path, source))?;
+        let bytes = disk::read(&path, "read the manifest")?;
         let corrupt = |problem: String| Error::Corrupt { path: path.clone(), problem, hint: HINT.to_owned() };
-        // The version first: a newer layout may lack or rename any other field.
+        let text = String::from_utf8(bytes).map_err(|_| corrupt("is not a text file".to_owned()))?;
+        // The version first: another layout may lack or rename any other field.
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|source| corrupt(format!("is not valid JSON ({source})")))?;
         let version = value.get("schema_version").and_then(serde_json::Value::as_u64);
         match version {
             None => return Err(corrupt("has no `schema_version`".to_owned())),
-            Some(version) if u64::from(SCHEMA_VERSION) < version => {
+            Some(version) if version != u64::from(FOLDER_VERSION) => {
+                let hint = if u64::from(FOLDER_VERSION) < version {
+                    "use the program that wrote it, or a newer one"
+                } else {
+                    "read it with the program that wrote it (`program_version` in the file), or run the spec again into a new folder"
+                };
                 return Err(Error::Corrupt {
                     path,
-                    problem: format!("has schema version {version}; this program reads up to {SCHEMA_VERSION}"),
-                    hint: "use the program that wrote it, or a newer one".to_owned(),
+                    problem: format!("has schema version {version}; this program reads version {FOLDER_VERSION}"),
+                    hint: hint.to_owned(),
                 });
             }
             Some(_) => {}
         }
-        serde_json::from_value(value).map_err(|source| corrupt(format!("is not a manifest ({source})")))
+        if !sealed_text::is_intact(&text) {
+            return Err(corrupt("is not the file that was written: its SHA-256 is not the one at its end".to_owned()));
+        }
+        let manifest: Self = serde_json::from_value(value).map_err(|source| corrupt(format!("is not a manifest ({source})")))?;
+        manifest.check_counts().map_err(corrupt)?;
+        Ok(manifest)
+    }
+
+    /// Counts that do not hang together would ask for memory or time that no run of this program needs.
+    fn check_counts(&self) -> Result<(), String> {
+        if self.block == 0 || self.n_blocks != self.trials.div_ceil(self.block) {
+            return Err(format!("states {} blocks for {} trials in blocks of {}", self.n_blocks, self.trials, self.block));
+        }
+        match self.cells.iter().enumerate().find(|(place, cell)| *place as u64 != u64::from(cell.cell)) {
+            Some((place, cell)) => Err(format!("has cell {} in place {place}", cell.cell)),
+            None => Ok(()),
+        }
     }
 
     /// Where the manifest lies in an output folder.
     #[must_use]
     pub fn path(out: &Path) -> PathBuf {
         out.join(FILE_NAME)
+    }
+
+    /// Whether a part belongs to the sweep.
+    #[must_use]
+    pub fn has(&self, id: PartId) -> bool {
+        (id.cell as usize) < self.cells.len() && id.block < self.n_blocks
+    }
+
+    /// Number of parts of the sweep.
+    #[must_use]
+    pub fn n_parts(&self) -> usize {
+        self.cells.len().saturating_mul(self.n_blocks as usize)
     }
 
     /// All parts of the sweep, in canonical order.
@@ -125,11 +158,12 @@ pub fn hash_bytes(bytes: &[u8]) -> String {
 pub(crate) mod tests {
     use super::super::cell::tests::cell;
     use super::*;
+    use std::fs;
 
     /// A manifest of `cells`, 4 trials in 2 blocks of 2, 50 rounds.
     pub(crate) fn manifest(cells: Vec<CellInfo>) -> Manifest {
         Manifest {
-            schema_version: SCHEMA_VERSION,
+            schema_version: FOLDER_VERSION,
             program_version: "0.1.0".to_owned(),
             spec_hash: hash_text("spec"),
             spec_name: "invented".to_owned(),
@@ -163,14 +197,44 @@ pub(crate) mod tests {
     fn newer_and_broken_manifests_say_so() {
         let folder = tempfile::tempdir().expect("a folder");
         for (text, part) in [
-            ("{\"schema_version\": 7}", "schema version 7"),
-            ("{\"schema_version\": 1}", "is not a manifest"),
+            ("{\"schema_version\": 7}", "schema version 7; this program reads version 2"),
+            ("{\"schema_version\": 1}", "schema version 1; this program reads version 2"),
+            ("{\"schema_version\": 2}", "is not the file that was written"),
+            (&sealed_text::sealed("{\"schema_version\": 2}"), "is not a manifest"),
             ("{}", "no `schema_version`"),
             ("{", "is not valid JSON"),
         ] {
             fs::write(Manifest::path(folder.path()), text).expect("written");
             let error = Manifest::load(folder.path()).expect_err(text).to_string();
             assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_is_seen() {
+        let folder = tempfile::tempdir().expect("a folder");
+        manifest(vec![cell(0, "a", 0.1)]).save(folder.path()).expect("saved");
+        let whole = fs::read(Manifest::path(folder.path())).expect("bytes");
+        for bit in 0..8 * whole.len() {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            fs::write(Manifest::path(folder.path()), flipped).expect("written");
+            assert!(matches!(Manifest::load(folder.path()), Err(Error::Corrupt { .. })), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn counts_that_do_not_hang_together_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sound = manifest(vec![cell(0, "a", 0.1)]);
+        for (wrong, said) in [
+            (Manifest { n_blocks: u32::MAX, ..sound.clone() }, "states 4294967295 blocks"),
+            (Manifest { block: 0, ..sound.clone() }, "in blocks of 0"),
+            (Manifest { cells: vec![cell(7, "a", 0.1)], ..sound }, "has cell 7 in place 0"),
+        ] {
+            wrong.save(folder.path()).expect("saved");
+            let error = Manifest::load(folder.path()).expect_err(said).to_string();
+            assert!(error.contains(said), "{error}");
         }
     }
 

@@ -1,10 +1,8 @@
 //! Putting the folders of shards together.
 
-use super::aside::write_whole;
-use super::{Folder, Manifest, Parameters, PartId, timings};
+use super::{Folder, Manifest, Parameters, PartId, disk, part, timings};
 use crate::error::{Diagnostic, Error};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// How many missing parts a message names before it only counts.
@@ -16,21 +14,19 @@ const N_NAMED: usize = 8;
 /// [`Error::Incomplete`] naming the parts that are in no folder, [`Error::Folder`] where the folders are of different
 /// specs, [`Error::Corrupt`] where two folders hold different versions of a part, [`Error::Input`] without inputs.
 pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
-    let mut manifests = Vec::with_capacity(inputs.len());
-    let mut holders: BTreeMap<PartId, Vec<&PathBuf>> = BTreeMap::new();
-    for input in inputs {
-        let (manifest, done) = Folder::existing(input)?;
-        for id in done {
-            holders.entry(id).or_default().push(input);
-        }
-        manifests.push(manifest);
-    }
+    let manifests = inputs.iter().map(|input| Folder::manifest(input)).collect::<Result<Vec<_>, Error>>()?;
     let Some(first) = manifests.first() else {
         return Err(Error::input(
             Diagnostic::new("nothing to merge").expected("the folders of the shards").hint("give at least one folder"),
         ));
     };
     agree(inputs, &manifests)?;
+    let mut holders: BTreeMap<PartId, Vec<&PathBuf>> = BTreeMap::new();
+    for input in inputs {
+        for id in Folder::existing(input)?.1 {
+            holders.entry(id).or_default().push(input);
+        }
+    }
 
     let mut merged = first.clone();
     merged.shard = None;
@@ -77,66 +73,72 @@ fn agree(inputs: &[PathBuf], manifests: &[Manifest]) -> Result<(), Error> {
 }
 
 fn complete(manifest: &Manifest, holders: &BTreeMap<PartId, Vec<&PathBuf>>, already: &BTreeSet<PartId>) -> Result<(), Error> {
-    let total = manifest.parts().count();
-    let missing: Vec<String> =
-        manifest.parts().filter(|id| !holders.contains_key(id) && !already.contains(id)).map(|id| id.to_string()).collect();
-    if missing.is_empty() {
+    let total = manifest.n_parts();
+    let done = already.iter().chain(holders.keys()).collect::<BTreeSet<_>>().len();
+    if done == total {
         return Ok(());
     }
-    let mut named = missing.iter().take(N_NAMED).cloned().collect::<Vec<_>>().join(", ");
-    if N_NAMED < missing.len() {
-        named += &format!(" and {} more", missing.len() - N_NAMED);
+    let missing = manifest.parts().filter(|id| !holders.contains_key(id) && !already.contains(id));
+    let mut named = missing.take(N_NAMED).map(|id| id.to_string()).collect::<Vec<_>>().join(", ");
+    let n_missing = total - done;
+    if N_NAMED < n_missing {
+        named += &format!(" and {} more", n_missing - N_NAMED);
     }
-    let verb = if missing.len() == 1 { "is" } else { "are" };
+    let verb = if n_missing == 1 { "is" } else { "are" };
     Err(Error::Incomplete {
-        done: total - missing.len(),
+        done,
         total,
         reason: format!("{named} {verb} in no folder"),
         hint: "name the folders of all shards, and finish those that were stopped with the command that started them".to_owned(),
     })
 }
 
-/// Copies one part, having compared all copies of it.
+/// Copies one part and its released parameters, having compared all copies.
 fn copy(id: PartId, folders: &[&PathBuf], opened: &super::Opened) -> Result<(), Error> {
-    let read = |folder: &Path| {
-        let path = id.path(folder);
-        fs::read(&path).map_err(|source| Error::io("read the part", &path, source))
-    };
     let out = opened.folder.path();
-    let bytes = read(folders[0])?;
-    let in_place = opened.done.contains(&id).then_some(out);
-    for folder in folders[1..].iter().map(|folder| folder.as_path()).chain(in_place) {
-        if read(folder)? != bytes {
+    let is_in_place = opened.done.contains(&id);
+    let all = || folders.iter().map(|folder| folder.as_path()).chain(is_in_place.then_some(out));
+    // Released parameters lie beside a part, where the spec asks for them; they are listed before it.
+    if let Some(bytes) = agreed(all().map(|folder| Parameters::path(folder, id)).filter(|path| path.exists()))?
+        && !(is_in_place && Parameters::path(out, id).exists())
+    {
+        Parameters::save_bytes(out, id, &bytes)?;
+    }
+    match agreed(all().map(|folder| id.path(folder)))? {
+        Some(bytes) if !is_in_place => part::save_bytes(out, id, &bytes),
+        _ => Ok(()),
+    }
+}
+
+/// The bytes that all files have; `None` where there are no files.
+fn agreed(mut paths: impl Iterator<Item = PathBuf>) -> Result<Option<Vec<u8>>, Error> {
+    let Some(first) = paths.next() else { return Ok(None) };
+    let bytes = disk::read(&first, "read the part")?;
+    for path in paths {
+        if disk::read(&path, "read the part")? != bytes {
             return Err(Error::Corrupt {
-                path: id.path(folder),
-                problem: format!("differs from `{}`", id.path(folders[0]).display()),
+                path,
+                problem: format!("differs from `{}`", first.display()),
                 hint: "one of the two is altered or from another version of the program: delete it and run that shard again"
                     .to_owned(),
             });
         }
     }
-    // Released parameters lie beside a part, where the spec asks for them.
-    for folder in folders {
-        let (from, to) = (Parameters::path(folder, id), Parameters::path(out, id));
-        if from.exists() && !to.exists() {
-            Parameters::load(&from)?.save(out, id)?;
-        }
-    }
-    if in_place.is_some() { Ok(()) } else { write_whole(&id.path(out), &bytes, "write the part") }
+    Ok(Some(bytes))
 }
 
 fn append_timings(inputs: &[&PathBuf], out: &Path) -> Result<(), Error> {
     for input in inputs {
         // Timings are a convenience; a shard without them merges all the same.
-        if let Ok(text) = fs::read_to_string(input.join(timings::FILE_NAME)) {
-            timings::append(out, text.strip_prefix(timings::HEADER).unwrap_or(&text))?;
+        if let Ok(text) = std::fs::read_to_string(input.join(timings::FILE_NAME)) {
+            timings::append_missing(out, text.strip_prefix(timings::HEADER).unwrap_or(&text))?;
         }
     }
     Ok(())
 }
 
 fn same_folder(left: &Path, right: &Path) -> bool {
-    match (fs::canonicalize(left), fs::canonicalize(right)) {
+    match (left.canonicalize(), right.canonicalize()) {
         (Ok(left), Ok(right)) => left == right,
         _ => left == right,
     }
@@ -149,6 +151,7 @@ mod tests {
     use super::super::part::tests::rows;
     use super::super::{append_timing, write_part};
     use super::*;
+    use std::fs;
 
     fn shard(out: &Path, name: &str, parts: &[(u32, u32)], slope: f64) -> PathBuf {
         let path = out.join(name);
@@ -177,6 +180,17 @@ mod tests {
         assert_eq!((manifest.shard, done.len()), (None, 4));
         let id = PartId { cell: 1, block: 0 };
         assert_eq!(fs::read(id.path(&out)).expect("copy"), fs::read(id.path(&inputs[1])).expect("original"));
+        // Merged twice: one header, and each shard's lines once.
+        let timings = fs::read_to_string(out.join(timings::FILE_NAME)).expect("timings");
+        assert_eq!(timings.lines().count(), 1 + 4, "{timings}");
+        // A part that was altered in a shard is refused, whatever was altered.
+        let path = id.path(&inputs[1]);
+        let mut bytes = fs::read(&path).expect("a part");
+        let at = bytes.len() / 2;
+        bytes[at] ^= 1;
+        fs::write(&path, bytes).expect("altered");
+        let error = merge(&inputs, &root.path().join("fresh")).expect_err("altered");
+        assert!(matches!(&error, Error::Corrupt { path: named, .. } if *named == path), "{error}");
     }
 
     #[test]

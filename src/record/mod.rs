@@ -1,31 +1,42 @@
 //! What a run leaves on disk: one immutable Parquet part per block of trials of a cell, a manifest, the resolved spec,
 //! timings; opening such a folder to resume, and merging the folders of shards.
 //!
-//! A file is written aside, flushed to the disk and renamed, so that a part either is whole or is not there. Parts hold
+//! A file is written under a temporary name, flushed to the disk and renamed, so that a part either is whole or is not there, and
+//! its SHA-256 is listed beside the manifest, so that a part that was altered later is noticed. Parts hold
 //! nothing of the machine: the same spec gives the same bytes wherever and however often it was stopped. What a machine
 //! knows (time, backend, threads) goes to the manifest and to `timings.csv`.
 //!
 //! **Not here:** running anything, aggregating anything. This room neither knows a policy nor computes a mean.
 
-mod aside;
 mod cell;
 mod columns;
+mod digests;
+mod disk;
+#[cfg(feature = "fault-injection")]
+mod fault;
 mod folder;
 mod manifest;
 mod merge;
 mod parameters;
 mod part;
+mod part_bounds;
 mod part_read;
+mod sealed_text;
 mod state_file;
+mod thrift;
 mod timings;
+mod verify;
+mod whole_file;
 
-pub(crate) use aside::write_whole;
-pub use cell::{CellInfo, Measures, PartHeader, PartId, PartRows, SCHEMA_VERSION, unify_swept};
-pub use folder::{Folder, Opened};
+pub use cell::{CellInfo, FOLDER_VERSION, Measures, PartHeader, PartId, PartRows, SCHEMA_VERSION, unify_swept};
+pub use digests::{DIGESTS_NAME, DigestList, FileState, read_listed, rewrite_listed};
+pub use folder::{Folder, Opened, remove_unfinished};
 pub use manifest::{Manifest, hash_bytes, hash_text};
 pub use merge::merge;
 pub use parameters::{Parameters, TrialParameters};
-pub use part::{remove_part, write_part};
-pub use part_read::{check_part, read_part};
+pub use part::{part_bytes, remove_part, write_part};
+pub use part_read::{check_part, decode_part, read_part};
 pub use state_file::StateFile;
 pub use timings::append_timing;
+pub use verify::{Verification, verify};
+pub use whole_file::{PreparedFile, leftovers_of, remove_file, remove_leftovers_of, write_whole};

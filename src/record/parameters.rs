@@ -3,11 +3,10 @@
 //! A file stands on its own: it holds the resolved spec, from which the feature map follows, and the released numbers of each
 //! trial. Reads no part and computes nothing.
 
-use super::aside::write_whole;
-use super::{PartId, SCHEMA_VERSION};
+use super::digests::{DigestList, write_listed};
+use super::{PartId, SCHEMA_VERSION, disk};
 use crate::error::{Diagnostic, Error};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What kind of file it is; stands in the file, so that another JSON file is not taken for one.
@@ -67,19 +66,28 @@ impl Parameters {
     /// Where the parameters of a part lie in an output folder: `parameters/c0003-b0001.json`.
     #[must_use]
     pub fn path(out: &Path, id: PartId) -> PathBuf {
-        out.join("parameters").join(id.file_name()).with_extension("json")
+        out.join(Self::listed_name(id))
     }
 
-    /// Writes the file whole: aside, flushed, renamed.
+    /// The name of the parameters of a part in the list of digests.
+    #[must_use]
+    pub fn listed_name(id: PartId) -> String {
+        format!("parameters/{}.json", id.file_name().trim_end_matches(".parquet"))
+    }
+
+    /// Writes the file whole and lists its digest.
     ///
     /// # Errors
     /// [`Error::Io`] where the disk refuses.
     pub fn save(&self, out: &Path, id: PartId) -> Result<(), Error> {
-        let path = Self::path(out, id);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|source| Error::io("create the folder", folder, source))?;
-        }
-        write_whole(&path, serde_json::json!(self).to_string().as_bytes(), "write the parameters")
+        Self::save_bytes(out, id, serde_json::json!(self).to_string().as_bytes())
+    }
+
+    /// Writes the bytes of such a file.
+    pub(super) fn save_bytes(out: &Path, id: PartId, bytes: &[u8]) -> Result<(), Error> {
+        let folder = out.join("parameters");
+        disk::create_folder(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
+        write_listed(out, &Self::listed_name(id), bytes, "write the parameters")
     }
 
     /// Removes the file of a part that is not to be believed; it need not be there.
@@ -87,13 +95,9 @@ impl Parameters {
     /// # Errors
     /// If the operating system refuses.
     pub fn remove(out: &Path, id: PartId) -> Result<(), Error> {
-        let path = Self::path(out, id);
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("remove the parameters", &path, source))
-            }
-            _ => Ok(()),
-        }
+        let (path, name) = (Self::path(out, id), Self::listed_name(id));
+        DigestList::rewrite(out, |listed| listed != name)?;
+        disk::remove(&path).map_err(|source| Error::io("remove the parameters", &path, source))
     }
 
     /// Reads such a file.
@@ -101,11 +105,11 @@ impl Parameters {
     /// # Errors
     /// [`Error::Input`] where there is no such file, [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is something else or of another version.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let bytes = fs::read(path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => {
+        let bytes = disk::read(path, "read the parameters").map_err(|error| match error {
+            Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
                 Error::input(Diagnostic::new(format!("there is no file `{}`", path.display())).hint(WRITTEN))
             }
-            _ => Error::io("read the parameters", path, source),
+            error => error,
         })?;
         let corrupt = |problem: String| Error::Corrupt { path: path.to_owned(), problem, hint: WRITTEN.to_owned() };
         let value: serde_json::Value =
@@ -126,6 +130,7 @@ impl Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn files_come_back_and_others_are_refused() {

@@ -1,9 +1,9 @@
 //! Writing a part.
 
-use super::aside::write_whole;
 use super::columns::schema;
+use super::digests::{DigestList, write_listed};
 use super::part_read::rows_hash;
-use super::{CellInfo, Measures, PartId, PartRows, SCHEMA_VERSION};
+use super::{CellInfo, Measures, PartId, PartRows, SCHEMA_VERSION, disk};
 use crate::error::Error;
 use crate::params::Scalar;
 use parquet::basic::{Compression, Encoding};
@@ -13,7 +13,6 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnPath;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,27 +22,35 @@ pub(super) const KEY_CELL: &str = "privateer.cell";
 pub(super) const KEY_BLOCK: &str = "privateer.block";
 pub(super) const KEY_ROWS: &str = "privateer.rows_sha256";
 
-/// Writes one part whole: aside, flushed, renamed. The bytes depend on the arguments alone.
+/// Writes one part whole and lists its digest. The bytes depend on the arguments alone.
 ///
 /// # Errors
-/// [`Error::Io`] where the disk refuses (nothing is left behind), [`Error::Corrupt`] where the columns are not equally
-/// long or the encoder refuses them.
+/// [`Error::Io`] where the disk refuses, and those of [`part_bytes`].
 pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> Result<(), Error> {
-    let path = id.path(out);
+    save_bytes(out, id, &part_bytes(spec_hash, id, cell, rows)?)
+}
+
+/// Writes the bytes of a part.
+pub(super) fn save_bytes(out: &Path, id: PartId, bytes: &[u8]) -> Result<(), Error> {
+    let folder = out.join("cells");
+    disk::create_folder(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
+    write_listed(out, &id.listed_name(), bytes, "write the part")
+}
+
+/// The bytes of one part; they depend on the arguments alone.
+///
+/// # Errors
+/// [`Error::Corrupt`] where the columns are not equally long or the encoder refuses them.
+pub fn part_bytes(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> Result<Vec<u8>, Error> {
     let refused = |problem: String| Error::Corrupt {
-        path: path.clone(),
+        path: id.listed_name().into(),
         problem,
         hint: "this is a fault of the program; please report it with the spec".to_owned(),
     };
     if !rows.is_rectangular(cell.measures) {
         return Err(refused(format!("cannot be written: its columns are not all {} rows long", rows.len())));
     }
-    let bytes = encode(spec_hash, id, cell, rows)
-        .map_err(|source| refused(format!("cannot be written: the encoder says \"{source}\"")))?;
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|source| Error::io("create the folder", folder, source))?;
-    }
-    write_whole(&path, &bytes, "write the part")
+    encode(spec_hash, id, cell, rows).map_err(|source| refused(format!("cannot be written: the encoder says \"{source}\"")))
 }
 
 /// Removes a part that is not to be believed; it need not be there.
@@ -51,11 +58,9 @@ pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows
 /// # Errors
 /// If the operating system refuses.
 pub fn remove_part(out: &Path, id: PartId) -> Result<(), Error> {
-    let path = id.path(out);
-    match fs::remove_file(&path) {
-        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove the part", &path, source)),
-        _ => Ok(()),
-    }
+    let (path, name) = (id.path(out), id.listed_name());
+    DigestList::rewrite(out, |listed| listed != name)?;
+    disk::remove(&path).map_err(|source| Error::io("remove the part", &path, source))
 }
 
 fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &PartRows) -> ParquetResult<Vec<u8>> {
@@ -138,6 +143,7 @@ pub(crate) mod tests {
     use super::super::read_part;
     use super::*;
     use parquet::file::reader::{FileReader, SerializedFileReader};
+    use std::fs;
 
     /// Rows of `trials` over rounds 1..=`n_rounds`, regret `slope` per round and trial-dependent `shift`.
     pub(crate) fn rows(trials: std::ops::Range<u32>, n_rounds: u32, cumulative: impl Fn(u32, u32) -> f64) -> PartRows {

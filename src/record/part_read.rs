@@ -2,25 +2,43 @@
 
 use super::columns::fixed;
 use super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
-use super::{Measures, PartHeader, PartRows, SCHEMA_VERSION};
+use super::part_bounds::check_bounds;
+use super::{Measures, PartHeader, PartRows, SCHEMA_VERSION, disk};
 use crate::error::Error;
+use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// Reads a part and checks it against the digest that it carries.
 ///
 /// # Errors
-/// [`Error::Io`] where the file cannot be opened, [`Error::Corrupt`] where it is cut short, altered, not a part, or of a
+/// [`Error::Io`] where the file cannot be read, [`Error::Corrupt`] where it is cut short, altered, not a part, or of a
 /// newer layout.
 pub fn read_part(path: &Path) -> Result<(PartHeader, PartRows), Error> {
-    let file = File::open(path).map_err(|source| Error::io("read the part", path, source))?;
-    guarded(path, || {
-        let (reader, header, digest, measures) = open(file)?;
+    let bytes = disk::read(path, "read the part")?;
+    decode_part(bytes).map_err(|problem| corrupt(path, problem))
+}
+
+/// Reads only what a part says about itself; enough to tell a whole part from one cut short.
+///
+/// # Errors
+/// As [`read_part`], but altered rows go unnoticed.
+pub fn check_part(path: &Path) -> Result<PartHeader, Error> {
+    let bytes = disk::read(path, "read the part")?;
+    guarded(|| open(bytes).map(|(_, header, ..)| header)).map_err(|problem| corrupt(path, problem))
+}
+
+/// Reads a part from its bytes; the memory taken is bounded by their number.
+///
+/// # Errors
+/// What is wrong with the bytes.
+pub fn decode_part(bytes: Vec<u8>) -> Result<(PartHeader, PartRows), String> {
+    guarded(|| {
+        let (reader, header, digest, measures) = open(bytes)?;
         let rows = rows(&reader, measures)?;
         if rows_hash(measures, &rows) != digest {
             return Err("is altered: its rows do not match the digest written with them".to_owned());
@@ -29,27 +47,25 @@ pub fn read_part(path: &Path) -> Result<(PartHeader, PartRows), Error> {
     })
 }
 
-/// Reads only what a part says about itself; enough to tell a whole part from one cut short.
-///
-/// # Errors
-/// As [`read_part`], but altered rows go unnoticed.
-pub fn check_part(path: &Path) -> Result<PartHeader, Error> {
-    let file = File::open(path).map_err(|source| Error::io("read the part", path, source))?;
-    guarded(path, || open(file).map(|(_, header, ..)| header))
-}
-
-/// The decoder is third-party code fed with a file of unknown origin: whatever it does ends as one readable error.
-fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
-    let outcome = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("cannot be decoded".to_owned()));
-    outcome.map_err(|problem| Error::Corrupt {
+fn corrupt(path: &Path, problem: String) -> Error {
+    Error::Corrupt {
         path: path.to_owned(),
         problem,
-        hint: "delete the file and run the same command again: only this part is computed anew".to_owned(),
-    })
+        hint: "delete the file and run the same command again: only this part is computed again".to_owned(),
+    }
 }
 
-fn open(file: File) -> Result<(SerializedFileReader<File>, PartHeader, String, Measures), String> {
-    let reader = SerializedFileReader::new(file).map_err(|source| format!("is not a whole Parquet file ({source})"))?;
+/// The decoder is third-party code fed with bytes of unknown origin: whatever it does ends as one readable problem.
+fn guarded<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("cannot be decoded".to_owned()))
+}
+
+type OpenPart = (SerializedFileReader<Bytes>, PartHeader, String, Measures);
+
+fn open(bytes: Vec<u8>) -> Result<OpenPart, String> {
+    check_bounds(&bytes)?;
+    let reader =
+        SerializedFileReader::new(Bytes::from(bytes)).map_err(|source| format!("is not a whole Parquet file ({source})"))?;
     let metadata = reader.metadata().file_metadata();
     let entries = metadata.key_value_metadata();
     let value = |key: &str| {
@@ -80,26 +96,33 @@ fn open(file: File) -> Result<(SerializedFileReader<File>, PartHeader, String, M
     Ok((reader, header, digest, measures))
 }
 
-fn rows(reader: &SerializedFileReader<File>, measures: Measures) -> Result<PartRows, String> {
+fn rows(reader: &SerializedFileReader<Bytes>, measures: Measures) -> Result<PartRows, String> {
     let names = fixed(measures);
     let mut rows = PartRows::default();
     for group_idx in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group_idx).map_err(|source| format!("cannot be decoded ({source})"))?;
         let group = group.as_ref();
-        rows.trial.extend(column::<Int32Type>(group, &names, 1)?.0.into_iter().map(i32::cast_unsigned));
-        rows.round.extend(column::<Int32Type>(group, &names, 2)?.0.into_iter().map(i32::cast_unsigned));
-        let (points, levels) = column::<Int64Type>(group, &names, 3)?;
+        // `check_bounds` has compared this number with the file's size.
+        let n_rows = usize::try_from(group.metadata().num_rows()).map_err(|_| "has a negative number of rows".to_owned())?;
+        rows.trial.extend(column::<Int32Type>(group, &names, 1, n_rows)?.0.into_iter().map(i32::cast_unsigned));
+        rows.round.extend(column::<Int32Type>(group, &names, 2, n_rows)?.0.into_iter().map(i32::cast_unsigned));
+        let (points, levels) = column::<Int64Type>(group, &names, 3, n_rows)?;
         let mut points = points.into_iter();
         rows.point.extend(levels.into_iter().map(|level| if level == 1 { points.next() } else { None }));
         for (i, values) in rows.measured_mut(measures).into_iter().enumerate() {
-            values.extend(column::<DoubleType>(group, &names, 4 + i)?.0);
+            values.extend(column::<DoubleType>(group, &names, 4 + i, n_rows)?.0);
         }
     }
     if rows.is_rectangular(measures) { Ok(rows) } else { Err("has columns of unequal length".to_owned()) }
 }
 
 /// Values and definition levels of one column of a row group.
-fn column<T: DataType>(group: &dyn RowGroupReader, names: &[&str], column_idx: usize) -> Result<(Vec<T::T>, Vec<i16>), String> {
+fn column<T: DataType>(
+    group: &dyn RowGroupReader,
+    names: &[&str],
+    column_idx: usize,
+    n_rows: usize,
+) -> Result<(Vec<T::T>, Vec<i16>), String> {
     let name = names[column_idx];
     if group.metadata().column(column_idx).column_descr().physical_type() != T::get_physical_type() {
         return Err(format!("has a column `{name}` of another type"));
@@ -107,9 +130,17 @@ fn column<T: DataType>(group: &dyn RowGroupReader, names: &[&str], column_idx: u
     let failed = |source| format!("cannot be decoded at column `{name}` ({source})");
     let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column_idx).map_err(failed)?);
     let (mut values, mut levels) = (Vec::new(), Vec::new());
-    // In steps, so that a false row count cannot ask for absurd memory.
-    while let (1.., ..) = reader.read_records(1 << 16, Some(&mut levels), None, &mut values).map_err(failed)? {}
-    Ok((values, levels))
+    // In steps, and one row too many at most: a run of repeated values may claim more rows than there are.
+    let (mut read, most) = (0, n_rows + 1);
+    while read < most {
+        let (records, ..) =
+            reader.read_records((most - read).min(1 << 16), Some(&mut levels), None, &mut values).map_err(failed)?;
+        if records == 0 {
+            break;
+        }
+        read += records;
+    }
+    if read == n_rows { Ok((values, levels)) } else { Err(format!("has other than {n_rows} rows in column `{name}`")) }
 }
 
 /// SHA-256 over the rows, column by column, little-endian; an absent point differs from every present one.

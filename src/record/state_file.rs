@@ -1,52 +1,56 @@
 //! The file of a session: whole or absent, for its owner's eyes, one program at a time.
 
-use super::aside::write_private;
+use super::whole_file::{PreparedFile, remove_leftovers_of, write_private};
+use super::{disk, sealed_text};
 use crate::error::Error;
 use std::fs::{File, TryLockError};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Tells such files from others.
 const FORMAT: &str = "privateer session";
-/// The version of the envelope; what is inside has versions of its own.
-const VERSION: u64 = 1;
+/// The version of the envelope, 2 since it ends with a digest; what is inside has versions of its own.
+const VERSION: u64 = 2;
 
 /// An open session file: locked until it is dropped.
 #[derive(Debug)]
 pub struct StateFile {
+    /// The file itself, behind links that may lead to it.
     path: PathBuf,
     /// Holds the lock.
     _file: File,
     /// What was read, to the letter.
     text: String,
     value: serde_json::Value,
+    removed: usize,
 }
 
 impl StateFile {
-    /// Writes a new file, mode 0600; `content` is an object.
+    /// Writes a new file, mode 0600; `content` is an object. Returns how many unfinished files of killed commands were removed.
     ///
     /// # Errors
-    /// [`Error::Folder`] where something is there already, [`Error::Io`] where the disk refuses.
-    pub fn create(path: &Path, content: serde_json::Value) -> Result<(), Error> {
+    /// [`Error::Folder`] where something is there already, also where another command created it just now; [`Error::Io`] where the disk
+    /// refuses.
+    pub fn create(path: &Path, content: serde_json::Value) -> Result<usize, Error> {
+        let hint = "a session is not overwritten: name another file, or delete this one";
         if path.symlink_metadata().is_ok() {
-            return Err(Error::Folder {
-                path: path.to_owned(),
-                problem: "is there already".to_owned(),
-                hint: "a session is not overwritten: name another file, or delete this one".to_owned(),
-            });
+            return Err(Error::Folder { path: path.to_owned(), problem: "is there already".to_owned(), hint: hint.to_owned() });
         }
-        write_private(path, enveloped(content).as_bytes(), "write the session")
+        let removed = remove_leftovers_of(path)?;
+        PreparedFile::write(path, enveloped(content).as_bytes(), "write the session", true)?.publish_new(hint)?;
+        Ok(removed)
     }
 
-    /// Opens, locks and reads a file.
+    /// Opens, locks and reads a file, and removes what killed commands left unfinished of it.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is no session, of a newer version, or in use.
+    /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is no session, altered, of another version, or in use.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let corrupt = |problem: &str, hint: &str| {
             Err(Error::Corrupt { path: path.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() })
         };
-        let mut file = File::open(path).map_err(|source| Error::io("read the session", path, source))?;
+        // A link is followed once and for all: replacing it by a copy would let the session go on in two files.
+        let real = path.canonicalize().map_err(|source| Error::io("read the session", path, source))?;
+        let file = disk::open(&real).map_err(|source| disk::refused(path, "read the session", source))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -55,28 +59,66 @@ impl StateFile {
             // Some file systems know no locks: the file is still whole at every moment.
             Err(TryLockError::Error(_)) => {}
         }
-        let mut text = String::new();
-        if file.read_to_string(&mut text).is_err() {
+        let copy = file.try_clone().map_err(|source| Error::io("read the session", path, source))?;
+        let Ok(text) = String::from_utf8(disk::read_all(copy, path, "read the session")?) else {
             return corrupt("is not a text file", "name a file that `privateer init` wrote");
-        }
+        };
         // Whoever held the lock before may have put a newer file in this one's place.
-        if std::fs::read_to_string(path).ok().as_deref() != Some(text.as_str()) {
+        if disk::read(&real, "read the session")? != text.as_bytes() {
             return corrupt("was changed by another command just now", "try again");
         }
-        let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) else {
-            return corrupt("is not a session (no JSON)", "name a file that `privateer init` wrote");
+        let value = Self::parse(&text).map_err(|(problem, hint)| Error::Corrupt {
+            path: path.to_owned(),
+            problem,
+            hint: hint.to_owned(),
+        })?;
+        let removed = remove_leftovers_of(&real)?;
+        Ok(Self { path: real, _file: file, text, value, removed })
+    }
+
+    /// What the text of a session file holds, or what is wrong with it and what to do.
+    ///
+    /// # Errors
+    /// A text that is no session, altered or of another version.
+    pub fn parse(text: &str) -> Result<serde_json::Value, (String, &'static str)> {
+        let refuse = |problem: &str| Err((problem.to_owned(), "name a file that `privateer init` wrote"));
+        let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else {
+            return refuse("is not a session (no JSON)");
         };
         if value["format"] != FORMAT {
-            return corrupt("is not a session of this program", "name a file that `privateer init` wrote");
+            return refuse("is not a session of this program");
         }
         match value["version"].as_u64() {
-            Some(VERSION) => Ok(Self { path: path.to_owned(), _file: file, text, value }),
-            Some(version) if VERSION < version => corrupt(
-                &format!("has version {version}; this program reads up to {VERSION}"),
-                "use the program that wrote it, or a newer one",
-            ),
-            _ => corrupt("has no version that this program knows", "name a file that `privateer init` wrote"),
+            Some(VERSION) => {}
+            Some(version) => {
+                let hint = if VERSION < version {
+                    "use the program that wrote it, or a newer one"
+                } else {
+                    "go on with the program that wrote it (`program_version` in the file), or start a session with `privateer init`"
+                };
+                return Err((format!("has version {version}; this program reads version {VERSION}"), hint));
+            }
+            None => return refuse("has no version that this program knows"),
         }
+        if !sealed_text::is_intact(text) {
+            return Err((
+                "is not the file that was written: its SHA-256 is not the one at its end".to_owned(),
+                "restore the file from a copy",
+            ));
+        }
+        Ok(value)
+    }
+
+    /// The text of a session file that holds an object: with its digest at the end.
+    #[must_use]
+    pub fn text(mut value: serde_json::Value) -> String {
+        sealed(&mut value)
+    }
+
+    /// How many unfinished files of killed commands were removed when this file was opened.
+    #[must_use]
+    pub fn removed(&self) -> usize {
+        self.removed
     }
 
     /// What the file holds under a key; null where there is none.
@@ -91,10 +133,10 @@ impl StateFile {
     /// [`Error::Corrupt`] where another command has replaced the file since it was read, as can happen where the file system knows no
     /// locks; [`Error::Io`] where the disk refuses. The file is then as it was.
     pub fn replace(&mut self, key: &str, content: serde_json::Value) -> Result<(), Error> {
-        let now = std::fs::read_to_string(&self.path).map_err(|source| Error::io("read the session", &self.path, source))?;
-        if now != self.text {
+        let now = disk::read(&self.path, "read the session")?;
+        if now != self.text.as_bytes() {
             let revision = |value: &serde_json::Value| value[key]["revision"].as_u64().map_or("?".to_owned(), |n| n.to_string());
-            let other = serde_json::from_str::<serde_json::Value>(&now).unwrap_or_default();
+            let other = serde_json::from_slice::<serde_json::Value>(&now).unwrap_or_default();
             return Err(Error::Corrupt {
                 path: self.path.clone(),
                 problem: format!(
@@ -106,7 +148,7 @@ impl StateFile {
             });
         }
         self.value[key] = content;
-        let text = format!("{}\n", self.value);
+        let text = sealed(&mut self.value);
         write_private(&self.path, text.as_bytes(), "write the session")?;
         self.text = text;
         Ok(())
@@ -117,7 +159,15 @@ fn enveloped(mut content: serde_json::Value) -> String {
     content["format"] = FORMAT.into();
     content["version"] = VERSION.into();
     content["program_version"] = env!("CARGO_PKG_VERSION").into();
-    format!("{content}\n")
+    sealed(&mut content)
+}
+
+/// The text of a file with its digest at the end.
+fn sealed(value: &mut serde_json::Value) -> String {
+    if let Some(members) = value.as_object_mut() {
+        members.remove("sha256");
+    }
+    sealed_text::sealed(&value.to_string())
 }
 
 #[cfg(test)]
@@ -134,8 +184,13 @@ mod tests {
         assert!(StateFile::open(&path).expect_err("locked").to_string().contains("used by another command"));
         // A second command as on a file system without locks: the same text, read before the first one wrote.
         let value = first.value.clone();
-        let mut second =
-            StateFile { path: path.clone(), _file: File::open(&path).expect("a file"), text: first.text.clone(), value };
+        let mut second = StateFile {
+            path: path.clone(),
+            _file: File::open(&path).expect("a file"),
+            text: first.text.clone(),
+            value,
+            removed: 0,
+        };
         first.replace("session", serde_json::json!({ "revision": 2, "told": "first" })).expect("nobody came between");
         let kept = std::fs::read_to_string(&path).expect("a file");
         let refused = second.replace("session", serde_json::json!({ "revision": 2, "told": "second" })).expect_err("too late");
@@ -146,5 +201,39 @@ mod tests {
         first.replace("session", serde_json::json!({ "revision": 3 })).expect("its own file");
         drop(first);
         assert_eq!(StateFile::open(&path).expect("a session").get("session")["revision"], 3);
+    }
+
+    /// A session behind a link goes on in the file that the link leads to.
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_a_session_stays_a_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, link) = (folder.path().join("state"), folder.path().join("link"));
+        StateFile::create(&path, serde_json::json!({ "session": { "revision": 1 } })).expect("written");
+        std::os::unix::fs::symlink("state", &link).expect("a link");
+        StateFile::open(&link).expect("a session").replace("session", serde_json::json!({ "revision": 2 })).expect("written");
+        assert!(link.symlink_metadata().expect("there").is_symlink());
+        assert_eq!(StateFile::open(&path).expect("a session").get("session")["revision"], 2);
+        assert!(StateFile::create(&link, serde_json::json!({})).is_err());
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_other_version_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("state");
+        StateFile::create(&path, serde_json::json!({ "session": { "told": [0.5, 0.25] } })).expect("written");
+        let whole = std::fs::read(&path).expect("bytes");
+        for bit in 0..8 * whole.len() {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, flipped).expect("written");
+            assert!(matches!(StateFile::open(&path), Err(Error::Corrupt { .. })), "bit {bit}");
+        }
+        for version in [1, 9] {
+            let text = format!("{{\"format\":\"privateer session\",\"version\":{version}}}");
+            std::fs::write(&path, text).expect("written");
+            let error = StateFile::open(&path).expect_err("another version").to_string();
+            assert!(error.contains(&format!("version {version}; this program reads version 2")), "{error}");
+        }
     }
 }

@@ -1,9 +1,8 @@
 //! How long parts took: `timings.csv`, apart from the parts because it differs from run to run.
 
-use super::PartId;
+use super::{PartId, disk};
 use crate::error::Error;
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(super) const FILE_NAME: &str = "timings.csv";
@@ -18,13 +17,23 @@ pub fn append_timing(out: &Path, id: PartId, seconds: f64, n_trials: u32, n_roun
     append(out, &format!("{},{},{seconds:.6},{rate:.1}\n", id.cell, id.block))
 }
 
+/// Adds the lines that the file does not have yet: merging the same shards twice doubles nothing.
+pub(super) fn append_missing(out: &Path, lines: &str) -> Result<(), Error> {
+    let present = std::fs::read_to_string(out.join(FILE_NAME)).unwrap_or_default();
+    let present: BTreeSet<&str> = present.lines().collect();
+    let missing: String = lines.lines().filter(|line| !present.contains(line)).map(|line| format!("{line}\n")).collect();
+    if missing.is_empty() { Ok(()) } else { append(out, &missing) }
+}
+
 /// Adds lines, below the header.
-pub(super) fn append(out: &Path, lines: &str) -> Result<(), Error> {
+fn append(out: &Path, lines: &str) -> Result<(), Error> {
     let path = out.join(FILE_NAME);
-    let io = |source| Error::io("write the timings", &path, source);
-    let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(io)?;
-    let header = if file.metadata().map_err(io)?.len() == 0 { HEADER } else { "" };
-    file.write_all(format!("{header}{lines}").as_bytes()).map_err(io)
+    let append = || {
+        let mut file = disk::open_append(&path)?;
+        let header = if file.metadata()?.len() == 0 { HEADER } else { "" };
+        disk::write(&mut file, &path, format!("{header}{lines}").as_bytes())
+    };
+    append().map_err(|source| Error::io("write the timings", &path, source))
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use super::curves::{Curve, CurveBuilder};
 use super::stats::known;
-use crate::error::Error;
+use crate::error::{Error, printable};
 use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, PartRows, read_part};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
@@ -77,7 +78,7 @@ impl Run {
     /// [`Folder::existing`].
     pub(super) fn read(out: &Path) -> Result<Self, Error> {
         let (manifest, done) = Folder::existing(out)?;
-        let total = manifest.parts().count();
+        let total = manifest.n_parts();
         let n_missing = total - done.len();
         if 0 < n_missing {
             let first = manifest.parts().find(|id| !done.contains(id)).map_or(String::new(), |id| id.to_string());
@@ -89,6 +90,7 @@ impl Run {
                 hint: "finish the run with the command that started it, or merge its shards; then report".to_owned(),
             });
         }
+        let manifest = shown(manifest)?;
         let cells = manifest.cells.iter().map(|info| cell(out, &manifest, info)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self { manifest, cells })
     }
@@ -108,6 +110,26 @@ impl Run {
     pub(super) fn swept_keys(&self) -> Vec<&str> {
         self.cells.first().map_or(Vec::new(), |cell| cell.info.swept.iter().map(|(key, _)| key.as_str()).collect())
     }
+}
+
+/// The manifest with every text made fit for pages, plots and tables: a folder may come from anybody.
+fn shown(manifest: Manifest) -> Result<Manifest, Error> {
+    fn walk(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::String(text) => {
+                if let Cow::Owned(shown) = printable(text) {
+                    *text = shown;
+                }
+            }
+            serde_json::Value::Array(values) => values.iter_mut().for_each(walk),
+            serde_json::Value::Object(members) => members.values_mut().for_each(walk),
+            _ => {}
+        }
+    }
+    let failed = |source| Error::Failed { problem: format!("the manifest: {source}"), hint: "please report this".to_owned() };
+    let mut value = serde_json::to_value(manifest).map_err(failed)?;
+    walk(&mut value);
+    serde_json::from_value(value).map_err(failed)
 }
 
 fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Error> {
@@ -170,7 +192,7 @@ fn trials(rows: &PartRows) -> Vec<Range<usize>> {
 pub(crate) mod tests {
     use super::*;
     use crate::params::Scalar;
-    use crate::record::{SCHEMA_VERSION, hash_text, write_part};
+    use crate::record::{FOLDER_VERSION, hash_text, write_part};
     use serde_json::json;
 
     /// One invented policy: final regret of trial `i` at the last round T is `level + luck(i)`, growing as a power.
@@ -226,7 +248,7 @@ pub(crate) mod tests {
         }
         let block = 4;
         let manifest = Manifest {
-            schema_version: SCHEMA_VERSION,
+            schema_version: FOLDER_VERSION,
             program_version: "0.1.0".to_owned(),
             spec_hash: hash_text("invented"),
             spec_name: "invented <run>".to_owned(),

@@ -3,7 +3,7 @@
 use super::text::escape;
 use crate::audit::{AuditFile, Finding, PassedOver, Verdict};
 use crate::error::Error;
-use std::fs;
+use crate::record::read_listed;
 use std::path::Path;
 
 /// The section's body; `None` where the folder has no audit.
@@ -12,11 +12,8 @@ use std::path::Path;
 /// A file that cannot be read, or is none of ours.
 pub(super) fn section(out: &Path) -> Result<Option<String>, Error> {
     let path = out.join(AuditFile::NAME);
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(Error::io("read the audit", &path, source)),
-    };
+    let Some(bytes) = read_listed(out, AuditFile::NAME, "read the audit")? else { return Ok(None) };
+    let text = String::from_utf8_lossy(&bytes);
     let file: AuditFile = serde_json::from_str(&text).map_err(|error| Error::Corrupt {
         path,
         problem: format!("is no audit: {error}"),
@@ -64,6 +61,8 @@ fn row(found: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::rewrite_listed;
+    use std::fs;
 
     #[test]
     fn a_refuted_claim_is_seen() {
@@ -91,12 +90,16 @@ mod tests {
             passed_over: vec![PassedOver { name: "b".to_owned(), reason: "claims nothing".to_owned() }],
         };
         let path = folder.path().join(AuditFile::NAME);
-        fs::write(&path, serde_json::to_string(&file).expect("json")).expect("written");
+        let text = serde_json::to_string(&file).expect("json");
+        rewrite_listed(folder.path(), AuditFile::NAME, text.as_bytes(), "write").expect("written");
         let html = section(folder.path()).expect("read").expect("a section");
         for part in ["a &lt;policy&gt;", "<b>refuted</b>", "2.500", "at most 0.01", "Not attacked: b: claims nothing."] {
             assert!(html.contains(part), "{part}: {html}");
         }
-        fs::write(&path, "{}").expect("written");
+        // One epsilon that another hand wrote.
+        fs::write(&path, text.replace("2.5", "0.5")).expect("written");
+        assert!(matches!(section(folder.path()), Err(Error::Corrupt { .. })));
+        rewrite_listed(folder.path(), AuditFile::NAME, b"{}", "write").expect("written");
         assert!(matches!(section(folder.path()), Err(Error::Corrupt { .. })));
     }
 }

@@ -5,7 +5,7 @@ use super::canvas::{Chart, Series};
 use super::collect::Run;
 use super::compare::SweepPoint;
 use super::guide;
-use super::text::number;
+use super::text::{csv_text, number};
 
 /// At most this many sweep points are drawn.
 pub(super) const N_POINTS: usize = 12;
@@ -55,7 +55,7 @@ pub(super) fn at(point: &SweepPoint) -> String {
 pub(super) fn csv(run: &Run) -> String {
     let mut text = "cell,policy,round,mean,ci95_low,ci95_high,q05,q25,q50,q75,q95\n".to_owned();
     for cell in &run.cells {
-        let policy = cell.info.policy.replace(['"', ',', '\n', '\r'], " ");
+        let policy = csv_text(&cell.info.policy).replace(['"', ',', '\n', '\r'], " ");
         for ((round, moments), quantiles) in cell.curve.rounds.iter().zip(&cell.curve.moments).zip(&cell.curve.quantiles) {
             let mut fields = vec![cell.info.cell.to_string(), policy.clone(), round.to_string()];
             let low_high = [moments.and_then(|m| m.low()), moments.and_then(|m| m.high())];

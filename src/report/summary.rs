@@ -3,7 +3,7 @@
 use super::collect::{CellData, Run};
 use super::compare::{Paired, SweepPoint, paired};
 use super::stats::{Moments, Quantiles, known};
-use super::text::number;
+use super::text::{csv_text, number};
 use super::words::Words;
 use crate::error::Error;
 use crate::params::Scalar;
@@ -103,7 +103,7 @@ pub(super) fn csv(path: &Path, words: &Words, rows: &[SummaryRow]) -> Result<Vec
 fn header(words: &Words, rows: &[SummaryRow]) -> Vec<String> {
     let ([main, second, exponent], full) = (words.columns, ["mean", "sd", "se", "ci95_low", "ci95_high"]);
     let mut names: Vec<String> = ["cell", "policy", "environment"].map(str::to_owned).to_vec();
-    names.extend(rows.first().map_or(Vec::new(), |row| row.swept.iter().map(|(key, _)| key.clone()).collect()));
+    names.extend(rows.first().map_or(Vec::new(), |row| row.swept.iter().map(|(key, _)| csv_text(key)).collect()));
     names.extend(["trials", "rounds"].map(str::to_owned));
     let mut add = |quantity: &str, columns: &[&str]| {
         names.extend(columns.iter().map(|column| format!("{quantity}_{column}")));
@@ -125,8 +125,11 @@ fn header(words: &Words, rows: &[SummaryRow]) -> Vec<String> {
 }
 
 fn record(words: &Words, row: &SummaryRow) -> Vec<String> {
-    let mut fields = vec![row.cell.to_string(), row.policy.clone(), row.environment.clone()];
-    fields.extend(row.swept.iter().map(|(_, value)| value.to_string()));
+    let mut fields = vec![row.cell.to_string(), csv_text(&row.policy), csv_text(&row.environment)];
+    fields.extend(row.swept.iter().map(|(_, value)| match value {
+        Scalar::Text(text) => csv_text(text),
+        other => other.to_string(),
+    }));
     fields.extend([row.trials.to_string(), row.rounds.to_string()]);
     let mut add = |values: &[Option<f64>]| {
         fields.extend(values.iter().map(|value| value.filter(|x| x.is_finite()).map_or(String::new(), number)));

@@ -1,5 +1,10 @@
 //! Numbers and names as people read them.
 
+/// A text as a field of CSV: what a spreadsheet would take for a formula gets an apostrophe before it.
+pub(super) fn csv_text(text: &str) -> String {
+    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_owned() }
+}
+
 /// Shortest text that reads back as the same number.
 pub(super) fn number(x: f64) -> String {
     let text = format!("{x:?}");

@@ -6,7 +6,7 @@ use super::page::{Figure, page};
 use super::summary::SummaryRow;
 use super::{page_audit, page_figures, plot_curves, summary, table};
 use crate::error::Error;
-use crate::record::write_whole;
+use crate::record::{remove_unfinished, write_whole};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,8 @@ pub struct Outcome {
     pub summary_path: PathBuf,
     /// The table for the terminal.
     pub table: String,
+    /// How many unfinished files of killed commands were removed.
+    pub removed: usize,
 }
 
 /// Reads a finished folder and writes `summary.csv`, `plots/` and `report.html` into it.
@@ -30,6 +32,7 @@ pub struct Outcome {
 /// the folder is not one of results, [`Error::Io`] where the disk refuses.
 pub fn write_report(out: &Path) -> Result<Outcome, Error> {
     let run = Run::read(out)?;
+    let removed = remove_unfinished(out)?;
     let points = sweep_points(&run);
     let rows = summary::rows(&run, &points);
     let summary_path = out.join("summary.csv");
@@ -47,7 +50,7 @@ pub fn write_report(out: &Path) -> Result<Outcome, Error> {
     let report_path = out.join("report.html");
     write_whole(&report_path, page(&run, &points, &rows, &drawn, page_audit::section(out)?).as_bytes(), "write the page")?;
     let table = table::table(&run, &points, &rows);
-    Ok(Outcome { summary: rows, report_path, summary_path, table })
+    Ok(Outcome { summary: rows, report_path, summary_path, table, removed })
 }
 
 /// Draws the charts of a figure and writes each as a file.

@@ -3,6 +3,9 @@
 use crate::error::{Diagnostic, Span, closest};
 use crate::params::{Entry, Node, Table, Value};
 
+/// Most segments of a path; the deepest key of any spec has 6.
+const MOST_SEGMENTS: usize = 32;
+
 /// Sets the value at a path, making tables on the way. A segment after an array of tables is an index, a label or kind,
 /// or `*` for all; one in double quotes may hold dots, as keys of TOML do. `key_span` is where the path is written: mistakes in names
 /// are shown there.
@@ -11,6 +14,11 @@ use crate::params::{Entry, Node, Table, Value};
 /// A path that leads nowhere; the message names the segment.
 pub fn set(table: &mut Table, path: &str, key_span: Option<&Span>, node: &Node) -> Result<(), Diagnostic> {
     let segments = segments(path);
+    if MOST_SEGMENTS < segments.len() {
+        let start: String = path.chars().take(40).collect();
+        return Err(Diagnostic::new(format!("the path `{start}…` has {} segments", segments.len()))
+            .expected(format!("at most {MOST_SEGMENTS}, as in `privacy.epsilon`")));
+    }
     if segments.iter().any(|segment| segment.is_empty() || segment.contains('"')) {
         return Err(Diagnostic::new(format!("`{path}` is not a path")).expected("keys joined by dots, as in `privacy.epsilon`"));
     }
@@ -172,5 +180,16 @@ mod tests {
         let error = after(SPEC, "policy.d.ridge", "3").expect_err("no such policy");
         assert!(error.message.contains("none is called `d`") && error.hint.is_none(), "{error}");
         assert!(after(SPEC, "a..b", "3").is_err());
+    }
+
+    /// Tables are written and read by functions that call themselves: the depth is limited before the stack is.
+    #[test]
+    fn deep_paths_are_refused() {
+        let path = |n: usize| vec!["a"; n].join(".");
+        assert!(after(SPEC, &path(32), "1").is_ok());
+        for n in [33, 14_000, 30_000] {
+            let error = after(SPEC, &path(n), "1").expect_err("deep");
+            assert!(error.message.contains(&format!("has {n} segments")), "{error}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! TOML text to a table of values with places.
 
-use crate::error::{Diagnostic, Span};
+use crate::error::{Diagnostic, Span, is_unprintable, printable};
 use crate::params::{Entry, Node, Sink, Table, Value};
 use std::ops::Range;
 use toml::Spanned;
@@ -46,13 +46,25 @@ pub fn value(text: &str, at: usize, source: usize, sink: &Sink) -> Node {
     let (parsed, errors) = DeTable::parse_recoverable(&line);
     match parsed.get_ref().get("v").filter(|_| errors.is_empty() && parsed.get_ref().len() == 1) {
         Some(value) => convert(value, source, sink),
-        None => Node { value: Value::Text(text.to_owned()), span: Some(whole) },
+        None => {
+            refuse_unprintable(text, &whole, sink);
+            Node { value: Value::Text(text.to_owned()), span: Some(whole) }
+        }
+    }
+}
+
+/// Names and labels reach terminals, pages and tables: what is not shown but acts there is a mistake.
+fn refuse_unprintable(text: &str, span: &Span, sink: &Sink) {
+    if text.contains(is_unprintable) {
+        let diagnostic = Diagnostic::new(format!("`{}` holds a control character", printable(text)));
+        sink.push_at(Some(span), diagnostic.expected("characters that can be shown"));
     }
 }
 
 fn table(from: &DeTable<'_>, range: Range<usize>, source: usize, sink: &Sink) -> Table {
     let mut entries: Vec<Entry> = from
         .iter()
+        .inspect(|(key, _)| refuse_unprintable(key.get_ref(), &Span { source, range: key.span() }, sink))
         .map(|(key, value)| Entry {
             key: key.get_ref().to_string(),
             key_span: Some(Span { source, range: key.span() }),
@@ -70,7 +82,10 @@ fn convert(from: &Spanned<DeValue<'_>>, source: usize, sink: &Sink) -> Node {
         Value::Integer(0)
     };
     let value = match from.get_ref() {
-        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::String(text) => {
+            refuse_unprintable(text, &span, sink);
+            Value::Text(text.to_string())
+        }
         DeValue::Boolean(flag) => Value::Bool(*flag),
         DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
             Ok(integer) => Value::Integer(integer),

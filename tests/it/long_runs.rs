@@ -159,10 +159,12 @@ fn a_killed_run_resumes_to_the_same_bytes() {
         assert!(0 < finished && finished < PARTS, "{finished} parts");
     }
     // What a kill in the middle of a write leaves.
-    fs::write(out.join("cells/c0003-b0005.parquet.1-0123456789abcdef.tmp"), "half a part").expect("a left-over");
+    fs::write(out.join("cells/.privateer-0123456789abcdef-1-0123456789abcdef.tmp"), "half a part").expect("a left-over");
     let output = run(folder.path(), &["run", "spec.toml", "--out", "out"]);
     done(&output);
-    assert!(stderr(&output).contains(&format!("resuming: {finished} of {PARTS} blocks are done")), "{}", stderr(&output));
+    // One part may be in place without its line in the list of digests: it is computed again.
+    let resumes = |n: usize| stderr(&output).contains(&format!("resuming: {n} of {PARTS} blocks are done"));
+    assert!(resumes(finished) || resumes(finished - 1), "{}", stderr(&output));
     assert_same(&out, &SLOW_REFERENCE);
 }
 
@@ -286,7 +288,7 @@ fn a_full_disk_keeps_what_was_finished() {
 }
 
 #[test]
-fn damaged_parts_are_computed_anew() {
+fn damaged_parts_are_computed_again() {
     let folder = folder_with_spec();
     let out = folder.path().join("out");
     let command = ["run", "spec.toml", "--out", "out"];
@@ -302,7 +304,7 @@ fn damaged_parts_are_computed_anew() {
     let said = stderr(&again);
     assert_eq!(said.matches("warning: ").count(), 2, "{said}");
     for text in
-        ["warning: `out/cells/c0000-b0001.parquet`", "warning: `out/cells/c0001-b0000.parquet`", "computed anew", "21 of 24"]
+        ["warning: `out/cells/c0000-b0001.parquet`", "warning: `out/cells/c0001-b0000.parquet`", "computed again", "21 of 24"]
     {
         assert!(said.contains(text), "no `{text}` in: {said}");
     }

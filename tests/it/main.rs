@@ -21,6 +21,8 @@ mod recorded;
 mod reference;
 mod released_images;
 mod report;
+mod roads;
+mod safety;
 mod sensors;
 mod sessions;
 mod support;

@@ -2,6 +2,7 @@
 
 use crate::program::{code, stderr};
 use crate::two_parties::{CURATE, fine, refused, run, spec, table};
+use privateer::env::CuratedLedger;
 use std::fs;
 
 /// One byte, a column's name, a row: each is seen, in words that name both files, what is there and what should be.
@@ -43,16 +44,28 @@ fn images_that_are_not_those_of_their_ledger_are_refused() {
     // A ledger that somebody changed.
     let path = here.join("released.csv.ledger.json");
     let text = fs::read_to_string(&path).expect("a ledger");
-    for (planted, words) in [
-        (text.replacen("\"rows\": 60", "\"rows\": 61", 1), vec!["60 rows", "is of 61"]),
-        (text.replacen("\"y\"", "\"z\"", 1), vec!["`x`, `z`"]),
-        (text.replacen("\"sha256\": \"", "\"sha256\": \"0", 1), vec!["SHA-256"]),
-        (text.replacen("\"sigma\": ", "\"sigma\": -", 1), vec!["noise of -"]),
-    ] {
+    for (old, new) in [("\"rows\": 60", "\"rows\": 61"), ("\"y\"", "\"z\""), ("\"epsilon\": 8", "\"epsilon\": 1"), ("\"version\": 2", "\"version\": 3")] {
+        let planted = text.replacen(old, new, 1);
         assert_ne!(planted, text);
         fs::write(&path, planted).expect("written");
+        refused(here, &init, &[if old.contains("version") { "has version 3" } else { "is not the ledger that was written" }]);
+    }
+    // One that was sealed again, which fits neither images nor spec.
+    fs::write(&path, &text).expect("written");
+    let ledger = CuratedLedger::read(&path).expect("a ledger");
+    for (planted, words) in [
+        (CuratedLedger { rows: 61, ..ledger.clone() }, vec!["60 rows", "is of 61"]),
+        (CuratedLedger { columns: vec!["x".to_owned(), "z".to_owned()], ..ledger.clone() }, vec!["`x`, `z`"]),
+        (CuratedLedger { sha256: "0".to_owned(), ..ledger.clone() }, vec!["SHA-256"]),
+        (CuratedLedger { sigma: -1.0, ..ledger.clone() }, vec!["noise of -"]),
+    ] {
+        fs::write(&path, serde_json::json!(planted.sealed()).to_string()).expect("written");
         refused(here, &init, &words);
     }
+    // Ledgers of version 1 have no digest, and are read.
+    let old = CuratedLedger { version: 1, digest: None, ..ledger };
+    fs::write(&path, serde_json::json!(old).to_string()).expect("written");
+    fine(here, &["init", "old", "modeler.toml"]);
     fs::write(&path, text).expect("written");
     // Columns may be read in another order, and all must be read.
     let modeler = fs::read_to_string(here.join("modeler.toml")).expect("a spec");

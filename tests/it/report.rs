@@ -1,7 +1,7 @@
 //! A report over two swept keys, through the public interface, with numbers invented here.
 
 use privateer::params::Scalar;
-use privateer::record::{CellInfo, Folder, Manifest, Measures, PartRows, SCHEMA_VERSION, hash_text, merge, write_part};
+use privateer::record::{CellInfo, FOLDER_VERSION, Folder, Manifest, Measures, PartRows, hash_text, merge, write_part};
 use privateer::report::write_report;
 use serde_json::{Value, json};
 use std::fs;
@@ -98,7 +98,7 @@ fn rows(cell: u32, block: u32) -> PartRows {
 fn manifest() -> Manifest {
     let spec_text = "seed = 7\nrounds = 1000\ntrials = 20\n\n[sweep.product]\n\"privacy.epsilon\" = [0.5, 1, 2, 8]\n";
     Manifest {
-        schema_version: SCHEMA_VERSION,
+        schema_version: FOLDER_VERSION,
         program_version: "0.1.0".to_owned(),
         spec_hash: hash_text(spec_text),
         spec_name: "What privacy costs on a smooth function".to_owned(),

@@ -2,6 +2,7 @@
 
 use crate::program::{code, stderr};
 use crate::two_parties::{CURATE, fine, refused, run, spec, table};
+use privateer::record::StateFile;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -11,7 +12,7 @@ fn state(folder: &Path, name: &str) -> Value {
 }
 
 fn write(folder: &Path, name: &str, value: &Value) {
-    fs::write(folder.join(name), value.to_string()).expect("written");
+    fs::write(folder.join(name), StateFile::text(value.clone())).expect("written");
 }
 
 const LINEAR: &str = "kind = \"jdp-linucb\"\nwidth = { kind = \"scaled\", factor = 0.3 }";

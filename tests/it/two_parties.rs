@@ -1,6 +1,7 @@
 //! A curator and a modeler as two programs: what passes between them, what is refused, and a state file that a kill cannot harm.
 
 use crate::program::{code, privateer, stderr, stdout};
+use privateer::record::StateFile;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -191,7 +192,8 @@ fn a_session_takes_each_reward_once() {
     // Foreign, newer and damaged states; changed points.
     let text = fs::read_to_string(here.join("state")).expect("a state");
     let state: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let write = |name: &str, value: &serde_json::Value| fs::write(here.join(name), value.to_string()).expect("written");
+    let write =
+        |name: &str, value: &serde_json::Value| fs::write(here.join(name), StateFile::text(value.clone())).expect("written");
     let mut newer = state.clone();
     newer["version"] = 99.into();
     write("newer", &newer);

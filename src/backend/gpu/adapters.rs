@@ -86,8 +86,11 @@ fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::VULKAN;
     descriptor.flags = wgpu::InstanceFlags::empty();
-    let instance = wgpu::Instance::new(descriptor);
-    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
+    let adapters = {
+        let _quiet = QuietDrivers::start();
+        let instance = wgpu::Instance::new(descriptor);
+        pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN))
+    };
     let mut found: Vec<_> = adapters
         .into_iter()
         .map(|adapter| {
@@ -102,6 +105,39 @@ fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
         first.taken_by_auto = first.kind != "software";
     }
     found
+}
+
+/// Keeps drivers from writing to standard error while they start: some complain there of desktops that nobody asked for.
+struct QuietDrivers {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    saved: Option<std::os::fd::OwnedFd>,
+}
+
+impl QuietDrivers {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    fn start() -> Self {
+        let redirect = || {
+            let nowhere = std::fs::File::options().write(true).open("/dev/null").ok()?;
+            let saved = std::os::fd::AsFd::as_fd(&std::io::stderr()).try_clone_to_owned().ok()?;
+            rustix::stdio::dup2_stderr(&nowhere).ok()?;
+            Some(saved)
+        };
+        Self { saved: redirect() }
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    fn start() -> Self {
+        Self {}
+    }
+}
+
+impl Drop for QuietDrivers {
+    fn drop(&mut self) {
+        #[cfg(any(target_os = "linux", target_os = "macos"))]
+        if let Some(saved) = &self.saved {
+            let _ = rustix::stdio::dup2_stderr(saved);
+        }
+    }
 }
 
 fn rank(kind: &str) -> usize {

@@ -3,7 +3,7 @@
 use super::CsvTable;
 use super::faults::Faults;
 use super::text::read_text;
-use crate::error::{Diagnostic, Error, closest};
+use crate::error::{Diagnostic, Error, closest, is_unprintable};
 use std::path::Path;
 
 /// How a file is to be read.
@@ -66,6 +66,9 @@ fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> 
         (1..=first.len()).map(|number| number.to_string()).collect()
     };
     let kept = choose(&shown, &names, named, options.columns.as_deref())?;
+    if let Some(&at) = kept.iter().find(|&&at| names[at].contains(is_unprintable)) {
+        return mistake(format!("`{shown}` has a control character in the name of column {}", at + 1));
+    }
 
     let mut faults = Faults::new(&shown, &text, options.delimiter);
     let mut rows = 0;
@@ -128,6 +131,7 @@ pub fn read_columns(path: &Path, columns: &[(String, CellKind)]) -> Result<Vec<C
         .collect();
     scan(path, &options, |index, cell| {
         match &mut read[index] {
+            Cells::Texts(_) if cell.contains(is_unprintable) => return Err("holds a control character".to_owned()),
             Cells::Texts(texts) => texts.push(cell.trim().to_owned()),
             Cells::Numbers(numbers) => {
                 let missing = columns[index].1 == CellKind::NumberOrMissing && matches!(cell.trim(), "" | "NA");

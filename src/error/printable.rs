@@ -1,0 +1,40 @@
+//! Text of unknown origin, made fit for a terminal and for XML.
+
+use std::borrow::Cow;
+
+/// Whether a character would not be shown but act: control characters other than line feed and tab, and the marks that turn the
+/// direction of text.
+#[must_use]
+pub fn is_unprintable(c: char) -> bool {
+    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    // The last two are no characters of XML.
+    (c.is_control() && !matches!(c, '\n' | '\t')) || turns || matches!(c, '\u{fffe}' | '\u{ffff}')
+}
+
+/// The text with its unprintable characters written out, as in `\u{1b}`.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unprintable) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
+        if is_unprintable(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+        shown
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_is_written_out() {
+        assert_eq!(printable("a\tb\nπ · é"), "a\tb\nπ · é");
+        assert_eq!(printable("\u{1b}]0;owned\u{7}"), "\\u{1b}]0;owned\\u{7}");
+        assert_eq!(printable("\u{202e}\r\u{0}\u{9b}\u{ffff}"), "\\u{202e}\\u{d}\\u{0}\\u{9b}\\u{ffff}");
+    }
+}

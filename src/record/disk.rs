@@ -1,0 +1,224 @@
+//! File operations of this room: each one passes the fault seam, which is empty without the feature `fault-injection`.
+
+use crate::error::Error;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Largest file that is read into memory.
+const MOST_BYTES: u64 = 1 << 32;
+
+/// A kind of file operation, for the fault seam.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "fault-injection"), expect(dead_code, reason = "only the fault seam reads the kind"))]
+pub(super) enum Operation {
+    Create,
+    Open,
+    Read,
+    Write,
+    Sync,
+    Rename,
+    Publish,
+    Remove,
+    List,
+    MakeFolder,
+}
+
+/// Lets the fault seam refuse an operation.
+#[inline]
+fn announce(operation: Operation, path: &Path) -> io::Result<()> {
+    #[cfg(feature = "fault-injection")]
+    if let super::fault::Verdict::Refuse(error) = super::fault::announce(operation, path) {
+        return Err(error);
+    }
+    let _ = (operation, path);
+    Ok(())
+}
+
+/// Creates a file that must not exist yet, for its owner alone (mode 0600) where `private` is set.
+pub(super) fn create_new(path: &Path, private: bool) -> io::Result<File> {
+    announce(Operation::Create, path)?;
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = private;
+    options.open(path)
+}
+
+/// Opens a file for appending and creates it where it is missing.
+pub(super) fn open_append(path: &Path) -> io::Result<File> {
+    announce(Operation::Open, path)?;
+    regular_or_absent(path)?;
+    File::options().create(true).append(true).open(path)
+}
+
+/// Opens the lock file of a folder and creates it where it is missing.
+pub(super) fn open_lock(path: &Path) -> io::Result<File> {
+    announce(Operation::Open, path)?;
+    regular_or_absent(path)?;
+    File::options().create(true).truncate(false).write(true).open(path)
+}
+
+/// Opens a regular file for reading; a pipe, a device or a folder is refused without being opened.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    announce(Operation::Open, path)?;
+    regular_or_absent(path)?;
+    File::open(path)
+}
+
+fn regular_or_absent(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(io::Error::new(ErrorKind::InvalidInput, NotRegular)),
+        _ => Ok(()),
+    }
+}
+
+/// Marks the refusal of a file that is not a regular one.
+#[derive(Debug)]
+struct NotRegular;
+
+impl std::fmt::Display for NotRegular {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("not a regular file")
+    }
+}
+
+impl std::error::Error for NotRegular {}
+
+/// Reads a whole regular file.
+///
+/// # Errors
+/// [`Error::Corrupt`] for a pipe, a device, a folder or a file too large to be read; [`Error::Io`] where the system refuses.
+pub(super) fn read(path: &Path, action: &str) -> Result<Vec<u8>, Error> {
+    let file = open(path).map_err(|source| refused(path, action, source))?;
+    read_all(file, path, action)
+}
+
+/// Reads an open file to its end; errors as [`read`].
+pub(super) fn read_all(file: File, path: &Path, action: &str) -> Result<Vec<u8>, Error> {
+    let read = || {
+        announce(Operation::Read, path)?;
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().map_err(|source| refused(path, action, source))?;
+    if MOST_BYTES < bytes.len() as u64 {
+        return Err(Error::Corrupt {
+            path: path.to_owned(),
+            problem: "is larger than 4 GiB".to_owned(),
+            hint: "no file of a results folder is that large: remove it".to_owned(),
+        });
+    }
+    Ok(bytes)
+}
+
+/// The error for a refused open or read: bad content is told from a failure of the system, which may pass.
+pub(super) fn refused(path: &Path, action: &str, source: io::Error) -> Error {
+    if source.get_ref().is_some_and(|inner| inner.is::<NotRegular>()) {
+        return Error::Corrupt {
+            path: path.to_owned(),
+            problem: "is not a regular file".to_owned(),
+            hint: "remove the folder, pipe or device of that name and run the same command again".to_owned(),
+        };
+    }
+    Error::io(action, path, source)
+}
+
+/// Writes all bytes.
+pub(super) fn write(file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    #[cfg(feature = "fault-injection")]
+    match super::fault::announce(Operation::Write, path) {
+        super::fault::Verdict::Proceed => {}
+        super::fault::Verdict::Refuse(error) => {
+            file.write_all(&bytes[..bytes.len() / 2])?;
+            return Err(error);
+        }
+        super::fault::Verdict::Tear => {
+            file.write_all(&bytes[..bytes.len() / 2])?;
+            std::process::abort();
+        }
+    }
+    let _ = path;
+    file.write_all(bytes)
+}
+
+/// Flushes a file to the disk.
+pub(super) fn sync(file: &File, path: &Path) -> io::Result<()> {
+    announce(Operation::Sync, path)?;
+    file.sync_all()
+}
+
+/// Makes a new name in a folder durable. Some file systems refuse; the file is whole either way.
+pub(super) fn sync_folder_of(path: &Path) {
+    let Some(folder) = path.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder }) else {
+        return;
+    };
+    if announce(Operation::Sync, folder).is_ok()
+        && let Ok(folder) = File::open(folder)
+    {
+        let _ = folder.sync_all();
+    }
+}
+
+/// Renames a file over another one.
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    announce(Operation::Rename, to)?;
+    fs::rename(from, to)
+}
+
+/// Renames a file to a name that must not exist yet; two processes cannot both succeed.
+pub(super) fn publish_new(from: &Path, to: &Path) -> io::Result<()> {
+    announce(Operation::Publish, to)?;
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // The file system does not know this form of renaming: a link says the same in two steps.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            renamed => return renamed.map_err(io::Error::from),
+        }
+    }
+    fs::hard_link(from, to).map_err(|source| match source.kind() {
+        ErrorKind::Unsupported | ErrorKind::PermissionDenied => io::Error::new(
+            source.kind(),
+            format!("{source}; this file system can neither rename without replacing nor link: name a file on another one"),
+        ),
+        _ => source,
+    })?;
+    fs::remove_file(from)
+}
+
+/// Removes a file; one that is missing already is no error.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    announce(Operation::Remove, path)?;
+    match fs::remove_file(path) {
+        Err(source) if source.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// The entries of a folder in the order of their names; empty where the folder is missing.
+pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let listed = || {
+        announce(Operation::List, folder)?;
+        let mut paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+        paths.sort();
+        Ok(paths)
+    };
+    listed().or_else(|source: io::Error| match source.kind() {
+        ErrorKind::NotFound => Ok(Vec::new()),
+        _ => Err(Error::io("read the folder", folder, source)),
+    })
+}
+
+/// Creates a folder and those above it.
+pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
+    announce(Operation::MakeFolder, folder)?;
+    fs::create_dir_all(folder)
+}

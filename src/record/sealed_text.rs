@@ -1,0 +1,53 @@
+//! JSON texts that end with the SHA-256 of everything before and after it: a changed byte anywhere is noticed.
+
+use super::manifest::hash_text;
+
+const KEY: &str = "\"sha256\"";
+/// Hexadecimal digits of a digest.
+const N_DIGITS: usize = 64;
+
+/// Adds the digest as the last member of a JSON object, which may be pretty-printed; the text ends with a line feed.
+pub(super) fn sealed(object: &str) -> String {
+    let object = object.trim_end();
+    let members = object.strip_suffix('}').unwrap_or(object);
+    let (open, close) = if members.ends_with('\n') {
+        (format!("{},\n  {KEY}: \"", members.trim_end()), "\"\n}\n")
+    } else {
+        (format!("{members},{KEY}:\""), "\"}\n")
+    };
+    format!("{open}{}{close}", hash_text(&format!("{open}{close}")))
+}
+
+/// Whether a text has its own digest at its end.
+pub(super) fn is_intact(text: &str) -> bool {
+    let Some(end) = text.rfind('"') else { return false };
+    let Some(start) = end.checked_sub(N_DIGITS) else { return false };
+    let (Some(open), Some(digest)) = (text.get(..start), text.get(start..end)) else { return false };
+    let names_it = [format!("{KEY}: \""), format!("{KEY}:\"")].iter().any(|key| open.ends_with(key));
+    names_it && hash_text(&format!("{open}{}", &text[end..])) == digest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flipped_bit_is_seen() {
+        let value = serde_json::json!({"a": [1, 2.5], "b": {"c": "x\n"}});
+        for text in [value.to_string(), format!("{value:#}\n")] {
+            let whole = sealed(&text);
+            assert!(is_intact(&whole), "{whole}");
+            let read: serde_json::Value = serde_json::from_str(&whole).expect("JSON");
+            assert_eq!((&read["a"], &read["b"]), (&value["a"], &value["b"]));
+            for bit in 0..8 * whole.len() {
+                let mut flipped = whole.clone().into_bytes();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                assert!(!String::from_utf8(flipped).is_ok_and(|text| is_intact(&text)), "bit {bit}");
+            }
+            for cut in 0..whole.len() {
+                assert!(!is_intact(&whole[..cut]) && !is_intact(&whole[cut + 1..]));
+            }
+        }
+        assert!(!is_intact("") && !is_intact("\"") && !is_intact(&"é".repeat(64)));
+    }
+}

@@ -1,0 +1,87 @@
+//! Checking every file of a results folder.
+
+use super::digests::{DigestList, FileState};
+use super::folder::SPEC_NAME;
+use super::{CellInfo, Folder, Manifest, PartId, disk, hash_text, part_bytes, read_part};
+use crate::error::Error;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// What was found in a results folder.
+#[derive(Debug)]
+pub struct Verification {
+    /// The manifest, which has its own digest.
+    pub manifest: Manifest,
+    /// Parts that are the ones that were written.
+    pub done: BTreeSet<PartId>,
+    /// Number of files whose bytes were compared.
+    pub n_files: usize,
+    /// Everything that is wrong, one line each.
+    pub problems: Vec<String>,
+}
+
+/// Compares every file of a results folder with the list of digests, and every part with the manifest.
+///
+/// # Errors
+/// [`Error::Folder`] where it is not a results folder, [`Error::Corrupt`] where its manifest is altered or of another version,
+/// [`Error::Io`] where a file cannot be read.
+pub fn verify(out: &Path) -> Result<Verification, Error> {
+    let manifest = Folder::manifest(out)?;
+    let list = DigestList::load(out)?;
+    let mut found = Verification { done: BTreeSet::new(), n_files: 1, problems: Vec::new(), manifest };
+    if hash_text(&found.manifest.spec_text) != found.manifest.spec_hash {
+        found.problems.push("`manifest.json` states a spec whose hash is another".to_owned());
+    }
+    match disk::read(&out.join(SPEC_NAME), "read the resolved spec") {
+        Ok(bytes) if bytes == found.manifest.spec_text.as_bytes() => found.n_files += 1,
+        Ok(_) => found.problems.push(format!("`{SPEC_NAME}` is not the spec of `manifest.json`")),
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            found.problems.push(format!("`{SPEC_NAME}` is missing"));
+        }
+        Err(error) => return Err(error),
+    }
+    for name in list.names() {
+        match list.state(out, name) {
+            Ok(FileState::Intact) => {
+                found.n_files += 1;
+                if let Some(id) =
+                    name.strip_prefix("cells/").and_then(PartId::from_file_name).filter(|id| found.manifest.has(*id))
+                {
+                    match part_problem(out, &found.manifest, id)? {
+                        None => drop(found.done.insert(id)),
+                        Some(problem) => found.problems.push(format!("`{name}` {problem}")),
+                    }
+                }
+            }
+            Ok(state) => found.problems.push(format!("`{name}` {}", state.problem())),
+            Err(Error::Corrupt { problem, .. }) => found.problems.push(format!("`{name}` {problem}")),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// What is wrong with a part whose bytes are listed: its rows, or columns that the manifest contradicts.
+fn part_problem(out: &Path, manifest: &Manifest, id: PartId) -> Result<Option<String>, Error> {
+    let path = id.path(out);
+    let (header, rows) = match read_part(&path) {
+        Ok(read) => read,
+        Err(Error::Corrupt { problem, .. }) => return Ok(Some(problem)),
+        Err(error) => return Err(error),
+    };
+    if header.spec_hash != manifest.spec_hash || (header.cell, header.block) != (id.cell, id.block) {
+        return Ok(Some(format!("is cell {} block {} of spec {}", header.cell, header.block, header.spec_hash)));
+    }
+    let first = id.block * manifest.block;
+    let trials = first..manifest.trials.min(first.saturating_add(manifest.block));
+    if rows.trial.iter().any(|trial| !trials.contains(trial)) || rows.round.iter().any(|&round| manifest.rounds < round) {
+        return Ok(Some("holds trials or rounds of another part".to_owned()));
+    }
+    let cell: &CellInfo = &manifest.cells[id.cell as usize];
+    // A part follows from its rows and its cell, to the byte; another version may pack the same columns differently.
+    let same_version = manifest.program_version == env!("CARGO_PKG_VERSION");
+    if same_version && part_bytes(&manifest.spec_hash, id, cell, &rows)? != disk::read(&path, "read the part")? {
+        return Ok(Some("has other columns than its rows and `manifest.json` give".to_owned()));
+    }
+    Ok(None)
+}

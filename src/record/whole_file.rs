@@ -1,0 +1,296 @@
+//! Writing a file so that it is either whole or absent: under a temporary name, flushed, renamed.
+
+use super::disk;
+use crate::error::Error;
+use sha2::{Digest, Sha256};
+use std::collections::hash_map::RandomState;
+use std::fs::{File, TryLockError};
+use std::hash::{BuildHasher, Hasher};
+use std::path::{Path, PathBuf};
+
+/// How every temporary name begins and ends; between stand three numbers (see [`TemporaryName`]).
+const PREFIX: &str = ".privateer-";
+const SUFFIX: &str = ".tmp";
+
+/// Writes `bytes` to `path`. On failure nothing is left of the temporary file, and an older file stays as it was.
+///
+/// # Errors
+/// [`Error::Io`] naming `action` and `path`.
+pub fn write_whole(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error> {
+    PreparedFile::write(path, bytes, action, false)?.replace()
+}
+
+/// The same for a file that only its owner may read and write (mode 0600, where there are modes).
+///
+/// # Errors
+/// As [`write_whole`].
+pub(super) fn write_private(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error> {
+    PreparedFile::write(path, bytes, action, true)?.replace()
+}
+
+/// A file that is written and flushed under a temporary name; dropped unpublished, it is removed.
+#[derive(Debug)]
+pub struct PreparedFile {
+    temporary: PathBuf,
+    path: PathBuf,
+    action: String,
+    /// Holds a lock, so that no other process takes the file for one left by a killed process.
+    file: File,
+    published: bool,
+}
+
+impl PreparedFile {
+    /// Writes `bytes` beside `path`; `private` keeps other users of the machine from reading them.
+    ///
+    /// # Errors
+    /// [`Error::Io`] naming `action` and `path`.
+    pub fn write(path: &Path, bytes: &[u8], action: &str, private: bool) -> Result<Self, Error> {
+        let io = |source| Error::io(action, path, source);
+        let (temporary, file) = create(path, private).map_err(io)?;
+        let mut prepared = Self { temporary, path: path.to_owned(), action: action.to_owned(), file, published: false };
+        disk::write(&mut prepared.file, &prepared.temporary, bytes).map_err(io)?;
+        disk::sync(&prepared.file, &prepared.temporary).map_err(io)?;
+        Ok(prepared)
+    }
+
+    /// Puts the file in its place, over an older one.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the disk refuses.
+    pub fn replace(mut self) -> Result<(), Error> {
+        let renamed = disk::rename(&self.temporary, &self.path);
+        renamed.map_err(|source| Error::io(&self.action, &self.path, source))?;
+        self.published = true;
+        disk::sync_folder_of(&self.path);
+        Ok(())
+    }
+
+    /// Puts the file in its place, where nothing may be yet: of two processes at most one succeeds.
+    ///
+    /// # Errors
+    /// [`Error::Folder`] with `hint` where something is there already, [`Error::Io`] where the disk refuses.
+    pub fn publish_new(mut self, hint: &str) -> Result<(), Error> {
+        disk::publish_new(&self.temporary, &self.path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                Error::Folder { path: self.path.clone(), problem: "is there already".to_owned(), hint: hint.to_owned() }
+            }
+            _ => Error::io(&self.action, &self.path, source),
+        })?;
+        self.published = true;
+        disk::sync_folder_of(&self.path);
+        Ok(())
+    }
+}
+
+impl Drop for PreparedFile {
+    fn drop(&mut self) {
+        if !self.published {
+            // Best effort: the failure to report is the one that led here, and a file left is found by the next command.
+            let _ = disk::remove(&self.temporary);
+        }
+    }
+}
+
+/// Creates and locks a temporary file for `path`.
+fn create(path: &Path, private: bool) -> std::io::Result<(PathBuf, File)> {
+    loop {
+        let temporary = TemporaryName::new(path).beside(path);
+        let file = disk::create_new(&temporary, private)?;
+        match file.try_lock() {
+            // A command that removes leftovers came between creation and lock: it removes this one too.
+            Err(TryLockError::WouldBlock) => continue,
+            Ok(()) if !temporary.exists() => continue,
+            // Some file systems have no locks.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok((temporary, file)),
+        }
+    }
+}
+
+/// The name of a temporary file: `.privateer-TARGET-PROCESS-RANDOM.tmp`.
+///
+/// `TARGET` is the head of the SHA-256 of the name that the file will get, so that a command finds what belongs to its own file.
+/// Process numbers repeat (in containers they often are all 1), so a random part follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct TemporaryName {
+    target: u64,
+    process: u32,
+    random: u64,
+}
+
+impl TemporaryName {
+    fn new(path: &Path) -> Self {
+        Self { target: target(path), process: std::process::id(), random: RandomState::new().build_hasher().finish() }
+    }
+
+    /// Reads a name; `None` for every other one.
+    fn parse(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let mut fields = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.split('-');
+        let (target, process, random) = (fields.next()?, fields.next()?, fields.next()?);
+        let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+        let read = Self { target: hex(target)?, process: process.parse().ok()?, random: hex(random)? };
+        // Writing it again must give the same name, to the letter.
+        (read.name() == name).then_some(read)
+    }
+
+    fn name(self) -> String {
+        format!("{PREFIX}{:016x}-{}-{:016x}{SUFFIX}", self.target, self.process, self.random)
+    }
+
+    fn beside(self, path: &Path) -> PathBuf {
+        path.with_file_name(self.name())
+    }
+}
+
+/// Tells temporary files of one target from those of another.
+fn target(path: &Path) -> u64 {
+    let digest = Sha256::digest(path.file_name().unwrap_or_default().as_encoded_bytes());
+    digest.iter().take(8).fold(0, |head, byte| head << 8 | u64::from(*byte))
+}
+
+/// Whether a path has the name of a temporary file of this program.
+pub(super) fn is_temporary(path: &Path) -> bool {
+    TemporaryName::parse(path).is_some()
+}
+
+/// Removes what killed commands left unfinished in a folder; returns how many files.
+///
+/// # Errors
+/// [`Error::Io`] if the folder cannot be read or a leftover not removed.
+pub(super) fn remove_leftovers(folder: &Path) -> Result<usize, Error> {
+    remove_those(folder, |_| true)
+}
+
+/// Removes what killed commands left unfinished of one file; returns how many files.
+///
+/// # Errors
+/// As [`remove_leftovers`].
+pub fn remove_leftovers_of(path: &Path) -> Result<usize, Error> {
+    let target = target(path);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    remove_those(folder, |name| name.target == target)
+}
+
+/// Removes a file; one that is missing already is no error.
+///
+/// # Errors
+/// [`Error::Io`] naming `action` and `path`.
+pub fn remove_file(path: &Path, action: &str) -> Result<(), Error> {
+    disk::remove(path).map_err(|source| Error::io(action, path, source))
+}
+
+/// The leftovers of one file that no process is writing.
+///
+/// # Errors
+/// [`Error::Io`] if the folder or a leftover cannot be read.
+pub fn leftovers_of(path: &Path) -> Result<Vec<Vec<u8>>, Error> {
+    let target = target(path);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut contents = Vec::new();
+    for path in disk::list(folder)? {
+        if TemporaryName::parse(&path).is_some_and(|name| name.target == target) && lock_leftover(&path).is_some() {
+            contents.push(disk::read(&path, "read the unfinished file")?);
+        }
+    }
+    Ok(contents)
+}
+
+fn remove_those(folder: &Path, which: impl Fn(TemporaryName) -> bool) -> Result<usize, Error> {
+    let mut removed = 0;
+    for path in disk::list(folder)? {
+        if TemporaryName::parse(&path).is_some_and(&which)
+            && let Some(_lock) = lock_leftover(&path)
+        {
+            disk::remove(&path).map_err(|source| Error::io("remove the unfinished file", &path, source))?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// Takes a leftover; `None` while its process lives, and for everything but a regular file of one's own.
+fn lock_leftover(path: &Path) -> Option<File> {
+    if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+        return None;
+    }
+    let file = File::options().read(true).write(true).open(path).ok()?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => None,
+        // Some file systems have no locks.
+        Ok(()) | Err(TryLockError::Error(_)) => Some(file),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let paths = disk::list(folder).expect("folder");
+        paths.iter().map(|path| path.file_name().expect("a name").to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing_and_keeps_the_old() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("taken");
+        fs::create_dir(&target).expect("a folder in the file's place");
+        fs::write(target.join("child"), "x").expect("a child, so that the rename fails");
+        let error = write_whole(&target, b"new", "write the part").expect_err("a folder is in the way");
+        assert!(error.to_string().contains("cannot write the part"), "{error}");
+        assert_eq!(names(folder.path()), ["taken"]);
+    }
+
+    #[test]
+    fn only_names_of_the_exact_pattern_are_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ours = TemporaryName::new(Path::new("c0000-b0000.parquet")).name();
+        let foreign = [
+            "thesis.tmp".to_owned(),
+            "c0000-b0000.parquet.1-2.tmp".to_owned(),
+            ".privateer-thesis.tmp".to_owned(),
+            ours.replace(".privateer-", ".privateer-+"),
+            ours.to_uppercase(),
+            ours.replace(".tmp", ".tmp.tmp"),
+        ];
+        for name in foreign.iter().chain([&ours]) {
+            fs::write(folder.path().join(name), "precious").expect("written");
+        }
+        // A folder and a link of our pattern are not files that a killed command leaves.
+        let folder_name = TemporaryName::new(Path::new("x")).name();
+        fs::create_dir(folder.path().join(&folder_name)).expect("a folder");
+        assert_eq!(remove_leftovers(folder.path()).expect("clean"), 1);
+        let mut expected: Vec<String> = foreign.into_iter().chain([folder_name]).collect();
+        expected.sort();
+        assert_eq!(names(folder.path()), expected);
+    }
+
+    #[test]
+    fn leftovers_of_one_file_are_told_from_others_and_from_living_writers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mine, other) = (folder.path().join("mine"), folder.path().join("other"));
+        for path in [&mine, &other] {
+            fs::write(TemporaryName::new(path).beside(path), "half").expect("written");
+        }
+        let living = PreparedFile::write(&mine, b"whole", "write", true).expect("written");
+        assert_eq!(leftovers_of(&mine).expect("read"), [b"half"]);
+        assert_eq!(remove_leftovers_of(&mine).expect("removed"), 1);
+        assert_eq!(names(folder.path()).len(), 2, "the other file's and the living writer's stay");
+        living.publish_new("").expect("nothing is there");
+        assert_eq!(fs::read(&mine).expect("a file"), b"whole");
+    }
+
+    #[test]
+    fn of_two_that_publish_one_succeeds() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("release");
+        let [first, second] =
+            [b"first", b"other"].map(|bytes| PreparedFile::write(&path, bytes, "write", false).expect("written"));
+        first.publish_new("").expect("nothing is there");
+        let error = second.publish_new("name another file").expect_err("too late");
+        assert!(matches!(&error, Error::Folder { problem, .. } if problem == "is there already"), "{error}");
+        assert_eq!(fs::read(&path).expect("a file"), b"first");
+        assert_eq!(names(folder.path()), ["release"]);
+    }
+}
