@@ -21,7 +21,6 @@ mod recorded;
 mod reference;
 mod released_images;
 mod report;
-mod roads;
 mod safety;
 mod sensors;
 mod sessions;

@@ -44,7 +44,12 @@ fn images_that_are_not_those_of_their_ledger_are_refused() {
     // A ledger that somebody changed.
     let path = here.join("released.csv.ledger.json");
     let text = fs::read_to_string(&path).expect("a ledger");
-    for (old, new) in [("\"rows\": 60", "\"rows\": 61"), ("\"y\"", "\"z\""), ("\"epsilon\": 8", "\"epsilon\": 1"), ("\"version\": 2", "\"version\": 3")] {
+    for (old, new) in [
+        ("\"rows\": 60", "\"rows\": 61"),
+        ("\"y\"", "\"z\""),
+        ("\"epsilon\": 8", "\"epsilon\": 1"),
+        ("\"version\": 2", "\"version\": 3"),
+    ] {
         let planted = text.replacen(old, new, 1);
         assert_ne!(planted, text);
         fs::write(&path, planted).expect("written");
