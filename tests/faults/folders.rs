@@ -1,0 +1,143 @@
+//! Results folders: after any fault the same command makes them what they would have been.
+
+use super::campaign::{Campaign, Faulted, assert_tidy, files, fine, sound};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Four parts with released parameters; the second policy has none.
+pub const SPEC: &str = r#"
+name = "faults"
+seed = 5
+rounds = 12
+trials = 4
+block = 2
+record = { rounds = "all", parameters = true }
+[environment]
+kind = "rkhs"
+domain = { kind = "grid", dimension = 1, points = 20 }
+kernel = { kind = "matern", nu = 2.5, lengthscale = 0.2 }
+noise = { kind = "uniform", bound = 1.0 }
+[privacy]
+epsilon = 4.0
+delta = 1e-5
+[[policy]]
+kind = "jdp-gp-ucb"
+features = { kind = "nystrom", size = 6 }
+privacy = { mechanism = "tree" }
+[[policy]]
+kind = "tgp-ucb"
+privacy = { mechanism = "laplace" }
+"#;
+
+fn prepare(folder: &Path) {
+    fs::write(folder.join("spec.toml"), SPEC).expect("written");
+    fs::write(folder.join("mine.tmp"), "precious").expect("written");
+}
+
+fn shard(folder: &Path, which: &str, out: &str) {
+    fine(folder, &["run", "spec.toml", "--shard", which, "--out", out, "--quiet"]);
+}
+
+/// What must not depend on faults: everything but timings, counters in the manifest and the order of the list of digests.
+fn lasting(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = files(folder);
+    all.retain(|name, _| !name.ends_with("timings.csv") && !name.ends_with("manifest.json") && !name.ends_with("report.html"));
+    for (name, bytes) in &mut all {
+        if name.ends_with("SHA256SUMS") {
+            let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+            lines.sort_unstable();
+            lines.dedup();
+            *bytes = lines.concat();
+        }
+    }
+    all
+}
+
+/// Every part and parameter file that has its final name is whole.
+fn assert_whole(faulted: &Faulted, reference: &BTreeMap<String, Vec<u8>>) {
+    for (name, bytes) in files(faulted.folder.path()) {
+        if name.ends_with(".parquet") || name.starts_with("out/parameters/c") {
+            assert!(reference.get(&name) == Some(&bytes), "{}: {name} is not whole", faulted.case);
+        }
+    }
+    assert_eq!(fs::read_to_string(faulted.path("mine.tmp")).expect("the user's file"), "precious", "{}", faulted.case);
+}
+
+/// After every fault the same command completes the folder, and nothing tells that there was a fault.
+fn ends_the_same(campaign: &Campaign) {
+    let reference = lasting(campaign.reference().path());
+    campaign.run(|faulted| {
+        assert_whole(faulted, &reference);
+        faulted.then(&campaign.words, &[0]);
+        assert_tidy(faulted);
+        let found = lasting(faulted.folder.path());
+        let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&found), names(&reference), "{}", faulted.case);
+        for (name, bytes) in &found {
+            assert!(*bytes == reference[name], "{}: {name} differs", faulted.case);
+        }
+        faulted.then(&["verify", "out"], &[0]);
+    });
+}
+
+#[test]
+fn run() {
+    ends_the_same(&Campaign::new("run", &["run", "spec.toml", "--out", "out", "--threads", "1", "--quiet"], prepare));
+}
+
+#[test]
+fn run_resumed() {
+    ends_the_same(&Campaign::new("run resumed", &["run", "spec.toml", "--out", "out", "--threads", "1", "--quiet"], |folder| {
+        prepare(folder);
+        shard(folder, "1/2", "out");
+    }));
+}
+
+#[test]
+fn merge() {
+    ends_the_same(&Campaign::new("merge", &["merge", "a", "b", "--out", "out", "--quiet"], |folder| {
+        prepare(folder);
+        shard(folder, "1/2", "a");
+        shard(folder, "2/2", "b");
+    }));
+}
+
+#[test]
+fn report() {
+    ends_the_same(&Campaign::new("report", &["report", "out"], |folder| {
+        prepare(folder);
+        fine(folder, &["run", "spec.toml", "--out", "out", "--quiet"]);
+        fs::remove_dir_all(folder.join("out/plots")).expect("removed");
+        fs::remove_file(folder.join("out/summary.csv")).expect("removed");
+    }));
+}
+
+/// The checks of a campaign fail where a part is half there, a file is left, or a file of the user is gone.
+#[test]
+fn planted_faults_are_caught() {
+    let campaign = Campaign::new("planted", &["run", "spec.toml", "--out", "out", "--quiet"], prepare);
+    let reference = lasting(campaign.reference().path());
+    let whole = sound(&campaign);
+    assert_whole(&whole, &reference);
+    assert_tidy(&whole);
+    type Plant = fn(&Path);
+    let plants: [Plant; 3] = [
+        |folder| {
+            let path = folder.join("out/cells/c0000-b0001.parquet");
+            let bytes = fs::read(&path).expect("a part");
+            fs::write(&path, &bytes[..bytes.len() / 2]).expect("cut");
+        },
+        |folder| fs::write(folder.join("out/plots/.privateer-0123456789abcdef-7-0123456789abcdef.tmp"), "x").expect("left"),
+        |folder| fs::write(folder.join("mine.tmp"), "gone").expect("written"),
+    ];
+    for (at, plant) in plants.into_iter().enumerate() {
+        let planted = sound(&campaign);
+        plant(planted.folder.path());
+        let caught = std::panic::catch_unwind(|| {
+            assert_whole(&planted, &reference);
+            assert_tidy(&planted);
+        });
+        assert!(caught.is_err(), "planted fault {at} passes");
+    }
+}

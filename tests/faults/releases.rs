@@ -1,0 +1,164 @@
+//! Releases and sessions: a fault never makes two of one, and never leaves what would tell more than was released.
+
+use super::campaign::{Campaign, assert_tidy, fine, said};
+use privateer::env::CuratedLedger;
+use privateer::record::hash_bytes;
+use std::fs;
+use std::path::Path;
+
+const CURATE: [&str; 14] = [
+    "curate",
+    "data.csv",
+    "--columns",
+    "x,y",
+    "--epsilon",
+    "8",
+    "--delta",
+    "1e-6",
+    "--radius",
+    "0.2",
+    "--bound",
+    "2.5",
+    "-o",
+    "released.csv",
+];
+
+fn table(folder: &Path) {
+    let rows: String = (0..30).map(|i| format!("{},{}\n", f64::from(i % 6) * 0.3, f64::from(i / 6) * 0.3)).collect();
+    fs::write(folder.join("data.csv"), format!("x,y\n{rows}")).expect("written");
+    fs::write(folder.join("mine.tmp"), "precious").expect("written");
+}
+
+/// A session; its mechanism keeps raw sums.
+fn modeler(folder: &Path, privacy: &str, policy: &str) {
+    table(folder);
+    fine(folder, &CURATE);
+    let text = format!(
+        "rounds = 8\n[environment]\nkind = \"points-table\"\nfile = \"released.csv\"\nreleased = \"released.csv.ledger.json\"\n\
+         inputs = [\"x\", \"y\"]\nkernel = {{ kind = \"squared-exponential\", lengthscale = 1.0 }}\n\
+         noise = {{ kind = \"gaussian\", sd = 0.05 }}\nbound = 1.0\n{privacy}\n[[policy]]\n{policy}\n"
+    );
+    fs::write(folder.join("modeler.toml"), text).expect("written");
+}
+
+const SUMS: (&str, &str) = (
+    "[privacy]\nmechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n",
+    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nwidth = { kind = \"scaled\", factor = 0.3 }",
+);
+
+/// Two rows asked for and told, and a third asked for.
+fn in_the_middle(folder: &Path, (privacy, policy): (&str, &str)) {
+    modeler(folder, privacy, policy);
+    fine(folder, &["init", "state", "modeler.toml"]);
+    for reward in ["0.5", "-0.25"] {
+        let row = fine(folder, &["ask", "state"]).stdout;
+        fine(folder, &["tell", "state", String::from_utf8_lossy(&row).trim(), reward]);
+    }
+    let row = fine(folder, &["ask", "state"]).stdout;
+    fs::write(folder.join("row"), row).expect("written");
+}
+
+#[test]
+fn curate() {
+    let campaign = Campaign::new("curate", &CURATE, table);
+    campaign.run(|faulted| {
+        let (images, ledger) = (faulted.path("released.csv"), faulted.path("released.csv.ledger.json"));
+        let published = fs::read(&images).ok();
+        if published.is_some() {
+            assert!(ledger.exists(), "{}: images without a ledger", faulted.case);
+        }
+        match (faulted.code(), &published) {
+            (Some(0), _) => assert!(published.is_some(), "{}", faulted.case),
+            (Some(_), _) => {
+                assert!(published.is_none() && !ledger.exists(), "{}: it says that nothing was released", faulted.case)
+            }
+            (None, _) => {}
+        }
+        // The same command: it makes the release that was not made, and never one that was.
+        let again = faulted.then(&CURATE, &[0, 2]);
+        assert_eq!(again.status.code() == Some(2), published.is_some(), "{}: {}", faulted.case, said(&again));
+        if let Some(published) = published {
+            assert!(said(&again).contains("is there already"), "{}: {}", faulted.case, said(&again));
+            assert_eq!(fs::read(&images).expect("images"), published, "{}: a second release", faulted.case);
+        }
+        let recorded = CuratedLedger::read(&ledger).expect("a ledger");
+        assert_eq!(recorded.sha256, hash_bytes(&fs::read(&images).expect("images")), "{}", faulted.case);
+        assert_tidy(faulted);
+        assert_eq!(fs::read_to_string(faulted.path("mine.tmp")).expect("the user's file"), "precious");
+    });
+}
+
+#[test]
+fn init() {
+    let words = ["init", "state", "modeler.toml"];
+    let campaign = Campaign::new("init", &words, |folder| modeler(folder, SUMS.0, SUMS.1));
+    campaign.run(|faulted| {
+        let made = faulted.path("state").exists();
+        assert!(faulted.killed() || made == (faulted.code() == Some(0)), "{}", faulted.case);
+        let again = faulted.then(&words, &[0, 2]);
+        assert_eq!(again.status.code() == Some(2), made, "{}: {}", faulted.case, said(&again));
+        faulted.then(&["ask", "state"], &[0]);
+        assert_tidy(faulted);
+    });
+}
+
+/// After a fault the session is the one before or the one after, and the next command on it leaves nothing else of the reward.
+fn tells(name: &'static str, spec: (&str, &str)) {
+    let mut campaign = Campaign::new(name, &[], |folder| in_the_middle(folder, spec));
+    let row = fs::read_to_string(campaign.before.path().join("row")).expect("a row");
+    let row: &'static str = row.trim().to_owned().leak();
+    campaign.words = vec!["tell", "state", row, "0.125"];
+    let before = fs::read(campaign.before.path().join("state")).expect("a state");
+    let told = |bytes: &[u8]| {
+        let state: serde_json::Value = serde_json::from_slice(bytes).expect("whole");
+        state["session"]["told"].as_array().expect("rounds").len()
+    };
+    campaign.run(|faulted| {
+        let after = fs::read(faulted.path("state")).expect("a state");
+        let taken = after != before;
+        assert_eq!(told(&after), 2 + usize::from(taken), "{}", faulted.case);
+        assert!(faulted.killed() || taken == (faulted.code() == Some(0)), "{}", faulted.case);
+        let asked = faulted.then(&["ask", "state"], &[0]);
+        assert_tidy(faulted);
+        if !taken {
+            assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), row, "{}", faulted.case);
+            assert_eq!(fs::read(faulted.path("state")).expect("a state"), before, "{}", faulted.case);
+            faulted.then(&campaign.words, &[0]);
+        }
+    });
+}
+
+#[test]
+fn tell() {
+    tells("tell", SUMS);
+}
+
+#[test]
+fn tell_each_reward() {
+    tells("tell each", ("[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]\n", "kind = \"igp-ucb\""));
+}
+
+#[test]
+fn ask_and_undo() {
+    let none = ("[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
+    for words in [["ask", "state"], ["undo", "state"]] {
+        let campaign = Campaign::new(words[0], &words, |folder| {
+            in_the_middle(folder, none);
+            let row = fs::read_to_string(folder.join("row")).expect("a row");
+            fine(folder, &["tell", "state", row.trim(), "0.125"]);
+        });
+        let before = fs::read(campaign.before.path().join("state")).expect("a state");
+        let reference = fs::read(campaign.reference().path().join("state")).expect("a state");
+        campaign.run(|faulted| {
+            let after = fs::read(faulted.path("state")).expect("a state");
+            assert!(after == before || after == reference, "{}", faulted.case);
+            if after == before {
+                faulted.then(&words, &[0]);
+            } else {
+                faulted.then(&["ask", "state"], &[0]);
+            }
+            assert_eq!(fs::read(faulted.path("state")).expect("a state"), reference, "{}", faulted.case);
+            assert_tidy(faulted);
+        });
+    }
+}
