@@ -15,6 +15,14 @@ fn without_drivers(folder: &Path, arguments: &[&str]) -> Output {
     command.output().expect("the program starts")
 }
 
+/// Drivers complain of a missing folder of the desktop's; the terminal is the program's alone.
+#[test]
+fn drivers_are_quiet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = privateer(folder.path()).arg("devices").env_remove("XDG_RUNTIME_DIR").output().expect("started");
+    assert_eq!(stderr(&output), "");
+}
+
 #[test]
 fn without_an_adapter() {
     let folder = tempfile::tempdir().expect("a folder");
