@@ -10,6 +10,7 @@ mod devices;
 mod examples;
 mod identity;
 mod long_runs;
+mod mechanisms;
 mod messages;
 mod outsourced;
 mod printed;
