@@ -3,6 +3,7 @@
 use super::bernoulli::{below, bernoulli_exp};
 use super::entropy::{Entropy, Words};
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::{Composition, Loss};
 use crate::privacy::{Adversary, Epsilon, Growth, Neighbours, Provenance, Raw, ThreatModel, Unit};
 
@@ -24,6 +25,9 @@ pub(super) fn to_unit(number: f64, (lo, hi): (f64, f64)) -> Result<f64, ReleaseE
         return Err(ReleaseError::NotFinite);
     }
     let (centre, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo));
+    if planted::is(PlantedFault::ReleasedUnitClip) {
+        return Ok((number - centre) / half);
+    }
     Ok(((number.clamp(lo, hi) - centre) / half).clamp(-1.0, 1.0))
 }
 
@@ -78,7 +82,11 @@ impl BitRelease {
 
     /// `2^53` times the probability of the upper value.
     pub(super) fn weight(&self, unit: f64) -> u64 {
-        let lean = (unit * self.tau as f64).clamp(-(self.tau as f64), self.tau as f64).round() as i64;
+        let tilt = self.tau as f64 / WHOLE as f64;
+        // tanh(epsilon) for tanh(epsilon/2).
+        let share = if planted::is(PlantedFault::ReleasedBitNoise) { 2.0 / (1.0 + tilt * tilt) } else { 1.0 };
+        let most = if planted::is(PlantedFault::ReleasedUnitClip) { WHOLE as f64 } else { share * self.tau as f64 };
+        let lean = (unit * (share * self.tau as f64)).clamp(-most, most).round() as i64;
         WHOLE.saturating_add_signed(lean)
     }
 
@@ -149,7 +157,8 @@ impl ChoiceRelease {
             let candidate = below(self.options as u64, words) as usize;
             // Differences of multiples of the step; beyond 2^60 steps the weight is far below e^(-2^30).
             let gap = (best - steps[candidate]).min((1_u64 << 60) as f64) as u128;
-            if bernoulli_exp(gap, u128::from(self.scale), words) {
+            let scale = if planted::is(PlantedFault::ReleasedChoiceNoise) { self.scale / 2 } else { self.scale };
+            if bernoulli_exp(gap, u128::from(scale), words) {
                 return candidate;
             }
         }

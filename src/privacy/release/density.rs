@@ -5,6 +5,7 @@ use super::bernoulli::below;
 use super::choice::{BitRelease, WHOLE, checked, proper, to_unit};
 use super::entropy::{Entropy, Words};
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::{Composition, Loss};
 use crate::privacy::{Epsilon, Provenance, Raw, ThreatModel};
 
@@ -35,7 +36,8 @@ impl DensityRelease {
     pub fn calibrated(epsilon: Epsilon, lo: f64, hi: f64) -> Result<Self, ReleaseError> {
         let (value, clip) = (checked(epsilon)?, proper(lo, hi)?);
         // Rounded down by more than the error of exp: high/LOW <= e^epsilon.
-        let high = (LOW as f64 * libm::exp(value) * (1.0 - 1e-14)).floor() as u64;
+        let twice = if planted::is(PlantedFault::ReleasedDensityNoise) { 2.0 } else { 1.0 };
+        let high = (LOW as f64 * libm::exp(twice * value) * (1.0 - 1e-14)).floor() as u64;
         let window = ((CELLS as f64 / (1.0 + libm::exp(0.5 * value))).round() as u64).max(1);
         // One bit alone up to 0.6094, as in the simulation; any share is private.
         let share = if value <= 0.6094 { 0 } else { (-libm::expm1(-0.5 * value) * 2.0 * WHOLE as f64) as u64 };

@@ -5,6 +5,7 @@ use super::discrete;
 use super::entropy::{Entropy, Words};
 use super::grid::Grid;
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::{Composition, Loss};
 use crate::privacy::curator::{largest_singular_value, product, public_projection};
 use crate::privacy::{Delta, Epsilon, Provenance, RadiusUnits, Raw, ThreatModel, gdp_mu};
@@ -172,7 +173,7 @@ fn shorten(row: &mut [f64], bound: f64) -> bool {
     }
     let shape: f64 = row.iter().map(|entry| (entry / largest) * (entry / largest)).sum();
     let shrink = bound / largest / libm::sqrt(shape);
-    if shrink < 1.0 {
+    if shrink < 1.0 && !planted::is(PlantedFault::ReleasedRowClip) {
         row.iter_mut().for_each(|entry| *entry *= shrink);
     }
     shrink < 1.0

@@ -5,6 +5,7 @@
 use super::entropy::{Entropy, Words};
 use super::grid::Grid;
 use super::{ReleaseError, discrete};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::streams::{NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::privacy::sums::{Epochs, ExactSums, Sums};
 use crate::privacy::{Query, Raw, ReleaseCounts, Released, Signal, gdp_mu};
@@ -202,13 +203,15 @@ impl SumsRelease {
         let std = stream.stds[stream.rows as usize];
         stream.rows += 1;
         let row: Vec<f64> = stream.row.iter().map(|&steps| steps as f64).collect();
-        stream.row.fill(0);
+        if !planted::is(PlantedFault::ReleasedRowSum) {
+            stream.row.fill(0);
+        }
         let mut noisy = VecDeque::new();
         stream.transform.next(&row, &mut |sums| {
             // Whole numbers far below 2^53.
-            noisy.push_back(
-                sums.iter().map(|x| (x.round() as i64 + discrete::gaussian(grid.noise, words)) as f64).collect::<Vec<_>>(),
-            );
+            let shared = planted::is(PlantedFault::ReleasedSharedDraw).then(|| discrete::gaussian(grid.noise, words));
+            let mut draw = || shared.unwrap_or_else(|| discrete::gaussian(grid.noise, words));
+            noisy.push_back(sums.iter().map(|x| (x.round() as i64 + draw()) as f64).collect::<Vec<_>>());
         });
         let prefix = stream.decoder.next(&mut |out| {
             if let Some(sums) = noisy.pop_front() {
