@@ -84,9 +84,18 @@ fn check_column(body: &[u8], chunk: &Thrift, n_rows: u64) -> Result<(), String> 
 #[cfg(test)]
 mod tests {
     use super::super::cell::tests::cell;
+    use super::super::columns::schema;
     use super::super::part::tests::rows;
+    use super::super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
     use super::super::{PartId, decode_part, part_bytes};
     use super::*;
+    use parquet::basic::Compression;
+    use parquet::column::writer::ColumnWriter;
+    use parquet::data_type::ByteArray;
+    use parquet::file::metadata::KeyValue;
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use std::sync::Arc;
 
     fn part() -> Vec<u8> {
         let rows = rows(0..2, 300, |trial, round| f64::from(trial + round));
@@ -122,6 +131,47 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A file of a few kilobytes, sound in itself, that unpacks to as many rows as it likes: every column is one run of one value.
+    fn packed_without_bound(n_rows: usize) -> Vec<u8> {
+        let info = cell(0, "a", 1.0);
+        let pairs = [(KEY_SCHEMA, "1"), (KEY_SPEC, "spec"), (KEY_CELL, "0"), (KEY_BLOCK, "0"), (KEY_ROWS, "0")];
+        let pairs = pairs.map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(pairs.to_vec()))
+            .set_data_page_row_count_limit(usize::MAX)
+            .build();
+        let schema = Arc::new(schema(&info).expect("a schema"));
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).expect("memory");
+        let mut group = writer.next_row_group().expect("memory");
+        let n_chunk = 100_000.min(n_rows);
+        while let Some(mut column) = group.next_column().expect("memory") {
+            for _ in 0..n_rows / n_chunk {
+                match column.untyped() {
+                    ColumnWriter::Int32ColumnWriter(typed) => drop(typed.write_batch(&vec![1; n_chunk], None, None)),
+                    ColumnWriter::Int64ColumnWriter(typed) => {
+                        drop(typed.write_batch(&vec![1; n_chunk], Some(&vec![1; n_chunk]), None));
+                    }
+                    ColumnWriter::DoubleColumnWriter(typed) => drop(typed.write_batch(&vec![1.0; n_chunk], None, None)),
+                    ColumnWriter::ByteArrayColumnWriter(typed) => {
+                        drop(typed.write_batch(&vec![ByteArray::from("a"); n_chunk], None, None));
+                    }
+                    _ => unreachable!("parts have no other columns"),
+                }
+            }
+            column.close().expect("memory");
+        }
+        group.close().expect("memory");
+        writer.into_inner().expect("memory")
+    }
+
+    #[test]
+    fn a_small_part_of_many_rows_is_refused() {
+        let bytes = packed_without_bound(1_000_000);
+        assert!(bytes.len() < 20_000, "{} bytes", bytes.len());
+        assert_eq!(decode_part(bytes).expect_err("many rows"), "claims more rows than its bytes can hold");
     }
 
     /// A page header that claims two gigabytes, spliced into an otherwise sound part.
