@@ -32,10 +32,14 @@ fn kind(generalized: bool) -> &'static str {
 
 /// The dual of l_1.5 is l_3.
 fn of_l3(claim: Claim, rounds: u64) -> Result<Terms, Error> {
-    terms(Reading::Tight, 1.5, DIMENSION, claim, rounds, 1.0).ok_or_else(|| Error::Failed {
+    terms(Reading::Tight, 1.5, DIMENSION, claim, rounds, 1.0).ok_or_else(no_budget)
+}
+
+fn no_budget() -> Error {
+    Error::Failed {
         problem: "the claim of an audit is no budget".to_owned(),
         hint: "this is a fault of the audit: please report it".to_owned(),
-    })
+    }
 }
 
 fn finished(case: Case, generalized: bool) -> Case {
@@ -78,7 +82,27 @@ pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
         };
         cases.push(Case::discriminant(format!("{name}, {suffix}"), CLAIM, format!("{words}, one sample"), DIMENSION, play));
     }
+    if generalized {
+        cases.push(many_dimensions(&name)?);
+    }
     Ok(cases.into_iter().map(|case| finished(case, generalized)).collect())
+}
+
+/// Few dimensions are released with normals. In many, noise of the l3 norm itself is the least; along the diagonal it is nearest to its price.
+fn many_dimensions(name: &str) -> Result<Case, Error> {
+    const MANY: usize = 16;
+    let claim = Claim { epsilon: 1.0, delta: 1e-2 };
+    let terms = terms(Reading::Tight, 1.5, MANY, claim, 8, 0.0).ok_or_else(no_budget)?;
+    let (law, clip) = (terms.step_noise(true).map_err(|refusal| refused(&refusal))?.noise, terms.bounds(1.0));
+    let g = [libm::cbrt(1.0 / MANY as f64); MANY];
+    let attack = move |side: Side, stream: &mut Stream| {
+        let Ok(noise) = vector(law) else { return f64::NAN };
+        let mut gradients = SampleGradients::new(Arc::new(Linear), MANY, clip, noise);
+        let x = g.map(|g| side.pick(g, -g));
+        separation(law, gradients.release(&[0.0; MANY], Raw::seal(Sample { x: &x, y: 1.0 }), stream).value(), &g)
+    };
+    let pair = format!("gradients g and -g of one sample in {MANY} dimensions, length 1 in l3");
+    Ok(Case::new(format!("{name}, {MANY} dimensions"), claim, pair, "the likelihood ratio of its release", attack))
 }
 
 /// Means over batches: a sample of the first, and one of a later.

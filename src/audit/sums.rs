@@ -6,7 +6,7 @@ use super::{Case, Claim, Side};
 use crate::error::Error;
 use crate::privacy::release::SumsRelease;
 use crate::privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local};
-use crate::privacy::{Delta, Epsilon, Query, Raw, Reading, Released, Request, RewardFacts, Signal, gdp_epsilon, gdp_mu};
+use crate::privacy::{Delta, Ledger, Query, Raw, Reading, Released, Request, RewardFacts, Signal};
 use crate::rng::Stream;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -126,10 +126,7 @@ fn case(entry: &SumsEntry, noise: Noise, plan: Plan) -> Result<Case, Error> {
         need: SumsNeed { n_features: FEATURES, releases, rounds, epochs: Epochs::One, linear: false },
     };
     let mechanism = (entry.build)(&request).map_err(|refusal| refused(&refusal))?;
-    let claim = claim(&mechanism.ledger());
-    // Own items are independent answers; in running sums every round moves what the others of the same user move.
-    let moved = if entry.local { libm::sqrt(participations as f64) } else { participations as f64 };
-    let claim = if participations == 1 { claim } else { many(claim, moved) };
+    let claim = claim_of(&mechanism.ledger(), participations);
     let known = [([0.6, 0.8], 0.3), ([0.8, -0.6], 0.3)];
     let of = Arc::clone(&mechanism);
     let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
@@ -158,10 +155,12 @@ fn case(entry: &SumsEntry, noise: Noise, plan: Plan) -> Result<Case, Error> {
     Ok(if 0.0 < claim.delta { case.gaussian() } else { case })
 }
 
-/// A claim of Gaussian privacy whose distance is so many times as large; a claim of nothing stays one.
-pub(super) fn many(claim: Claim, times: f64) -> Claim {
-    match (Epsilon::try_from(claim.epsilon), Delta::try_from(claim.delta)) {
-        (Ok(epsilon), Ok(delta)) => Claim { epsilon: gdp_epsilon(times * gdp_mu(epsilon, delta), delta), ..claim },
-        _ => claim,
+/// What a ledger states for a user who takes part this often: its claim for one participation, its price for more.
+pub(super) fn claim_of(ledger: &Ledger, participations: u64) -> Claim {
+    let once = claim(ledger);
+    match (participations, ledger.epsilon, Delta::try_from(ledger.delta), ledger.composition(participations)) {
+        (0 | 1, ..) | (_, None, ..) => once,
+        (_, Some(_), Ok(delta), Some(composition)) => Claim { epsilon: composition.epsilon(delta).upper, ..once },
+        _ => Claim { epsilon: f64::INFINITY, ..once },
     }
 }

@@ -2,7 +2,7 @@
 //! others have contexts of zeros, which add nothing.
 
 use super::rewards::claim;
-use super::sums::many;
+use super::sums::claim_of;
 use super::vertices::falling;
 use super::{Case, Side};
 use crate::error::Error;
@@ -23,6 +23,10 @@ const SUMS: u64 = 16;
 const FEW_SUMS: u64 = 8;
 /// Rounds of choices; the first two are the warm-up.
 const CHOICES: u64 = 50;
+
+/// Claims of choices: as elsewhere, and where the bound on what they add up to is nearest to what they show.
+const BUDGET: (f64, f64) = (4.0, 1e-3);
+const TIGHTER_BUDGET: (f64, f64) = (1.0, 1e-2);
 
 /// One person.
 #[derive(Debug, Clone, Copy)]
@@ -121,9 +125,7 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let layout = Layout { n_arms: SIZE, dimension: SIZE, joint: false };
     let cases = pairs.map(|(suffix, plan, first, second, words)| {
         let Plan { maker, rounds, releases, from, count } = plan;
-        // Own items are independent answers; in running sums every round moves what the others of the same user move.
-        let moved = if mechanism == "own" { libm::sqrt(count as f64) } else { count as f64 };
-        let claim = if count == 1 { claim(&maker.ledger()) } else { many(claim(&maker.ledger()), moved) };
+        let claim = claim_of(&maker.ledger(), count);
         let of = Arc::clone(maker);
         let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
             let mut parts = row.chunks_exact_mut(layout.len());
@@ -150,26 +152,26 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
 /// # Errors
 /// A policy that refuses.
 pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
-    let maker = hdb(mechanism, true)?;
-    let claim = claim(&maker.ledger());
-    let name = format!("visits-{mechanism}");
-    let pairs = [
-        ("", 1, [arm_zero(1.0), arm_zero(-1.0)], "reward 1 against -1 in round 1, arm 0"),
-        (", another arm", 3, [arm_zero(1.0), Person { arm: 1, ..arm_zero(1.0) }], "arm 0 against arm 1 in round 3, reward 1"),
-    ];
+    let (maker, tighter) = (hdb(mechanism, BUDGET, true)?, hdb(mechanism, TIGHTER_BUDGET, true)?);
     let long = |reward: f64| Person { context: [1e6, 1e6], arm: 0, reward };
-    let outside = [
-        (", outside", 1, [arm_zero(1e6), arm_zero(-1e6)], "reward 10^6 against -10^6 in round 1, arm 0"),
-        (", long context", 1, [long(1.0), long(-1.0)], "reward 1 against -1 and entries of 10^6 in round 1, arm 0"),
+    let ends = [arm_zero(1.0), arm_zero(-1.0)];
+    let arms = [arm_zero(1.0), Person { arm: 1, ..arm_zero(1.0) }];
+    let far = [arm_zero(1e6), arm_zero(-1e6)];
+    let pairs = [
+        ("", &maker, 1, ends, "reward 1 against -1 in round 1, arm 0"),
+        (" at 1", &tighter, 1, ends, "reward 1 against -1 in round 1, arm 0"),
+        (", another arm", &maker, 3, arms, "arm 0 against arm 1 in round 3, reward 1"),
+        (", outside", &maker, 1, far, "reward 10^6 against -10^6 in round 1, arm 0"),
+        (", long context", &maker, 1, [long(1.0), long(-1.0)], "reward 1 against -1 and entries of 10^6 in round 1, arm 0"),
     ];
-    let cases = pairs.into_iter().chain(outside).map(|(suffix, round, people, words)| {
-        let maker = Arc::clone(&maker);
+    let cases = pairs.map(|(suffix, maker, round, people, words)| {
+        let (maker, claim) = (Arc::clone(maker), claim(&maker.ledger()));
         let attack = move |side: Side, stream: &mut Stream| seen(maker.as_ref(), round, side.pick(people[0], people[1]), stream);
         let pair = format!("{words} of {CHOICES}, all others with contexts of zeros");
-        let case = Case::new(format!("{name}{suffix}"), claim, pair, "the log-odds of all choices of both arms", attack);
-        case.source("docs/proofs/visits.md")
+        let score = "the log-odds of all choices of both arms";
+        Case::new(format!("visits-{mechanism}{suffix}"), claim, pair, score, attack).source("docs/proofs/visits.md")
     });
-    Ok(cases.collect())
+    Ok(cases.into())
 }
 
 /// E30: the same policy with its synthetic updates left out, so that an arm that stands still was not shown.
@@ -177,7 +179,7 @@ pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
 /// # Errors
 /// A policy that refuses.
 pub fn without_synthetic_updates() -> Result<Vec<Case>, Error> {
-    let maker = hdb("gumbel", false)?;
+    let maker = hdb("gumbel", BUDGET, false)?;
     let claim = claim(&maker.ledger());
     let attack = move |side: Side, stream: &mut Stream| {
         let person = Person { arm: side.pick(0, 1), ..arm_zero(1.0) };
@@ -188,9 +190,9 @@ pub fn without_synthetic_updates() -> Result<Vec<Case>, Error> {
     Ok(vec![case.erratum("E30").source("a reading of Han2022, algorithm 3, that updates the pulled arm alone")])
 }
 
-fn hdb(mechanism: &str, synthetic: bool) -> Result<Arc<dyn ContextPolicyMaker>, Error> {
+fn hdb(mechanism: &str, (epsilon, delta): (f64, f64), synthetic: bool) -> Result<Arc<dyn ContextPolicyMaker>, Error> {
     let policy = format!("kind = \"dp-hdb\"\nwarm_up = 1\nsynthetic = {synthetic}");
-    made(&policy, &format!("mechanism = \"{mechanism}\"\nepsilon = 4.0\ndelta = 1e-3"), CHOICES)
+    made(&policy, &format!("mechanism = \"{mechanism}\"\nepsilon = {epsilon:?}\ndelta = {delta:?}"), CHOICES)
 }
 
 fn arm_zero(reward: f64) -> Person {

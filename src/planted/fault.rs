@@ -80,6 +80,7 @@ faults! {
     ReleasedRowSum "released-row-sum" "The row of a released sum is not cleared for the next row."
     OwnNoise "own-noise" "Local interactions carry one user's noise per release, not one for each user."
     Participations "participations" "Noise of running sums is calibrated for one participation whatever is stated."
+    GroupPrice "group-price" "Several rounds of a user in one stream are priced as separate releases."
     TreeNodes "tree-nodes" "The sensitivity of the tree counts one node too few."
     Neighbours "neighbours" "The sensitivity of a vector that is replaced is that of one that is left out."
     GridRounding "grid-rounding" "Rounding to the grid of a release is not paid for."

@@ -80,7 +80,7 @@ fn nothing_is_refuted_without_a_fault() {
 fn audits_refute_every_planted_fault() {
     let mut missed = Vec::new();
     for Row { fault, audits, expected, .. } in ROWS {
-        let samples = std::env::var("PRIVATEER_AUDIT_SAMPLES").unwrap_or_else(|_| "10000".to_owned());
+        let samples = std::env::var("PRIVATEER_AUDIT_SAMPLES").unwrap_or_else(|_| "20000".to_owned());
         let (findings, code) = audited(Some(*fault), &audits[..1], &samples);
         let found = !refuted(&findings).is_empty();
         assert_eq!(code, Some(i32::from(found)), "{fault:?}");

@@ -137,7 +137,7 @@ impl ChoiceRelease {
     /// The index of the option chosen.
     ///
     /// # Errors
-    /// Scores of another number or not finite; no entropy.
+    /// Scores of another number, not finite, or beyond the largest double in steps of the grid; no entropy.
     pub fn release(self, scores: Raw<Vec<f64>>) -> Result<Release<usize>, ReleaseError> {
         let scores = scores.open();
         if scores.len() != self.options {
@@ -145,6 +145,9 @@ impl ChoiceRelease {
         }
         if scores.iter().any(|score| !score.is_finite()) {
             return Err(ReleaseError::NotFinite);
+        }
+        if scores.iter().any(|score| !(score / self.step).is_finite()) {
+            return Err(ReleaseError::Range("a score, in steps of the noise's grid,".to_owned()));
         }
         let value = self.chosen(&scores, &mut Entropy::fresh()?);
         Ok(Release::new(value, self.ledger))
@@ -155,8 +158,8 @@ impl ChoiceRelease {
         let best = steps.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         loop {
             let candidate = below(self.options as u64, words) as usize;
-            // Differences of multiples of the step; beyond 2^60 steps the weight is far below e^(-2^30).
-            let gap = (best - steps[candidate]).min((1_u64 << 60) as f64) as u128;
+            // Differences of whole numbers, exact up to 2^52; larger ones count as that, with a weight below e^(-2^26).
+            let gap = (best - steps[candidate]).min((1_u64 << 52) as f64) as u128;
             let scale = if planted::is(PlantedFault::ReleasedChoiceNoise) { self.scale / 2 } else { self.scale };
             if bernoulli_exp(gap, u128::from(scale), words) {
                 return candidate;
