@@ -122,7 +122,7 @@ pub const ROWS: &[Row] = &[
     row(ReleasedRowSum, &["discrete-gaussian-sums"], "mechanisms::draws::rows_of_a_released_sum_are_cleared"),
     row(OwnNoise, &["visits-own"], "mechanisms::draws::every_local_interaction_has_noise_of_its_own"),
     row(Participations, &["tree", "honaker", "blt", "sqrt-toeplitz"], "mechanisms::prices::every_participation_is_priced"),
-    row(GroupPrice, &["sums-tree", "sums-blt", "visits-tree"], "participations::interactions_of_one_user_add_up"),
+    row(GroupPrice, &["sums-tree", "sums-blt", "visits-tree"], "mechanisms::prices::a_group_in_one_stream_is_priced_as_a_group"),
     row(
         TreeNodes,
         &["discrete-gaussian-tree", "tree", "sums-tree"],

@@ -6,7 +6,8 @@ use privateer::privacy::quote;
 use privateer::privacy::release::{LaplaceRelease, VectorRelease};
 use privateer::privacy::streams::Factorisation;
 use privateer::privacy::streams::tree::Tree;
-use privateer::privacy::{Raw, gdp_mu};
+use privateer::privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
+use privateer::privacy::{Raw, Reading, Request, RewardFacts, gdp_mu};
 
 #[test]
 fn every_participation_is_priced() {
@@ -15,6 +16,24 @@ fn every_participation_is_priced() {
         let of = |count: u64, separation: u64| factorisation.sensitivity(Participation { count, separation });
         assert!(1.7 * of(1, 1) < of(3, 16) * 1.0001, "{name}: {} {}", of(1, 1), of(3, 16));
     }
+}
+
+/// Rounds of one user in one released stream are a group: k of them are k mu.
+#[test]
+fn a_group_in_one_stream_is_priced_as_a_group() {
+    let need = SumsNeed { n_features: 2, releases: 8, rounds: 8, epochs: Epochs::One, linear: false };
+    let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 8 };
+    let spec = Request {
+        mechanism: "tree".to_owned(),
+        reading: Reading::Tight,
+        epsilon: Some(1.0),
+        delta: Some(1e-3),
+        clip: Some((-1.0, 1.0)),
+        facts,
+    };
+    let ledger = (joint::ENTRIES[0].build)(&SumsRequest { spec, need }).expect("a mechanism").ledger();
+    let mu = |k: u64| ledger.composition(k).and_then(|composition| composition.mu()).expect("a Gaussian price");
+    assert!((mu(3) - 3.0 * mu(1)).abs() < 1e-12, "{} {}", mu(3), mu(1));
 }
 
 /// Round 1 of 64 is in seven nodes: of 1, 2, 4, … and 64 rounds.
