@@ -5,7 +5,7 @@
 //! bounds on the rest give a number that epsilon is not below. A claim below that number is **refuted**. One that survives is
 //! **consistent** with the attack, which is no proof: the proofs are in `docs/proofs`.
 //!
-//! In reading order: exact tails (`tail`), a case ([`Case`]), the bound (`bound`), many cases together ([`audit`]), what was registered
+//! In reading order: exact tails (`tail`), a case ([`Case`]), the discriminant of transcripts (`fit`), the bound (`bound`), many cases together ([`audit`]), what was registered
 //! ([`AUDITS`]), the claims of the papers that are false ([`PRINTED`]), and whole runs of a spec through the real engine ([`of_runs`]).
 //!
 //! **Invariant:** uses what anyone can use: seals inputs, reads releases. Shares no formula with calibration.

@@ -130,12 +130,13 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
         let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
             let mut parts = row.chunks_exact_mut(layout.len());
             let mut whole = true;
-            told(of.as_ref(), rounds, (from, count, side.pick(first, second)), stream, |_, signal| match signal {
-                VisitSignal::Sums { entries, .. } => match parts.next() {
-                    Some(part) => part.copy_from_slice(entries),
-                    None => whole = false,
-                },
-                _ => {}
+            told(of.as_ref(), rounds, (from, count, side.pick(first, second)), stream, |_, signal| {
+                if let VisitSignal::Sums { entries, .. } = signal {
+                    match parts.next() {
+                        Some(part) => part.copy_from_slice(entries),
+                        None => whole = false,
+                    }
+                }
             });
             whole && parts.next().is_none()
         };

@@ -133,6 +133,8 @@ fn what_a_release_holds_and_what_it_refuses() {
         (with(&[(7, "1")], &[]), vec!["--delta", "< 1"]),
         (with(&[(9, "0")], &[]), vec!["--radius` is 0"]),
         (with(&[(11, "nan")], &[]), vec!["--bound` is NaN"]),
+        // Doubles of this size do not hold the released numbers.
+        (with(&[(11, "1.12e14")], &[]), vec!["--bound", "5.6e14 times `--radius`", "at most 1e8 times"]),
         (with(&[(3, "x,z")], &[]), vec!["`z`"]),
         (with(&[(3, "x,x")], &[]), vec!["named twice"]),
         (with(&[(3, "x,name")], &[]), vec!["`p0`"]),

@@ -80,8 +80,7 @@ fn nothing_is_refuted_without_a_fault() {
 fn audits_refute_every_planted_fault() {
     let mut missed = Vec::new();
     for Row { fault, audits, expected, .. } in ROWS {
-        let samples = std::env::var("PRIVATEER_AUDIT_SAMPLES").unwrap_or_else(|_| "20000".to_owned());
-        let (findings, code) = audited(Some(*fault), &audits[..1], &samples);
+        let (findings, code) = audited(Some(*fault), &audits[..1], &samples());
         let found = !refuted(&findings).is_empty();
         assert_eq!(code, Some(i32::from(found)), "{fault:?}");
         if found != matches!(expected, Expected::Refuted) {
@@ -107,7 +106,12 @@ fn few_faults_are_left_to_tests() {
     assert!(30 * unseen <= 2 * ROWS.len(), "{unseen} of {} faults are not seen by an audit", ROWS.len());
 }
 
-/// Every audit of every row at the default size, as the table of `docs/audit-faults.md`.
+/// Replays of each side of a pair.
+fn samples() -> String {
+    std::env::var("PRIVATEER_AUDIT_SAMPLES").unwrap_or_else(|_| "20000".to_owned())
+}
+
+/// Every audit of every row, as the table of `docs/audit-faults.md`.
 #[test]
 #[ignore = "minutes: the long form of `audits_refute_every_planted_fault`"]
 fn the_whole_table() {
@@ -119,7 +123,7 @@ fn the_whole_table() {
         let (begun, mut blind) = (Instant::now(), Vec::new());
         let mut all = Vec::new();
         for name in *audits {
-            let (findings, _) = audited(Some(*fault), &[name], "100000");
+            let (findings, _) = audited(Some(*fault), &[name], &samples());
             if refuted(&findings).is_empty() {
                 blind.push(*name);
             }

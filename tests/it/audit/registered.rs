@@ -10,10 +10,11 @@ use privateer::registry::{CONTEXTUAL_POLICIES, CURATORS, GRADIENT_NOISES, LEARNE
 use privateer::spec::Sweep;
 
 /// Releases of real data: keyed by the operating system, so that no seed fixes what they do.
-const RELEASES: [&str; 8] = [
+const RELEASES: [&str; 9] = [
     "discrete-laplace",
     "bit",
     "hybrid-on-a-grid",
+    "piecewise-on-a-grid",
     "discrete-gaussian-vector",
     "discrete-gaussian-tree",
     "discrete-gaussian-rows",
@@ -142,7 +143,9 @@ fn releases_survive() {
     let settings = Settings { samples: 10_000, confidence: 1.0 - 1e-6, ..Settings::default() };
     for found in audit(&releases, settings).expect("scores") {
         assert_eq!(found.verdict, Verdict::Consistent, "{found:?}");
-        assert!(found.reached().is_some_and(|reached| 0.5 < reached), "{found:?}");
+        // What is not finite counts as nothing: half of the distance.
+        let least = if found.name.ends_with("not finite") { 0.3 } else { 0.5 };
+        assert!(found.reached().is_some_and(|reached| least < reached), "{found:?}");
     }
 }
 
