@@ -15,6 +15,7 @@ pub mod gp;
 pub mod linalg;
 pub mod oco;
 pub mod params;
+pub mod planted;
 pub mod policy;
 pub mod privacy;
 pub mod record;

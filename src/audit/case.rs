@@ -36,9 +36,25 @@ pub struct Claim {
     pub delta: f64,
 }
 
-/// Runs the mechanism once on one side and scores what it gave out. All randomness of a simulated mechanism comes from the
-/// stream.
-pub type Attack = Arc<dyn Fn(Side, &mut Stream) -> f64 + Send + Sync>;
+/// Runs the mechanism once on one side and scores what it released. All randomness of a simulated mechanism comes from the stream.
+pub type Score = Arc<dyn Fn(Side, &mut Stream) -> f64 + Send + Sync>;
+
+/// Runs the mechanism once on one side and writes what it released; false where it refuses.
+pub type Play = Arc<dyn Fn(Side, &mut Stream, &mut [f64]) -> bool + Send + Sync>;
+
+/// How a transcript is scored.
+#[derive(Clone)]
+pub enum Attack {
+    /// By a formula.
+    Score(Score),
+    /// By the linear discriminant that is fitted on other replays: it finds draws that serve twice, whatever their pattern is.
+    Discriminant {
+        /// Numbers of a transcript.
+        width: usize,
+        /// Writes a transcript.
+        play: Play,
+    },
+}
 
 /// One attack on one claim.
 #[derive(Clone)]
@@ -81,8 +97,21 @@ impl Case {
             gaussian: false,
             effort: 1,
             erratum: None,
-            attack: Arc::new(attack),
+            attack: Attack::Score(Arc::new(attack)),
         }
+    }
+
+    /// A case that is scored by a fitted linear discriminant of `width` released numbers. Numbers that are not finite count as ±1e100.
+    pub fn discriminant(
+        name: impl Into<String>,
+        claim: Claim,
+        pair: impl Into<String>,
+        width: usize,
+        play: impl Fn(Side, &mut Stream, &mut [f64]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let score = "the linear discriminant of all releases, fitted on other replays";
+        let attack = Attack::Discriminant { width, play: Arc::new(play) };
+        Self { attack, ..Self::new(name, claim, pair, score, |_, _| f64::NAN) }
     }
 
     /// The promise is one of Gaussian privacy.

@@ -64,6 +64,9 @@ pub fn released() -> Vec<Case> {
     let direction = public_projection(COLUMNS, 1, SEED);
     let length = libm::sqrt(direction.iter().map(|x| x * x).sum());
     let along = direction.iter().map(|x| x / length).collect();
+    // Twice the bound: the row is replaced by any other.
+    let far = attack(vec![1e6, 0.0, 0.0], |(epsilon, delta)| RowsRelease::calibrated(epsilon, delta, 2.0, 1.0, COLUMNS));
+    let beyond = "one of three rows is 10^6 e1 against -10^6 e1, moved to norm 1; the radius is 2";
     let whole = attack(vec![1.0, 0.0, 0.0], |(epsilon, delta)| RowsRelease::calibrated(epsilon, delta, 1.0, 2.0, COLUMNS));
     let narrow = attack(along, |budget| RowsRelease::projected(budget, 1.0, 2.0, COLUMNS, (1, SEED)));
     let (pair, score) = ("one of three rows moves by 1, the radius", "the first number of its image");
@@ -71,6 +74,7 @@ pub fn released() -> Vec<Case> {
     vec![
         Case::new(name, BUDGET, pair, score, whole).gaussian().source(SOURCE),
         Case::new(format!("{name}, one column of {COLUMNS}"), BUDGET, pair, score, narrow).gaussian().source(SOURCE),
+        Case::new(format!("{name}, outside"), BUDGET, beyond, score, far).gaussian().source(SOURCE),
     ]
 }
 

@@ -20,15 +20,22 @@ pub(super) const DIMENSION: usize = 5;
 /// The claim, at a delta where the attack sees most of it.
 pub(super) const CLAIM: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
 
-/// The gradient of `<x, theta>`: L is the bound on |x|, beta is zero.
+/// The gradient of `y <x, theta>`: for |y| <= 1, L is the bound on |x|, and beta is zero. Nothing bounds y but the clip of gradients.
 #[derive(Debug)]
 pub(super) struct Linear;
 
 impl Gradient for Linear {
     fn gradient(&self, _theta: &[f64], sample: Sample<'_>, out: &mut [f64]) {
-        out.copy_from_slice(sample.x);
+        out.iter_mut().zip(sample.x).for_each(|(out, x)| *out = sample.y * x);
     }
 }
+
+/// Samples whose data are beyond what a loss states: name, factor of the features, response, and the data in words.
+pub(super) const OUTSIDE: [(&str, f64, f64, &str); 3] = [
+    ("outside", 1.0, 1e6, "gradients 10^6 g and -10^6 g"),
+    ("outside, features", 1e6, 1.0, "features 10^6 g and -10^6 g"),
+    ("not finite", 1.0, f64::INFINITY, "an infinite response and one of -1"),
+];
 
 /// Terms over a set of diameter 2 with gradients of size 1 in the dual norm of l_p.
 pub(super) fn terms(reading: Reading, p: f64, dimension: usize, claim: Claim, rounds: u64, smoothness: f64) -> Option<Terms> {
@@ -103,29 +110,55 @@ fn of_sums(name: &str, generalized: bool, reading: Reading, claim: Claim) -> Res
     let (law, clip) = (priced.noise, terms.bounds(1.0));
     let weights = weights(factorisation.as_ref(), &[1]);
     let direction = direction(generalized);
-    let attack = move |side: Side, stream: &mut Stream| {
-        let Some(sampler) = law.sampler() else { return f64::NAN };
-        let noise: (&dyn Factorisation, Box<dyn VectorNoise>) = (factorisation.as_ref(), sampler);
+    let of = Arc::clone(&factorisation);
+    // Gradients g and -g in round 1, or the data outside of the clip; the transcript of all releases.
+    let play = move |side: Side, (size, y): (f64, f64), stream: &mut Stream, seen: &mut dyn FnMut(u64, &[f64])| {
+        let Some(sampler) = law.sampler() else { return false };
+        let noise: (&dyn Factorisation, Box<dyn VectorNoise>) = (of.as_ref(), sampler);
         let mut sums = PrefixGradients::new(Arc::new(Linear), DIMENSION, Start::Half, clip, Some(noise));
         let origin = [0.0; DIMENSION];
         let query = Query { now: &origin, before: &origin };
+        (1..=rounds).all(|t| {
+            let (sign, y) = if t == 1 { response(side, y) } else { (0.0, 0.0) };
+            let x = direction.map(|d| sign * size * d);
+            let released = sums.release(query, Raw::seal(Sample { x: &x, y }), stream);
+            released.is_ok_and(|released| {
+                seen(t, released.value());
+                true
+            })
+        })
+    };
+    let scored = play.clone();
+    let attack = move |side: Side, stream: &mut Stream| {
         let mut score = 0.0;
-        for (t, weight) in (1..=rounds).zip(&weights) {
-            let sign = if t == 1 { side.pick(1.0, -1.0) } else { 0.0 };
-            let x = direction.map(|d| sign * d);
-            let Ok(released) = sums.release(query, Raw::seal(Sample { x: &x, y: 0.0 }), stream) else { return f64::NAN };
+        let whole = scored(side, (1.0, 1.0), stream, &mut |t, released| {
             score += match law {
-                VectorLaw::Generalized { .. } if t.is_power_of_two() => separation(law, released.value(), &direction),
+                VectorLaw::Generalized { .. } if t.is_power_of_two() => separation(law, released, &direction),
                 VectorLaw::Generalized { .. } | VectorLaw::None => 0.0,
-                VectorLaw::Gaussian { .. } => weight * separation(law, released.value(), &direction),
+                VectorLaw::Gaussian { .. } => weights[t as usize - 1] * separation(law, released, &direction),
             };
-        }
-        score
+        });
+        if whole { score } else { f64::NAN }
     };
     let pair = format!("gradients g and -g in round 1 of {rounds}, length 1 in l3, all others zero");
     let words =
         if generalized { "the likelihood ratio of the nodes that hold round 1" } else { "the likelihood ratio of all prefixes" };
-    let case = Case::new(name, claim, pair, words, attack);
-    let case = case.source("docs/proofs/gradients.md");
-    Ok(vec![if generalized { case } else { case.gaussian() }])
+    let mut cases = vec![Case::new(name, claim, pair, words, attack)];
+    for (suffix, size, y, words) in OUTSIDE.into_iter().filter(|_| reading == Reading::Tight) {
+        let play = play.clone();
+        let pair = format!("{words} in round 1 of {rounds}, all others zero");
+        let transcript = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
+            play(side, (size, y), stream, &mut |t, released| {
+                row[(t as usize - 1) * DIMENSION..][..DIMENSION].copy_from_slice(released);
+            })
+        };
+        cases.push(Case::discriminant(format!("{name}, {suffix}"), claim, pair, rounds as usize * DIMENSION, transcript));
+    }
+    let finished = |case: Case| if generalized { case } else { case.gaussian() };
+    Ok(cases.into_iter().map(|case| finished(case.source("docs/proofs/gradients.md"))).collect())
+}
+
+/// Sign and response of the changed sample: `y` one way against the other; an infinite one against -1.
+pub(super) fn response(side: Side, y: f64) -> (f64, f64) {
+    if y.is_finite() { (side.pick(1.0, -1.0), y) } else { side.pick((1.0, y), (-1.0, 1.0)) }
 }

@@ -70,6 +70,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("discrete-laplace", "release of one number", || Ok(release::laplace())),
     sound("bit", "release of one bit", || Ok(release::bit())),
     sound("hybrid-on-a-grid", "release of one number, bounded", || Ok(release::density())),
+    sound("piecewise-on-a-grid", "release of one number by the two-level density", || Ok(release::piecewise())),
     sound("discrete-gaussian-vector", "release of one vector", || Ok(release::vector())),
     sound("discrete-gaussian-tree", "release of running sums", || Ok(release::tree())),
     sound("discrete-gaussian-rows", "release of rows", || Ok(curators::released())),

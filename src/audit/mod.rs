@@ -15,6 +15,7 @@ mod case;
 pub mod choice;
 pub mod curators;
 mod finding;
+mod fit;
 pub mod gradients;
 mod list;
 pub mod prefix;
@@ -29,7 +30,7 @@ mod tail;
 pub mod vertices;
 pub mod visits;
 
-pub use case::{Attack, Case, Claim, Side};
+pub use case::{Attack, Case, Claim, Play, Score, Side};
 pub use finding::{AuditFile, Finding, PassedOver, Verdict};
 pub use list::{AUDITS, AuditEntry, PRINTED, find};
 pub use runs::{RunsAudit, of_runs};

@@ -94,6 +94,10 @@ pub fn cases(name: &'static str) -> Vec<Case> {
     cases.push(of(thrice, &[1, 17, 33], "x_1, x_17 and x_33 = 1 against -1"));
     if name == "tree" {
         cases.push(by_nodes(256));
+        cases.push(not_finite(
+            &factorisation,
+            sigma(&what, StreamTerms { relation, participation: Participation::ONCE }, factorisation.as_ref()),
+        ));
     }
     cases
 }
@@ -197,6 +201,24 @@ pub(super) fn weights(factorisation: &dyn Factorisation, changed: &[u64]) -> Vec
         solve_spd(&covariance, &mut w);
     }
     w
+}
+
+/// An item that is not finite: it must count as zero.
+fn not_finite(factorisation: &Arc<dyn Factorisation>, sigma: f64) -> Case {
+    let of = Arc::clone(factorisation);
+    let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
+        let mut sums = PrefixSums::new(&of, Shape::Vector(1), sigma);
+        row.iter_mut().enumerate().all(|(round, out)| {
+            let item = if round == 0 { side.pick([f64::INFINITY], [-1.0]) } else { [0.0] };
+            sums.release(Raw::seal(&item), stream).is_ok_and(|released| {
+                *out = released.value()[0];
+                true
+            })
+        })
+    };
+    let pair = format!("x_1 infinite against -1, all else known, {ROUNDS} rounds");
+    let case = Case::discriminant(format!("{}, not finite", factorisation.name()), CLAIM, pair, ROUNDS as usize, play);
+    case.gaussian().source("docs/proofs/streams.md")
 }
 
 /// The tree once more, by its nodes alone: rounds 1, 2, 4, … each read one node, and these are the nodes that hold round 1.

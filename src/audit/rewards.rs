@@ -35,8 +35,16 @@ pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
             let at = if claims { format!("{label} at {epsilon}") } else { label.clone() };
             cases.push(of_ends(at, &mechanism, (1.0, -1.0), "the ends of the clip range [-1, 1]"));
             if claims && Some(&epsilon) == epsilons.last() {
-                let pair = "far outside of the clip range [-1, 1]";
-                cases.push(of_ends(format!("{label} at {epsilon}, outside"), &mechanism, (1e3, -1e3), pair));
+                let outside = [
+                    ("outside", (1e6, -1e6), "far outside of the clip range [-1, 1]"),
+                    ("infinite", (f64::INFINITY, f64::NEG_INFINITY), "not finite"),
+                    ("not a number", (1.0, f64::NAN), "an end of the clip range and no number"),
+                ];
+                cases.extend(
+                    outside.map(|(words, rewards, pair)| {
+                        of_ends(format!("{label} at {epsilon}, {words}"), &mechanism, rewards, pair)
+                    }),
+                );
             }
         }
     }
@@ -65,9 +73,10 @@ pub fn of_ends(name: String, mechanism: &Arc<dyn RewardMechanism>, rewards: (f64
     if 0.0 < ledger.delta { case.gaussian() } else { case }
 }
 
-/// One release of one reward; NaN where none is made.
+/// One release of one reward; NaN where none is made. A released value that is not a number counts as the least.
 pub fn answer(privatizer: &mut dyn Privatizer, reward: f64, stream: &mut Stream) -> f64 {
-    privatizer.release(&Query::default(), Raw::seal(reward), stream).reward().unwrap_or(f64::NAN)
+    let released = privatizer.release(&Query::default(), Raw::seal(reward), stream).reward();
+    released.map_or(f64::NAN, |value| if value.is_nan() { f64::NEG_INFINITY } else { value })
 }
 
 /// A registered mechanism on rewards in [-1, 1] (B = R = 1/2), or on unbounded ones with a stated clip there.

@@ -1,7 +1,7 @@
 //! Attacks on noisy gradients of single samples, of batches and of secretly drawn samples: one sample's gradient is g or -g, all others
 //! are zero.
 
-use super::gradients::{CLAIM, DIMENSION, Linear, direction, separation, terms};
+use super::gradients::{CLAIM, DIMENSION, Linear, OUTSIDE, direction, response, separation, terms};
 use super::rewards::refused;
 use super::{Case, Claim, Side};
 use crate::error::Error;
@@ -16,13 +16,13 @@ use std::sync::Arc;
 const STORED: (u64, u64) = (4, 15);
 const SOURCE: &str = "docs/proofs/gradients.md";
 
-/// The gradient `theta_0 x`: L and beta are the bound on |x|, for |theta| <= 1.
+/// The gradient `y theta_0 x`: L and beta are the bound on |x|, for |theta| <= 1 and |y| <= 1.
 #[derive(Debug)]
 struct Tilted;
 
 impl Gradient for Tilted {
     fn gradient(&self, theta: &[f64], sample: Sample<'_>, out: &mut [f64]) {
-        out.iter_mut().zip(sample.x).for_each(|(out, x)| *out = theta[0] * x);
+        out.iter_mut().zip(sample.x).for_each(|(out, x)| *out = theta[0] * sample.y * x);
     }
 }
 
@@ -32,10 +32,14 @@ fn kind(generalized: bool) -> &'static str {
 
 /// The dual of l_1.5 is l_3.
 fn of_l3(claim: Claim, rounds: u64) -> Result<Terms, Error> {
-    terms(Reading::Tight, 1.5, DIMENSION, claim, rounds, 1.0).ok_or_else(|| Error::Failed {
+    terms(Reading::Tight, 1.5, DIMENSION, claim, rounds, 1.0).ok_or_else(no_budget)
+}
+
+fn no_budget() -> Error {
+    Error::Failed {
         problem: "the claim of an audit is no budget".to_owned(),
         hint: "this is a fault of the audit: please report it".to_owned(),
-    })
+    }
 }
 
 fn finished(case: Case, generalized: bool) -> Case {
@@ -62,11 +66,43 @@ pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
         let Ok(noise) = vector(law) else { return f64::NAN };
         let mut gradients = SampleGradients::new(Arc::new(Linear), DIMENSION, clip, noise);
         let x = g.map(|g| side.pick(g, -g));
-        separation(law, gradients.release(&[0.0; DIMENSION], Raw::seal(Sample { x: &x, y: 0.0 }), stream).value(), &g)
+        separation(law, gradients.release(&[0.0; DIMENSION], Raw::seal(Sample { x: &x, y: 1.0 }), stream).value(), &g)
     };
+    let name = format!("sample-{}", kind(generalized));
     let pair = "gradients g and -g of one sample, length 1 in l3";
-    let case = Case::new(format!("sample-{}", kind(generalized)), CLAIM, pair, "the likelihood ratio of its release", attack);
-    Ok(vec![finished(case, generalized)])
+    let mut cases = vec![Case::new(name.clone(), CLAIM, pair, "the likelihood ratio of its release", attack)];
+    for (suffix, size, y, words) in OUTSIDE {
+        let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
+            let Ok(noise) = vector(law) else { return false };
+            let mut gradients = SampleGradients::new(Arc::new(Linear), DIMENSION, clip, noise);
+            let (sign, y) = response(side, y);
+            let x = g.map(|g| sign * size * g);
+            row.copy_from_slice(gradients.release(&[0.0; DIMENSION], Raw::seal(Sample { x: &x, y }), stream).value());
+            true
+        };
+        cases.push(Case::discriminant(format!("{name}, {suffix}"), CLAIM, format!("{words}, one sample"), DIMENSION, play));
+    }
+    if generalized {
+        cases.push(many_dimensions(&name)?);
+    }
+    Ok(cases.into_iter().map(|case| finished(case, generalized)).collect())
+}
+
+/// Few dimensions are released with normals. In many, noise of the l3 norm itself is the least; along the diagonal it is nearest to its price.
+fn many_dimensions(name: &str) -> Result<Case, Error> {
+    const MANY: usize = 16;
+    let claim = Claim { epsilon: 1.0, delta: 1e-2 };
+    let terms = terms(Reading::Tight, 1.5, MANY, claim, 8, 0.0).ok_or_else(no_budget)?;
+    let (law, clip) = (terms.step_noise(true).map_err(|refusal| refused(&refusal))?.noise, terms.bounds(1.0));
+    let g = [libm::cbrt(1.0 / MANY as f64); MANY];
+    let attack = move |side: Side, stream: &mut Stream| {
+        let Ok(noise) = vector(law) else { return f64::NAN };
+        let mut gradients = SampleGradients::new(Arc::new(Linear), MANY, clip, noise);
+        let x = g.map(|g| side.pick(g, -g));
+        separation(law, gradients.release(&[0.0; MANY], Raw::seal(Sample { x: &x, y: 1.0 }), stream).value(), &g)
+    };
+    let pair = format!("gradients g and -g of one sample in {MANY} dimensions, length 1 in l3");
+    Ok(Case::new(format!("{name}, {MANY} dimensions"), claim, pair, "the likelihood ratio of its release", attack))
 }
 
 /// Means over batches: a sample of the first, and one of a later.
@@ -90,7 +126,7 @@ pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
                 (now[0], before[0]) = if round <= plan.first { (1.0, 1.0) } else { (0.5, -0.5) };
                 let x = g.map(|g| if round == changed { side.pick(g, -g) } else { 0.0 });
                 let query = Query { now: &now, before: &before };
-                if let Some(released) = batches.release(query, Raw::seal(Sample { x: &x, y: 0.0 }), stream)
+                if let Some(released) = batches.release(query, Raw::seal(Sample { x: &x, y: 1.0 }), stream)
                     && (round <= plan.first) == (changed <= plan.first)
                 {
                     // The mean over two.
@@ -103,7 +139,31 @@ pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
         let name = format!("batch-{}{}", kind(generalized), if changed == 1 { "" } else { ", later batch" });
         finished(Case::new(name, CLAIM, pair, "the likelihood ratio of its batch", attack), generalized)
     };
-    Ok(vec![of(1, laws.0, "the first batch of 2"), of(3, laws.1, "the second batch of 2")])
+    let mut cases = vec![of(1, laws.0, "the first batch of 2"), of(3, laws.1, "the second batch of 2")];
+    let name = format!("batch-{}", kind(generalized));
+    let inside = ("both batches", 1.0, 1.0, "gradients g and -g");
+    for (suffix, size, y, words) in [inside].into_iter().chain(OUTSIDE) {
+        let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
+            let (Ok(first), Ok(later)) = (vector(laws.0), vector(laws.1)) else { return false };
+            let mut batches = BatchGradients::new(Arc::new(Tilted), DIMENSION, clip, plan, eta * 2.0, (first, later));
+            let (mut now, mut before) = ([0.0; DIMENSION], [0.0; DIMENSION]);
+            let mut parts = row.chunks_exact_mut(DIMENSION);
+            for round in 1..=4 {
+                (now[0], before[0]) = if round <= plan.first { (1.0, 1.0) } else { (0.5, -0.5) };
+                let (sign, y) = if round == 1 { response(side, y) } else { (0.0, 0.0) };
+                let x = g.map(|g| sign * size * g);
+                let query = Query { now: &now, before: &before };
+                if let Some(released) = batches.release(query, Raw::seal(Sample { x: &x, y }), stream) {
+                    let Some(part) = parts.next() else { return false };
+                    part.copy_from_slice(released.value());
+                }
+            }
+            parts.next().is_none()
+        };
+        let pair = format!("{words} of one sample in the first batch of 2, all others zero");
+        cases.push(finished(Case::discriminant(format!("{name}, {suffix}"), CLAIM, pair, 2 * DIMENSION, play), generalized));
+    }
+    Ok(cases)
 }
 
 /// Gradients of samples that are drawn in secret.
@@ -122,7 +182,7 @@ pub fn stored() -> Result<Vec<Case>, Error> {
         let mut samples = StoredSamples::new(Arc::new(Linear), DIMENSION, clip, noise);
         for sample in 0..n_samples {
             let x = g.map(|g| if sample == 0 { side.pick(g, -g) } else { 0.0 });
-            samples.keep(Raw::seal(Sample { x: &x, y: 0.0 }));
+            samples.keep(Raw::seal(Sample { x: &x, y: 1.0 }));
         }
         let mut score = 0.0;
         for _ in 0..steps {
@@ -134,7 +194,32 @@ pub fn stored() -> Result<Vec<Case>, Error> {
         }
         score
     };
-    let pair = format!("gradients g and -g of one sample of {n_samples}, all others zero, {steps} draws");
-    let case = Case::new("stored-gaussian", CLAIM, pair, "the likelihood ratio of all releases", attack);
-    Ok(vec![case.source(SOURCE)])
+    let mut cases = vec![Case::new(
+        "stored-gaussian",
+        CLAIM,
+        format!("gradients g and -g of one sample of {n_samples}, all others zero, {steps} draws"),
+        "the likelihood ratio of all releases",
+        attack,
+    )];
+    for (suffix, size, y, words) in OUTSIDE {
+        let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
+            let Ok(noise) = vector(law) else { return false };
+            let mut samples = StoredSamples::new(Arc::new(Linear), DIMENSION, clip, noise);
+            for sample in 0..n_samples {
+                let (sign, y) = if sample == 0 { response(side, y) } else { (0.0, 0.0) };
+                let x = g.map(|g| sign * size * g);
+                samples.keep(Raw::seal(Sample { x: &x, y }));
+            }
+            // The draws are secret: their sum does not depend on which of them was the sample's.
+            (0..steps).all(|_| {
+                samples.gradient(&[0.0; DIMENSION], stream).is_some_and(|released| {
+                    row.iter_mut().zip(released.value().iter()).for_each(|(sum, x)| *sum += x);
+                    true
+                })
+            })
+        };
+        let pair = format!("{words} of one sample of {n_samples}, all others zero, {steps} draws");
+        cases.push(Case::discriminant(format!("stored-gaussian, {suffix}"), CLAIM, pair, DIMENSION, play));
+    }
+    Ok(cases.into_iter().map(|case| case.source(SOURCE)).collect())
 }

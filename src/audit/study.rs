@@ -1,12 +1,18 @@
 //! Many cases together, at one family-wise error rate.
 
 use super::bound::{Form, epsilon_at_least};
+use super::case::{Attack, Play};
+use super::fit::discriminant;
 use super::{Case, Claim, Finding, Side, Verdict};
 use crate::error::Error;
+use crate::linalg::dot;
 use crate::privacy::Delta;
-use crate::rng::{Purpose, Streams};
+use crate::rng::{Purpose, Stream, Streams};
 use rayon::prelude::*;
 use serde::Serialize;
+
+/// Least and most replays of either side on which a discriminant is fitted.
+const FITTED: (u64, u64) = (2000, 10_000);
 
 /// How an audit is run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,8 +43,9 @@ pub fn audit(cases: &[Case], settings: Settings) -> Result<Vec<Finding>, Error> 
 
 fn judged(case: &Case, settings: Settings, alpha: f64) -> Result<Finding, Error> {
     let samples = settings.samples.max(100) * case.effort.max(1);
-    let (first, second) =
-        (scores(case, Side::First, samples, settings.seed)?, scores(case, Side::Second, samples, settings.seed)?);
+    let weights = fitted(case, samples, settings.seed);
+    let of = |side: Side| scores(case, side, samples, settings.seed, &weights);
+    let (first, second) = (of(Side::First)?, of(Side::Second)?);
     let about = About {
         name: case.name.clone(),
         claim: case.claim,
@@ -95,14 +102,45 @@ impl About {
     }
 }
 
+/// The weights of a case's discriminant, from a tenth as many replays of its own; none where a formula scores.
+fn fitted(case: &Case, samples: u64, seed: u64) -> Vec<f64> {
+    let Attack::Discriminant { width, play } = &case.attack else { return Vec::new() };
+    let streams = Streams::new(seed, format!("audit {}, fit", case.name));
+    let rows = |side: Side| -> Vec<f64> {
+        let row = |replay: usize| {
+            let mut row = vec![0.0; *width];
+            // A refusal is reported with the replays that are judged.
+            told(play, side, &mut streams.of(replay as u64, Purpose::Mechanism(side.name())), &mut row);
+            row
+        };
+        let replays = (samples / 10).clamp(FITTED.0, FITTED.1) as usize;
+        (0..replays).into_par_iter().with_min_len(64).flat_map_iter(row).collect()
+    };
+    discriminant(*width, &rows(Side::First), &rows(Side::Second))
+}
+
+/// Plays one transcript. A number that is not finite tells as much as one that is far from all others.
+fn told(play: &Play, side: Side, stream: &mut Stream, row: &mut [f64]) -> bool {
+    row.fill(0.0);
+    let released = play(side, stream, row);
+    row.iter_mut().filter(|x| !x.is_finite()).for_each(|x| *x = if *x == f64::INFINITY { 1e100 } else { -1e100 });
+    released
+}
+
 /// Every replay has a stream of its own, so that the split over threads changes nothing.
-fn scores(case: &Case, side: Side, samples: u64, seed: u64) -> Result<Vec<f64>, Error> {
+fn scores(case: &Case, side: Side, samples: u64, seed: u64, weights: &[f64]) -> Result<Vec<f64>, Error> {
     let streams = Streams::new(seed, format!("audit {}", case.name));
-    let scores: Vec<f64> = (0..samples as usize)
-        .into_par_iter()
-        .with_min_len(64)
-        .map(|replay| (case.attack)(side, &mut streams.of(replay as u64, Purpose::Mechanism(side.name()))))
-        .collect();
+    let stream = |replay: usize| streams.of(replay as u64, Purpose::Mechanism(side.name()));
+    let replays = (0..samples as usize).into_par_iter().with_min_len(64);
+    let scores: Vec<f64> = match (&case.attack, weights) {
+        (Attack::Score(score), _) => replays.map(|replay| score(side, &mut stream(replay))).collect(),
+        (Attack::Discriminant { width, play }, weights) => replays
+            .map_init(
+                || vec![0.0; *width],
+                |row, replay| if told(play, side, &mut stream(replay), row) { dot(row, weights) } else { f64::NAN },
+            )
+            .collect(),
+    };
     if scores.iter().any(|score| score.is_nan()) {
         return Err(Error::Failed {
             problem: format!("a score of `{}` is not a number", case.name),

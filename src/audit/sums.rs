@@ -1,20 +1,24 @@
 //! Attacks on sums of `phi phi^T` and `y phi` over people, by the privatizers themselves: the pair of one person at the worst angle
 //! changes, everybody else's is known.
 
-use super::prefix::{packed_square, weights};
 use super::rewards::{claim, refused};
-use super::{Case, Side};
+use super::{Case, Claim, Side};
 use crate::error::Error;
 use crate::privacy::release::SumsRelease;
 use crate::privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local};
-use crate::privacy::{Event, Query, Raw, Reading, Released, Request, RewardFacts, Signal};
+use crate::privacy::{Delta, Ledger, Query, Raw, Reading, Released, Request, RewardFacts, Signal};
 use crate::rng::Stream;
 use std::borrow::Cow;
+use std::sync::Arc;
 
-/// People, one a round, each followed by a release.
+/// Users, one a round.
 const ROUNDS: u64 = 16;
-/// Of releases for real, whose noise takes longer to draw.
-const EXACT_ROUNDS: u64 = 4;
+/// Of releases for real, whose noise takes longer to draw, and of cases about the data of one round.
+const FEW_ROUNDS: u64 = 4;
+/// Features of a user.
+const FEATURES: usize = 2;
+/// Numbers of a release: the packed matrix, then the vector.
+const ENTRIES: usize = 5;
 /// The claim, at a delta where the attack sees most of it.
 const BUDGET: (f64, f64) = (4.0, 1e-3);
 
@@ -26,13 +30,14 @@ pub fn cases(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
     of(entry, ROUNDS, Noise::Simulated)
 }
 
-/// The same sums for real: running sums in buffers, and own items.
+/// The same sums for real: running sums in buffers and by the tree, and own items.
 ///
 /// # Errors
 /// A mechanism that refuses them.
 pub fn released() -> Result<Vec<Case>, Error> {
-    let mut cases = of(&joint::ENTRIES[2], EXACT_ROUNDS, Noise::Exact)?;
-    cases.extend(of(&local::ENTRY, EXACT_ROUNDS, Noise::Exact)?);
+    let mut cases = of(&joint::ENTRIES[2], FEW_ROUNDS, Noise::Exact)?;
+    cases.extend(of(&joint::ENTRIES[0], FEW_ROUNDS, Noise::Exact)?);
+    cases.extend(of(&local::ENTRY, FEW_ROUNDS, Noise::Exact)?);
     Ok(cases)
 }
 
@@ -57,7 +62,58 @@ impl Noise {
     }
 }
 
+/// A user's features and reward.
+type Data = ([f64; FEATURES], f64);
+
+/// An attack: which rounds are of the user whose data change, and how many rounds there are from one release to the next.
+struct Plan {
+    suffix: &'static str,
+    pair: &'static str,
+    rounds: u64,
+    /// Rounds 1 to this many are of the user.
+    participations: u64,
+    every: u64,
+    first: Data,
+    second: Data,
+}
+
 fn of(entry: &SumsEntry, rounds: u64, noise: Noise) -> Result<Vec<Case>, Error> {
+    let (e1, e2) = ([1.0, 0.0], [0.0, 1.0]);
+    let once = |suffix, pair, rounds, first, second| Plan { suffix, pair, rounds, participations: 1, every: 1, first, second };
+    let long = [1e6, 0.0];
+    // At Y = 1 the worst angle is none: phi' = phi, y' = -y (E7). At a right angle the matrix is seen too.
+    let mut plans = vec![
+        once("", "the same phi, y = 1 against -1", rounds, (e1, 1.0), (e1, -1.0)),
+        once(", right angle", "phi against one at a right angle, y = 1 against -1", rounds, (e1, 1.0), (e2, -1.0)),
+        once(", outside", "the same phi, y = 10^6 against -10^6", FEW_ROUNDS, (e1, 1e6), (e1, -1e6)),
+        once(
+            ", long features",
+            "phi of length 10^6 against one of length 1, y = 1 against -1",
+            FEW_ROUNDS,
+            (long, 1.0),
+            (e2, -1.0),
+        ),
+        once(
+            ", not finite",
+            "infinite features against phi, y = 1 against -1",
+            FEW_ROUNDS,
+            ([f64::INFINITY, 0.0], 1.0),
+            (e1, -1.0),
+        ),
+    ];
+    for (suffix, every) in [(", 3 participations in one row", 3), (", 3 participations", 1)] {
+        // An item of a local model is a row of its own.
+        if !(entry.local && 1 < every) {
+            let (pair, first, second) = ("the same phi, y = 1 against -1, in three rounds of one user", (e1, 1.0), (e1, -1.0));
+            plans.push(Plan { suffix, pair, rounds: 6, participations: 3, every, first, second });
+        }
+    }
+    plans.into_iter().map(|plan| case(entry, noise, plan)).collect()
+}
+
+fn case(entry: &SumsEntry, noise: Noise, plan: Plan) -> Result<Case, Error> {
+    let Plan { suffix, pair, rounds, participations, every, first, second } = plan;
+    let releases = rounds / every;
     let request = SumsRequest {
         spec: Request {
             mechanism: entry.name.to_owned(),
@@ -67,59 +123,44 @@ fn of(entry: &SumsEntry, rounds: u64, noise: Noise) -> Result<Vec<Case>, Error> 
             clip: Some((-1.0, 1.0)),
             facts: RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds },
         },
-        need: SumsNeed { n_features: 2, releases: rounds, rounds, epochs: Epochs::One, linear: false },
+        need: SumsNeed { n_features: FEATURES, releases, rounds, epochs: Epochs::One, linear: false },
     };
     let mechanism = (entry.build)(&request).map_err(|refusal| refused(&refusal))?;
-    let ledger = mechanism.ledger();
-    // Which prefixes count how much, and the sizes of the noise in matrix and vector; equal ones where there is none.
-    let (weights, gram, moment) = match ledger.event {
-        Event::Sums { gram_sigma, moment_sigma, .. } if entry.local => (first_alone(rounds), gram_sigma, moment_sigma),
-        Event::Sums { factor, gram_sigma, moment_sigma, .. } => {
-            (weights(factor.factorisation(rounds).as_ref(), &[1]), gram_sigma, moment_sigma)
-        }
-        _ => (first_alone(rounds), 1.0, 1.0),
-    };
-    // At Y = 1 the worst angle is none: phi' = phi, y' = -y (E7). At a right angle the matrix is seen too.
-    let pairs =
-        [("the same phi, y = 1 against -1", [1.0, 0.0]), ("phi against one at a right angle, y = 1 against -1", [0.0, 1.0])];
-    let known = [[0.6, 0.8], [0.8, -0.6]];
-    let made = pairs.into_iter().map(|(words, other)| {
-        let phi = [1.0, 0.0];
-        let item = |phi: [f64; 2], y: f64| [packed_square(&phi), phi.map(|x| y * x).to_vec()].concat();
-        let (first, second) = (item(phi, 1.0), item(other, -1.0));
-        // Variances: 2 gram² on the diagonal, gram² beside it, moment² in the vector.
-        let precision = [0.5 / gram / gram, 1.0 / gram / gram, 0.5 / gram / gram, 1.0 / moment / moment, 1.0 / moment / moment];
-        let direction: Vec<f64> = first.iter().zip(&second).zip(precision).map(|((a, b), p)| (a - b) * p).collect();
-        let (of, weights) = (std::sync::Arc::clone(&mechanism), weights.clone());
-        let attack = move |side: Side, stream: &mut Stream| {
-            let Some(mut take) = noise.taker(of.as_ref()) else { return f64::NAN };
-            let mut score = 0.0;
-            for (round, weight) in weights.iter().enumerate() {
-                let (features, reward) = if round == 0 { side.pick((phi, 1.0), (other, -1.0)) } else { (known[round % 2], 0.3) };
-                let query = Query { features: Cow::Borrowed(&features), release: true };
-                let released = take(&query, Raw::seal(reward), stream);
-                score += match released.as_ref().map(Released::value) {
-                    Some(Signal::Sums(sums) | Signal::Item(sums)) => {
-                        weight * sums.entries.iter().zip(&direction).map(|(x, d)| x * d).sum::<f64>()
-                    }
-                    _ => f64::NAN,
-                };
+    let claim = claim_of(&mechanism.ledger(), participations);
+    let known = [([0.6, 0.8], 0.3), ([0.8, -0.6], 0.3)];
+    let of = Arc::clone(&mechanism);
+    let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
+        let Some(mut take) = noise.taker(of.as_ref()) else { return false };
+        let mut parts = row.chunks_exact_mut(ENTRIES);
+        for round in 1..=rounds {
+            let (features, reward) = if round <= participations { side.pick(first, second) } else { known[round as usize % 2] };
+            let query = Query { features: Cow::Borrowed(&features), release: round.is_multiple_of(every) };
+            let Some(released) = take(&query, Raw::seal(reward), stream) else { return false };
+            if let Signal::Sums(sums) | Signal::Item(sums) = released.value() {
+                let Some(part) = parts.next() else { return false };
+                part.copy_from_slice(&sums.entries);
             }
-            score
-        };
-        let angle = if other == phi { "" } else { ", right angle" };
-        let (name, source) = match noise {
-            Noise::Simulated => (format!("sums-{}{angle}", entry.name), "docs/proofs/sums.md"),
-            Noise::Exact => (format!("discrete-gaussian-sums, {}{angle}", entry.name), "docs/proofs/released-sums.md"),
-        };
-        let pair = format!("{words}, in round 1 of {rounds}, all else known");
-        let case = Case::new(name, claim(&ledger), pair, "the likelihood ratio of all releases", attack).source(source);
-        if 0.0 < ledger.delta { case.gaussian() } else { case }
-    });
-    Ok(made.collect())
+        }
+        parts.next().is_none()
+    };
+    let (name, source) = match noise {
+        Noise::Simulated => (format!("sums-{}{suffix}", entry.name), "docs/proofs/sums.md"),
+        Noise::Exact => (format!("discrete-gaussian-sums, {}{suffix}", entry.name), "docs/proofs/released-sums.md"),
+    };
+    let given = if entry.local { rounds } else { releases };
+    let at =
+        if participations == 1 { format!("in round 1 of {rounds}") } else { format!("{rounds} rounds, {releases} releases") };
+    let case = Case::discriminant(name, claim, format!("{pair}, {at}, all else known"), given as usize * ENTRIES, play);
+    let case = case.source(source);
+    Ok(if 0.0 < claim.delta { case.gaussian() } else { case })
 }
 
-/// Only the first release is about the changed person.
-fn first_alone(rounds: u64) -> Vec<f64> {
-    (0..rounds).map(|round| if round == 0 { 1.0 } else { 0.0 }).collect()
+/// What a ledger states for a user who takes part this often: its claim for one participation, its price for more.
+pub(super) fn claim_of(ledger: &Ledger, participations: u64) -> Claim {
+    let once = claim(ledger);
+    match (participations, ledger.epsilon, Delta::try_from(ledger.delta), ledger.composition(participations)) {
+        (0 | 1, ..) | (_, None, ..) => once,
+        (_, Some(_), Ok(delta), Some(composition)) => Claim { epsilon: composition.epsilon(delta).upper, ..once },
+        _ => Claim { epsilon: f64::INFINITY, ..once },
+    }
 }

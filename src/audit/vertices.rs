@@ -2,7 +2,7 @@
 //! vertices tie but for it; small losses that add up as for normal noise. One choice: a vertex behind many others moves against all
 //! of them, and its rare win shows the whole range.
 
-use super::gradients::{Linear, terms};
+use super::gradients::{Linear, OUTSIDE, response, terms};
 use super::rewards::refused;
 use super::{Case, Claim, Side};
 use crate::error::Error;
@@ -71,23 +71,31 @@ fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Ca
     let Some((_, scale)) = priced.noise else { return Ok(Vec::new()) };
     // The bound on contributions would cut a whole first gradient in half: the paper has none.
     let clip = terms.bounds(1.0).filter(|_| start == Start::Half);
-    let attack = move |side: Side, stream: &mut Stream| {
-        let mut choices = VertexChoice::new(Arc::new(Linear), 1, start, clip, Arc::new(Ends(1)), law(gumbel, scale));
-        let origin = [0.0];
-        let query = Query { now: &origin, before: &origin };
-        let mut score = 0.0;
-        for t in 1..=ROUNDS {
-            let x = [if t == 1 { side.pick(1.0, -1.0) } else { 0.0 }];
-            let chosen = *choices.release(query, Raw::seal(Sample { x: &x, y: 0.0 }), stream).value();
-            // The vertex against the gradient is likelier; the log-odds fall as the range over the scale does.
-            let weight = falling(t);
-            score += if chosen == 1 { weight } else { -weight };
+    let attack = move |(size, y): (f64, f64)| {
+        move |side: Side, stream: &mut Stream| {
+            let mut choices = VertexChoice::new(Arc::new(Linear), 1, start, clip, Arc::new(Ends(1)), law(gumbel, scale));
+            let origin = [0.0];
+            let query = Query { now: &origin, before: &origin };
+            let mut score = 0.0;
+            for t in 1..=ROUNDS {
+                let (sign, y) = if t == 1 { response(side, y) } else { (0.0, 0.0) };
+                let chosen = *choices.release(query, Raw::seal(Sample { x: &[sign * size], y }), stream).value();
+                // The vertex against the gradient is likelier; the log-odds fall as the range over the scale does.
+                let weight = falling(t);
+                score += if chosen == 1 { weight } else { -weight };
+            }
+            score
         }
-        score
     };
+    let score = "the likelihood ratio of all choices";
     let pair = format!("gradients 1 and -1 in round 1 of {ROUNDS}, all others zero");
-    let case = Case::new(name, claim, pair, "the likelihood ratio of all choices", attack);
-    Ok(vec![case.source(SOURCE)])
+    let mut cases = vec![Case::new(name, claim, pair, score, attack((1.0, 1.0)))];
+    // What is outside acts on the sum as what is at the bound does.
+    for (suffix, size, y, words) in OUTSIDE.into_iter().filter(|_| clip.is_some()) {
+        let pair = format!("{words} (g = 1) in round 1 of {ROUNDS}, all others zero");
+        cases.push(Case::new(format!("{name}, {suffix}"), claim, pair, score, attack((size, y))));
+    }
+    Ok(cases.into_iter().map(|case| case.source(SOURCE)).collect())
 }
 
 /// Range over scale in round t, up to a factor.
@@ -104,7 +112,7 @@ fn one_choice(name: &str, gumbel: bool) -> Case {
         let origin = [0.0];
         let x = [side.pick(-1.0, 1.0)];
         let query = Query { now: &origin, before: &origin };
-        let chosen = *choices.release(query, Raw::seal(Sample { x: &x, y: 0.0 }), stream).value();
+        let chosen = *choices.release(query, Raw::seal(Sample { x: &x, y: 1.0 }), stream).value();
         if chosen == 0 { 1.0 } else { 0.0 }
     };
     let pair = format!("one choice of {CANDIDATES} vertices: the score of one moves by half of the range, all others against it");

@@ -1,16 +1,13 @@
 //! Attacks on the privatizers of visits, made by the contextual policies themselves: one person's context, arm and reward change; all
 //! others have contexts of zeros, which add nothing.
 
-use super::prefix::weights;
 use super::rewards::claim;
+use super::sums::claim_of;
 use super::vertices::falling;
 use super::{Case, Side};
 use crate::error::Error;
 use crate::policy::contextual::ContextPolicyMaker;
 use crate::privacy::Raw;
-use crate::privacy::quote;
-use crate::privacy::streams::Factorisation;
-use crate::privacy::streams::own::Own;
 use crate::privacy::visits::choices::ArmStep;
 use crate::privacy::visits::sums::Layout;
 use crate::privacy::visits::{ContextFacts, Link, Visit, VisitSignal};
@@ -22,8 +19,14 @@ use std::sync::Arc;
 const SIZE: usize = 2;
 /// Rounds of sums, each followed by a release.
 const SUMS: u64 = 16;
+/// Rounds of sums about the data of a few rounds.
+const FEW_SUMS: u64 = 8;
 /// Rounds of choices; the first two are the warm-up.
 const CHOICES: u64 = 50;
+
+/// Claims of choices: as elsewhere, and where the bound on what they add up to is nearest to what they show.
+const BUDGET: (f64, f64) = (4.0, 1e-3);
+const TIGHTER_BUDGET: (f64, f64) = (1.0, 1e-2);
 
 /// One person.
 #[derive(Debug, Clone, Copy)]
@@ -63,23 +66,31 @@ fn made(policy: &str, privacy: &str, rounds: u64) -> Result<Arc<dyn ContextPolic
     Ok(Arc::from(task.policy_plan.prepare(&facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?))
 }
 
-/// The transcript of a stream of visits, one score a round.
+/// Plays a stream of visits, of which one user has `count` from round `from` on, and shows every signal.
 fn told(
     maker: &dyn ContextPolicyMaker,
     rounds: u64,
-    changed: (u64, Person),
+    (from, count, changed): (u64, u64, Person),
     stream: &mut Stream,
-    mut score: impl FnMut(u64, &VisitSignal<'_>) -> f64,
-) -> f64 {
+    mut see: impl FnMut(u64, &VisitSignal<'_>),
+) {
     let mut privatizer = maker.privatizer();
-    let mut sum = 0.0;
     for round in 1..=rounds {
         // In the warm-up of choices everybody knows which arm is shown.
         let other = Person { context: [0.0; SIZE], arm: (round as usize - 1).min(SIZE - 1), reward: 0.0 };
-        let Person { context, arm, reward } = if round == changed.0 { changed.1 } else { other };
-        sum += score(round, privatizer.release(Raw::seal(Visit { context: &context, arm, reward }), stream).value());
+        let Person { context, arm, reward } = if (from..from + count).contains(&round) { changed } else { other };
+        see(round, privatizer.release(Raw::seal(Visit { context: &context, arm, reward }), stream).value());
     }
-    sum
+}
+
+/// Which rounds are of the changed user, and how many there are.
+#[derive(Clone, Copy)]
+struct Plan<'a> {
+    maker: &'a Arc<dyn ContextPolicyMaker>,
+    rounds: u64,
+    releases: u64,
+    from: u64,
+    count: u64,
 }
 
 /// Running sums of all arms by a factorisation; `own`: everybody adds their own noise.
@@ -89,60 +100,51 @@ fn told(
 pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let (policy, asked) = if mechanism == "own" { ("ldp-linucb", "auto") } else { ("dp-linucb", mechanism) };
     let privacy = format!("mechanism = \"{asked}\"\nepsilon = 4.0\ndelta = 1e-3");
-    let maker = made(&format!("kind = \"{policy}\"\ngrowth = 1.0"), &privacy, SUMS)?;
-    let factorisation: Arc<dyn Factorisation> = match quote::factorisation(mechanism, SUMS) {
-        Some(factorisation) => factorisation,
-        None => Arc::new(Own::new(SUMS)),
-    };
-    let weights = Arc::new(weights(factorisation.as_ref(), &[1]));
+    let of = |growth: f64, rounds: u64| made(&format!("kind = \"{policy}\"\ngrowth = {growth:.1}"), &privacy, rounds);
+    let (every, few, sparse) = (of(1.0, SUMS)?, of(1.0, FEW_SUMS)?, of(2.0, FEW_SUMS)?);
+    let long = Plan { maker: &every, rounds: SUMS, releases: SUMS, from: 1, count: 1 };
+    let short = Plan { maker: &few, rounds: FEW_SUMS, releases: FEW_SUMS, ..long };
+    let four = Plan { from: 5, count: 4, ..short };
+    // Releases after rounds 1, 2, 4 and 8.
+    let at_once = Plan { maker: &sparse, releases: 4, ..four };
     // Rewards are centred and halved: 1/2 against -1/2, for which the worst cosine of two contexts is 1/4 (E7).
     let c = 0.25;
-    let first = Person { context: [1.0, 0.0], arm: 0, reward: 1.0 };
-    let turned = Person { context: [c, libm::sqrt(1.0 - c * c)], arm: 0, reward: -1.0 };
-    let elsewhere = Person { context: [1.0, 0.0], arm: 1, reward: -1.0 };
-    let pairs =
-        [("", turned, "a context at cosine 1/4 and reward -1"), (", another arm", elsewhere, "another arm and reward -1")];
+    let along = |size: f64, reward: f64| Person { context: [size, 0.0], arm: 0, reward };
+    let first = along(1.0, 1.0);
+    let turned = Person { context: [c, libm::sqrt(1.0 - c * c)], reward: -1.0, ..first };
+    let elsewhere = Person { arm: 1, reward: -1.0, ..first };
+    let pairs = [
+        ("", long, first, turned, "reward 1 against a context at cosine 1/4 and reward -1"),
+        (", another arm", long, first, elsewhere, "reward 1 against another arm and reward -1"),
+        (", outside", short, along(1.0, 1e6), along(1.0, -1e6), "reward 10^6 against -10^6"),
+        (", long context", short, along(1e6, 1.0), turned, "a context of length 10^6 against one of length 1 and reward -1"),
+        (", not finite", short, along(f64::INFINITY, 1.0), turned, "an infinite context against one of length 1 and reward -1"),
+        (", 4 participations", four, first, turned, "rounds 5 to 8 of one user, each in a release of its own"),
+        (", 4 participations in one release", at_once, first, turned, "rounds 5 to 8 of one user, all in one release"),
+    ];
     let layout = Layout { n_arms: SIZE, dimension: SIZE, joint: false };
-    let cases = pairs.map(|(suffix, second, words)| {
-        let direction = direction(layout, first, second);
-        let (maker, weights) = (Arc::clone(&maker), Arc::clone(&weights));
-        let attack = move |side: Side, stream: &mut Stream| {
-            told(maker.as_ref(), SUMS, (1, side.pick(first, second)), stream, |round, signal| match signal {
-                VisitSignal::Sums { entries, .. } => {
-                    weights[round as usize - 1] * entries.iter().zip(&direction).map(|(x, d)| x * d).sum::<f64>()
-                }
-                _ => f64::NAN,
-            })
+    let cases = pairs.map(|(suffix, plan, first, second, words)| {
+        let Plan { maker, rounds, releases, from, count } = plan;
+        let claim = claim_of(&maker.ledger(), count);
+        let of = Arc::clone(maker);
+        let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
+            let mut parts = row.chunks_exact_mut(layout.len());
+            let mut whole = true;
+            told(of.as_ref(), rounds, (from, count, side.pick(first, second)), stream, |_, signal| match signal {
+                VisitSignal::Sums { entries, .. } => match parts.next() {
+                    Some(part) => part.copy_from_slice(entries),
+                    None => whole = false,
+                },
+                _ => {}
+            });
+            whole && parts.next().is_none()
         };
-        (suffix, words, attack)
-    });
-    let claim = claim(&maker.ledger());
-    let made = cases.into_iter().map(|(suffix, words, attack)| {
-        let pair = format!("the first of {SUMS} people: reward 1 against {words}, all others with contexts of zeros");
-        Case::new(format!("visits-{mechanism}{suffix}"), claim, pair, "the likelihood ratio of all releases", attack)
+        let pair = format!("one of {rounds} people: {words}, all others with contexts of zeros");
+        Case::discriminant(format!("visits-{mechanism}{suffix}"), claim, pair, releases as usize * layout.len(), play)
             .gaussian()
             .source("docs/proofs/visits.md")
     });
-    Ok(made.collect())
-}
-
-/// What the two people add, apart, over the variance: on the diagonal of a matrix twice as large.
-fn direction(layout: Layout, first: Person, second: Person) -> Vec<f64> {
-    let item = |person: Person| {
-        let mut entries = vec![0.0; layout.len()];
-        layout.add(&mut entries, person.arm, &person.context, 0.5 * person.reward);
-        entries
-    };
-    let mut direction: Vec<f64> = item(first).iter().zip(item(second)).map(|(a, b)| a - b).collect();
-    let n = layout.n_rows();
-    for group in direction.chunks_exact_mut(n * (n + 1) / 2 + n) {
-        let mut at = 0;
-        for row in 0..n {
-            group[at] *= 0.5;
-            at += n - row;
-        }
-    }
-    direction
+    Ok(cases.into())
 }
 
 /// Choices of every arm: a visit of the warm-up whose reward changes, and a later one of which the arm does.
@@ -150,19 +152,24 @@ fn direction(layout: Layout, first: Person, second: Person) -> Vec<f64> {
 /// # Errors
 /// A policy that refuses.
 pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
-    let maker = hdb(mechanism, true)?;
-    let claim = claim(&maker.ledger());
-    let name = format!("visits-{mechanism}");
+    let (maker, tighter) = (hdb(mechanism, BUDGET, true)?, hdb(mechanism, TIGHTER_BUDGET, true)?);
+    let long = |reward: f64| Person { context: [1e6, 1e6], arm: 0, reward };
+    let ends = [arm_zero(1.0), arm_zero(-1.0)];
+    let arms = [arm_zero(1.0), Person { arm: 1, ..arm_zero(1.0) }];
+    let far = [arm_zero(1e6), arm_zero(-1e6)];
     let pairs = [
-        ("", 1, [arm_zero(1.0), arm_zero(-1.0)], "reward 1 against -1 in round 1, arm 0"),
-        (", another arm", 3, [arm_zero(1.0), Person { arm: 1, ..arm_zero(1.0) }], "arm 0 against arm 1 in round 3, reward 1"),
+        ("", &maker, 1, ends, "reward 1 against -1 in round 1, arm 0"),
+        (" at 1", &tighter, 1, ends, "reward 1 against -1 in round 1, arm 0"),
+        (", another arm", &maker, 3, arms, "arm 0 against arm 1 in round 3, reward 1"),
+        (", outside", &maker, 1, far, "reward 10^6 against -10^6 in round 1, arm 0"),
+        (", long context", &maker, 1, [long(1.0), long(-1.0)], "reward 1 against -1 and entries of 10^6 in round 1, arm 0"),
     ];
-    let cases = pairs.map(|(suffix, round, people, words)| {
-        let maker = Arc::clone(&maker);
+    let cases = pairs.map(|(suffix, maker, round, people, words)| {
+        let (maker, claim) = (Arc::clone(maker), claim(&maker.ledger()));
         let attack = move |side: Side, stream: &mut Stream| seen(maker.as_ref(), round, side.pick(people[0], people[1]), stream);
         let pair = format!("{words} of {CHOICES}, all others with contexts of zeros");
-        let case = Case::new(format!("{name}{suffix}"), claim, pair, "the log-odds of all choices of both arms", attack);
-        case.source("docs/proofs/visits.md")
+        let score = "the log-odds of all choices of both arms";
+        Case::new(format!("visits-{mechanism}{suffix}"), claim, pair, score, attack).source("docs/proofs/visits.md")
     });
     Ok(cases.into())
 }
@@ -172,7 +179,7 @@ pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
 /// # Errors
 /// A policy that refuses.
 pub fn without_synthetic_updates() -> Result<Vec<Case>, Error> {
-    let maker = hdb("gumbel", false)?;
+    let maker = hdb("gumbel", BUDGET, false)?;
     let claim = claim(&maker.ledger());
     let attack = move |side: Side, stream: &mut Stream| {
         let person = Person { arm: side.pick(0, 1), ..arm_zero(1.0) };
@@ -183,9 +190,9 @@ pub fn without_synthetic_updates() -> Result<Vec<Case>, Error> {
     Ok(vec![case.erratum("E30").source("a reading of Han2022, algorithm 3, that updates the pulled arm alone")])
 }
 
-fn hdb(mechanism: &str, synthetic: bool) -> Result<Arc<dyn ContextPolicyMaker>, Error> {
+fn hdb(mechanism: &str, (epsilon, delta): (f64, f64), synthetic: bool) -> Result<Arc<dyn ContextPolicyMaker>, Error> {
     let policy = format!("kind = \"dp-hdb\"\nwarm_up = 1\nsynthetic = {synthetic}");
-    made(&policy, &format!("mechanism = \"{mechanism}\"\nepsilon = 4.0\ndelta = 1e-3"), CHOICES)
+    made(&policy, &format!("mechanism = \"{mechanism}\"\nepsilon = {epsilon:?}\ndelta = {delta:?}"), CHOICES)
 }
 
 fn arm_zero(reward: f64) -> Person {
@@ -194,9 +201,12 @@ fn arm_zero(reward: f64) -> Person {
 
 /// A reward above the estimate pulls an arm's choices to the vertices along the context. An arm without a step tells more than any.
 fn seen(maker: &dyn ContextPolicyMaker, round: u64, person: Person, stream: &mut Stream) -> f64 {
-    let mut steps = [0; SIZE];
-    told(maker, CHOICES, (round, person), stream, |now, signal| {
-        let VisitSignal::Steps(released) = signal else { return f64::NAN };
+    let (mut steps, mut sum) = ([0; SIZE], 0.0);
+    told(maker, CHOICES, (round, 1, person), stream, |now, signal| {
+        let VisitSignal::Steps(released) = signal else {
+            sum = f64::NAN;
+            return;
+        };
         let said = |arm: usize, step: ArmStep, at: &mut u64| match step {
             // Who is asked in a round of the warm-up is no secret.
             ArmStep::None if round == now => {
@@ -219,6 +229,7 @@ fn seen(maker: &dyn ContextPolicyMaker, round: u64, person: Person, stream: &mut
                 weight * sign * falling(*at)
             }
         };
-        released.iter().zip(&mut steps).enumerate().map(|(arm, (step, at))| said(arm, *step, at)).sum()
-    })
+        sum += released.iter().zip(&mut steps).enumerate().map(|(arm, (step, at))| said(arm, *step, at)).sum::<f64>();
+    });
+    sum
 }

@@ -2,6 +2,8 @@
 
 use super::{account, audit, bench, check, curate, devices, fit, list, predict, run, session, verify};
 use crate::engine::Shard;
+#[cfg(feature = "planted-faults")]
+use crate::error::Diagnostic;
 use crate::error::{Error, ExitCode, printable};
 use crate::{record, report};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -102,6 +104,21 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return u8::try_from(error.exit_code()).unwrap_or(ExitCode::BadInput as u8);
         }
     };
+    #[cfg(feature = "planted-faults")]
+    match crate::planted::named() {
+        Ok(None) => {}
+        Ok(Some(fault)) => {
+            note(&format!("warning: the fault `{}` is planted: {} Nothing is private", fault.name(), fault.summary()))
+        }
+        Err(name) => {
+            let known: Vec<&str> = crate::planted::PlantedFault::ALL.iter().map(|fault| fault.name()).collect();
+            let problem = Diagnostic::new(format!("`{}` is `{name}`", crate::planted::VARIABLE))
+                .expected(format!("one of {}", known.join(", ")))
+                .hint("unset the variable to plant nothing");
+            note(&Error::input(problem).to_string());
+            return ExitCode::BadInput as u8;
+        }
+    }
     match dispatch(cli.command) {
         Ok(()) => ExitCode::Done as u8,
         Err(error) => {

@@ -5,7 +5,7 @@ use crate::env::CuratedLedger;
 use crate::env::csv_table::{CsvOptions, read_table};
 use crate::error::{Diagnostic, Error, is_unprintable};
 use crate::privacy::curator::PUBLIC_SEED;
-use crate::privacy::release::{ReleaseError, RowsRelease};
+use crate::privacy::release::{MOST_BOUND, ReleaseError, RowsRelease};
 use crate::privacy::{Delta, Epsilon, Raw};
 use crate::record::{PreparedFile, hash_bytes, leftovers_of, remove_file, remove_leftovers_of};
 use clap::Args;
@@ -71,6 +71,13 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
         if !(value.is_finite() && 0.0 < value) {
             return Err(wrong(name, value, "a finite number > 0, in released units"));
         }
+    }
+    if MOST_BOUND * args.radius < args.bound {
+        return refuse(
+            &format!("`--bound` {} is {:e} times `--radius` {}", args.bound, args.bound / args.radius, args.radius),
+            &format!("a bound of at most {MOST_BOUND:e} times the radius"),
+            "noise is of the size of the radius, and numbers of the size of the bound do not hold it: lower the bound, or scale the columns",
+        );
     }
     let d = args.columns.len();
     let centre = public("--centre", &args.centre, d, 0.0, f64::is_finite)?;

@@ -1,9 +1,11 @@
 //! "Did you mean": the nearest known word.
 
+use strsim::osa_distance;
+
 /// Longest word that is compared.
 const LONGEST: usize = 200;
 
-/// The known word closest to `found` by edit distance, if one is close enough to be a likely misspelling.
+/// The known word closest to `found` by optimal string alignment (a swap of neighbouring letters is one edit), if one is close enough to be a likely misspelling.
 #[must_use]
 pub fn closest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let n_chars = found.chars().count();
@@ -14,34 +16,10 @@ pub fn closest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     }
     known
         .into_iter()
-        .map(|word| (distance(found, word), word))
+        .map(|word| (osa_distance(found, word), word))
         .filter(|(edits, _)| *edits <= limit)
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, word)| word)
-}
-
-/// Edit distance in which swapping two neighbouring letters counts as one edit (optimal string alignment).
-fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().collect();
-    let b: Vec<char> = b.chars().collect();
-    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    for (j, cell) in rows[0].iter_mut().enumerate() {
-        *cell = j;
-    }
-    for i in 1..=a.len() {
-        for j in 1..=b.len() {
-            let substitution = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = substitution.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if 1 < i && 1 < j && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -50,7 +28,7 @@ mod tests {
 
     #[test]
     fn swapped_letters_are_one_edit() {
-        assert_eq!(distance("gp-ubc", "gp-ucb"), 1);
+        assert_eq!(osa_distance("gp-ubc", "gp-ucb"), 1);
         assert_eq!(closest("gp-ubc", ["gp-ucb", "igp-ucb", "tgp-ucb"]), Some("gp-ucb"));
     }
 

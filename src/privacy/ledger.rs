@@ -3,6 +3,7 @@
 
 use super::accounting::{Composition, Loss};
 use super::{Delta, Epsilon, Event, Growth, Guarantee, Reading, ThreatModel, price};
+use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
 
 /// On which path a value was released.
@@ -134,6 +135,7 @@ impl Ledger {
             // Steps on secretly drawn samples have no pair of laws of their own, and so no price for a group.
             _ if matches!(self.event, Event::Subsampled { .. }) => None,
             Growth::SeparateReleases => Some(Composition::of(loss).times(participations)),
+            Growth::OneStream if planted::is(PlantedFault::GroupPrice) => Some(Composition::of(loss).times(participations)),
             Growth::OneStream => Some(Composition::of(loss.of_group(participations))),
             Growth::Unpriced => None,
         }

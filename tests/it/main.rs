@@ -11,6 +11,7 @@ mod devices;
 mod examples;
 mod identity;
 mod long_runs;
+mod mechanisms;
 mod messages;
 mod outsourced;
 mod participations;

@@ -5,14 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, lowest first, each with the rooms it may import from.
-const ROOMS: [(&str, &[&str]); 20] = [
+const ROOMS: [(&str, &[&str]); 21] = [
+    ("planted", &[]),
     ("error", &[]),
     ("rng", &[]),
     ("score", &[]),
     ("linalg", &[]),
     ("params", &["error"]),
     ("gp", &["error", "rng", "params", "score", "linalg"]),
-    ("privacy", &["error", "rng", "params", "linalg"]),
+    ("privacy", &["planted", "error", "rng", "params", "linalg"]),
     ("env", &["error", "rng", "params", "score", "linalg", "gp", "privacy"]),
     ("oco", &["error", "rng", "params", "linalg", "privacy"]),
     ("policy", &["error", "rng", "params", "score", "linalg", "gp", "privacy", "oco"]),
@@ -31,8 +32,8 @@ const ROOMS: [(&str, &[&str]); 20] = [
     (
         "cli",
         &[
-            "error", "rng", "params", "gp", "privacy", "env", "registry", "spec", "backend", "engine", "bench", "fit", "record",
-            "audit", "report",
+            "planted", "error", "rng", "params", "gp", "privacy", "env", "registry", "spec", "backend", "engine", "bench", "fit",
+            "record", "audit", "report",
         ],
     ),
 ];

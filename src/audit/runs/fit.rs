@@ -1,8 +1,9 @@
 //! Scores of transcripts: the linear discriminant of what was released, a logistic fit on what was played.
 
 use super::logistic;
+use crate::audit::fit::discriminant;
 use crate::engine::Rows;
-use crate::linalg::{cholesky, dot, solve_spd};
+use crate::linalg::dot;
 
 /// Points, arms and regrets are told apart in so many groups.
 const GROUPS: usize = 24;
@@ -20,26 +21,7 @@ impl Transcripts {
     /// Scores of the second half of either side by the linear discriminant of the first: the likelihood ratio where both sides are
     /// normal with the same covariance.
     pub(super) fn discriminant(&self) -> (Vec<f64>, Vec<f64>) {
-        let width = self.width;
-        let (one, other) = (self.fitted(&self.first), self.fitted(&self.second));
-        let (mean, other_mean) = (mean(one, width), mean(other, width));
-        let mut covariance = vec![0.0; width * width];
-        for (rows, mean) in [(one, &mean), (other, &other_mean)] {
-            let share = 1.0 / rows.len().max(1) as f64;
-            for row in rows.chunks_exact(width) {
-                let off: Vec<f64> = row.iter().zip(mean).map(|(x, mean)| x - mean).collect();
-                for (i, a) in off.iter().enumerate().filter(|(_, a)| **a != 0.0) {
-                    covariance[i * width..(i + 1) * width].iter_mut().zip(&off).for_each(|(entry, b)| *entry += share * a * b);
-                }
-            }
-        }
-        // Numbers that never change, or that follow from others, keep a finite weight.
-        let size = (0..width).map(|i| covariance[i * width + i]).fold(0.0, f64::max);
-        (0..width).for_each(|i| covariance[i * width + i] += 1e-9 * size + f64::MIN_POSITIVE);
-        let mut weights: Vec<f64> = mean.iter().zip(&other_mean).map(|(a, b)| a - b).collect();
-        if cholesky(&mut covariance, width).is_ok() {
-            solve_spd(&covariance, &mut weights);
-        }
+        let weights = discriminant(self.width, self.fitted(&self.first), self.fitted(&self.second));
         (self.scored(&self.first, &weights), self.scored(&self.second, &weights))
     }
 
@@ -58,15 +40,6 @@ impl Transcripts {
     fn scored(&self, rows: &[f64], weights: &[f64]) -> Vec<f64> {
         rows[self.fitted(rows).len()..].chunks_exact(self.width).map(|row| dot(row, weights)).collect()
     }
-}
-
-fn mean(rows: &[f64], width: usize) -> Vec<f64> {
-    let mut mean = vec![0.0; width];
-    let share = width as f64 / rows.len().max(1) as f64;
-    for row in rows.chunks_exact(width) {
-        mean.iter_mut().zip(row).for_each(|(mean, x)| *mean += share * x);
-    }
-    mean
 }
 
 /// What was played after round 1, of `n_points` or arms; where plays have no number they are told apart by their regret.

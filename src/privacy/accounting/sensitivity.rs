@@ -4,6 +4,7 @@
 //! standard deviation `sqrt(2) sigma` on symmetric matrices under the Frobenius norm. The sensitivities of matrices here are
 //! divided by `sqrt(2)`, so that `sigma = sensitivity / mu` (E7).
 
+use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -53,6 +54,7 @@ pub fn scalar(lo: f64, hi: f64, relation: Relation) -> f64 {
 #[must_use]
 pub fn vector(radius: f64, relation: Relation) -> f64 {
     match relation {
+        Relation::Replace if planted::is(PlantedFault::Neighbours) => radius,
         Relation::Replace => 2.0 * radius,
         Relation::AddRemove => radius,
     }

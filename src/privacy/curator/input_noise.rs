@@ -4,6 +4,7 @@
 use super::projection::product;
 use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
 use crate::linalg::eigen_symmetric;
+use crate::planted::{self, PlantedFault};
 use crate::privacy::{Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, analytic_gaussian_sigma};
 use crate::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
@@ -63,8 +64,8 @@ impl Curator for InputNoise {
             Some((map, r)) => (product(inputs.values(), map, d, *r), *r),
             None => (inputs.values().to_vec(), d),
         };
-        let sigma = self.sigma(d);
-        values.iter_mut().for_each(|value| *value += sigma * stream.normal());
+        let (sigma, share) = (self.sigma(d), planted::noise_share(PlantedFault::RowNoise));
+        values.iter_mut().for_each(|value| *value += share * sigma * stream.normal());
         let aligned = projection.is_none();
         Ok(Released::mark(Images { dimension, values: Arc::new(values), noise_variance: sigma * sigma, aligned }))
     }

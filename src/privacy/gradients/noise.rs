@@ -2,6 +2,7 @@
 
 use super::VectorNoise;
 use crate::linalg::{Norm, Power};
+use crate::planted::{self, PlantedFault};
 use crate::rng::Stream;
 
 /// No noise and no draw.
@@ -24,7 +25,8 @@ pub struct IsotropicGaussian {
 impl VectorNoise for IsotropicGaussian {
     fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
         stream.normals(out);
-        out.iter_mut().for_each(|entry| *entry *= self.sigma);
+        let sigma = self.sigma * planted::noise_share(PlantedFault::GradientGaussianNoise);
+        out.iter_mut().for_each(|entry| *entry *= sigma);
     }
 }
 
@@ -37,7 +39,8 @@ pub struct LaplaceVector {
 
 impl VectorNoise for LaplaceVector {
     fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
-        out.iter_mut().for_each(|entry| *entry = stream.laplace(self.scale));
+        let scale = self.scale * planted::noise_share(PlantedFault::VertexLaplaceNoise);
+        out.iter_mut().for_each(|entry| *entry = stream.laplace(scale));
     }
 }
 
@@ -88,7 +91,8 @@ impl VectorNoise for GeneralizedGaussian {
             let size = libm::pow(stream.gamma(shape), shape);
             *entry = if stream.bernoulli(0.5) { size } else { -size };
         }
-        let radius = self.sigma * libm::sqrt(2.0 * stream.gamma(0.5 * n as f64));
+        let sigma = self.sigma * planted::noise_share(PlantedFault::GradientGeneralizedNoise);
+        let radius = sigma * libm::sqrt(2.0 * stream.gamma(0.5 * n as f64));
         self.scale(radius, out);
     }
 }

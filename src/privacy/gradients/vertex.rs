@@ -2,6 +2,7 @@
 
 use super::leaf::Leaf;
 use super::{Clip, Gradient, Query, Sample, Start, VectorNoise, Vertices};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::{Raw, Released};
 use crate::rng::Stream;
 use std::sync::Arc;
@@ -85,7 +86,9 @@ impl VertexChoice {
                 self.scores.iter_mut().zip(&self.noise).for_each(|(score, noise)| *score += noise / root);
                 least(&self.scores)
             }
-            Choice::Exponential { scale } => exponential(&mut self.scores, *scale / root, stream),
+            Choice::Exponential { scale } => {
+                exponential(&mut self.scores, planted::noise_share(PlantedFault::VertexGumbelNoise) * *scale / root, stream)
+            }
         };
         Released::mark(chosen)
     }

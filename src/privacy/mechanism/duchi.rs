@@ -3,6 +3,7 @@
 
 use super::on_window::{self, Description, UnitRandomiser};
 use super::{MechanismEntry, RewardMechanism};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::{Epsilon, Event, Refusal, Request};
 use crate::rng::Stream;
 use std::sync::Arc;
@@ -44,7 +45,9 @@ impl TwoPoint {
 
     /// The released value for an input on [-1, 1] and a uniform draw.
     pub(super) fn respond(&self, input: f64, uniform: f64) -> f64 {
-        if uniform < 0.5 * (1.0 + input * self.tilt) { self.output } else { -self.output }
+        // tanh(epsilon) for tanh(epsilon/2).
+        let share = if planted::is(PlantedFault::DuchiNoise) { 2.0 / (1.0 + self.tilt * self.tilt) } else { 1.0 };
+        if uniform < 0.5 * (1.0 + input * (share * self.tilt)) { self.output } else { -self.output }
     }
 
     /// Variance at an input of 0, the worst: output² - input².

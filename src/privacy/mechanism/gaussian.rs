@@ -3,6 +3,7 @@
 
 use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::{
     Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
     analytic_gaussian_sigma,
@@ -43,7 +44,10 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
 
 impl Privatizer for Gaussian {
     fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
-        Released::mark(Signal::Reward(self.window.clip(reward.open()) + self.sigma * stream.normal()))
+        let reward = reward.open();
+        let kept = if planted::is(PlantedFault::GaussianClip) { reward } else { self.window.clip(reward) };
+        let sigma = self.sigma * planted::noise_share(PlantedFault::GaussianNoise);
+        Released::mark(Signal::Reward(kept + sigma * stream.normal()))
     }
 }
 

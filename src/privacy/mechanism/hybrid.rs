@@ -6,6 +6,7 @@ use super::duchi::TwoPoint;
 use super::on_window::{self, Description, UnitRandomiser};
 use super::piecewise::TwoLevel;
 use super::{MechanismEntry, RewardMechanism};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::{Epsilon, Event, Refusal, Request};
 use crate::rng::Stream;
 use std::sync::Arc;
@@ -65,7 +66,12 @@ impl Mixture {
     }
 
     fn respond(&self, input: f64, branch: f64, level: f64, place: f64) -> f64 {
-        if branch < self.density_share { self.density.respond(input, level, place) } else { self.coin.respond(input, level) }
+        let share = if planted::is(PlantedFault::HybridBranch) { 0.5 * (1.0 + input) } else { 1.0 };
+        if branch < share * self.density_share {
+            self.density.respond(input, level, place)
+        } else {
+            self.coin.respond(input, level)
+        }
     }
 
     fn output(&self) -> f64 {

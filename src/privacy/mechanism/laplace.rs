@@ -4,6 +4,7 @@
 
 use super::window::{Window, representable};
 use super::{MechanismEntry, RewardMechanism};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::{
     Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
 };
@@ -59,8 +60,9 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
 impl Privatizer for Laplace {
     fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
         let reward = reward.open();
-        let kept = if self.clipped || !reward.is_finite() { self.window.clip(reward) } else { reward };
-        Released::mark(Signal::Reward(kept + stream.laplace(self.scale)))
+        let clipped = (self.clipped && !planted::is(PlantedFault::LaplaceClip)) || !reward.is_finite();
+        let kept = if clipped { self.window.clip(reward) } else { reward };
+        Released::mark(Signal::Reward(kept + stream.laplace(self.scale * planted::noise_share(PlantedFault::LaplaceNoise))))
     }
 }
 

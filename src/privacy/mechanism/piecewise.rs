@@ -3,6 +3,7 @@
 
 use super::on_window::{self, Description, UnitRandomiser};
 use super::{MechanismEntry, RewardMechanism};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::{Epsilon, Event, Refusal, Request};
 use crate::rng::Stream;
 use std::sync::Arc;
@@ -58,7 +59,9 @@ impl TwoLevel {
         // The stretch is [l, r] with l = (C + 1)/2 t - (C - 1)/2 and r = l + C - 1: centre t (C + 1)/2, inside [-C, C] for |t| <= 1.
         let centre = input * (1.0 + self.stretch);
         let (left, right) = (centre - self.stretch, centre + self.stretch);
-        let value = if level < self.kept {
+        let rare = 1.0 - self.kept;
+        let kept = if planted::is(PlantedFault::PiecewiseNoise) { 1.0 - rare * rare } else { self.kept };
+        let value = if level < kept {
             left + 2.0 * self.stretch * place
         } else {
             // A place on the rest: [-C, l] first, then [r, C].

@@ -1,5 +1,6 @@
 //! The clip range of a mechanism, and the map between it and [-1, 1]. Also the limits that a calibration must keep.
 
+use crate::planted::{self, PlantedFault};
 use crate::privacy::{Epsilon, Refusal, Request};
 
 /// A finite range of rewards.
@@ -63,11 +64,14 @@ impl Window {
 
     /// The nearest reward in the range; the centre for NaN.
     pub(super) fn clip(self, reward: f64) -> f64 {
-        if reward.is_nan() { self.centre } else { reward.clamp(self.lo, self.hi) }
+        if reward.is_nan() && !planted::is(PlantedFault::RewardNan) { self.centre } else { reward.clamp(self.lo, self.hi) }
     }
 
     /// The clipped reward on [-1, 1].
     pub(super) fn to_unit(self, reward: f64) -> f64 {
+        if planted::is(PlantedFault::UnitClip) {
+            return (reward - self.centre) / self.half;
+        }
         ((self.clip(reward) - self.centre) / self.half).clamp(-1.0, 1.0)
     }
 

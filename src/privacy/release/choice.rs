@@ -3,6 +3,7 @@
 use super::bernoulli::{below, bernoulli_exp};
 use super::entropy::{Entropy, Words};
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::{Composition, Loss};
 use crate::privacy::{Adversary, Epsilon, Growth, Neighbours, Provenance, Raw, ThreatModel, Unit};
 
@@ -24,6 +25,9 @@ pub(super) fn to_unit(number: f64, (lo, hi): (f64, f64)) -> Result<f64, ReleaseE
         return Err(ReleaseError::NotFinite);
     }
     let (centre, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo));
+    if planted::is(PlantedFault::ReleasedUnitClip) {
+        return Ok((number - centre) / half);
+    }
     Ok(((number.clamp(lo, hi) - centre) / half).clamp(-1.0, 1.0))
 }
 
@@ -78,7 +82,11 @@ impl BitRelease {
 
     /// `2^53` times the probability of the upper value.
     pub(super) fn weight(&self, unit: f64) -> u64 {
-        let lean = (unit * self.tau as f64).clamp(-(self.tau as f64), self.tau as f64).round() as i64;
+        let tilt = self.tau as f64 / WHOLE as f64;
+        // tanh(epsilon) for tanh(epsilon/2).
+        let share = if planted::is(PlantedFault::ReleasedBitNoise) { 2.0 / (1.0 + tilt * tilt) } else { 1.0 };
+        let most = if planted::is(PlantedFault::ReleasedUnitClip) { WHOLE as f64 } else { share * self.tau as f64 };
+        let lean = (unit * (share * self.tau as f64)).clamp(-most, most).round() as i64;
         WHOLE.saturating_add_signed(lean)
     }
 
@@ -129,7 +137,7 @@ impl ChoiceRelease {
     /// The index of the option chosen.
     ///
     /// # Errors
-    /// Scores of another number or not finite; no entropy.
+    /// Scores of another number, not finite, or beyond the largest double in steps of the grid; no entropy.
     pub fn release(self, scores: Raw<Vec<f64>>) -> Result<Release<usize>, ReleaseError> {
         let scores = scores.open();
         if scores.len() != self.options {
@@ -137,6 +145,9 @@ impl ChoiceRelease {
         }
         if scores.iter().any(|score| !score.is_finite()) {
             return Err(ReleaseError::NotFinite);
+        }
+        if scores.iter().any(|score| !(score / self.step).is_finite()) {
+            return Err(ReleaseError::Range("a score, in steps of the noise's grid,".to_owned()));
         }
         let value = self.chosen(&scores, &mut Entropy::fresh()?);
         Ok(Release::new(value, self.ledger))
@@ -147,9 +158,10 @@ impl ChoiceRelease {
         let best = steps.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         loop {
             let candidate = below(self.options as u64, words) as usize;
-            // Differences of multiples of the step; beyond 2^60 steps the weight is far below e^(-2^30).
-            let gap = (best - steps[candidate]).min((1_u64 << 60) as f64) as u128;
-            if bernoulli_exp(gap, u128::from(self.scale), words) {
+            // Differences of whole numbers, exact up to 2^52; larger ones count as that, with a weight below e^(-2^26).
+            let gap = (best - steps[candidate]).min((1_u64 << 52) as f64) as u128;
+            let scale = if planted::is(PlantedFault::ReleasedChoiceNoise) { self.scale / 2 } else { self.scale };
+            if bernoulli_exp(gap, u128::from(scale), words) {
                 return candidate;
             }
         }

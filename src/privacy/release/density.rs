@@ -5,17 +5,23 @@ use super::bernoulli::below;
 use super::choice::{BitRelease, WHOLE, checked, proper, to_unit};
 use super::entropy::{Entropy, Words};
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::{Composition, Loss};
 use crate::privacy::{Epsilon, Provenance, Raw, ThreatModel};
 
 /// Cells of the output.
 const CELLS: u64 = 4096;
-/// Weight of a cell that is not raised.
-const LOW: u64 = 1 << 20;
+/// Weight of a cell that is not raised: large where a raised one weighs hardly more, so that their quotient stays near e^epsilon; small
+/// where the sum of all weights would leave 64 bits.
+fn low(epsilon: f64) -> u64 {
+    if epsilon < 1.0 { 1 << 40 } else { 1 << 20 }
+}
 
 /// The hybrid mechanism, one answer: the density on a grid or one bit, by a public coin.
 #[derive(Debug)]
 pub struct DensityRelease {
+    /// Weight of a cell that is not raised.
+    pub(super) low: u64,
     /// Weight of a raised cell.
     pub(super) high: u64,
     /// Raised cells.
@@ -34,8 +40,10 @@ impl DensityRelease {
     /// An empty range or an epsilon outside.
     pub fn calibrated(epsilon: Epsilon, lo: f64, hi: f64) -> Result<Self, ReleaseError> {
         let (value, clip) = (checked(epsilon)?, proper(lo, hi)?);
-        // Rounded down by more than the error of exp: high/LOW <= e^epsilon.
-        let high = (LOW as f64 * libm::exp(value) * (1.0 - 1e-14)).floor() as u64;
+        // Rounded down by more than the error of exp: high/low <= e^epsilon.
+        let low = low(value);
+        let twice = if planted::is(PlantedFault::ReleasedDensityNoise) { 2.0 } else { 1.0 };
+        let high = (low as f64 * libm::exp(twice * value) * (1.0 - 1e-14)).floor() as u64;
         let window = ((CELLS as f64 / (1.0 + libm::exp(0.5 * value))).round() as u64).max(1);
         // One bit alone up to 0.6094, as in the simulation; any share is private.
         let share = if value <= 0.6094 { 0 } else { (-libm::expm1(-0.5 * value) * 2.0 * WHOLE as f64) as u64 };
@@ -49,7 +57,7 @@ impl DensityRelease {
             composition: Composition::of(Loss::Response { epsilon: value }),
             provenance: Provenance::Released,
         };
-        Ok(Self { high, window, share, bit: BitRelease::calibrated(epsilon, lo, hi)?, clip, ledger })
+        Ok(Self { low, high, window, share, bit: BitRelease::calibrated(epsilon, lo, hi)?, clip, ledger })
     }
 
     /// The density alone, at any epsilon: the piecewise mechanism. As [`DensityRelease::calibrated`] otherwise.
@@ -80,7 +88,7 @@ impl DensityRelease {
 
     /// Sum of all weights.
     pub(super) fn total(&self) -> u64 {
-        self.window * self.high + (CELLS - self.window) * LOW
+        self.window * self.high + (CELLS - self.window) * self.low
     }
 
     /// The cell released for an input on [-1, 1]. The input first takes one of the window's places, at random so that the mean is kept.
@@ -93,13 +101,13 @@ impl DensityRelease {
         if drawn < self.window * self.high {
             return first + drawn / self.high;
         }
-        let other = (drawn - self.window * self.high) / LOW;
+        let other = (drawn - self.window * self.high) / self.low;
         if other < first { other } else { other + self.window }
     }
 
     /// The value of a cell, scaled so that the mean over the cells is the input.
     pub(super) fn value(&self, cell: u64) -> f64 {
-        let raised = (self.high - LOW) as f64 * self.window as f64 / self.total() as f64;
+        let raised = (self.high - self.low) as f64 * self.window as f64 / self.total() as f64;
         let along = cell as f64 - 0.5 * (CELLS - 1) as f64;
         along / (raised * 0.5 * (CELLS - self.window) as f64)
     }

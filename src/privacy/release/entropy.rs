@@ -1,6 +1,7 @@
 //! The source of bits: ChaCha20 with a fresh key from the operating system for every release.
 
 use super::ReleaseError;
+use crate::planted::{self, PlantedFault};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::fmt;
@@ -25,6 +26,9 @@ impl Entropy {
     pub(super) fn fresh() -> Result<Self, ReleaseError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| ReleaseError::NoEntropy(error.to_string()))?;
+        if planted::is(PlantedFault::KeyReuse) {
+            key.fill(1);
+        }
         let generator = ChaCha20Rng::from_seed(key);
         key.fill(0);
         Ok(Self(generator))

@@ -2,6 +2,7 @@
 //! neighbours by at most half a step in every coordinate; the sensitivity is raised by that.
 
 use super::ReleaseError;
+use crate::planted::{self, PlantedFault};
 
 /// A step `2^k` and noise in whole steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,6 +28,7 @@ impl Grid {
             return Err(ReleaseError::Range(format!("noise of size {plain:e} at distance {distance:e}")));
         }
         let step = libm::exp2(libm::floor(libm::log2(plain)) - f64::from(bits));
+        let rounding = if planted::is(PlantedFault::GridRounding) { 0.0 } else { rounding };
         let noise = (distance + rounding * step) * per_unit * ROOM / step;
         // The conversion is exact: far below 2^53.
         Ok(Self { step, noise: noise.ceil() as u64 })
@@ -60,7 +62,7 @@ pub(super) fn clipped(mut vector: Vec<f64>, dimension: usize, radius: f64) -> Re
     if 0.0 < largest {
         let shape: f64 = vector.iter().map(|entry| (entry / largest) * (entry / largest)).sum();
         let shrink = radius / largest / libm::sqrt(shape);
-        if shrink < 1.0 {
+        if shrink < 1.0 && !planted::is(PlantedFault::ReleasedVectorClip) {
             vector.iter_mut().for_each(|entry| *entry *= shrink);
         }
     }

@@ -4,6 +4,7 @@ use super::discrete;
 use super::entropy::{Entropy, Words};
 use super::grid::Grid;
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::{Composition, Loss};
 use crate::privacy::{Epsilon, Provenance, Raw, ThreatModel};
 
@@ -52,11 +53,14 @@ impl LaplaceRelease {
         if !number.is_finite() {
             return Err(ReleaseError::NotFinite);
         }
-        let value = self.noised(number.clamp(self.clip.0, self.clip.1), &mut Entropy::fresh()?);
+        let clipped =
+            if planted::is(PlantedFault::ReleasedLaplaceClip) { number } else { number.clamp(self.clip.0, self.clip.1) };
+        let value = self.noised(clipped, &mut Entropy::fresh()?);
         Ok(Release::new(value, self.ledger))
     }
 
     pub(super) fn noised(&self, clipped: f64, words: &mut impl Words) -> f64 {
-        self.grid.value(self.grid.steps(clipped) + discrete::laplace(self.grid.noise, words))
+        let scale = if planted::is(PlantedFault::ReleasedLaplaceNoise) { self.grid.noise / 2 } else { self.grid.noise };
+        self.grid.value(self.grid.steps(clipped) + discrete::laplace(scale, words))
     }
 }

@@ -4,7 +4,9 @@ use super::choice::WHOLE;
 use super::discrete;
 use super::grid::{Grid, clipped};
 use super::sampler_tests::{Seeded, fits};
-use super::{BitRelease, ChoiceRelease, DensityRelease, LaplaceRelease, ReleaseError, TreeRelease, VectorRelease, publish};
+use super::{
+    BitRelease, ChoiceRelease, DensityRelease, LaplaceRelease, ReleaseError, RowsRelease, TreeRelease, VectorRelease, publish,
+};
 use crate::privacy::accounting::sensitivity::{Participation, Relation};
 use crate::privacy::{Delta, Epsilon, Raw, gdp_mu};
 
@@ -161,16 +163,16 @@ fn one_bit_is_private_and_unbiased() {
 
 #[test]
 fn densities_on_a_grid_are_private_and_unbiased() {
-    for epsilon in [0.1, 1.0, 2.0, 4.0, 20.0] {
+    for epsilon in [1e-6, 1.9e-6, 1e-5, 0.1, 1.0, 2.0, 4.0, 20.0] {
         let density = DensityRelease::calibrated(e(epsilon), -1.0, 1.0).expect("a mechanism");
-        let loss = libm::log(density.high as f64 / f64::from(1 << 20));
-        assert!(loss <= epsilon && epsilon * (1.0 - 1e-4) < loss, "{epsilon}: {loss}");
+        let loss = libm::log1p((density.high - density.low) as f64 / density.low as f64);
+        assert!(loss <= epsilon * (1.0 + 1e-15) && epsilon * (1.0 - 1e-4) < loss, "{epsilon}: {loss}");
         // The law by its weights, with the input on a place: mean and variance.
         let moments = |first: u64| {
             let (mut mean, mut square) = (0.0, 0.0);
             for cell in 0..4096 {
                 let raised = (first..first + density.window).contains(&cell);
-                let p = if raised { density.high } else { 1 << 20 } as f64 / density.total() as f64;
+                let p = if raised { density.high } else { density.low } as f64 / density.total() as f64;
                 mean += p * density.value(cell);
                 square += p * density.value(cell).powi(2);
             }
@@ -193,9 +195,32 @@ fn densities_on_a_grid_are_private_and_unbiased() {
     (0..200_000).for_each(|_| counts[(density.cell(unit, &mut words) / 256) as usize] += 1);
     for cell in 0..4096_u64 {
         let raised = (first..first + density.window).contains(&cell);
-        shares[(cell / 256) as usize] += if raised { density.high } else { 1 << 20 } as f64 / density.total() as f64;
+        shares[(cell / 256) as usize] += if raised { density.high } else { density.low } as f64 / density.total() as f64;
     }
     assert!(fits(&counts, &shares), "{counts:?}");
+}
+
+/// Scores whose steps are no doubles are refused, where a draw would never end; the largest that are doubles are chosen from.
+#[test]
+fn scores_beyond_the_grid_are_refused() {
+    let make = || ChoiceRelease::calibrated(e(1.0), 1.0, 2, "any two").expect("a mechanism");
+    for far in [1e302, -1e302, f64::MAX] {
+        let refused = make().release(Raw::seal(vec![far, 0.0])).map(|_| ());
+        assert!(matches!(refused, Err(ReleaseError::Range(_))), "{far}: {refused:?}");
+    }
+    for far in [1e299, 1e18, 1e9] {
+        assert_eq!(make().release(Raw::seal(vec![-far, 0.0])).map(|choice| *choice.value()), Ok(1));
+    }
+}
+
+/// Beyond a bound of 10^8 radii rows are refused; up to it the noise pays for what doubles round off.
+#[test]
+fn bounds_beyond_what_doubles_hold_are_refused() {
+    let make = |bound: f64, columns: usize| RowsRelease::calibrated(e(1.0), d(1e-5), 1.0, bound, columns);
+    assert!(matches!(make(5.6e14, 2), Err(ReleaseError::Range(said)) if said.contains("times the radius")));
+    assert!(make(1.01e8, 2).is_err() && make(1e8, 2).is_ok());
+    let share = |bound: f64| make(bound, 1000).expect("a mechanism").sigma() / make(1.0, 1000).expect("a mechanism").sigma();
+    assert!(1.0 + 1e-5 < share(1e8) && share(1e8) < 1.0001 && share(1e2) == 1.0, "{} {}", share(1e8), share(1e2));
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub use density::DensityRelease;
 pub use laplace::LaplaceRelease;
 pub use outcome::{Release, ReleaseError, ReleaseLedger, publish};
 pub use reward::RewardRelease;
-pub use rows::{PublicProjection, ReleasedRows, RowsRelease};
+pub use rows::{MOST_BOUND, PublicProjection, ReleasedRows, RowsRelease};
 pub use sums::SumsRelease;
 pub use tree::TreeRelease;
 pub use vector::VectorRelease;

@@ -5,10 +5,14 @@ use super::discrete;
 use super::entropy::{Entropy, Words};
 use super::grid::Grid;
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::{Composition, Loss};
 use crate::privacy::curator::{largest_singular_value, product, public_projection};
 use crate::privacy::{Delta, Epsilon, Provenance, RadiusUnits, Raw, ThreatModel, gdp_mu};
 use serde::{Deserialize, Serialize};
+
+/// Largest bound in units of the radius: doubles of the size of the bound hold what is left of the radius to eight digits.
+pub const MOST_BOUND: f64 = 1e8;
 
 /// A calibrated release of rows. Used up by the release: a budget is spent once.
 #[derive(Debug)]
@@ -94,10 +98,21 @@ impl RowsRelease {
         if !positive(radius) || !positive(bound) || dimension == 0 || 1e6 < dimension as f64 {
             return Err(ReleaseError::Range(format!("radius {radius}, bound {bound} and {dimension} numbers a row")));
         }
+        if MOST_BOUND * radius < bound {
+            return Err(ReleaseError::Range(format!(
+                "a bound of {:e} times the radius (at most {MOST_BOUND:e})",
+                bound / radius
+            )));
+        }
         let mu = gdp_mu(epsilon, delta);
         let (stretch, columns) = projection.as_ref().map_or((1.0, dimension), |map| (map.stretch, map.columns));
         // Moving rows to the bound moves no two of them apart, and leaves none further than two bounds from another.
         let distance = radius.min(2.0 * bound) * stretch;
+        // Shortening and projecting rows in doubles moves either of two neighbours by this share of the distance at most.
+        let products = if projection.is_some() { libm::sqrt(columns as f64) } else { 1.0 };
+        let off = f64::EPSILON * (dimension as f64 + 8.0) * products * (bound / radius).max(1.0);
+        // The grid's room pays for a tenth of a millionth.
+        let distance = if off < 1e-7 { distance } else { distance * (1.0 + 2.0 * off) };
         // sigma = (D + g sqrt(columns)) sigma_AG: rounding moves the one image by at most g/2 in every entry on either side.
         let grid = Grid::new(distance, 1.0 / mu, libm::sqrt(columns as f64), 19)?;
         if discrete::GREATEST_SIGMA < grid.noise || (1u64 << 62) as f64 * grid.step < 4.0 * bound * stretch {
@@ -172,7 +187,7 @@ fn shorten(row: &mut [f64], bound: f64) -> bool {
     }
     let shape: f64 = row.iter().map(|entry| (entry / largest) * (entry / largest)).sum();
     let shrink = bound / largest / libm::sqrt(shape);
-    if shrink < 1.0 {
+    if shrink < 1.0 && !planted::is(PlantedFault::ReleasedRowClip) {
         row.iter_mut().for_each(|entry| *entry *= shrink);
     }
     shrink < 1.0

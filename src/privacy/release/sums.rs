@@ -5,6 +5,7 @@
 use super::entropy::{Entropy, Words};
 use super::grid::Grid;
 use super::{ReleaseError, discrete};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::streams::{NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::privacy::sums::{Epochs, ExactSums, Sums};
 use crate::privacy::{Query, Raw, ReleaseCounts, Released, Signal, gdp_mu};
@@ -102,8 +103,9 @@ impl SumsRelease {
         let range = |what: String| Err(ReleaseError::Range(what));
         let mut grids = Vec::new();
         for epoch in &plan.epochs {
-            let (norm, fractional) = match &epoch.factorisation {
-                None => (1.0, 0),
+            // The rounding error of a row of C x in doubles, for items that add up to at most 1.
+            let (norm, fractional, error) = match &epoch.factorisation {
+                None => (1.0, 0, 0.0),
                 Some(factorisation) => {
                     let Some(transform) = factorisation.transform(length) else {
                         return range(format!("noise of the form `{}`", factorisation.name()));
@@ -111,12 +113,22 @@ impl SumsRelease {
                     (
                         factorisation.sensitivity(crate::privacy::accounting::sensitivity::Participation::ONCE),
                         transform.fractional(),
+                        transform.rounding_error(1.0),
                     )
                 }
             };
             // Items are rounded once, D + g sqrt(n), times the norm of a column; rows of C x that are not whole, once more.
-            let rounding = libm::sqrt(length as f64) * (norm + libm::sqrt(fractional as f64));
-            let grid = Grid::new(distance * norm, 1.0 / mu, rounding, 19)?;
+            let rounding = |once_more: f64| libm::sqrt(length as f64) * (norm + once_more * libm::sqrt(fractional as f64));
+            let grid = Grid::new(distance * norm, 1.0 / mu, rounding(1.0), 19)?;
+            // What everybody together adds to an entry at most, in steps: rows are off by `error` of it on either side.
+            let largest = epoch.rounds as f64 * (distance / grid.step + 1.0);
+            let off = 2.0 * error * largest;
+            // The grid's room pays for a tenth of a step over all entries.
+            let grid = if off * libm::sqrt(length as f64 * fractional as f64) < 0.1 {
+                grid
+            } else {
+                Grid::new(distance * norm, 1.0 / mu, rounding(1.0 + off), 19)?
+            };
             let plain = distance * norm / mu;
             if MOST_FOR_ROUNDING * plain < grid.noise as f64 * grid.step || discrete::GREATEST_SIGMA < grid.noise {
                 let releases = epoch.factorisation.as_ref().map_or(1, |factorisation| factorisation.rounds());
@@ -124,7 +136,7 @@ impl SumsRelease {
                 return range(format!("a stream of {releases} releases of {length} numbers{hint}"));
             }
             // Sums of people's items stay below 2^53 steps, with 64 levels of noise at 100 deviations.
-            if MOST_STEPS < epoch.rounds as f64 * (distance / grid.step + 1.0) + 6400.0 * grid.noise as f64 {
+            if MOST_STEPS < largest + 6400.0 * grid.noise as f64 {
                 return range(format!("a stream of {} people", epoch.rounds));
             }
             grids.push(grid);
@@ -202,13 +214,15 @@ impl SumsRelease {
         let std = stream.stds[stream.rows as usize];
         stream.rows += 1;
         let row: Vec<f64> = stream.row.iter().map(|&steps| steps as f64).collect();
-        stream.row.fill(0);
+        if !planted::is(PlantedFault::ReleasedRowSum) {
+            stream.row.fill(0);
+        }
         let mut noisy = VecDeque::new();
         stream.transform.next(&row, &mut |sums| {
             // Whole numbers far below 2^53.
-            noisy.push_back(
-                sums.iter().map(|x| (x.round() as i64 + discrete::gaussian(grid.noise, words)) as f64).collect::<Vec<_>>(),
-            );
+            let shared = planted::is(PlantedFault::ReleasedSharedDraw).then(|| discrete::gaussian(grid.noise, words));
+            let mut draw = || shared.unwrap_or_else(|| discrete::gaussian(grid.noise, words));
+            noisy.push_back(sums.iter().map(|x| (x.round() as i64 + draw()) as f64).collect::<Vec<_>>());
         });
         let prefix = stream.decoder.next(&mut |out| {
             if let Some(sums) = noisy.pop_front() {

@@ -125,6 +125,23 @@ fn a_saved_stream_goes_on() {
     }
 }
 
+/// Rows that hold so many people that doubles round their running sums pay for it: by more than the rounding to whole numbers does, and
+/// not where sums of nodes are exact. Streams beyond 2^53 steps are refused.
+#[test]
+fn streams_near_the_end_of_exact_doubles_pay_for_rounding() {
+    let of = |entry: &SumsEntry, rounds: u64| {
+        let mechanism = built(entry, Reading::Tight, rounds, 8, Epochs::One).expect("built");
+        SumsRelease::new(mechanism.exact().expect("tight")).map(|release| release.sigma())
+    };
+    let (few, many) = (100, 4_000_000_000);
+    for entry in &joint::ENTRIES {
+        let share = of(entry, many).expect("sizes") / of(entry, few).expect("sizes") - 1.0;
+        let exact = ["tree", "honaker"].contains(&entry.name);
+        assert!(if exact { share == 0.0 } else { 1e-6 < share }, "{}: {share}", entry.name);
+        assert!(of(entry, 1_000_000_000_000).is_err());
+    }
+}
+
 /// Noise on the grid is at least that of the calibration on doubles, rounding included, and at most 2 % more; readings with another
 /// calibration and streams too long for their form are refused, and so is a reward that is no number.
 #[test]

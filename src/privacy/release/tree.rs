@@ -6,6 +6,7 @@ use super::discrete;
 use super::entropy::{Entropy, Words};
 use super::grid::{Grid, clipped};
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::sensitivity::{self, Participation, Relation};
 use crate::privacy::accounting::{Composition, Loss};
 use crate::privacy::streams::Factorisation;
@@ -86,7 +87,9 @@ impl TreeRelease {
         let before = (parent != 0).then(|| &upper[parent.trailing_zeros() as usize - at - 1]);
         for (i, (sum, &entry)) in self.sum.iter_mut().zip(clipped).enumerate() {
             *sum += grid.steps(entry);
-            lower[at][i] = before.map_or(0, |before| before[i]) + discrete::gaussian(grid.noise, words);
+            if at != 0 || parent == 0 || !planted::is(PlantedFault::ReleasedTreeReuse) {
+                lower[at][i] = before.map_or(0, |before| before[i]) + discrete::gaussian(grid.noise, words);
+            }
         }
         self.sum.iter().zip(&lower[at]).map(|(sum, noise)| grid.value(sum + noise)).collect()
     }

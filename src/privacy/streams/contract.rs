@@ -1,6 +1,7 @@
 //! What every factorisation can do.
 
 use super::{NoiseState, RowTransform};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::sensitivity::Participation;
 use crate::rng::Stream;
 use std::fmt;
@@ -37,6 +38,10 @@ impl Shape {
     /// the stream an entry.
     pub fn draw(self, sigma: f64, stream: &mut Stream, out: &mut [f64]) {
         stream.normals(out);
+        if planted::is(PlantedFault::SharedDraw) {
+            out.fill(out[0]);
+        }
+        let sigma = sigma * planted::noise_share(PlantedFault::StreamNoise);
         out.iter_mut().for_each(|entry| *entry *= sigma);
         if let Self::Symmetric(n) | Self::Bordered(n) = self {
             let mut at = 0;

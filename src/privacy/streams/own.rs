@@ -1,6 +1,7 @@
 //! Fresh noise in every item, as in the local model: no person's noise hides another's, and prefix t carries t draws.
 
 use super::{Factorisation, NoiseState, PrefixNoise, Shape};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// `C = I`, `B = A`.
@@ -27,7 +28,8 @@ impl Factorisation for Own {
     }
 
     fn sensitivity(&self, participation: Participation) -> f64 {
-        libm::sqrt(participation.count.clamp(1, self.rounds) as f64)
+        let count = if planted::is(PlantedFault::Participations) { 1 } else { participation.count };
+        libm::sqrt(count.clamp(1, self.rounds) as f64)
     }
 
     fn variance(&self, round: u64) -> f64 {

@@ -3,6 +3,7 @@
 
 use super::transform::Kept;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// The square-root matrix over this many rounds.
@@ -39,7 +40,8 @@ pub fn optimum(rounds: u64) -> f64 {
 pub(super) fn column_norm(first: &[f64], participation: Participation) -> f64 {
     let separation = participation.separation.max(1) as usize;
     let mut sums = vec![0.0; first.len()];
-    for start in (0..first.len()).step_by(separation).take(participation.count.max(1) as usize) {
+    let count = if planted::is(PlantedFault::Participations) { 1 } else { participation.count.max(1) };
+    for start in (0..first.len()).step_by(separation).take(count as usize) {
         sums[start..].iter_mut().zip(first).for_each(|(sum, c)| *sum += c);
     }
     libm::sqrt(sums.iter().map(|sum| sum * sum).sum())

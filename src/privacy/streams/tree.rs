@@ -3,6 +3,7 @@
 
 use super::transform::Nodes;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::sensitivity::Participation;
 
 /// The tree over this many rounds.
@@ -39,13 +40,15 @@ impl Factorisation for Tree {
         // m = min(count, ceil(2^level/separation)) of one person's rounds are in one node, and the squares of what the nodes of a level
         // hold, all of `count`, are largest where each holds m but for the last. Round 1 alone is in one node of every level.
         let separation = participation.separation.max(1);
-        let count = participation.count.clamp(1, self.rounds.div_ceil(separation));
+        let stated = if planted::is(PlantedFault::Participations) { 1 } else { participation.count };
+        let count = stated.clamp(1, self.rounds.div_ceil(separation));
         let of_level = |level: u32| {
             let most = count.min((1_u64 << level).div_ceil(separation));
             let square = |held: u64| held as f64 * held as f64;
             (count / most) as f64 * square(most) + square(count % most)
         };
-        libm::sqrt((0..self.nodes()).map(of_level).sum())
+        let missed = u32::from(planted::is(PlantedFault::TreeNodes));
+        libm::sqrt((0..(self.nodes() - missed).max(1)).map(of_level).sum())
     }
 
     fn variance(&self, round: u64) -> f64 {
@@ -81,7 +84,9 @@ impl PrefixNoise for TreeNoise {
         if self.slots.len() <= level {
             self.slots.resize(level + 1, vec![0.0; self.fresh.len()]);
         }
-        draw(&mut self.fresh);
+        if level != 0 || self.round == 1 || !planted::is(PlantedFault::TreeReuse) {
+            draw(&mut self.fresh);
+        }
         let (lower, upper) = self.slots.split_at_mut(level + 1);
         let slot = &mut lower[level];
         if parent == 0 {

@@ -11,6 +11,7 @@ use super::joint::Rewards;
 use super::person::{Clipping, released};
 use super::statement::{SumsStatement, ledger};
 use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::printed::dubey2021_local;
 use crate::privacy::{
     Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal,
@@ -185,8 +186,9 @@ impl Privatizer for LocalPrivatizer {
             None => {
                 stream.normals(&mut self.draws);
                 let (matrix, vector) = self.draws.split_at_mut(m * (m + 1) / 2);
-                matrix.iter_mut().for_each(|entry| *entry *= gram);
-                vector.iter_mut().for_each(|entry| *entry *= moment);
+                let share = planted::noise_share(PlantedFault::LocalNoise);
+                matrix.iter_mut().for_each(|entry| *entry *= share * gram);
+                vector.iter_mut().for_each(|entry| *entry *= share * moment);
                 let mut at = 0;
                 for row in 0..m {
                     matrix[at] *= diagonal;

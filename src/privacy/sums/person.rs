@@ -1,5 +1,6 @@
 //! One person's item before any noise: the reward clipped and centred, the features kept within the unit ball.
 
+use crate::planted::{self, PlantedFault};
 use crate::privacy::{Raw, ReleaseCounts, Released, Signal};
 
 /// How items are made.
@@ -22,20 +23,22 @@ impl Clipping {
         counts.rewards += 1;
         let kept = match self.range {
             _ if reward.is_nan() => self.centre,
-            Some((lo, hi)) => reward.clamp(lo, hi),
-            None if reward.is_finite() => reward,
-            None => self.centre,
+            Some((lo, hi)) if !planted::is(PlantedFault::SumsRewardClip) => reward.clamp(lo, hi),
+            _ if reward.is_finite() => reward,
+            _ => self.centre,
         };
         counts.clipped += u64::from(kept != reward);
         let y = kept - self.centre;
         let m = features.len();
-        if out.len() != m * (m + 1) / 2 + m || !features.iter().all(|x| x.is_finite()) {
+        let finite = planted::is(PlantedFault::SumsFinite) || features.iter().all(|x| x.is_finite());
+        if out.len() != m * (m + 1) / 2 + m || !finite {
             counts.shortened += 1;
             out.fill(0.0);
             return;
         }
         let length = libm::sqrt(features.iter().map(|x| x * x).sum::<f64>());
-        let scale = if length <= ROUNDED { 1.0 } else { 1.0 / length };
+        let whole = length <= ROUNDED || planted::is(PlantedFault::SumsFeatureClip);
+        let scale = if whole { 1.0 } else { 1.0 / length };
         counts.shortened += u64::from(scale < 1.0);
         let (gram, moment) = out.split_at_mut(m * (m + 1) / 2);
         let mut rest = gram;

@@ -10,6 +10,7 @@
 
 use super::{ContextFacts, Link, Visit, VisitPrivatizer, VisitSignal};
 use crate::linalg::dot;
+use crate::planted::{self, PlantedFault};
 use crate::privacy::gradients::Start;
 use crate::privacy::{Raw, Released};
 use crate::rng::Stream;
@@ -147,7 +148,7 @@ impl ArmChoices {
         }
         let x = visit.context;
         let (mut reward, mut scale, mut residual, mut most) = (visit.reward, 1.0, f64::INFINITY, f64::INFINITY);
-        if let Some(bounds) = terms.bounds {
+        if let Some(bounds) = terms.bounds.filter(|_| !planted::is(PlantedFault::ChoiceBounds)) {
             reward = reward.clamp(bounds.range.0, bounds.range.1);
             let size = largest(x);
             scale = if size <= bounds.entry { 1.0 } else { bounds.entry / size };
@@ -199,11 +200,13 @@ impl ArmChoices {
             }
             ChoiceLaw::Gumbel { scale } => {
                 // Scores +-radius sum/(t + 1) over a scale of scale/sqrt(t).
-                let unit = terms.radius * libm::sqrt(t) / ((t + 1.0) * scale);
+                let unit =
+                    terms.radius * libm::sqrt(t) / ((t + 1.0) * (planted::noise_share(PlantedFault::ArmGumbelNoise) * scale));
                 ArmStep::Vertex(exponential(&arm.sum, arm.steepest, unit, stream))
             }
             ChoiceLaw::Laplace { scale } => {
-                let (unit, level) = (terms.radius / (t + 1.0), scale / libm::sqrt(t));
+                let (unit, level) =
+                    (terms.radius / (t + 1.0), planted::noise_share(PlantedFault::ArmLaplaceNoise) * scale / libm::sqrt(t));
                 self.scores.clear();
                 self.scores.extend(arm.sum.iter().map(|sum| unit * sum));
                 self.scores.extend(arm.sum.iter().map(|sum| -unit * sum));

@@ -11,6 +11,7 @@
 //! c = 0. So no number of arms enters. Proof: `docs/proofs/visits.md`.
 
 use super::{Visit, VisitPrivatizer, VisitSignal, VisitStatement, visit_ledger};
+use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
 use crate::privacy::event::Factor;
 use crate::privacy::printed::{dubey2021, shariff2018, zheng2020};
@@ -376,14 +377,17 @@ impl Privatizer {
     /// Opens a visit and adds it; one that is not as agreed adds nothing, or the centre of the range.
     fn add(&mut self, visit: Visit<'_>) {
         let Visit { context, arm, reward } = visit;
-        if context.len() != self.z.len() || self.layout.n_arms <= arm || !context.iter().all(|x| x.is_finite()) {
+        let finite = planted::is(PlantedFault::InteractionFinite) || context.iter().all(|x| x.is_finite());
+        if context.len() != self.z.len() || self.layout.n_arms <= arm || !finite {
             return;
         }
-        let (lo, hi) = self.range;
+        let every = (f64::NEG_INFINITY, f64::INFINITY);
+        let (lo, hi) = if planted::is(PlantedFault::InteractionRewardClip) { every } else { self.range };
         let y = if reward.is_nan() { 0.0 } else { (reward.clamp(lo, hi) - self.centre) / self.reward_unit };
         let length = libm::sqrt(context.iter().map(|x| x * x).sum::<f64>());
         // A length that rounds above the bound is shortened by that rounding.
-        let scale = if length <= self.length { 1.0 / self.context_unit } else { self.length / length / self.context_unit };
+        let whole = length <= self.length || planted::is(PlantedFault::InteractionContextClip);
+        let scale = if whole { 1.0 / self.context_unit } else { self.length / length / self.context_unit };
         self.z.iter_mut().zip(context).for_each(|(z, x)| *z = scale * x);
         self.layout.add(&mut self.sum, arm, &self.z, y);
     }
@@ -398,7 +402,8 @@ impl VisitPrivatizer for Privatizer {
         }
         // In the local model everybody since the last release has added a draw: one of their sum's law stands for them.
         let before = if self.releases == 0 { 0 } else { self.due[self.releases - 1] };
-        let sigma = if self.local { self.sigma * libm::sqrt((self.round - before) as f64) } else { self.sigma };
+        let local = self.local && !planted::is(PlantedFault::OwnNoise);
+        let sigma = if local { self.sigma * libm::sqrt((self.round - before) as f64) } else { self.sigma };
         let (layout, stored) = (self.layout, &mut self.stored);
         let noise = self.noise.next(&mut |out| match stored {
             None => out.chunks_exact_mut(layout.shape().len()).for_each(|group| layout.shape().draw(sigma, stream, group)),

@@ -1,0 +1,88 @@
+//! The faults, each one line in a mechanism.
+
+/// Declares the faults: a variant, its name in the environment variable, and what is wrong.
+macro_rules! faults {
+    ($($variant:ident $name:literal $summary:literal)*) => {
+        /// A fault that can be planted in a mechanism.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum PlantedFault {
+            $(#[doc = $summary] $variant,)*
+        }
+
+        #[cfg(feature = "planted-faults")]
+        impl PlantedFault {
+            /// All faults, in the order of the table.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
+
+            /// The name that the environment variable takes.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// What is wrong in the mechanism.
+            #[must_use]
+            pub const fn summary(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $summary,)*
+                }
+            }
+        }
+    };
+}
+
+faults! {
+    LaplaceClip "laplace-clip" "Simulated Laplace noise is added to a reward that is not clipped."
+    GaussianClip "gaussian-clip" "Simulated Gaussian noise is added to a reward that is not clipped."
+    UnitClip "unit-clip" "Simulated randomisers on [-1, 1] take rewards beyond their range."
+    RewardNan "reward-nan" "A reward that is NaN passes the clip."
+    ReleasedLaplaceClip "released-laplace-clip" "Released Laplace noise is added to a number that is not clipped."
+    ReleasedUnitClip "released-unit-clip" "Released randomisers on [-1, 1] take numbers beyond their range."
+    ReleasedVectorClip "released-vector-clip" "Released vectors and streams of vectors are not clipped to their norm."
+    ReleasedRowClip "released-row-clip" "Released rows are not moved to their bound."
+    SumsRewardClip "sums-reward-clip" "Sums over users take rewards that are not clipped, simulated and released."
+    SumsFeatureClip "sums-feature-clip" "Sums over users take features longer than 1, simulated and released."
+    SumsFinite "sums-finite" "Sums over users take features that are not finite."
+    StreamFinite "stream-finite" "Running sums take items that are not finite."
+    GradientClip "gradient-clip" "Gradients are not clipped to their bound."
+    SampleClip "sample-clip" "Features of a sample are not clipped before its gradient is taken."
+    GradientFinite "gradient-finite" "Gradients of samples that are not finite are taken."
+    InteractionRewardClip "interaction-reward-clip" "Sums over interactions take rewards that are not clipped."
+    InteractionContextClip "interaction-context-clip" "Sums over interactions take contexts that are not shortened."
+    InteractionFinite "interaction-finite" "Sums over interactions take contexts that are not finite."
+    ChoiceBounds "choice-bounds" "Choices over interactions enforce no bound on rewards, contexts and contributions."
+    LaplaceNoise "laplace-noise" "Simulated Laplace noise has half of its scale."
+    GaussianNoise "gaussian-noise" "Simulated Gaussian noise has half of its standard deviation."
+    DuchiNoise "duchi-noise" "The simulated bit answers at twice its epsilon."
+    PiecewiseNoise "piecewise-noise" "The simulated two-level density answers at more than its epsilon."
+    HybridBranch "hybrid-branch" "The hybrid's public coin depends on the reward."
+    StreamNoise "stream-noise" "Draws of running sums have half of their standard deviation."
+    LocalNoise "local-noise" "Noise of a user's own item has half of its standard deviation."
+    RowNoise "row-noise" "Simulated noise on rows has half of its standard deviation."
+    GradientGaussianNoise "gradient-gaussian-noise" "Gaussian noise on gradients has half of its standard deviation."
+    GradientGeneralizedNoise "gradient-generalized-noise" "Generalised Gaussian noise on gradients has half of its scale."
+    VertexLaplaceNoise "vertex-laplace-noise" "Laplace noise on scores of vertices has half of its scale."
+    VertexGumbelNoise "vertex-gumbel-noise" "The exponential mechanism over vertices has half of its scale."
+    ArmLaplaceNoise "arm-laplace-noise" "Laplace noise on scores of an arm's vertices has half of its scale."
+    ArmGumbelNoise "arm-gumbel-noise" "The exponential mechanism over an arm's vertices has half of its scale."
+    ReleasedLaplaceNoise "released-laplace-noise" "Released Laplace noise has half of its scale."
+    ReleasedGaussianNoise "released-gaussian-noise" "Released Gaussian noise has half of its standard deviation."
+    ReleasedBitNoise "released-bit-noise" "The released bit answers at twice its epsilon."
+    ReleasedDensityNoise "released-density-noise" "The released density answers at twice its epsilon."
+    ReleasedChoiceNoise "released-choice-noise" "The released choice has half of its scale."
+    SharedDraw "shared-draw" "All entries of a simulated sum share one draw."
+    ReleasedSharedDraw "released-shared-draw" "All entries of a released sum over users share one draw."
+    TreeReuse "tree-reuse" "The simulated tree draws no fresh noise at odd rounds."
+    ReleasedTreeReuse "released-tree-reuse" "The released tree draws no fresh noise at odd rounds."
+    BatchSum "batch-sum" "The sum of a batch of gradients is not cleared for the next batch."
+    ReleasedRowSum "released-row-sum" "The row of a released sum is not cleared for the next row."
+    OwnNoise "own-noise" "Local interactions carry one user's noise per release, not one for each user."
+    Participations "participations" "Noise of running sums is calibrated for one participation whatever is stated."
+    GroupPrice "group-price" "Several rounds of a user in one stream are priced as separate releases."
+    TreeNodes "tree-nodes" "The sensitivity of the tree counts one node too few."
+    Neighbours "neighbours" "The sensitivity of a vector that is replaced is that of one that is left out."
+    GridRounding "grid-rounding" "Rounding to the grid of a release is not paid for."
+    KeyReuse "key-reuse" "Every release uses the same key."
+}

@@ -1,0 +1,202 @@
+//! Simulated noise has the law that is stated: fixed seeds, and bounds of five standard errors or more.
+
+use super::parts::{d, e, mean_square, rewards, stream, sums};
+use privateer::privacy::curator::{CuratorRequest, Inputs, input_noise};
+use privateer::privacy::gradients::{
+    Choice, GeneralizedGaussian, Gradient, IsotropicGaussian, LaplaceVector, Query as Iterates, Sample, Start, VectorNoise,
+    VertexChoice, Vertices,
+};
+use privateer::privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
+use privateer::privacy::streams::Shape;
+use privateer::privacy::sums::local;
+use privateer::privacy::visits::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
+use privateer::privacy::visits::{Link, Visit, VisitPrivatizer, VisitSignal};
+use privateer::privacy::{MechanismEntry, Query, Raw, Reading, Signal};
+use std::sync::Arc;
+
+const N: u64 = 20_000;
+
+/// Releases of one reward at epsilon = 2.
+fn draws(entry: &MechanismEntry, reward: f64) -> Vec<f64> {
+    let mechanism = rewards(entry, 2.0);
+    let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(2));
+    (0..N).map(|_| privatizer.release(&Query::default(), Raw::seal(reward), &mut stream).reward().expect("a reward")).collect()
+}
+
+/// The share that is stated, within six standard errors of `n` draws.
+fn is_share(found: u64, n: u64, stated: f64) {
+    let share = found as f64 / n as f64;
+    assert!((share - stated).abs() < 6.0 * (stated * (1.0 - stated) / n as f64).sqrt(), "{share} for {stated}");
+}
+
+/// Mean squares over the stated variance: at a kurtosis of 6 or less five standard errors are below 0.08.
+fn is_variance(values: &[f64], stated: f64) {
+    let ratio = mean_square(values) / stated;
+    assert!((ratio - 1.0).abs() < 5.0 * (5.0 / values.len() as f64).sqrt(), "{ratio}");
+}
+
+#[test]
+fn laplace_noise_has_its_scale() {
+    // Width 2 at epsilon = 2: scale 1.
+    is_variance(&draws(&laplace::ENTRY, 0.0), 2.0);
+}
+
+#[test]
+fn gaussian_noise_has_its_size() {
+    is_variance(&draws(&gaussian::ENTRY, 0.0), rewards(&gaussian::ENTRY, 2.0).noise_variance());
+}
+
+#[test]
+fn a_bit_answers_at_its_epsilon() {
+    let upper = draws(&duchi::ENTRY, 1.0).iter().filter(|x| 0.0 < **x).count() as u64;
+    is_share(upper, N, 1.0 / (1.0 + (-2.0_f64).exp()));
+}
+
+/// The raised stretch has probability s/(s + 1), s = e^(epsilon/2); at the upper end it is [1, C].
+#[test]
+fn the_density_answers_at_its_epsilon() {
+    let raised = draws(&piecewise::ENTRY, 1.0).iter().filter(|x| 1.0 <= **x).count() as u64;
+    is_share(raised, N, 1.0 / (1.0 + (-1.0_f64).exp()));
+}
+
+/// The bit is taken with probability e^(-epsilon/2), whatever the reward is.
+#[test]
+fn the_hybrid_mixes_by_a_public_coin() {
+    let output = 1.0 / 1.0_f64.tanh();
+    for reward in [1.0, -1.0] {
+        let bits = draws(&hybrid::ENTRY, reward).iter().filter(|x| (x.abs() - output).abs() < 1e-12).count() as u64;
+        is_share(bits, N, (-1.0_f64).exp());
+    }
+}
+
+#[test]
+fn draws_of_running_sums_have_their_size() {
+    let mut values = vec![0.0; N as usize];
+    Shape::Vector(N as usize).draw(3.0, &mut stream(4), &mut values);
+    is_variance(&values, 9.0);
+}
+
+#[test]
+fn noise_of_own_items_has_its_size() {
+    let mechanism = sums(&local::ENTRY, 1.0, N);
+    let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(5));
+    let (mut values, mut std) = (Vec::new(), 0.0);
+    for _ in 0..N {
+        let query = Query { features: vec![0.0, 0.0].into(), release: true };
+        if let Signal::Item(item) = privatizer.release(&query, Raw::seal(0.0), &mut stream).value() {
+            values.push(item.entries[1]);
+            std = item.gram_std;
+        }
+    }
+    is_variance(&values, std * std);
+}
+
+#[test]
+fn noise_on_rows_has_its_size() {
+    let request = CuratorRequest { reading: Reading::Tight, epsilon: e(1.0), delta: d(1e-3), radius: Some(1.0), columns: None };
+    let curator = (input_noise::ENTRY.build)(&request).expect("a curator");
+    let inputs = Inputs::new(2, Arc::new(vec![0.0; N as usize]));
+    let images = curator.release(Raw::seal(inputs), &mut stream(6)).expect("images");
+    is_variance(&images.value().values, images.value().noise_variance);
+}
+
+#[test]
+fn gaussian_noise_on_gradients_has_its_size() {
+    let mut values = vec![0.0; N as usize];
+    IsotropicGaussian { sigma: 3.0 }.draw(&mut stream(7), &mut values);
+    is_variance(&values, 9.0);
+}
+
+/// |z|² over sigma² is a chi-square variable of as many degrees of freedom as entries.
+#[test]
+fn generalised_gaussian_noise_has_its_size() {
+    let (mut noise, mut stream) = (GeneralizedGaussian::new(3.0, 1.0, 2.0), stream(8));
+    let mut draw = || {
+        let mut z = [0.0; 4];
+        noise.draw(&mut stream, &mut z);
+        let size = z.iter().map(|z| z.abs().powi(3)).sum::<f64>().cbrt();
+        size * size / 4.0
+    };
+    let mean = (0..N).map(|_| draw()).sum::<f64>() / N as f64;
+    assert!((mean - 4.0).abs() < 6.0 * (8.0 / N as f64).sqrt(), "{mean}");
+}
+
+#[test]
+fn laplace_noise_on_vertices_has_its_scale() {
+    let mut values = vec![0.0; N as usize];
+    LaplaceVector { scale: 3.0 }.draw(&mut stream(9), &mut values);
+    is_variance(&values, 18.0);
+}
+
+/// The gradient x.
+#[derive(Debug)]
+struct Linear;
+
+impl Gradient for Linear {
+    fn gradient(&self, _theta: &[f64], sample: Sample<'_>, out: &mut [f64]) {
+        out.copy_from_slice(sample.x);
+    }
+}
+
+/// The points 1 and -1.
+#[derive(Debug)]
+struct Ends;
+
+impl Vertices for Ends {
+    fn count(&self) -> usize {
+        2
+    }
+
+    fn scores(&self, direction: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(&[direction[0], -direction[0]]);
+    }
+}
+
+/// Scores 1/2 and -1/2 at scale 1: the second vertex has odds e.
+#[test]
+fn the_exponential_mechanism_over_vertices_has_its_scale() {
+    let mut stream = stream(10);
+    let mut chosen = || {
+        let choice = Choice::Exponential { scale: 1.0 };
+        let mut choices = VertexChoice::new(Arc::new(Linear), 1, Start::Half, None, Arc::new(Ends), choice);
+        let query = Iterates { now: &[0.0], before: &[0.0] };
+        *choices.release(query, Raw::seal(Sample { x: &[1.0], y: 0.0 }), &mut stream).value()
+    };
+    is_share((0..N).map(|_| chosen() as u64).sum(), N, 1.0 / (1.0 + (-1.0_f64).exp()));
+}
+
+/// Of one arm with one feature after a reward of -1, whose scores are 1/2 and -1/2: how often the second vertex is chosen.
+fn seconds(law: ChoiceLaw) -> u64 {
+    let mut stream = stream(11);
+    let terms = ChoiceTerms {
+        n_arms: 1,
+        dimension: 1,
+        radius: 1.0,
+        link: Link::Linear,
+        warm_up: 1,
+        start: Start::Half,
+        law,
+        bounds: None,
+        synthetic: true,
+    };
+    let mut chosen = || {
+        let visit = Visit { context: &[1.0], arm: 0, reward: -1.0 };
+        let second = |signal: &VisitSignal<'_>| match signal {
+            VisitSignal::Steps(steps) => steps[0] == ArmStep::Vertex(1),
+            _ => false,
+        };
+        second(ArmChoices::new(terms).release(Raw::seal(visit), &mut stream).value())
+    };
+    (0..N).filter(|_| chosen()).count() as u64
+}
+
+#[test]
+fn the_exponential_mechanism_over_arms_has_its_scale() {
+    is_share(seconds(ChoiceLaw::Gumbel { scale: 1.0 }), N, 1.0 / (1.0 + (-1.0_f64).exp()));
+}
+
+/// The difference of two Laplace draws of scale b exceeds d with probability e^(-d/b) (1/2 + d/(4 b)).
+#[test]
+fn laplace_noise_over_arms_has_its_scale() {
+    is_share(seconds(ChoiceLaw::Laplace { scale: 1.0 }), N, 1.0 - (-1.0_f64).exp() * 0.75);
+}

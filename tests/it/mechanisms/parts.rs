@@ -1,0 +1,63 @@
+//! What these tests share: budgets, streams, calibrated mechanisms.
+
+use privateer::privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest};
+use privateer::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
+use privateer::privacy::{Delta, Epsilon, MechanismEntry, Reading, Request, RewardFacts, RewardMechanism};
+use privateer::rng::{Purpose, Stream, Streams};
+use std::sync::Arc;
+
+pub fn e(epsilon: f64) -> Epsilon {
+    Epsilon::try_from(epsilon).expect("a budget")
+}
+
+pub fn d(delta: f64) -> Delta {
+    Delta::try_from(delta).expect("a probability")
+}
+
+/// A stream by its seed.
+pub fn stream(seed: u64) -> Stream {
+    Streams::new(seed, "mechanisms").of(0, Purpose::Noise)
+}
+
+fn request(mechanism: &str, epsilon: f64, rounds: u64) -> Request {
+    Request {
+        mechanism: mechanism.to_owned(),
+        reading: Reading::Tight,
+        epsilon: Some(epsilon),
+        delta: Some(1e-3),
+        clip: Some((-1.0, 1.0)),
+        facts: RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds },
+    }
+}
+
+/// A reward mechanism on [-1, 1].
+pub fn rewards(entry: &MechanismEntry, epsilon: f64) -> Arc<dyn RewardMechanism> {
+    (entry.build)(&request(entry.name, epsilon, 10)).expect("a mechanism")
+}
+
+/// Sums over users with two features and rewards in [-1, 1], released after every round.
+pub fn sums(entry: &SumsEntry, epsilon: f64, rounds: u64) -> Arc<dyn SumsMechanism> {
+    let need = SumsNeed { n_features: 2, releases: rounds, rounds, epochs: Epochs::One, linear: false };
+    (entry.build)(&SumsRequest { spec: request(entry.name, epsilon, rounds), need }).expect("a mechanism")
+}
+
+/// Sums over interactions with two arms, contexts of two features up to length 1 and rewards in [-1, 1].
+pub fn interactions(local: bool, due: &[u64]) -> VisitSums {
+    let terms = SumsTerms {
+        layout: Layout { n_arms: 2, dimension: 2, joint: false },
+        due: due.into(),
+        rounds: due.last().copied().unwrap_or(1),
+        context_length: 1.0,
+        range: (-1.0, 1.0),
+        reading: Reading::Tight,
+        mechanism: "auto",
+        budget: (e(1.0), d(1e-3)),
+        local,
+    };
+    VisitSums::calibrated(terms).expect("a mechanism")
+}
+
+/// Mean of the squares.
+pub fn mean_square(values: &[f64]) -> f64 {
+    values.iter().map(|x| x * x).sum::<f64>() / values.len() as f64
+}

@@ -1,0 +1,71 @@
+//! Sensitivities that noise is calibrated with, against what they are by hand.
+
+use super::parts::{d, e};
+use privateer::privacy::accounting::sensitivity::{self, Participation, Relation};
+use privateer::privacy::quote;
+use privateer::privacy::release::{LaplaceRelease, VectorRelease};
+use privateer::privacy::streams::Factorisation;
+use privateer::privacy::streams::tree::Tree;
+use privateer::privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
+use privateer::privacy::{Raw, Reading, Request, RewardFacts, gdp_mu};
+
+#[test]
+fn every_participation_is_priced() {
+    for name in quote::FACTORISATIONS {
+        let factorisation = quote::factorisation(name, 64).expect("a factorisation");
+        let of = |count: u64, separation: u64| factorisation.sensitivity(Participation { count, separation });
+        assert!(1.7 * of(1, 1) < of(3, 16) * 1.0001, "{name}: {} {}", of(1, 1), of(3, 16));
+    }
+}
+
+/// Rounds of one user in one released stream are a group: k of them are k mu.
+#[test]
+fn a_group_in_one_stream_is_priced_as_a_group() {
+    let need = SumsNeed { n_features: 2, releases: 8, rounds: 8, epochs: Epochs::One, linear: false };
+    let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 8 };
+    let spec = Request {
+        mechanism: "tree".to_owned(),
+        reading: Reading::Tight,
+        epsilon: Some(1.0),
+        delta: Some(1e-3),
+        clip: Some((-1.0, 1.0)),
+        facts,
+    };
+    let ledger = (joint::ENTRIES[0].build)(&SumsRequest { spec, need }).expect("a mechanism").ledger();
+    let mu = |k: u64| ledger.composition(k).and_then(|composition| composition.mu()).expect("a Gaussian price");
+    assert!((mu(3) - 3.0 * mu(1)).abs() < 1e-12, "{} {}", mu(3), mu(1));
+}
+
+/// Round 1 of 64 is in seven nodes: of 1, 2, 4, … and 64 rounds.
+#[test]
+fn every_node_that_holds_a_round_is_priced() {
+    for (rounds, nodes) in [(64, 7.0_f64), (8, 4.0), (7, 3.0), (1, 1.0)] {
+        assert_eq!(Tree::new(rounds).sensitivity(Participation::ONCE), nodes.sqrt(), "{rounds}");
+    }
+}
+
+#[test]
+fn a_replaced_vector_moves_by_twice_its_norm() {
+    assert_eq!(sensitivity::vector(1.5, Relation::Replace), 3.0);
+    assert_eq!(sensitivity::vector(1.5, Relation::AddRemove), 1.5);
+}
+
+/// The number of steps that a ledger states, times the step.
+fn noise(words: &str, grid: Option<f64>) -> (f64, f64) {
+    let steps: f64 = words.split(' ').find_map(|word| word.parse().ok()).expect("a number of steps");
+    let grid = grid.expect("a grid");
+    (steps * grid, grid)
+}
+
+/// The noise is that of the distance after rounding: one step more for a number, the root of the entries for a vector.
+#[test]
+fn rounding_to_the_grid_is_paid_for() {
+    let laplace = LaplaceRelease::calibrated(e(1.0), -1.0, 1.0).expect("a mechanism").release(Raw::seal(0.0)).expect("entropy");
+    let (scale, step) = noise(&laplace.ledger().noise, laplace.ledger().grid);
+    assert!(2.0 + step <= scale / (1.0 + 0.9e-6), "{scale} {step}");
+    let (mu, n) = (gdp_mu(e(1.0), d(1e-3)), 10_000);
+    let mechanism = VectorRelease::calibrated(e(1.0), d(1e-3), 1.0, n, Relation::Replace).expect("a mechanism");
+    let vector = mechanism.release(Raw::seal(vec![0.0; n])).expect("entropy");
+    let (sigma, step) = noise(&vector.ledger().noise, vector.ledger().grid);
+    assert!((2.0 + 100.0 * step) / mu <= sigma, "{sigma} {step}");
+}

@@ -1,0 +1,154 @@
+//! Planted faults: each is switched on in one build, and audits and tests must catch it.
+//!
+//! `cargo test --features planted-faults --test planted` runs every fault once, at a small size. The table of `docs/audit-faults.md`:
+//! `cargo test --release --features planted-faults --test planted -- --ignored --nocapture the_whole_table`.
+
+#[path = "../it/mechanisms/mod.rs"]
+mod mechanisms;
+mod table;
+
+use privateer::audit::{AuditFile, Finding, Verdict, find};
+use privateer::planted::{PlantedFault, VARIABLE};
+use std::collections::BTreeSet;
+use std::process::{Command, Output};
+use std::time::Instant;
+use table::{Expected, ROWS, Row};
+
+/// Runs the program, with a fault or without.
+fn privateer(fault: Option<&str>, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_privateer"));
+    command.args(arguments).env_remove(VARIABLE);
+    fault.map(|name| command.env(VARIABLE, name));
+    command.output().expect("the program runs")
+}
+
+/// What an audit of these mechanisms finds, and its exit code.
+fn audited(fault: Option<PlantedFault>, names: &[&str], samples: &str) -> (Vec<Finding>, Option<i32>) {
+    let mut arguments = vec!["audit", "--json", "--confidence", "0.999999", "--samples", samples];
+    arguments.extend(names);
+    let output = privateer(fault.map(PlantedFault::name), &arguments);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.contains("is planted"), fault.is_some(), "{said}");
+    let file: AuditFile = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{fault:?}: {error}\n{text}\n{said}"));
+    (file.findings, output.status.code())
+}
+
+fn refuted(findings: &[Finding]) -> Vec<&Finding> {
+    findings.iter().filter(|found| found.verdict == Verdict::Refuted).collect()
+}
+
+/// Runs one test of this program, with a fault or without; whether it passed.
+fn passes(fault: Option<PlantedFault>, test: &str) -> bool {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", test]).env_remove(VARIABLE);
+    fault.map(|fault| command.env(VARIABLE, fault.name()));
+    let output = command.output().expect("this program runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("running 1 test"), "there is no test `{test}`: {said}");
+    output.status.success()
+}
+
+#[test]
+fn the_table_holds_every_fault() {
+    let rows: Vec<PlantedFault> = ROWS.iter().map(|row| row.fault).collect();
+    assert_eq!(rows, PlantedFault::ALL, "a row a fault, in the order of `PlantedFault`");
+    assert!(34 <= rows.len());
+    for row in ROWS {
+        assert!(row.audits.iter().all(|name| !find(name).is_empty()), "{:?}: {:?}", row.fault, row.audits);
+    }
+}
+
+#[test]
+fn an_unknown_fault_is_refused() {
+    let output = privateer(Some("no-such-fault"), &["list"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("no-such-fault") && said.contains("laplace-clip"), "{said}");
+}
+
+/// Without a fault nothing is refuted, but for one run in a million.
+#[test]
+fn nothing_is_refuted_without_a_fault() {
+    let names: BTreeSet<&str> = ROWS.iter().flat_map(|row| row.audits.iter().copied()).collect();
+    let (findings, code) = audited(None, &names.into_iter().collect::<Vec<_>>(), "2000");
+    assert_eq!((refuted(&findings), code), (Vec::new(), Some(0)));
+}
+
+/// The first audit of each row, at a size that shows it; the faults that no audit sees are listed with their reasons.
+#[test]
+fn audits_refute_every_planted_fault() {
+    let mut missed = Vec::new();
+    for Row { fault, audits, expected, .. } in ROWS {
+        let samples = std::env::var("PRIVATEER_AUDIT_SAMPLES").unwrap_or_else(|_| "20000".to_owned());
+        let (findings, code) = audited(Some(*fault), &audits[..1], &samples);
+        let found = !refuted(&findings).is_empty();
+        assert_eq!(code, Some(i32::from(found)), "{fault:?}");
+        if found != matches!(expected, Expected::Refuted) {
+            missed.push(fault.name());
+        }
+    }
+    assert!(missed.is_empty(), "not as expected: {missed:?}");
+}
+
+/// Each fault fails its test, and the test passes without it.
+#[test]
+fn tests_fail_under_every_planted_fault() {
+    for Row { fault, test, .. } in ROWS {
+        assert!(passes(None, test), "`{test}` fails without a fault");
+        assert!(!passes(Some(*fault), test), "`{test}` does not see {fault:?}");
+    }
+}
+
+/// At least 28 of 30 are seen by audits alone.
+#[test]
+fn few_faults_are_left_to_tests() {
+    let unseen = ROWS.iter().filter(|row| !matches!(row.expected, Expected::Refuted)).count();
+    assert!(30 * unseen <= 2 * ROWS.len(), "{unseen} of {} faults are not seen by an audit", ROWS.len());
+}
+
+/// Every audit of every row at the default size, as the table of `docs/audit-faults.md`.
+#[test]
+#[ignore = "minutes: the long form of `audits_refute_every_planted_fault`"]
+fn the_whole_table() {
+    println!("| fault | what is wrong | audits | refuted claims | largest excess: claim, at least | s | test |");
+    println!("|---|---|---|---|---|---|---|");
+    let (mut seen, start) = (0, Instant::now());
+    let mut missed = Vec::new();
+    for Row { fault, audits, expected, test } in ROWS {
+        let (begun, mut blind) = (Instant::now(), Vec::new());
+        let mut all = Vec::new();
+        for name in *audits {
+            let (findings, _) = audited(Some(*fault), &[name], "100000");
+            if refuted(&findings).is_empty() {
+                blind.push(*name);
+            }
+            all.extend(findings);
+        }
+        let refuted = refuted(&all);
+        let excess = |found: &&Finding| found.reached().unwrap_or(0.0);
+        let worst = refuted.iter().max_by(|a, b| excess(a).total_cmp(&excess(b)));
+        let worst = worst.map_or_else(
+            || "-".to_owned(),
+            |found| format!("{}: {:.3}, {:.2}", found.name, found.epsilon.unwrap_or(f64::INFINITY), found.at_least),
+        );
+        let (count, reason) = match expected {
+            Expected::Refuted => (format!("{} of {}", refuted.len(), all.len()), String::new()),
+            Expected::Unseen(reason) => (format!("{} of {}", refuted.len(), all.len()), format!(" ({reason})")),
+        };
+        let seconds = begun.elapsed().as_secs_f64();
+        let test = test.trim_start_matches("mechanisms::");
+        println!(
+            "| `{}` | {} | {} | {count}{reason} | {worst} | {seconds:.1} | `{test}` |",
+            fault.name(),
+            fault.summary(),
+            audits.join(", ")
+        );
+        seen += usize::from(!refuted.is_empty());
+        if !blind.is_empty() && matches!(expected, Expected::Refuted) {
+            missed.push(format!("{}: {blind:?}", fault.name()));
+        }
+    }
+    println!("\nseen by audits: {seen} of {}, in {:.0} s", ROWS.len(), start.elapsed().as_secs_f64());
+    assert!(missed.is_empty(), "{missed:?}");
+}

@@ -1,0 +1,157 @@
+//! Which audits and which test must catch each fault.
+
+use privateer::planted::PlantedFault::{self, *};
+
+/// What the audits must say.
+pub enum Expected {
+    /// Every audit of the row refutes a claim.
+    Refuted,
+    /// No audit can: why.
+    Unseen(&'static str),
+}
+
+/// A fault, the audits that must refute it (the first is run in every test), and the test that must fail.
+pub struct Row {
+    pub fault: PlantedFault,
+    pub audits: &'static [&'static str],
+    pub expected: Expected,
+    pub test: &'static str,
+}
+
+const fn row(fault: PlantedFault, audits: &'static [&'static str], test: &'static str) -> Row {
+    Row { fault, audits, expected: Expected::Refuted, test }
+}
+
+const SUMS: &[&str] = &["sums-local-gaussian", "sums-tree", "sums-blt", "discrete-gaussian-sums"];
+const VISITS: &[&str] = &["visits-own", "visits-tree", "visits-blt"];
+
+/// The table.
+pub const ROWS: &[Row] = &[
+    row(LaplaceClip, &["laplace"], "mechanisms::clips::laplace_clips_rewards"),
+    row(GaussianClip, &["gaussian"], "mechanisms::clips::gaussian_clips_rewards"),
+    row(UnitClip, &["duchi", "piecewise", "hybrid"], "mechanisms::clips::bounded_randomisers_clip_rewards"),
+    row(RewardNan, &["laplace", "gaussian"], "mechanisms::clips::laplace_clips_rewards"),
+    row(ReleasedLaplaceClip, &["discrete-laplace"], "mechanisms::clips::released_laplace_noise_clips_numbers"),
+    row(ReleasedUnitClip, &["bit", "hybrid-on-a-grid"], "mechanisms::clips::released_bits_clip_numbers"),
+    row(
+        ReleasedVectorClip,
+        &["discrete-gaussian-vector", "discrete-gaussian-tree"],
+        "mechanisms::clips::released_vectors_are_clipped",
+    ),
+    row(ReleasedRowClip, &["discrete-gaussian-rows"], "mechanisms::clips::released_rows_are_moved_to_their_bound"),
+    row(SumsRewardClip, SUMS, "mechanisms::clips::sums_clip_rewards"),
+    row(SumsFeatureClip, SUMS, "mechanisms::clips::sums_shorten_features"),
+    row(SumsFinite, SUMS, "mechanisms::clips::sums_take_nothing_that_is_not_finite"),
+    row(StreamFinite, &["tree"], "mechanisms::clips::running_sums_take_nothing_that_is_not_finite"),
+    row(
+        GradientClip,
+        &[
+            "sample-gaussian",
+            "sample-generalized-gaussian",
+            "gradients-gaussian",
+            "gradients-generalized-gaussian",
+            "batch-gaussian",
+            "stored-gaussian",
+            "choices-gumbel",
+            "choices-laplace",
+        ],
+        "mechanisms::clips::gradients_are_clipped",
+    ),
+    Row {
+        fault: SampleClip,
+        audits: &["sample-gaussian", "gradients-gaussian", "batch-gaussian", "stored-gaussian"],
+        expected: Expected::Unseen("the bound on gradients holds the price alone"),
+        test: "mechanisms::clips::features_are_clipped_before_the_gradient",
+    },
+    row(
+        GradientFinite,
+        &["sample-gaussian", "gradients-gaussian", "batch-gaussian", "stored-gaussian"],
+        "mechanisms::clips::gradients_of_what_is_not_finite_are_zero",
+    ),
+    row(InteractionRewardClip, VISITS, "mechanisms::clips::interactions_clip_rewards"),
+    row(InteractionContextClip, VISITS, "mechanisms::clips::interactions_shorten_contexts"),
+    row(InteractionFinite, VISITS, "mechanisms::clips::interactions_take_nothing_that_is_not_finite"),
+    row(ChoiceBounds, &["visits-gumbel", "visits-laplace"], "mechanisms::clips::choices_enforce_their_bounds"),
+    row(LaplaceNoise, &["laplace"], "mechanisms::noise::laplace_noise_has_its_scale"),
+    row(GaussianNoise, &["gaussian"], "mechanisms::noise::gaussian_noise_has_its_size"),
+    row(DuchiNoise, &["duchi"], "mechanisms::noise::a_bit_answers_at_its_epsilon"),
+    row(PiecewiseNoise, &["piecewise"], "mechanisms::noise::the_density_answers_at_its_epsilon"),
+    row(HybridBranch, &["hybrid"], "mechanisms::noise::the_hybrid_mixes_by_a_public_coin"),
+    row(
+        StreamNoise,
+        &["gram-prefix", "tree", "honaker", "blt", "sqrt-toeplitz", "sums-tree", "visits-tree", "visits-own"],
+        "mechanisms::noise::draws_of_running_sums_have_their_size",
+    ),
+    row(LocalNoise, &["sums-local-gaussian"], "mechanisms::noise::noise_of_own_items_has_its_size"),
+    row(RowNoise, &["input-noise"], "mechanisms::noise::noise_on_rows_has_its_size"),
+    row(
+        GradientGaussianNoise,
+        &["sample-gaussian", "gradients-gaussian", "batch-gaussian"],
+        "mechanisms::noise::gaussian_noise_on_gradients_has_its_size",
+    ),
+    row(GradientGeneralizedNoise, &["sample-generalized-gaussian"], "mechanisms::noise::generalised_gaussian_noise_has_its_size"),
+    row(VertexLaplaceNoise, &["choices-laplace"], "mechanisms::noise::laplace_noise_on_vertices_has_its_scale"),
+    row(VertexGumbelNoise, &["choices-gumbel"], "mechanisms::noise::the_exponential_mechanism_over_vertices_has_its_scale"),
+    Row {
+        fault: ArmLaplaceNoise,
+        audits: &["visits-laplace"],
+        expected: Expected::Unseen(
+            "two vertices tie under Laplace noise as under Gumbel noise of the same scale, at half of the price",
+        ),
+        test: "mechanisms::noise::laplace_noise_over_arms_has_its_scale",
+    },
+    row(ArmGumbelNoise, &["visits-gumbel"], "mechanisms::noise::the_exponential_mechanism_over_arms_has_its_scale"),
+    row(ReleasedLaplaceNoise, &["discrete-laplace"], "mechanisms::released::released_laplace_noise_has_its_scale"),
+    row(
+        ReleasedGaussianNoise,
+        &["discrete-gaussian-vector", "discrete-gaussian-tree", "discrete-gaussian-rows", "discrete-gaussian-sums"],
+        "mechanisms::released::released_gaussian_noise_has_its_size",
+    ),
+    row(ReleasedBitNoise, &["bit"], "mechanisms::released::the_released_bit_answers_at_its_epsilon"),
+    row(ReleasedDensityNoise, &["piecewise-on-a-grid"], "mechanisms::released::the_released_density_answers_at_its_epsilon"),
+    row(ReleasedChoiceNoise, &["exponential"], "mechanisms::released::the_released_choice_has_its_scale"),
+    row(
+        SharedDraw,
+        &["visits-own", "sums-tree", "sums-blt", "visits-tree"],
+        "mechanisms::draws::entries_of_a_simulated_sum_have_draws_of_their_own",
+    ),
+    row(ReleasedSharedDraw, &["discrete-gaussian-sums"], "mechanisms::draws::entries_of_a_released_sum_have_draws_of_their_own"),
+    row(TreeReuse, &["sums-tree", "tree", "visits-tree"], "mechanisms::draws::the_simulated_tree_draws_in_every_round"),
+    row(ReleasedTreeReuse, &["discrete-gaussian-tree"], "mechanisms::draws::the_released_tree_draws_in_every_round"),
+    row(BatchSum, &["batch-gaussian"], "mechanisms::draws::a_batch_holds_nothing_of_the_one_before"),
+    row(ReleasedRowSum, &["discrete-gaussian-sums"], "mechanisms::draws::rows_of_a_released_sum_are_cleared"),
+    row(OwnNoise, &["visits-own"], "mechanisms::draws::every_local_interaction_has_noise_of_its_own"),
+    row(Participations, &["tree", "honaker", "blt", "sqrt-toeplitz"], "mechanisms::prices::every_participation_is_priced"),
+    row(GroupPrice, &["sums-tree", "sums-blt", "visits-tree"], "mechanisms::prices::a_group_in_one_stream_is_priced_as_a_group"),
+    row(
+        TreeNodes,
+        &["discrete-gaussian-tree", "tree", "sums-tree"],
+        "mechanisms::prices::every_node_that_holds_a_round_is_priced",
+    ),
+    row(
+        Neighbours,
+        &["discrete-gaussian-vector", "discrete-gaussian-tree", "tree"],
+        "mechanisms::prices::a_replaced_vector_moves_by_twice_its_norm",
+    ),
+    Row {
+        fault: GridRounding,
+        audits: &["discrete-laplace", "discrete-gaussian-vector"],
+        expected: Expected::Unseen("a millionth of the noise; no number of replays shows it"),
+        test: "mechanisms::prices::rounding_to_the_grid_is_paid_for",
+    },
+    row(
+        KeyReuse,
+        &[
+            "discrete-laplace",
+            "bit",
+            "hybrid-on-a-grid",
+            "piecewise-on-a-grid",
+            "discrete-gaussian-vector",
+            "discrete-gaussian-tree",
+            "discrete-gaussian-rows",
+            "discrete-gaussian-sums",
+            "exponential",
+        ],
+        "mechanisms::draws::every_release_has_a_key_of_its_own",
+    ),
+];
