@@ -39,8 +39,11 @@ impl Target {
         if name == "spec" {
             folders.push(root.join("../examples"));
         }
-        let mut paths: Vec<PathBuf> =
-            folders.iter().flat_map(|folder| fs::read_dir(folder).expect("a corpus")).map(|entry| entry.expect("an entry").path()).collect();
+        let mut paths: Vec<PathBuf> = folders
+            .iter()
+            .flat_map(|folder| fs::read_dir(folder).expect("a corpus"))
+            .map(|entry| entry.expect("an entry").path())
+            .collect();
         paths.retain(|path| path.is_file() && (name != "spec" || path.extension().is_some_and(|ending| ending == "toml")));
         paths.sort();
         let seeds: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).expect("a seed")).collect();

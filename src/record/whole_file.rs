@@ -164,7 +164,7 @@ pub(super) fn remove_leftovers(folder: &Path) -> Result<usize, Error> {
 /// Removes what killed commands left unfinished of one file; returns how many files.
 ///
 /// # Errors
-/// As [`remove_leftovers`].
+/// [`Error::Io`] if the folder cannot be read or a leftover not removed.
 pub fn remove_leftovers_of(path: &Path) -> Result<usize, Error> {
     let target = target(path);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -1,6 +1,6 @@
 //! Releases and sessions: a fault never makes two of one, and never leaves what would tell more than was released.
 
-use super::campaign::{Campaign, assert_tidy, fine, said};
+use super::campaign::{Campaign, assert_tidy, files, fine, said};
 use privateer::env::CuratedLedger;
 use privateer::record::hash_bytes;
 use std::fs;
@@ -63,7 +63,7 @@ fn curate() {
     let campaign = Campaign::new("curate", &CURATE, table);
     campaign.run(|faulted| {
         let (images, ledger) = (faulted.path("released.csv"), faulted.path("released.csv.ledger.json"));
-        let published = fs::read(&images).ok();
+        let (published, ledger_before) = (fs::read(&images).ok(), ledger.exists());
         if published.is_some() {
             assert!(ledger.exists(), "{}: images without a ledger", faulted.case);
         }
@@ -74,8 +74,16 @@ fn curate() {
             }
             (None, _) => {}
         }
+        let left = files(faulted.folder.path()).keys().any(|name| name.contains(".privateer-"));
         // The same command: it makes the release that was not made, and never one that was.
         let again = faulted.then(&CURATE, &[0, 2]);
+        assert_eq!(
+            said(&again).contains("removed"),
+            left || (published.is_none() && ledger_before),
+            "{}: {}",
+            faulted.case,
+            said(&again)
+        );
         assert_eq!(again.status.code() == Some(2), published.is_some(), "{}: {}", faulted.case, said(&again));
         if let Some(published) = published {
             assert!(said(&again).contains("is there already"), "{}: {}", faulted.case, said(&again));
@@ -118,7 +126,15 @@ fn tells(name: &'static str, spec: (&str, &str)) {
         let taken = after != before;
         assert_eq!(told(&after), 2 + usize::from(taken), "{}", faulted.case);
         assert!(faulted.killed() || taken == (faulted.code() == Some(0)), "{}", faulted.case);
+        let left = files(faulted.folder.path()).keys().any(|name| name.contains(".privateer-"));
         let asked = faulted.then(&["ask", "state"], &[0]);
+        assert_eq!(
+            said(&asked).contains("removed an unfinished file of a killed command"),
+            left,
+            "{}: {}",
+            faulted.case,
+            said(&asked)
+        );
         assert_tidy(faulted);
         if !taken {
             assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), row, "{}", faulted.case);

@@ -4,7 +4,7 @@
 use crate::program::{code, privateer, run, stderr, stdout};
 use crate::two_parties::{CURATE, fine, refused, spec, table};
 use privateer::params::Scalar;
-use privateer::record::{Manifest, PartId, part_bytes, read_part, rewrite_listed};
+use privateer::record::{Manifest, PartId, StateFile, part_bytes, read_part, rewrite_listed};
 use std::fs;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -260,6 +260,29 @@ fn a_reward_far_beyond_its_bound_is_refused_and_the_last_one_can_be_taken_back()
     let row = fine(here, &["ask", "private"]);
     fine(here, &["tell", "private", row.trim(), "1e308"]);
     refused(here, &["undo", "private"], &["was released with noise"]);
+}
+
+/// Sums over 220 million rounds would take gigabytes: that the state is of another spec is known before anything is built.
+#[test]
+fn a_session_of_another_spec_is_refused_before_anything_is_built() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    table(here);
+    fine(here, &CURATE);
+    spec(
+        here,
+        "[privacy]\nmechanism = \"sqrt-toeplitz\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n",
+        "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }",
+    );
+    fine(here, &["init", "state", "modeler.toml"]);
+    let mut state: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(here.join("state")).expect("a state")).expect("JSON");
+    let text = state["spec"]["text"].as_str().expect("a spec").replace("rounds = 8", "rounds = 220382436");
+    state["spec"]["text"] = text.into();
+    fs::write(here.join("state"), StateFile::text(state)).expect("written");
+    let started = Instant::now();
+    refused(here, &["ask", "state"], &["begun with another spec"]);
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
 #[test]
