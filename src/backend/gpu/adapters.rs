@@ -111,7 +111,11 @@ fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
 struct QuietDrivers {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     saved: Option<std::os::fd::OwnedFd>,
+    /// One thread at a time: another one would save the redirected stream and restore that.
+    _one: std::sync::MutexGuard<'static, ()>,
 }
+
+static REDIRECTING: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 impl QuietDrivers {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
@@ -122,12 +126,13 @@ impl QuietDrivers {
             rustix::stdio::dup2_stderr(&nowhere).ok()?;
             Some(saved)
         };
-        Self { saved: redirect() }
+        let one = REDIRECTING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Self { saved: redirect(), _one: one }
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "macos")))]
     fn start() -> Self {
-        Self {}
+        Self { _one: REDIRECTING.lock().unwrap_or_else(std::sync::PoisonError::into_inner) }
     }
 }
 
