@@ -13,8 +13,12 @@ use std::sync::Arc;
 
 /// Users, one a round.
 const ROUNDS: u64 = 16;
-/// Of releases for real, whose noise takes longer to draw, and of cases about the data of one round.
-const FEW_ROUNDS: u64 = 4;
+/// Of releases for real, whose noise takes longer to draw.
+const EXACT_ROUNDS: u64 = 4;
+/// Of cases about the data of one round.
+const FEW_ROUNDS: u64 = 2;
+/// Rounds of one user who takes part more than once.
+const PARTICIPATIONS: u64 = 3;
 /// Features of a user.
 const FEATURES: usize = 2;
 /// Numbers of a release: the packed matrix, then the vector.
@@ -35,9 +39,9 @@ pub fn cases(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
 /// # Errors
 /// A mechanism that refuses them.
 pub fn released() -> Result<Vec<Case>, Error> {
-    let mut cases = of(&joint::ENTRIES[2], FEW_ROUNDS, Noise::Exact)?;
-    cases.extend(of(&joint::ENTRIES[0], FEW_ROUNDS, Noise::Exact)?);
-    cases.extend(of(&local::ENTRY, FEW_ROUNDS, Noise::Exact)?);
+    let mut cases = of(&joint::ENTRIES[2], EXACT_ROUNDS, Noise::Exact)?;
+    cases.extend(of(&joint::ENTRIES[0], EXACT_ROUNDS, Noise::Exact)?);
+    cases.extend(of(&local::ENTRY, EXACT_ROUNDS, Noise::Exact)?);
     Ok(cases)
 }
 
@@ -101,11 +105,11 @@ fn of(entry: &SumsEntry, rounds: u64, noise: Noise) -> Result<Vec<Case>, Error> 
             (e1, -1.0),
         ),
     ];
-    for (suffix, every) in [(", 3 participations in one row", 3), (", 3 participations", 1)] {
+    for (suffix, every) in [(", 3 participations in one row", PARTICIPATIONS), (", 3 participations", 1)] {
         // An item of a local model is a row of its own.
         if !(entry.local && 1 < every) {
             let (pair, first, second) = ("the same phi, y = 1 against -1, in three rounds of one user", (e1, 1.0), (e1, -1.0));
-            plans.push(Plan { suffix, pair, rounds: 6, participations: 3, every, first, second });
+            plans.push(Plan { suffix, pair, rounds: PARTICIPATIONS, participations: PARTICIPATIONS, every, first, second });
         }
     }
     plans.into_iter().map(|plan| case(entry, noise, plan)).collect()
