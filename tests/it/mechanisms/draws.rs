@@ -40,10 +40,10 @@ fn entries_of_a_released_sum_have_draws_of_their_own() {
     }
 }
 
-/// The mean of 400 second releases is the first user's item, 1, within six standard errors: an item that stays in the row makes it 2.
+/// The mean of 1600 second releases is the first user's item, 1, within six standard errors: an item that stays in the row makes it 2.
 #[test]
 fn rows_of_a_released_sum_are_cleared() {
-    let (mut seconds, n) = (Vec::new(), 400);
+    let (mut seconds, n) = (Vec::new(), 1600);
     for _ in 0..n {
         let mut release = SumsRelease::new(sums(&joint::ENTRIES[0], 8.0, 2).exact().expect("tight")).expect("sizes");
         let _ = released(&mut release, [1.0, 0.0], 0.0);
