@@ -3,11 +3,11 @@
 //! Sizes are in the ids: `N` points, `K` basis points or features. Seeds are fixed. `cargo bench`.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
-use privateer::backend::{Backend, Cpu};
-use privateer::gp::posterior::{ExactPosterior, Posterior};
-use privateer::gp::{KernelGram, Points, kernel::Lengthscales, kernel::matern::Matern, tabulated};
-use privateer::rng::{Purpose, Stream, Streams};
-use privateer::score::{Candidates, GramSource, TrialScore};
+use privateer_backend::{Backend, Cpu};
+use privateer_gp::posterior::{ExactPosterior, Posterior};
+use privateer_gp::{KernelGram, Points, kernel::Lengthscales, kernel::matern::Matern, tabulated};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_gp::score::{Candidates, GramSource, TrialScore};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,7 +79,7 @@ fn round(c: &mut Criterion) {
 }
 
 fn exact(c: &mut Criterion) {
-    use privateer::score::ScoreModel;
+    use privateer_gp::score::ScoreModel;
     let mut group = c.benchmark_group("exact_score");
     for (n, k) in SIZES {
         let posterior = visited(&gram(n), k);

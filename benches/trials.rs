@@ -3,10 +3,10 @@
 //! The ids say policy, mechanism and how the dictionary is drawn. Seeds are fixed. `cargo bench --bench trials`.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use privateer::backend::Cpu;
+use privateer_backend::Cpu;
 use privateer::engine::{Observer, Options, Preparation, Rows, Stop, Unit, run};
 use privateer::env::DataFolder;
-use privateer::error::Error;
+use privateer_config::error::Error;
 use privateer::spec::Sweep;
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -18,7 +18,7 @@ struct Nobody;
 impl Observer for Nobody {
     fn progressed(&self, _rounds: u64) {}
 
-    fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &privateer::backend::Counters) -> Result<(), Error> {
+    fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &privateer_backend::Counters) -> Result<(), Error> {
         black_box(rows);
         Ok(())
     }

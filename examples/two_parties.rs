@@ -4,11 +4,11 @@
 //!
 //! Run: `cargo run --release --example two_parties`. Prints the noise, the budget, and the best row found.
 
-use privateer::backend::Cpu;
+use privateer_backend::Cpu;
 use privateer::engine::{Preparation, Session};
 use privateer::env::{CuratedLedger, DataFolder};
-use privateer::privacy::release::RowsRelease;
-use privateer::privacy::{Delta, Epsilon, Raw};
+use privateer_privacy::release::RowsRelease;
+use privateer_privacy::{Delta, Epsilon, Raw};
 use privateer::spec::Sweep;
 use std::error::Error;
 

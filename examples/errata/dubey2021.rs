@@ -2,14 +2,14 @@
 
 use super::shown::{Erratum, Shown, attacked, budget, near};
 use privateer::audit::Verdict;
-use privateer::privacy::accounting::sensitivity::{
+use privateer_privacy::accounting::sensitivity::{
     Relation, gram_and_reward, gram_and_reward_mu_squared, gram_with_corner, gram_with_corner_frobenius,
 };
-use privateer::privacy::printed::{dubey2021, dubey2021_local};
-use privateer::privacy::streams::Factorisation;
-use privateer::privacy::streams::tree::Tree;
-use privateer::privacy::{analytic_gaussian_sigma, gdp_epsilon, gdp_mu};
-use privateer::rng::{Purpose, Streams};
+use privateer_privacy::printed::{dubey2021, dubey2021_local};
+use privateer_privacy::streams::Factorisation;
+use privateer_privacy::streams::tree::Tree;
+use privateer_privacy::{analytic_gaussian_sigma, gdp_epsilon, gdp_mu};
+use privateer_numerics::rng::{Purpose, Streams};
 
 pub const ERRATA: &[Erratum] = &[
     Erratum { name: "E6", about: "noise in the leaves alone: sums of leaves carry all of it, raw sums none", show: e6 },
@@ -111,8 +111,8 @@ fn e11() -> Shown {
     let shift = |sigma: f64, zeta: f64| 2.0 * dubey2021::spectrum(sigma, n, m, rounds, zeta);
     let printed = shift(dubey2021::sigma_of_the_proof(n, 2.0, 1.0, 0.01), zeta);
     let right_power = shift(dubey2021::sigma_right_power(n, 2.0, 1.0, 0.01), 0.01);
-    let blt = privateer::privacy::streams::blt::Blt::fitted(rounds);
-    let once = privateer::privacy::accounting::sensitivity::Participation::ONCE;
+    let blt = privateer_privacy::streams::blt::Blt::fitted(rounds);
+    let once = privateer_privacy::accounting::sensitivity::Participation::ONCE;
     let std = 2.0 * analytic_gaussian_sigma(epsilon, delta) * blt.sensitivity(once) * libm::sqrt(blt.variance(rounds));
     let tight = 2.0 * dubey2021::tight_spectrum(std, m, rounds, zeta);
     Shown::new()

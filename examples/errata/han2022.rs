@@ -2,10 +2,10 @@
 
 use super::shown::{Erratum, Shown, attacked, budget, near};
 use privateer::audit::Verdict;
-use privateer::privacy::accounting::{sensitivity, zcdp};
-use privateer::privacy::gdp_epsilon;
-use privateer::privacy::printed::{han2022_choice, han2022_tree};
-use privateer::rng::{Purpose, Stream, Streams};
+use privateer_privacy::accounting::{sensitivity, zcdp};
+use privateer_privacy::gdp_epsilon;
+use privateer_privacy::printed::{han2022_choice, han2022_tree};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 
 pub const ERRATA: &[Erratum] = &[
     Erratum { name: "E21", about: "lemma 2.1: too little noise at large epsilon, too much at small", show: e21 },
@@ -82,7 +82,7 @@ fn e24() -> Shown {
         let (r, kappa) = han2022_tree::noise_norm(q, d);
         // Both by their own tight accounting at l_q sensitivity 1.
         let generalised_sigma = libm::sqrt(kappa / (2.0 * zcdp::rho(epsilon, delta)));
-        let gaussian_sigma = sensitivity::from_lq(1.0, q, d) * privateer::privacy::analytic_gaussian_sigma(epsilon, delta);
+        let gaussian_sigma = sensitivity::from_lq(1.0, q, d) * privateer_privacy::analytic_gaussian_sigma(epsilon, delta);
         let n = 3000;
         let (mut first, mut second) = (0.0, 0.0);
         for _ in 0..n {
@@ -99,7 +99,7 @@ fn e25() -> Shown {
         let delta = 1.0 / rounds as f64;
         let printed = han2022_tree::theorem_3_1(1.0, 1.0, rounds, epsilon, delta);
         let (epsilon, delta) = budget(epsilon, delta);
-        let nodes = f64::from(privateer::privacy::printed::dubey2021::nodes_released(rounds));
+        let nodes = f64::from(privateer_privacy::printed::dubey2021::nodes_released(rounds));
         let tight = libm::sqrt(nodes / (2.0 * zcdp::rho(epsilon, delta)));
         let text = format!(
             "n = {rounds}, epsilon = {}: {printed:.1} printed, {tight:.1} concentrated: {:.1} times",

@@ -2,8 +2,8 @@
 
 use super::shown::{Erratum, Shown, attacked, budget};
 use privateer::audit::Verdict;
-use privateer::privacy::printed::kharkovskii2020::{grid_singular_value, omega, omega_as_printed};
-use privateer::privacy::{gdp_epsilon, gdp_mu};
+use privateer_privacy::printed::kharkovskii2020::{grid_singular_value, omega, omega_as_printed};
+use privateer_privacy::{gdp_epsilon, gdp_mu};
 
 pub const ERRATA: &[Erratum] = &[
     Erratum { name: "E16", about: "theorem 1 is false: the images keep the column space of the inputs", show: e16 },

@@ -1,7 +1,7 @@
 //! What a demonstration is, and what several of them need.
 
 use privateer::audit::{Settings, Verdict, audit, find};
-use privateer::privacy::{Delta, Epsilon};
+use privateer_privacy::{Delta, Epsilon};
 
 /// One erratum.
 pub struct Erratum {

@@ -1,6 +1,6 @@
 //! One attack on one claim.
 
-use crate::rng::Stream;
+use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 //! event is that the option behind wins.
 
 use super::{Case, Claim};
-use crate::privacy::Epsilon;
-use crate::privacy::Raw;
-use crate::privacy::release::ChoiceRelease;
+use privateer_privacy::Epsilon;
+use privateer_privacy::Raw;
+use privateer_privacy::release::ChoiceRelease;
 
 /// The claim of one choice.
 pub const CLAIM: Claim = Claim { epsilon: 3.5, delta: 0.0 };
@@ -15,7 +15,7 @@ pub const GAP: f64 = 3.6;
 /// The exponential mechanism for real data.
 #[must_use]
 pub fn cases() -> Vec<Case> {
-    let attack = |side: super::Side, _: &mut crate::rng::Stream| {
+    let attack = |side: super::Side, _: &mut privateer_numerics::rng::Stream| {
         let Ok(epsilon) = Epsilon::try_from(CLAIM.epsilon) else { return f64::NAN };
         let Ok(mechanism) = ChoiceRelease::calibrated(epsilon, 1.0, 2, "any two") else { return f64::NAN };
         // Range 1: the scores' difference is -gap/epsilon ± 1/2.

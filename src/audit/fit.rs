@@ -1,6 +1,6 @@
 //! The linear discriminant: weights of a transcript's numbers under which two sides differ most.
 
-use crate::linalg::{cholesky, solve_spd};
+use privateer_numerics::linalg::{cholesky, solve_spd};
 
 /// Weights of `width` numbers from transcripts of either side, one after the other: the log-likelihood ratio, up to a constant, where both
 /// sides are normal with the same covariance.

@@ -4,15 +4,15 @@
 use super::prefix::weights;
 use super::rewards::refused;
 use super::{Case, Claim, Side};
-use crate::error::Error;
-use crate::linalg::Norm;
-use crate::privacy::gradients::{
+use privateer_config::error::Error;
+use privateer_numerics::linalg::Norm;
+use privateer_privacy::gradients::{
     Constants, Gradient, PrefixGradients, Query, Sample, SampleClip, Start, Terms, VectorLaw, VectorNoise,
 };
-use crate::privacy::streams::Factorisation;
-use crate::privacy::streams::tree::Tree;
-use crate::privacy::{Delta, Epsilon, Raw, Reading};
-use crate::rng::Stream;
+use privateer_privacy::streams::Factorisation;
+use privateer_privacy::streams::tree::Tree;
+use privateer_privacy::{Delta, Epsilon, Raw, Reading};
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Dimensions of what is released.

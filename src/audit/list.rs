@@ -1,10 +1,10 @@
 //! What is audited: one line a mechanism, one line a false claim.
 
 use super::{Case, choice, curators, gradients, prefix, printed, release, rewards, steps, sums, vertices, visits};
-use crate::error::Error;
-use crate::privacy::curator::input_noise;
-use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
-use crate::privacy::sums::{joint, local, none as sums_none};
+use privateer_config::error::Error;
+use privateer_privacy::curator::input_noise;
+use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
+use privateer_privacy::sums::{joint, local, none as sums_none};
 
 /// A registered audit.
 #[derive(Debug, Clone, Copy)]

@@ -3,12 +3,12 @@
 //! itself, one draw at a time, so a noise that is not what its factorisation says is met with the attack that fits it.
 
 use super::{Case, Claim, Side};
-use crate::linalg::{cholesky, solve_spd};
-use crate::privacy::accounting::sensitivity::{Participation, Relation};
-use crate::privacy::quote::{self, StreamKind, StreamTerms};
-use crate::privacy::streams::{Factorisation, PrefixSums, Shape};
-use crate::privacy::{Delta, Epsilon, Raw};
-use crate::rng::Stream;
+use privateer_numerics::linalg::{cholesky, solve_spd};
+use privateer_privacy::accounting::sensitivity::{Participation, Relation};
+use privateer_privacy::quote::{self, StreamKind, StreamTerms};
+use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
+use privateer_privacy::{Delta, Epsilon, Raw};
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Rounds of the streams that are attacked.
@@ -223,7 +223,7 @@ fn not_finite(factorisation: &Arc<dyn Factorisation>, sigma: f64) -> Case {
 
 /// The tree once more, by its nodes alone: rounds 1, 2, 4, … each read one node, and these are the nodes that hold round 1.
 fn by_nodes(rounds: u64) -> Case {
-    let factorisation: Arc<dyn Factorisation> = Arc::new(crate::privacy::streams::tree::Tree::new(rounds));
+    let factorisation: Arc<dyn Factorisation> = Arc::new(privateer_privacy::streams::tree::Tree::new(rounds));
     let terms = StreamTerms { relation: Relation::Replace, participation: Participation::ONCE };
     let sigma = sigma(&StreamKind::Vector { radius: 1.0 }, terms, factorisation.as_ref());
     let attack = move |side: Side, stream: &mut Stream| {

@@ -2,9 +2,9 @@
 //! likelihood ratio of the two ends of the clip range grows with the released value, so the value itself is the score.
 
 use super::{Case, Claim, Side};
-use crate::error::Error;
-use crate::privacy::{Ledger, MechanismEntry, Privatizer, Query, Raw, Reading, Refusal, Request, RewardFacts, RewardMechanism};
-use crate::rng::Stream;
+use privateer_config::error::Error;
+use privateer_privacy::{Ledger, MechanismEntry, Privatizer, Query, Raw, Reading, Refusal, Request, RewardFacts, RewardMechanism};
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Budgets of the pure mechanisms.

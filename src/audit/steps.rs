@@ -4,12 +4,12 @@
 use super::gradients::{CLAIM, DIMENSION, Linear, OUTSIDE, direction, response, separation, terms};
 use super::rewards::refused;
 use super::{Case, Claim, Side};
-use crate::error::Error;
-use crate::privacy::gradients::{
+use privateer_config::error::Error;
+use privateer_privacy::gradients::{
     BatchGradients, BatchPlan, Gradient, Query, Sample, SampleGradients, StoredSamples, Terms, VectorLaw, VectorNoise,
 };
-use crate::privacy::{Raw, Reading};
-use crate::rng::Stream;
+use privateer_privacy::{Raw, Reading};
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Samples of a data set from which gradients are drawn, and draws.

@@ -4,10 +4,10 @@ use super::bound::{Form, epsilon_at_least};
 use super::case::{Attack, Play};
 use super::fit::discriminant;
 use super::{Case, Claim, Finding, Side, Verdict};
-use crate::error::Error;
-use crate::linalg::dot;
-use crate::privacy::Delta;
-use crate::rng::{Purpose, Stream, Streams};
+use privateer_config::error::Error;
+use privateer_numerics::linalg::dot;
+use privateer_privacy::Delta;
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use rayon::prelude::*;
 use serde::Serialize;
 

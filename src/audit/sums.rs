@@ -3,11 +3,11 @@
 
 use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
-use crate::error::Error;
-use crate::privacy::release::SumsRelease;
-use crate::privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local};
-use crate::privacy::{Delta, Ledger, Query, Raw, Reading, Released, Request, RewardFacts, Signal};
-use crate::rng::Stream;
+use privateer_config::error::Error;
+use privateer_privacy::release::SumsRelease;
+use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local};
+use privateer_privacy::{Delta, Ledger, Query, Raw, Reading, Released, Request, RewardFacts, Signal};
+use privateer_numerics::rng::Stream;
 use std::borrow::Cow;
 use std::sync::Arc;
 

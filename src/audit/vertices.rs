@@ -5,10 +5,10 @@
 use super::gradients::{Linear, OUTSIDE, response, terms};
 use super::rewards::refused;
 use super::{Case, Claim, Side};
-use crate::error::Error;
-use crate::privacy::gradients::{Choice, LaplaceVector, Query, Sample, Start, VertexChoice, Vertices};
-use crate::privacy::{Raw, Reading};
-use crate::rng::Stream;
+use privateer_config::error::Error;
+use privateer_privacy::gradients::{Choice, LaplaceVector, Query, Sample, Start, VertexChoice, Vertices};
+use privateer_privacy::{Raw, Reading};
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Samples of a stream.

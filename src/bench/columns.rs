@@ -1,6 +1,6 @@
 //! Exact forms `|R phi|²` of one trial, taken out of its lane, and of eight trials side by side, to the same bits.
 
-use crate::linalg::{Eight, LANES, TILE, dot, place};
+use privateer_numerics::linalg::{Eight, LANES, TILE, dot, place};
 use pulp::{NullaryFnOnce, Simd, WithSimd};
 
 /// `R` by columns, four at a time, each from the first row of the tile on the diagonal to the last.
@@ -144,7 +144,7 @@ pub fn forms<'a>(panels: &[Eight], n: usize, points: [&[u32]; LANES], row: impl 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Purpose, Streams};
+    use privateer_numerics::rng::{Purpose, Streams};
 
     #[test]
     fn forms_side_by_side_are_those_of_each_trial() {

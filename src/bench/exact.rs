@@ -2,10 +2,10 @@
 //! engine runs, from the spec to the recorded rows.
 
 use super::memory;
-use crate::backend::{Counters, Cpu};
+use privateer_backend::{Counters, Cpu};
 use crate::engine::{self, Observer, Preparation, Rows, Stop, Unit};
 use crate::env::DataFolder;
-use crate::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error};
 use crate::spec::Sweep;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

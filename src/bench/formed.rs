@@ -1,6 +1,6 @@
 //! The precision matrices of a round, eight trials side by side.
 
-use crate::linalg::{Eight, LANES, TILE, place};
+use privateer_numerics::linalg::{Eight, LANES, TILE, place};
 use pulp::{Simd, WithSimd};
 
 /// Some rows of `V = parent + node + sum phi phi^T`, in one pass over packed rows.

@@ -3,10 +3,10 @@
 use super::columns::{Columns, Form, forms};
 use super::formed::Formed;
 use super::tree;
-use crate::error::Error;
-use crate::linalg::{Eight, Factorize, Invert, LANES, NotPositive, TILE, dot, narrow_place, place};
-use crate::rng::{Purpose, StreamLanes, Streams};
-use crate::score::{self, Candidates, Factor, FactorLanes, FeatureTable, LaneNorms, Moments, ScoreModel, Sixteen, Spread};
+use privateer_config::error::Error;
+use privateer_numerics::linalg::{Eight, Factorize, Invert, LANES, NotPositive, TILE, dot, narrow_place, place};
+use privateer_numerics::rng::{Purpose, StreamLanes, Streams};
+use privateer_gp::score::{self, Candidates, Factor, FactorLanes, FeatureTable, LaneNorms, Moments, ScoreModel, Sixteen, Spread};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};

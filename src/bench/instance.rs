@@ -3,11 +3,11 @@
 use super::npy::{self, Floats};
 use super::quadrature::{kernel_error, quadrature_fourier};
 use super::{Job, Workload};
-use crate::error::Error;
-use crate::gp::Points;
-use crate::linalg::dot;
-use crate::rng::{Purpose, Streams};
-use crate::score::{FeatureTable, FourierForm};
+use privateer_config::error::Error;
+use privateer_gp::Points;
+use privateer_numerics::linalg::dot;
+use privateer_numerics::rng::{Purpose, Streams};
+use privateer_gp::score::{FeatureTable, FourierForm};
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;

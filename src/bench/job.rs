@@ -1,7 +1,7 @@
 //! What is measured: workload, sizes, numbers of the model; and the flags that change them.
 
-use crate::error::{Diagnostic, Error};
-use crate::gp::special::MOST_NODES;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::special::MOST_NODES;
 use std::str::FromStr;
 
 /// Which of the two jobs.

@@ -1,9 +1,9 @@
 //! What the workloads of the screens ask of trials.
 
 use super::full_rank::{FullRank, Model, TRIALS};
-use crate::error::Error;
-use crate::gp::posterior::Posterior;
-use crate::score::{Candidates, Change, ScoreModel, TrialScore};
+use privateer_config::error::Error;
+use privateer_gp::posterior::Posterior;
+use privateer_gp::score::{Candidates, Change, ScoreModel, TrialScore};
 use rayon::prelude::*;
 
 /// One trial's model as the loop sees it.

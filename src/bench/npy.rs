@@ -1,6 +1,6 @@
 //! A strict reader of NumPy's `.npy` files, versions 1 and 2: little-endian f64 or i64 in C order, finite numbers only.
 
-use crate::error::Error;
+use privateer_config::error::Error;
 use std::fs;
 use std::path::Path;
 

@@ -1,14 +1,14 @@
 //! Speed of online convex learners: whole runs on one thread, samples drawn on the way, risk never computed.
 
-use crate::error::{Diagnostic, Error};
-use crate::linalg::Norm;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_numerics::linalg::Norm;
 use crate::oco::learner::{LearnerPlan, LearnerStreams, Request, dp_pofw, dp_tofw, noisy_sfw, noisy_sgd, ofw};
 use crate::oco::loss::{Loss, squared::Squared};
 use crate::oco::problem::{Parts, Problem, ProblemContext, regression};
 use crate::oco::set::{ConstraintSet, LpBall, SetPlan};
-use crate::params::{Args, Entry, Node, Sink, Table, Value};
-use crate::privacy::Reading;
-use crate::rng::{Purpose, Streams};
+use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
+use privateer_privacy::Reading;
+use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -87,7 +87,7 @@ impl Parts for Fixed {
 }
 
 fn problem(p: f64, dimension: usize, rounds: u64) -> Result<Arc<dyn Problem>, Error> {
-    let sink = Sink::new(crate::error::Sources::default());
+    let sink = Sink::new(privateer_config::error::Sources::default());
     let number = |key: &str, n: usize| Entry { key: key.to_owned(), key_span: None, node: Node::bare(Value::Integer(n as i64)) };
     let table = Table { entries: vec![number("dimension", dimension), number("test_samples", 1)], span: None };
     let plan = regression::parse_linear(&Args::new(&table, "problem", &sink), &Fixed(p));
@@ -101,7 +101,7 @@ fn problem(p: f64, dimension: usize, rounds: u64) -> Result<Arc<dyn Problem>, Er
 /// A job that cannot be prepared, which is a fault of the program.
 pub fn measure_oco(repeat: usize, mut done: impl FnMut(Timed)) -> Result<(), Error> {
     for (name, parse, mechanism, reading, p, dimension, rounds) in JOBS {
-        let sink = Sink::new(crate::error::Sources::default());
+        let sink = Sink::new(privateer_config::error::Sources::default());
         let learner = parse(&Args::dry(&sink));
         let request = Request { mechanism, reading, epsilon: Some(1.0), ..Request::none() };
         let problem = problem(p, dimension, rounds)?;

@@ -10,7 +10,7 @@
 use super::ceiling::Ceilings;
 use super::run::Split;
 use super::{Job, Workload};
-use crate::backend::Counters;
+use privateer_backend::Counters;
 use serde_json::{Map, Value, json};
 
 /// The name of this program among the programs that are compared.

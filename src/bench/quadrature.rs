@@ -1,9 +1,9 @@
 //! Quadrature Fourier features of the squared exponential in two dimensions.
 
-use crate::gp::Points;
-use crate::gp::special::gauss_hermite;
-use crate::linalg::dot;
-use crate::score::{FeatureTable, FourierForm};
+use privateer_gp::Points;
+use privateer_gp::special::gauss_hermite;
+use privateer_numerics::linalg::dot;
+use privateer_gp::score::{FeatureTable, FourierForm};
 
 /// The features of every point: the `q x q` rule (`q` even) over the spectral density `N(0, lengthscale^-2 I)`, half of it by
 /// symmetry: `q² / 2` cosines, then as many sines [Mutny & Krause 2018, NeurIPS 31].
@@ -57,7 +57,7 @@ pub fn kernel_error(table: &FeatureTable, points: &Points, lengthscale: f64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Purpose, Streams};
+    use privateer_numerics::rng::{Purpose, Streams};
 
     #[test]
     fn features_reproduce_the_kernel() {

@@ -2,9 +2,9 @@
 
 use super::outcome::checksum;
 use super::{Flags, Instance, Job, Machine, Measured, Options, Size, Workload, measure, table};
-use crate::backend::{Band, Cpu};
-use crate::linalg::{cholesky, dot, inverse_spd};
-use crate::rng::{Purpose, Streams};
+use privateer_backend::{Band, Cpu};
+use privateer_numerics::linalg::{cholesky, dot, inverse_spd};
+use privateer_numerics::rng::{Purpose, Streams};
 use std::fs;
 use std::path::Path;
 

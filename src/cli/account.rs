@@ -2,12 +2,12 @@
 
 use super::commands::say;
 use super::source::SpecArgs;
-use crate::backend::Cpu;
+use privateer_backend::Cpu;
 use crate::engine::Preparation;
-use crate::error::{Diagnostic, Error, closest};
-use crate::privacy::accounting::sensitivity::{Participation, Relation};
-use crate::privacy::quote::{self, PriceReport, StreamKind, StreamTerms, short};
-use crate::privacy::{
+use privateer_config::error::{Diagnostic, Error, closest};
+use privateer_privacy::accounting::sensitivity::{Participation, Relation};
+use privateer_privacy::quote::{self, PriceReport, StreamKind, StreamTerms, short};
+use privateer_privacy::{
     Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Reading, Refusal, Request, RewardFacts, ThreatModel,
 };
 use crate::registry::MECHANISMS;

@@ -3,9 +3,9 @@
 use super::commands::say;
 use super::source::SpecArgs;
 use crate::audit::{self, AUDITS, AuditFile, Case, FalseAlarms, Finding, PRINTED, PassedOver, Settings, Verdict};
-use crate::backend::Cpu;
-use crate::error::{Diagnostic, Error, closest};
-use crate::privacy::quote::short;
+use privateer_backend::Cpu;
+use privateer_config::error::{Diagnostic, Error, closest};
+use privateer_privacy::quote::short;
 use crate::spec::Sweep;
 use clap::Args;
 use std::fmt::Write;

@@ -2,9 +2,9 @@
 
 #[cfg(feature = "gpu")]
 use super::commands::note;
-use crate::backend::device::Precision;
-use crate::backend::{Backend, Cpu};
-use crate::error::Error;
+use privateer_backend::device::Precision;
+use privateer_backend::{Backend, Cpu};
+use privateer_config::error::Error;
 use std::sync::Arc;
 
 /// The backends that `--backend` takes.
@@ -22,7 +22,7 @@ pub struct Opened {
     pub device: String,
     /// The device, to measure it.
     #[cfg(feature = "gpu")]
-    pub gpu: Option<crate::backend::gpu::Gpu>,
+    pub gpu: Option<privateer_backend::gpu::Gpu>,
 }
 
 /// Opens `cpu`, `gpu` (whatever adapter there is) or `auto` (a real GPU where there is one, else the CPU), and says what it
@@ -50,8 +50,8 @@ fn cpu() -> Opened {
 }
 
 #[cfg(feature = "gpu")]
-fn with_fallback(gpu: crate::backend::gpu::Gpu, precision: Option<Precision>) -> Opened {
-    use crate::backend::{Batched, Fallback};
+fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>) -> Opened {
+    use privateer_backend::{Batched, Fallback};
     let told = |error: &Error| {
         let rest = match error {
             Error::Untrusted { .. } => "what it did in this run is done again on the CPU",
@@ -71,8 +71,8 @@ fn with_fallback(gpu: crate::backend::gpu::Gpu, precision: Option<Precision>) ->
 
 #[cfg(feature = "gpu")]
 fn gpu(precision: Option<Precision>, quiet: bool) -> Result<Opened, Error> {
-    use crate::backend::device::Device;
-    use crate::backend::gpu::{Choice, Gpu};
+    use privateer_backend::device::Device;
+    use privateer_backend::gpu::{Choice, Gpu};
     let gpu = Gpu::open(Choice::Any)?;
     if let Some(precision) = precision.filter(|&precision| !gpu.computes_in(precision)) {
         return Err(Error::Device {
@@ -88,8 +88,8 @@ fn gpu(precision: Option<Precision>, quiet: bool) -> Result<Opened, Error> {
 
 #[cfg(feature = "gpu")]
 fn automatic(quiet: bool) -> Option<Opened> {
-    use crate::backend::device::Device;
-    use crate::backend::gpu::Gpu;
+    use privateer_backend::device::Device;
+    use privateer_backend::gpu::Gpu;
     match Gpu::automatic() {
         Ok(gpu) => {
             let gpu = gpu?;

@@ -3,10 +3,10 @@
 use super::backends::{self, Opened};
 use super::commands::{note, say};
 use super::threads::{self, MOST_THREADS};
-use crate::backend::Cpu;
-use crate::backend::device::Precision;
+use privateer_backend::Cpu;
+use privateer_backend::device::Precision;
 use crate::bench::{self, Ceilings, ExactJob, Flags, Instance, Job, Machine, Measured, ModelerJob, Options, Size, Workload};
-use crate::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error};
 use clap::Args;
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -3,10 +3,10 @@
 use super::commands::say;
 use super::progress::count;
 use super::source::SpecArgs;
-use crate::backend::Cpu;
+use privateer_backend::Cpu;
 use crate::engine::{Preparation, units};
-use crate::error::Error;
-use crate::privacy::Guarantee;
+use privateer_config::error::Error;
+use privateer_privacy::Guarantee;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -3,8 +3,8 @@
 use super::{account, audit, bench, check, curate, devices, fit, list, predict, run, session, verify};
 use crate::engine::Shard;
 #[cfg(feature = "planted-faults")]
-use crate::error::Diagnostic;
-use crate::error::{Error, ExitCode, printable};
+use privateer_config::error::Diagnostic;
+use privateer_config::error::{Error, ExitCode, printable};
 use crate::{record, report};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -105,14 +105,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     #[cfg(feature = "planted-faults")]
-    match crate::planted::named() {
+    match privateer_privacy::planted::named() {
         Ok(None) => {}
         Ok(Some(fault)) => {
             note(&format!("warning: the fault `{}` is planted: {} Nothing is private", fault.name(), fault.summary()))
         }
         Err(name) => {
-            let known: Vec<&str> = crate::planted::PlantedFault::ALL.iter().map(|fault| fault.name()).collect();
-            let problem = Diagnostic::new(format!("`{}` is `{name}`", crate::planted::VARIABLE))
+            let known: Vec<&str> = privateer_privacy::planted::PlantedFault::ALL.iter().map(|fault| fault.name()).collect();
+            let problem = Diagnostic::new(format!("`{}` is `{name}`", privateer_privacy::planted::VARIABLE))
                 .expected(format!("one of {}", known.join(", ")))
                 .hint("unset the variable to plant nothing");
             note(&Error::input(problem).to_string());

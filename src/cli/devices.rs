@@ -5,8 +5,8 @@ use super::commands::say;
 /// Lists the graphics adapters, as text or as one JSON object.
 #[cfg(feature = "gpu")]
 pub fn devices(json: bool) {
-    use crate::backend::gpu::adapters;
-    use crate::error::readable_bytes;
+    use privateer_backend::gpu::adapters;
+    use privateer_config::error::readable_bytes;
     let found = adapters();
     if json {
         let adapters: Vec<serde_json::Value> = found
@@ -63,7 +63,7 @@ pub fn devices(json: bool) {
     if found.is_empty() {
         say("no graphics adapter, or no Vulkan driver for one");
     }
-    let of = |adapter: &crate::backend::gpu::AdapterFacts| format!("{} ({})", adapter.name, adapter.kind);
+    let of = |adapter: &privateer_backend::gpu::AdapterFacts| format!("{} ({})", adapter.name, adapter.kind);
     let automatic = found.iter().find(|adapter| adapter.taken_by_auto).map(of);
     let any = found.iter().find(|adapter| adapter.taken_by_gpu).map(of);
     say(&format!("--backend auto: {}", automatic.as_deref().unwrap_or("the CPU, as there is no hardware adapter that suits")));

@@ -2,10 +2,10 @@
 
 use super::commands::{note, say};
 use crate::env::csv_table::{CsvOptions, read_table};
-use crate::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error};
 use crate::fit::{Form, fit as maximise};
-use crate::gp::Points;
-use crate::rng::{Purpose, Streams};
+use privateer_gp::Points;
+use privateer_numerics::rng::{Purpose, Streams};
 use clap::Args;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! `privateer list`: the registry with the keys that each entry reads.
 
 use super::commands::say;
-use crate::error::{Diagnostic, Error, closest};
+use privateer_config::error::{Diagnostic, Error, closest};
 use crate::registry::{Kind, kinds};
 use crate::spec::listing;
 

@@ -2,11 +2,11 @@
 //! alone; the problem is made again from the spec (and its data, where the spec names any).
 
 use super::commands::say;
-use crate::backend::Cpu;
+use privateer_backend::Cpu;
 use crate::engine::Preparation;
 use crate::env::DataFolder;
 use crate::env::csv_table::{CsvOptions, read_table};
-use crate::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error};
 use crate::record::Parameters;
 use crate::spec::Sweep;
 use clap::Args;

@@ -1,7 +1,7 @@
 //! From a checked sweep and its results to what is recorded: the same for `run` and for `verify --rerun`.
 
 use crate::engine::{Preparation, Rows};
-use crate::error::Error;
+use privateer_config::error::Error;
 use crate::record::{self, CellInfo, Measures, PartRows};
 use crate::spec::{Sweep, Task};
 

@@ -7,11 +7,11 @@ use super::recorded::{cell_infos, part_rows};
 use super::source::SpecArgs;
 use super::threads::{self, MOST_THREADS};
 use crate::audit::{self, AuditFile, RunsAudit, Settings};
-use crate::backend::{Backend, Counters};
+use privateer_backend::{Backend, Counters};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Shard, Stop, TrialEnd, Unit};
 use crate::env::DataFolder;
-use crate::error::{Diagnostic, Error};
-use crate::privacy::ReleaseCounts;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_privacy::ReleaseCounts;
 use crate::record::{self, CellInfo, Folder, Manifest, Parameters, PartId, TrialParameters};
 use crate::report;
 use crate::spec::{Recorded, Sweep};
@@ -76,7 +76,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
             // A run between two rounds ends by itself; one that prepares a cell or starts threads is left: files are whole or absent.
             std::thread::sleep(GRACE);
             note("incomplete: the run was stopped\nhint: the same command resumes");
-            std::process::exit(crate::error::ExitCode::Incomplete as i32);
+            std::process::exit(privateer_config::error::ExitCode::Incomplete as i32);
         });
         if let Err(problem) = installed {
             note(&format!("warning: Ctrl-C will not stop cleanly: {problem}"));

@@ -2,11 +2,11 @@
 
 use super::commands::{note, say, say_removed};
 use super::source::SpecArgs;
-use crate::backend::Cpu;
+use privateer_backend::Cpu;
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;
-use crate::error::{Diagnostic, Error};
-use crate::privacy::Guarantee;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_privacy::Guarantee;
 use crate::record::StateFile;
 use crate::spec::Sweep;
 use clap::Args;

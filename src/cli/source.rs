@@ -1,7 +1,7 @@
 //! Where a spec and its data come from, and what the command line changes in it.
 
 use crate::env::DataFolder;
-use crate::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error};
 use crate::spec::Sweep;
 use clap::Args;
 use std::cell::RefCell;

@@ -1,6 +1,6 @@
 //! Worker threads.
 
-use crate::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// Most worker threads.

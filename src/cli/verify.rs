@@ -3,10 +3,10 @@
 use super::commands::{note, say};
 use super::recorded::{cell_infos, part_rows};
 use super::threads;
-use crate::backend::{Counters, Cpu};
+use privateer_backend::{Counters, Cpu};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
 use crate::env::DataFolder;
-use crate::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error};
 use crate::record::{self, Manifest, PartId, Verification};
 use crate::spec::Sweep;
 use clap::Args;

@@ -4,10 +4,10 @@
 use super::observer::{Observer, Place, Rows, Stop};
 use super::prepare::CellFacts;
 use crate::env::contextual::Contextual;
-use crate::error::Error;
+use privateer_config::error::Error;
 use crate::policy::contextual::{ContextPolicyMaker, Scratch};
-use crate::privacy::visits::seal;
-use crate::rng::{Purpose, Streams};
+use privateer_privacy::visits::seal;
+use privateer_numerics::rng::{Purpose, Streams};
 use crate::spec::CellPlan;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! The decision among candidates, in f64: the same on every path.
 
-use crate::error::Error;
+use privateer_config::error::Error;
 use crate::policy::Proposal;
-use crate::score::{AxisFeatures, Candidates, MomentTable, Moments, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
+use privateer_gp::score::{AxisFeatures, Candidates, MomentTable, Moments, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
 use pulp::NullaryFnOnce;
 
 /// The candidate with the largest exact score, the lowest index among ties. `scratch` saves an allocation a round.

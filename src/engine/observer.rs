@@ -1,9 +1,9 @@
 //! What the engine tells the outside, and how the outside stops it.
 
-use crate::backend::Counters;
-use crate::error::Error;
-use crate::privacy::visits::VisitSignal;
-use crate::privacy::{Query, ReleaseCounts, Released, Signal};
+use privateer_backend::Counters;
+use privateer_config::error::Error;
+use privateer_privacy::visits::VisitSignal;
+use privateer_privacy::{Query, ReleaseCounts, Released, Signal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One cell and one block of trials: one part.

@@ -5,11 +5,11 @@
 
 use super::observer::{Observer, Place, Rows, Stop};
 use super::prepare::{CellFacts, lock};
-use crate::error::Error;
+use privateer_config::error::Error;
 use crate::oco::learner::{LearnerMaker, LearnerStreams, Rates};
 use crate::oco::problem::{Problem, ProblemContext};
-use crate::privacy::{Delta, Epsilon, Ledger, StreamStatement};
-use crate::rng::{Purpose, Streams};
+use privateer_privacy::{Delta, Epsilon, Ledger, StreamStatement};
+use privateer_numerics::rng::{Purpose, Streams};
 use crate::spec::{CellPlan, OnlinePlan, Sweep};
 use rayon::prelude::*;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Numbers for what is played of a product domain, whose points cannot be listed.
 
-use crate::rng::Stream;
+use privateer_numerics::rng::Stream;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

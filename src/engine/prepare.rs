@@ -5,16 +5,16 @@
 
 use super::contexts::ContextualCell;
 use super::online::{OnlineCell, OnlinePreparation};
-use crate::backend::{Backend, Cpu, Domain, UpdateKind};
+use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
 use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
-use crate::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error};
 use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, Setting, SharedInputs, TableCache};
-use crate::privacy::curator::{Curator, Images, Inputs};
-use crate::privacy::{Channel, Ledger, Raw, Released};
-use crate::rng::{Purpose, Streams};
-use crate::score::AxisFeatures;
-use crate::score::{Basis, FeatureTable};
+use privateer_privacy::curator::{Curator, Images, Inputs};
+use privateer_privacy::{Channel, Ledger, Raw, Released};
+use privateer_numerics::rng::{Purpose, Streams};
+use privateer_gp::score::AxisFeatures;
+use privateer_gp::score::{Basis, FeatureTable};
 use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -3,8 +3,8 @@
 use super::lockstep::batch;
 use super::observer::{Observer, Rows, Stop, TrialEnd, Unit};
 use super::prepare::{Preparation, Ready, lock};
-use crate::backend::Counters;
-use crate::error::{Diagnostic, Error};
+use privateer_backend::Counters;
+use privateer_config::error::{Diagnostic, Error};
 use crate::spec::{CellPlan, Sweep};
 use rayon::prelude::*;
 use std::collections::BTreeSet;

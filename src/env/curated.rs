@@ -1,8 +1,8 @@
 //! The ledger beside a file of released images: what a modeler must know to read them.
 
 use super::csv_table::{CsvShape, listed, text_sha256};
-use crate::error::Error;
-use crate::privacy::release::{PublicProjection, Release};
+use privateer_config::error::Error;
+use privateer_privacy::release::{PublicProjection, Release};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;

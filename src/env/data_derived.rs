@@ -3,9 +3,9 @@
 //! A formula that uses them is private only if they are public knowledge: the spec declares that in its key `public`. Undeclared, they
 //! turn the claim into "no guarantee" (E19).
 
-use crate::error::closest;
-use crate::params::Args;
-use crate::privacy::Ledger;
+use privateer_config::error::closest;
+use privateer_config::params::Args;
+use privateer_privacy::Ledger;
 use std::collections::BTreeSet;
 
 /// A kind of number that a problem may take from its data.

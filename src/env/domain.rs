@@ -1,11 +1,11 @@
 //! Finite domains with coordinates.
 
 use super::BuildContext;
-use crate::error::Error;
-use crate::gp::kernel::Kernel;
-use crate::gp::{Points, ProductDomain};
-use crate::params::Args;
-use crate::rng::Purpose;
+use privateer_config::error::Error;
+use privateer_gp::kernel::Kernel;
+use privateer_gp::{Points, ProductDomain};
+use privateer_config::params::Args;
+use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 
 /// A domain as read from a spec.

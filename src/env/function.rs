@@ -3,12 +3,12 @@
 use super::domain::Place;
 use super::noise::Noise;
 use super::{BuildContext, DomainPlan, Environment, Instance, KernelChoice, Parts, RegretUnit, SetsPlan};
-use crate::error::{Diagnostic, Error};
-use crate::gp::kernel::Kernel;
-use crate::gp::{KernelGram, Points, ProductDomain, tabulated};
-use crate::params::Args;
-use crate::rng::{Purpose, Stream, Streams};
-use crate::score::GramSource;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::kernel::Kernel;
+use privateer_gp::{KernelGram, Points, ProductDomain, tabulated};
+use privateer_config::params::Args;
+use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_gp::score::GramSource;
 use std::sync::Arc;
 
 /// The keys that function environments share.

@@ -4,10 +4,10 @@
 use super::domain::{GridShape, Place};
 use super::function::{DrawFunction, FunctionDomain, FunctionEnvironment, FunctionPlan};
 use super::{BuildContext, Environment, EnvironmentPlan, Parts};
-use crate::error::Error;
-use crate::gp::features::exact;
-use crate::gp::sample::{GridSampler, sample_gp};
-use crate::params::Args;
+use privateer_config::error::Error;
+use privateer_gp::features::exact;
+use privateer_gp::sample::{GridSampler, sample_gp};
+use privateer_config::params::Args;
 use std::sync::Arc;
 
 /// Reads the environment's keys.

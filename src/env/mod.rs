@@ -1,4 +1,4 @@
-//! Problems: domain, mean reward, observation draw (sealed as [`crate::privacy::Raw`]), optimum; one file each.
+//! Problems: domain, mean reward, observation draw (sealed as [`privateer_privacy::Raw`]), optimum; one file each.
 //!
 //! **Invariant:** sees no policy, and hands out observations only sealed.
 

@@ -3,9 +3,9 @@
 use super::domain::Place;
 use super::function::{FunctionEnvironment, FunctionPlan};
 use super::{BuildContext, Environment, EnvironmentPlan, Parts};
-use crate::error::Error;
-use crate::gp::sample::{Weights, rkhs_function};
-use crate::params::Args;
+use privateer_config::error::Error;
+use privateer_gp::sample::{Weights, rkhs_function};
+use privateer_config::params::Args;
 use std::sync::Arc;
 
 /// Reads the environment's keys.

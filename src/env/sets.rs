@@ -1,8 +1,8 @@
 //! Decision sets: the points that may be played change every round.
 
-use crate::error::{Diagnostic, Error};
-use crate::params::Args;
-use crate::rng::Stream;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
 
 /// Which points may be played in a round, as read from a spec.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -128,7 +128,7 @@ impl Sets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Purpose, Streams};
+    use privateer_numerics::rng::{Purpose, Streams};
 
     #[test]
     fn sets_keep_the_gap() {

@@ -2,8 +2,8 @@
 //! scatter), and points with values (rows in clusters, a smooth value with scatter).
 
 use super::csv_table::CsvTable;
-use crate::params::Args;
-use crate::rng::Stream;
+use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
 
 /// Shape of the generated tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

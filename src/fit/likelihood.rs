@@ -1,10 +1,10 @@
 //! The marginal likelihood of a Gaussian process, and its maximum over length-scales, variance and noise.
 
 use super::simplex::minimise;
-use crate::error::{Diagnostic, Error};
-use crate::gp::Points;
-use crate::gp::kernel::{Kernel, Lengthscales, matern::Matern, squared_exponential::SquaredExponential};
-use crate::linalg;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::Points;
+use privateer_gp::kernel::{Kernel, Lengthscales, matern::Matern, squared_exponential::SquaredExponential};
+use privateer_numerics::linalg;
 use std::f64::consts::PI;
 
 /// Which kernel is fitted.
@@ -131,7 +131,7 @@ fn log_likelihood(kernel: &dyn Kernel, points: &Points, y: &[f64], noise: f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Purpose, Streams};
+    use privateer_numerics::rng::{Purpose, Streams};
 
     /// A draw of a known process: 180 points, so that the maximum lies within a third of the truth.
     #[test]

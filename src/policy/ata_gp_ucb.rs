@@ -8,12 +8,12 @@
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments, parse_order, power};
 use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
-use crate::error::Error;
-use crate::gp::SortedRewards;
-use crate::gp::truncation::truncated_theta;
-use crate::params::Args;
-use crate::privacy::{Released, Signal};
-use crate::score::{Basis, Change, ScoreModel};
+use privateer_config::error::Error;
+use privateer_gp::SortedRewards;
+use privateer_gp::truncation::truncated_theta;
+use privateer_config::params::Args;
+use privateer_privacy::{Released, Signal};
+use privateer_gp::score::{Basis, Change, ScoreModel};
 
 const NAME: &str = "ata-gp-ucb";
 

@@ -1,14 +1,14 @@
 //! What every policy is, and what it may know.
 
-use crate::error::{Diagnostic, Error};
-use crate::gp::kernel::Kernel;
-use crate::gp::{Points, ProductDomain, TrainReadings};
-use crate::params::Args;
-use crate::privacy::curator::Images;
-use crate::privacy::sums::{SumsFacts, SumsNeed};
-use crate::privacy::{Channel, Protection, Query, Released, RewardFacts, RewardMechanism, Signal};
-use crate::rng::{Stream, Streams};
-use crate::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::kernel::Kernel;
+use privateer_gp::{Points, ProductDomain, TrainReadings};
+use privateer_config::params::Args;
+use privateer_privacy::curator::Images;
+use privateer_privacy::sums::{SumsFacts, SumsNeed};
+use privateer_privacy::{Channel, Protection, Query, Released, RewardFacts, RewardMechanism, Signal};
+use privateer_numerics::rng::{Stream, Streams};
+use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 

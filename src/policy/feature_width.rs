@@ -3,8 +3,8 @@
 use super::gp_policy::failure_prob;
 use super::igp_ucb::noise_scale;
 use super::{RoundFacts, Rule, RuleMaker, Setting, Width};
-use crate::error::Diagnostic;
-use crate::params::Args;
+use privateer_config::error::Diagnostic;
+use privateer_config::params::Args;
 
 /// GP-UCB whose width allows for the error of its features.
 pub struct FeatureWidth {

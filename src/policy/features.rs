@@ -1,13 +1,13 @@
 //! The registered feature maps, as policies use them.
 
 use super::{FeaturesPlan, KnownInputs, Problem, SharedInputs};
-use crate::error::{Diagnostic, Error};
-use crate::gp::Points;
-use crate::gp::features::{exact, nystrom, quadrature_fourier, random_fourier};
-use crate::params::Args;
-use crate::rng::Purpose;
-use crate::score::AxisFeatures;
-use crate::score::FeatureTable;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::Points;
+use privateer_gp::features::{exact, nystrom, quadrature_fourier, random_fourier};
+use privateer_config::params::Args;
+use privateer_numerics::rng::Purpose;
+use privateer_gp::score::AxisFeatures;
+use privateer_gp::score::FeatureTable;
 use std::sync::Arc;
 
 /// Reads exact features.

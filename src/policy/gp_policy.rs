@@ -5,12 +5,12 @@ use super::posterior_plan::{PreparedPosterior, RestoreError};
 use super::{
     Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
 };
-use crate::error::{Diagnostic, Error};
-use crate::gp::posterior::Posterior;
-use crate::params::Args;
-use crate::privacy::{Released, Signal};
-use crate::score::AxisFeatures;
-use crate::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::posterior::Posterior;
+use privateer_config::params::Args;
+use privateer_privacy::{Released, Signal};
+use privateer_gp::score::AxisFeatures;
+use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
 use std::sync::Arc;
 
 /// What a rule may use in a round.

@@ -2,8 +2,8 @@
 
 use super::gp_policy::failure_prob;
 use super::{GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
-use crate::error::Diagnostic;
-use crate::params::Args;
+use privateer_config::error::Diagnostic;
+use privateer_config::params::Args;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {

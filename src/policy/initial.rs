@@ -1,7 +1,7 @@
 //! How a policy starts.
 
-use crate::params::Args;
-use crate::rng::Stream;
+use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 
 /// The first rounds of a policy.

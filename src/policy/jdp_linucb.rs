@@ -3,10 +3,10 @@
 
 use super::sums_policy::{Kind, SumsPlan};
 use super::{FeaturesPlan, Parts, PolicyPlan, Problem};
-use crate::error::{Diagnostic, Error};
-use crate::gp::Points;
-use crate::params::Args;
-use crate::score::FeatureTable;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::Points;
+use privateer_config::params::Args;
+use privateer_gp::score::FeatureTable;
 use std::sync::Arc;
 
 /// Reads the policy's keys.

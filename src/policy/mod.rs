@@ -1,6 +1,6 @@
 //! Policies: one file per algorithm.
 //!
-//! A policy is a server: it receives [`crate::privacy::Released`] signals and nothing else, proposes a point or a width
+//! A policy is a server: it receives [`privateer_privacy::Released`] signals and nothing else, proposes a point or a width
 //! to score with, and can be saved and restored. **Invariant:** never sees a raw reward, the environment, a thread or a
 //! device.
 

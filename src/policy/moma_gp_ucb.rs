@@ -7,11 +7,11 @@
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments};
 use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, Width};
-use crate::error::{Diagnostic, Error};
-use crate::linalg::dot;
-use crate::params::Args;
-use crate::privacy::{Released, Signal};
-use crate::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_numerics::linalg::dot;
+use privateer_config::params::Args;
+use privateer_privacy::{Released, Signal};
+use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "moma-gp-ucb";
@@ -280,7 +280,7 @@ impl Policy for MomaPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Purpose, Streams};
+    use privateer_numerics::rng::{Purpose, Streams};
     use proptest::prelude::*;
 
     proptest! {

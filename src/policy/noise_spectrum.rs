@@ -1,10 +1,10 @@
 //! How noise on released sums is kept from making the precision matrix indefinite, and the bounds on its spectrum that
 //! Theorem 1 \[Dubey2021\] is stated in. All of it is data independent.
 
-use crate::params::Args;
-use crate::privacy::Reading;
-use crate::privacy::printed::{dubey2021, dubey2021_local};
-use crate::privacy::sums::{Spectrum, Sums, SumsFacts};
+use privateer_config::params::Args;
+use privateer_privacy::Reading;
+use privateer_privacy::printed::{dubey2021, dubey2021_local};
+use privateer_privacy::sums::{Spectrum, Sums, SumsFacts};
 
 /// What is done to the noisy Gram matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]

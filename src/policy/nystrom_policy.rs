@@ -7,13 +7,13 @@
 //! round is proposed, so that a policy saved between the two goes on as if it had not been.
 
 use super::{Initial, PolicyStreams, Problem, Proposal, Width};
-use crate::error::{Diagnostic, Error};
-use crate::gp::features::nystrom::{self, FixedDictionary};
-use crate::gp::nystrom::is_included;
-use crate::gp::posterior::{ExactPosterior, SketchedPosterior};
-use crate::params::Args;
-use crate::rng::Stream;
-use crate::score::{Basis, Change, GramSource, ScoreModel, lowest_within_tie};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::features::nystrom::{self, FixedDictionary};
+use privateer_gp::nystrom::is_included;
+use privateer_gp::posterior::{ExactPosterior, SketchedPosterior};
+use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
+use privateer_gp::score::{Basis, Change, GramSource, ScoreModel, lowest_within_tie};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

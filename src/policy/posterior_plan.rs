@@ -1,13 +1,13 @@
 //! Which posterior a GP policy keeps.
 
 use super::{FeaturesPlan, InputReading, KnownInputs, Parts, Problem, Setting, SharedInputs};
-use crate::error::{Diagnostic, Error};
-use crate::gp::Plays;
-use crate::gp::kernel::Kernel;
-use crate::gp::posterior::{CovariancePosterior, ExactPosterior, FeaturePosterior, Posterior};
-use crate::params::Args;
-use crate::score::AxisFeatures;
-use crate::score::{Basis, FeatureTable, GramSource};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::Plays;
+use privateer_gp::kernel::Kernel;
+use privateer_gp::posterior::{CovariancePosterior, ExactPosterior, FeaturePosterior, Posterior};
+use privateer_config::params::Args;
+use privateer_gp::score::AxisFeatures;
+use privateer_gp::score::{Basis, FeatureTable, GramSource};
 use std::sync::Arc;
 
 /// The posterior as read from a spec.

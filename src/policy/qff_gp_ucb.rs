@@ -3,7 +3,7 @@
 use super::feature_width::FeatureWidth;
 use super::features::quadrature_fourier;
 use super::{GpPlan, Parts, PolicyPlan, PosteriorPlan};
-use crate::params::Args;
+use privateer_config::params::Args;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {

@@ -1,11 +1,11 @@
 //! How a modeler reads the images that a curator gives out: its covariance by row index.
 
-use crate::error::{Diagnostic, Error};
-use crate::gp::kernel::Kernel;
-use crate::gp::{KernelGram, Points};
-use crate::params::Args;
-use crate::privacy::Released;
-use crate::privacy::curator::Images;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::kernel::Kernel;
+use privateer_gp::{KernelGram, Points};
+use privateer_config::params::Args;
+use privateer_privacy::Released;
+use privateer_privacy::curator::Images;
 use std::sync::Arc;
 
 /// What a modeler makes of noise on the inputs.

@@ -12,13 +12,13 @@ use super::{
     FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting,
     SharedInputs, Width,
 };
-use crate::error::{Diagnostic, Error};
-use crate::gp::posterior::{Repair, SumsPosterior};
-use crate::gp::{Plays, Points};
-use crate::params::Args;
-use crate::privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
-use crate::privacy::{Protection, Query, Released, Signal};
-use crate::score::{AxisFeatures, Basis, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::posterior::{Repair, SumsPosterior};
+use privateer_gp::{Plays, Points};
+use privateer_config::params::Args;
+use privateer_privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
+use privateer_privacy::{Protection, Query, Released, Signal};
+use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! What tells servers over private sums apart, what one saves, and what of it may be given out.
 
-use crate::privacy::sums::Sums;
+use privateer_privacy::sums::Sums;
 use serde::{Deserialize, Serialize};
 
 /// What tells one of these policies from another.

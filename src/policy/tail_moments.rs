@@ -3,9 +3,9 @@
 //! where there is one.
 
 use super::Setting;
-use crate::error::Diagnostic;
-use crate::gp::TrainReadings;
-use crate::params::Args;
+use privateer_config::error::Diagnostic;
+use privateer_gp::TrainReadings;
+use privateer_config::params::Args;
 
 /// Where a moment bound comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -156,7 +156,7 @@ impl TailMoments {
 mod tests {
     use super::*;
     use crate::policy::ReleasedFacts;
-    use crate::privacy::RewardFacts;
+    use privateer_privacy::RewardFacts;
     use std::sync::Arc;
 
     fn setting(mechanism_variance: f64, train: Option<TrainReadings>) -> Setting {

@@ -1,11 +1,11 @@
 //! `uniform`: a uniformly random point every round; the yardstick that a private policy must beat.
 
 use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
-use crate::error::{Diagnostic, Error};
-use crate::gp::posterior::Visits;
-use crate::params::Args;
-use crate::privacy::{Released, Signal};
-use crate::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_gp::posterior::Visits;
+use privateer_config::params::Args;
+use privateer_privacy::{Released, Signal};
+use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
 
 /// Reads the policy's keys: it has none.
 pub fn parse(_args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {

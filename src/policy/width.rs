@@ -1,6 +1,6 @@
 //! What multiplies the spread.
 
-use crate::params::Args;
+use privateer_config::params::Args;
 
 /// Which width a policy uses. Formulas are each policy's own.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,6 @@
 //! The words of the record: cells, parts, rows.
 
-use crate::params::Scalar;
+use privateer_config::params::Scalar;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The columns of a part: names, types, order.
 
 use super::{CellInfo, Measures};
-use crate::params::Scalar;
+use privateer_config::params::Scalar;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::errors::Result;
 use parquet::schema::types::Type;

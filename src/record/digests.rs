@@ -6,7 +6,7 @@
 use super::disk;
 use super::manifest::hash_bytes;
 use super::whole_file::write_whole;
-use crate::error::Error;
+use privateer_config::error::Error;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;

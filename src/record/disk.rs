@@ -1,6 +1,6 @@
 //! File operations of this room: each one passes the fault seam, which is empty without the feature `fault-injection`.
 
-use crate::error::Error;
+use privateer_config::error::Error;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};

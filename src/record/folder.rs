@@ -3,7 +3,7 @@
 use super::digests::{DigestList, FileState};
 use super::whole_file::{is_temporary, remove_leftovers, write_whole};
 use super::{Manifest, Parameters, PartId, disk, part_read};
-use crate::error::Error;
+use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;

@@ -3,7 +3,7 @@
 use super::part_read::hex;
 use super::whole_file::write_whole;
 use super::{CellInfo, FOLDER_VERSION, PartId, disk, sealed_text};
-use crate::error::Error;
+use privateer_config::error::Error;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};

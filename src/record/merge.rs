@@ -1,7 +1,7 @@
 //! Putting the folders of shards together.
 
 use super::{Folder, Manifest, Parameters, PartId, disk, part, timings};
-use crate::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@
 
 use super::digests::{DigestList, write_listed};
 use super::{PartId, SCHEMA_VERSION, disk};
-use crate::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use super::columns::fixed;
 use super::part::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
 use super::part_bounds::check_bounds;
 use super::{Measures, PartHeader, PartRows, SCHEMA_VERSION, disk};
-use crate::error::Error;
+use privateer_config::error::Error;
 use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};

@@ -2,7 +2,7 @@
 
 use super::whole_file::{PreparedFile, remove_leftovers_of, write_private};
 use super::{disk, sealed_text};
-use crate::error::Error;
+use privateer_config::error::Error;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! How long parts took: `timings.csv`, apart from the parts because it differs from run to run.
 
 use super::{PartId, disk};
-use crate::error::Error;
+use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use super::digests::{DigestList, FileState};
 use super::folder::SPEC_NAME;
 use super::{CellInfo, Folder, Manifest, PartId, disk, hash_text, part_bytes, read_part};
-use crate::error::Error;
+use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Writing a file so that it is either whole or absent: under a temporary name, flushed, renamed.
 
 use super::disk;
-use crate::error::Error;
+use privateer_config::error::Error;
 use sha2::{Digest, Sha256};
 use std::collections::hash_map::RandomState;
 use std::fs::{File, TryLockError};

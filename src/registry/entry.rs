@@ -5,9 +5,9 @@ use super::lists::{
     LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS,
 };
 use super::shelf::Shelf;
-use crate::error::Sources;
+use privateer_config::error::Sources;
 use crate::oco::learner::Rates;
-use crate::params::{Args, KeyDoc, Sink};
+use privateer_config::params::{Args, KeyDoc, Sink};
 
 /// One registered thing.
 #[derive(Debug, Clone, Copy)]

@@ -4,11 +4,11 @@ use super::Entry;
 use super::lists::{FEATURES, KERNELS, KernelBuild, LOSSES, SETS};
 use crate::env::noise::{Noise, noise_kinds, parse_noise};
 use crate::env::{KernelChoice, Parts as EnvironmentParts};
-use crate::gp::kernel::{Kernel, Parts as KernelParts};
+use privateer_gp::kernel::{Kernel, Parts as KernelParts};
 use crate::oco::loss::Loss;
 use crate::oco::problem::Parts as ProblemParts;
 use crate::oco::set::SetPlan;
-use crate::params::Args;
+use privateer_config::params::Args;
 use crate::policy::{FeaturesPlan, Parts as PolicyParts};
 use std::sync::Arc;
 

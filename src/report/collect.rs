@@ -2,7 +2,7 @@
 
 use super::curves::{Curve, CurveBuilder};
 use super::stats::known;
-use crate::error::{Error, printable};
+use privateer_config::error::{Error, printable};
 use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, PartRows, read_part};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -37,7 +37,7 @@ impl CellData {
     }
 
     /// The value of a swept key.
-    pub(super) fn swept(&self, key: &str) -> Option<&crate::params::Scalar> {
+    pub(super) fn swept(&self, key: &str) -> Option<&privateer_config::params::Scalar> {
         self.info.swept.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
@@ -191,7 +191,7 @@ fn trials(rows: &PartRows) -> Vec<Range<usize>> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::params::Scalar;
+    use privateer_config::params::Scalar;
     use crate::record::{FOLDER_VERSION, hash_text, write_part};
     use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use super::collect::{CellData, Run};
 use super::stats::Moments;
-use crate::params::Scalar;
+use privateer_config::params::Scalar;
 
 /// Difference of final cumulative regret, or of risk, trial by trial.
 pub type Paired = Moments;

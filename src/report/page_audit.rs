@@ -2,7 +2,7 @@
 
 use super::text::escape;
 use crate::audit::{AuditFile, Finding, PassedOver, Verdict};
-use crate::error::Error;
+use privateer_config::error::Error;
 use crate::record::read_listed;
 use std::path::Path;
 

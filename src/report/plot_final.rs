@@ -48,7 +48,7 @@ impl Shown {
 }
 
 fn plot(run: &Run, key: &str, shown: Shown) -> Option<FinalPlot> {
-    let value = |cell: &CellData| cell.swept(key).and_then(crate::params::Scalar::as_f64).filter(|x| x.is_finite());
+    let value = |cell: &CellData| cell.swept(key).and_then(privateer_config::params::Scalar::as_f64).filter(|x| x.is_finite());
     let values: Vec<f64> = run.cells.iter().map(value).collect::<Option<_>>()?;
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -5,8 +5,8 @@ use super::compare::{Paired, SweepPoint, paired};
 use super::stats::{Moments, Quantiles, known};
 use super::text::{csv_text, number};
 use super::words::Words;
-use crate::error::Error;
-use crate::params::Scalar;
+use privateer_config::error::Error;
+use privateer_config::params::Scalar;
 use std::path::Path;
 
 /// One cell's numbers. `None` stands where too few trials or no finite values make a number meaningless.

@@ -2,11 +2,11 @@
 
 use super::cell::{CellPlan, Task};
 use super::plan::{json_of, note_defaults, overlaid, written_json};
-use crate::error::{Diagnostic, Error, Place, Sources};
+use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use crate::oco::learner::{LearnerPlan, Rates, Request};
 use crate::oco::problem::ProblemPlan;
-use crate::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
-use crate::privacy::{Reading, Refusal};
+use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
+use privateer_privacy::{Reading, Refusal};
 use crate::registry::{LEARNERS, PROBLEMS, Shelf, find, names};
 use crate::spec::path;
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ fn request(args: &Args<'_>, stated: bool) -> Request {
         _ => None,
     };
     let mut factorisations = vec!["auto"];
-    factorisations.extend(crate::privacy::quote::FACTORISATIONS);
+    factorisations.extend(privateer_privacy::quote::FACTORISATIONS);
     let doc = "how the noise of prefix sums is made; `auto`: blt in the tight reading, else the tree";
     let factorisation = args.word("factorisation", doc, &factorisations, Some("auto"));
     let stated_smoothness =

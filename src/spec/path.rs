@@ -1,7 +1,7 @@
 //! Dotted paths into a spec: `privacy.epsilon`, `policy.tgp-ucb.ridge`, `policy.0.width.factor`, `policy.*.ridge`.
 
-use crate::error::{Diagnostic, Span, closest};
-use crate::params::{Entry, Node, Table, Value};
+use privateer_config::error::{Diagnostic, Span, closest};
+use privateer_config::params::{Entry, Node, Table, Value};
 
 /// Most segments of a path; the deepest key of any spec has 6.
 const MOST_SEGMENTS: usize = 32;
@@ -141,8 +141,8 @@ fn which_error(path: &str, key: &str, which: Option<&str>, items: &[Node]) -> Di
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Sources;
-    use crate::params::Sink;
+    use privateer_config::error::Sources;
+    use privateer_config::params::Sink;
     use crate::spec::read;
 
     fn after(text: &str, path: &str, value: &str) -> Result<String, Diagnostic> {

@@ -8,8 +8,8 @@ use super::visits::VisitPlan;
 use super::{Recorded, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
-use crate::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
-use crate::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
+use privateer_config::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
+use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use crate::registry::{

@@ -1,9 +1,9 @@
 //! The `[privacy]` table: which mechanism, which reading, what budget.
 
-use crate::error::{Diagnostic, Error, Place, Sources};
-use crate::params::{Args, KeyDoc, Sink, Table, Value};
-use crate::privacy::sums::{self, SumsEntry, SumsNeed, SumsRequest};
-use crate::privacy::{Channel, MechanismEntry, Protection, Reading, Refusal, Request, RewardFacts, resolve_auto};
+use privateer_config::error::{Diagnostic, Error, Place, Sources};
+use privateer_config::params::{Args, KeyDoc, Sink, Table, Value};
+use privateer_privacy::sums::{self, SumsEntry, SumsNeed, SumsRequest};
+use privateer_privacy::{Channel, MechanismEntry, Protection, Reading, Refusal, Request, RewardFacts, resolve_auto};
 use crate::registry::{MECHANISMS, SUMS};
 
 /// A privacy request as read from a spec.

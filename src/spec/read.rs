@@ -1,7 +1,7 @@
 //! TOML text to a table of values with places.
 
-use crate::error::{Diagnostic, Span, is_unprintable, printable};
-use crate::params::{Entry, Node, Sink, Table, Value};
+use privateer_config::error::{Diagnostic, Span, is_unprintable, printable};
+use privateer_config::params::{Entry, Node, Sink, Table, Value};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

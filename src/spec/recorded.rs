@@ -1,6 +1,6 @@
 //! Which rounds are recorded.
 
-use crate::params::Args;
+use privateer_config::params::Args;
 
 /// Rounds that enter the parts; the last round always does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

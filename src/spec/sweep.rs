@@ -1,8 +1,8 @@
 //! Expansion of `[sweep.product]` and `[sweep.zip]` into points.
 
 use super::path::covers;
-use crate::error::{Diagnostic, Span, closest};
-use crate::params::{Entry, Node, Scalar, Sink, Table, Value};
+use privateer_config::error::{Diagnostic, Span, closest};
+use privateer_config::params::{Entry, Node, Scalar, Sink, Table, Value};
 use std::collections::BTreeSet;
 
 /// One point of a sweep: each swept path with its value, in the order of the spec.

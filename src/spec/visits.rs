@@ -1,10 +1,10 @@
 //! The `[privacy]` table of contextual runs: which mechanism, which reading, what budget for one person's visit.
 
 use super::privacy::{clip_range, place_of, places_of, reading};
-use crate::error::{Error, Place, Span};
-use crate::params::{Args, Table};
-use crate::privacy::Refusal;
-use crate::privacy::visits::VisitRequest;
+use privateer_config::error::{Error, Place, Span};
+use privateer_config::params::{Args, Table};
+use privateer_privacy::Refusal;
+use privateer_privacy::visits::VisitRequest;
 
 /// A request as read from a spec, with the places of its keys.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! Our bounds beside the Python package dp-accounting, where it is installed; a word where it is not.
 
-use privateer::privacy::Delta;
-use privateer::privacy::accounting::{Composition, Loss, zcdp};
+use privateer_privacy::Delta;
+use privateer_privacy::accounting::{Composition, Loss, zcdp};
 use std::process::Command;
 
 const SCRIPT: &str = r#"

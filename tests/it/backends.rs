@@ -1,8 +1,8 @@
 //! The backends that tests compare: the reference device for the shaders, and a graphics adapter where there is one.
 
-use privateer::backend::device::Precision;
-use privateer::backend::reference::ReferenceDevice;
-use privateer::backend::{Backend, Batched};
+use privateer_backend::device::Precision;
+use privateer_backend::reference::ReferenceDevice;
+use privateer_backend::{Backend, Batched};
 use std::sync::Arc;
 
 /// A backend and its name.
@@ -25,8 +25,8 @@ pub fn reference_backends() -> Vec<NamedBackend> {
 /// The graphics adapter; none, in words, where there is no adapter and none is required.
 #[cfg(feature = "gpu")]
 pub fn gpu_backends() -> Vec<NamedBackend> {
-    use privateer::backend::device::Device;
-    use privateer::backend::gpu::{Gpu, GpuOptions};
+    use privateer_backend::device::Device;
+    use privateer_backend::gpu::{Gpu, GpuOptions};
     use std::sync::OnceLock;
     static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
     let Some(gpu) = GPU.get_or_init(|| open_gpu(GpuOptions::default())) else { return Vec::new() };
@@ -39,8 +39,8 @@ pub fn gpu_backends() -> Vec<NamedBackend> {
 
 /// A device of its own; none, in words, where there is no adapter and none is required.
 #[cfg(feature = "gpu")]
-pub fn open_gpu(options: privateer::backend::gpu::GpuOptions) -> Option<privateer::backend::gpu::Gpu> {
-    use privateer::backend::gpu::{Choice, Gpu};
+pub fn open_gpu(options: privateer_backend::gpu::GpuOptions) -> Option<privateer_backend::gpu::Gpu> {
+    use privateer_backend::gpu::{Choice, Gpu};
     match Gpu::with_options(Choice::Any, options) {
         Ok(gpu) => Some(gpu),
         Err(error) => {

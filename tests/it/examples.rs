@@ -1,6 +1,6 @@
 //! Every example spec runs: with few trials and rounds here, and with the generated stand-in where it names data files.
 
-use privateer::backend::Cpu;
+use privateer_backend::Cpu;
 use privateer::engine::Preparation;
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;

@@ -2,9 +2,9 @@
 //! where a calibration rests on the protected data. Each test failed on the statements that it is about.
 
 use crate::program::{code, run, stdout};
-use privateer::privacy::streams::{Factorisation, Shape};
-use privateer::privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
-use privateer::privacy::{Delta, Epsilon, Factor, Guarantee, Reading, Request, RewardFacts, gdp_epsilon, gdp_mu};
+use privateer_privacy::streams::{Factorisation, Shape};
+use privateer_privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
+use privateer_privacy::{Delta, Epsilon, Factor, Guarantee, Reading, Request, RewardFacts, gdp_epsilon, gdp_mu};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -154,7 +154,7 @@ fn prices_of_groups_survive_the_optimal_attack() {
                 // Item distance over sigma, for rewards centred to [-1/2, 1/2].
                 let mu_of = |rounds: u64, k: f64| {
                     let factorisation = factor.factorisation(rounds);
-                    let columns = factorisation.sensitivity(privateer::privacy::accounting::sensitivity::Participation::ONCE);
+                    let columns = factorisation.sensitivity(privateer_privacy::accounting::sensitivity::Participation::ONCE);
                     k * once / columns * worth_of_a_shift(factorisation.as_ref()).sqrt()
                 };
                 // All in the first row, which holds several rounds where there are fewer releases than rounds.

@@ -1,10 +1,10 @@
 //! The papers' printed formulas and the tree against stored reference cases.
 
-use privateer::privacy::accounting::zcdp;
-use privateer::privacy::printed::{dubey2021, dubey2021_local, han2022_choice, han2022_tree, kharkovskii2020};
-use privateer::privacy::streams::tree::Tree;
-use privateer::privacy::streams::{Factorisation, Shape};
-use privateer::privacy::{Delta, Epsilon, gdp_mu};
+use privateer_privacy::accounting::zcdp;
+use privateer_privacy::printed::{dubey2021, dubey2021_local, han2022_choice, han2022_tree, kharkovskii2020};
+use privateer_privacy::streams::tree::Tree;
+use privateer_privacy::streams::{Factorisation, Shape};
+use privateer_privacy::{Delta, Epsilon, gdp_mu};
 use serde_json::Value;
 
 fn case(path: &str) -> Value {

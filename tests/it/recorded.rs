@@ -7,7 +7,7 @@
 use crate::examples::{changes, examples};
 use crate::program::{assert_none, data, difference};
 use crate::support::{Ran, run_all};
-use privateer::backend::Cpu;
+use privateer_backend::Cpu;
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;

@@ -1,6 +1,6 @@
 //! A report over two swept keys, through the public interface, with numbers invented here.
 
-use privateer::params::Scalar;
+use privateer_config::params::Scalar;
 use privateer::record::{CellInfo, FOLDER_VERSION, Folder, Manifest, Measures, PartRows, hash_text, merge, write_part};
 use privateer::report::write_report;
 use serde_json::{Value, json};

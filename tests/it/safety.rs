@@ -3,7 +3,7 @@
 
 use crate::program::{code, privateer, run, stderr, stdout};
 use crate::two_parties::{CURATE, fine, refused, spec, table};
-use privateer::params::Scalar;
+use privateer_config::params::Scalar;
 use privateer::record::{Manifest, PartId, StateFile, part_bytes, read_part, rewrite_listed};
 use std::fs;
 use std::path::Path;

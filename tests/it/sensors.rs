@@ -2,7 +2,7 @@
 //! says so and no failure.
 
 use crate::support::{prepared, real_data, run_all, sweep};
-use privateer::backend::Cpu;
+use privateer_backend::Cpu;
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use serde_json::Value;

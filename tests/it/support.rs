@@ -1,12 +1,12 @@
 //! What several tests need: specs from text, whole runs, single trials.
 
-use privateer::backend::{Backend, Counters, Cpu};
+use privateer_backend::{Backend, Counters, Cpu};
 use privateer::engine::{Observer, Options, Preparation, Rows, Stop, Unit, run};
 use privateer::env::DataFolder;
-use privateer::error::Error;
-use privateer::privacy::{Query, Raw, Reading, Request, RewardFacts, RewardMechanism};
+use privateer_config::error::Error;
+use privateer_privacy::{Query, Raw, Reading, Request, RewardFacts, RewardMechanism};
 use privateer::registry::MECHANISMS;
-use privateer::rng::{Purpose, Stream, Streams};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer::spec::Sweep;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

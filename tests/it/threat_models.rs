@@ -3,11 +3,11 @@
 use crate::support::prepared;
 use privateer::engine::Session;
 use privateer::env::DataFolder;
-use privateer::privacy::accounting::sensitivity::{Participation, Relation};
-use privateer::privacy::release::{
+use privateer_privacy::accounting::sensitivity::{Participation, Relation};
+use privateer_privacy::release::{
     BitRelease, ChoiceRelease, DensityRelease, LaplaceRelease, RowsRelease, TreeRelease, VectorRelease,
 };
-use privateer::privacy::{Delta, Epsilon, Provenance, Raw, ThreatModel};
+use privateer_privacy::{Delta, Epsilon, Provenance, Raw, ThreatModel};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;

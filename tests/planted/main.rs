@@ -8,7 +8,7 @@ mod mechanisms;
 mod table;
 
 use privateer::audit::{AuditFile, Finding, Verdict, find};
-use privateer::planted::{PlantedFault, VARIABLE};
+use privateer_privacy::planted::{PlantedFault, VARIABLE};
 use std::collections::BTreeSet;
 use std::process::{Command, Output};
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! Which audits and which test must catch each fault.
 
-use privateer::planted::PlantedFault::{self, *};
+use privateer_privacy::planted::PlantedFault::{self, *};
 
 /// What the audits must say.
 pub enum Expected {

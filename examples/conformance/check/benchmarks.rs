@@ -4,8 +4,8 @@ use super::curator::with_tolerance;
 use super::outcome::Outcome;
 use super::read::points;
 use privateer::env::test_function::{Form, TestFunction, branin, camelback, michalewicz, styblinski_tang};
-use privateer::privacy::curator::Inputs;
-use privateer::privacy::curator::projection::{centred, singular_values};
+use privateer_privacy::curator::Inputs;
+use privateer_privacy::curator::projection::{centred, singular_values};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -4,13 +4,13 @@
 use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, no_luck, released, said};
 use super::outcome::Outcome;
 use super::read::{field, number, optional_number};
-use privateer::gp::Points;
-use privateer::gp::kernel::linear::Linear;
-use privateer::gp::kernel::{Lengthscales, squared_exponential::SquaredExponential};
+use privateer_gp::Points;
+use privateer_gp::kernel::linear::Linear;
+use privateer_gp::kernel::{Lengthscales, squared_exponential::SquaredExponential};
 use privateer::policy::{Policy, PolicyMaker, Proposal};
-use privateer::privacy::accounting::zcdp;
-use privateer::privacy::printed::{dubey2021, dubey2021_local};
-use privateer::privacy::{Delta, Epsilon, Reading, gdp_mu};
+use privateer_privacy::accounting::zcdp;
+use privateer_privacy::printed::{dubey2021, dubey2021_local};
+use privateer_privacy::{Delta, Epsilon, Reading, gdp_mu};
 use serde_json::Value;
 use std::sync::Arc;
 

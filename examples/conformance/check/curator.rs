@@ -2,10 +2,10 @@
 
 use super::outcome::{Outcome, Tolerance};
 use super::read::{matrix, number};
-use privateer::gp::Points;
-use privateer::privacy::curator::Inputs;
-use privateer::privacy::curator::projection::{centred, images, lifted, singular_values};
-use privateer::privacy::printed::kharkovskii2020::{grid_singular_value, omega, omega_as_printed};
+use privateer_gp::Points;
+use privateer_privacy::curator::Inputs;
+use privateer_privacy::curator::projection::{centred, images, lifted, singular_values};
+use privateer_privacy::printed::kharkovskii2020::{grid_singular_value, omega, omega_as_printed};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ fn added(centred: &[f64], d: usize, singular: &[f64], omega: f64) -> Result<Vec<
             }
         }
     }
-    let eigen = privateer::linalg::eigen_symmetric(&gram, d).ok_or("no eigenvalues")?;
+    let eigen = privateer_numerics::linalg::eigen_symmetric(&gram, d).ok_or("no eigenvalues")?;
     let mut map = vec![0.0; d * d];
     for (value, v) in eigen.values.iter().zip(eigen.vectors.chunks_exact(d)) {
         for i in 0..d {

@@ -4,22 +4,22 @@
 use super::bandit::{no_luck, said, table};
 use super::outcome::Outcome;
 use super::read::{field, matrix, number, numbers};
-use privateer::backend::{Backend, Cpu};
+use privateer_backend::{Backend, Cpu};
 use privateer::engine::decide;
-use privateer::error::{Error, Sources};
-use privateer::gp::kernel::linear::Linear;
-use privateer::gp::{KernelGram, Points, tabulated};
-use privateer::linalg::eigen_symmetric;
-use privateer::params::{Args, Sink, Value as Key};
+use privateer_config::error::{Error, Sources};
+use privateer_gp::kernel::linear::Linear;
+use privateer_gp::{KernelGram, Points, tabulated};
+use privateer_numerics::linalg::eigen_symmetric;
+use privateer_config::params::{Args, Sink, Value as Key};
 use privateer::policy::{FeaturesPlan, KnownInputs, Parts, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs};
-use privateer::privacy::printed::{dubey2021, dubey2021_local};
-use privateer::privacy::streams::tree::Tree;
-use privateer::privacy::streams::{Factorisation, PrefixSums, Shape};
-use privateer::privacy::sums::{Epochs, Spectrum, SumsFacts, SumsNeed, joint, local};
-use privateer::privacy::{Privatizer, Raw, Reading, RewardFacts};
+use privateer_privacy::printed::{dubey2021, dubey2021_local};
+use privateer_privacy::streams::tree::Tree;
+use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
+use privateer_privacy::sums::{Epochs, Spectrum, SumsFacts, SumsNeed, joint, local};
+use privateer_privacy::{Privatizer, Raw, Reading, RewardFacts};
 use privateer::registry::{POLICIES, find};
-use privateer::rng::{Purpose, Streams};
-use privateer::score::{Candidates, FeatureTable, TrialScore};
+use privateer_numerics::rng::{Purpose, Streams};
+use privateer_gp::score::{Candidates, FeatureTable, TrialScore};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -91,7 +91,7 @@ fn prefixes(file: &Value) -> Result<Prefixes, String> {
         let draw = draws.next().ok_or("too few nodes")?;
         let packed: Vec<f64> = (0..n).flat_map(|i| (i..n).map(move |j| (i, j))).map(|(i, j)| item[i] * item[j]).collect();
         sums.add(Raw::seal(&packed));
-        let over = |exhausted: privateer::privacy::streams::Exhausted| exhausted.to_string();
+        let over = |exhausted: privateer_privacy::streams::Exhausted| exhausted.to_string();
         noisy.extend(unpacked(sums.next(&mut |out| out.copy_from_slice(&draw)).map_err(over)?.value(), n));
         noise.extend(unpacked(noise_alone.next(&mut |out| out.copy_from_slice(&draw)).map_err(over)?.value(), n));
         let read = weights.next(&mut |out| {

@@ -2,11 +2,11 @@
 
 use super::outcome::Outcome;
 use super::read::{field, matrix, points};
-use privateer::gp::kernel::empirical::{Normalise, empirical_covariance};
-use privateer::gp::kernel::linear::Linear;
-use privateer::gp::kernel::matern::Matern;
-use privateer::gp::kernel::squared_exponential::SquaredExponential;
-use privateer::gp::kernel::{Kernel, Lengthscales};
+use privateer_gp::kernel::empirical::{Normalise, empirical_covariance};
+use privateer_gp::kernel::linear::Linear;
+use privateer_gp::kernel::matern::Matern;
+use privateer_gp::kernel::squared_exponential::SquaredExponential;
+use privateer_gp::kernel::{Kernel, Lengthscales};
 use serde_json::{Map, Value};
 
 const EMPIRICAL: [(&str, Normalise); 2] =

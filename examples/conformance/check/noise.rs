@@ -3,11 +3,11 @@
 use super::outcome::Outcome;
 use super::read::{matrix, number, numbers};
 use super::stored::norm;
-use privateer::linalg::Norm;
-use privateer::privacy::accounting::sensitivity::from_lq;
-use privateer::privacy::gradients::GeneralizedGaussian;
-use privateer::privacy::printed::{han2022_choice, han2022_tree};
-use privateer::privacy::{Delta, Epsilon, gdp_mu};
+use privateer_numerics::linalg::Norm;
+use privateer_privacy::accounting::sensitivity::from_lq;
+use privateer_privacy::gradients::GeneralizedGaussian;
+use privateer_privacy::printed::{han2022_choice, han2022_tree};
+use privateer_privacy::{Delta, Epsilon, gdp_mu};
 use serde_json::Value;
 
 pub fn recognise_law(file: &Value) -> bool {

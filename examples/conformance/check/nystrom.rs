@@ -2,12 +2,12 @@
 
 use super::outcome::Outcome;
 use super::read::{field, indices, kernel, line, numbers};
-use privateer::gp::features::nystrom::nystrom;
-use privateer::gp::nystrom::{Embedding, is_included};
-use privateer::gp::{KernelGram, tabulated};
-use privateer::linalg::Columns;
-use privateer::linalg::dot;
-use privateer::score::{FeatureTable, GramSource};
+use privateer_gp::features::nystrom::nystrom;
+use privateer_gp::nystrom::{Embedding, is_included};
+use privateer_gp::{KernelGram, tabulated};
+use privateer_numerics::linalg::Columns;
+use privateer_numerics::linalg::dot;
+use privateer_gp::score::{FeatureTable, GramSource};
 use serde_json::Value;
 use std::sync::Arc;
 

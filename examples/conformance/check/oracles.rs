@@ -3,7 +3,7 @@
 use super::outcome::Outcome;
 use super::read::{matrix, number};
 use super::stored::norm;
-use privateer::linalg::dot;
+use privateer_numerics::linalg::dot;
 use privateer::oco::set::{ConstraintSet, LpBall};
 use serde_json::Value;
 

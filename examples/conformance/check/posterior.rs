@@ -2,10 +2,10 @@
 
 use super::outcome::Outcome;
 use super::read::{indices, kernel, line, number, numbers, points};
-use privateer::gp::kernel::Kernel;
-use privateer::gp::posterior::{ExactPosterior, Posterior};
-use privateer::gp::{KernelGram, Points, tabulated};
-use privateer::score::{Change, GramSource, Moments, ScoreModel};
+use privateer_gp::kernel::Kernel;
+use privateer_gp::posterior::{ExactPosterior, Posterior};
+use privateer_gp::{KernelGram, Points, tabulated};
+use privateer_gp::score::{Change, GramSource, Moments, ScoreModel};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -3,9 +3,9 @@
 use super::outcome::Outcome;
 use super::read::matrix;
 use super::stored::{Stored, streams};
-use privateer::privacy::gradients::VectorNoise;
-use privateer::privacy::streams::tree::Tree;
-use privateer::privacy::streams::{Factorisation, Shape};
+use privateer_privacy::gradients::VectorNoise;
+use privateer_privacy::streams::tree::Tree;
+use privateer_privacy::streams::{Factorisation, Shape};
 use serde_json::Value;
 
 pub fn recognise(file: &Value) -> bool {

@@ -2,14 +2,14 @@
 
 use super::outcome::Outcome;
 use super::read::{matrix, number, points};
-use privateer::gp::Points;
-use privateer::gp::features::quadrature_fourier::{QuadratureFourier, QuadratureMap, extents};
-use privateer::gp::features::random_fourier::random_fourier;
-use privateer::gp::kernel::additive::Additive;
-use privateer::gp::kernel::squared_exponential::SquaredExponential;
-use privateer::gp::kernel::{Kernel, Lengthscales};
-use privateer::gp::special::gauss_hermite;
-use privateer::linalg::dot;
+use privateer_gp::Points;
+use privateer_gp::features::quadrature_fourier::{QuadratureFourier, QuadratureMap, extents};
+use privateer_gp::features::random_fourier::random_fourier;
+use privateer_gp::kernel::additive::Additive;
+use privateer_gp::kernel::squared_exponential::SquaredExponential;
+use privateer_gp::kernel::{Kernel, Lengthscales};
+use privateer_gp::special::gauss_hermite;
+use privateer_numerics::linalg::dot;
 use serde_json::Value;
 use std::sync::Arc;
 

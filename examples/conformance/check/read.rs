@@ -1,9 +1,9 @@
 //! Inputs of a reference file; what is missing or of the wrong shape is a message and never a panic.
 
-use privateer::gp::Points;
-use privateer::gp::kernel::matern::Matern;
-use privateer::gp::kernel::squared_exponential::SquaredExponential;
-use privateer::gp::kernel::{Kernel, Lengthscales};
+use privateer_gp::Points;
+use privateer_gp::kernel::matern::Matern;
+use privateer_gp::kernel::squared_exponential::SquaredExponential;
+use privateer_gp::kernel::{Kernel, Lengthscales};
 use serde_json::Value;
 use std::sync::Arc;
 

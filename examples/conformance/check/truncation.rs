@@ -2,8 +2,8 @@
 
 use super::outcome::Outcome;
 use super::read::{indices, matrix, numbers};
-use privateer::gp::SortedRewards;
-use privateer::linalg::{cholesky, eigen_symmetric};
+use privateer_gp::SortedRewards;
+use privateer_numerics::linalg::{cholesky, eigen_symmetric};
 use privateer::policy::moma_gp_ucb::{median_distances, most_central};
 use serde_json::Value;
 

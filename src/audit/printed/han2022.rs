@@ -1,8 +1,8 @@
 //! Han et al.: models of the printed steps of private Frank-Wolfe.
 
 use crate::audit::{Case, Claim, Side};
-use crate::error::Error;
-use crate::rng::Stream;
+use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
 
 /// Which of two noisy scores is smaller, Gumbel noise of this scale: logistic.
 fn first_wins(lead: f64, scale: f64, stream: &mut Stream) -> bool {

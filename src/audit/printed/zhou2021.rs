@@ -1,9 +1,9 @@
 //! Zhou and Tan: Laplace noise without a clip.
 
 use crate::audit::{Case, rewards};
-use crate::error::Error;
-use crate::privacy::Reading;
-use crate::privacy::mechanism::laplace;
+use privateer_config::error::Error;
+use privateer_privacy::Reading;
+use privateer_privacy::mechanism::laplace;
 
 /// E3: unbounded noise, R from a bound that holds with high probability, nothing is clipped. The registered mechanism, as
 /// printed.

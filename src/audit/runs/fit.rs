@@ -3,7 +3,7 @@
 use super::logistic;
 use crate::audit::fit::discriminant;
 use crate::engine::Rows;
-use crate::linalg::dot;
+use privateer_numerics::linalg::dot;
 
 /// Points, arms and regrets are told apart in so many groups.
 const GROUPS: usize = 24;
@@ -72,7 +72,7 @@ pub(super) fn played(rows: &Rows, samples: u64, n_points: usize) -> Transcripts 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Purpose, Streams};
+    use privateer_numerics::rng::{Purpose, Streams};
 
     /// Two normal laws whose means differ along one direction of correlated entries: the discriminant's scores are as far apart as the
     /// laws are, and a third entry that repeats the second does no harm.

@@ -1,6 +1,6 @@
 //! A ridge-penalised logistic fit, by Newton's steps.
 
-use crate::linalg::{add_scaled, cholesky, dot, solve_spd};
+use privateer_numerics::linalg::{add_scaled, cholesky, dot, solve_spd};
 
 /// Weights for rows of `width` numbers, `labels` true for the first side. Penalty: half the squared length of the weights.
 pub(super) fn fit(rows: &[f64], width: usize, labels: &[bool]) -> Vec<f64> {

@@ -4,12 +4,12 @@
 use super::replay::side_of;
 use crate::env::noise::Noise;
 use crate::env::{BuildContext, DerivedNumbers, Environment, EnvironmentPlan, Instance};
-use crate::error::Error;
-use crate::gp::kernel::Kernel;
-use crate::gp::{Points, ProductDomain, TrainReadings};
-use crate::privacy::RewardFacts;
-use crate::rng::Stream;
-use crate::score::GramSource;
+use privateer_config::error::Error;
+use privateer_gp::kernel::Kernel;
+use privateer_gp::{Points, ProductDomain, TrainReadings};
+use privateer_privacy::RewardFacts;
+use privateer_numerics::rng::Stream;
+use privateer_gp::score::GramSource;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,10 +3,10 @@
 use super::replay::{Job, Look};
 use super::{bandit, curated, people, samples};
 use crate::audit::{Finding, PassedOver, Settings};
-use crate::backend::Backend;
+use privateer_backend::Backend;
 use crate::env::DataFolder;
-use crate::error::Error;
-use crate::privacy::Guarantee;
+use privateer_config::error::Error;
+use privateer_privacy::Guarantee;
 use crate::spec::{Sweep, Task};
 
 /// What came of a sweep.

@@ -1,10 +1,10 @@
 //! What a contextual environment is.
 
 use crate::env::{BuildContext, DerivedNumbers};
-use crate::error::Error;
-use crate::privacy::Raw;
-use crate::privacy::visits::ContextFacts;
-use crate::rng::Stream;
+use privateer_config::error::Error;
+use privateer_privacy::Raw;
+use privateer_privacy::visits::ContextFacts;
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// A contextual environment as read from a spec.

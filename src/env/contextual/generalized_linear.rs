@@ -3,12 +3,12 @@
 use super::{ContextInstance, Contextual, ContextualPlan};
 use crate::env::noise::Noise;
 use crate::env::{BuildContext, Parts};
-use crate::error::{Diagnostic, Error};
-use crate::linalg::dot;
-use crate::params::Args;
-use crate::privacy::Raw;
-use crate::privacy::visits::{ContextFacts, Link};
-use crate::rng::{Purpose, Stream, Streams};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_numerics::linalg::dot;
+use privateer_config::params::Args;
+use privateer_privacy::Raw;
+use privateer_privacy::visits::{ContextFacts, Link};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
 /// Law of an entry before scaling.

@@ -6,11 +6,11 @@ use super::table_features::FeaturePlan;
 use super::{ContextInstance, Contextual, ContextualPlan, Logged, stand_in};
 use crate::env::csv_table::{CellKind, Cells, read_columns};
 use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, Parts};
-use crate::error::{Diagnostic, Error};
-use crate::params::Args;
-use crate::privacy::Raw;
-use crate::privacy::visits::{ContextFacts, Link};
-use crate::rng::{Purpose, Stream, Streams};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
+use privateer_privacy::Raw;
+use privateer_privacy::visits::{ContextFacts, Link};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! People made up in the place of a file: the columns that a spec names, with a right arm that follows from the first feature nine times in ten.
 
 use crate::env::csv_table::{CellKind, Cells};
-use crate::rng::Stream;
+use privateer_numerics::rng::Stream;
 
 /// Levels of a made-up category.
 const LEVELS: [&str; 4] = ["a", "b", "c", "d"];

@@ -5,9 +5,9 @@
 
 use crate::env::BuildContext;
 use crate::env::csv_table::{CellKind, Cells};
-use crate::error::Error;
-use crate::linalg::dot;
-use crate::params::Args;
+use privateer_config::error::Error;
+use privateer_numerics::linalg::dot;
+use privateer_config::params::Args;
 use std::collections::BTreeMap;
 
 /// Which columns are features, and how.

@@ -1,6 +1,6 @@
 //! Collects what is wrong with the rows of a file: one message a column, with how many more cells are like it.
 
-use crate::error::{Diagnostic, Error, Place};
+use privateer_config::error::{Diagnostic, Error, Place};
 
 /// Messages shown for one file.
 const SHOWN: usize = 8;

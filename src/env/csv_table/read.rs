@@ -3,7 +3,7 @@
 use super::CsvTable;
 use super::faults::Faults;
 use super::text::read_text;
-use crate::error::{Diagnostic, Error, closest, is_unprintable};
+use privateer_config::error::{Diagnostic, Error, closest, is_unprintable};
 use std::path::Path;
 
 /// How a file is to be read.

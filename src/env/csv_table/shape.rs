@@ -1,7 +1,7 @@
 //! What a file is before its numbers are read: columns, rows, and the hash of its text.
 
 use super::text::read_text;
-use crate::error::{Diagnostic, Error};
+use privateer_config::error::{Diagnostic, Error};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! From a file to its text: gzip by its magic bytes, a byte order mark dropped, UTF-8 checked, other formats named.
 
-use crate::error::{Diagnostic, Error, Place};
+use privateer_config::error::{Diagnostic, Error, Place};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{ErrorKind, Read};

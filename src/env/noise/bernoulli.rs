@@ -1,8 +1,8 @@
 //! Rewards 0 and 1, the mean being the probability of 1. That means lie in [0, 1] is checked where the means are made.
 
 use super::Noise;
-use crate::params::Args;
-use crate::rng::Stream;
+use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 #[derive(Debug)]

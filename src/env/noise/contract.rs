@@ -1,8 +1,8 @@
 //! What every noise can do, and the list of those that a spec can name.
 
 use super::{bernoulli, gaussian, pareto, silent, student_t, uniform};
-use crate::params::{Args, Variant};
-use crate::rng::Stream;
+use privateer_config::params::{Args, Variant};
+use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
 
@@ -60,9 +60,9 @@ pub(super) const LARGEST: f64 = 1e100;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Sources;
-    use crate::params::{Entry, Node, Sink, Table, Value};
-    use crate::rng::{Purpose, Streams};
+    use privateer_config::error::Sources;
+    use privateer_config::params::{Entry, Node, Sink, Table, Value};
+    use privateer_numerics::rng::{Purpose, Streams};
 
     fn table(keys: &[(&str, f64)]) -> Table {
         let entry =

@@ -3,7 +3,7 @@
 
 use super::Noise;
 use crate::env::csv_table::CsvTable;
-use crate::rng::Stream;
+use privateer_numerics::rng::Stream;
 
 /// A table of readings, one row per occasion and one column per point. `bound` and `variance` are the table's own, as in
 /// the papers: facts about the data, and not public ones.
@@ -70,7 +70,7 @@ impl Noise for Resampled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Purpose, Streams};
+    use privateer_numerics::rng::{Purpose, Streams};
 
     #[test]
     fn readings_of_the_played_column() {

@@ -1,8 +1,8 @@
 //! No noise: the mean itself, without a draw.
 
 use super::Noise;
-use crate::params::Args;
-use crate::rng::Stream;
+use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 #[derive(Debug)]

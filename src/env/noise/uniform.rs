@@ -2,8 +2,8 @@
 
 use super::Noise;
 use super::contract::LARGEST;
-use crate::params::Args;
-use crate::rng::Stream;
+use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 #[derive(Debug)]

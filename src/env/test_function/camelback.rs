@@ -3,7 +3,7 @@
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
 use crate::env::{EnvironmentPlan, Parts};
-use crate::params::Args;
+use privateer_config::params::Args;
 
 /// Reads the environment's keys.
 pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {

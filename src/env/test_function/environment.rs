@@ -4,11 +4,11 @@ use super::{Form, Sizes, TestFunction};
 use crate::env::domain::Place;
 use crate::env::function::FunctionPlan;
 use crate::env::{BuildContext, Environment, EnvironmentPlan, Instance, Parts};
-use crate::error::Error;
-use crate::gp::kernel::Kernel;
-use crate::gp::{Points, ProductDomain, TableGram};
-use crate::params::Args;
-use crate::score::GramSource;
+use privateer_config::error::Error;
+use privateer_gp::kernel::Kernel;
+use privateer_gp::{Points, ProductDomain, TableGram};
+use privateer_config::params::Args;
+use privateer_gp::score::GramSource;
 use std::sync::Arc;
 
 /// A test function as read from a spec.
@@ -160,7 +160,7 @@ impl Environment for OnPoints {
 mod tests {
     use super::super::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
     use super::*;
-    use crate::rng::{Purpose, Streams};
+    use privateer_numerics::rng::{Purpose, Streams};
 
     fn all() -> [&'static TestFunction; 7] {
         [

@@ -3,7 +3,7 @@
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
 use crate::env::{EnvironmentPlan, Parts};
-use crate::params::Args;
+use privateer_config::params::Args;
 use std::f64::consts::PI;
 
 /// Reads the environment's keys.

@@ -4,12 +4,12 @@
 //! minimization will do; on polytopes `dp-pofw` pays for dimension with a logarithm.
 
 use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting, step_size};
-use crate::error::Error;
+use privateer_config::error::Error;
 use crate::oco::set::ConstraintSet;
-use crate::params::Args;
-use crate::privacy::gradients::{Clip, Gradient, PrefixGradients, Sample, Start, VectorLaw};
-use crate::privacy::streams::Factorisation;
-use crate::privacy::{Raw, Reading, Refusal, quote};
+use privateer_config::params::Args;
+use privateer_privacy::gradients::{Clip, Gradient, PrefixGradients, Sample, Start, VectorLaw};
+use privateer_privacy::streams::Factorisation;
+use privateer_privacy::{Raw, Reading, Refusal, quote};
 use std::sync::Arc;
 
 #[derive(Debug)]

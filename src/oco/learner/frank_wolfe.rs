@@ -1,7 +1,7 @@
 //! The server half of the Frank-Wolfe learners: iterates from released directions or vertices.
 
 use crate::oco::set::ConstraintSet;
-use crate::privacy::gradients::Query;
+use privateer_privacy::gradients::Query;
 use std::sync::Arc;
 
 /// Step of round t: `lr/(t + 1)`, at most 1, so that iterates never leave the set.

@@ -6,12 +6,12 @@
 //! of one release.
 
 use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
-use crate::error::Error;
-use crate::linalg::Norm;
+use privateer_config::error::Error;
+use privateer_numerics::linalg::Norm;
 use crate::oco::set::ConstraintSet;
-use crate::params::Args;
-use crate::privacy::gradients::{Clip, Gradient, NoNoise, Sample, SampleGradients, VectorLaw, VectorNoise};
-use crate::privacy::{Raw, Refusal};
+use privateer_config::params::Args;
+use privateer_privacy::gradients::{Clip, Gradient, NoNoise, Sample, SampleGradients, VectorLaw, VectorNoise};
+use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 
 #[derive(Debug)]

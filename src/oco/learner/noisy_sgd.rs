@@ -2,11 +2,11 @@
 //! until then its answer is the starting point.
 
 use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
-use crate::error::Error;
+use privateer_config::error::Error;
 use crate::oco::set::ConstraintSet;
-use crate::params::Args;
-use crate::privacy::gradients::{Clip, Gradient, NoNoise, Sample, StoredSamples, VectorLaw, VectorNoise};
-use crate::privacy::{Raw, Refusal};
+use privateer_config::params::Args;
+use privateer_privacy::gradients::{Clip, Gradient, NoNoise, Sample, StoredSamples, VectorLaw, VectorNoise};
+use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Online Frank-Wolfe without privacy (Xie2020): `dp-tofw` on plain sums.
 
 use super::{LearnerMaker, LearnerPlan, Request, Setting, dp_tofw};
-use crate::params::Args;
-use crate::privacy::Refusal;
+use privateer_config::params::Args;
+use privateer_privacy::Refusal;
 
 struct Plan(Box<dyn LearnerPlan>);
 

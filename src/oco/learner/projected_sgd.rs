@@ -2,12 +2,12 @@
 //! mean of its iterates. `L_t` is the largest gradient seen so far, so that no constant is needed.
 
 use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
-use crate::error::Error;
-use crate::linalg::Norm;
+use privateer_config::error::Error;
+use privateer_numerics::linalg::Norm;
 use crate::oco::set::ConstraintSet;
-use crate::params::Args;
-use crate::privacy::gradients::{Gradient, NoNoise, Sample, SampleGradients};
-use crate::privacy::{Event, Raw, Refusal};
+use privateer_config::params::Args;
+use privateer_privacy::gradients::{Gradient, NoNoise, Sample, SampleGradients};
+use privateer_privacy::{Event, Raw, Refusal};
 use std::sync::Arc;
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What a loss is.
 
-use crate::linalg::dot;
-use crate::privacy::gradients::{Gradient, Sample};
+use privateer_numerics::linalg::dot;
+use privateer_privacy::gradients::{Gradient, Sample};
 use std::fmt;
 use std::sync::Arc;
 
@@ -101,8 +101,8 @@ mod tests {
     /// In theta: |grad - grad'|_q <= beta |theta - theta'|_p and |grad|_q <= L for |x|_q <= 1.
     #[test]
     fn constants_hold_in_every_geometry() {
-        use crate::linalg::Norm;
-        use crate::rng::{Purpose, Streams};
+        use privateer_numerics::linalg::Norm;
+        use privateer_numerics::rng::{Purpose, Streams};
         let mut stream = Streams::new(3, "losses").of(0, Purpose::Noise);
         for loss in all() {
             let model = LinearModel { loss: Arc::clone(&loss) };

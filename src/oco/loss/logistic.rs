@@ -1,7 +1,7 @@
 //! `ln(1 + e^z) - y z`, responses in [0, 1].
 
 use super::Loss;
-use crate::params::Args;
+use privateer_config::params::Args;
 use std::sync::Arc;
 
 /// The logistic loss. Responses are clipped to [0, 1], so that the slope stays within [-1, 1].

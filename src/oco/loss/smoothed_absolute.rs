@@ -1,7 +1,7 @@
 //! `sqrt((z - y)² + width²) - width`: the absolute deviation, rounded at zero.
 
 use super::Loss;
-use crate::params::Args;
+use privateer_config::params::Args;
 use std::sync::Arc;
 
 /// Within `width` of the absolute deviation.

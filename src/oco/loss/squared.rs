@@ -1,7 +1,7 @@
 //! `(y - z)²`, whose slope is clipped: Huber's loss.
 
 use super::Loss;
-use crate::params::Args;
+use privateer_config::params::Args;
 use std::sync::Arc;
 
 /// `r²` for `|r| <= clip/2`, beyond it `clip |r| - clip²/4`, r = z - y: slope `2 r` clipped to `[-clip, clip]`.

@@ -1,6 +1,6 @@
 //! Risk on data of its own: the mean loss of an answer over samples that no learner sees.
 
-use crate::linalg::dot;
+use privateer_numerics::linalg::dot;
 use crate::oco::loss::Loss;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! What a constraint set is.
 
-use crate::error::Error;
-use crate::linalg::Norm;
-use crate::privacy::gradients::Vertices;
+use privateer_config::error::Error;
+use privateer_numerics::linalg::Norm;
+use privateer_privacy::gradients::Vertices;
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! The ball `|theta|_p <= radius`, 1 <= p <= infinity.
 
 use super::{ConstraintSet, SetPlan};
-use crate::error::Error;
-use crate::linalg::Norm;
-use crate::params::Args;
-use crate::privacy::gradients::Vertices;
+use privateer_config::error::Error;
+use privateer_numerics::linalg::Norm;
+use privateer_config::params::Args;
+use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
 /// The ball around zero.

@@ -2,8 +2,8 @@
 //! through membership, or through its vertices.
 
 use super::{ConstraintSet, LpBall, Polytope, Simplex};
-use crate::linalg::{Norm, dot};
-use crate::rng::{Purpose, Stream, Streams};
+use privateer_numerics::linalg::{Norm, dot};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
 fn stream() -> Stream {

@@ -1,10 +1,10 @@
 //! The hull of stated vertices.
 
 use super::{ConstraintSet, SetPlan};
-use crate::error::{Diagnostic, Error};
-use crate::linalg::{Norm, dot, solve_spd};
-use crate::params::Args;
-use crate::privacy::gradients::Vertices;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_numerics::linalg::{Norm, dot, solve_spd};
+use privateer_config::params::Args;
+use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
 /// Convex combinations of vertices.
@@ -97,7 +97,7 @@ impl Polytope {
                 gram[i * k + j] = dot(a, b) / scale + 1.0;
             }
         }
-        crate::linalg::cholesky(&mut gram, k).ok()?;
+        privateer_numerics::linalg::cholesky(&mut gram, k).ok()?;
         let mut weights = vec![1.0; k];
         solve_spd(&gram, &mut weights);
         let sum: f64 = weights.iter().sum();

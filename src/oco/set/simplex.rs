@@ -2,10 +2,10 @@
 
 use super::lp_ball::simplex_level;
 use super::{ConstraintSet, SetPlan};
-use crate::error::Error;
-use crate::linalg::Norm;
-use crate::params::Args;
-use crate::privacy::gradients::Vertices;
+use privateer_config::error::Error;
+use privateer_numerics::linalg::Norm;
+use privateer_config::params::Args;
+use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
 /// Nonnegative parameters with a fixed sum.

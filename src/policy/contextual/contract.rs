@@ -1,10 +1,10 @@
 //! What every contextual policy is, and what it may know.
 
-use crate::error::{Diagnostic, Error};
-use crate::params::Args;
-use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
-use crate::privacy::{Ledger, Refusal, Released};
-use crate::rng::Stream;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
+use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use privateer_privacy::{Ledger, Refusal, Released};
+use privateer_numerics::rng::Stream;
 
 /// One algorithm in one trial: the server's side. Everything it keeps comes from released signals.
 pub trait ContextPolicy: Send {
@@ -105,7 +105,7 @@ pub struct Scratch {
 /// # Errors
 /// If there is none: a score is NaN, or the largest is infinite.
 pub(super) fn best_arm(scored: &[(usize, f64)]) -> Result<usize, Error> {
-    crate::score::lowest_within_tie(scored).ok_or_else(|| Error::Failed {
+    privateer_gp::score::lowest_within_tie(scored).ok_or_else(|| Error::Failed {
         problem: "the score of an arm is no finite number".to_owned(),
         hint: "the spec's scales leave the range of f64: check `ridge`, `width`, `radius`, `clip` and the reward's unit"
             .to_owned(),

@@ -6,13 +6,13 @@
 
 use super::contract::{best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
-use crate::error::Error;
-use crate::linalg::{Lasso, dot};
-use crate::params::Args;
-use crate::privacy::visits::open::{self, Open};
-use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
-use crate::privacy::{Ledger, Refusal, Released};
-use crate::rng::Stream;
+use privateer_config::error::Error;
+use privateer_numerics::linalg::{Lasso, dot};
+use privateer_config::params::Args;
+use privateer_privacy::visits::open::{self, Open};
+use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use privateer_privacy::{Ledger, Refusal, Released};
+use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "lasso-bandit";

@@ -2,12 +2,12 @@
 
 use super::contract::{restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
-use crate::error::Error;
-use crate::params::Args;
-use crate::privacy::visits::open::{self, Open};
-use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
-use crate::privacy::{Ledger, Refusal, Released};
-use crate::rng::Stream;
+use privateer_config::error::Error;
+use privateer_config::params::Args;
+use privateer_privacy::visits::open::{self, Open};
+use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use privateer_privacy::{Ledger, Refusal, Released};
+use privateer_numerics::rng::Stream;
 
 const NAME: &str = "random-arm";
 

@@ -3,13 +3,13 @@
 use super::noises::{BrokenTree, Fault};
 use privateer::audit::prefix::{self, Part};
 use privateer::audit::{Case, Claim, Settings, Side, Verdict, audit, rewards};
-use privateer::privacy::accounting::sensitivity::{Participation, Relation};
-use privateer::privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
-use privateer::privacy::quote::{self, StreamKind, StreamTerms};
-use privateer::privacy::release::{ChoiceRelease, VectorRelease};
-use privateer::privacy::streams::{Factorisation, PrefixSums, Shape};
-use privateer::privacy::{Delta, Epsilon, MechanismEntry, Raw, Reading};
-use privateer::rng::Stream;
+use privateer_privacy::accounting::sensitivity::{Participation, Relation};
+use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
+use privateer_privacy::quote::{self, StreamKind, StreamTerms};
+use privateer_privacy::release::{ChoiceRelease, VectorRelease};
+use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
+use privateer_privacy::{Delta, Epsilon, MechanismEntry, Raw, Reading};
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 const ENDS: (f64, f64) = (1.0, -1.0);
@@ -70,7 +70,7 @@ fn of_streams() -> Vec<Case> {
         of("tree with half of its noise", &tree, 0.5 * sound(tree.as_ref()), &[1]),
         of("tree with 0.8 of its noise", &tree, 0.8 * sound(tree.as_ref()), &[1]),
         // Calibrated as if one node held a leaf.
-        of("tree without composition", &tree, sound(&privateer::privacy::streams::tree::Tree::new(1)), &[1]),
+        of("tree without composition", &tree, sound(&privateer_privacy::streams::tree::Tree::new(1)), &[1]),
         of("blt not scaled by its column", &blt, sound(blt.as_ref()) / blt.sensitivity(Participation::ONCE), &[1]),
         of("blt, three participations priced as one", &blt, sound(blt.as_ref()), &[1, 17, 33]),
     ];

@@ -1,8 +1,8 @@
 //! Broken noise for running sums.
 
-use privateer::privacy::accounting::sensitivity::Participation;
-use privateer::privacy::streams::tree::Tree;
-use privateer::privacy::streams::{Factorisation, NoiseState, PrefixNoise, Shape};
+use privateer_privacy::accounting::sensitivity::Participation;
+use privateer_privacy::streams::tree::Tree;
+use privateer_privacy::streams::{Factorisation, NoiseState, PrefixNoise, Shape};
 
 /// How the nodes of a tree are noised.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@ use super::engine::{forgetful, impatient};
 use crate::program::{code, run, stdout};
 use crate::support::sweep;
 use privateer::audit::{Finding, RunsAudit, Settings, Verdict, of_runs};
-use privateer::backend::Cpu;
+use privateer_backend::Cpu;
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
 use std::fs;

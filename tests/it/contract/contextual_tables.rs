@@ -1,11 +1,11 @@
 //! Contexts from tables: what becomes of rows, and what a log says of a policy.
 
 use crate::support::{prepared, run_all, sweep};
-use privateer::backend::Cpu;
+use privateer_backend::Cpu;
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::registry::{CONTEXTUAL_POLICIES, names};
-use privateer::rng::{Purpose, Streams};
+use privateer_numerics::rng::{Purpose, Streams};
 use std::fmt::Write as _;
 
 /// A folder with one file.

@@ -3,7 +3,7 @@
 use crate::support::{opened, prepared, stream};
 use privateer::env::DataFolder;
 use privateer::registry::{ENVIRONMENTS, NOISES, names};
-use privateer::rng::{Purpose, Stream};
+use privateer_numerics::rng::{Purpose, Stream};
 use std::fmt::Write;
 use tempfile::TempDir;
 

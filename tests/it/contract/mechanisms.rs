@@ -1,7 +1,7 @@
 //! Mechanisms under every reading: unbiased for the clipped reward, a ledger that prices what is done.
 
 use crate::support::{mechanism, stream};
-use privateer::privacy::{Guarantee, Query, Raw, Reading, RewardFacts, Signal, price};
+use privateer_privacy::{Guarantee, Query, Raw, Reading, RewardFacts, Signal, price};
 use privateer::registry::MECHANISMS;
 
 fn facts(noise_bound: Option<f64>) -> RewardFacts {
@@ -50,7 +50,7 @@ fn the_ledger_prices_what_is_done() {
                     let ledger = built.ledger();
                     let said = format!("{} {reading} {epsilon} {noise_bound:?}: {ledger:?}", entry.name);
                     assert_eq!((ledger.mechanism.as_str(), ledger.reading), (entry.name, reading), "{said}");
-                    assert_eq!(ledger.provenance, privateer::privacy::Provenance::Simulated, "{said}");
+                    assert_eq!(ledger.provenance, privateer_privacy::Provenance::Simulated, "{said}");
                     let delta = (0.0 < ledger.delta).then(|| ledger.delta.try_into().expect("a probability"));
                     assert_eq!(ledger.delivered_epsilon, price(&ledger.event).epsilon(delta), "{said}");
                     match &ledger.guarantee {

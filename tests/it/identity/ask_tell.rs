@@ -4,7 +4,7 @@ use crate::support::{prepared, ran};
 use privateer::engine::AskTell;
 use privateer::env::DataFolder;
 use privateer::policy::PolicyStreams;
-use privateer::rng::Purpose;
+use privateer_numerics::rng::Purpose;
 
 const SPEC: &str = "seed = 8\nrounds = 150\ntrials = 2\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
      domain = { kind = \"grid\", points = 60 }\nkernel = { kind = \"matern\", nu = 1.5, lengthscale = 0.2 }\n\

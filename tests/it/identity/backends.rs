@@ -6,9 +6,9 @@
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::contract::{environments, policies};
 use crate::support::{run_all, sweep};
-use privateer::backend::device::Precision;
-use privateer::backend::reference::{Fault, ReferenceDevice};
-use privateer::backend::{Band, Batched, Cpu, Fallback};
+use privateer_backend::device::Precision;
+use privateer_backend::reference::{Fault, ReferenceDevice};
+use privateer_backend::{Band, Batched, Cpu, Fallback};
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::registry::{ENVIRONMENTS, names};
@@ -111,7 +111,7 @@ pub const LONG: &str = "seed = 2\nrounds = 300\ntrials = 4\nrecord = { rounds = 
     [[policy]]\nkind = \"gp-ucb\"\nwidth = { kind = \"order\", factor = 0.5 }\nridge = 0.1\n";
 
 /// What a batched backend over this reference device does on the long spec.
-fn long_run(reference: ReferenceDevice, precision: Option<Precision>, band: Band) -> (Vec<u64>, privateer::backend::Counters) {
+fn long_run(reference: ReferenceDevice, precision: Option<Precision>, band: Band) -> (Vec<u64>, privateer_backend::Counters) {
     let backend = Batched::new(Arc::new(reference)).with_precision(precision).with_band(band);
     let found = run_all(&sweep(LONG), &DataFolder::default(), &backend, OPTIONS).expect("a run");
     (found.bits(), found.counters)

@@ -2,12 +2,12 @@
 //! holds over long runs.
 
 use crate::support::{run_all, sweep};
-use privateer::backend::{Backend, Band, Counters, Cpu};
+use privateer_backend::{Backend, Band, Counters, Cpu};
 use privateer::engine::{Options, decide};
 use privateer::env::DataFolder;
-use privateer::gp::TableGram;
-use privateer::gp::posterior::{ExactPosterior, Posterior};
-use privateer::score::{Candidates, GramSource, TrialScore};
+use privateer_gp::TableGram;
+use privateer_gp::posterior::{ExactPosterior, Posterior};
+use privateer_gp::score::{Candidates, GramSource, TrialScore};
 use std::sync::Arc;
 
 /// The choices of this many rounds with rewards by point and round, under a band.

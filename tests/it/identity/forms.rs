@@ -4,15 +4,15 @@
 use super::followed::over_followed_dictionaries;
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::stream;
-use privateer::backend::{Counters, Cpu};
+use privateer_backend::{Counters, Cpu};
 use privateer::engine::decide;
-use privateer::gp::features::random_fourier::{draw_frequencies, random_fourier};
-use privateer::gp::kernel::{Kernel, Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
-use privateer::gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
-use privateer::gp::{KernelGram, Points, TableGram, tabulated};
-use privateer::linalg::{cholesky, dot};
-use privateer::rng::Stream;
-use privateer::score::{
+use privateer_gp::features::random_fourier::{draw_frequencies, random_fourier};
+use privateer_gp::kernel::{Kernel, Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+use privateer_gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
+use privateer_gp::{KernelGram, Points, TableGram, tabulated};
+use privateer_numerics::linalg::{cholesky, dot};
+use privateer_numerics::rng::Stream;
+use privateer_gp::score::{
     Basis, Candidates, Change, Factor, FeatureTable, GramSource, Moments, ScoreModel, Spread, TrialScore, lowest_within_tie,
 };
 use std::sync::Arc;

@@ -8,13 +8,13 @@ use super::followed::over_followed_dictionaries;
 use super::forms::{over_a_gram_table, over_features};
 use crate::backends::{NamedBackend, open_gpu};
 use crate::support::{run_all, sweep};
-use privateer::backend::device::Device;
-use privateer::backend::device::Precision;
-use privateer::backend::gpu::{Gpu, GpuOptions, Replacement};
-use privateer::backend::{Backend, Batched, Counters, Cpu, Fallback};
+use privateer_backend::device::Device;
+use privateer_backend::device::Precision;
+use privateer_backend::gpu::{Gpu, GpuOptions, Replacement};
+use privateer_backend::{Backend, Batched, Counters, Cpu, Fallback};
 use privateer::engine::{Observer, Preparation, Rows, Stop, Unit, run};
 use privateer::env::DataFolder;
-use privateer::error::Error;
+use privateer_config::error::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 

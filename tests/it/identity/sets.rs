@@ -3,9 +3,9 @@
 use super::backends::OPTIONS;
 use crate::backends::{gpu_backends, reference_backends};
 use crate::support::{prepared, ran, run_all, sweep};
-use privateer::backend::Cpu;
+use privateer_backend::Cpu;
 use privateer::env::DataFolder;
-use privateer::rng::Purpose;
+use privateer_numerics::rng::Purpose;
 
 fn spec(sets: &str, policies: &str) -> String {
     format!(

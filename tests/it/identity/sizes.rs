@@ -2,7 +2,7 @@
 
 use crate::support::{prepared, ran};
 use privateer::env::DataFolder;
-use privateer::error::Error;
+use privateer_config::error::Error;
 use std::time::{Duration, Instant};
 
 fn spec(rounds: u64, domain: &str, kernel: &str, policy: &str) -> String {

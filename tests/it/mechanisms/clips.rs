@@ -1,17 +1,17 @@
 //! Inputs outside of every clip: simulated streams release the same bits as for inputs at the clip; releases stay near it.
 
 use super::parts::{d, e, interactions, rewards, stream, sums};
-use privateer::linalg::Norm;
-use privateer::privacy::accounting::sensitivity::{Participation, Relation};
-use privateer::privacy::gradients::{self, Clip, Gradient, NoNoise, Sample, SampleClip, SampleGradients, Start};
-use privateer::privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
-use privateer::privacy::release::{BitRelease, RewardRelease, RowsRelease, SumsRelease, TreeRelease, VectorRelease};
-use privateer::privacy::streams::tree::Tree;
-use privateer::privacy::streams::{Factorisation, PrefixSums, Shape};
-use privateer::privacy::sums::{SumsEntry, joint, local};
-use privateer::privacy::visits::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms};
-use privateer::privacy::visits::{Link, Visit, VisitPrivatizer, VisitSignal};
-use privateer::privacy::{MechanismEntry, Query, Raw, Signal};
+use privateer_numerics::linalg::Norm;
+use privateer_privacy::accounting::sensitivity::{Participation, Relation};
+use privateer_privacy::gradients::{self, Clip, Gradient, NoNoise, Sample, SampleClip, SampleGradients, Start};
+use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
+use privateer_privacy::release::{BitRelease, RewardRelease, RowsRelease, SumsRelease, TreeRelease, VectorRelease};
+use privateer_privacy::streams::tree::Tree;
+use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
+use privateer_privacy::sums::{SumsEntry, joint, local};
+use privateer_privacy::visits::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms};
+use privateer_privacy::visits::{Link, Visit, VisitPrivatizer, VisitSignal};
+use privateer_privacy::{MechanismEntry, Query, Raw, Signal};
 use std::sync::{Arc, Mutex};
 
 const INF: f64 = f64::INFINITY;

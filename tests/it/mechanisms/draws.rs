@@ -1,14 +1,14 @@
 //! Draws serve once: every entry, node, user and batch has its own, and nothing of one batch is left in the next.
 
 use super::parts::{d, e, interactions, mean_square, stream, sums};
-use privateer::privacy::accounting::sensitivity::{Participation, Relation};
-use privateer::privacy::gradients::{BatchGradients, BatchPlan, Gradient, NoNoise, Query as Iterates, Sample};
-use privateer::privacy::release::{LaplaceRelease, SumsRelease, TreeRelease};
-use privateer::privacy::streams::tree::Tree;
-use privateer::privacy::streams::{Factorisation, PrefixSums, Shape};
-use privateer::privacy::sums::joint;
-use privateer::privacy::visits::{Visit, VisitSignal};
-use privateer::privacy::{Query, Raw, Signal};
+use privateer_privacy::accounting::sensitivity::{Participation, Relation};
+use privateer_privacy::gradients::{BatchGradients, BatchPlan, Gradient, NoNoise, Query as Iterates, Sample};
+use privateer_privacy::release::{LaplaceRelease, SumsRelease, TreeRelease};
+use privateer_privacy::streams::tree::Tree;
+use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
+use privateer_privacy::sums::joint;
+use privateer_privacy::visits::{Visit, VisitSignal};
+use privateer_privacy::{Query, Raw, Signal};
 use std::sync::Arc;
 
 #[test]

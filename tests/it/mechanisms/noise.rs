@@ -1,17 +1,17 @@
 //! Simulated noise has the law that is stated: fixed seeds, and bounds of five standard errors or more.
 
 use super::parts::{d, e, mean_square, rewards, stream, sums};
-use privateer::privacy::curator::{CuratorRequest, Inputs, input_noise};
-use privateer::privacy::gradients::{
+use privateer_privacy::curator::{CuratorRequest, Inputs, input_noise};
+use privateer_privacy::gradients::{
     Choice, GeneralizedGaussian, Gradient, IsotropicGaussian, LaplaceVector, Query as Iterates, Sample, Start, VectorNoise,
     VertexChoice, Vertices,
 };
-use privateer::privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
-use privateer::privacy::streams::Shape;
-use privateer::privacy::sums::local;
-use privateer::privacy::visits::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
-use privateer::privacy::visits::{Link, Visit, VisitPrivatizer, VisitSignal};
-use privateer::privacy::{MechanismEntry, Query, Raw, Reading, Signal};
+use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
+use privateer_privacy::streams::Shape;
+use privateer_privacy::sums::local;
+use privateer_privacy::visits::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
+use privateer_privacy::visits::{Link, Visit, VisitPrivatizer, VisitSignal};
+use privateer_privacy::{MechanismEntry, Query, Raw, Reading, Signal};
 use std::sync::Arc;
 
 const N: u64 = 20_000;

@@ -1,13 +1,13 @@
 //! Sensitivities that noise is calibrated with, against what they are by hand.
 
 use super::parts::{d, e};
-use privateer::privacy::accounting::sensitivity::{self, Participation, Relation};
-use privateer::privacy::quote;
-use privateer::privacy::release::{LaplaceRelease, VectorRelease};
-use privateer::privacy::streams::Factorisation;
-use privateer::privacy::streams::tree::Tree;
-use privateer::privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
-use privateer::privacy::{Raw, Reading, Request, RewardFacts, gdp_mu};
+use privateer_privacy::accounting::sensitivity::{self, Participation, Relation};
+use privateer_privacy::quote;
+use privateer_privacy::release::{LaplaceRelease, VectorRelease};
+use privateer_privacy::streams::Factorisation;
+use privateer_privacy::streams::tree::Tree;
+use privateer_privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
+use privateer_privacy::{Raw, Reading, Request, RewardFacts, gdp_mu};
 
 #[test]
 fn every_participation_is_priced() {

@@ -2,10 +2,10 @@
 //! five hundred million.
 
 use super::parts::{d, e, mean_square};
-use privateer::privacy::Raw;
-use privateer::privacy::accounting::sensitivity::Relation;
-use privateer::privacy::gdp_mu;
-use privateer::privacy::release::{BitRelease, ChoiceRelease, DensityRelease, LaplaceRelease, VectorRelease};
+use privateer_privacy::Raw;
+use privateer_privacy::accounting::sensitivity::Relation;
+use privateer_privacy::gdp_mu;
+use privateer_privacy::release::{BitRelease, ChoiceRelease, DensityRelease, LaplaceRelease, VectorRelease};
 
 const N: usize = 4000;
 

@@ -1,0 +1,155 @@
+//! What the device does for each trial of a round.
+
+use super::screen::BatchedScreen;
+use crate::device::{NewMean, Start, Visit};
+use crate::lane::fits;
+use privateer_config::error::Error;
+use privateer_gp::score::{Basis, Change, Factor, ScoreModel, TrialScore};
+
+/// Who answers a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// The device; whether it started from a factor.
+    Device { from_factor: bool },
+    /// The prior alone.
+    Prior,
+    /// Exact scores of every point: the numbers do not fit the device's type.
+    Scan,
+}
+
+/// A start with its data.
+pub enum OwnedStart<'a> {
+    Keep,
+    Prior,
+    Upload(Vec<f64>, Vec<f64>),
+    Factor(Factor<'a>),
+}
+
+/// A lane's part of a round with its data.
+pub struct Plan<'a> {
+    /// Step 1.
+    pub start: OwnedStart<'a>,
+    /// Step 2.
+    pub visit: Option<Visit<'a>>,
+}
+
+impl OwnedStart<'_> {
+    /// As the device takes it.
+    pub fn borrowed(&self) -> Start<'_> {
+        match self {
+            Self::Keep => Start::Keep,
+            Self::Prior => Start::Prior,
+            Self::Upload(mean, variance) => Start::Upload { mean, variance },
+            Self::Factor(factor) => Start::Factor(factor),
+        }
+    }
+}
+
+impl BatchedScreen {
+    /// Decides what a lane does this round. `None`: the host answers.
+    pub fn plan<'a>(&mut self, request: &TrialScore<'a>) -> Result<(Asked, Option<Plan<'a>>), Error> {
+        let (scale, kernel_error) = self.facts(request)?;
+        let precision = self.precision;
+        let table = matches!(self.shared.basis, Basis::Table(_));
+        let n_points = self.shared.basis.n_points();
+        let model = request.model;
+        let prior = model.prior_variance_bound();
+        let lane = &mut self.lanes[request.trial];
+        let observations = model.n_observations();
+        if observations == 0 && !matches!(request.change, Change::Factor) {
+            (lane.fresh, lane.has_row, lane.scanned) = (false, false, None);
+            return Ok((Asked::Prior, None));
+        }
+        if !fits(&[prior, request.width, request.width * prior.sqrt()], precision) {
+            (lane.fresh, lane.has_row, lane.scanned) = (false, false, None);
+            return Ok((Asked::Scan, None));
+        }
+        let was_fresh = lane.fresh;
+        let scanned = lane.scanned.take();
+        // What a start costs: on the host a factorization, as much as an exact score a row of it, else an exact score a point.
+        let price = match request.change {
+            Change::Weights { row, .. } => row.len(),
+            _ if table => scale.largest.len(),
+            _ => n_points,
+        };
+        let dear = price.max(32) as u64 <= lane.extra;
+        let (row, start_anew) = match request.change {
+            Change::None => (None, !was_fresh || dear),
+            Change::Rebuild | Change::Factor => (None, true),
+            Change::Row { row, scale, mean_step, repeated, rebuilt } => {
+                (Some((row, scale, NewMean::Step(mean_step), repeated)), rebuilt || !was_fresh || dear)
+            }
+            Change::Weights { row, scale, repeated, weights } => {
+                (Some((row, scale, NewMean::Weights(weights), repeated)), !was_fresh || dear)
+            }
+        };
+        let continues = !matches!(request.change, Change::Rebuild | Change::Factor | Change::Row { rebuilt: true, .. });
+        let unit = precision.unit();
+        let mut covers_row = false;
+        let start = match scanned {
+            Some((mean, variance)) if continues => {
+                lane.start(prior, 0.0, largest(&mean), unit);
+                OwnedStart::Upload(mean, variance)
+            }
+            _ if !start_anew => OwnedStart::Keep,
+            _ if observations == 1 && row.is_some() && continues => {
+                lane.start(prior, scale.prior_error, 0.0, unit);
+                OwnedStart::Prior
+            }
+            _ => {
+                covers_row = true;
+                let factor = model.factor().filter(|f| lane.start_factor(f, &scale, prior, kernel_error, precision));
+                match factor {
+                    Some(factor) => OwnedStart::Factor(factor),
+                    None if matches!(request.change, Change::Factor) => {
+                        lane.fresh = false;
+                        return Ok((Asked::Scan, None));
+                    }
+                    None => {
+                        let (mean, variance) = exact_scores(model, n_points);
+                        if !fits(&[largest(&mean)], precision) {
+                            // A new row was not projected either.
+                            (lane.fresh, lane.has_row) = (false, false);
+                            return Ok((Asked::Scan, None));
+                        }
+                        lane.start(prior, 0.0, largest(&mean), unit);
+                        OwnedStart::Upload(mean, variance)
+                    }
+                }
+            }
+        };
+        let mut visit = None;
+        match row {
+            Some((_, _, _, repeated)) if covers_row => lane.has_row &= repeated,
+            Some((row, scale_of_row, mean, repeated)) => {
+                let new_row = !(repeated && lane.has_row);
+                let fits = (!new_row || lane.row(row, &scale, prior, kernel_error, precision))
+                    && match mean {
+                        NewMean::Step(step) => lane.visit(scale_of_row, step, precision),
+                        NewMean::Weights(w) => lane.visit_with(scale_of_row, w, &scale, prior, kernel_error, precision),
+                    };
+                if !fits {
+                    (lane.fresh, lane.has_row) = (false, false);
+                    return Ok((Asked::Scan, None));
+                }
+                visit = Some(Visit { row: new_row.then_some(row), scale: scale_of_row, mean });
+            }
+            None => lane.has_row &= matches!(request.change, Change::None),
+        }
+        let kept = matches!(start, OwnedStart::Keep);
+        self.counters.rebuilds += u64::from(was_fresh && !kept && !matches!(request.change, Change::Factor));
+        let from_factor = matches!(start, OwnedStart::Factor(_));
+        self.count_round(from_factor, was_fresh && from_factor && !matches!(request.change, Change::Factor));
+        Ok((Asked::Device { from_factor }, Some(Plan { start, visit })))
+    }
+}
+
+/// Mean and variance of every point.
+fn exact_scores(model: &dyn ScoreModel, n_points: usize) -> (Vec<f64>, Vec<f64>) {
+    (0..n_points).map(|point| model.exact(point)).map(|moments| (moments.mean, moments.variance)).unzip()
+}
+
+/// The largest magnitude; NaN if there is one.
+pub fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |most: f64, value| if value.is_nan() { f64::NAN } else { most.max(value.abs()) })
+}

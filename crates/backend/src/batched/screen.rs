@@ -1,0 +1,323 @@
+//! The screens of some trials in lockstep on a device.
+
+use super::backend::Shared;
+use super::ledger::Ledger;
+use super::plan::{Asked, OwnedStart, Plan, largest};
+use super::trust::{plausible, untrusted, violations};
+use crate::device::{Answer, Band4, CAPACITY, LaneWork, Lanes, Precision, Tables};
+use crate::lane::Lane;
+use crate::playable::playable;
+use crate::scale::Scale;
+use crate::{Band, Counters, Screen};
+use privateer_config::error::Error;
+use privateer_gp::score::{Basis, Candidates, Change, TrialScore, lowest_within_tie};
+use std::sync::Arc;
+
+/// Scale and kernel error of a trial's own inputs.
+pub type Own = (Arc<Scale>, f64);
+
+/// See [`Screen`].
+pub struct BatchedScreen {
+    /// What all screens share.
+    pub shared: Arc<Shared>,
+    on_device: Result<Box<dyn Lanes>, Error>,
+    /// The type that lanes are in.
+    pub precision: Precision,
+    /// What f32 has cost, while f64 is an option.
+    ledger: Option<Ledger>,
+    /// One for each trial.
+    pub lanes: Vec<Lane>,
+    own: Vec<Option<Own>>,
+    stamp: u32,
+    asked: Vec<Asked>,
+    answers: Vec<Answer>,
+    /// What happened.
+    pub counters: Counters,
+}
+
+impl BatchedScreen {
+    /// Of so many trials.
+    pub fn new(shared: Arc<Shared>, on_device: Result<Box<dyn Lanes>, Error>, n_trials: usize) -> Self {
+        Self {
+            on_device,
+            precision: shared.precision,
+            ledger: shared.doubles().map(|_| Ledger::default()),
+            lanes: (0..n_trials).map(|i| Lane::new(7 * i)).collect(),
+            own: vec![None; n_trials],
+            shared,
+            stamp: 0,
+            asked: Vec::new(),
+            answers: Vec::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Goes on in f64 where f32 has cost as much; lanes start anew.
+    fn double(&mut self) {
+        let (Some(ledger), Some(sizes)) = (&self.ledger, self.shared.doubles()) else { return };
+        if !ledger.is_dear(sizes, self.lanes.len()) {
+            return;
+        }
+        self.ledger = None;
+        let shared = Arc::clone(&self.shared);
+        // Without room for f64 the screen stays as it is.
+        let Some(Ok(lanes)) = shared.doubled().map(|tables| tables.lanes(self.lanes.len())) else { return };
+        self.counters.sent += self.sent();
+        self.counters.doubled += 1;
+        self.on_device = Ok(lanes);
+        self.precision = Precision::F64;
+        for lane in &mut self.lanes {
+            let scanned = lane.scanned.take();
+            *lane = Lane::new(lane.next_checked);
+            lane.scanned = scanned;
+        }
+    }
+
+    /// Bytes that went to the lanes there are.
+    fn sent(&self) -> u64 {
+        self.on_device.as_ref().map_or(0, |lanes| lanes.sent())
+    }
+
+    /// A bound on the error of a feature, or of a column shared by all trials, as the device has it.
+    fn kernel_error(&self) -> f64 {
+        let tables = if self.precision == self.shared.precision { Some(&*self.shared.tables) } else { self.shared.doubled() };
+        tables.map_or(0.0, Tables::kernel_error)
+    }
+
+    fn device(&mut self) -> Result<&mut Box<dyn Lanes>, Error> {
+        match &mut self.on_device {
+            Ok(lanes) => Ok(lanes),
+            Err(error) => {
+                Err(Error::Device { problem: error.problem(), hint: "use `--backend cpu`: the answers are the same".to_owned() })
+            }
+        }
+    }
+
+    /// The scale and kernel error of a trial's basis; a trial's own inputs are put on the device when first met.
+    pub fn facts(&mut self, request: &TrialScore<'_>) -> Result<Own, Error> {
+        if !matches!(self.shared.basis, Basis::Own(_)) {
+            return Ok((Arc::clone(&self.shared.scale), self.kernel_error()));
+        }
+        if let Some(own) = &self.own[request.trial] {
+            return Ok(own.clone());
+        }
+        let Some(gram) = request.model.own_gram() else {
+            return Err(Error::Failed {
+                problem: "a policy over inputs of its trials' own has none in one of them".to_owned(),
+                hint: "this is a fault of the policy, not of the device: please report it".to_owned(),
+            });
+        };
+        let error = self.device()?.set_points(request.trial, gram.as_ref())?;
+        let own = (Arc::new(Scale::of(&Basis::Gram(Arc::clone(gram)))), error);
+        self.own[request.trial] = Some(own.clone());
+        Ok(own)
+    }
+
+    /// The band that goes to the device.
+    fn band(&self, request: &TrialScore<'_>) -> Band4 {
+        match self.shared.band {
+            Band::Zero => Band4::default(),
+            _ => self.lanes[request.trial].band(request.width, request.model.state_error(), self.precision),
+        }
+    }
+
+    /// Sets the device to work on these requests.
+    fn submit(&mut self, planned: &[(TrialScore<'_>, Plan<'_>)]) -> Result<(), Error> {
+        // 0 is what memory that was never written may hold.
+        self.stamp = self.stamp.checked_add(1).unwrap_or(1);
+        let stamp = self.stamp;
+        let work: Vec<LaneWork<'_>> = planned
+            .iter()
+            .map(|(request, plan)| LaneWork {
+                lane: request.trial,
+                start: plan.start.borrowed(),
+                visit: plan.visit,
+                basis: request.model.basis_points(),
+                width: request.width,
+                band: self.band(request),
+                subset: request.subset,
+            })
+            .collect();
+        self.device()?.submit(stamp, &work)
+    }
+
+    /// Waits for the device and checks what it says: one answer for each request, in order.
+    fn collect(&mut self, requests: &[TrialScore<'_>]) -> Result<Vec<Answer>, Error> {
+        let mut answers = std::mem::take(&mut self.answers);
+        let stamp = self.stamp;
+        self.device()?.collect(&mut answers)?;
+        if answers.len() != requests.len() {
+            return Err(untrusted(&format!("gave {} answers to {} requests", answers.len(), requests.len())));
+        }
+        let n_points = self.shared.basis.n_points();
+        for (answer, request) in answers.iter_mut().zip(requests) {
+            plausible(answer, stamp, n_points, request.subset)?;
+            let lane = &mut self.lanes[request.trial];
+            if request.subset.is_none() {
+                lane.seen(answer.largest_mean, answer.largest_variance);
+            }
+            let broken = if self.shared.band == Band::Proved { violations(lane, answer, request, n_points) } else { 0 };
+            if 0 < broken {
+                self.counters.violations += broken;
+                return Err(untrusted(&format!(
+                    "claims scores between {} and {} for the best of trial {}, and exact scores lie beyond",
+                    answer.best_lower, answer.best_upper, request.trial
+                )));
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Counts exact scores of so many points.
+    fn charge(&mut self, points: usize) {
+        if let (Some(ledger), Some(sizes)) = (&mut self.ledger, self.shared.doubles()) {
+            ledger.score(points, sizes.m);
+        }
+    }
+
+    /// Counts a lane's round on the device, and whether it was started anew because it had become dear.
+    pub fn count_round(&mut self, from_factor: bool, restarted: bool) {
+        if let (Some(ledger), Some(sizes)) = (&mut self.ledger, self.shared.doubles()) {
+            ledger.screen(sizes, from_factor && !restarted);
+            if restarted {
+                ledger.start(sizes.m);
+            }
+        }
+    }
+
+    /// The best point by exact scores of all, which are kept as the lane's next start.
+    fn scan(&mut self, request: &TrialScore<'_>, out: &mut Candidates) {
+        self.counters.scans += 1;
+        self.charge(request.subset.map_or(self.shared.basis.n_points(), <[u32]>::len));
+        out.points.clear();
+        let exact = |point: u32| (point, request.model.exact(point as usize));
+        let all: Vec<_> = playable(self.shared.basis.n_points(), request.subset).map(exact).collect();
+        let scored: Vec<(u32, f64)> = all.iter().map(|(point, moments)| (*point, moments.upper(request.width))).collect();
+        match lowest_within_tie(&scored) {
+            // By exact scores of all there is one best.
+            Some(point) => out.points.push(point),
+            // A NaN is handed on: the decision reports it.
+            None => out.points.extend(scored.iter().map(|(point, _)| *point)),
+        }
+        let lane = &mut self.lanes[request.trial];
+        if request.subset.is_none() && lane.fresh {
+            let (mean, variance): (Vec<f64>, Vec<f64>) = all.iter().map(|(_, m)| (m.mean, m.variance)).unzip();
+            let fits = largest(&mean) <= self.precision.largest();
+            lane.scanned = fits.then_some((mean, variance));
+        }
+    }
+
+    /// Takes an answer that names all of its candidates; false for one that does not.
+    fn take(&mut self, request: &TrialScore<'_>, answer: &Answer, out: &mut Candidates) -> bool {
+        if CAPACITY < answer.count as usize {
+            return false;
+        }
+        self.lanes[request.trial].extra += u64::from(answer.count - 1);
+        self.charge(answer.count as usize - 1);
+        out.points.clear();
+        out.points.extend_from_slice(&answer.points);
+        true
+    }
+}
+
+impl Screen for BatchedScreen {
+    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), Error> {
+        self.double();
+        self.asked.clear();
+        let mut planned = Vec::with_capacity(trials.len());
+        for request in trials {
+            let (asked, plan) = self.plan(request)?;
+            self.asked.push(asked);
+            planned.extend(plan.map(|plan| (*request, plan)));
+        }
+        if planned.is_empty() { Ok(()) } else { self.submit(&planned) }
+    }
+
+    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
+        let asked = std::mem::take(&mut self.asked);
+        let by_device = |asked: &Asked| matches!(asked, Asked::Device { .. });
+        let requests: Vec<_> = trials.iter().zip(&asked).filter(|(_, a)| by_device(a)).map(|(request, _)| *request).collect();
+        let answers = if requests.is_empty() { Vec::new() } else { self.collect(&requests)? };
+        let mut next = answers.iter();
+        let mut again = Vec::new();
+        for (i, ((request, asked), out)) in trials.iter().zip(&asked).zip(out.iter_mut()).enumerate() {
+            match *asked {
+                Asked::Prior => {
+                    let (scale, _) = self.facts(request)?;
+                    scale.best_priors(request.width, request.subset, out);
+                }
+                Asked::Scan => self.scan(request, out),
+                Asked::Device { from_factor } => {
+                    let Some(answer) = next.next() else { return Err(untrusted("gave too few answers")) };
+                    if self.take(request, answer, out) {
+                    } else if !from_factor && (by_factor(request.change) || matches!(self.shared.basis, Basis::Table(_))) {
+                        again.push(i);
+                    } else {
+                        self.scan(request, out);
+                    }
+                }
+            }
+        }
+        self.answers = answers;
+        self.look_again(trials, &again, out)?;
+        for (request, answer) in trials.iter().zip(out.iter_mut()) {
+            match self.shared.band {
+                Band::Proved | Band::Stale => {}
+                Band::Zero => answer.points.truncate(1),
+                Band::Infinite => {
+                    answer.points.clear();
+                    answer.points.extend(playable(self.shared.basis.n_points(), request.subset));
+                }
+            }
+            self.counters.rounds += 1;
+            self.counters.candidates += answer.points.len() as u64;
+            self.counters.ambiguous += u64::from(1 < answer.points.len());
+        }
+        self.asked = asked;
+        Ok(())
+    }
+
+    fn counters(&self) -> Counters {
+        Counters { sent: self.counters.sent + self.sent(), ..self.counters }
+    }
+}
+
+impl BatchedScreen {
+    /// Looks again at trials with more candidates than a device names: from a factor, which makes the band narrow; then by
+    /// exact scores.
+    fn look_again(&mut self, trials: &[TrialScore<'_>], again: &[usize], out: &mut [Candidates]) -> Result<(), Error> {
+        let (precision, scale) = (self.precision, Arc::clone(&self.shared.scale));
+        let kernel_error = self.kernel_error();
+        let mut planned = Vec::new();
+        for &i in again {
+            let request = trials[i];
+            let prior = request.model.prior_variance_bound();
+            let lane = &mut self.lanes[request.trial];
+            match request.model.factor().filter(|factor| lane.start_factor(factor, &scale, prior, kernel_error, precision)) {
+                Some(factor) => planned.push((i, (request, Plan { start: OwnedStart::Factor(factor), visit: None }))),
+                None => self.scan(&request, &mut out[i]),
+            }
+        }
+        if planned.is_empty() {
+            return Ok(());
+        }
+        self.counters.rebuilds += planned.len() as u64;
+        planned.iter().for_each(|_| self.count_round(true, true));
+        let (indices, planned): (Vec<usize>, Vec<_>) = planned.into_iter().unzip();
+        self.submit(&planned)?;
+        let requests: Vec<_> = planned.iter().map(|(request, _)| *request).collect();
+        let answers = self.collect(&requests)?;
+        for ((i, request), answer) in indices.into_iter().zip(&requests).zip(&answers) {
+            if !self.take(request, answer, &mut out[i]) {
+                self.scan(request, &mut out[i]);
+            }
+        }
+        self.answers = answers;
+        Ok(())
+    }
+}
+
+/// Whether the model of such a change has a factor.
+fn by_factor(change: Change<'_>) -> bool {
+    matches!(change, Change::Weights { .. })
+}

@@ -1,0 +1,70 @@
+//! Whether an answer can be believed.
+
+use crate::device::{Answer, CAPACITY};
+use crate::lane::Lane;
+use privateer_config::error::Error;
+use privateer_gp::score::TrialScore;
+
+/// Rounds of a lane between two comparisons with exact scores, and the points of a comparison.
+pub const CHECK_EVERY: u32 = 64;
+const CHECKED_POINTS: usize = 4;
+
+/// Checks what any answer must fulfil.
+///
+/// # Errors
+/// [`Error::Untrusted`] with what is wrong.
+pub fn plausible(answer: &mut Answer, stamp: u32, n_points: usize, subset: Option<&[u32]>) -> Result<(), Error> {
+    let expected = subset.map_or(n_points, <[u32]>::len);
+    let named = answer.points.len();
+    answer.points.sort_unstable();
+    let exists = |&point: &u32| (point as usize) < n_points && subset.is_none_or(|subset| subset.binary_search(&point).is_ok());
+    let problem = if answer.stamp != stamp {
+        Some(format!("answered round {} when asked for round {stamp}: results were not written", answer.stamp))
+    } else if answer.scored as usize != expected {
+        Some(format!("scored {} of {expected} points: the others are not finite", answer.scored))
+    } else if !(answer.best_lower <= answer.best_upper && answer.best_upper.is_finite() && answer.best_lower.is_finite()) {
+        Some(format!("says that the best score lies between {} and {}", answer.best_lower, answer.best_upper))
+    } else if answer.count == 0 || named != CAPACITY.min(answer.count as usize) || expected < answer.count as usize {
+        Some(format!("names {named} of {} candidates among {expected} points", answer.count))
+    } else if !answer.points.iter().all(exists) || !answer.points.is_sorted_by(|a, b| a < b) {
+        Some(format!("names points that were not to be scored: {:?}", answer.points))
+    } else {
+        None
+    };
+    problem.map_or(Ok(()), |problem| Err(untrusted(&problem)))
+}
+
+/// Now and then, compares an answer with exact scores: the best of its candidates must lie where the device says, and no other
+/// point beyond. Returns how many points break the band.
+pub fn violations(lane: &mut Lane, answer: &Answer, request: &TrialScore<'_>, n_points: usize) -> u64 {
+    if lane.since_check < CHECK_EVERY {
+        lane.since_check += 1;
+        return 0;
+    }
+    lane.since_check = 1;
+    let exact = |point: u32| request.model.exact(point as usize).upper(request.width);
+    let mut broken = 0;
+    if answer.count as usize <= CAPACITY {
+        let best = answer.points.iter().map(|&point| exact(point)).fold(f64::NEG_INFINITY, f64::max);
+        broken += u64::from(!(answer.best_lower <= best && best <= answer.best_upper));
+    }
+    let n = request.subset.map_or(n_points, <[u32]>::len);
+    for _ in 0..CHECKED_POINTS.min(n) {
+        // Multiples of the golden ratio, modulo 1: the first few are spread over the domain, none is left out for long.
+        let turns = lane.next_checked as f64 * 0.618_033_988_749_894_9;
+        let at = (((turns - turns.floor()) * n as f64) as usize).min(n - 1);
+        lane.next_checked += 1;
+        let point = request.subset.map_or(at as u32, |subset| subset[at]);
+        // NaN breaks no band: the decision reports it.
+        broken += u64::from(answer.best_upper < exact(point));
+    }
+    broken
+}
+
+/// The error of a device that is not believed any more.
+pub fn untrusted(problem: &str) -> Error {
+    Error::Untrusted {
+        problem: format!("the device {problem}"),
+        hint: "use `--backend cpu`: the answers are the same; check the graphics driver".to_owned(),
+    }
+}

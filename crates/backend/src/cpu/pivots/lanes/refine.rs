@@ -1,0 +1,178 @@
+//! The points that a screen in f32 leaves, in f64: their intervals, and each against the best of them.
+//!
+//! **Against the best.** With true forms `t_j` at the pivots and computed ones `f_j`, `|t_j - f_j| <= E`, the variances of two points differ by
+//! `sum (c_j(x) - c_j(y)) f_j` and the residuals, up to `E |c(x) - c(y)|_1` (neighbours have nearly the same rows) and what each point has of its own: `rho`, and
+//! the rounding of its coefficients. So do means, by `|w| u |phi(x) - phi(y)|`. Spreads then differ by `(v(x) - v(y)) / (sd(x) + sd(y))`.
+
+use super::round::Tables;
+use privateer_numerics::linalg::LANES;
+use privateer_gp::score::Sixteen;
+use pulp::NullaryFnOnce;
+
+/// What makes an interval of a form and a mean that were formed in f64: `mean ± (c + c_weights)` and
+/// `v ± (e + (e_apart + e_size) |c(x)|_1 + e_rho rho(x) + e_trace trace(x))`.
+#[derive(Debug, Clone, Copy)]
+pub struct Fine {
+    pub width: f64,
+    pub c: f64,
+    /// Rounding of the weights, for `|phi(x) - phi(y)|` and for `|phi|`.
+    pub c_apart: f64,
+    pub c_weights: f64,
+    pub e: f64,
+    /// Rounding of coefficients.
+    pub e_size: f64,
+    /// Errors of forms at the pivots.
+    pub e_apart: f64,
+    pub e_rho: f64,
+    pub e_trace: f64,
+}
+
+/// A trial taken out of its lane.
+pub struct Alone<'a> {
+    tables: Tables<'a>,
+    fine: Fine,
+    /// Forms at the pivots.
+    forms: Vec<f64>,
+    /// The rounded weights.
+    weights: Vec<f64>,
+}
+
+/// A point of a trial.
+#[derive(Debug, Clone, Copy)]
+pub struct At {
+    point: usize,
+    mean: f64,
+    variance: f64,
+    /// Half of the interval of the mean.
+    c: f64,
+    /// Of the variance: in all, and without what comes from the pivots.
+    e: f64,
+    e_own: f64,
+    width: f64,
+}
+
+impl At {
+    /// `sqrt(v - e)` and `sqrt(v + e)`.
+    fn spreads(&self) -> [f64; 2] {
+        [self.variance - self.e, self.variance + self.e].map(|variance| variance.max(0.0).sqrt())
+    }
+
+    /// What holds its exact score.
+    pub fn interval(&self) -> (f64, f64) {
+        let [least, most] = self.spreads();
+        (self.mean - self.c + self.width * least, self.mean + self.c + self.width * most)
+    }
+}
+
+impl<'a> Alone<'a> {
+    /// From its lane.
+    pub fn new(tables: Tables<'a>, fine: Fine, lane: usize, forms: &[Sixteen], weights: &[Sixteen]) -> Self {
+        let of = |values: &[Sixteen]| values.iter().map(|value| f64::from(value.0[lane])).collect();
+        Self { tables, fine, forms: of(forms), weights: of(weights) }
+    }
+
+    /// Form and mean of a point, in f64, and what they are off.
+    pub fn at(&self, point: u32) -> At {
+        let Self { tables: Tables { by, lanes, features, .. }, fine, .. } = self;
+        let point = point as usize;
+        let (c, phi) = (lanes.row(point), features.row(point));
+        let (form, mean) = pulp::Arch::new().dispatch(Sums { c, forms: &self.forms, phi, weights: &self.weights });
+        let size = f64::from(by.size[point]);
+        let (rho, trace) = (f64::from(by.rho[point]), f64::from(by.trace[point]));
+        let e_own = fine.e + fine.e_size * size + fine.e_rho * rho + fine.e_trace * trace;
+        At {
+            point,
+            mean,
+            variance: form + features.residual[point],
+            c: fine.c + fine.c_weights,
+            e: e_own + fine.e_apart * size,
+            e_own,
+            width: fine.width,
+        }
+    }
+
+    /// Whether `x` is below `y` by more than a tie.
+    fn below(&self, x: &At, y: &At) -> bool {
+        let Self { tables: Tables { lanes, features, .. }, fine, .. } = self;
+        let (c, d) = (lanes.row(x.point), lanes.row(y.point));
+        let (phi, psi) = (features.row(x.point), features.row(y.point));
+        let (apart, squares) = pulp::Arch::new().dispatch(Apart { c, d, phi, psi });
+        let mean = x.mean - y.mean + 2.0 * fine.c + fine.c_apart * squares.sqrt();
+        let variance = x.variance - y.variance + x.e_own + y.e_own + fine.e_apart * apart;
+        let ([x_least, x_most], [y_least, y_most]) = (x.spreads(), y.spreads());
+        // A quotient by zero is infinite, or no number, which `min` passes over.
+        let spread = if 0.0 < variance {
+            (x_most - y_least).min(variance / (x_least + y_least))
+        } else {
+            (x_most - y_least).min(variance / (x_most + y_most))
+        };
+        mean + fine.width * spread < 0.0
+    }
+
+    /// Keeps the points that may be the best.
+    pub fn retain(&self, points: &mut Vec<u32>) {
+        let mut known: Vec<At> = points.iter().map(|&point| self.at(point)).collect();
+        let Some(best) = known.iter().copied().reduce(|a, b| if a.interval().0 < b.interval().0 { b } else { a }) else {
+            return;
+        };
+        let (lower, _) = best.interval();
+        known.retain(|x| lower <= x.interval().1 && (x.point == best.point || !self.below(x, &best)));
+        points.clear();
+        points.extend(known.iter().map(|x| x.point as u32));
+    }
+}
+
+/// `sum c_j f_j` and `phi · w`.
+struct Sums<'a> {
+    c: &'a [f32],
+    forms: &'a [f64],
+    phi: &'a [f64],
+    weights: &'a [f64],
+}
+
+impl NullaryFnOnce for Sums<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn call(self) -> (f64, f64) {
+        let Self { c, forms, phi, weights } = self;
+        let of_forms = folded(c, forms, |c, f| f64::from(c) * f);
+        (of_forms, folded(phi, weights, |phi, w| phi * w))
+    }
+}
+
+/// `|c - d|_1` and `|phi - psi|²`.
+struct Apart<'a> {
+    c: &'a [f32],
+    d: &'a [f32],
+    phi: &'a [f64],
+    psi: &'a [f64],
+}
+
+impl NullaryFnOnce for Apart<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn call(self) -> (f64, f64) {
+        let Self { c, d, phi, psi } = self;
+        let of_rows = folded(c, d, |c, d| (f64::from(c) - f64::from(d)).abs());
+        (of_rows, folded(phi, psi, |a, b| (a - b) * (a - b)))
+    }
+}
+
+/// The sum of a function of two numbers, in as many running sums as a vector has lanes.
+#[inline(always)]
+fn folded<A: Copy, B: Copy>(a: &[A], b: &[B], of: impl Fn(A, B) -> f64) -> f64 {
+    let (a, a_rest) = a.as_chunks::<{ 2 * LANES }>();
+    let (b, b_rest) = b.as_chunks::<{ 2 * LANES }>();
+    let mut sums = [0.0; 2 * LANES];
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..2 * LANES {
+            sums[lane] += of(a[lane], b[lane]);
+        }
+    }
+    for (sum, (&a, &b)) in sums.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+        *sum += of(a, b);
+    }
+    sums.iter().sum()
+}

@@ -1,0 +1,297 @@
+//! The bounds against what they bound, and bounds that are too small.
+
+use super::choose::{Errors, FINE, Growing, Growth, setup_work};
+use super::{Asked, Interpolation, PivotScreen, dense_work};
+use crate::scale::Scale;
+use privateer_numerics::linalg::dot;
+use privateer_gp::score::{Basis, Candidates, Change, Factor, FeatureTable, Moments, ScoreModel, Spread, TrialScore};
+use std::sync::Arc;
+
+/// Numbers in [-1, 1) from a multiplicative generator: enough for test matrices.
+pub struct Draws(pub u64);
+
+impl Draws {
+    pub fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+pub const N: usize = 700;
+/// Frequencies on an axis; twice the square of it is the number of features.
+const AXIS: usize = 4;
+
+/// Cosines and sines of points in the unit square: smooth, so of small rank.
+pub fn smooth() -> FeatureTable {
+    let n_features = 2 * AXIS * AXIS;
+    let mut draws = Draws(1);
+    let mut values = Vec::with_capacity(N * n_features);
+    for _ in 0..N {
+        let x = [draws.next(), draws.next()].map(|x| 0.5 + 0.5 * x);
+        for f in 0..AXIS * AXIS {
+            let t = 0.9 * (f / AXIS) as f64 * x[0] + 0.9 * ((f % AXIS) as f64 - 1.3) * x[1];
+            let amplitude = libm::exp(-0.1 * f as f64);
+            values.extend([amplitude * libm::cos(t), amplitude * libm::sin(t)]);
+        }
+    }
+    let residual = (0..N).map(|point| if point % 2 == 0 { 0.0 } else { 1e-3 }).collect();
+    FeatureTable { n_points: N, n_features, values, residual, kernel_error: 0.0, form: None }
+}
+
+fn columns(table: &FeatureTable) -> Vec<f64> {
+    (0..table.n_features).flat_map(|i| (0..table.n_points).map(move |point| table.row(point)[i])).collect()
+}
+
+fn made(table: &Arc<FeatureTable>) -> Arc<Interpolation> {
+    made_to(FINE, table)
+}
+
+/// Pivots until so much is left.
+pub fn made_to(end: f64, table: &Arc<FeatureTable>) -> Arc<Interpolation> {
+    let columns = columns(table);
+    Growth::new(table, end).grow(f64::INFINITY, || &columns).expect("it pays")
+}
+
+/// A model that is what its factor says.
+pub struct Plain {
+    pub table: Arc<FeatureTable>,
+    pub weights: Vec<f64>,
+    pub rows: Vec<f64>,
+}
+
+impl Plain {
+    pub fn draw(table: &Arc<FeatureTable>, draws: &mut Draws, weights: f64, rows: f64) -> Self {
+        let m = table.n_features;
+        Self {
+            weights: (0..m).map(|_| weights * draws.next()).collect(),
+            // Diagonals dominate, as in the inverse of a factor.
+            rows: (0..m * m)
+                .map(|e| match e % m {
+                    column if column < e / m => 0.1 * rows * draws.next(),
+                    column if column == e / m => rows * (1.5 + draws.next()),
+                    _ => 0.0,
+                })
+                .collect(),
+            table: Arc::clone(table),
+        }
+    }
+}
+
+impl ScoreModel for Plain {
+    fn exact(&self, point: usize) -> Moments {
+        let phi = self.table.row(point);
+        let squares = self.rows.chunks_exact(phi.len()).map(|row| dot(row, phi)).map(|y| y * y);
+        Moments { mean: dot(&self.weights, phi), variance: self.table.residual[point] + squares.sum::<f64>() }
+    }
+
+    fn prior_variance_bound(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// A sum of some tens of products in f64.
+    fn state_error(&self) -> Moments {
+        let squares = dot(&self.rows, &self.rows);
+        Moments { mean: 1e-13 * dot(&self.weights, &self.weights).sqrt(), variance: 1e-13 * squares }
+    }
+
+    fn basis_points(&self) -> &[u32] {
+        &[]
+    }
+
+    fn n_observations(&self) -> u64 {
+        1
+    }
+
+    fn factor(&self) -> Option<Factor<'_>> {
+        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), spread: Spread::Added })
+    }
+}
+
+/// Candidates of each model, violations counted; every interval is compared with the exact score.
+fn round(
+    table: &Arc<FeatureTable>,
+    by: &Interpolation,
+    models: &[Plain],
+    width: f64,
+    subset: Option<&[u32]>,
+) -> (Vec<Candidates>, u64, usize) {
+    let scale = Scale::of(&Basis::Table(Arc::clone(table)));
+    let request = |model| TrialScore { subset, ..TrialScore::new(0, Change::Factor, width, model) };
+    let asked: Vec<Asked<'_>> =
+        models.iter().map(|model| Asked { request: request(model), factor: model.factor().expect("one") }).collect();
+    let mut out = vec![Candidates::default(); models.len()];
+    let mut screen = PivotScreen::default();
+    let violations = screen.round(by, &scale, &asked, &mut out);
+    let mut outside = 0;
+    for (i, model) in models.iter().enumerate() {
+        for point in 0..table.n_points {
+            let exact = model.exact(point).upper(width);
+            let (lower, upper) = screen.interval(i, point);
+            outside += usize::from(!(f64::from(lower) <= exact && exact <= f64::from(upper)));
+        }
+    }
+    (out, violations, outside)
+}
+
+pub fn best(model: &Plain, width: f64, subset: Option<&[u32]>) -> u32 {
+    let playable: Vec<u32> = subset.map_or_else(|| (0..N as u32).collect(), <[u32]>::to_vec);
+    let score = |point: u32| model.exact(point as usize).upper(width);
+    playable
+        .into_iter()
+        .fold(None, |best: Option<u32>, point| match best {
+            Some(best) if score(point) <= score(best) => Some(best),
+            _ => Some(point),
+        })
+        .expect("a point")
+}
+
+#[test]
+fn the_proved_errors_hold() {
+    let table = Arc::new(smooth());
+    let by = made(&table);
+    let m = table.n_features;
+    println!("{} pivots for {m} features, |c| up to {}", by.rank, by.largest_size);
+    assert!(by.rank < m * (m + 1) / 2 && by.rank < N / 4);
+    let mut tightest = f64::INFINITY;
+    for point in 0..N {
+        let c: Vec<f64> = (0..by.rank).map(|j| f64::from(by.coefficient(point, j))).collect();
+        let pivots: Vec<Vec<f64>> = (0..by.rank).map(|j| (0..m).map(|i| by.features[i * by.padded + j]).collect()).collect();
+        let phi = table.row(point);
+        let (mut rho, mut delta) = (0.0, 0.0);
+        for a in 0..m {
+            let left = phi[a] - (0..by.rank).map(|j| c[j] * pivots[j][a]).sum::<f64>();
+            delta += left * left;
+            for b in 0..m {
+                let left = phi[a] * phi[b] - (0..by.rank).map(|j| c[j] * pivots[j][a] * pivots[j][b]).sum::<f64>();
+                rho += left * left;
+            }
+        }
+        // The matrix was rounded to f32 after its error was bounded: a share 2^-24 of |c|_1 and of the largest |phi|² and |phi|.
+        let largest = (0..N).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max);
+        let rounded = f64::from(f32::EPSILON) / 2.0 * f64::from(by.size[point]);
+        assert!(rho.sqrt() <= f64::from(by.rho[point]) + rounded * largest, "{point}: {} {}", rho.sqrt(), by.rho[point]);
+        assert!(
+            delta.sqrt() <= f64::from(by.delta[point]) + rounded * largest.sqrt(),
+            "{point}: {} {}",
+            delta.sqrt(),
+            by.delta[point]
+        );
+        tightest = tightest.min(f64::from(by.rho[point]) / (rho.sqrt() + 1e-300));
+    }
+    println!(
+        "largest rho {:e}, delta {:e}",
+        by.rho.iter().fold(0.0f32, |m, &x| m.max(x)),
+        by.delta.iter().fold(0.0f32, |m, &x| m.max(x))
+    );
+}
+
+/// Factors and weights of very different size: every interval holds the exact score, and the best is a candidate.
+#[test]
+fn intervals_hold_exact_scores() {
+    let table = Arc::new(smooth());
+    let by = made(&table);
+    let mut draws = Draws(7);
+    let every_third: Vec<u32> = (0..N as u32).step_by(3).collect();
+    let mut candidates = 0;
+    for (weights, rows, width) in
+        [(1.0, 0.1, 2.0), (0.0, 1.0, 1.0), (1e4, 1e-6, 1.0), (1e-9, 1e5, 30.0), (1.0, 1.0, 0.0), (1e-30, 1e-30, 1.0)]
+    {
+        // Five: a full tile of trials and one more.
+        let models: Vec<Plain> = (0..5).map(|_| Plain::draw(&table, &mut draws, weights, rows)).collect();
+        for subset in [None, Some(&every_third[..])] {
+            let (found, violations, outside) = round(&table, &by, &models, width, subset);
+            assert_eq!((violations, outside), (0, 0), "{weights} {rows} {width}");
+            for (model, found) in models.iter().zip(&found) {
+                assert!(found.points.is_sorted_by(|a, b| a < b));
+                assert!(found.points.contains(&best(model, width, subset)), "{weights} {rows} {width}: {found:?}");
+                candidates += if weights == 1.0 && 0.0 < width { found.points.len() } else { 0 };
+            }
+        }
+    }
+    assert!(candidates <= 4 * 10, "{candidates} candidates in 10 rounds of ordinary scale");
+    let huge = [Plain::draw(&table, &mut draws, 1e30, 1.0)];
+    assert!(round(&table, &by, &huge, 1.0, None).0[0].points.is_empty(), "numbers beyond f32 go another way");
+}
+
+/// A copy of the best point, a hair better or worse: f32 cannot tell them apart, so both are candidates.
+#[test]
+fn planted_near_ties_are_both_candidates() {
+    for hair in [0.0, 1e-13, 1e-10, 1e-8, -1e-8] {
+        let mut table = smooth();
+        let m = table.n_features;
+        let copy: Vec<f64> = table.row(14).iter().map(|value| value * (1.0 + hair)).collect();
+        table.values[600 * m..601 * m].copy_from_slice(&copy);
+        table.residual.fill(0.0);
+        let table = Arc::new(table);
+        let by = made(&table);
+        let mut model = Plain::draw(&table, &mut Draws(3), 0.0, 1e-3);
+        // All features have the same norm at every point: the mean is largest there.
+        model.weights = table.row(14).iter().map(|value| 5.0 * value).collect();
+        let (found, violations, outside) = round(&table, &by, std::slice::from_ref(&model), 0.5, None);
+        assert_eq!((violations, outside), (0, 0), "{hair}");
+        assert!(found[0].points.contains(&14) && found[0].points.contains(&600), "{hair}: {found:?}");
+    }
+}
+
+/// An interpolation that claims more than it can: too few pivots, and bounds that do not say so. Exact scores catch it.
+#[test]
+fn bounds_that_are_too_small_are_caught() {
+    let table = Arc::new(smooth());
+    let columns = columns(&table);
+    let few = |honest: bool| {
+        let mut growth = Growth::new(&table, FINE);
+        // Work for so many pivots and no more.
+        assert!(growth.grow(setup_work(N, table.n_features, 12), || &columns).is_none());
+        let Growing { pivots, columns: of_pivots, residual, .. } = growth.grown().expect("growing");
+        assert_eq!(pivots.len(), 12);
+        let residual = if honest { residual } else { vec![0.0; N] };
+        let mut by = Interpolation::new(&table, &columns, pivots, of_pivots, &residual, Errors::default());
+        if !honest {
+            by.delta.fill(0.0);
+        }
+        by
+    };
+    let mut draws = Draws(9);
+    let models: Vec<Plain> = (0..4).map(|_| Plain::draw(&table, &mut draws, 1.0, 0.3)).collect();
+    let (_, violations, outside) = round(&table, &few(true), &models, 2.0, None);
+    assert_eq!((violations, outside), (0, 0), "wide intervals, and right");
+    let (_, violations, outside) = round(&table, &few(false), &models, 2.0, None);
+    assert!(N < outside && 0 < violations, "{outside} scores outside, {violations} seen");
+    // The matrix itself damaged after its error was bounded.
+    let mut damaged = Interpolation::clone(&made(&table));
+    damaged.panels.iter_mut().for_each(|c| *c *= 1.01);
+    let (_, violations, _) = round(&table, &damaged, &models, 2.0, None);
+    assert!(0 < violations);
+}
+
+/// The choice is a function of the table and of the counted work alone.
+#[test]
+fn set_up_waits_for_work_that_pays_for_it() {
+    let table = Arc::new(smooth());
+    let columns = columns(&table);
+    let rank = made(&table).rank;
+    let enough = setup_work(N, table.n_features, rank);
+    let mut growth = Growth::new(&table, FINE);
+    assert!(growth.grow(0.0, || panic!("no work, no need of columns")).is_none());
+    assert!(growth.grow(0.5 * enough, || &columns).is_none());
+    let found = growth.grow(enough, || &columns).expect("ready");
+    assert!(growth.grow(0.99 * enough, || &columns).is_none(), "as if nobody else had asked");
+    assert_eq!(*found, *made(&table), "in one go or two");
+    assert!(enough < 100.0 * dense_work(N, table.n_features), "a few rounds pay for it");
+}
+
+/// Random features span all products: interpolation would cost more than dense products.
+#[test]
+fn tables_without_structure_stay_dense() {
+    let mut table = smooth();
+    let mut draws = Draws(5);
+    table.values.iter_mut().for_each(|value| *value = draws.next());
+    let columns = columns(&table);
+    let table = Arc::new(table);
+    assert!(Growth::new(&table, FINE).grow(f64::INFINITY, || &columns).is_none());
+    for value in [0.0, f64::NAN, f64::INFINITY, 1e200] {
+        let table = FeatureTable { values: vec![value; N * table.n_features], ..FeatureTable::clone(&table) };
+        let found = Growth::new(&Arc::new(table), FINE).grow(f64::INFINITY, || &columns);
+        assert!(found.is_none(), "{value}");
+    }
+}

@@ -1,0 +1,210 @@
+//! What all trials over a basis share, or one trial over inputs of its own: blocks of neighbouring points, their anchors and radii.
+
+use super::covariance::{Covariance, Entries};
+use super::formula::Formula;
+use super::interpolation_grid::InterpolationGrid;
+use super::lattice::{Anchored, Lattice};
+use super::order::{Coordinates, Order, SMALL_SIZE};
+use super::source::Source;
+use crate::scale::Scale;
+use privateer_numerics::linalg::{add_scaled, dot};
+use privateer_gp::score::{FeatureTable, GramSource};
+use std::sync::Arc;
+
+/// Fewer blocks are not worth their bounds.
+const FEWEST_BLOCKS: usize = 8;
+
+/// The shared part of the pruned path.
+#[derive(Debug)]
+pub struct Blocks {
+    pub order: Order,
+    pub source: Covariance,
+    /// What is added to the covariance of a point and itself.
+    pub row_term: f64,
+    /// Where means, and of corners spreads, are kept exactly.
+    pub anchored: Anchored,
+    /// From where points are interpolated; of features alone.
+    pub grid: Option<InterpolationGrid>,
+    /// `n_blocks x size`: prior spread².
+    pub prior: Vec<f64>,
+    /// Relative rounding of `prior`.
+    pub prior_error: f64,
+    /// Of each block, its root's largest.
+    pub widest: Vec<f64>,
+    /// Largest `|phi|`.
+    pub norm: f64,
+}
+
+/// Of each block, the point next to its middle, and a bound on the distance of its points from there.
+fn centres(table: &FeatureTable, order: &Order) -> (Vec<u32>, Vec<f64>) {
+    let m = table.n_features;
+    let square = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
+    let (mut centres, mut radii) = (Vec::new(), Vec::new());
+    for block in order.points.chunks_exact(order.size) {
+        let mut middle = vec![0.0; m];
+        for &point in block {
+            middle.iter_mut().zip(table.row(point as usize)).for_each(|(sum, x)| *sum += x / order.size as f64);
+        }
+        let from_middle = |&point: &u32| square(&middle, table.row(point as usize));
+        let centre = block.iter().copied().min_by(|a, b| from_middle(a).total_cmp(&from_middle(b))).unwrap_or(0);
+        let of_centre = table.row(centre as usize);
+        let most = block.iter().map(|&point| square(of_centre, table.row(point as usize))).fold(0.0, f64::max);
+        centres.push(centre);
+        // Differences and squares round by some shares of themselves, and of m terms.
+        radii.push(most.sqrt() * (1.0 + 4.0 * (m as f64 + 4.0) * f64::EPSILON));
+    }
+    (centres, radii)
+}
+
+impl Blocks {
+    /// Whether a domain of so many points is worth blocks.
+    pub fn suit(n_points: usize) -> bool {
+        FEWEST_BLOCKS * SMALL_SIZE <= n_points
+    }
+
+    /// The blocks of a table; `None` where the domain is too small for them.
+    pub fn of(table: &Arc<FeatureTable>, scale: &Scale) -> Option<Self> {
+        let n = table.n_points;
+        if !Self::suit(n) {
+            return None;
+        }
+        let coordinates = Coordinates::of(table);
+        let (order, source, anchored, grid) = match Self::by_lattice(table, coordinates, scale) {
+            Some(made) => made,
+            None => {
+                let order = Order::halved(n, Order::size_for(n), coordinates);
+                let (centres, radii) = centres(table, &order);
+                let mut source = Source::of(table, &order, scale.norm);
+                source.anchor_at_points(&centres);
+                (order, source, Anchored::centres(radii), None)
+            }
+        };
+        let prior: Vec<f64> = order.points.iter().map(|&point| scale.prior[point as usize]).collect();
+        let source = Covariance::Features(source);
+        Some(Self { grid, ..Self::made(order, source, anchored, 0.0, prior, scale.prior_error, scale.norm) })
+    }
+
+    /// An interpolation grid over the plane of a table.
+    fn grid(table: &FeatureTable, order: &Order, source: &mut Source, range: &[(f64, f64)]) -> Option<InterpolationGrid> {
+        let form = table.form.as_ref()?;
+        let grid = InterpolationGrid::of(order, &form.points, &source.cosines()?, range)?;
+        source.grid_at(&grid.nodes).then_some(grid)
+    }
+
+    /// Strips of blocks and their corners, where the features are a product over the two axes of a plane and carry all of the prior.
+    fn by_lattice(
+        table: &Arc<FeatureTable>,
+        plane: Coordinates<'_>,
+        scale: &Scale,
+    ) -> Option<(Order, Source, Anchored, Option<InterpolationGrid>)> {
+        let form = table.form.as_ref().filter(|form| form.dimension == 2)?;
+        if !Order::is_large(table.n_points) || scale.residual.iter().any(|residual| *residual != 0.0) {
+            return None;
+        }
+        let m = table.n_features;
+        let all: Vec<u32> = (0..table.n_points as u32).collect();
+        let range = plane.range(&all);
+        let order = Order::in_strips(all, SMALL_SIZE, plane, &range);
+        let lattice = Lattice::of(&order, &form.points)?;
+        let mut source = Source::of(table, &order, scale.norm);
+        let features = source.anchor_at(&lattice)?;
+        let of = |anchor: usize| &features[anchor * m..][..m];
+        let prior: Vec<f64> = (0..lattice.anchors.n).map(|anchor| dot(of(anchor), of(anchor))).collect();
+        if prior.iter().any(|prior| scale.norm * scale.norm * (1.0 + 1e-9) < *prior) {
+            return None;
+        }
+        let mut radii = vec![0.0; order.n_blocks()];
+        let mut rest = vec![0.0; m];
+        lattice.each(&order, &form.points, |block, corners| {
+            let points = &order.points[block * order.size..];
+            for (&point, weights) in points.iter().zip(&corners.weights) {
+                rest.copy_from_slice(table.row(point as usize));
+                for (&anchor, &weight) in corners.anchors.iter().zip(weights) {
+                    add_scaled(&mut rest, -weight, of(anchor));
+                }
+                radii[block] = dot(&rest, &rest).max(radii[block]);
+            }
+        });
+        // The sums round by some shares of what they sum, features of four anchors and of a point.
+        let rounded = 16.0 * (m as f64 + 8.0) * f64::EPSILON * scale.norm;
+        radii.iter_mut().for_each(|radius| *radius = radius.sqrt() * (1.0 + 1e-9) + rounded);
+        let grid = Self::grid(table, &order, &mut source, &range);
+        Some((order, source, Anchored { anchors: lattice.anchors, radii, prior }, grid))
+    }
+
+    /// The blocks of a covariance over a domain, `None` where the domain is too small for them. Where one trial alone asks (`own`), centres
+    /// are what it can afford: a lattice's radii cost four values a point.
+    pub fn of_gram(gram: &Arc<dyn GramSource>, own: bool) -> Option<Self> {
+        let n = gram.n_points();
+        if !Self::suit(n) {
+            return None;
+        }
+        let size = Order::size_for(n);
+        let form = gram.form().filter(|form| 0 < form.dimension && form.points.len() == n * form.dimension);
+        let (order, source, anchored, row_term, prior) = match form {
+            Some(form) => {
+                let coordinates = Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension };
+                let all: Vec<u32> = (0..n as u32).collect();
+                let range = coordinates.range(&all);
+                let order = if own {
+                    Order { strips: None, ..Order::in_strips(all, size, coordinates, &range) }
+                } else if form.dimension == 2 && Order::is_large(n) {
+                    Order::in_strips(all, SMALL_SIZE, coordinates, &range)
+                } else {
+                    Order::halved(n, size, coordinates)
+                };
+                let (formula, anchored) = Formula::of(&form, &order, &range);
+                let mut prior = formula.diagonals(&order.points);
+                prior.iter_mut().for_each(|prior| *prior += form.row_term);
+                (order, Covariance::Formula(formula), anchored, form.row_term, prior)
+            }
+            None => {
+                let order = Order::as_given(n, size);
+                let prior: Vec<f64> = order.points.iter().map(|&point| gram.diagonal(point as usize)).collect();
+                let centres: Vec<u32> = order.points.chunks_exact(order.size).map(|block| block[block.len() / 2]).collect();
+                let radius = |(block, centre): (&[u32], &u32)| {
+                    let own = gram.diagonal(*centre as usize);
+                    let square = |&x: &u32| {
+                        let shared = gram.entry(*centre as usize, x as usize);
+                        let diagonal = gram.diagonal(x as usize);
+                        // Three values, each rounded by some shares of the two largest.
+                        (diagonal + own - 2.0 * shared).max(0.0) + 16.0 * f64::EPSILON * (diagonal + own)
+                    };
+                    block.iter().map(square).fold(0.0, f64::max).sqrt()
+                };
+                let radii = order.points.chunks_exact(order.size).zip(&centres).map(radius).collect();
+                let source = Covariance::Entries(Entries { gram: Arc::clone(gram), anchors: centres });
+                (order, source, Anchored::centres(radii), 0.0, prior)
+            }
+        };
+        let norm = prior.iter().copied().fold(0.0, f64::max).sqrt() * (1.0 + 1e-9);
+        // The largest prior spread², by which the values of two formulas differ at most.
+        let prior_error = 4.0 * f64::EPSILON + 2.0 * source.error() / (norm * norm).max(f64::MIN_POSITIVE);
+        Some(Self::made(order, source, anchored, row_term, prior, prior_error, norm))
+    }
+
+    fn made(
+        order: Order,
+        source: Covariance,
+        anchored: Anchored,
+        row_term: f64,
+        prior: Vec<f64>,
+        prior_error: f64,
+        norm: f64,
+    ) -> Self {
+        let largest = |block: &[f64]| block.iter().copied().fold(0.0, f64::max).sqrt();
+        let widest = prior.chunks_exact(order.size).map(largest).collect();
+        Self { order, source, row_term, anchored, grid: None, prior, prior_error, widest, norm }
+    }
+
+    /// Writes the basis function of a visited point at the points of a block: the covariance with the row term.
+    #[inline(always)]
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
+        self.source.column::<FUSED>(point, block, &self.order, out);
+        if self.row_term != 0.0 && self.order.places[point].0 as usize == block {
+            let points = &self.order.points[block * out.len()..];
+            // The last block repeats its last point.
+            out.iter_mut().zip(points).filter(|(_, x)| **x as usize == point).for_each(|(out, _)| *out += self.row_term);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The kernel behind a model, of every kind of basis.
+
+use super::formula::Formula;
+use super::kernels::LANES;
+use super::order::Order;
+use super::products::{Components, Products};
+use super::source::Source;
+use privateer_gp::score::GramSource;
+use std::sync::Arc;
+
+/// Multiply-adds that a value is counted as that is asked of its source, and one that is looked up.
+const WORK_OF_AN_ENTRY: usize = 60;
+const WORK_OF_A_LOOK: usize = 4;
+
+/// `k(x, x')`, but for what a row has for itself alone (see [`privateer_gp::score::KernelForm::row_term`]).
+#[derive(Debug)]
+pub enum Covariance {
+    /// Of a feature table.
+    Features(Source),
+    /// Of points whose covariance is a formula.
+    Formula(Formula),
+    /// Any other: the source's own values.
+    Entries(Entries),
+}
+
+/// A source of values, and the anchors, which are points.
+#[derive(Debug)]
+pub struct Entries {
+    pub gram: Arc<dyn GramSource>,
+    pub anchors: Vec<u32>,
+}
+
+impl Covariance {
+    /// Bound on `|computed k(x, x') - k(x, x')|` over all pairs, the model's own rounding of `k` included.
+    pub fn error(&self) -> f64 {
+        match self {
+            Self::Features(source) => source.error,
+            Self::Formula(formula) => formula.error,
+            Self::Entries(_) => 0.0,
+        }
+    }
+
+    /// Multiply-adds of one value.
+    pub fn work(&self) -> usize {
+        match self {
+            Self::Features(source) => source.work(),
+            Self::Formula(formula) => formula.work(),
+            Self::Entries(Entries { gram, .. }) if gram.dense_column(0).is_some() => WORK_OF_A_LOOK,
+            Self::Entries(_) => WORK_OF_AN_ENTRY,
+        }
+    }
+
+    /// `k(a, b)`.
+    pub fn entry(&self, a: usize, b: usize) -> f64 {
+        match self {
+            Self::Features(source) => source.entry(a, b),
+            Self::Formula(formula) => formula.entry(a, b),
+            Self::Entries(Entries { gram, .. }) => gram.entry(a, b),
+        }
+    }
+
+    /// Rows as products and the anchors' components, where anchors stand in lines.
+    pub fn products(&self) -> Option<(&Products, [Components<'_>; 2])> {
+        match self {
+            Self::Features(source) => source.products.as_ref().zip(source.of_anchors()),
+            _ => None,
+        }
+    }
+
+    /// Anchors, and zeros to a whole number of lanes.
+    pub fn padded_anchors(&self) -> usize {
+        match self {
+            Self::Features(source) => source.padded_anchors(),
+            Self::Formula(formula) => formula.padded_anchors(),
+            Self::Entries(Entries { anchors, .. }) => anchors.len().next_multiple_of(LANES),
+        }
+    }
+
+    /// Writes `k(point, x)` for the points of a block; `out` is a block long.
+    #[inline(always)]
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, order: &Order, out: &mut [f64]) {
+        match self {
+            Self::Features(source) => source.column::<FUSED>(point, block, out),
+            Self::Formula(formula) => formula.column::<FUSED>(point, block, out),
+            Self::Entries(entries) => entries.write(point, &order.points[block * out.len()..], out),
+        }
+    }
+
+    /// Writes `k(point, a)` for the anchors, padded.
+    #[inline(always)]
+    pub fn at_anchors<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
+        match self {
+            Self::Features(source) => source.at_anchors::<FUSED>(point, out),
+            Self::Formula(formula) => formula.at_anchors::<FUSED>(point, out),
+            Self::Entries(entries) => entries.write(point, &entries.anchors, out),
+        }
+    }
+}
+
+impl Entries {
+    fn write(&self, point: usize, others: &[u32], out: &mut [f64]) {
+        match self.gram.dense_column(point) {
+            Some(column) => out.iter_mut().zip(others).for_each(|(out, &x)| *out = column[x as usize]),
+            None => out.iter_mut().zip(others).for_each(|(out, &x)| *out = self.gram.entry(point, x as usize)),
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! A covariance that is a formula over coordinates, evaluated for whole blocks in wide lanes, close to the model's own values.
+
+use super::kernels::{Fusible, LANES, multiply_add, wide_fused};
+use super::lattice::{Anchored, Lattice};
+use super::order::Order;
+use crate::device::Precision;
+use crate::device::tables::{Coordinates, kernel_error};
+use privateer_gp::score::{KernelFamily, KernelForm};
+
+/// `1 / n!` for n = 12 down to 0.
+const TERMS: [f64; 13] = [
+    2.087_675_698_786_81e-9,
+    2.505_210_838_544_172e-8,
+    2.755_731_922_398_589e-7,
+    2.755_731_922_398_589e-6,
+    2.480_158_730_158_73e-5,
+    1.984_126_984_126_984e-4,
+    1.388_888_888_888_889e-3,
+    8.333_333_333_333_333e-3,
+    4.166_666_666_666_666_4e-2,
+    1.666_666_666_666_666_6e-1,
+    0.5,
+    1.0,
+    1.0,
+];
+
+/// ln 2 in two parts, the first of 33 bits.
+const LN2: [f64; 2] = [f64::from_bits(0x3fe6_2e42_fee0_0000), f64::from_bits(0x3dea_39ef_3579_3c76)];
+
+/// `1.5 * 2^52`: added to a small whole number, leaves it in the lowest bits.
+const MAGIC: f64 = 6_755_399_441_055_744.0;
+
+/// Beyond this the exponential counts as `exp(-700)`, 1e-304.
+const CUTOFF: f64 = 700.0;
+
+/// Multiply-adds that a value is counted as, beside those of the distance.
+const WORK_OF_A_VALUE: usize = 20;
+
+/// The formula, and coordinates by point and by block.
+#[derive(Debug)]
+pub struct Formula {
+    family: KernelFamily,
+    scale: f64,
+    offset: f64,
+    dimension: usize,
+    /// `n_points x dimension`, row-major, moved to the middle of their box where only distances count.
+    points: Vec<f64>,
+    /// `n_blocks x dimension x size`.
+    blocks: Vec<f64>,
+    /// `dimension x padded`: of the anchors.
+    anchors: Vec<f64>,
+    /// Bound on the distance of a value from that of the model, which rounds as well.
+    pub error: f64,
+}
+
+impl Formula {
+    /// In blocks of this order, and their anchors: corners, or the point that is nearest to the middle of a block's box. `box_of_points` has the
+    /// least and largest coordinate of each axis.
+    pub fn of(form: &KernelForm, order: &Order, box_of_points: &[(f64, f64)]) -> (Self, Anchored) {
+        let (d, size) = (form.dimension, order.size);
+        let (mut largest, mut unmoved) = (0.0f64, 0.0f64);
+        let mut middle = Vec::with_capacity(d);
+        for &(low, high) in box_of_points {
+            let half_way = if form.family == KernelFamily::Linear { 0.0 } else { low / 2.0 + high / 2.0 };
+            unmoved = unmoved.max(low.abs()).max(high.abs());
+            largest = largest.max((low - half_way).abs()).max((high - half_way).abs());
+            middle.push(half_way);
+        }
+        let mut points = form.points.to_vec();
+        points.chunks_exact_mut(d).for_each(|z| z.iter_mut().zip(&middle).for_each(|(z, middle)| *z -= middle));
+        let mut blocks = vec![0.0; order.points.len() * d];
+        for (of_block, values) in order.points.chunks_exact(size).zip(blocks.chunks_exact_mut(d * size)) {
+            for (at, &point) in of_block.iter().enumerate() {
+                for (axis, &z) in points[point as usize * d..][..d].iter().enumerate() {
+                    values[axis * size + at] = z;
+                }
+            }
+        }
+        // Rounding of coordinates, of the formula and of the model's own value: see there. This exponential loses as much as that one.
+        let error = kernel_error(form, &Coordinates::<f64> { values: Vec::new(), largest, unmoved }, Precision::F64);
+        let mut formula = Self {
+            family: form.family,
+            scale: form.scale,
+            offset: form.offset,
+            dimension: d,
+            points,
+            blocks,
+            anchors: Vec::new(),
+            error,
+        };
+        let lattice = if d == 2 && form.family != KernelFamily::Linear { Lattice::of(order, &formula.points) } else { None };
+        if let Some(lattice) = lattice {
+            formula.anchor(&lattice.coordinates);
+            let radii = formula.radii(order, &lattice);
+            let prior = vec![formula.scale + formula.offset + form.row_term; lattice.anchors.n];
+            return (formula, Anchored { anchors: lattice.anchors, radii, prior });
+        }
+        let (centres, radii): (Vec<u32>, Vec<f64>) = (0..order.n_blocks()).map(|block| formula.centre(block, order)).unzip();
+        let coordinates: Vec<f64> = centres.iter().flat_map(|&centre| formula.point(centre as usize).to_vec()).collect();
+        formula.anchor(&coordinates);
+        (formula, Anchored::centres(radii))
+    }
+
+    /// Takes anchors, row-major.
+    fn anchor(&mut self, coordinates: &[f64]) {
+        let d = self.dimension;
+        let padded = (coordinates.len() / d).next_multiple_of(LANES);
+        self.anchors = vec![0.0; d * padded];
+        for (at, z) in coordinates.chunks_exact(d).enumerate() {
+            for (axis, &z) in z.iter().enumerate() {
+                self.anchors[axis * padded + at] = z;
+            }
+        }
+    }
+
+    /// Of each block, a bound on the distance of a point from what its corners say of it.
+    fn radii(&self, order: &Order, lattice: &Lattice) -> Vec<f64> {
+        let size = order.size;
+        let mut radii = vec![0.0; order.n_blocks()];
+        let mut columns = vec![0.0; 4 * size];
+        lattice.each(order, &self.points, |block, corners| {
+            let place = |anchor: usize| &lattice.coordinates[2 * anchor..][..2];
+            for (&anchor, column) in corners.anchors.iter().zip(columns.chunks_exact_mut(size)) {
+                wide_fused(Values {
+                    formula: self,
+                    from: place(anchor),
+                    coordinates: &self.blocks[block * 2 * size..][..2 * size],
+                    out: column,
+                });
+            }
+            let between = corners.anchors.map(|a| corners.anchors.map(|b| self.value(place(a), place(b))));
+            let own = self.scale + self.offset;
+            // |phi(x) - sum w phi(a)|² = k(x, x) - 2 sum w k(x, a) + sum w w k(a, b): twice four values at most, and their sums.
+            let square = |(at, weights): (usize, &[f64; 4])| {
+                let mut sum = own;
+                for (a, wa) in weights.iter().enumerate() {
+                    let to_others: f64 = between[a].iter().zip(weights).map(|(k, wb)| k * wb).sum();
+                    sum += wa * (to_others - 2.0 * columns[a * size + at]);
+                }
+                sum
+            };
+            let most = corners.weights.iter().enumerate().map(square).fold(0.0, f64::max);
+            radii[block] = (most + 8.0 * self.error + 64.0 * f64::EPSILON * own).sqrt() * (1.0 + 1e-9);
+        });
+        radii
+    }
+
+    /// The centre of a block and its radius.
+    fn centre(&self, block: usize, order: &Order) -> (u32, f64) {
+        let (d, size) = (self.dimension, order.size);
+        let values = &self.blocks[block * d * size..][..d * size];
+        let middle: Vec<f64> = values
+            .chunks_exact(size)
+            .map(|along| {
+                let (low, high) = along.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &z| (l.min(z), h.max(z)));
+                low / 2.0 + high / 2.0
+            })
+            .collect();
+        let squares = |from: &dyn Fn(usize) -> f64, out: &mut [f64]| {
+            out.fill(0.0);
+            for (axis, along) in values.chunks_exact(size).enumerate() {
+                let from = from(axis);
+                out.iter_mut().zip(along).for_each(|(sum, z)| *sum += (z - from) * (z - from));
+            }
+        };
+        let mut apart = vec![0.0; size];
+        squares(&|axis| middle[axis], &mut apart);
+        let at = (0..size).min_by(|&a, &b| apart[a].total_cmp(&apart[b])).unwrap_or(0);
+        squares(&|axis| values[axis * size + at], &mut apart);
+        let most = apart.iter().copied().fold(0.0, f64::max);
+        // |phi(x) - phi(c)|² = k(x, x) + k(c, c) - 2 k(x, c), which falls with the distance; 2 values round, twice each.
+        let square = match self.family {
+            KernelFamily::Linear => self.scale * most * (1.0 + 1e-9),
+            _ => 2.0 * self.scale * (1.0 - self.rho(most)) + 4.0 * self.error,
+        };
+        (order.points[block * size + at], square.max(0.0).sqrt() * (1.0 + 1e-9))
+    }
+
+    /// `rho` of a squared distance.
+    fn rho(&self, square: f64) -> f64 {
+        match self.family {
+            KernelFamily::SquaredExponential => smooth::<false>(square),
+            KernelFamily::MaternHalf => half::<false>(square),
+            KernelFamily::MaternThreeHalves => three_halves::<false>(square),
+            KernelFamily::MaternFiveHalves => five_halves::<false>(square),
+            KernelFamily::Linear => square,
+        }
+    }
+
+    /// Multiply-adds of a value, about.
+    pub fn work(&self) -> usize {
+        self.dimension + WORK_OF_A_VALUE
+    }
+
+    /// Anchors, and zeros to a whole number of lanes.
+    pub fn padded_anchors(&self) -> usize {
+        self.anchors.len() / self.dimension
+    }
+
+    fn point(&self, point: usize) -> &[f64] {
+        &self.points[point * self.dimension..][..self.dimension]
+    }
+
+    /// `k(x, x)` of these points, without what a row has for itself.
+    pub fn diagonals(&self, points: &[u32]) -> Vec<f64> {
+        match self.family {
+            KernelFamily::Linear => points.iter().map(|&x| self.entry(x as usize, x as usize)).collect(),
+            _ => vec![self.scale * self.rho(0.0) + self.offset; points.len()],
+        }
+    }
+
+    /// `k(a, b)` without what a row has for itself.
+    pub fn entry(&self, a: usize, b: usize) -> f64 {
+        self.value(self.point(a), self.point(b))
+    }
+
+    fn value(&self, a: &[f64], b: &[f64]) -> f64 {
+        let pairs = a.iter().zip(b);
+        let sum: f64 = match self.family {
+            KernelFamily::Linear => pairs.map(|(a, b)| a * b).sum(),
+            _ => pairs.map(|(a, b)| (a - b) * (a - b)).sum(),
+        };
+        self.scale * self.rho(sum) + self.offset
+    }
+
+    /// Writes `k(point, x)` for the points of a block.
+    #[inline(always)]
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
+        let length = self.dimension * out.len();
+        self.values::<FUSED>(self.point(point), &self.blocks[block * length..][..length], out);
+    }
+
+    /// Writes `k(point, a)` for the anchors, padded.
+    #[inline(always)]
+    pub fn at_anchors<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
+        self.values::<FUSED>(self.point(point), &self.anchors, out);
+    }
+
+    /// Loops over slices: of arrays of a fixed length the compiler makes a heap of shuffles.
+    #[inline(always)]
+    fn values<const FUSED: bool>(&self, from: &[f64], coordinates: &[f64], out: &mut [f64]) {
+        let linear = self.family == KernelFamily::Linear;
+        out.fill(0.0);
+        for (&from, along) in from.iter().zip(coordinates.chunks_exact(out.len().max(1))) {
+            if linear {
+                out.iter_mut().zip(along).for_each(|(sum, z)| *sum = multiply_add::<FUSED>(from, *z, *sum));
+            } else {
+                out.iter_mut().zip(along).for_each(|(sum, z)| *sum = multiply_add::<FUSED>(from - z, from - z, *sum));
+            }
+        }
+        let (scale, offset) = (self.scale, self.offset);
+        match self.family {
+            KernelFamily::SquaredExponential => {
+                out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, smooth::<FUSED>(*v), offset))
+            }
+            KernelFamily::MaternHalf => out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, half::<FUSED>(*v), offset)),
+            KernelFamily::MaternThreeHalves => {
+                out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, three_halves::<FUSED>(*v), offset));
+            }
+            KernelFamily::MaternFiveHalves => {
+                out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, five_halves::<FUSED>(*v), offset));
+            }
+            KernelFamily::Linear => out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, *v, offset)),
+        }
+    }
+}
+
+/// [`Formula::values`] in wide lanes.
+struct Values<'a> {
+    formula: &'a Formula,
+    from: &'a [f64],
+    coordinates: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl Fusible for Values<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call<const FUSED: bool>(self) {
+        self.formula.values::<FUSED>(self.from, self.coordinates, self.out);
+    }
+}
+
+#[inline(always)]
+fn smooth<const FUSED: bool>(square: f64) -> f64 {
+    exp_negative::<FUSED>(0.5 * square)
+}
+
+#[inline(always)]
+fn half<const FUSED: bool>(square: f64) -> f64 {
+    exp_negative::<FUSED>(square.sqrt())
+}
+
+#[inline(always)]
+fn three_halves<const FUSED: bool>(square: f64) -> f64 {
+    let z = (3.0 * square).sqrt();
+    (1.0 + z) * exp_negative::<FUSED>(z)
+}
+
+#[inline(always)]
+fn five_halves<const FUSED: bool>(square: f64) -> f64 {
+    let z = (5.0 * square).sqrt();
+    (1.0 + z + (1.0 / 3.0) * (z * z)) * exp_negative::<FUSED>(z)
+}
+
+/// `exp(-t)` of a number t >= 0: `t = k ln 2 - y` with |y| at most half of ln 2, a Taylor polynomial in y (which is cut off below
+/// `y^13 / 13! < 2 u`), and a power of two by its bits.
+#[inline(always)]
+fn exp_negative<const FUSED: bool>(t: f64) -> f64 {
+    let t = if t < CUTOFF { t } else { CUTOFF };
+    let shifted = t * std::f64::consts::LOG2_E + MAGIC;
+    let k = shifted - MAGIC;
+    let y = (k * LN2[0] - t) + k * LN2[1];
+    let power = f64::from_bits((0x3ff_u64 << 52).wrapping_sub(shifted.to_bits() << 52));
+    TERMS[1..].iter().fold(TERMS[0], |sum, &term| multiply_add::<FUSED>(sum, y, term)) * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The exponential within the 10 roundings that the bound allows it, and the reduced argument's one.
+    #[test]
+    fn the_exponential_stays_within_its_bound() {
+        let mut most = 0.0f64;
+        for i in 0..400_000 {
+            let t = [i as f64 * 1e-5, i as f64 * 1.7e-3, (i as f64 * 1e-4).exp2() * 1e-12][i % 3].min(699.0);
+            let exact = libm::exp(-t);
+            for found in [exp_negative::<false>(t), exp_negative::<true>(t)] {
+                most = most.max((found - exact).abs() / (exact * f64::EPSILON / 2.0));
+            }
+        }
+        assert!(0.5 < most && most < 8.0, "{most} roundings");
+        assert!(exp_negative::<false>(1e300) < 1e-300);
+    }
+}

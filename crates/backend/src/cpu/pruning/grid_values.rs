@@ -1,0 +1,224 @@
+//! A trial's mean and spread² at the nodes of an interpolation grid: from there the largest score of any block is bounded,
+//! closely and at the same cost however long ago the block was looked at.
+
+use super::interpolate::{Interpolate, Nodes};
+use super::interpolation_grid::{InterpolationGrid, STENCIL, WEIGHT_ROUNDINGS};
+use super::source::Source;
+use privateer_numerics::linalg::wide;
+use pulp::{Arch, NullaryFnOnce};
+
+/// Of one trial; lists over nodes are row-major, with the nodes of the second axis contiguous.
+#[derive(Debug)]
+pub struct GridValues {
+    /// Room for a matrix times the components of the second axis.
+    half: Vec<f64>,
+    /// `p` of the open run, mean and spread², and these rounded.
+    p: Vec<f64>,
+    mean: Vec<f64>,
+    spread: Vec<f64>,
+    rounded_mean: Vec<f32>,
+    rounded_spread: Vec<f32>,
+    /// Sums of `scale²` and `mean_step` of the open run that the nodes do not have yet: rounds without a look need not.
+    squares: f64,
+    steps: f64,
+}
+
+/// How far an interpolated mean and spread² can be from the exact ones, and what else a bound is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Slack {
+    pub width: f64,
+    /// The largest prior variance.
+    pub prior: f64,
+    /// Bounds on the lengths of theta and N.
+    pub theta: f64,
+    pub n: f64,
+    /// Errors of a mean and a variance that are kept.
+    pub mean: f64,
+    pub variance: f64,
+}
+
+impl GridValues {
+    /// The prior.
+    pub fn new(grid: &InterpolationGrid, prior: f64) -> Self {
+        let n = grid.counts[0] * grid.counts[1];
+        Self {
+            half: Vec::new(),
+            p: vec![0.0; n],
+            mean: vec![0.0; n],
+            spread: vec![prior; n],
+            rounded_mean: vec![0.0; n],
+            rounded_spread: vec![prior as f32; n],
+            squares: 0.0,
+            steps: 0.0,
+        }
+    }
+
+    /// Opens a run whose row is this matrix.
+    pub fn start_run(&mut self, source: &Source, matrix: &[f64]) {
+        self.update();
+        if let (Some(products), Some(nodes)) = (&source.products, source.of_nodes()) {
+            products.at_nodes(matrix, nodes, &mut self.half, &mut self.p);
+        }
+    }
+
+    /// One observation of the open run.
+    pub fn observe(&mut self, scale: f64, mean_step: f64) {
+        self.squares += scale * scale;
+        self.steps += mean_step;
+    }
+
+    /// Takes what was observed, before looks.
+    pub fn update(&mut self) {
+        if self.squares != 0.0 || self.steps != 0.0 {
+            let (square, step) = (std::mem::take(&mut self.squares), std::mem::take(&mut self.steps));
+            wide(Apply { values: self, square, step });
+        }
+    }
+
+    /// Multiply-adds of a bound, a point.
+    pub const WORK: usize = 2 * STENCIL * (STENCIL + 1);
+
+    /// Upper bounds of the scores and the spreads² of a block, as of the last [`GridValues::update`]. As weights of a point sum to 1, spread² is interpolated from that of the nodes.
+    pub fn bound(&self, grid: &InterpolationGrid, block: usize, size: usize, slack: Slack) -> (f64, f64) {
+        let mean = grid.radii[block] * slack.theta + (1.0 + grid.amplification) * slack.mean;
+        let variance = grid.squared[block] * slack.n + (1.0 + grid.amplification) * slack.variance;
+        let share = ROUNDING * grid.amplification;
+        let [row, lane] = grid.places[block].map(|place| place as usize);
+        let (down, across) = grid.offsets[block * 2 * size..][..2 * size].split_at(size);
+        let stride = grid.counts[1];
+        let found = Arch::new().dispatch(Interpolate {
+            means: Nodes { values: &self.mean, rounded: &self.rounded_mean, stride },
+            spreads: Nodes { values: &self.spread, rounded: &self.rounded_spread, stride },
+            first: row * stride + lane,
+            offsets: [down, across],
+            width: slack.width as f32,
+            variance,
+            share,
+        });
+        let spread = found.spread * (1.0 + ROUNDING);
+        let rounded = share * found.mean_size + ROUNDING * (found.mean_size + slack.width * spread.sqrt());
+        let score = found.score + mean + rounded;
+        // Beyond f32 nothing is known.
+        if score.is_finite() && spread.is_finite() { (score, spread) } else { (f64::INFINITY, slack.prior) }
+    }
+}
+
+/// What an interpolation in f32 rounds off, beside the sum of the magnitudes of its terms: two weights, a node, and sums of products over both
+/// axes, fused or not; then a root and a score. Half an epsilon each.
+const ROUNDING: f64 = (2 * WEIGHT_ROUNDINGS + 4 * STENCIL + 8) as f64 * 0.5 * f32::EPSILON as f64;
+
+/// `mean += step p`, `spread -= square p²`.
+struct Apply<'a> {
+    values: &'a mut GridValues,
+    square: f64,
+    step: f64,
+}
+
+impl NullaryFnOnce for Apply<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let GridValues { p, mean, spread, rounded_mean, rounded_spread, .. } = self.values;
+        for ((mean, rounded), &p) in mean.iter_mut().zip(rounded_mean.iter_mut()).zip(p.iter()) {
+            *mean += self.step * p;
+            *rounded = *mean as f32;
+        }
+        for ((spread, rounded), &p) in spread.iter_mut().zip(rounded_spread.iter_mut()).zip(p.iter()) {
+            *spread -= self.square * (p * p);
+            *rounded = *spread as f32;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::pruning::blocks::Blocks;
+    use crate::cpu::pruning::covariance::Covariance;
+    use crate::scale::Scale;
+    use crate::bench::quadrature_fourier;
+    use privateer_gp::Points;
+    use privateer_numerics::linalg::dot;
+    use privateer_numerics::rng::{Purpose, Stream, Streams};
+    use privateer_gp::score::{Basis, FeatureTable};
+    use std::sync::Arc;
+
+    fn table(lengthscale: f64, nodes: usize, stream: &mut Stream) -> Arc<FeatureTable> {
+        let points = Points::random_uniform(2, 4800, -0.3, 1.1, stream);
+        Arc::new(quadrature_fourier(&points, nodes, lengthscale))
+    }
+
+    /// How far the bounds on means and spreads² are above the largest exact ones of a block, at most; they must not be below.
+    fn furthest(blocks: &Blocks, table: &FeatureTable, stream: &mut Stream) -> [f64; 2] {
+        let (Some(grid), Covariance::Features(source)) = (&blocks.grid, &blocks.source) else {
+            panic!("there is an interpolation grid")
+        };
+        let products = source.products.as_ref().expect("there are products");
+        let prior = blocks.norm * blocks.norm;
+        let mut values = GridValues::new(grid, prior);
+        // Orthogonal rows, each with what is left of its direction, make an N of eigenvalues up to 1.
+        let mut rows: Vec<Vec<f64>> = Vec::new();
+        let (mut theta, mut matrix) = (vec![0.0; table.n_features], Vec::new());
+        for _ in 0..12 {
+            let point = stream.index(table.n_points);
+            let mut row = table.row(point).to_vec();
+            for other in &rows {
+                let along = dot(other, &row);
+                row.iter_mut().zip(other).for_each(|(row, other)| *row -= along * other);
+            }
+            let norm = dot(&row, &row).sqrt();
+            row.iter_mut().for_each(|row| *row /= norm);
+            products.of_row(&row, &mut matrix);
+            values.start_run(source, &matrix);
+            let (scale, step) = (0.999, stream.normal());
+            values.observe(scale, step);
+            values.update();
+            theta.iter_mut().zip(&row).for_each(|(theta, row)| *theta += step * row);
+            rows.push(row);
+        }
+        let size = blocks.order.size;
+        let slack = Slack { width: 0.0, prior, theta: dot(&theta, &theta).sqrt(), n: 12.0f64.sqrt(), mean: 0.0, variance: 0.0 };
+        let mut furthest = [0.0f64; 2];
+        for block in (0..blocks.order.n_blocks()).filter(|block| grid.suits(*block)) {
+            let points = &blocks.order.points[block * size..][..size];
+            let means = points.iter().map(|&x| dot(&theta, table.row(x as usize)));
+            let spread = |x: u32| {
+                let phi = table.row(x as usize);
+                let fallen: f64 = rows.iter().map(|row| dot(row, phi)).map(|p| 0.999 * 0.999 * p * p).sum();
+                dot(phi, phi) - fallen
+            };
+            let exact = [means.fold(f64::NEG_INFINITY, f64::max), points.iter().map(|&x| spread(x)).fold(0.0, f64::max)];
+            let upper = values.bound(grid, block, size, slack);
+            for (i, upper) in [upper.0, upper.1].into_iter().enumerate() {
+                assert!(exact[i] <= upper, "block {block}: {} above {upper}", exact[i]);
+                furthest[i] = furthest[i].max(upper - exact[i]);
+            }
+        }
+        furthest
+    }
+
+    /// What is bounded from an interpolation grid is never below the exact largest mean and spread² of a block, and hardly above.
+    #[test]
+    fn bounds_from_a_grid_hold_and_are_close() {
+        let mut stream = Streams::new(5, "mesh").shared(Purpose::Domain);
+        for (lengthscale, nodes, close) in [(0.6, 8, [1e-4, 1e-4]), (0.35, 12, [5e-3, 5e-3])] {
+            let table = table(lengthscale, nodes, &mut stream);
+            let blocks = Blocks::of(&table, &Scale::of(&Basis::Table(Arc::clone(&table)))).expect("large enough");
+            let bounds = furthest(&blocks, &table, &mut stream);
+            assert!(bounds[0] < close[0] && bounds[1] < close[1], "length-scale {lengthscale}: {bounds:?} above the exact ones");
+        }
+    }
+
+    /// An interpolation grid whose nodes are not where they are said to be is below.
+    #[test]
+    #[should_panic(expected = "above")]
+    fn a_misplaced_grid_is_detected() {
+        let mut stream = Streams::new(6, "mesh").shared(Purpose::Domain);
+        let table = table(0.6, 8, &mut stream);
+        let mut blocks = Blocks::of(&table, &Scale::of(&Basis::Table(Arc::clone(&table)))).expect("large enough");
+        let grid = blocks.grid.as_mut().expect("there is an interpolation grid");
+        grid.offsets.iter_mut().for_each(|offset| *offset += 0.02);
+        furthest(&blocks, &table, &mut stream);
+    }
+}

@@ -1,0 +1,292 @@
+//! How the observations of a trial are told: each run as coefficients over the visited points' kernel functions, and as coordinates in which
+//! distances of theta are Euclidean.
+
+use super::blocks::Blocks;
+use super::rows::{Rows, Visit};
+use privateer_numerics::linalg::{GrowingCholesky, add_rows_wide, add_scaled, dot};
+use privateer_gp::score::{FeatureTable, Visited};
+use std::sync::Arc;
+
+/// Unit roundoff of f64.
+const U: f64 = f64::EPSILON / 2.0;
+
+/// A run that has just been opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Opened {
+    /// Bound on `|sum alpha_i k_i(x) - p(x)|`, and on what a row rounds off that is taken as a matrix.
+    pub p_error: f64,
+    /// Multiply-adds taken here, and those that the dense path would have taken for its `p`.
+    pub work: usize,
+    pub dense_work: usize,
+}
+
+/// The visited points, and the open run.
+#[derive(Debug)]
+pub enum History {
+    /// Over a feature table: coordinates are those over the features.
+    Features(FeatureRows),
+    /// Over the visited points' columns: coordinates are those over an orthonormal basis of their kernel functions.
+    Gram(GramRows),
+}
+
+/// See [`History::Features`].
+#[derive(Debug)]
+pub struct FeatureRows {
+    table: Arc<FeatureTable>,
+    rows: Rows,
+    /// `m`: the open run's row.
+    row: Vec<f64>,
+    /// `m`: that less its projection on the visited points.
+    rest: Vec<f64>,
+}
+
+/// See [`History::Gram`].
+#[derive(Debug, Default)]
+pub struct GramRows {
+    points: Vec<u32>,
+    /// `L` with `L L^T` the visited points' covariance without the row term, but for rounding and [`GramRows::floor`].
+    factor: GrowingCholesky,
+    /// `L^T alpha` of the open run.
+    coordinates: Vec<f64>,
+    /// `|alpha_i|` of the open run, summed.
+    size: f64,
+    /// Weights of the mean over the visited points' columns.
+    weights: Vec<f64>,
+    /// Sum of `|step| |alpha_i|` over all observations.
+    path: f64,
+}
+
+impl History {
+    /// Before the first observation; `table` for a basis of features.
+    pub fn new(table: Option<Arc<FeatureTable>>) -> Self {
+        match table {
+            Some(table) => Self::Features(FeatureRows { table, rows: Rows::default(), row: Vec::new(), rest: Vec::new() }),
+            None => Self::Gram(GramRows::default()),
+        }
+    }
+
+    /// The visited points, in the order of their first visits.
+    pub fn points(&self) -> &[u32] {
+        match self {
+            Self::Features(features) => &features.rows.points,
+            Self::Gram(gram) => &gram.points,
+        }
+    }
+
+    /// The open run's coordinates.
+    pub fn coordinates(&self) -> &[f64] {
+        match self {
+            Self::Features(features) => &features.row,
+            Self::Gram(gram) => &gram.coordinates,
+        }
+    }
+
+    /// Another observation of the open run; false where the model's visits are others.
+    pub fn again(&mut self, visited: &Visited<'_>) -> bool {
+        match self {
+            Self::Features(features) => {
+                features.rows.again();
+                features.rows.follows(visited.counts)
+            }
+            Self::Gram(gram) => gram.points.len() == visited.points.len(),
+        }
+    }
+
+    /// Opens a run along the model's row and writes its coefficients; `None` where the visits are not those that this has followed.
+    pub fn start(
+        &mut self,
+        visited: &Visited<'_>,
+        row: &[f64],
+        prior: f64,
+        blocks: &Blocks,
+        alpha: &mut Vec<f64>,
+    ) -> Option<Opened> {
+        match self {
+            Self::Features(features) => {
+                let told = visited.row.filter(|told| told.len() == visited.points.len());
+                if let Some(told) = told {
+                    features.rows.follow(visited.points, visited.counts)?;
+                    alpha.clear();
+                    alpha.extend_from_slice(told);
+                } else {
+                    features.rows.start(visited.points, visited.counts, visited.ridge, &blocks.source, alpha)?;
+                }
+                features.row.clear();
+                features.row.extend_from_slice(row);
+                Some(features.opened(prior, blocks, alpha, told.is_some()))
+            }
+            Self::Gram(gram) => {
+                if row.len() != visited.points.len() || !visited.points.starts_with(&gram.points) {
+                    return None;
+                }
+                alpha.clear();
+                alpha.extend_from_slice(row);
+                Some(gram.open(visited.points, prior, blocks, alpha))
+            }
+        }
+    }
+
+    /// Opens a run for all observations of the next visited point at once, told by what has been followed so far.
+    /// * `rows` — follows the visits over a basis of columns
+    pub fn visit(
+        &mut self,
+        visit: Visit,
+        prior: f64,
+        blocks: &Blocks,
+        rows: &mut Rows,
+        alpha: &mut Vec<f64>,
+    ) -> (Opened, f64, f64) {
+        match self {
+            Self::Features(features) => {
+                let (scale, step) = features.rows.visit(visit, &blocks.source, 0.0, alpha);
+                features.row.clear();
+                features.row.resize(features.table.n_features, 0.0);
+                for (&a, &point) in alpha.iter().zip(&features.rows.points) {
+                    add_scaled(&mut features.row, a, features.table.row(point as usize));
+                }
+                (features.opened(prior, blocks, alpha, true), scale, step)
+            }
+            Self::Gram(gram) => {
+                let (scale, step) = rows.visit(visit, &blocks.source, blocks.row_term, alpha);
+                (gram.open(&rows.points, prior, blocks, alpha), scale, step)
+            }
+        }
+    }
+
+    /// One observation of the open run.
+    pub fn observe(&mut self, alpha: &[f64], mean_step: f64) {
+        if let Self::Gram(gram) = self {
+            add_scaled(&mut gram.weights, mean_step, alpha);
+            gram.path += mean_step.abs() * gram.size;
+        }
+    }
+
+    /// Multiply-adds of the model's exact score of a point, about.
+    pub fn work_of_a_point(&self, blocks: &Blocks) -> usize {
+        match self {
+            // In the span of the points, or over the features.
+            Self::Features(features) => {
+                let (k, m) = (features.rows.points.len(), features.table.n_features);
+                m * (m + 2).min(k + 2) + k * k / 2
+            }
+            Self::Gram(gram) => gram.points.len() * (gram.points.len() + 3 * blocks.source.work()),
+        }
+    }
+
+    /// A bound on what the coordinates leave out of a distance of theta.
+    pub fn beyond(&self, prior: f64, blocks: &Blocks) -> f64 {
+        match self {
+            Self::Features(_) => 0.0,
+            // |theta|² = w^T K w <= |L^T w|² + |w|_1² max |K - L L^T|, entry by entry.
+            Self::Gram(gram) => gram.path * (gram.floor(prior) + blocks.source.error()).sqrt(),
+        }
+    }
+
+    /// Upper ends of the scores of visited points, where these have a part of their own that blocks know nothing of.
+    pub fn own_scores<'a>(
+        &'a self,
+        visited: &'a Visited<'a>,
+        width: f64,
+        blocks: &Blocks,
+    ) -> impl Iterator<Item = (u32, f64)> + use<'a> {
+        let weights = match self {
+            Self::Gram(gram) if blocks.row_term != 0.0 => gram.weights.as_slice(),
+            _ => &[],
+        };
+        let (path, ridge) = (if let Self::Gram(gram) = self { gram.path } else { 0.0 }, visited.ridge);
+        // A w = averages, A = K + ridge diag(1 / count), so mean_i = (K w)_i = average_i - ridge / count_i w_i; and spread² never exceeds
+        // ridge / count_i. The weights have rounded off some shares of the path.
+        weights.iter().enumerate().map(move |(slot, weight)| {
+            let count = visited.counts[slot] as f64;
+            let (average, share) = (visited.sums[slot] / count, ridge / count);
+            let upper = average + share * (weight.abs() + 1e-9 * path) + width * share.sqrt();
+            (visited.points[slot], upper + 1e-9 * (1.0 + average.abs()))
+        })
+    }
+}
+
+impl FeatureRows {
+    /// What is left of the row beyond the visited points, and what that and the kernel's error make of `p`.
+    /// * `is_sum` — whether the row was made as the sum that `alpha` says
+    fn opened(&mut self, prior: f64, blocks: &Blocks, alpha: &mut [f64], is_sum: bool) -> Opened {
+        self.rest.clear();
+        let mut work = self.row.len();
+        if !is_sum {
+            self.find_rest(alpha);
+            if 1e-12 * dot(&self.row, &self.row) < dot(&self.rest, &self.rest) {
+                // A model that is told in the middle of a run says the run's first direction, which is longer.
+                let sum: Vec<f64> = self.row.iter().zip(&self.rest).map(|(row, rest)| row - rest).collect();
+                let longer = dot(&self.row, &sum) / dot(&sum, &sum);
+                if longer.is_finite() {
+                    alpha.iter_mut().for_each(|alpha| *alpha *= longer);
+                    self.find_rest(alpha);
+                }
+            }
+            work *= alpha.len();
+        }
+        let table = &self.table;
+        let (k, m) = (alpha.len() as f64, self.row.len());
+        let size: f64 = alpha.iter().map(|a| a.abs()).sum();
+        // The difference of the rows, with what its own sum rounded off; then the errors of kernel values and of the sum over them.
+        let row_norm = dot(&self.row, &self.row).sqrt();
+        let rest = dot(&self.rest, &self.rest).sqrt() * (1.0 + 1e-9) + 2.0 * (k + 2.0) * U * (size + row_norm) * blocks.norm;
+        Opened {
+            // Where rows are taken as matrices, at anchors and nodes, sums of m products and of two axes' components round instead.
+            p_error: rest * blocks.norm
+                + size * (blocks.source.error() + 2.0 * (k + 4.0) * U * prior)
+                + 8.0 * (m as f64 + 64.0) * U * row_norm * blocks.norm,
+            work,
+            dense_work: m * table.n_points,
+        }
+    }
+
+    /// `rest = row - sum alpha_i phi_i`.
+    fn find_rest(&mut self, alpha: &[f64]) {
+        self.rest.clear();
+        self.rest.extend_from_slice(&self.row);
+        let weights: Vec<f64> = alpha.iter().map(|alpha| -alpha).collect();
+        let (table, points) = (&self.table, &self.rows.points);
+        add_rows_wide(&weights, |i| table.row(points[i] as usize), &mut self.rest);
+    }
+}
+
+impl GramRows {
+    /// Bound on the entries of `L L^T` less the covariance it was made from, over the visited points: what a factor of K rows rounds off
+    /// [Higham 2002, Theorem 10.3], with a factor of 4, and the least pivot.
+    fn floor(&self, prior: f64) -> f64 {
+        2.0 * least_pivot(self.points.len(), prior)
+    }
+
+    /// Takes the row that `alpha` says over these visited points.
+    fn open(&mut self, points: &[u32], prior: f64, blocks: &Blocks, alpha: &[f64]) -> Opened {
+        let n = blocks.order.places.len();
+        let mut work = 0;
+        for &new in &points[self.points.len()..] {
+            let known = self.points.len();
+            let mut l: Vec<f64> = self.points.iter().map(|&point| blocks.source.entry(point as usize, new as usize)).collect();
+            self.factor.solve_lower(&mut l, 0);
+            let pivot = blocks.source.entry(new as usize, new as usize) - dot(&l, &l);
+            self.factor.push(&l, pivot.max(least_pivot(known + 1, prior)).sqrt());
+            self.points.push(new);
+            self.weights.push(0.0);
+            work += known * (known / 2 + blocks.source.work());
+        }
+        let new = self.points.len();
+        self.factor.transposed_times(alpha, &mut self.coordinates);
+        // Whole lanes.
+        self.coordinates.resize(new.next_multiple_of(8), 0.0);
+        self.size = alpha.iter().map(|a| a.abs()).sum();
+        // Sums of K products in any order, a rounding of each coefficient, and a factor of 4 as on the dense path.
+        let p_error = self.size * (blocks.source.error() + 4.0 * (new as f64 + 8.0) * U * prior);
+        // The dense path takes every new point's whole column.
+        Opened {
+            p_error,
+            work: work + new * new / 2,
+            dense_work: n * (new + if 0 < work || new == 1 { blocks.source.work() } else { 0 }),
+        }
+    }
+}
+
+fn least_pivot(k: usize, prior: f64) -> f64 {
+    4.0 * (k as f64 + 8.0) * U * prior
+}

@@ -1,0 +1,100 @@
+//! Passes over a number a block, by vectors.
+
+use super::lattice::{Anchors, View};
+use crate::cpu::vector::larger;
+use pulp::{Simd, WithSimd};
+
+/// Of each block, the largest over its anchors of what these are now, less what they were where that is given.
+pub struct OverAnchors<'a> {
+    pub anchors: &'a Anchors,
+    pub now: &'a [f64],
+    /// A list of all blocks for each corner.
+    pub then: Option<&'a [f64]>,
+    pub out: &'a mut [f64],
+}
+
+impl WithSimd for OverAnchors<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { anchors, now, then, out } = self;
+        let n = out.len();
+        // All corners of a strip of blocks together.
+        for views in anchors.views.chunks_exact(anchors.corners) {
+            let Some(strip) = views.first() else { return };
+            let out = &mut out[strip.first_block..][..strip.blocks];
+            let now_of = |view: &View, at: usize, len: usize| &now[view.first_anchor + at..][..len];
+            let place = |view: &View, at: usize| view.corner * n + view.first_block + at;
+            let (whole, rest) = S::as_mut_simd_f64s(out);
+            let ends = whole.len() * S::F64_LANES;
+            for (at, out) in whole.iter_mut().enumerate() {
+                let at = at * S::F64_LANES;
+                let mut most = simd.splat_f64s(f64::NEG_INFINITY);
+                for view in views {
+                    let mut value = S::as_simd_f64s(now_of(view, at, S::F64_LANES)).0[0];
+                    if let Some(then) = then {
+                        value = simd.sub_f64s(value, S::as_simd_f64s(&then[place(view, at)..][..S::F64_LANES]).0[0]);
+                    }
+                    most = simd.max_f64s(value, most);
+                }
+                *out = most;
+            }
+            for (at, out) in (ends..).zip(rest) {
+                let value = |view: &View| now[view.first_anchor + at] - then.map_or(0.0, |then| then[place(view, at)]);
+                *out = views.iter().map(value).fold(f64::NEG_INFINITY, larger);
+            }
+        }
+    }
+}
+
+/// The largest number, in wide lanes.
+pub struct Largest<'a>(pub &'a [f64]);
+
+impl WithSimd for Largest<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        largest(simd, self.0)
+    }
+}
+
+#[inline(always)]
+fn largest<S: Simd>(simd: S, list: &[f64]) -> f64 {
+    let (whole, rest) = S::as_simd_f64s(list);
+    let (fours, ones) = whole.as_chunks::<4>();
+    let mut most = [simd.splat_f64s(f64::NEG_INFINITY); 4];
+    for four in fours {
+        for i in 0..4 {
+            most[i] = simd.max_f64s(four[i], most[i]);
+        }
+    }
+    let [a, b, c, d] = most;
+    let mut most = simd.max_f64s(simd.max_f64s(a, b), simd.max_f64s(c, d));
+    for &one in ones {
+        most = simd.max_f64s(one, most);
+    }
+    rest.iter().copied().fold(simd.reduce_max_f64s(most), larger)
+}
+
+/// The place of the first number that is no smaller, in wide lanes.
+pub struct First<'a> {
+    pub list: &'a [f64],
+    pub least: f64,
+}
+
+impl WithSimd for First<'_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Option<usize> {
+        let Self { list, least } = self;
+        let has = |part: &&[f64]| least <= largest(simd, part);
+        let (at, part) = list.chunks(PART).enumerate().find(|(_, part)| has(part))?;
+        part.iter().position(|number| least <= *number).map(|place| at * PART + place)
+    }
+}
+
+/// Numbers that are looked at together.
+const PART: usize = 64;

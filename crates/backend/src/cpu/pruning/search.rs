@@ -1,0 +1,110 @@
+//! The blocks that a round must score: those that may hold the best point.
+
+use super::grid_values::{GridValues, Slack};
+use super::trial::{PrunedTrial, WORK_OF_A_SCORE};
+use privateer_gp::score::TIE_TOLERANCE;
+
+/// Blocks scored before bounds are refined, and as many as are scored without.
+const REFINED: usize = 1;
+const FEW: usize = 2;
+
+/// Bounds on the errors of means, variances and scores.
+#[derive(Debug, Clone, Copy)]
+pub struct Errors {
+    pub mean: f64,
+    pub variance: f64,
+    pub score: f64,
+}
+
+impl PrunedTrial {
+    /// What a score must reach to be among the best.
+    fn floor(best: f64, errors: Errors) -> f64 {
+        best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * errors.score
+    }
+
+    /// Scores the block with the highest bound first, some times over; then all whose bounds still reach the best. Returns the best score.
+    pub fn score_blocks(&mut self, width: f64, errors: Errors) -> f64 {
+        let mut best = f64::NEG_INFINITY;
+        for turn in 0.. {
+            let floor = Self::floor(best, errors);
+            if turn == REFINED && self.shared.anchored.bound_scores() && FEW < self.bounds.reaching(floor) {
+                self.bounds.refine(width, &self.shared);
+                self.work += self.bounds.work_of_refining();
+            }
+            let Some(block) = self.bounds.next(turn, floor) else { break };
+            best = best.max(self.score(block, width, errors));
+        }
+        best
+    }
+
+    /// The same where blocks can be looked at from an interpolation grid: the block with the highest bound is looked at, and scored once no other has a higher
+    /// one. Then all whose bounds reach that are looked at.
+    pub fn look_and_score(&mut self, width: f64, errors: Errors) -> f64 {
+        self.round += 1;
+        let slack = Slack {
+            width,
+            prior: self.shared.norm * self.shared.norm,
+            theta: self.bounds.length(),
+            // Eigenvalues from 0 to 1, so that their squares add up to no more than they do.
+            n: self.trace.min(self.history.points().len() as f64).sqrt() * (1.0 + 1e-6),
+            mean: errors.mean,
+            variance: errors.variance,
+        };
+        let mut best = f64::NEG_INFINITY;
+        // The block that held the best is often the only one that may: to bring it up to date costs no more than a look, mostly.
+        if let Some(block) = self.leader.filter(|&block| self.missed(block) <= 1) {
+            best = self.score(block, width, errors);
+            if self.bounds.highest(Self::floor(best, errors)).is_none() {
+                return best;
+            }
+        }
+        // Without this more blocks are looked at than it costs.
+        self.bounds.refine(width, &self.shared);
+        self.work += self.bounds.work_of_refining();
+        if let Some(values) = &mut self.values {
+            values.update();
+        }
+        let mut all = false;
+        while let Some(block) = self.bounds.highest(Self::floor(best, errors)) {
+            if self.look(block, slack) {
+                continue;
+            }
+            let score = self.score(block, width, errors);
+            if best < score {
+                self.leader = Some(block);
+            }
+            best = best.max(score);
+            if !all {
+                all = true;
+                let floor = Self::floor(best, errors);
+                let mut from = 0;
+                while let Some(block) = self.bounds.reaching_from(from, floor) {
+                    self.look(block, slack);
+                    from = block + 1;
+                }
+            }
+        }
+        best
+    }
+
+    /// Bounds a block from the interpolation grid; false where that was done this round, or says nothing.
+    fn look(&mut self, block: usize, slack: Slack) -> bool {
+        let (Some(values), Some(grid)) = (&self.values, &self.shared.grid) else { return false };
+        if self.looked[block] == self.round || !grid.suits(block) {
+            return false;
+        }
+        self.looked[block] = self.round;
+        let (score, square) = values.bound(grid, block, self.shared.order.size, slack);
+        self.bounds.screened(block, score, square.sqrt(), slack.width, &self.shared);
+        self.work += self.shared.order.size * (GridValues::WORK + WORK_OF_A_SCORE);
+        true
+    }
+
+    /// Scores a block and returns its largest.
+    fn score(&mut self, block: usize, width: f64, errors: Errors) -> f64 {
+        let (score, square) = self.take(block, width);
+        self.bounds.scored(block, score, (square + errors.variance).sqrt(), width, &self.shared);
+        self.scored.push(block as u32);
+        score
+    }
+}

@@ -1,0 +1,200 @@
+//! The model at the times at which blocks were last bounded, side by side: how far theta has moved since each, and by how much standardized
+//! innovations have grown.
+//!
+//! Distances are followed and not summed anew: a run of coefficient a along u makes of `|theta - theta_s|²` that `+ 2 a (theta - theta_s) · u + a² |u|²`,
+//! and of a new run only `theta_s · u` is to be found. What that rounds off is bounded by `rounded`, a share of the largest `|theta|²` a run.
+
+use super::kernels::Fusible;
+use privateer_numerics::linalg::{dot, four_dots, wide};
+use pulp::NullaryFnOnce;
+
+/// A run so far: `mean_step²` over `scale²`, both summed, is the square of its standardized innovation.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sums {
+    pub squares: f64,
+    pub steps: f64,
+}
+
+/// One entry a snapshot.
+#[derive(Debug, Default)]
+pub struct Snapshots {
+    /// Theta then; coordinates that have joined since are zero, from the next run on.
+    thetas: Vec<Vec<f64>>,
+    /// `|theta - theta_s|²` and `(theta - theta_s) · u` for theta at the start of the open run, u its row; what the first has rounded off.
+    square: Vec<f64>,
+    along: Vec<f64>,
+    rounded: Vec<f64>,
+    /// Squared innovations up to there; sums of the open run then, zero if there was another.
+    innovations: Vec<f64>,
+    squares: Vec<f64>,
+    steps: Vec<f64>,
+    /// Blocks that were bounded then.
+    blocks: Vec<u32>,
+    /// A bound on `|theta_t - theta_s|`, and the root of the squared width and innovations.
+    reach: Vec<f64>,
+    root: Vec<f64>,
+}
+
+/// The open run and what bounds theta, see [`Snapshots::update`].
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    pub open: Sums,
+    /// `|u|²` of its row.
+    pub row_square: f64,
+    pub width: f64,
+    /// Bound on what a square rounds off now, and on what theta's coordinates do in all.
+    pub rounded: f64,
+    pub theta_error: f64,
+}
+
+impl Snapshots {
+    /// That of theta = 0, for so many blocks.
+    pub fn new(blocks: u32) -> Self {
+        let mut made = Self::default();
+        let at = made.place();
+        made.blocks[at] = blocks;
+        made
+    }
+
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// A place that no block needs any more, or a new one.
+    fn place(&mut self) -> usize {
+        self.blocks.iter().position(|blocks| *blocks == 0).unwrap_or_else(|| {
+            self.thetas.push(Vec::new());
+            self.blocks.push(0);
+            let Self { square, along, rounded, innovations, squares, steps, reach, root, .. } = self;
+            for list in [square, along, rounded, innovations, squares, steps, reach, root] {
+                list.push(0.0);
+            }
+            self.blocks.len() - 1
+        })
+    }
+
+    /// One more, of now: theta at the start of the open run and its row.
+    pub fn take(&mut self, theta: &[f64], row: &[f64], open: Sums, row_square: f64) -> u32 {
+        let at = self.place();
+        self.thetas[at].clear();
+        self.thetas[at].extend(theta.iter().zip(row).map(|(theta, u)| theta + open.steps * u));
+        self.square[at] = open.steps * open.steps * row_square;
+        self.along[at] = -open.steps * row_square;
+        (self.rounded[at], self.innovations[at]) = (0.0, 0.0);
+        (self.squares[at], self.steps[at]) = (open.squares, open.steps);
+        at as u32
+    }
+
+    /// A block goes from one snapshot to another.
+    pub fn hand_over(&mut self, from: u32, to: u32) {
+        self.blocks[from as usize] -= 1;
+        self.blocks[to as usize] += 1;
+    }
+
+    /// Takes the open run for good.
+    pub fn close(&mut self, open: Sums, row_square: f64, rounded: f64) {
+        wide(Close { snapshots: self, open, row_square, rounded });
+    }
+
+    /// Bounds of now.
+    pub fn update(&mut self, now: Now) {
+        wide(Update { snapshots: self, now });
+    }
+
+    /// See the fields.
+    pub fn reach_and_root(&self) -> (&[f64], &[f64]) {
+        (&self.reach, &self.root)
+    }
+}
+
+/// Squared innovation of a run's part.
+#[inline(always)]
+fn innovation(squares: f64, steps: f64) -> f64 {
+    if 0.0 < squares { steps * steps / squares } else { 0.0 }
+}
+
+/// [`Snapshots::close`] in wide lanes.
+struct Close<'a> {
+    snapshots: &'a mut Snapshots,
+    open: Sums,
+    row_square: f64,
+    rounded: f64,
+}
+
+impl NullaryFnOnce for Close<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { snapshots, open, row_square, rounded: more } = self;
+        let Snapshots { square, along, rounded, innovations, squares, steps, .. } = snapshots;
+        for (innovations, (squares, steps)) in innovations.iter_mut().zip(squares.iter_mut().zip(steps.iter_mut())) {
+            *innovations += innovation(open.squares - *squares, open.steps - *steps);
+            (*squares, *steps) = (0.0, 0.0);
+        }
+        let a = open.steps;
+        for ((square, along), rounded) in square.iter_mut().zip(along.iter()).zip(rounded.iter_mut()) {
+            *square += a * (2.0 * along + a * row_square);
+            *rounded += more;
+        }
+    }
+}
+
+/// Finds `(theta - theta_s) · u` for a new row u; `theta_along` is `theta · u`.
+pub struct Along<'a> {
+    pub snapshots: &'a mut Snapshots,
+    pub row: &'a [f64],
+    pub theta_along: f64,
+}
+
+impl Fusible for Along<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call<const FUSED: bool>(self) {
+        let Self { snapshots: Snapshots { thetas, along, blocks, .. }, row, theta_along } = self;
+        // Coordinates join at the end.
+        thetas.iter_mut().for_each(|theta| theta.resize(row.len(), 0.0));
+        let (fours, rest) = along.as_chunks_mut::<4>();
+        let whole = 4 * fours.len();
+        for ((at, along), blocks) in fours.iter_mut().enumerate().zip(blocks.as_chunks::<4>().0) {
+            if *blocks != [0; 4] {
+                let of = |i: usize| thetas[4 * at + i].as_slice();
+                let sums = four_dots([of(0), of(1), of(2), of(3)], row);
+                along.iter_mut().zip(sums).for_each(|(along, sum)| *along = theta_along - sum);
+            }
+        }
+        for (along, at) in rest.iter_mut().zip(whole..) {
+            *along = theta_along - dot(&thetas[at], row);
+        }
+    }
+}
+
+/// [`Snapshots::update`] in wide lanes.
+struct Update<'a> {
+    snapshots: &'a mut Snapshots,
+    now: Now,
+}
+
+impl NullaryFnOnce for Update<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { snapshots, now } = self;
+        let Snapshots { square, along, rounded, innovations, squares, steps, reach, root, .. } = snapshots;
+        let (n, a) = (square.len(), now.open.steps);
+        let (square, along, rounded, reach) = (&square[..n], &along[..n], &rounded[..n], &mut reach[..n]);
+        for at in 0..n {
+            let square = square[at] + a * (2.0 * along[at] + a * now.row_square);
+            let square = if 0.0 < square { square } else { 0.0 };
+            reach[at] = (square + (rounded[at] + now.rounded)).sqrt() + now.theta_error;
+        }
+        let (innovations, squares, steps, root) = (&innovations[..n], &squares[..n], &steps[..n], &mut root[..n]);
+        let squared_width = now.width * now.width;
+        for at in 0..n {
+            let of_open = innovation(now.open.squares - squares[at], a - steps[at]);
+            root[at] = (squared_width + innovations[at] + of_open).sqrt() * (1.0 + 1e-9);
+        }
+    }
+}

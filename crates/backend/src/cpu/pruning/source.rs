@@ -1,0 +1,315 @@
+//! The kernel of a feature table, `k(x, x') = phi(x) · phi(x')`, by as few multiply-adds as its form allows.
+
+use super::interpolation_grid::Cosines;
+use super::kernels::{LANES, multiply_sum, weighted_sum};
+use super::lattice::Lattice;
+use super::order::Order;
+use super::products::{self, Components, Frequency, Products};
+use privateer_numerics::linalg::dot;
+use privateer_gp::score::{FeatureTable, FourierForm};
+use std::sync::Arc;
+
+/// Unit roundoff of f64.
+const U: f64 = f64::EPSILON / 2.0;
+
+/// A kernel as a product of sums over short vectors, one of each factor for every point.
+#[derive(Debug)]
+pub struct Source {
+    factors: Vec<Factor>,
+    /// What the factors are the axes of, where they are those of a plane.
+    tensor: Option<Tensor>,
+    /// Rows over the features as products, where anchors stand in lines.
+    pub products: Option<Products>,
+    /// Bound on `|computed k(x, x') - phi(x) · phi(x')|` over all pairs.
+    pub error: f64,
+}
+
+/// The vectors of one factor.
+#[derive(Debug)]
+struct Factor {
+    /// Their length.
+    q: usize,
+    /// `n_points x q`, row-major.
+    rows: Vectors,
+    /// `n_blocks x q x size`: the same by block, each component of all points of a block contiguous.
+    blocks: Vec<f64>,
+    /// `q x padded`: the same of the anchors.
+    anchors: Vec<f64>,
+    /// `q x n_nodes`: the same of the nodes of an interpolation grid along this axis.
+    nodes: Vec<f64>,
+}
+
+/// Where the vectors of points are.
+#[derive(Debug)]
+enum Vectors {
+    Own(Vec<f64>),
+    /// They are the features.
+    Table(Arc<FeatureTable>),
+}
+
+impl Vectors {
+    fn all(&self) -> &[f64] {
+        match self {
+            Self::Own(values) => values,
+            Self::Table(table) => &table.values,
+        }
+    }
+}
+
+impl Factor {
+    fn of(q: usize, vectors: Vectors, order: &Order) -> Self {
+        let rows = vectors.all();
+        let mut blocks = vec![0.0; order.n_blocks() * q * order.size];
+        for (block, values) in order.points.chunks_exact(order.size).zip(blocks.chunks_exact_mut(q * order.size)) {
+            for (at, &point) in block.iter().enumerate() {
+                for (component, &value) in rows[point as usize * q..][..q].iter().enumerate() {
+                    values[component * order.size + at] = value;
+                }
+            }
+        }
+        Self { q, rows: vectors, blocks, anchors: Vec::new(), nodes: Vec::new() }
+    }
+
+    /// Takes the vectors of the anchors.
+    fn anchor<'a>(&mut self, n: usize, row: impl Fn(usize) -> &'a [f64]) {
+        // With room for whole lanes beyond the last.
+        let padded = (n + products::LANES).next_multiple_of(LANES);
+        self.anchors = vec![0.0; self.q * padded];
+        for at in 0..n {
+            for (component, &value) in row(at).iter().enumerate() {
+                self.anchors[component * padded + at] = value;
+            }
+        }
+    }
+
+    fn row(&self, point: usize) -> &[f64] {
+        &self.rows.all()[point * self.q..][..self.q]
+    }
+}
+
+impl Source {
+    /// The kernel of a table in blocks of this order; `norm` bounds `|phi|`. Anchors come later.
+    pub fn of(table: &Arc<FeatureTable>, order: &Order, norm: f64) -> Self {
+        let prior = norm * norm;
+        let tensor = table.form.as_ref().and_then(Tensor::of);
+        if let Some(tensor) = tensor {
+            let points = table.form.as_ref().map_or(&[][..], |form| &form.points);
+            let [first, second] = [0, 1].map(|axis| tensor.axis(axis, points));
+            let distance = tensor.distance(table, &first, &second);
+            // |phi·phi' - psi·psi'| <= 2 |phi| d + d² for |phi - psi| <= d; psi·psi' is the product of two sums of q terms.
+            let error = 2.0 * norm * distance + distance * distance;
+            let rounded = 4.0 * (tensor.first.len() as f64 + tensor.second.len() as f64 + 8.0) * U * prior;
+            if error < 64.0 * table.n_features as f64 * U * prior {
+                let factors = [(tensor.first.len(), first), (tensor.second.len(), second)];
+                let factors = factors.into_iter().map(|(n, rows)| Factor::of(2 * n, Vectors::Own(rows), order)).collect();
+                return Self { factors, tensor: Some(tensor), products: None, error: error + rounded };
+            }
+        }
+        let m = table.n_features;
+        let factors = vec![Factor::of(m, Vectors::Table(Arc::clone(table)), order)];
+        Self { factors, tensor: None, products: None, error: 2.0 * (m as f64 + 8.0) * U * prior }
+    }
+
+    /// Takes points of the domain as anchors.
+    pub fn anchor_at_points(&mut self, points: &[u32]) {
+        for factor in &mut self.factors {
+            let rows: Vec<Vec<f64>> = points.iter().map(|&point| factor.row(point as usize).to_vec()).collect();
+            factor.anchor(points.len(), |at| &rows[at]);
+        }
+    }
+
+    /// Takes the corners of a lattice as anchors; returns their features, row-major. `None` where the kernel is no product over axes.
+    pub fn anchor_at(&mut self, lattice: &Lattice) -> Option<Vec<f64>> {
+        let coordinates = &lattice.coordinates[..];
+        let ([one, other], Some(tensor)) = (self.factors.as_mut_slice(), &self.tensor) else { return None };
+        let [first, second] = [0, 1].map(|axis| tensor.axis(axis, coordinates));
+        let (n, m) = (coordinates.len() / 2, 2 * tensor.places.len());
+        let (q1, q2) = (one.q, other.q);
+        one.anchor(n, |at| &first[at * q1..][..q1]);
+        other.anchor(n, |at| &second[at * q2..][..q2]);
+        let mut features = vec![0.0; n * m];
+        for (at, features) in features.chunks_exact_mut(m).enumerate() {
+            let (a, b) = (&first[at * 2 * tensor.first.len()..], &second[at * 2 * tensor.second.len()..]);
+            tensor.features(a, b, |feature, value, _| features[feature] = value);
+        }
+        let mut products = tensor.products(lattice);
+        if let Some(anchors) = self.of_anchors() {
+            products.take_sides(anchors);
+        }
+        self.products = Some(products);
+        Some(features)
+    }
+
+    /// The kernel along each axis; `None` where it is no product over the axes of a plane.
+    pub fn cosines(&self) -> Option<[Cosines; 2]> {
+        let tensor = self.tensor.as_ref()?;
+        let along = |magnitudes: &[(f64, f64)], scale: f64| magnitudes.iter().map(|&(w, a)| (w, scale * a * a)).collect();
+        // The first axis carries the root of 2 that both signs make.
+        Some([along(&tensor.first, 2.0), along(&tensor.second, 1.0)])
+    }
+
+    /// Takes these coordinates along the axes as the nodes of an interpolation grid; false where the kernel is no product over the axes of a plane.
+    pub fn grid_at(&mut self, nodes: &[Vec<f64>; 2]) -> bool {
+        let Some(tensor) = &self.tensor else { return false };
+        for (axis, (factor, nodes)) in self.factors.iter_mut().zip(nodes).enumerate() {
+            let twice: Vec<f64> = nodes.iter().flat_map(|&x| [x, x]).collect();
+            let vectors = tensor.axis(axis, &twice);
+            factor.nodes = (0..factor.q).flat_map(|c| vectors.iter().skip(c).step_by(factor.q)).copied().collect();
+        }
+        true
+    }
+
+    /// The components of both axes at the anchors, padded.
+    pub fn of_anchors(&self) -> Option<[Components<'_>; 2]> {
+        let [one, other] = self.factors.as_slice() else { return None };
+        Some([one, other].map(|factor| Components { values: &factor.anchors, n: factor.anchors.len() / factor.q.max(1) }))
+    }
+
+    /// The same at the nodes of an interpolation grid along each axis.
+    pub fn of_nodes(&self) -> Option<[Components<'_>; 2]> {
+        let [one, other] = self.factors.as_slice() else { return None };
+        Some([one, other].map(|factor| Components { values: &factor.nodes, n: factor.nodes.len() / factor.q.max(1) }))
+    }
+
+    /// Multiply-adds of one value.
+    pub fn work(&self) -> usize {
+        self.factors.iter().map(|factor| factor.q).sum()
+    }
+
+    /// `k(a, b)`.
+    pub fn entry(&self, a: usize, b: usize) -> f64 {
+        self.factors.iter().map(|factor| dot(factor.row(a), factor.row(b))).product()
+    }
+
+    /// Anchors, and zeros to a whole number of lanes.
+    pub fn padded_anchors(&self) -> usize {
+        self.factors.first().map_or(0, |factor| factor.anchors.len() / factor.q.max(1))
+    }
+
+    /// Writes `k(point, x)` for the points of a block; `out` is a block long.
+    #[inline(always)]
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
+        let size = out.len();
+        for (i, factor) in self.factors.iter().enumerate() {
+            let columns = &factor.blocks[block * factor.q * size..][..factor.q * size];
+            if i == 0 {
+                weighted_sum::<FUSED>(factor.row(point), columns, out);
+            } else {
+                multiply_sum::<FUSED>(factor.row(point), columns, out);
+            }
+        }
+    }
+
+    /// Writes `k(point, a)` for the anchors, padded.
+    #[inline(always)]
+    pub fn at_anchors<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
+        for (i, factor) in self.factors.iter().enumerate() {
+            if i == 0 {
+                weighted_sum::<FUSED>(factor.row(point), &factor.anchors, out);
+            } else {
+                multiply_sum::<FUSED>(factor.row(point), &factor.anchors, out);
+            }
+        }
+    }
+}
+
+/// A half grid of frequencies in two dimensions: for every pair of a first and a second magnitude, both signs of their product.
+#[derive(Debug)]
+struct Tensor {
+    /// Magnitudes along each axis, with the factor of the amplitude.
+    first: Vec<(f64, f64)>,
+    second: Vec<(f64, f64)>,
+    /// Of each frequency: its place along the axes, and its signs.
+    places: Vec<(usize, usize, f64, f64)>,
+}
+
+impl Tensor {
+    fn of(form: &FourierForm) -> Option<Self> {
+        if form.dimension != 2 || form.frequencies.contains(&0.0) {
+            return None;
+        }
+        let magnitudes = |axis: usize| {
+            let mut all: Vec<f64> = form.frequencies.chunks_exact(2).map(|w| w[axis].abs()).collect();
+            all.sort_unstable_by(f64::total_cmp);
+            all.dedup_by(|a, b| (*a - *b).abs() <= 1e-9 * b.abs());
+            all
+        };
+        let (first, second) = (magnitudes(0), magnitudes(1));
+        let nearest =
+            |all: &[f64], w: f64| (0..all.len()).min_by(|&i, &j| (all[i] - w.abs()).abs().total_cmp(&(all[j] - w.abs()).abs()));
+        let mut places = Vec::with_capacity(form.amplitudes.len());
+        let mut signs = vec![[0u32; 2]; first.len() * second.len()];
+        let mut amplitude = vec![0.0; first.len() * second.len()];
+        for (w, &a) in form.frequencies.chunks_exact(2).zip(&form.amplitudes) {
+            let (i, j) = (nearest(&first, w[0])?, nearest(&second, w[1])?);
+            signs[i * second.len() + j][usize::from(w[0] * w[1] < 0.0)] += 1;
+            amplitude[i * second.len() + j] = a;
+            places.push((i, j, w[0].signum(), w[1].signum()));
+        }
+        // The cross terms of both signs cancel: that makes the kernel a product.
+        if signs.iter().any(|signs| *signs != [1, 1]) || amplitude.first().is_none_or(|&a| a <= 0.0) {
+            return None;
+        }
+        let root = amplitude[0].sqrt();
+        let first = first.into_iter().enumerate().map(|(i, w)| (w, amplitude[i * second.len()] / root)).collect();
+        let second = second.into_iter().enumerate().map(|(j, w)| (w, amplitude[j] / root)).collect();
+        Some(Self { first, second, places })
+    }
+
+    /// The vectors of an axis at these points of the plane, row-major: cosines, then sines. Those of the first carry the root of 2 that both
+    /// signs make.
+    fn axis(&self, axis: usize, coordinates: &[f64]) -> Vec<f64> {
+        let (magnitudes, scale) = if axis == 0 { (&self.first, std::f64::consts::SQRT_2) } else { (&self.second, 1.0) };
+        let mut rows = Vec::with_capacity(coordinates.len() * magnitudes.len());
+        for x in coordinates.chunks_exact(2) {
+            rows.extend(magnitudes.iter().map(|&(w, a)| scale * a * libm::cos(w * x[axis])));
+            rows.extend(magnitudes.iter().map(|&(w, a)| scale * a * libm::sin(w * x[axis])));
+        }
+        rows
+    }
+
+    /// The features that vectors a and b of both axes stand for: calls with the index, the value and a bound on what it rounds off.
+    fn features(&self, a: &[f64], b: &[f64], mut with: impl FnMut(usize, f64, f64)) {
+        let (n, q1, q2) = (self.places.len(), self.first.len(), self.second.len());
+        let scale = std::f64::consts::FRAC_1_SQRT_2;
+        for (f, &(i, j, si, sj)) in self.places.iter().enumerate() {
+            let cosine = a[i] * b[j] - si * sj * a[q1 + i] * b[q2 + j];
+            let sine = si * a[q1 + i] * b[j] + sj * a[i] * b[q2 + j];
+            let rounded = 6.0 * U * (a[i].abs() + a[q1 + i].abs()) * (b[j].abs() + b[q2 + j].abs());
+            with(f, scale * cosine, rounded);
+            with(n + f, scale * sine, rounded);
+        }
+    }
+
+    fn products(&self, lattice: &Lattice) -> Products {
+        let frequency = |&(i, j, si, sj): &(usize, usize, f64, f64)| Frequency { places: [i, j], signs: [si, sj] };
+        Products {
+            frequencies: self.places.iter().map(frequency).collect(),
+            magnitudes: [self.first.len(), self.second.len()],
+            scale: std::f64::consts::FRAC_1_SQRT_2,
+            lines: lattice.lines().collect(),
+            axis: lattice.axis,
+            padded: 0,
+            sides: Vec::new(),
+        }
+    }
+
+    /// A bound on `|phi(x) - psi(x)|` over the points, psi the features that the vectors of both axes stand for.
+    fn distance(&self, table: &FeatureTable, first: &[f64], second: &[f64]) -> f64 {
+        let (n, q1, q2) = (self.places.len(), self.first.len(), self.second.len());
+        if table.n_features != 2 * n || first.len() != table.n_points * 2 * q1 {
+            return f64::INFINITY;
+        }
+        let mut most = 0.0f64;
+        for point in 0..table.n_points {
+            let (phi, a, b) = (table.row(point), &first[point * 2 * q1..][..2 * q1], &second[point * 2 * q2..][..2 * q2]);
+            let mut square = 0.0;
+            self.features(a, b, |feature, value, rounded| {
+                let off = (value - phi[feature]).abs() + rounded;
+                square += off * off;
+            });
+            most = most.max(square);
+        }
+        most.sqrt() * (1.0 + 1e-9)
+    }
+}

@@ -1,0 +1,479 @@
+//! The backend, its prepared bases and its screens.
+
+use super::factor::{FactorScreen, Table32};
+use super::pivots::{
+    Asked, AskedLane, FINE, FINE_OF_LANES, Growth, Interpolation, LaneScreen, LaneTable, PivotScreen, Tables, dense_work,
+    work_by_pivots,
+};
+use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, Outcome, PrunedTrial, Spare};
+use super::trial::{BLOCK, TrialScreen};
+use crate::playable::playable;
+use crate::scale::Scale;
+use crate::{Backend, Band, Counters, Domain, Screen, UpdateKind};
+use privateer_config::error::Error;
+use privateer_gp::score::{Basis, Candidates, Change, GramSource, TrialScore};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Most trials in lockstep over a table.
+const MOST_IN_BATCH: usize = 32;
+
+/// Most bytes of a batch's arrays.
+const MOST_BYTES: usize = 1 << 28;
+
+/// The CPU backend.
+#[derive(Debug, Clone)]
+pub struct Cpu {
+    band: Band,
+    prunes: bool,
+}
+
+impl Default for Cpu {
+    fn default() -> Self {
+        Self { band: Band::Proved, prunes: true }
+    }
+}
+
+impl Cpu {
+    /// Bytes that the pruned path may take for one trial beyond the dense path's, with so many points visited: columns up to their cap, the
+    /// rows of the runs that are kept and a factor over the visited points, and a dozen numbers a point for blocks, moments and bounds.
+    #[must_use]
+    pub fn pruning_bytes(n_points: usize, visited: f64) -> f64 {
+        if !Blocks::suit(n_points) {
+            return 0.0;
+        }
+        let column = 8.0 * n_points as f64;
+        // The cap is looked at after a round, which may have added a point.
+        let k = visited.min(MOST_COLUMN_BYTES as f64 / column + 1.0);
+        // As the memory of a Gram posterior: a factor that grows by a quarter is there twice while it does.
+        k * (column + 8.0 * MOST_RUNS_KEPT as f64 + 8.0 * 2.5 * k) + 96.0 * n_points as f64
+    }
+
+    /// A backend with another band, for tests of the contract.
+    #[must_use]
+    pub fn with_band(band: Band) -> Self {
+        Self { band, prunes: true }
+    }
+
+    /// A backend that scores every point in every round, to compare with.
+    #[must_use]
+    pub fn dense() -> Self {
+        Self { band: Band::Proved, prunes: false }
+    }
+}
+
+impl Backend for Cpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error> {
+        let scale = Arc::new(Scale::of(basis));
+        Ok(Arc::new(CpuDomain(Arc::new(Shared {
+            basis: basis.clone(),
+            scale,
+            columns: OnceLock::new(),
+            rounded: OnceLock::new(),
+            growth: [Mutex::new(None), Mutex::new(None)],
+            lanes: OnceLock::new(),
+            blocks: OnceLock::new(),
+            spare: Mutex::new(Vec::new()),
+            band: self.band,
+            may_prune: self.prunes,
+        }))))
+    }
+}
+
+/// What all screens over a basis share.
+struct Shared {
+    basis: Basis,
+    scale: Arc<Scale>,
+    /// Feature-major copy of a table: one feature of all points is contiguous, so that a block's sums run in many lanes.
+    columns: OnceLock<Vec<f64>>,
+    /// For whole factors.
+    rounded: OnceLock<Table32>,
+    /// The set-up of an interpolation from pivots, for tables: for trials one by one and side by side.
+    growth: [Mutex<Option<Growth>>; 2],
+    /// The second of them as lanes read it.
+    lanes: OnceLock<LaneTable>,
+    /// The set-up of the pruned path, for domains that trials share; `None` within where a domain is too small for it.
+    blocks: OnceLock<Option<Arc<Blocks>>>,
+    /// Memory of trials on the pruned path that have ended: no more than were under way together.
+    spare: Mutex<Vec<Spare>>,
+    band: Band,
+    may_prune: bool,
+}
+
+impl Shared {
+    /// A trial on the pruned path, where there is one for this model; `before` has followed it up to something that no row says.
+    fn pruned(&self, request: &TrialScore<'_>, before: Option<PrunedTrial>) -> Option<PrunedTrial> {
+        if matches!(request.change, Change::Factor | Change::Weights { .. })
+            || !self.may_prune
+            || !matches!(self.band, Band::Proved | Band::Stale)
+            || request.subset.is_some()
+        {
+            return None;
+        }
+        let visited = request.model.visited()?;
+        let (blocks, table) = match (&self.basis, request.model.own_gram()) {
+            (Basis::Table(table), _) => {
+                let blocks = self.blocks.get_or_init(|| Blocks::of(table, &self.scale).map(Arc::new));
+                (Arc::clone(blocks.as_ref()?), Some(Arc::clone(table)))
+            }
+            (Basis::Gram(gram), _) => {
+                let blocks = self.blocks.get_or_init(|| Blocks::of_gram(gram, false).map(Arc::new));
+                (Arc::clone(blocks.as_ref()?), None)
+            }
+            (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?, true)?), None),
+        };
+        let (work, begins) = (before.as_ref().map(PrunedTrial::work), before.is_none());
+        // Every guarded value is whole between statements.
+        let spare = before.map(PrunedTrial::end).or_else(|| self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop());
+        let pruned = PrunedTrial::new(blocks, table, spare, work.unwrap_or_default(), self.band);
+        match (request.model.n_observations(), request.change) {
+            (0, _) => Some(pruned),
+            (1, Change::Row { rebuilt: false, .. }) if begins => Some(pruned),
+            _ => pruned.replayed(request.model, &visited),
+        }
+    }
+
+    fn columns(&self) -> &[f64] {
+        self.columns.get_or_init(|| match &self.basis {
+            Basis::Gram(_) | Basis::Own(_) => Vec::new(),
+            Basis::Table(table) => {
+                let n = table.n_points;
+                let mut values = vec![0.0; table.n_features * n];
+                for point in 0..n {
+                    for (feature, &value) in table.row(point).iter().enumerate() {
+                        values[feature * n + point] = value;
+                    }
+                }
+                values
+            }
+        })
+    }
+}
+
+struct CpuDomain(Arc<Shared>);
+
+impl Domain for CpuDomain {
+    fn batch(&self, update_kind: UpdateKind) -> usize {
+        match &self.0.basis {
+            // Trials on the pruned path share no arithmetic, and what a trial touches should stay in a second-level cache: mean, spread²,
+            // p and some 16 columns, in its touched blocks. A set of 1 MiB measured as the fastest.
+            Basis::Table(_) if update_kind == UpdateKind::RankOne && Blocks::suit(self.0.basis.n_points()) => {
+                (1usize << 20).checked_div(19 * 8 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH)
+            }
+            // Rows of several trials share what they read of a table.
+            Basis::Table(_) => MOST_BYTES.checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, MOST_IN_BATCH),
+            // A trial's arrays (mean, spread², p, score: 32 bytes a point) should stay in a second-level cache of 1 MiB with
+            // its state; lockstep buys nothing beyond that, as trials share no arithmetic here.
+            Basis::Gram(_) | Basis::Own(_) => (1usize << 19).checked_div(32 * self.0.basis.n_points()).unwrap_or(1).clamp(1, 8),
+        }
+    }
+
+    fn open(&self, n_trials: usize) -> Box<dyn Screen> {
+        Box::new(CpuScreen {
+            trials: (0..n_trials).map(|_| None).collect(),
+            pruned: (0..n_trials).map(|_| None).collect(),
+            own: vec![None; n_trials],
+            factor: FactorScreen::default(),
+            pivots: PivotScreen::default(),
+            lanes: LaneScreen::default(),
+            dense_work: [0.0; 2],
+            interpolation: [None, None],
+            counters: Counters::default(),
+            shared: Arc::clone(&self.0),
+        })
+    }
+}
+
+struct CpuScreen {
+    shared: Arc<Shared>,
+    /// Made when first needed: a model that is new every round needs none.
+    trials: Vec<Option<TrialScreen>>,
+    /// Trials on the pruned path; those that have left it or never were on it are in `trials`.
+    pruned: Vec<Option<PrunedTrial>>,
+    /// Scales of trials with inputs of their own.
+    own: Vec<Option<Arc<Scale>>>,
+    factor: FactorScreen,
+    pivots: PivotScreen,
+    lanes: LaneScreen,
+    /// Multiply-adds that dense scores of whole factors have taken, or would have by now: of trials one by one and side by side.
+    dense_work: [f64; 2],
+    interpolation: [Option<Arc<Interpolation>>; 2],
+    counters: Counters,
+}
+
+impl Drop for CpuScreen {
+    fn drop(&mut self) {
+        let mut spare = self.shared.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.extend(self.pruned.drain(..).flatten().map(PrunedTrial::end));
+    }
+}
+
+/// Takes a change; false where it says more than a row.
+fn follows(pruned: &mut PrunedTrial, request: &TrialScore<'_>) -> bool {
+    let prior = request.model.prior_variance_bound();
+    match request.change {
+        Change::None => true,
+        Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request
+            .model
+            .visited()
+            .is_some_and(|visited| pruned.observe(&visited, Observation { row, scale, mean_step, repeated }, prior)),
+        _ => false,
+    }
+}
+
+/// The covariance of a request's basis, if it is one.
+fn gram_of<'a>(basis: &'a Basis, request: &TrialScore<'a>) -> Option<&'a dyn GramSource> {
+    match basis {
+        Basis::Table(_) => None,
+        Basis::Gram(gram) => Some(gram.as_ref()),
+        Basis::Own(_) => request.model.own_gram().map(AsRef::as_ref),
+    }
+}
+
+impl CpuScreen {
+    /// The scale of a trial's basis.
+    fn scale(&mut self, request: &TrialScore<'_>) -> Arc<Scale> {
+        match (&self.shared.basis, request.model.own_gram()) {
+            (Basis::Own(_), Some(gram)) => {
+                let found = self.own[request.trial].get_or_insert_with(|| Arc::new(Scale::of(&Basis::Gram(Arc::clone(gram)))));
+                Arc::clone(found)
+            }
+            _ => Arc::clone(&self.shared.scale),
+        }
+    }
+
+    /// A model that is new: nothing is kept of it.
+    fn new_factor(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
+        let scale = self.scale(request);
+        let shared = Arc::clone(&self.shared);
+        let rounded = shared.rounded.get_or_init(|| Table32::of(&shared.basis));
+        let gram = gram_of(&shared.basis, request);
+        let found = shared.band == Band::Proved
+            && request
+                .model
+                .factor()
+                .is_some_and(|factor| self.factor.candidates(request, &factor, gram, rounded, &scale, answer));
+        if !found {
+            self.counters.scans += 1;
+            answer.points.clear();
+            answer.points.extend(playable(shared.basis.n_points(), request.subset));
+        }
+    }
+
+    /// The interpolation from pivots, once dense scores of these factors and those before would have cost its set-up; for trials side by side or not.
+    fn interpolation(&mut self, dense_work: f64, side_by_side: bool) -> Option<Arc<Interpolation>> {
+        let Basis::Table(table) = &self.shared.basis else { return None };
+        let kind = usize::from(side_by_side);
+        if self.interpolation[kind].is_none() && self.shared.band == Band::Proved {
+            self.dense_work[kind] += dense_work;
+            // Every guarded value is whole between statements.
+            let mut growth = self.shared.growth[kind].lock().unwrap_or_else(PoisonError::into_inner);
+            let growth = growth.get_or_insert_with(|| Growth::new(table, if side_by_side { FINE_OF_LANES } else { FINE }));
+            self.interpolation[kind] = growth.grow(self.dense_work[kind], || self.shared.columns());
+        }
+        self.interpolation[kind].clone()
+    }
+
+    /// New factors of some trials by pivots; an answer is left empty where a trial must be scored in another way.
+    fn by_pivots(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) {
+        let shared = Arc::clone(&self.shared);
+        let Basis::Table(table) = &shared.basis else { return };
+        let (n, m) = (table.n_points, table.n_features);
+        let dense = |request: &TrialScore<'_>| dense_work(request.subset.map_or(n, <[u32]>::len), m);
+        let factors = trials.iter().enumerate().filter(|(_, request)| matches!(request.change, Change::Factor));
+        let (lanes, alone): (Vec<_>, Vec<_>) = factors
+            .map(|(place, &request)| (place, request, request.model.lanes().filter(|(lanes, _)| lanes.n_features == m)))
+            .partition(|(.., lanes)| lanes.is_some());
+        let mut found = Vec::new();
+        for (part, side_by_side) in [(alone, false), (lanes, true)] {
+            let due: f64 = part.iter().map(|(_, request, _)| dense(request)).sum();
+            if due <= 0.0 {
+                continue;
+            }
+            let Some(by) = self.interpolation(due, side_by_side) else { continue };
+            let work = work_by_pivots(n, m, by.rank);
+            let (mut places, mut asked, mut asked_lanes) = (Vec::new(), Vec::new(), Vec::new());
+            for (place, request, lanes) in part.into_iter().filter(|(_, request, _)| work < dense(request)) {
+                if let Some((lanes, lane)) = lanes {
+                    places.push(place);
+                    asked_lanes.push(AskedLane { request, lanes, lane });
+                } else if let Some(factor) = request.model.factor() {
+                    places.push(place);
+                    asked.push(Asked { request, factor });
+                }
+            }
+            found.clear();
+            found.resize(places.len(), Candidates::default());
+            if !asked.is_empty() {
+                self.counters.violations += self.pivots.round(&by, &shared.scale, &asked, &mut found);
+            }
+            if !asked_lanes.is_empty() {
+                let lanes = shared.lanes.get_or_init(|| LaneTable::new(&by, table));
+                let tables = Tables { by: &by, lanes, features: table, scale: &shared.scale };
+                self.counters.violations += self.lanes.round(tables, &asked_lanes, &mut found);
+            }
+            for (place, found) in places.into_iter().zip(found.drain(..)) {
+                self.counters.interpolated += u64::from(!found.points.is_empty());
+                out[place] = found;
+            }
+        }
+    }
+
+    /// Projects the new rows of all trials over a table, block by block of points: what a block reads of the table stays in
+    /// cache for all trials.
+    fn project_all(&mut self, trials: &[TrialScore<'_>]) {
+        let shared = Arc::clone(&self.shared);
+        if !matches!(shared.basis, Basis::Table(_)) {
+            return;
+        }
+        let n = shared.basis.n_points();
+        let mut rows: Vec<(usize, &[f64])> = Vec::with_capacity(trials.len());
+        for request in trials {
+            if let Change::Row { row, repeated, .. } = request.change
+                && self.pruned[request.trial].is_none()
+            {
+                let trial = self.trials[request.trial].get_or_insert_with(|| TrialScreen::new(n));
+                if !(repeated && trial.has_row()) {
+                    rows.push((request.trial, row));
+                }
+            }
+        }
+        if rows.is_empty() {
+            return;
+        }
+        let columns: Vec<&[f64]> = shared.columns().chunks_exact(n.max(1)).collect();
+        for first in (0..n).step_by(BLOCK) {
+            for &(trial, row) in &rows {
+                if let Some(trial) = &mut self.trials[trial] {
+                    trial.project_block(row, &columns, first);
+                }
+            }
+        }
+        for (trial, row) in rows {
+            if let Some(trial) = &mut self.trials[trial] {
+                trial.projected(row, |i| shared.scale.largest[i]);
+            }
+        }
+    }
+
+    /// A round on the pruned path; false where the trial is not on it, or has just left it for a start of the dense path.
+    fn lazily(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) -> bool {
+        let Some(mut pruned) = self.pruned[request.trial].take() else { return false };
+        if request.subset.is_some() {
+            return false;
+        }
+        if request.model.n_observations() == 0 && matches!(request.change, Change::None) {
+            // Every mean is 0: the prior alone decides, and no block needs to be scored.
+            self.scale(request).best_priors(request.width, None, answer);
+            self.pruned[request.trial] = Some(pruned);
+            self.counters.pruned += 1;
+            return true;
+        }
+        if !(pruned.starts_current() || follows(&mut pruned, request)) {
+            // More than a row, or a model that was rebuilt: from the visits anew.
+            let Some(mut anew) = self.shared.pruned(request, Some(pruned)) else { return false };
+            anew.starts_current();
+            pruned = anew;
+        }
+        match pruned.candidates(request, &mut self.counters, answer) {
+            Outcome::Pruned => self.pruned[request.trial] = Some(pruned),
+            Outcome::Dearer => self.trials[request.trial] = Some(pruned.dense()),
+            Outcome::Lost => {
+                answer.points.clear();
+                return false;
+            }
+        }
+        self.counters.pruned += 1;
+        true
+    }
+
+    /// A model that changed by a row at most, or starts.
+    fn follow(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
+        let scale = self.scale(request);
+        let shared = Arc::clone(&self.shared);
+        let trial = self.trials[request.trial].get_or_insert_with(|| TrialScreen::new(shared.basis.n_points()));
+        let mut start_anew = false;
+        let observations = request.model.n_observations();
+        match request.change {
+            Change::None => {}
+            Change::Weights { .. } | Change::Rebuild | Change::Factor => trial.forget(),
+            Change::Row { row, scale: along, mean_step, repeated, rebuilt } => {
+                start_anew = rebuilt;
+                // Projected even where the screen starts anew: the next observation may repeat the row.
+                // Rows over a table have been projected already, but for a trial that has left the pruned path.
+                if let Basis::Table(_) = &shared.basis
+                    && !trial.has_row()
+                {
+                    let columns: Vec<&[f64]> = shared.columns().chunks_exact(shared.basis.n_points().max(1)).collect();
+                    trial.project(row, |i| columns[i], |i| scale.largest[i]);
+                }
+                if let Some(gram) = gram_of(&shared.basis, request)
+                    && !(repeated && trial.has_row())
+                {
+                    let points = request.model.basis_points();
+                    trial.project_gram(gram, points, row, request.model.prior_variance_bound());
+                }
+                if observations == 1 && !trial.is_fresh() {
+                    trial.start_from_prior(&scale);
+                }
+                if trial.is_fresh() {
+                    trial.observe(along, mean_step);
+                }
+            }
+        }
+        if observations == 0 {
+            trial.start_from_prior(&scale);
+        }
+        if start_anew || !trial.is_fresh() || trial.has_drifted(request.model.prior_variance_bound()) {
+            // A model that has just been rebuilt is no reference for what the screen followed.
+            trial.rebuild(request.model, !start_anew, &mut self.counters);
+        } else {
+            trial.check(request.model, &mut self.counters);
+        }
+        trial.candidates(request, shared.band, answer);
+    }
+}
+
+impl Screen for CpuScreen {
+    fn begin(&mut self, _trials: &[TrialScore<'_>]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
+        for request in trials {
+            if self.trials[request.trial].is_none() && self.pruned[request.trial].is_none() {
+                self.pruned[request.trial] = self.shared.pruned(request, None);
+            }
+        }
+        self.project_all(trials);
+        out.iter_mut().for_each(|answer| answer.points.clear());
+        self.by_pivots(trials, out);
+        for (request, answer) in trials.iter().zip(out) {
+            match request.change {
+                // A factor of a few hundred rows is made and scored as fast as both sums of every point in f64.
+                Change::Factor | Change::Weights { .. } => {
+                    self.pruned[request.trial] = None;
+                    if let Some(trial) = &mut self.trials[request.trial] {
+                        trial.forget();
+                    }
+                    if answer.points.is_empty() {
+                        self.new_factor(request, answer);
+                    }
+                }
+                _ if self.lazily(request, answer) => {}
+                _ => self.follow(request, answer),
+            }
+            self.counters.rounds += 1;
+            self.counters.candidates += answer.points.len() as u64;
+            self.counters.ambiguous += u64::from(1 < answer.points.len());
+        }
+        Ok(())
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}

@@ -1,0 +1,256 @@
+//! One trial's screen: mean and spread² of every point, with the errors they may carry.
+
+use super::vector::{largest_magnitude, observe, score, weighted_sum};
+use crate::playable::playable;
+use crate::scale::Scale;
+use crate::{Band, Counters};
+use privateer_gp::score::{Candidates, GramSource, Moments, ScoreModel, TIE_TOLERANCE, TrialScore};
+
+/// Points in a block: what a block touches stays in the first-level cache.
+pub const BLOCK: usize = 512;
+
+/// Error of spread² (as a share of the prior variance) beyond which a screen is rebuilt.
+pub const REFRESH_SHARE: f64 = 1e-9;
+
+/// Observations between two checks of the band, and the points of a check.
+const CHECK_EVERY: u32 = 256;
+const CHECKED_POINTS: usize = 16;
+
+/// Unit roundoff of f64.
+const U: f64 = f64::EPSILON / 2.0;
+
+/// The screen of one trial.
+pub struct TrialScreen {
+    fresh: bool,
+    mean: Vec<f64>,
+    variance: Vec<f64>,
+    score: Vec<f64>,
+    /// `row · h` of the last projected row, if there is one.
+    p: Vec<f64>,
+    has_row: bool,
+    p_error: f64,
+    p_max: f64,
+    mean_error: f64,
+    variance_error: f64,
+    /// Observations since the last check of the band, and the point that comes next.
+    since_check: u32,
+    next_checked: usize,
+    /// Gram columns of basis points that the source does not hold as a table.
+    own_columns: Vec<Vec<f64>>,
+}
+
+impl TrialScreen {
+    /// A screen that must be rebuilt before its first round.
+    pub fn new(n_points: usize) -> Self {
+        Self {
+            fresh: false,
+            mean: vec![0.0; n_points],
+            variance: vec![0.0; n_points],
+            score: vec![0.0; n_points],
+            p: vec![0.0; n_points],
+            has_row: false,
+            p_error: 0.0,
+            p_max: 0.0,
+            mean_error: 0.0,
+            variance_error: 0.0,
+            since_check: 0,
+            next_checked: 0,
+            own_columns: Vec::new(),
+        }
+    }
+
+    /// A screen that carries on from these values of every point: mean, spread², `p` of the open run with its error, and the errors of
+    /// mean and spread².
+    pub fn carried_on(mean: Vec<f64>, variance: Vec<f64>, p: Vec<f64>, p_error: f64, errors: (f64, f64)) -> Self {
+        let (n, p_max) = (mean.len(), largest_magnitude(&p));
+        let (mean_error, variance_error) = errors;
+        Self { fresh: true, mean, variance, p, has_row: true, p_error, p_max, mean_error, variance_error, ..Self::new(n) }
+    }
+
+    /// Whether the arrays follow the model.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+
+    /// The arrays no longer follow the model.
+    pub fn forget(&mut self) {
+        self.fresh = false;
+    }
+
+    /// Whether `p` holds a row that the next observation may repeat.
+    pub fn has_row(&self) -> bool {
+        self.has_row
+    }
+
+    /// The row in `p` is none that the next observation may repeat.
+    pub fn drop_row(&mut self) {
+        self.has_row = false;
+    }
+
+    /// Starts from the prior, before the first observation.
+    pub fn start_from_prior(&mut self, scale: &Scale) {
+        self.mean.fill(0.0);
+        self.variance.copy_from_slice(&scale.prior);
+        self.fresh = true;
+        self.mean_error = 0.0;
+        self.variance_error = scale.prior_error * largest_magnitude(&scale.prior);
+        self.since_check = 0;
+    }
+
+    /// Whether the error has grown enough to start anew.
+    pub fn has_drifted(&self, prior: f64) -> bool {
+        REFRESH_SHARE * prior < self.variance_error
+    }
+
+    /// Takes mean and spread² of every point from the exact score; counts the points that had left their band where the
+    /// model is still the one that the screen followed.
+    pub fn rebuild(&mut self, model: &dyn ScoreModel, comparable: bool, counters: &mut Counters) {
+        let state_error = model.state_error();
+        for point in 0..self.mean.len() {
+            let exact = model.exact(point);
+            counters.violations += u64::from(comparable && self.fresh && self.outside(point, exact, state_error));
+            self.mean[point] = exact.mean;
+            self.variance[point] = exact.variance;
+        }
+        counters.rebuilds += u64::from(self.fresh);
+        self.fresh = true;
+        self.mean_error = 0.0;
+        self.variance_error = 0.0;
+        self.since_check = 0;
+    }
+
+    /// Now and then, compares the next few points with their exact scores and counts those that have left their band.
+    pub fn check(&mut self, model: &dyn ScoreModel, counters: &mut Counters) {
+        if self.since_check < CHECK_EVERY {
+            return;
+        }
+        let n = self.mean.len();
+        let state_error = model.state_error();
+        for _ in 0..CHECKED_POINTS.min(n) {
+            let point = self.next_checked % n;
+            counters.violations += u64::from(self.outside(point, model.exact(point), state_error));
+            self.next_checked = (point + 1) % n;
+        }
+        self.since_check = 0;
+    }
+
+    /// Whether the exact score of a point is outside of the band.
+    fn outside(&self, point: usize, exact: Moments, state_error: Moments) -> bool {
+        let mean_band = self.mean_error + state_error.mean + 4.0 * U * exact.mean.abs();
+        self.variance_error + state_error.variance < (exact.variance - self.variance[point].max(0.0)).abs()
+            || mean_band < (exact.mean - self.mean[point]).abs()
+    }
+
+    /// `p = row · h` over Gram columns; columns that the source does not hold are kept by the trial.
+    pub fn project_gram(&mut self, gram: &dyn GramSource, points: &[u32], row: &[f64], prior: f64) {
+        let mut own = std::mem::take(&mut self.own_columns);
+        let n = self.p.len();
+        let dense = points.first().is_some_and(|&first| gram.dense_column(first as usize).is_some());
+        if !dense {
+            for &point in points.get(own.len()..).unwrap_or(&[]) {
+                let mut column = vec![0.0; n];
+                gram.column(point as usize, 0, &mut column);
+                own.push(column);
+            }
+        }
+        let column = |i: usize| match gram.dense_column(points[i] as usize) {
+            Some(column) => column,
+            None => own[i].as_slice(),
+        };
+        // |k(p, x)| <= sqrt(k(p,p) k(x,x)) <= prior.
+        self.project(row, column, |_| prior);
+        self.own_columns = own;
+    }
+
+    /// `p = row · h`: `column(i)` is basis function `i` at all points, `largest(i)` a bound on its magnitude.
+    pub fn project<'c>(&mut self, row: &[f64], column: impl Fn(usize) -> &'c [f64], largest: impl Fn(usize) -> f64) {
+        let columns: Vec<&[f64]> = (0..row.len()).map(column).collect();
+        for first in (0..self.p.len()).step_by(BLOCK) {
+            self.project_block(row, &columns, first);
+        }
+        self.projected(row, largest);
+    }
+
+    /// The block of [`TrialScreen::project`] that starts at this point; the caller does all of them, then says so.
+    pub fn project_block(&mut self, row: &[f64], columns: &[&[f64]], first: usize) {
+        let end = (first + BLOCK).min(self.p.len());
+        weighted_sum(row, columns, first, &mut self.p[first..end]);
+    }
+
+    /// All blocks of a row have been projected.
+    pub fn projected(&mut self, row: &[f64], largest: impl Fn(usize) -> f64) {
+        let magnitude: f64 = row.iter().enumerate().map(|(i, r)| r.abs() * largest(i)).sum();
+        self.p_error = 4.0 * (row.len() as f64 + 8.0) * U * magnitude;
+        self.p_max = largest_magnitude(&self.p);
+        self.has_row = true;
+    }
+
+    /// One observation along the projected row.
+    pub fn observe(&mut self, scale: f64, mean_step: f64) {
+        self.since_check += 1;
+        let (mean_max, variance_max) = observe(&mut self.mean, &mut self.variance, &self.p, scale, mean_step);
+        let (p_max, p_error) = (self.p_max, self.p_error);
+        let squares = scale * scale * (2.0 * p_max * p_error + p_error * p_error + 4.0 * U * p_max * p_max);
+        self.variance_error += squares + U * variance_max;
+        self.mean_error += mean_step.abs() * (p_error + U * p_max) + U * mean_max;
+    }
+
+    /// Every point, or every one of the subset, whose interval reaches the best lower end, less the tie tolerance.
+    pub fn candidates(&mut self, request: &TrialScore<'_>, band: Band, answer: &mut Candidates) {
+        answer.points.clear();
+        if band == Band::Infinite {
+            answer.points.extend(playable(self.mean.len(), request.subset));
+            return;
+        }
+        let width = request.width;
+        let mut best = score(&self.mean, &self.variance, width, &mut self.score);
+        if let Some(subset) = request.subset {
+            best = subset.iter().map(|&point| self.score[point as usize]).fold(f64::NEG_INFINITY, f64::max);
+        }
+        let scores = &self.score;
+        if band == Band::Zero {
+            answer.points.extend(playable(scores.len(), request.subset).find(|&point| scores[point as usize] == best));
+            return;
+        }
+        let state_error = request.model.state_error();
+        let e = self.variance_error + state_error.variance;
+        // The score's own three roundings, on top of those of mean and spread².
+        let e_mean = self.mean_error + state_error.mean + 4.0 * U * (1.0 + best.abs());
+        // sqrt(s² + e) - sqrt(max(0, s² - e)) <= sqrt(2 e): no point below this floor can reach the best.
+        let widest = e_mean + width * (2.0 * e).sqrt();
+        let tie = TIE_TOLERANCE * (1.0 + best.abs());
+        let floor = best - tie - 2.0 * widest;
+        let (mean, variance) = (&self.mean, &self.variance);
+        let lower = |point: u32| {
+            let point = point as usize;
+            mean[point] - e_mean + width * (variance[point] - e).max(0.0).sqrt()
+        };
+        let upper = |point: u32| {
+            let point = point as usize;
+            mean[point] + e_mean + width * (variance[point] + e).max(0.0).sqrt()
+        };
+        answer.points.extend(playable(scores.len(), request.subset).filter(|&point| floor <= scores[point as usize]));
+        settle(&mut answer.points, tie, lower, upper);
+        if answer.points.is_empty() {
+            // A NaN reached the screen; the exact scores decide, or report it.
+            answer.points.extend(playable(mean.len(), request.subset));
+        }
+    }
+}
+
+/// Leaves of the points, ascending, those that may be the best: their true scores lie between `lower` and `upper`, and within `tie` of
+/// each other they tie.
+pub fn settle(points: &mut Vec<u32>, tie: f64, lower: impl Fn(u32) -> f64, upper: impl Fn(u32) -> f64) {
+    if points.len() < 2 {
+        return;
+    }
+    let best_lower = points.iter().map(|&point| lower(point)).fold(f64::NEG_INFINITY, f64::max);
+    points.retain(|&point| best_lower - tie <= upper(point));
+    // A point that certainly ties with the best wins over all that come later: the lowest index does.
+    let best_upper = points.iter().map(|&point| upper(point)).fold(f64::NEG_INFINITY, f64::max);
+    if let Some(&first) = points.first()
+        && best_upper - 0.5 * tie <= lower(first)
+    {
+        points.truncate(1);
+    }
+}

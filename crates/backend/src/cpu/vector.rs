@@ -1,0 +1,223 @@
+//! The loops over points, written so that the compiler runs them in vector lanes: no sum crosses points.
+//!
+//! Each runs in the widest lanes of the processor, picked at run time ([`pulp`]): the operations on a point and their order are
+//! the same in lanes of any width, and so are the bits.
+
+use privateer_numerics::linalg::wide;
+use pulp::NullaryFnOnce;
+
+/// `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in the order of the columns.
+pub fn weighted_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
+    wide(WeightedSum { row, columns, first, out });
+}
+
+struct WeightedSum<'a> {
+    row: &'a [f64],
+    columns: &'a [&'a [f64]],
+    first: usize,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for WeightedSum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        add_columns(self.row, self.columns, self.first, self.out);
+    }
+}
+
+#[inline(always)]
+fn add_columns(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
+    out.fill(0.0);
+    let n = out.len();
+    let mut i = 0;
+    while i + 4 <= row.len() {
+        let (a, b, c, d) = (
+            &columns[i][first..first + n],
+            &columns[i + 1][first..first + n],
+            &columns[i + 2][first..first + n],
+            &columns[i + 3][first..first + n],
+        );
+        let (ra, rb, rc, rd) = (row[i], row[i + 1], row[i + 2], row[i + 3]);
+        for (x, sum) in out.iter_mut().enumerate() {
+            *sum = *sum + ra * a[x] + rb * b[x] + rc * c[x] + rd * d[x];
+        }
+        i += 4;
+    }
+    for (r, column) in row[i..].iter().zip(&columns[i..]) {
+        for (sum, &value) in out.iter_mut().zip(&column[first..first + n]) {
+            *sum += r * value;
+        }
+    }
+}
+
+/// Columns in a group of [`grouped_sum`].
+pub const GROUP: usize = 16;
+
+/// Most roundings that a product passes through in a [`grouped_sum`] of `n`, its own included.
+pub fn sum_depth(n: usize) -> f64 {
+    (GROUP + n.div_ceil(GROUP) + 2) as f64
+}
+
+/// As [`weighted_sum`], but columns are summed in groups of [`GROUP`]: fewer roundings follow each other.
+pub fn grouped_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
+    wide(GroupedSum { row, columns, first, out });
+}
+
+struct GroupedSum<'a> {
+    row: &'a [f64],
+    columns: &'a [&'a [f64]],
+    first: usize,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for GroupedSum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let mut group = [0.0; 512];
+        for (part, out) in self.out.chunks_mut(group.len()).enumerate() {
+            let group = &mut group[..out.len()];
+            out.fill(0.0);
+            for (row, columns) in self.row.chunks(GROUP).zip(self.columns.chunks(GROUP)) {
+                add_columns(row, columns, self.first + 512 * part, group);
+                out.iter_mut().zip(&*group).for_each(|(out, group)| *out += group);
+            }
+        }
+    }
+}
+
+/// Lanes of a running maximum.
+const LANES: usize = 8;
+
+/// The larger of two numbers; the first where one is NaN. One instruction in every lane.
+#[inline(always)]
+pub fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
+
+/// Largest magnitude; NaNs are passed over.
+pub fn largest_magnitude(values: &[f64]) -> f64 {
+    wide(LargestMagnitude(values))
+}
+
+struct LargestMagnitude<'a>(&'a [f64]);
+
+impl NullaryFnOnce for LargestMagnitude<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        magnitude_in_lanes(self.0)
+    }
+}
+
+#[inline(always)]
+fn magnitude_in_lanes(values: &[f64]) -> f64 {
+    let mut lanes = [0.0f64; LANES];
+    let blocks = values.chunks_exact(LANES);
+    let rest = blocks.remainder();
+    for block in blocks {
+        for (lane, value) in lanes.iter_mut().zip(block) {
+            *lane = larger(*lane, value.abs());
+        }
+    }
+    rest.iter().map(|value| value.abs()).chain(lanes).fold(0.0, larger)
+}
+
+/// Writes `mean + width * sqrt(max(0, variance))` and returns the largest score; NaNs are passed over.
+pub fn score(mean: &[f64], variance: &[f64], width: f64, out: &mut [f64]) -> f64 {
+    wide(Score { mean, variance, width, out })
+}
+
+struct Score<'a> {
+    mean: &'a [f64],
+    variance: &'a [f64],
+    width: f64,
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for Score<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        score_in_lanes(self.mean, self.variance, self.width, self.out)
+    }
+}
+
+#[inline(always)]
+fn score_in_lanes(mean: &[f64], variance: &[f64], width: f64, out: &mut [f64]) -> f64 {
+    for ((score, &mean), &variance) in out.iter_mut().zip(mean).zip(variance) {
+        *score = mean + width * larger(0.0, variance).sqrt();
+    }
+    let mut lanes = [f64::NEG_INFINITY; LANES];
+    let blocks = out.chunks_exact(LANES);
+    let rest = blocks.remainder();
+    for block in blocks {
+        for (lane, &score) in lanes.iter_mut().zip(block) {
+            *lane = larger(*lane, score);
+        }
+    }
+    rest.iter().copied().chain(lanes).fold(f64::NEG_INFINITY, larger)
+}
+
+/// One observation: `variance -= (scale p)²`, `mean += mean_step p`; returns the largest magnitudes of mean and variance.
+pub fn observe(mean: &mut [f64], variance: &mut [f64], p: &[f64], scale: f64, mean_step: f64) -> (f64, f64) {
+    wide(Observe { mean, variance, p, scale, mean_step })
+}
+
+struct Observe<'a> {
+    mean: &'a mut [f64],
+    variance: &'a mut [f64],
+    p: &'a [f64],
+    scale: f64,
+    mean_step: f64,
+}
+
+impl NullaryFnOnce for Observe<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn call(self) -> (f64, f64) {
+        let Self { mean, variance, p, scale, mean_step } = self;
+        for ((mean, variance), &p) in mean.iter_mut().zip(variance.iter_mut()).zip(p) {
+            let fall = scale * p;
+            *variance -= fall * fall;
+            *mean += mean_step * p;
+        }
+        (magnitude_in_lanes(mean), magnitude_in_lanes(variance))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_and_maxima_at_every_remainder() {
+        for n in 0..20 {
+            for k in 0..7 {
+                let columns: Vec<Vec<f64>> =
+                    (0..k).map(|i| (0..n + 3).map(|x| (i * 31 + x) as f64 * 0.25 - 3.0).collect()).collect();
+                let slices: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+                let row: Vec<f64> = (0..k).map(|i| 0.5 - i as f64).collect();
+                let mut out = vec![f64::NAN; n];
+                weighted_sum(&row, &slices, 3, &mut out);
+                for (x, got) in out.iter().enumerate() {
+                    let expected: f64 = (0..k).map(|i| row[i] * columns[i][x + 3]).sum();
+                    assert!((got - expected).abs() < 1e-12);
+                }
+                let expected = out.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+                assert_eq!(largest_magnitude(&out), expected);
+                let variance: Vec<f64> = (0..n).map(|x| x as f64 - 2.0).collect();
+                let mut scores = vec![0.0; n];
+                let best = score(&out, &variance, 1.5, &mut scores);
+                assert_eq!(best, scores.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+                assert!(scores.iter().zip(&out).zip(&variance).all(|((s, m), v)| *s == m + 1.5 * v.max(0.0).sqrt()));
+            }
+        }
+    }
+}

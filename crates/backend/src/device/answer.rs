@@ -1,0 +1,68 @@
+//! A lane's answer as the last pass writes it.
+
+use super::{Answer, CAPACITY};
+use crate::device::tables::USE_CPU;
+use privateer_config::error::Error;
+
+/// Words before the list: stamp, scored, count, checksum.
+pub const HEADER: usize = 4;
+
+/// Words of an answer.
+pub const ANSWER_WORDS: usize = HEADER + CAPACITY;
+
+/// Reals of an answer: best lower, best upper, largest variance, largest magnitude of a mean.
+pub const MAXIMA: usize = 4;
+
+/// An entry of the list that names no point.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// Sum, modulo 2^32, of stamp, count and the whole list.
+pub fn checksum(words: &[u32]) -> u32 {
+    words[HEADER..].iter().fold(words[0].wrapping_add(words[2]), |sum, &word| sum.wrapping_add(word))
+}
+
+/// Reads an answer.
+/// * `words` — [`ANSWER_WORDS`]
+///
+/// # Errors
+/// If the checksum is not that of the list.
+pub fn decode(words: &[u32], maxima: [f64; MAXIMA]) -> Result<Answer, Error> {
+    if checksum(words) != words[3] {
+        return Err(Error::Untrusted {
+            problem: format!(
+                "the device gave back an answer with checksum {:#010x} in the place of {:#010x}",
+                words[3],
+                checksum(words)
+            ),
+            hint: USE_CPU.to_owned(),
+        });
+    }
+    let listed = (words[2] as usize).min(CAPACITY);
+    let [best_lower, best_upper, largest_variance, largest_mean] = maxima;
+    Ok(Answer {
+        stamp: words[0],
+        scored: words[1],
+        count: words[2],
+        points: words[HEADER..HEADER + listed].to_vec(),
+        best_lower,
+        best_upper,
+        largest_variance,
+        largest_mean,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_word_is_found() {
+        let mut words = [NOWHERE; ANSWER_WORDS];
+        words[..6].copy_from_slice(&[7, 100, 2, 0, 5, 9]);
+        words[3] = checksum(&words);
+        let answer = decode(&words, [1.0, 2.0, 3.0, 4.0]).expect("whole");
+        assert_eq!((answer.stamp, answer.scored, answer.count, answer.points), (7, 100, 2, vec![5, 9]));
+        words[5] = 8;
+        assert!(decode(&words, [0.0; 4]).is_err());
+    }
+}

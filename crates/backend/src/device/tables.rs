@@ -1,0 +1,238 @@
+//! Tables and kernels as the passes read them.
+
+use super::real::Real;
+use super::{Precision, TableSpec};
+use privateer_config::error::Error;
+use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
+
+/// Points of a tile: every plane and column is padded to a multiple, and a workgroup has as many threads.
+pub const TILE: usize = 256;
+
+/// Planes of a lane, in this order: `p`, mean, variance, anchor.
+pub const PLANES: usize = 4;
+
+/// A Gram matrix known by its form is made once and kept whole up to so many bytes; beyond, its columns are evaluated
+/// anew whenever they are needed.
+pub const MADE_GRAM_BYTES: usize = 64 << 20;
+
+/// The size of a domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Number of points.
+    pub n_points: usize,
+    /// Points with padding: the length of a plane.
+    pub stride: usize,
+}
+
+impl Extent {
+    /// Of so many points.
+    pub fn new(n_points: usize) -> Self {
+        Self { n_points, stride: n_points.div_ceil(TILE) * TILE }
+    }
+
+    /// Tiles of a plane.
+    pub fn n_tiles(self) -> usize {
+        self.stride / TILE
+    }
+}
+
+/// A range of points whose columns lie in one buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk {
+    /// First point.
+    pub first: usize,
+    /// Points with padding: the length of a column here.
+    pub len: usize,
+}
+
+/// Where a lane's columns come from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Columns {
+    /// A table shared by all lanes, of so many columns, each used by every row.
+    Features(usize),
+    /// A shared table of one column a point, of which a lane uses those of its basis.
+    Gram,
+    /// Evaluated from coordinates: a lane's own, or shared.
+    Kernel {
+        /// Whether each lane has coordinates and prior of its own.
+        own: bool,
+    },
+}
+
+/// A kernel as parameters of a pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KernelNumbers {
+    /// Number of the formula: the order of [`KernelFamily`].
+    pub family: u32,
+    /// Coordinates of a point.
+    pub dimension: u32,
+    /// Factor.
+    pub scale: f64,
+    /// Constant term.
+    pub offset: f64,
+    /// What is added for a point and itself.
+    pub row_term: f64,
+}
+
+impl KernelNumbers {
+    /// Stands for no kernel.
+    pub const NONE: Self = Self { family: 0, dimension: 0, scale: 0.0, offset: 0.0, row_term: 0.0 };
+
+    /// Of a form.
+    pub fn of(form: &KernelForm) -> Self {
+        let family = match form.family {
+            KernelFamily::SquaredExponential => 0,
+            KernelFamily::MaternHalf => 1,
+            KernelFamily::MaternThreeHalves => 2,
+            KernelFamily::MaternFiveHalves => 3,
+            KernelFamily::Linear => 4,
+        };
+        let KernelForm { scale, offset, row_term, .. } = *form;
+        Self { family, dimension: form.dimension as u32, scale, offset, row_term }
+    }
+}
+
+/// Coordinates as the passes read them and a bound on the error of the kernel evaluated from them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Coordinates<R> {
+    /// `dimension x stride`: one coordinate of all points is contiguous.
+    pub values: Vec<R>,
+    /// Largest magnitude.
+    pub largest: f64,
+    /// Largest magnitude before they were moved.
+    pub unmoved: f64,
+}
+
+/// Rounds coordinates. Those of a kernel of distances are first moved to the middle of their range, which changes no
+/// distance and makes their rounding smaller.
+pub fn coordinates<R: Real>(form: &KernelForm, extent: Extent) -> Coordinates<R> {
+    let (d, n) = (form.dimension, extent.n_points);
+    let mut values = vec![R::default(); d * extent.stride];
+    let (mut largest, mut unmoved) = (0.0f64, 0.0f64);
+    for axis in 0..d {
+        let along = || (0..n).map(|point| form.points[point * d + axis]);
+        let (low, high) = along().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), z| (low.min(z), high.max(z)));
+        let middle = if form.family == KernelFamily::Linear { 0.0 } else { low / 2.0 + high / 2.0 };
+        for (value, z) in values[axis * extent.stride..].iter_mut().zip(along()) {
+            *value = R::of(z - middle);
+            largest = largest.max((z - middle).abs());
+            unmoved = unmoved.max(z.abs());
+        }
+    }
+    Coordinates { values, largest, unmoved }
+}
+
+/// A bound on the error of a kernel that passes evaluate in a type.
+///
+/// With `u` the unit roundoff, `d` coordinates of magnitude up to `Z`, every formula in units of its scale: the rounding
+/// of two coordinates moves a distance by at most `2 u Z sqrt(d)`, and no `rho` has a slope above 1; the relative error of a
+/// distance, `(d + 3)/2 u` for the sum of squares and at most `16 u` for the square root, is multiplied by `|r rho'(r)| < 1`;
+/// the reduced argument of `exp` loses at most `u`, its polynomial and the one before it at most `10 u`. A quarter is
+/// added for terms of second order. The linear family has `1.25 (d + 6) u` times `d Z²`. In f64 the host's own formula errs as
+/// much, so that the bound is doubled; and the host rounded the coordinates, before they were moved, in f64.
+pub fn kernel_error<R>(form: &KernelForm, coords: &Coordinates<R>, precision: Precision) -> f64 {
+    let (u, d, largest) = (precision.unit(), form.dimension as f64, coords.largest);
+    let host = if form.family == KernelFamily::Linear { 0.0 } else { 4.0 * Precision::F64.unit() * coords.unmoved * d.sqrt() };
+    let relative = match form.family {
+        KernelFamily::Linear => 1.25 * (d + 6.0) * d * largest * largest,
+        _ => 2.5 * largest * d.sqrt() + d + 36.0,
+    };
+    let sides = if precision == Precision::F64 { 2.0 } else { 1.0 };
+    let tiny = 1e4 * precision.tiny() * (1.0 + form.scale.abs());
+    host * form.scale.abs() + sides * (u * (relative * form.scale.abs() + 2.0 * (form.offset.abs() + form.row_term.abs())) + tiny)
+}
+
+/// Angles beyond this lose digits in the reduction of the passes: the number of quarter turns no longer fits 20 bits.
+pub const LARGEST_ANGLE: f64 = 1.6e6;
+
+/// A bound on the error of Fourier features that a pass computes in f64, against those of the host: both sums of an angle
+/// round, and sine and cosine by up to 4 roundoffs. `None` if angles are too large for the passes.
+pub fn features_error(form: &FourierForm) -> Option<f64> {
+    let d = form.dimension;
+    let most = |values: &[f64], axis: usize| values.iter().skip(axis).step_by(d).fold(0.0f64, |most, v| most.max(v.abs()));
+    let angle: f64 = (0..d).map(|axis| most(&form.frequencies, axis) * most(&form.points, axis)).sum();
+    let amplitude = form.amplitudes.iter().fold(0.0f64, |most, a| most.max(a.abs()));
+    let u = Precision::F64.unit();
+    (angle <= LARGEST_ANGLE).then_some(amplitude * u * (2.0 * (d as f64 + 3.0) * angle + 16.0))
+}
+
+/// Columns of a feature table over a chunk, each `chunk.len` long, zero beyond the last point.
+pub fn feature_columns<R: Real>(table: &FeatureTable, chunk: Chunk) -> Vec<R> {
+    let mut values = vec![R::default(); table.n_features * chunk.len];
+    for at in 0..chunk.len.min(table.n_points.saturating_sub(chunk.first)) {
+        for (feature, &value) in table.row(chunk.first + at).iter().enumerate() {
+            values[feature * chunk.len + at] = R::of(value);
+        }
+    }
+    values
+}
+
+/// Columns of a Gram matrix held as a table over a chunk, as [`feature_columns`]; `None` if it is not held.
+pub fn gram_columns<R: Real>(gram: &dyn GramSource, chunk: Chunk) -> Option<Vec<R>> {
+    let n = gram.n_points();
+    let mut values = vec![R::default(); n * chunk.len];
+    for point in 0..n {
+        let column = gram.dense_column(point)?.get(chunk.first..).unwrap_or(&[]);
+        for (value, &k) in values[point * chunk.len..(point + 1) * chunk.len].iter_mut().zip(column) {
+            *value = R::of(k);
+        }
+    }
+    Some(values)
+}
+
+/// Prior variance and residual of every point, in f64.
+pub struct Base {
+    /// Variance that a spread of [`privateer_gp::score::Spread::Added`] starts from.
+    pub residual: Vec<f64>,
+    /// Variance without observations.
+    pub prior: Vec<f64>,
+}
+
+impl Base {
+    /// Of a table of features: what they carry and what they do not.
+    pub fn of_features(table: &FeatureTable) -> Self {
+        let square = |point: usize| table.row(point).iter().fold(0.0, |sum, phi| sum + phi * phi);
+        let prior = (0..table.n_points).map(|point| table.residual[point] + square(point)).collect();
+        Self { residual: table.residual.clone(), prior }
+    }
+
+    /// Of a covariance: no residual.
+    pub fn of_gram(gram: &dyn GramSource) -> Self {
+        let n = gram.n_points();
+        Self { residual: vec![0.0; n], prior: (0..n).map(|point| gram.diagonal(point)).collect() }
+    }
+
+    /// Rounded and padded: the residuals, then the priors.
+    pub fn rounded<R: Real>(&self, extent: Extent) -> Vec<R> {
+        let mut values = vec![R::default(); 2 * extent.stride];
+        for (value, &residual) in values.iter_mut().zip(&self.residual) {
+            *value = R::of(residual);
+        }
+        for (value, &prior) in values[extent.stride..].iter_mut().zip(&self.prior) {
+            *value = R::of(prior);
+        }
+        values
+    }
+}
+
+/// Number of points that a spec is about.
+pub fn n_points(spec: &TableSpec<'_>) -> usize {
+    match spec {
+        TableSpec::Features(table) => table.n_points,
+        TableSpec::Gram(gram) => gram.n_points(),
+        TableSpec::Own(n_points) => *n_points,
+    }
+}
+
+/// What to do about a device that fails.
+pub const USE_CPU: &str = "use `--backend cpu`: the answers are the same";
+
+/// A failure of a device.
+pub fn device_error(problem: impl Into<String>) -> Error {
+    Error::Device { problem: problem.into(), hint: USE_CPU.to_owned() }
+}
+
+/// A covariance that is neither a table nor a formula.
+pub fn no_form() -> Error {
+    device_error("this kernel is neither a table nor one of the formulas that a device evaluates")
+}

@@ -1,0 +1,102 @@
+//! What a device can do at most: a matrix product and a copy, measured.
+
+use super::buffers::{Plain, filled, storage, uniform};
+use super::device::{Gpu, Shared, run};
+use super::layout::{self, Shape};
+use super::pipeline::Pass;
+use super::readback::guarded;
+use crate::device::tables::device_error;
+use privateer_config::error::Error;
+use std::time::{Duration, Instant};
+
+/// Side of the product: on hardware large enough to fill it, on software small enough to end.
+const SIDE: usize = 4096;
+const SOFTWARE_SIDE: usize = 512;
+
+/// Bytes copied: beyond the caches of devices.
+const COPIED: u64 = 256 << 20;
+
+/// Least time of a measurement, and most submissions of it.
+const LEAST: Duration = Duration::from_millis(200);
+const MOST: u32 = 1024;
+
+/// How long one may take before the device counts as hanging.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Measured ceilings of a device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GpuCeilings {
+    /// Operations a second of a matrix product in f32, two a multiply-add.
+    pub f32_flops: f64,
+    /// The same in f64, where the device has it.
+    pub f64_flops: Option<f64>,
+    /// Bytes read and written a second by a copy from buffer to buffer.
+    pub copy_bytes: f64,
+    /// Side of the product.
+    pub side: usize,
+    /// Bytes of the copy.
+    pub copied: u64,
+}
+
+impl Gpu {
+    /// Measures the ceilings; takes about a second.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the device refuses or has no room.
+    pub fn ceilings(&self) -> Result<GpuCeilings, Error> {
+        let shared = self.shared();
+        let side = if self.facts().kind == "software" { SOFTWARE_SIDE } else { SIDE };
+        let copied = COPIED.min(shared.max_binding);
+        Ok(GpuCeilings {
+            f32_flops: product::<f32>(shared, side)?,
+            f64_flops: if shared.has_f64 { Some(product::<f64>(shared, side)?) } else { None },
+            copy_bytes: copy(shared, copied)?,
+            side,
+            copied,
+        })
+    }
+}
+
+/// Operations a second of a product of two matrices of ones; the result is checked.
+fn product<R: Plain>(shared: &Shared, side: usize) -> Result<f64, Error> {
+    let ones = vec![R::of(1.0); side * side];
+    let (a, b) = (filled(shared, "left", &ones)?, filled(shared, "right", &ones)?);
+    let c = storage(shared, "product", size_of_val(ones.as_slice()) as u64)?;
+    let shape = uniform(shared, &Shape { n_columns: side as u32, ..Shape::default() }.words())?;
+    let pipeline = shared.pipeline(Pass::making("product", R::PRECISION, R::PRECISION))?;
+    let bound = [(layout::SHAPE, &shape), (layout::SOURCE, &a), (layout::COEFFICIENTS, &b), (layout::TABLE, &c)];
+    let group = pipeline.bind(shared, &bound)?;
+    let tiles = (side / shared.workgroup(R::PRECISION)?.block()) as u32;
+    let seconds = best(shared, |encoder| run(encoder, &[(&pipeline, &group, [tiles, tiles])]))?;
+    Ok(2.0 * (side * side * side) as f64 / seconds)
+}
+
+/// Bytes read and written a second.
+fn copy(shared: &Shared, bytes: u64) -> Result<f64, Error> {
+    let (from, to) = (storage(shared, "from", bytes)?, storage(shared, "to", bytes)?);
+    let seconds = best(shared, |encoder| encoder.copy_buffer_to_buffer(&from, 0, &to, 0, Some(bytes)))?;
+    Ok(2.0 * bytes as f64 / seconds)
+}
+
+/// Seconds of one piece of work, from submissions that hold it ever more often until they take long enough.
+fn best(shared: &Shared, work: impl Fn(&mut wgpu::CommandEncoder)) -> Result<f64, Error> {
+    let mut times = 1;
+    loop {
+        let submission = guarded(shared, "be measured", |device| {
+            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
+            (0..times).for_each(|_| work(&mut encoder));
+            encoder.finish()
+        })?;
+        let started = Instant::now();
+        let index = shared.queue.submit([submission]);
+        let waited = shared.device.poll(wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(PATIENCE) });
+        let taken = started.elapsed();
+        shared.health.check()?;
+        waited.map_err(|problem| device_error(format!("{} did not finish: {problem}", shared.facts.name)))?;
+        // The first submission warms up: compilation, first touch of memory.
+        if 1 < times && (LEAST <= taken || MOST <= times) {
+            return Ok(taken.as_secs_f64() / f64::from(times));
+        }
+        times *= 2;
+    }
+}

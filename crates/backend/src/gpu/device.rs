@@ -1,0 +1,241 @@
+//! The device: opened, tested, shared.
+
+use super::adapters::{AdapterFacts, Choice, choose};
+use super::pipeline::{Pass, Pipeline};
+use super::readback::Health;
+use super::tables::GpuTables;
+use super::workgroup::{Workgroup, WorkgroupLimits};
+use crate::device::tables::device_error;
+use crate::device::{Device, Precision, TableSpec, Tables};
+use privateer_config::error::Error;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Settings for tests: none of them changes an answer, except a replacement that plants a fault.
+#[derive(Debug, Clone, Default)]
+pub struct GpuOptions {
+    /// Bytes that one binding may span, at most what the adapter allows.
+    pub max_binding: Option<u64>,
+    /// Threads that a workgroup may have, at most what the adapter allows.
+    pub max_threads: Option<u32>,
+    /// Bytes that a workgroup may share, at most what the adapter allows.
+    pub max_shared: Option<u32>,
+    /// Computes in f32 alone, even where f64 is there.
+    pub without_f64: bool,
+    /// Reduces in shared memory, even where there are subgroups.
+    pub without_subgroups: bool,
+    /// Text that is replaced in shaders.
+    pub replacements: Vec<Replacement>,
+}
+
+/// A piece of a shader's text and what stands in its place.
+#[derive(Debug, Clone, Copy)]
+pub struct Replacement {
+    /// Name of the shader.
+    pub shader: &'static str,
+    /// The piece; it must occur.
+    pub from: &'static str,
+    /// What replaces it.
+    pub to: &'static str,
+}
+
+/// A GPU.
+#[derive(Clone)]
+pub struct Gpu {
+    shared: Arc<Shared>,
+}
+
+/// What everything on a device needs.
+pub struct Shared {
+    /// Of wgpu.
+    pub device: wgpu::Device,
+    /// Of wgpu.
+    pub queue: wgpu::Queue,
+    /// The adapter.
+    pub facts: AdapterFacts,
+    /// Whether it computes in f64, as tested.
+    pub has_f64: bool,
+    /// Whether reductions use subgroups.
+    pub subgroups: bool,
+    /// What bounds workgroups.
+    pub limits: WorkgroupLimits,
+    /// Bytes that one binding may span.
+    pub max_binding: u64,
+    /// Workgroups in a dimension.
+    pub max_groups: usize,
+    /// Problems outside of calls.
+    pub health: Arc<Health>,
+    /// Planted.
+    pub replacements: Vec<Replacement>,
+    pipelines: Mutex<BTreeMap<Pass, Pipeline>>,
+}
+
+impl Gpu {
+    /// Opens the adapter that suits a choice best.
+    ///
+    /// # Errors
+    /// [`Error::Device`] with what was found, if none suits or the best cannot be opened.
+    pub fn open(choice: Choice) -> Result<Self, Error> {
+        Self::with_options(choice, GpuOptions::default())
+    }
+
+    /// Opens the hardware adapter that suits best; `None` if there is none, which is no error.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if there is one and it cannot be opened.
+    pub fn automatic() -> Result<Option<Self>, Error> {
+        choose(Choice::Auto).ok().map(|found| Self::opened(found, GpuOptions::default())).transpose()
+    }
+
+    /// [`Gpu::open`] with settings for tests.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub fn with_options(choice: Choice, options: GpuOptions) -> Result<Self, Error> {
+        Self::opened(choose(choice)?, options)
+    }
+
+    fn opened((adapter, facts): (wgpu::Adapter, AdapterFacts), options: GpuOptions) -> Result<Self, Error> {
+        let limits = tightened(adapter.limits(), &options);
+        let workgroups = WorkgroupLimits::of(&limits);
+        let wants_f64 = facts.f64 && !options.without_f64 && Workgroup::suited(workgroups, Precision::F64).is_some();
+        let subgroups = facts.subgroups.is_some() && !options.without_subgroups;
+        let mut features = wgpu::Features::empty();
+        features.set(wgpu::Features::SHADER_F64, wants_f64);
+        features.set(wgpu::Features::SUBGROUP, subgroups);
+        let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+            label: Some("privateer"),
+            required_features: features,
+            required_limits: limits.clone(),
+            experimental_features: wgpu::ExperimentalFeatures::disabled(),
+            memory_hints: wgpu::MemoryHints::Performance,
+            trace: wgpu::Trace::Off,
+        }))
+        .map_err(|problem| device_error(format!("{} cannot be opened: {problem}", facts.name)))?;
+        let health = Arc::new(Health::default());
+        let (on_loss, on_error) = (Arc::clone(&health), Arc::clone(&health));
+        let name = facts.name.clone();
+        device.set_device_lost_callback(move |reason, message| on_loss.note(format!("{name} was lost ({reason:?}): {message}")));
+        let name = facts.name.clone();
+        device.on_uncaptured_error(Arc::new(move |problem: wgpu::Error| on_error.note(format!("{name} failed: {problem}"))));
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let mut shared = Shared {
+            device,
+            queue,
+            facts,
+            has_f64: wants_f64,
+            subgroups,
+            limits: workgroups,
+            // Sizes of buffers are multiples of 16.
+            max_binding: options.max_binding.unwrap_or(u64::MAX).min(most) / 16 * 16,
+            max_groups: limits.max_compute_workgroups_per_dimension as usize,
+            health,
+            replacements: options.replacements,
+            pipelines: Mutex::default(),
+        };
+        shared.has_f64 = wants_f64 && shared.computes_in_f64().unwrap_or(false);
+        if subgroups && !shared.reduces_as_it_should().unwrap_or(false) {
+            shared.subgroups = false;
+            shared.pipelines = Mutex::default();
+        }
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The adapter.
+    #[must_use]
+    pub fn facts(&self) -> &AdapterFacts {
+        &self.shared.facts
+    }
+
+    /// Gives the device back to the system: all work on it fails from now on, as if it had been lost.
+    pub fn destroy(&self) {
+        self.shared.device.destroy();
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu").field("facts", &self.shared.facts).field("has_f64", &self.shared.has_f64).finish()
+    }
+}
+
+impl Device for Gpu {
+    fn name(&self) -> &'static str {
+        "gpu"
+    }
+
+    fn description(&self) -> String {
+        let facts = &self.shared.facts;
+        let types = if self.shared.has_f64 { "f32 and f64" } else { "f32" };
+        format!("{} ({}, {}, {}, {types})", facts.name, facts.kind, facts.interface, facts.driver)
+    }
+
+    fn computes_in(&self, precision: Precision) -> bool {
+        self.shared.has_f64 || precision == Precision::F32
+    }
+
+    fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, Error> {
+        if !self.computes_in(precision) {
+            return Err(device_error(format!("{} does not compute in f64", self.shared.facts.name)));
+        }
+        Ok(match precision {
+            Precision::F32 => Box::new(GpuTables::<f32>::new(&self.shared, spec)?),
+            Precision::F64 => Box::new(GpuTables::<f64>::new(&self.shared, spec)?),
+        })
+    }
+}
+
+/// The adapter's limits, or less.
+fn tightened(mut limits: wgpu::Limits, options: &GpuOptions) -> wgpu::Limits {
+    let threads = options.max_threads.unwrap_or(u32::MAX);
+    for limit in [&mut limits.max_compute_invocations_per_workgroup, &mut limits.max_compute_workgroup_size_x] {
+        *limit = threads.min(*limit);
+    }
+    let shared = &mut limits.max_compute_workgroup_storage_size;
+    *shared = options.max_shared.unwrap_or(u32::MAX).min(*shared);
+    limits
+}
+
+impl Shared {
+    /// The size of all workgroups of a type.
+    ///
+    /// # Errors
+    /// If the device allows none.
+    pub fn workgroup(&self, precision: Precision) -> Result<Workgroup, Error> {
+        Workgroup::suited(self.limits, precision)
+            .ok_or_else(|| device_error(format!("the workgroups of {} are too small", self.facts.name)))
+    }
+
+    /// A pipeline, compiled when it is first asked for.
+    ///
+    /// # Errors
+    /// If the device refuses it.
+    pub fn pipeline(&self, pass: Pass) -> Result<Pipeline, Error> {
+        if let Some(pipeline) = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(&pass) {
+            return Ok(pipeline.clone());
+        }
+        let pipeline = Pipeline::new(self, pass)?;
+        self.pipelines.lock().unwrap_or_else(PoisonError::into_inner).insert(pass, pipeline.clone());
+        Ok(pipeline)
+    }
+}
+
+/// One pass: pipeline, buffers, workgroups.
+pub type Dispatch<'a> = (&'a Pipeline, &'a wgpu::BindGroup, [u32; 2]);
+
+/// Adds one compute pass with these dispatches, in order; none with an empty grid.
+pub fn run(encoder: &mut wgpu::CommandEncoder, dispatches: &[Dispatch<'_>]) {
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes: None });
+    for (pipeline, group, [x, y]) in dispatches {
+        if *x != 0 && *y != 0 {
+            pass.set_pipeline(&pipeline.pipeline);
+            pass.set_bind_group(0, *group, &[]);
+            pass.dispatch_workgroups(*x, *y, 1);
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Lanes on the device: a round is one submission.
+
+use super::buffers::{Growing, Plain, storage, upload};
+use super::device::{Dispatch, Shared, run};
+use super::layout::{self, N_NUMBERS, WORK_BYTES, number_values, work_words};
+use super::pipeline::{Pass, Pipeline};
+#[cfg(test)]
+use super::readback::read_all;
+use super::readback::{Pending, Staging, guarded};
+use super::tables::{GpuTables, Source};
+use super::workgroup::Workgroup;
+use crate::device::answer::{ANSWER_WORDS, MAXIMA, decode};
+use crate::device::pack::{LaneShape, Packed, TOGETHER};
+use crate::device::tables::{
+    Base, Columns, Extent, KernelNumbers, PLANES, TILE, coordinates, device_error, kernel_error, no_form,
+};
+use crate::device::{Answer, LaneWork, Lanes};
+use privateer_config::error::Error;
+use privateer_gp::score::GramSource;
+use std::sync::Arc;
+
+/// Bytes at first of what grows.
+const FIRST_BYTES: u64 = 1 << 16;
+
+/// Lanes in one type.
+pub struct GpuLanes<R> {
+    shared: Arc<Shared>,
+    extent: Extent,
+    n_lanes: usize,
+    columns: Columns,
+    kernels: Vec<KernelNumbers>,
+    coords_stride: usize,
+    sources: Vec<Source>,
+    passes: Passes,
+    workgroup: Workgroup,
+    buffers: Buffers,
+    /// Bind groups; made anew when a buffer is replaced.
+    bound: Option<Bound>,
+    staging: [Staging; 2],
+    packed: Packed<R>,
+    rounds: usize,
+    in_flight: Option<InFlight>,
+}
+
+/// Entries of a round.
+struct Passes {
+    factor: Pipeline,
+    project: Pipeline,
+    update: Pipeline,
+    list: Pipeline,
+    select: Pipeline,
+}
+
+struct Buffers {
+    works: wgpu::Buffer,
+    numbers: wgpu::Buffer,
+    indices: Growing,
+    coefficients: Growing,
+    base: wgpu::Buffer,
+    planes: wgpu::Buffer,
+    partials: wgpu::Buffer,
+    counts: wgpu::Buffer,
+    answers: wgpu::Buffer,
+    maxima: wgpu::Buffer,
+}
+
+struct Bound {
+    /// One for each chunk.
+    factor: Vec<wgpu::BindGroup>,
+    project: Vec<wgpu::BindGroup>,
+    update: wgpu::BindGroup,
+    list: wgpu::BindGroup,
+    select: wgpu::BindGroup,
+}
+
+struct InFlight {
+    pending: Pending,
+    submission: wgpu::SubmissionIndex,
+    n_works: usize,
+}
+
+impl<R: Plain> GpuLanes<R> {
+    /// Allocates.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn new(tables: &GpuTables<R>, n_lanes: usize) -> Result<Self, Error> {
+        let (shared, extent) = (&tables.shared, tables.extent);
+        if n_lanes == 0 || shared.max_groups < n_lanes {
+            return Err(device_error(format!("{n_lanes} lanes are none, or more than {} runs at once", shared.facts.name)));
+        }
+        let pass = |shader, entry| shared.pipeline(Pass::new(shader, entry, R::PRECISION));
+        let (factor, project) = match tables.columns {
+            Columns::Features(_) => ("from_table", "shared_columns"),
+            Columns::Gram => ("from_table", "gather"),
+            Columns::Kernel { .. } => ("from_kernel", "evaluate"),
+        };
+        let passes = Passes {
+            factor: pass("factor", factor)?,
+            project: pass("project", project)?,
+            update: pass("update", "update")?,
+            list: pass("list", "list")?,
+            select: pass("select", "choose")?,
+        };
+        let room = |label, each: usize| storage(shared, label, (n_lanes * each) as u64);
+        let size = size_of::<R>();
+        let buffers = Buffers {
+            works: room("works", WORK_BYTES)?,
+            numbers: room("numbers", N_NUMBERS * size)?,
+            indices: Growing::new(shared, "indices", FIRST_BYTES)?,
+            coefficients: Growing::new(shared, "coefficients", FIRST_BYTES)?,
+            base: tables.base.clone(),
+            planes: room("planes", PLANES * extent.stride * size)?,
+            partials: room("partials", MAXIMA * extent.n_tiles() * size)?,
+            counts: room("counts", extent.n_tiles() * 4)?,
+            answers: room("answers", ANSWER_WORDS * 4)?,
+            maxima: room("maxima", MAXIMA * size)?,
+        };
+        let answer_bytes = (n_lanes * (ANSWER_WORDS * 4 + MAXIMA * size)) as u64;
+        Ok(Self {
+            shared: Arc::clone(shared),
+            extent,
+            n_lanes,
+            columns: tables.columns,
+            kernels: tables.kernels.clone(),
+            coords_stride: 0,
+            sources: tables.sources.clone(),
+            passes,
+            workgroup: shared.workgroup(R::PRECISION)?,
+            buffers,
+            bound: None,
+            staging: [Staging::new(shared, answer_bytes)?, Staging::new(shared, answer_bytes)?],
+            packed: Packed::default(),
+            rounds: 0,
+            in_flight: None,
+        })
+    }
+
+    /// Sends a packed round's parameters; buffers that are too small are replaced.
+    fn send(&mut self) -> Result<(), Error> {
+        let (shared, packed, buffers) = (&self.shared, &self.packed, &mut self.buffers);
+        let grown = [
+            buffers.indices.reserve(shared, size_of_val(packed.indices.as_slice()) as u64)?,
+            buffers.coefficients.reserve(shared, size_of_val(packed.coefficients.as_slice()) as u64)?,
+        ];
+        if grown.contains(&true) {
+            self.bound = None;
+        }
+        let works: Vec<u32> = packed.works.iter().flat_map(work_words).collect();
+        let numbers: Vec<R> = packed.numbers.iter().flat_map(number_values).collect();
+        upload(shared, &buffers.works, 0, bytemuck::cast_slice(&works))?;
+        upload(shared, &buffers.numbers, 0, bytemuck::cast_slice(&numbers))?;
+        upload(shared, &buffers.indices.buffer, 0, bytemuck::cast_slice(&packed.indices))?;
+        upload(shared, &buffers.coefficients.buffer, 0, bytemuck::cast_slice(&packed.coefficients))?;
+        for sent in &packed.uploads {
+            // Mean and variance lie next to each other, after p.
+            let at = (sent.lane * PLANES + 1) * self.extent.stride * size_of::<R>();
+            upload(shared, &buffers.planes, at as u64, bytemuck::cast_slice(&sent.values))?;
+        }
+        Ok(())
+    }
+
+    fn bind(&self) -> Result<Bound, Error> {
+        let buffers = &self.buffers;
+        let bind = |pipeline: &Pipeline, source: &Source| {
+            pipeline.bind(
+                &self.shared,
+                &[
+                    (layout::SHAPE, &source.shape),
+                    (layout::WORKS, &buffers.works),
+                    (layout::NUMBERS, &buffers.numbers),
+                    (layout::INDICES, &buffers.indices.buffer),
+                    (layout::COEFFICIENTS, &buffers.coefficients.buffer),
+                    (layout::SOURCE, &source.columns),
+                    (layout::BASE, &buffers.base),
+                    (layout::PLANES, &buffers.planes),
+                    (layout::PARTIALS, &buffers.partials),
+                    (layout::COUNTS, &buffers.counts),
+                    (layout::ANSWERS, &buffers.answers),
+                    (layout::MAXIMA, &buffers.maxima),
+                ],
+            )
+        };
+        let each =
+            |pipeline: &Pipeline| self.sources.iter().map(|source| bind(pipeline, source)).collect::<Result<Vec<_>, Error>>();
+        Ok(Bound {
+            factor: each(&self.passes.factor)?,
+            project: each(&self.passes.project)?,
+            update: bind(&self.passes.update, &self.sources[0])?,
+            list: bind(&self.passes.list, &self.sources[0])?,
+            select: bind(&self.passes.select, &self.sources[0])?,
+        })
+    }
+
+    /// The passes of the packed round, in order.
+    fn dispatches<'a>(&'a self, bound: &'a Bound) -> Vec<Dispatch<'a>> {
+        let (packed, passes) = (&self.packed, &self.passes);
+        let rows = match self.columns {
+            Columns::Features(_) => packed.n_projected.div_ceil(TOGETHER),
+            Columns::Gram | Columns::Kernel { .. } => packed.n_projected,
+        };
+        let subset_tiles = packed
+            .works
+            .iter()
+            .filter(|work| work.listed == 1)
+            .map(|work| work.n_scored as usize)
+            .max()
+            .unwrap_or(0)
+            .div_ceil(TILE);
+        let grid = |x: usize, y: usize| [x as u32, y as u32];
+        let mut all: Vec<Dispatch<'a>> = Vec::new();
+        for (source, group) in self.sources.iter().zip(&bound.factor) {
+            all.push((&passes.factor, group, grid(source.chunk.len / self.workgroup.block(), packed.n_factored)));
+        }
+        for (source, group) in self.sources.iter().zip(&bound.project) {
+            all.push((&passes.project, group, grid(source.chunk.len / self.workgroup.threads() as usize, rows)));
+        }
+        all.push((&passes.update, &bound.update, grid(self.extent.n_tiles(), packed.works.len())));
+        all.push((&passes.list, &bound.list, grid(subset_tiles, packed.n_listed)));
+        all.push((&passes.select, &bound.select, grid(packed.works.len(), 1)));
+        all
+    }
+
+    /// All planes, for tests.
+    #[cfg(test)]
+    pub(super) fn planes(&self) -> Vec<R> {
+        bytemuck::pod_collect_to_vec(&read_all(&self.shared, &self.buffers.planes).expect("planes"))
+    }
+}
+
+impl<R: Plain> Lanes for GpuLanes<R> {
+    fn submit(&mut self, stamp: u32, work: &[LaneWork<'_>]) -> Result<(), Error> {
+        if let Some(unread) = self.in_flight.take() {
+            unread.pending.wait(&self.shared, unread.submission)?;
+        }
+        let shape = LaneShape {
+            n_lanes: self.n_lanes,
+            extent: self.extent,
+            columns: self.columns,
+            kernels: &self.kernels,
+            coords_stride: self.coords_stride,
+        };
+        self.packed.fill(&shape, stamp, work)?;
+        self.send()?;
+        if self.bound.is_none() {
+            self.bound = Some(self.bind()?);
+        }
+        let Some(bound) = &self.bound else { return Err(device_error("no buffers are bound")) };
+        let dispatches = self.dispatches(bound);
+        let staging = &self.staging[self.rounds % self.staging.len()];
+        let n_works = work.len() as u64;
+        let (answer_bytes, maxima_bytes) = ((ANSWER_WORDS * 4) as u64, (MAXIMA * size_of::<R>()) as u64);
+        let (pending, submission) = guarded(&self.shared, "take a round", |device| {
+            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("round") });
+            run(&mut encoder, &dispatches);
+            let parts = [(&self.buffers.answers, 0, n_works * answer_bytes), (&self.buffers.maxima, 0, n_works * maxima_bytes)];
+            let pending = staging.schedule(&mut encoder, &parts);
+            (pending, self.shared.queue.submit([encoder.finish()]))
+        })?;
+        self.rounds += 1;
+        self.in_flight = Some(InFlight { pending, submission, n_works: work.len() });
+        Ok(())
+    }
+
+    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), Error> {
+        out.clear();
+        let InFlight { pending, submission, n_works } =
+            self.in_flight.take().ok_or_else(|| device_error("no round is in flight"))?;
+        let bytes = pending.wait(&self.shared, submission)?;
+        let (words, maxima) = bytes.split_at((n_works * ANSWER_WORDS * 4).min(bytes.len()));
+        let words: Vec<u32> = bytemuck::pod_collect_to_vec(words);
+        let maxima: Vec<R> = bytemuck::pod_collect_to_vec(maxima);
+        for (words, maxima) in words.chunks_exact(ANSWER_WORDS).zip(maxima.chunks_exact(MAXIMA)) {
+            out.push(decode(words, [0, 1, 2, 3].map(|i| maxima[i].wide()))?);
+        }
+        Ok(())
+    }
+
+    fn sent(&self) -> u64 {
+        self.packed.sent
+    }
+
+    fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<f64, Error> {
+        if self.columns != (Columns::Kernel { own: true }) || self.n_lanes <= lane {
+            return Err(device_error("these lanes take no points of their own"));
+        }
+        let form = gram.form().filter(|_| gram.n_points() == self.extent.n_points).ok_or_else(no_form)?;
+        let coords = coordinates::<R>(&form, self.extent);
+        let base = Base::of_gram(gram).rounded::<R>(self.extent);
+        let kernel = KernelNumbers::of(&form);
+        let bytes = |values: &[R]| size_of_val(values) as u64;
+        if self.kernels.is_empty() {
+            let all = self.n_lanes as u64;
+            self.sources[0].columns = storage(&self.shared, "coordinates", all * bytes(&coords.values))?;
+            self.buffers.base = storage(&self.shared, "base", all * bytes(&base))?;
+            self.bound = None;
+            self.coords_stride = coords.values.len();
+            self.kernels = vec![KernelNumbers { dimension: kernel.dimension, ..KernelNumbers::NONE }; self.n_lanes];
+        }
+        if coords.values.len() != self.coords_stride {
+            return Err(device_error("the points of two lanes differ in their number of coordinates"));
+        }
+        self.kernels[lane] = kernel;
+        let place = lane as u64;
+        upload(&self.shared, &self.sources[0].columns, place * bytes(&coords.values), bytemuck::cast_slice(&coords.values))?;
+        upload(&self.shared, &self.buffers.base, place * bytes(&base), bytemuck::cast_slice(&base))?;
+        Ok(kernel_error(&form, &coords, R::PRECISION))
+    }
+}

@@ -1,0 +1,161 @@
+//! Errors of the device caught, and what it wrote read back.
+
+use super::device::Shared;
+use crate::device::tables::device_error;
+use privateer_config::error::Error;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a submission may take, with all that other threads have queued before it, until the device counts as hanging.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How long, and how often, a finished submission's mapping is waited for: another thread may be about to report it.
+const REPORT: Duration = Duration::from_millis(20);
+const REPORTS: usize = 500;
+
+/// What has gone wrong on a device outside of any call that could say so.
+#[derive(Debug, Default)]
+pub struct Health {
+    problem: Mutex<Option<String>>,
+}
+
+impl Health {
+    /// Keeps the first problem.
+    pub fn note(&self, problem: String) {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
+    }
+
+    /// # Errors
+    /// If there is a problem.
+    pub fn check(&self) -> Result<(), Error> {
+        match &*self.problem.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(problem) => Err(device_error(problem.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Runs calls to the device; whatever it refuses in them is this call's error.
+/// * `doing` — as in "compile the shader"
+///
+/// # Errors
+/// If the device refuses, is out of memory, or was lost before.
+pub fn guarded<T>(shared: &Shared, doing: &str, calls: impl FnOnce(&wgpu::Device) -> T) -> Result<T, Error> {
+    shared.health.check()?;
+    let device = &shared.device;
+    let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory]
+        .map(|filter| device.push_error_scope(filter));
+    let done = calls(device);
+    let mut problem = None;
+    // Scopes are popped in the reverse order of their making.
+    for scope in scopes.into_iter().rev() {
+        problem = problem.or(pollster::block_on(scope.pop()));
+    }
+    match problem {
+        None => Ok(done),
+        Some(wgpu::Error::OutOfMemory { .. }) => Err(device_error(format!("{} has no room left to {doing}", shared.facts.name))),
+        Some(problem) => Err(device_error(format!("{} refused to {doing}: {problem}", shared.facts.name))),
+    }
+}
+
+/// A buffer that answers are copied to.
+#[derive(Debug)]
+pub struct Staging {
+    buffer: wgpu::Buffer,
+}
+
+/// A mapping that a submission will do.
+#[derive(Debug)]
+pub struct Pending {
+    buffer: wgpu::Buffer,
+    bytes: u64,
+    /// How the mapping went, once it has.
+    mapping: Receiver<Result<(), String>>,
+}
+
+impl Staging {
+    /// Of so many bytes.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn new(shared: &Shared, bytes: u64) -> Result<Self, Error> {
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let buffer = guarded(shared, "allocate a buffer for answers", |device| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("staging"),
+                size: bytes.max(8),
+                usage,
+                mapped_at_creation: false,
+            })
+        })?;
+        Ok(Self { buffer })
+    }
+
+    /// Adds copies of parts of buffers (buffer, offset, bytes), one after the other, and the mapping, to an encoder.
+    pub fn schedule(&self, encoder: &mut wgpu::CommandEncoder, parts: &[(&wgpu::Buffer, u64, u64)]) -> Pending {
+        let mut at = 0;
+        for &(buffer, offset, bytes) in parts {
+            encoder.copy_buffer_to_buffer(buffer, offset, &self.buffer, at, Some(bytes));
+            at += bytes;
+        }
+        let (report, mapping) = channel();
+        encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Read, 0..at, move |result| {
+            // Nobody listens where the round was given up.
+            drop(report.send(result.map_err(|error| error.to_string())));
+        });
+        Pending { buffer: self.buffer.clone(), bytes: at, mapping }
+    }
+}
+
+impl Pending {
+    /// Waits for the submission and takes the bytes out.
+    ///
+    /// # Errors
+    /// If the device hangs, is lost, or does not give the buffer back.
+    pub fn wait(self, shared: &Shared, submission: wgpu::SubmissionIndex) -> Result<Vec<u8>, Error> {
+        let name = &shared.facts.name;
+        let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
+        match shared.device.poll(wait) {
+            Ok(_) => {}
+            // Neither heals: whoever comes next is told at once.
+            Err(wgpu::PollError::Timeout) => {
+                shared.health.note(format!("{name} did not finish a round in {} s", PATIENCE.as_secs()));
+            }
+            Err(problem) => shared.health.note(format!("{name} takes no more work: {problem}")),
+        }
+        shared.health.check()?;
+        let mut mapped = self.mapping.recv_timeout(Duration::ZERO);
+        for _ in 0..REPORTS {
+            if mapped != Err(RecvTimeoutError::Timeout) {
+                break;
+            }
+            // Whichever thread polls takes the reports of all; if none does, this one.
+            mapped = self.mapping.recv_timeout(REPORT);
+            drop(shared.device.poll(wgpu::PollType::Poll));
+        }
+        match mapped {
+            Ok(Ok(())) => {}
+            Ok(Err(problem)) => return Err(device_error(format!("{name} did not give its answers back: {problem}"))),
+            Err(_) => return Err(device_error(format!("{name} did not give its answers back"))),
+        }
+        let bytes = match self.buffer.get_mapped_range(0..self.bytes) {
+            Ok(view) => view.to_vec(),
+            Err(problem) => return Err(device_error(format!("the answers of {name} cannot be read: {problem}"))),
+        };
+        self.buffer.unmap();
+        Ok(bytes)
+    }
+}
+
+/// All bytes of a buffer, for tests.
+#[cfg(test)]
+pub fn read_all(shared: &Shared, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Error> {
+    let staging = Staging::new(shared, buffer.size())?;
+    let (pending, submission) = guarded(shared, "give back a buffer", |device| {
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
+        let pending = staging.schedule(&mut encoder, &[(buffer, 0, buffer.size())]);
+        (pending, shared.queue.submit([encoder.finish()]))
+    })?;
+    pending.wait(shared, submission)
+}

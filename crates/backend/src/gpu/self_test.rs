@@ -1,0 +1,105 @@
+//! What a device is asked when it is opened: whether it computes in f64 and reduces by subgroups as it should. What it gets
+//! wrong is not used.
+
+use super::buffers::{Plain, storage, uniform, upload};
+use super::device::{Shared, run};
+use super::layout::{self, Shape};
+use super::pipeline::Pass;
+use super::readback::{Staging, guarded};
+use crate::device::Precision;
+use privateer_config::error::Error;
+
+/// Results of one pair in the shader `arithmetic`.
+const RESULTS: usize = 8;
+
+/// Results of one workgroup in the shader `reduction`, and workgroups that are looked at.
+const REDUCED: usize = 5;
+const GROUPS: usize = 4;
+
+impl Shared {
+    /// Runs a shader on numbers.
+    fn computed<R: Plain>(
+        &self,
+        shader: &'static str,
+        numbers: &[R],
+        n: usize,
+        groups: usize,
+        results: usize,
+    ) -> Result<Vec<R>, Error> {
+        let source = storage(self, "numbers", size_of_val(numbers) as u64)?;
+        upload(self, &source, 0, bytemuck::cast_slice(numbers))?;
+        let bytes = (results * size_of::<R>()) as u64;
+        let table = storage(self, "results", bytes)?;
+        let shape = uniform(self, &Shape { n_columns: n as u32, ..Shape::default() }.words())?;
+        let pipeline = self.pipeline(Pass::making(shader, R::PRECISION, R::PRECISION))?;
+        let group = pipeline.bind(self, &[(layout::SHAPE, &shape), (layout::SOURCE, &source), (layout::TABLE, &table)])?;
+        let staging = Staging::new(self, bytes)?;
+        let (pending, submission) = guarded(self, "compute", |device| {
+            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
+            run(&mut encoder, &[(&pipeline, &group, [groups as u32, 1])]);
+            let pending = staging.schedule(&mut encoder, &[(&table, 0, bytes)]);
+            (pending, self.queue.submit([encoder.finish()]))
+        })?;
+        Ok(bytemuck::pod_collect_to_vec(&pending.wait(self, submission)?))
+    }
+
+    /// Runs the shader `arithmetic` on pairs of numbers.
+    ///
+    /// # Errors
+    /// If the device refuses.
+    pub fn arithmetic<R: Plain>(&self, pairs: &[[R; 2]]) -> Result<Vec<R>, Error> {
+        let flat: Vec<R> = pairs.iter().flatten().copied().collect();
+        self.computed("arithmetic", &flat, pairs.len(), 1, pairs.len() * RESULTS)
+    }
+
+    /// Whether sums, differences, products and integers of f64 come out to the last bit, and quotients and roots within
+    /// what is allowed.
+    pub fn computes_in_f64(&self) -> Result<bool, Error> {
+        let pairs: Vec<[f64; 2]> = (0..64)
+            .map(|i| {
+                let a = (f64::from(i) + 0.1) * std::f64::consts::PI / 7.0;
+                let b = (if i % 2 == 0 { 1.0 } else { -1.0 }) * (f64::from(i * i) + 1.0 / 3.0) * std::f64::consts::E / 11.0;
+                [a, b]
+            })
+            .collect();
+        let results = self.arithmetic(&pairs)?;
+        let near = |got: f64, want: f64, roundoffs: f64| (got - want).abs() <= roundoffs * Precision::F64.unit() * want.abs();
+        Ok(pairs.iter().zip(results.chunks_exact(RESULTS)).all(|([a, b], got)| {
+            got[0] == a + b
+                && got[1] == a - b
+                && got[2] == a * b
+                && near(got[3], a / b, 8.0)
+                && near(got[4], a.sqrt(), 16.0)
+                && got[5] == a.floor()
+                && got[6] == b.trunc()
+        }))
+    }
+
+    /// Whether reductions come out to the last bit, in every type there is.
+    ///
+    /// # Errors
+    /// If the device refuses.
+    pub fn reduces_as_it_should(&self) -> Result<bool, Error> {
+        Ok(self.reduces_in::<f32>()? && (!self.has_f64 || self.reduces_in::<f64>()?))
+    }
+
+    fn reduces_in<R: Plain>(&self) -> Result<bool, Error> {
+        let threads = self.workgroup(R::PRECISION)?.threads() as usize;
+        // Multiples of the golden ratio, modulo 1: extremes lie in another place of each workgroup.
+        let turns = |i: usize| 0.618_033_988_749_894_9 * (i * i + 7 * i + 1) as f64;
+        let numbers: Vec<R> = (0..GROUPS * threads).map(|i| R::of(turns(i) - turns(i).floor() - 0.5)).collect();
+        let found = self.computed("reduction", &numbers, 0, GROUPS, GROUPS * REDUCED)?;
+        let most = |values: &[R], of: &dyn Fn(R) -> R| values.iter().fold(-R::LARGEST, |most, &value| most.larger(of(value)));
+        Ok(numbers.chunks_exact(threads).zip(found.chunks_exact(REDUCED)).all(|(values, found)| {
+            let positive = values.iter().filter(|&&value| R::default() < value).count();
+            found
+                == [
+                    most(values, &|value| value),
+                    most(values, &|value| -value),
+                    most(values, &|value| value * value),
+                    most(values, &R::magnitude),
+                    R::of(positive as f64),
+                ]
+        }))
+    }
+}

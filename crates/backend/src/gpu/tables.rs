@@ -1,0 +1,189 @@
+//! Tables on the device.
+
+use super::buffers::{Plain, filled, uniform};
+use super::device::Shared;
+use super::lanes::GpuLanes;
+use super::layout::Shape;
+use super::made::{self, DeviceTable};
+use crate::device::tables::{
+    Base, Chunk, Columns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, TILE, coordinates, device_error, feature_columns,
+    gram_columns, kernel_error, n_points, no_form,
+};
+use crate::device::{Lanes, Precision, TableSpec, Tables};
+use privateer_config::error::Error;
+use privateer_gp::score::{FeatureTable, GramSource};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Coordinates that a lane of its own points is reckoned to have when room is shared out.
+const LIKELY_DIMENSION: usize = 8;
+
+/// A range of points with the sizes and the columns that its passes bind.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its points.
+    pub chunk: Chunk,
+    /// Sizes.
+    pub shape: wgpu::Buffer,
+    /// Columns or coordinates.
+    pub columns: wgpu::Buffer,
+}
+
+/// Tables in one type.
+pub struct GpuTables<R> {
+    /// The device.
+    pub shared: Arc<Shared>,
+    /// Of the domain.
+    pub extent: Extent,
+    /// Where columns come from.
+    pub columns: Columns,
+    /// One for all lanes; none if each has its own.
+    pub kernels: Vec<KernelNumbers>,
+    /// One for each chunk.
+    pub sources: Vec<Source>,
+    /// Residual and prior.
+    pub base: wgpu::Buffer,
+    kernel_error: f64,
+    real: PhantomData<R>,
+}
+
+impl<R: Plain> GpuTables<R> {
+    /// Puts tables on a device.
+    ///
+    /// # Errors
+    /// If they do not fit, or the kernel is none that a device evaluates.
+    pub fn new(shared: &Arc<Shared>, spec: TableSpec<'_>) -> Result<Self, Error> {
+        let extent = Extent::new(n_points(&spec));
+        if extent.n_points == 0 || shared.max_groups < extent.n_tiles() {
+            return Err(device_error(format!("{} points are more, or fewer, than a device can hold", extent.n_points)));
+        }
+        let mut tables = Self {
+            shared: Arc::clone(shared),
+            extent,
+            columns: Columns::Gram,
+            kernels: vec![KernelNumbers::NONE],
+            sources: Vec::new(),
+            base: filled::<R>(shared, "base", &[R::default(); 2])?,
+            kernel_error: 0.0,
+            real: PhantomData,
+        };
+        match spec {
+            TableSpec::Features(table) => {
+                tables.columns = Columns::Features(table.n_features);
+                tables.base = filled(shared, "base", &Base::of_features(table).rounded::<R>(extent))?;
+                tables.put_features(table)?;
+            }
+            TableSpec::Gram(source) => {
+                tables.base = filled(shared, "base", &Base::of_gram(source).rounded::<R>(extent))?;
+                tables.put_gram(source)?;
+            }
+            TableSpec::Own(_) => {
+                tables.columns = Columns::Kernel { own: true };
+                tables.kernels.clear();
+                tables.put_whole(&[R::default()])?;
+            }
+        }
+        Ok(tables)
+    }
+
+    /// Splits a table of so many columns by points.
+    fn chunks(&self, n_columns: usize) -> Result<Vec<Chunk>, Error> {
+        let tile_bytes = (TILE * size_of::<R>() * n_columns.max(1)) as u64;
+        // No pass over columns has more workgroups a tile than a factor.
+        let groups = TILE / self.shared.workgroup(R::PRECISION)?.block();
+        let most = (self.shared.max_groups / groups).min(self.extent.n_tiles());
+        let tiles = usize::try_from(self.shared.max_binding / tile_bytes).unwrap_or(usize::MAX).min(most);
+        if tiles == 0 {
+            return Err(device_error(format!("a table of {n_columns} columns is too wide for {}", self.shared.facts.name)));
+        }
+        let (step, stride) = (tiles * TILE, self.extent.stride);
+        Ok((0..stride).step_by(step).map(|first| Chunk { first, len: step.min(stride - first) }).collect())
+    }
+
+    fn put(&mut self, chunk: Chunk, n_columns: usize, columns: wgpu::Buffer) -> Result<(), Error> {
+        let shape = uniform(&self.shared, &Shape::new(self.extent, chunk, n_columns).words())?;
+        self.sources.push(Source { chunk, shape, columns });
+        Ok(())
+    }
+
+    /// Coordinates of all points, in one piece.
+    fn put_whole(&mut self, coords: &[R]) -> Result<(), Error> {
+        let chunk = Chunk { first: 0, len: self.extent.stride };
+        if self.shared.max_groups < chunk.len / self.shared.workgroup(R::PRECISION)?.block() {
+            return Err(device_error(format!("{} points are more than a device evaluates kernels of", self.extent.n_points)));
+        }
+        let columns = filled(&self.shared, "coordinates", coords)?;
+        self.put(chunk, 0, columns)
+    }
+
+    fn put_made(&mut self, chunks: &[Chunk], n_columns: usize, made: DeviceTable) -> Result<(), Error> {
+        self.kernel_error = made.error;
+        for (&chunk, columns) in chunks.iter().zip(made.sources) {
+            self.put(chunk, n_columns, columns)?;
+        }
+        Ok(())
+    }
+
+    fn put_features(&mut self, table: &FeatureTable) -> Result<(), Error> {
+        let chunks = self.chunks(table.n_features)?;
+        if R::PRECISION == Precision::F32
+            && let Some(made) = made::features::<R>(&self.shared, table, self.extent, &chunks)?
+        {
+            return self.put_made(&chunks, table.n_features, made);
+        }
+        for chunk in chunks {
+            let columns = filled(&self.shared, "features", &feature_columns::<R>(table, chunk))?;
+            self.put(chunk, table.n_features, columns)?;
+        }
+        Ok(())
+    }
+
+    fn put_gram(&mut self, source: &dyn GramSource) -> Result<(), Error> {
+        let n = self.extent.n_points;
+        if source.dense_column(0).is_some() {
+            for chunk in self.chunks(n)? {
+                let columns = gram_columns::<R>(source, chunk).ok_or_else(no_form)?;
+                let columns = filled(&self.shared, "gram", &columns)?;
+                self.put(chunk, n, columns)?;
+            }
+            return Ok(());
+        }
+        let form = source.form().ok_or_else(no_form)?;
+        if n * self.extent.stride * size_of::<R>() <= MADE_GRAM_BYTES && n <= self.shared.max_groups {
+            let chunks = self.chunks(n)?;
+            let made = if self.shared.has_f64 {
+                made::gram::<f64, R>(&self.shared, source, &form, self.extent, &chunks)?
+            } else {
+                made::gram::<f32, R>(&self.shared, source, &form, self.extent, &chunks)?
+            };
+            let wrong = || device_error(format!("{} evaluates this kernel wrongly", self.shared.facts.name));
+            return self.put_made(&chunks, n, made.ok_or_else(wrong)?);
+        }
+        let coords = coordinates::<R>(&form, self.extent);
+        self.columns = Columns::Kernel { own: false };
+        self.kernels = vec![KernelNumbers::of(&form)];
+        self.kernel_error = kernel_error(&form, &coords, R::PRECISION);
+        self.put_whole(&coords.values)
+    }
+}
+
+impl<R: Plain> Tables for GpuTables<R> {
+    fn most_lanes(&self) -> usize {
+        let (size, stride) = (size_of::<R>(), self.extent.stride);
+        let each = match self.columns {
+            Columns::Features(n) => (n * (n + 1) / 2 + 2 * n) * size,
+            Columns::Gram | Columns::Kernel { own: false } => 0,
+            Columns::Kernel { own: true } => LIKELY_DIMENSION * stride * size,
+        };
+        let bytes = each.max(PLANES * stride * size) as u64;
+        usize::try_from(self.shared.max_binding / bytes).unwrap_or(usize::MAX).clamp(1, self.shared.max_groups)
+    }
+
+    fn kernel_error(&self) -> f64 {
+        self.kernel_error
+    }
+
+    fn lanes(&self, n_lanes: usize) -> Result<Box<dyn Lanes>, Error> {
+        Ok(Box::new(GpuLanes::new(self, n_lanes)?))
+    }
+}

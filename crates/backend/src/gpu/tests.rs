@@ -1,0 +1,371 @@
+//! Shaders against the reference device and against direct evaluation, on whatever adapter there is.
+//!
+//! Without an adapter these tests say so and pass, unless `PRIVATEER_GPU=required`.
+
+use super::buffers::Plain;
+use super::device::{Gpu, GpuOptions, Replacement};
+use super::lanes::GpuLanes;
+use super::tables::GpuTables;
+use super::{Choice, adapters};
+use crate::device::tables::PLANES;
+use crate::device::{Answer, CAPACITY, Device, LaneWork, Lanes, Precision, Tables};
+use crate::reference::cases_tests::{Draws, OwnedStart, OwnedWork, TestBasis, TestGram, factor, script};
+use crate::reference::referee_tests::Referee;
+use crate::reference::{ReferenceDevice, played_planes_tests};
+use privateer_config::error::Error;
+use privateer_gp::score::{KernelFamily, Spread};
+use std::sync::OnceLock;
+
+/// With settings; `None` without an adapter.
+pub fn open(options: GpuOptions) -> Option<Gpu> {
+    match Gpu::with_options(Choice::Any, options) {
+        Ok(gpu) => Some(gpu),
+        Err(problem) => {
+            let required = std::env::var("PRIVATEER_GPU").is_ok_and(|value| value == "required");
+            assert!(!required, "{problem}");
+            eprintln!("skipped: no adapter");
+            None
+        }
+    }
+}
+
+/// The one device that most tests share.
+pub fn device() -> Option<Gpu> {
+    static DEVICE: OnceLock<Option<Gpu>> = OnceLock::new();
+    DEVICE.get_or_init(|| open(GpuOptions::default())).clone()
+}
+
+/// Planes of a lane, in f64.
+fn planes_of<R: Plain>(all: &[R], lane: usize, stride: usize) -> [Vec<f64>; 4] {
+    [0, 1, 2, 3].map(|plane| all[(lane * PLANES + plane) * stride..][..stride].iter().map(|value| value.wide()).collect())
+}
+
+/// Plays a script on the device and on the reference device; says what is wrong, if anything.
+pub fn played<R: Plain>(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) -> Result<(), String> {
+    let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
+    let mut lanes = GpuLanes::<R>::new(&tables, n_lanes).expect("lanes");
+    let reference = if gpu.shared().has_f64 { ReferenceDevice::default() } else { ReferenceDevice::default().without_f64() };
+    let mut reference = played_planes_tests::ReferencePlayer::<R>::new(&reference, basis, n_lanes);
+    let mut errors = vec![tables.kernel_error(); n_lanes];
+    if let TestBasis::Own(grams) = basis {
+        for (lane, gram) in grams.iter().enumerate() {
+            errors[lane] = lanes.set_points(lane, gram).expect("points");
+        }
+    }
+    let mut referee = Referee::new(basis, R::PRECISION, errors);
+    let mut answers: Vec<Answer> = Vec::new();
+    for (stamp, round) in (1u32..).zip(rounds) {
+        let works: Vec<LaneWork<'_>> = round.iter().map(OwnedWork::work).collect();
+        lanes.submit(stamp, &works).expect("submit");
+        lanes.collect(&mut answers).expect("collect");
+        assert_eq!(answers.len(), works.len());
+        let all = lanes.planes();
+        reference.round(stamp, &works);
+        for (work, answer) in round.iter().zip(&answers) {
+            let planes = planes_of(&all, work.lane, tables.extent.stride);
+            referee.play(work);
+            referee.check_planes(work.lane, &planes)?;
+            referee.check_answer(work, answer)?;
+            referee.check_apart(work.lane, &planes, &reference.planes(work.lane))?;
+            assert_eq!(answer.stamp, stamp);
+        }
+    }
+    Ok(())
+}
+
+/// In every type that the device computes in.
+fn played_in_all(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) {
+    played::<f32>(gpu, basis, n_lanes, rounds).expect("f32");
+    if gpu.computes_in(Precision::F64) {
+        played::<f64>(gpu, basis, n_lanes, rounds).expect("f64");
+    }
+}
+
+const FAMILIES: [KernelFamily; 5] = [
+    KernelFamily::SquaredExponential,
+    KernelFamily::MaternHalf,
+    KernelFamily::MaternThreeHalves,
+    KernelFamily::MaternFiveHalves,
+    KernelFamily::Linear,
+];
+
+#[test]
+fn features_of_every_size() {
+    let Some(gpu) = device() else { return };
+    for (seed, (n_points, n_features, n_lanes)) in (1..).zip([(1, 1, 1), (256, 7, 8), (257, 64, 4), (600, 65, 3), (300, 130, 2)])
+    {
+        let mut draws = Draws(seed);
+        let basis = TestBasis::features(&mut draws, n_points, n_features);
+        let rounds = script(&mut draws, &basis, n_lanes, 5);
+        played_in_all(&gpu, &basis, n_lanes, &rounds);
+    }
+}
+
+/// More lanes than one workgroup of the shared projection takes.
+#[test]
+fn many_lanes() {
+    let Some(gpu) = device() else { return };
+    let mut draws = Draws(9);
+    let basis = TestBasis::features(&mut draws, 70, 5);
+    let rounds = script(&mut draws, &basis, 19, 4);
+    played_in_all(&gpu, &basis, 19, &rounds);
+}
+
+#[test]
+fn features_that_the_device_makes() {
+    let Some(gpu) = device() else { return };
+    let mut draws = Draws(11);
+    let basis = TestBasis::fourier(&mut draws, 300, 12, 3);
+    let rounds = script(&mut draws, &basis, 3, 4);
+    played_in_all(&gpu, &basis, 3, &rounds);
+    let made = gpu.tables(basis.spec(), Precision::F32).expect("tables").kernel_error();
+    assert_eq!(made != 0.0, gpu.computes_in(Precision::F64), "made where there is f64, else sent");
+}
+
+#[test]
+fn gram_columns_of_every_kind() {
+    let Some(gpu) = device() else { return };
+    for (seed, family) in (20..).zip(FAMILIES) {
+        let mut draws = Draws(seed);
+        for dense in [true, false] {
+            let basis = TestBasis::Gram(TestGram::new(&mut draws, family, 270, 2, dense));
+            let rounds = script(&mut draws, &basis, 3, 5);
+            played_in_all(&gpu, &basis, 3, &rounds);
+        }
+        let basis = TestBasis::Own((0..4).map(|_| TestGram::new(&mut draws, family, 270, 3, false)).collect());
+        let rounds = script(&mut draws, &basis, 4, 4);
+        played_in_all(&gpu, &basis, 4, &rounds);
+    }
+}
+
+/// Too many points for a whole matrix: columns are evaluated when they are needed.
+#[test]
+fn gram_columns_of_many_points() {
+    let Some(gpu) = device() else { return };
+    let mut draws = Draws(31);
+    let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternFiveHalves, 5_000, 2, false));
+    let rounds = script(&mut draws, &basis, 2, 3);
+    played_in_all(&gpu, &basis, 2, &rounds);
+}
+
+/// Small bindings split tables into chunks of a tile or two.
+#[test]
+fn tables_in_chunks() {
+    let Some(gpu) = open(GpuOptions { max_binding: Some(70_000), ..GpuOptions::default() }) else { return };
+    let mut draws = Draws(33);
+    let features = TestBasis::features(&mut draws, 600, 30);
+    let made = TestBasis::fourier(&mut draws, 600, 15, 2);
+    let tables = GpuTables::<f32>::new(gpu.shared(), features.spec()).expect("tables");
+    assert_eq!((tables.sources.len(), tables.most_lanes()), (2, 5));
+    for basis in [features, made] {
+        let rounds = script(&mut draws, &basis, 2, 4);
+        played::<f32>(&gpu, &basis, 2, &rounds).expect("f32");
+    }
+    let Some(gpu) = open(GpuOptions { max_binding: Some(700_000), ..GpuOptions::default() }) else { return };
+    for dense in [true, false] {
+        let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternHalf, 520, 2, dense));
+        let rounds = script(&mut draws, &basis, 2, 4);
+        played::<f32>(&gpu, &basis, 2, &rounds).expect("f32");
+    }
+    let wide = TestBasis::features(&mut draws, 30, 700);
+    assert!(matches!(gpu.tables(wide.spec(), Precision::F32), Err(Error::Device { .. })), "a tile does not fit");
+}
+
+/// As most devices are: kernels in f32, features from the host, no f64.
+#[test]
+fn without_f64() {
+    let Some(gpu) = open(GpuOptions { without_f64: true, ..GpuOptions::default() }) else { return };
+    let mut draws = Draws(34);
+    let features = TestBasis::fourier(&mut draws, 300, 15, 2);
+    let gram = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 2, false));
+    assert!(gpu.tables(features.spec(), Precision::F64).is_err());
+    for basis in [features, gram] {
+        let rounds = script(&mut draws, &basis, 2, 4);
+        played_in_all(&gpu, &basis, 2, &rounds);
+    }
+}
+
+#[test]
+fn an_empty_basis_and_a_crowd_of_candidates() {
+    let Some(gpu) = device() else { return };
+    let mut draws = Draws(40);
+    let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 1, false));
+    let mut work = OwnedWork::keep(0);
+    work.start = OwnedStart::Factor(factor(&mut draws, 0, Spread::Removed));
+    work.visit = Some((Some(Vec::new()), 0.5, 0.5));
+    played_in_all(&gpu, &basis, 1, &[vec![work]]);
+    let mut work = OwnedWork::keep(0);
+    work.start = OwnedStart::Prior;
+    let mut lanes = gpu.tables(basis.spec(), Precision::F32).and_then(|tables| tables.lanes(1)).expect("lanes");
+    let mut answers = Vec::new();
+    lanes.submit(1, &[work.work()]).expect("submit");
+    lanes.collect(&mut answers).expect("collect");
+    assert_eq!((answers[0].count, answers[0].points.len()), (300, CAPACITY));
+    played_in_all(&gpu, &basis, 1, &[vec![work]]);
+}
+
+/// The comparison fails where a shader is wrong: the last function dropped from rows or factors, the last tile left out of
+/// any pass, a maximum taken the other way.
+#[test]
+fn a_planted_fault_is_noticed() {
+    let mut draws = Draws(50);
+    let features = TestBasis::features(&mut draws, 600, 9);
+    let gram = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternHalf, 600, 2, true));
+    let faults = [
+        (&features, "project", "k < end; k++", "k + 1u < end; k++"),
+        (&gram, "project", "k < end; k++", "k + 1u < end; k++"),
+        (&features, "factor", "if (k < work.factor_len)", "if (k + 1u < work.factor_len)"),
+        (&features, "factor", "end == n", "end > n"),
+        (&features, "project", "let x = shape.chunk_first + at;", "let x = shape.chunk_first + at % 512u;"),
+        (&features, "update", "if (x < shape.n_points)", "if (x < shape.n_points && place.group.x < 2u)"),
+        (&features, "list", "if (listed < work.n_scored)", "if (listed + 1u < work.n_scored)"),
+        (&features, "select", "tile < tiles; tile++", "tile + 1u < tiles; tile++"),
+        (&features, "select", "larger(a.upper,", "min(a.upper,"),
+        (&features, "update", "numbers[w]", "numbers[0]"),
+        (&features, "project", "select(P, MEAN,", "select(P, P,"),
+        (&gram, "project", "= sums.y", "= sums.x"),
+        (&features, "project", "work.row_at, work.weights_at", "work.row_at, work.row_at"),
+        (&features, "update", "work.visit == VISIT_WEIGHTS", "false"),
+    ];
+    let mut scripts = [&features, &gram].map(|basis| script(&mut draws, basis, 4, 5));
+    // A start from the prior that weights follow.
+    scripts[0][0][0].visit = Some((Some(vec![0.1; 9]), 0.1, 0.0));
+    scripts[0][0][0].weights = Some(vec![0.5; 9]);
+    for (basis, shader, from, to) in faults {
+        let replacements = vec![Replacement { shader, from, to }];
+        let Some(gpu) = open(GpuOptions { replacements, ..GpuOptions::default() }) else { return };
+        let rounds = if std::ptr::eq(basis, &raw const features) { &scripts[0] } else { &scripts[1] };
+        assert!(played::<f32>(&gpu, basis, 4, rounds).is_err(), "{shader}: {to}");
+    }
+}
+
+/// A table that the device makes wrongly is sent instead; a matrix, which could not be sent, is refused.
+#[test]
+fn a_wrongly_made_table_is_not_used() {
+    let mut draws = Draws(51);
+    let features = TestBasis::fourier(&mut draws, 300, 12, 2);
+    let gram = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternHalf, 300, 2, false));
+    let replacements = vec![
+        Replacement { shader: "features", from: "Out(value.x)", to: "Out(value.x * Real(1.000001))" },
+        Replacement { shader: "gram", from: "Out(value)", to: "Out(value * Real(1.001))" },
+    ];
+    let Some(gpu) = open(GpuOptions { replacements, ..GpuOptions::default() }) else { return };
+    let rounds = script(&mut draws, &features, 2, 3);
+    played::<f32>(&gpu, &features, 2, &rounds).expect("sent");
+    assert!(matches!(gpu.tables(gram.spec(), Precision::F32), Err(Error::Device { .. })));
+}
+
+/// A number that is none is not scored, whether it stands in a mean or in a variance; the other points are.
+#[test]
+fn what_is_not_a_number_is_not_scored() {
+    let Some(gpu) = device() else { return };
+    let mut draws = Draws(52);
+    let basis = TestBasis::features(&mut draws, 600, 3);
+    for precision in [Precision::F32, Precision::F64].into_iter().filter(|&precision| gpu.computes_in(precision)) {
+        let mut lanes = gpu.tables(basis.spec(), precision).and_then(|tables| tables.lanes(1)).expect("lanes");
+        let mut work = OwnedWork::keep(0);
+        let (mut mean, mut variance) = (vec![0.5; 600], vec![1.0; 600]);
+        for (x, y, bad) in [(0, 1, f64::NAN), (255, 256, f64::INFINITY), (599, 598, f64::NEG_INFINITY)] {
+            (mean[x], variance[y]) = (bad, bad);
+        }
+        work.start = OwnedStart::Upload { mean, variance };
+        let mut answers = Vec::new();
+        lanes.submit(1, &[work.work()]).expect("submit");
+        lanes.collect(&mut answers).expect("collect");
+        assert_eq!(answers[0].scored, 600 - 6, "{precision:?}");
+        assert!(answers[0].best_lower.is_finite() && answers[0].best_upper.is_finite());
+        assert!(answers[0].points.iter().all(|x| ![0, 1, 255, 256, 598, 599].contains(x)));
+    }
+}
+
+/// Two sets of lanes, each with a round in flight, from two threads; answers as if alone.
+#[test]
+fn two_in_flight() {
+    let Some(gpu) = device() else { return };
+    let mut draws = Draws(60);
+    let basis = TestBasis::features(&mut draws, 300, 17);
+    let rounds = script(&mut draws, &basis, 4, 12);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| played::<f32>(&gpu, &basis, 4, &rounds).expect("f32"));
+        }
+    });
+    let tables = gpu.tables(basis.spec(), Precision::F32).expect("tables");
+    let mut halves = [tables.lanes(4).expect("lanes"), tables.lanes(4).expect("lanes")];
+    let mut answers = [Vec::new(), Vec::new()];
+    for (stamp, round) in (1u32..).zip(&rounds) {
+        let works: Vec<LaneWork<'_>> = round.iter().map(OwnedWork::work).collect();
+        for half in &mut halves {
+            half.submit(stamp, &works).expect("submit");
+        }
+        for (half, answers) in halves.iter_mut().zip(&mut answers) {
+            half.collect(answers).expect("collect");
+            answers.iter_mut().for_each(|answer| answer.points.sort_unstable());
+        }
+        assert_eq!(
+            answers[0].iter().map(|a| a.count).collect::<Vec<_>>(),
+            answers[1].iter().map(|a| a.count).collect::<Vec<_>>()
+        );
+        for (left, right) in answers[0].iter().zip(&answers[1]).filter(|(left, _)| left.count as usize <= CAPACITY) {
+            assert_eq!(left, right);
+        }
+    }
+}
+
+/// A round that nobody asked the answers of does not spoil the next.
+#[test]
+fn an_unread_round() {
+    let Some(gpu) = device() else { return };
+    let mut draws = Draws(61);
+    let basis = TestBasis::features(&mut draws, 30, 3);
+    let mut lanes = gpu.tables(basis.spec(), Precision::F32).and_then(|tables| tables.lanes(2)).expect("lanes");
+    let mut answers = Vec::new();
+    assert!(lanes.collect(&mut answers).is_err());
+    let mut work = OwnedWork::keep(1);
+    work.start = OwnedStart::Prior;
+    lanes.submit(1, &[work.work()]).expect("submit");
+    lanes.submit(2, &[work.work()]).expect("submit");
+    lanes.collect(&mut answers).expect("collect");
+    assert_eq!(answers[0].stamp, 2);
+    assert!(lanes.collect(&mut answers).is_err());
+}
+
+/// Lost and full devices are errors of the device, with what to do.
+#[test]
+fn failures_are_errors() {
+    let Some(gpu) = open(GpuOptions::default()) else { return };
+    let mut draws = Draws(62);
+    let basis = TestBasis::features(&mut draws, 300, 3);
+    let tables = gpu.tables(basis.spec(), Precision::F32).expect("tables");
+    let refused = |what: &str, result: Result<(), Error>| {
+        let problem = result.expect_err(what);
+        assert!(matches!(&problem, Error::Device { hint, .. } if hint.contains("--backend cpu")), "{problem}");
+    };
+    refused("too many", tables.lanes(60_000).map(drop));
+    refused("none", tables.lanes(0).map(drop));
+    let mut lanes = tables.lanes(2).expect("lanes");
+    let mut work = OwnedWork::keep(0);
+    work.start = OwnedStart::Prior;
+    lanes.submit(1, &[work.work()]).expect("submit");
+    lanes.collect(&mut Vec::new()).expect("collect");
+    gpu.shared().device.destroy();
+    refused("lost", lanes.submit(2, &[work.work()]).and_then(|()| lanes.collect(&mut Vec::new())));
+    refused("lost before", tables.lanes(1).map(drop));
+}
+
+#[test]
+fn adapters_are_listed_as_they_are_chosen() {
+    let found = adapters();
+    assert!(found.iter().filter(|facts| facts.taken_by_gpu).count() <= 1);
+    assert!(found.iter().all(|facts| !(facts.taken_by_auto && (facts.kind == "software" || facts.lacks.is_some()))));
+    match Gpu::open(Choice::Auto) {
+        Ok(gpu) => assert!(found.iter().any(|facts| facts.taken_by_auto && facts == gpu.facts())),
+        Err(problem) => {
+            assert!(found.iter().all(|facts| !facts.taken_by_auto));
+            assert!(found.iter().all(|facts| problem.to_string().contains(&facts.name)), "{problem}");
+        }
+    }
+    let Some(gpu) = device() else { return };
+    assert!(found.iter().any(|facts| facts.taken_by_gpu && facts == gpu.facts()));
+    assert!(gpu.description().contains(&gpu.facts().name));
+}

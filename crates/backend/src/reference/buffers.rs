@@ -1,0 +1,84 @@
+//! The buffers of the reference device's lanes.
+
+use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA};
+use crate::device::pack::{Numbers, Work};
+use crate::device::real::Real;
+use crate::device::tables::{Extent, PLANES};
+use std::sync::Arc;
+
+/// `p = row · h`.
+pub const P: usize = 0;
+/// Mean.
+pub const MEAN: usize = 1;
+/// Spread².
+pub const VARIANCE: usize = 2;
+/// Spread at the last start.
+pub const ANCHOR: usize = 3;
+
+/// Everything the passes read and write, by the names it has in the shaders.
+pub struct Buffers<R> {
+    /// Of the domain.
+    pub extent: Extent,
+    /// One for each lane of the round.
+    pub works: Vec<Work>,
+    /// One for each lane of the round.
+    pub numbers: Vec<Numbers<R>>,
+    /// Lists.
+    pub indices: Vec<u32>,
+    /// Rows and factors.
+    pub coefficients: Vec<R>,
+    /// The table, `columns x stride`, or coordinates, `dimension x stride` for each owner.
+    pub source: Arc<Vec<R>>,
+    /// Residual and prior, `2 x stride` for each owner.
+    pub base: Arc<Vec<R>>,
+    /// `lanes x PLANES x stride`.
+    pub planes: Vec<R>,
+    /// `works x MAXIMA x tiles`.
+    pub partials: Vec<R>,
+    /// `works x tiles`: points scored.
+    pub counts: Vec<u32>,
+    /// `works x ANSWER_WORDS`.
+    pub answers: Vec<u32>,
+    /// `works x MAXIMA`.
+    pub maxima: Vec<R>,
+    /// Planted: functions left out at the end of rows and factors.
+    pub dropped: usize,
+    /// Planted: tiles left out at the end of a lane.
+    pub skipped_tiles: usize,
+    /// Planted: the mean of the first point is NaN.
+    pub not_a_number: bool,
+}
+
+impl<R: Real> Buffers<R> {
+    /// All zero.
+    pub fn new(extent: Extent, n_lanes: usize, source: Arc<Vec<R>>, base: Arc<Vec<R>>) -> Self {
+        Self {
+            extent,
+            works: Vec::new(),
+            numbers: Vec::new(),
+            indices: vec![0; HEADER],
+            coefficients: Vec::new(),
+            source,
+            base,
+            planes: vec![R::default(); n_lanes * PLANES * extent.stride],
+            partials: vec![R::default(); n_lanes * MAXIMA * extent.n_tiles()],
+            counts: vec![0; n_lanes * extent.n_tiles()],
+            answers: vec![0; n_lanes * ANSWER_WORDS],
+            maxima: vec![R::default(); n_lanes * MAXIMA],
+            dropped: 0,
+            skipped_tiles: 0,
+            not_a_number: false,
+        }
+    }
+
+    /// Where a plane of a lane starts.
+    pub fn plane(&self, lane: u32, plane: usize) -> usize {
+        (lane as usize * PLANES + plane) * self.extent.stride
+    }
+
+    /// The work in a list at the head of the indices.
+    pub fn list(&self, place: usize, n: usize) -> Vec<usize> {
+        let first = self.indices[place] as usize;
+        self.indices[first..first + n].iter().map(|&w| w as usize).collect()
+    }
+}

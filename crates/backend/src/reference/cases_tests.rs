@@ -1,0 +1,298 @@
+//! Inputs for tests of devices: bases of every kind and scripts of rounds over them.
+
+use crate::device::{Band4, LaneWork, NewMean, Start, TableSpec, Visit};
+use privateer_gp::score::{Factor, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, Spread};
+use std::sync::Arc;
+
+/// A small generator of numbers for tests (SplitMix64).
+pub struct Draws(pub u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// In `low .. high`.
+    pub fn number(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// In `0 .. n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    /// So many numbers in `low .. high`.
+    pub fn numbers(&mut self, n: usize, low: f64, high: f64) -> Vec<f64> {
+        (0..n).map(|_| self.number(low, high)).collect()
+    }
+
+    /// Each of `0 .. n` with this chance, at least one.
+    pub fn subset(&mut self, n: usize, chance: f64) -> Vec<u32> {
+        let sure = self.below(n);
+        (0..n).filter(|&x| x == sure || self.number(0.0, 1.0) < chance).map(|x| x as u32).collect()
+    }
+}
+
+/// A covariance by formula, held as a table or not.
+#[derive(Debug, Clone)]
+pub struct TestGram {
+    pub form: KernelForm,
+    pub dense: Option<Vec<f64>>,
+}
+
+impl TestGram {
+    pub fn new(draws: &mut Draws, family: KernelFamily, n: usize, dimension: usize, dense: bool) -> Self {
+        let points = draws.numbers(n * dimension, -1.0, 3.0);
+        let form = KernelForm { family, scale: 1.5, offset: 0.25, row_term: 0.125, dimension, points: points.into() };
+        let mut gram = Self { form, dense: None };
+        if dense {
+            gram.dense = Some((0..n * n).map(|at| gram.entry(at / n, at % n)).collect());
+        }
+        gram
+    }
+}
+
+impl GramSource for TestGram {
+    fn n_points(&self) -> usize {
+        self.form.points.len() / self.form.dimension
+    }
+
+    fn entry(&self, a: usize, b: usize) -> f64 {
+        let d = self.form.dimension;
+        let (za, zb) = (&self.form.points[a * d..(a + 1) * d], &self.form.points[b * d..(b + 1) * d]);
+        let dot: f64 = za.iter().zip(zb).map(|(a, b)| a * b).sum();
+        let r2: f64 = za.iter().zip(zb).map(|(a, b)| (a - b) * (a - b)).sum();
+        let rho = match self.form.family {
+            KernelFamily::SquaredExponential => libm::exp(-r2 / 2.0),
+            KernelFamily::MaternHalf => libm::exp(-r2.sqrt()),
+            KernelFamily::MaternThreeHalves => {
+                let z = (3.0 * r2).sqrt();
+                (1.0 + z) * libm::exp(-z)
+            }
+            KernelFamily::MaternFiveHalves => {
+                let z = (5.0 * r2).sqrt();
+                (1.0 + z + z * z / 3.0) * libm::exp(-z)
+            }
+            KernelFamily::Linear => dot,
+        };
+        self.form.scale * rho + self.form.offset + if a == b { self.form.row_term } else { 0.0 }
+    }
+
+    fn form(&self) -> Option<KernelForm> {
+        self.dense.is_none().then(|| self.form.clone())
+    }
+
+    fn dense_column(&self, point: usize) -> Option<&[f64]> {
+        let n = self.n_points();
+        self.dense.as_ref().map(|values| &values[point * n..(point + 1) * n])
+    }
+}
+
+/// A basis.
+#[derive(Debug, Clone)]
+pub enum TestBasis {
+    Features(Arc<FeatureTable>),
+    Gram(TestGram),
+    Own(Vec<TestGram>),
+}
+
+impl TestBasis {
+    /// Features without a formula.
+    pub fn features(draws: &mut Draws, n_points: usize, n_features: usize) -> Self {
+        Self::Features(Arc::new(FeatureTable {
+            n_points,
+            n_features,
+            values: draws.numbers(n_points * n_features, -1.0, 1.0),
+            residual: draws.numbers(n_points, 0.0, 0.1),
+            kernel_error: 0.0,
+            form: None,
+        }))
+    }
+
+    /// Fourier features, with their formula.
+    pub fn fourier(draws: &mut Draws, n_points: usize, n_frequencies: usize, dimension: usize) -> Self {
+        let form = FourierForm {
+            dimension,
+            points: draws.numbers(n_points * dimension, 0.0, 1.0).into(),
+            frequencies: draws.numbers(n_frequencies * dimension, -40.0, 40.0),
+            amplitudes: draws.numbers(n_frequencies, 0.1, 0.5),
+        };
+        let mut values = Vec::new();
+        for x in 0..n_points {
+            let angle = |i: usize| -> f64 {
+                (0..dimension).map(|axis| form.frequencies[i * dimension + axis] * form.points[x * dimension + axis]).sum()
+            };
+            values.extend((0..n_frequencies).map(|i| form.amplitudes[i] * libm::cos(angle(i))));
+            values.extend((0..n_frequencies).map(|i| form.amplitudes[i] * libm::sin(angle(i))));
+        }
+        let residual = draws.numbers(n_points, 0.0, 0.1);
+        let n_features = 2 * n_frequencies;
+        Self::Features(Arc::new(FeatureTable { n_points, n_features, values, residual, kernel_error: 0.0, form: Some(form) }))
+    }
+
+    pub fn spec(&self) -> TableSpec<'_> {
+        match self {
+            Self::Features(table) => TableSpec::Features(table),
+            Self::Gram(gram) => TableSpec::Gram(gram),
+            Self::Own(grams) => TableSpec::Own(grams[0].n_points()),
+        }
+    }
+
+    pub fn n_points(&self) -> usize {
+        match self {
+            Self::Features(table) => table.n_points,
+            Self::Gram(gram) => gram.n_points(),
+            Self::Own(grams) => grams[0].n_points(),
+        }
+    }
+
+    pub fn gram(&self, lane: usize) -> Option<&TestGram> {
+        match self {
+            Self::Features(_) => None,
+            Self::Gram(gram) => Some(gram),
+            Self::Own(grams) => Some(&grams[lane]),
+        }
+    }
+
+    /// `h_i(x)` of a lane.
+    pub fn h(&self, lane: usize, basis: &[u32], i: usize, x: usize) -> f64 {
+        match self {
+            Self::Features(table) => table.row(x)[i],
+            Self::Gram(gram) => gram.entry(basis[i] as usize, x),
+            Self::Own(grams) => grams[lane].entry(basis[i] as usize, x),
+        }
+    }
+
+    /// Prior variance and residual.
+    pub fn base(&self, lane: usize, x: usize) -> (f64, f64) {
+        match self {
+            Self::Features(table) => {
+                (table.row(x).iter().map(|phi| phi * phi).sum::<f64>() + table.residual[x], table.residual[x])
+            }
+            Self::Gram(gram) => (gram.diagonal(x), 0.0),
+            Self::Own(grams) => (grams[lane].diagonal(x), 0.0),
+        }
+    }
+}
+
+/// [`Start`] with what it refers to.
+#[derive(Debug, Clone)]
+pub enum OwnedStart {
+    Keep,
+    Prior,
+    Upload { mean: Vec<f64>, variance: Vec<f64> },
+    Factor(Factor<'static>),
+}
+
+/// [`LaneWork`] with what it refers to.
+#[derive(Debug, Clone)]
+pub struct OwnedWork {
+    pub lane: usize,
+    pub start: OwnedStart,
+    /// Row (or none if repeated), scale, step of the mean.
+    pub visit: Option<(Option<Vec<f64>>, f64, f64)>,
+    /// In the place of the step: weights of the mean.
+    pub weights: Option<Vec<f64>>,
+    pub basis: Vec<u32>,
+    pub width: f64,
+    pub band: Band4,
+    pub subset: Option<Vec<u32>>,
+}
+
+impl OwnedWork {
+    /// All points, from where the last round ended.
+    pub fn keep(lane: usize) -> Self {
+        let band = Band4 { c: 1e-3, c0: 1e-4, c1: 1e-4, c2: 1e-4 };
+        Self { lane, start: OwnedStart::Keep, visit: None, weights: None, basis: Vec::new(), width: 1.5, band, subset: None }
+    }
+
+    pub fn work(&self) -> LaneWork<'_> {
+        LaneWork {
+            lane: self.lane,
+            start: match &self.start {
+                OwnedStart::Keep => Start::Keep,
+                OwnedStart::Prior => Start::Prior,
+                OwnedStart::Upload { mean, variance } => Start::Upload { mean, variance },
+                OwnedStart::Factor(factor) => Start::Factor(factor),
+            },
+            visit: self.visit.as_ref().map(|(row, scale, mean_step)| Visit {
+                row: row.as_deref(),
+                scale: *scale,
+                mean: self.weights.as_ref().map_or(NewMean::Step(*mean_step), |weights| NewMean::Weights(weights)),
+            }),
+            basis: &self.basis,
+            width: self.width,
+            band: self.band,
+            subset: self.subset.as_deref(),
+        }
+    }
+}
+
+/// A lower triangular factor over `n` functions, small enough that little is left or taken.
+pub fn factor(draws: &mut Draws, n: usize, spread: Spread) -> Factor<'static> {
+    let size = 0.3 / (n.max(1) as f64);
+    let mut rows = vec![0.0; n * n];
+    for i in 0..n {
+        for k in 0..=i {
+            rows[i * n + k] = draws.number(-size, size);
+        }
+    }
+    Factor { weights: draws.numbers(n, -size, size).into(), rows: rows.into(), spread }
+}
+
+/// A script over `n_lanes` lanes: every kind of start, visits with and without a row, growing bases, subsets, lanes that sit
+/// a round out.
+pub fn script(draws: &mut Draws, basis: &TestBasis, n_lanes: usize, n_rounds: usize) -> Vec<Vec<OwnedWork>> {
+    let n = basis.n_points();
+    let mut bases: Vec<Vec<u32>> = vec![Vec::new(); n_lanes];
+    let mut projected = vec![false; n_lanes];
+    let mut rounds = Vec::new();
+    for round in 0..n_rounds {
+        let mut works = Vec::new();
+        for lane in 0..n_lanes {
+            if 0 < round && draws.below(8) == 0 {
+                continue;
+            }
+            let mut work = OwnedWork::keep(lane);
+            if basis.gram(lane).is_some() && (round == 0 || draws.below(2) == 0) {
+                bases[lane].push(draws.below(n) as u32);
+            }
+            work.basis.clone_from(&bases[lane]);
+            let n_basis = if let TestBasis::Features(table) = basis { table.n_features } else { work.basis.len() };
+            let kind = if round == 0 { lane % 4 + 1 } else { draws.below(12) };
+            work.start = match kind {
+                1 => OwnedStart::Prior,
+                2 => OwnedStart::Factor(factor(draws, n_basis, Spread::Added)),
+                3 => OwnedStart::Factor(factor(draws, n_basis, Spread::Removed)),
+                4 => OwnedStart::Upload { mean: draws.numbers(n, -1.0, 1.0), variance: draws.numbers(n, -1e-3, 1.0) },
+                _ => OwnedStart::Keep,
+            };
+            let scale = 0.2 / (1.0 + n_basis as f64).sqrt();
+            match draws.below(4) {
+                0 => {}
+                1 if projected[lane] => work.visit = Some((None, scale, draws.number(-0.3, 0.3))),
+                _ => {
+                    work.visit = Some((Some(draws.numbers(n_basis, -1.0, 1.0)), scale, draws.number(-0.3, 0.3)));
+                    projected[lane] = true;
+                }
+            }
+            if work.visit.is_some() && draws.below(3) == 0 {
+                work.weights = Some(draws.numbers(n_basis, -1.0, 1.0));
+            }
+            if draws.below(3) == 0 {
+                let chance = [0.02, 0.5, 1.0][draws.below(3)];
+                work.subset = Some(draws.subset(n, chance));
+            }
+            work.width = [0.0, 0.5, 3.0][draws.below(3)];
+            work.band.c = [0.0, 1e-3, 0.5][draws.below(3)];
+            works.push(work);
+        }
+        rounds.push(works);
+    }
+    rounds
+}

@@ -1,0 +1,59 @@
+//! Every planted fault shows in the way it says.
+
+use super::cases_tests::{Draws, OwnedStart, OwnedWork, TestBasis};
+use super::{Fault, ReferenceDevice};
+use crate::device::{Answer, Device, Precision};
+use privateer_config::error::Error;
+
+/// What comes of two rounds with a fault: a start from the prior, then a visit.
+fn two_rounds(fault: Fault) -> Vec<Result<Answer, Error>> {
+    let mut draws = Draws(3);
+    let basis = TestBasis::features(&mut draws, 300, 5);
+    let mut lanes = ReferenceDevice::with_fault(fault)
+        .tables(basis.spec(), Precision::F32)
+        .and_then(|tables| tables.lanes(1))
+        .expect("lanes");
+    let mut first = OwnedWork::keep(0);
+    first.start = OwnedStart::Prior;
+    let mut second = OwnedWork::keep(0);
+    second.visit = Some((Some(vec![1.0; 5]), 0.1, 0.1));
+    let mut answers = Vec::new();
+    [first, second]
+        .iter()
+        .zip(1..)
+        .map(|(work, stamp)| {
+            lanes.submit(stamp, &[work.work()])?;
+            lanes.collect(&mut answers)?;
+            Ok(answers[0].clone())
+        })
+        .collect()
+}
+
+#[test]
+fn faults_start_when_they_say() {
+    let stamps = |fault| -> Vec<Option<(u32, u32)>> {
+        two_rounds(fault).into_iter().map(|answer| answer.ok().map(|answer| (answer.stamp, answer.scored))).collect()
+    };
+    assert_eq!(stamps(Fault::LosesDevice { after_rounds: 1 }), [Some((1, 300)), None]);
+    assert_eq!(stamps(Fault::Garbage { after_rounds: 1 }), [Some((1, 300)), None]);
+    assert_eq!(stamps(Fault::WritesNothing { after_rounds: 1 }), [Some((1, 300)), Some((1, 300))]);
+    assert_eq!(stamps(Fault::WritesNothing { after_rounds: 0 }), [Some((0, 0)), Some((0, 0))]);
+    assert_eq!(stamps(Fault::NotANumber { after_rounds: 1 }), [Some((1, 300)), Some((2, 299))]);
+    assert_eq!(stamps(Fault::SkipsLastTile), [Some((1, 256)), Some((2, 256))]);
+    assert_eq!(stamps(Fault::DropsLastFeature), [Some((1, 300)), Some((2, 300))]);
+}
+
+#[test]
+fn a_round_that_does_not_fit_is_refused() {
+    let mut draws = Draws(4);
+    let basis = TestBasis::features(&mut draws, 30, 5);
+    let tables = ReferenceDevice::default().tables(basis.spec(), Precision::F64).expect("tables");
+    let mut lanes = tables.lanes(2).expect("lanes");
+    assert!(lanes.collect(&mut Vec::new()).is_err());
+    let mut short = OwnedWork::keep(0);
+    short.visit = Some((Some(vec![1.0; 4]), 0.1, 0.1));
+    assert!(lanes.submit(1, &[short.work()]).is_err());
+    assert!(lanes.submit(1, &[OwnedWork::keep(2).work()]).is_err());
+    assert!(lanes.submit(1, &[OwnedWork::keep(1).work(), OwnedWork::keep(0).work()]).is_err());
+    assert!(lanes.submit(1, &[OwnedWork::keep(0).work(), OwnedWork::keep(1).work()]).is_ok());
+}

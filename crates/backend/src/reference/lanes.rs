@@ -1,0 +1,141 @@
+//! Lanes of the reference device: the passes of a round, one after the other.
+
+use super::buffers::{Buffers, MEAN};
+use super::device::{ReferenceTables, own_points};
+use super::fault::Fault;
+use super::{factor, project, select, update};
+use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA, decode};
+use crate::device::pack::{LaneShape, Packed};
+use crate::device::real::Real;
+use crate::device::tables::{Columns, KernelNumbers, device_error};
+use crate::device::{Answer, LaneWork, Lanes};
+use privateer_config::error::Error;
+use privateer_gp::score::GramSource;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Lanes in one type.
+pub struct ReferenceLanes<R> {
+    pub(super) buffers: Buffers<R>,
+    packed: Packed<R>,
+    n_lanes: usize,
+    columns: Columns,
+    kernels: Vec<KernelNumbers>,
+    coords_stride: usize,
+    fault: Option<Fault>,
+    rounds: Arc<AtomicU64>,
+    /// Answers of the round in flight.
+    in_flight: Option<usize>,
+}
+
+impl<R: Real> ReferenceLanes<R> {
+    pub(super) fn new(tables: &ReferenceTables<R>, n_lanes: usize) -> Self {
+        let mut buffers = Buffers::new(tables.extent, n_lanes, Arc::clone(&tables.source), Arc::clone(&tables.base));
+        let fault = tables.reference.fault();
+        buffers.dropped = usize::from(fault == Some(Fault::DropsLastFeature));
+        buffers.skipped_tiles = usize::from(fault == Some(Fault::SkipsLastTile));
+        Self {
+            buffers,
+            packed: Packed::default(),
+            n_lanes,
+            columns: tables.columns,
+            kernels: tables.kernels.clone(),
+            coords_stride: 0,
+            fault,
+            rounds: Arc::clone(tables.reference.rounds()),
+            in_flight: None,
+        }
+    }
+
+    /// All passes of a packed round.
+    fn run(&mut self, not_a_number: bool) {
+        let (buffers, packed) = (&mut self.buffers, &mut self.packed);
+        std::mem::swap(&mut buffers.works, &mut packed.works);
+        std::mem::swap(&mut buffers.numbers, &mut packed.numbers);
+        std::mem::swap(&mut buffers.indices, &mut packed.indices);
+        std::mem::swap(&mut buffers.coefficients, &mut packed.coefficients);
+        for upload in &packed.uploads {
+            let at = buffers.plane(upload.lane as u32, MEAN);
+            buffers.planes[at..at + upload.values.len()].copy_from_slice(&upload.values);
+        }
+        let from_kernel = matches!(self.columns, Columns::Kernel { .. });
+        buffers.not_a_number = not_a_number;
+        factor::factor(buffers, packed.n_factored, from_kernel);
+        match self.columns {
+            Columns::Features(_) => project::shared(buffers, packed.n_projected),
+            Columns::Gram | Columns::Kernel { .. } => project::gather(buffers, packed.n_projected, from_kernel),
+        }
+        update::update(buffers);
+        update::list(buffers, packed.n_listed);
+        select::select(buffers);
+    }
+}
+
+impl<R: Real> Lanes for ReferenceLanes<R> {
+    fn submit(&mut self, stamp: u32, work: &[LaneWork<'_>]) -> Result<(), Error> {
+        let round = self.rounds.fetch_add(1, Ordering::Relaxed);
+        self.in_flight = None;
+        let shape = LaneShape {
+            n_lanes: self.n_lanes,
+            extent: self.buffers.extent,
+            columns: self.columns,
+            kernels: &self.kernels,
+            coords_stride: self.coords_stride,
+        };
+        self.packed.fill(&shape, stamp, work)?;
+        let after = |first: u64| first <= round;
+        match self.fault {
+            Some(Fault::LosesDevice { after_rounds }) if after(after_rounds) => {
+                return Err(device_error("the device is lost (planted)"));
+            }
+            Some(Fault::WritesNothing { after_rounds }) if after(after_rounds) => {}
+            Some(Fault::NotANumber { after_rounds }) => self.run(after(after_rounds)),
+            _ => self.run(false),
+        }
+        if let Some(Fault::Garbage { after_rounds }) = self.fault
+            && after(after_rounds)
+        {
+            for answer in self.buffers.answers.chunks_exact_mut(ANSWER_WORDS) {
+                answer[HEADER] ^= 0x5555_5555;
+            }
+        }
+        self.in_flight = Some(work.len());
+        Ok(())
+    }
+
+    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), Error> {
+        out.clear();
+        let n = self.in_flight.take().ok_or_else(|| device_error("no round is in flight"))?;
+        for (words, maxima) in
+            self.buffers.answers.chunks_exact(ANSWER_WORDS).zip(self.buffers.maxima.chunks_exact(MAXIMA)).take(n)
+        {
+            out.push(decode(words, [0, 1, 2, 3].map(|i| maxima[i].wide()))?);
+        }
+        Ok(())
+    }
+
+    fn sent(&self) -> u64 {
+        self.packed.sent
+    }
+
+    fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<f64, Error> {
+        if self.columns != (Columns::Kernel { own: true }) || self.n_lanes <= lane {
+            return Err(device_error("these lanes take no points of their own"));
+        }
+        let extent = self.buffers.extent;
+        let own = own_points::<R>(gram, extent)?;
+        if self.kernels.is_empty() {
+            self.kernels = vec![KernelNumbers { dimension: own.kernel.dimension, ..KernelNumbers::NONE }; self.n_lanes];
+            self.coords_stride = own.coords.len();
+            self.buffers.source = Arc::new(vec![R::default(); self.n_lanes * self.coords_stride]);
+            self.buffers.base = Arc::new(vec![R::default(); self.n_lanes * own.base.len()]);
+        }
+        if own.coords.len() != self.coords_stride {
+            return Err(device_error("the points of two lanes differ in their number of coordinates"));
+        }
+        self.kernels[lane] = own.kernel;
+        Arc::make_mut(&mut self.buffers.source)[lane * self.coords_stride..][..own.coords.len()].copy_from_slice(&own.coords);
+        Arc::make_mut(&mut self.buffers.base)[lane * own.base.len()..][..own.base.len()].copy_from_slice(&own.base);
+        Ok(own.error)
+    }
+}

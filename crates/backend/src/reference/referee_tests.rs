@@ -1,0 +1,228 @@
+//! A referee for tests of devices: follows every lane by direct evaluation in f64, with a bound on the rounding of a
+//! device that computes in its type in any order of sums, and says whether planes and answers are within.
+
+use super::cases_tests::{OwnedStart, OwnedWork, TestBasis};
+use crate::device::{Answer, CAPACITY, Precision};
+use privateer_gp::score::Spread;
+
+/// A number with a bound on a device's error.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    pub value: f64,
+    pub error: f64,
+}
+
+/// One lane, point by point.
+#[derive(Debug, Clone, Default)]
+pub struct Followed {
+    pub p: Vec<Known>,
+    pub mean: Vec<Known>,
+    pub variance: Vec<Known>,
+    pub anchor: Vec<Known>,
+}
+
+/// All lanes.
+pub struct Referee<'a> {
+    basis: &'a TestBasis,
+    u: f64,
+    sqrt_error: f64,
+    kernel_error: Vec<f64>,
+    pub lanes: Vec<Followed>,
+}
+
+impl<'a> Referee<'a> {
+    /// * `kernel_error` — of each lane
+    pub fn new(basis: &'a TestBasis, precision: Precision, kernel_error: Vec<f64>) -> Self {
+        let zero = vec![Known::default(); basis.n_points()];
+        let lane = Followed { p: zero.clone(), mean: zero.clone(), variance: zero.clone(), anchor: zero };
+        let lanes = vec![lane; kernel_error.len()];
+        // The reference itself rounds in f64.
+        let u = precision.unit() + if precision == Precision::F64 { precision.unit() } else { 0.0 };
+        Self { basis, u, sqrt_error: precision.sqrt_error(), kernel_error, lanes }
+    }
+
+    /// `sum_i c_i h_i(x)` over the first `n`.
+    fn sum(&self, work: &OwnedWork, coefficients: &[f64], x: usize) -> Known {
+        let (mut value, mut magnitude, mut total) = (0.0, 0.0, 0.0);
+        for (i, c) in coefficients.iter().enumerate() {
+            let h = self.basis.h(work.lane, &work.basis, i, x);
+            value += c * h;
+            magnitude += (c * h).abs();
+            total += c.abs();
+        }
+        let error = 2.0 * (coefficients.len() as f64 + 4.0) * self.u * magnitude + 1.01 * total * self.kernel_error[work.lane];
+        Known { value, error }
+    }
+
+    /// Steps 1 and 2 of a lane.
+    pub fn play(&mut self, work: &OwnedWork) {
+        let u = self.u;
+        for x in 0..self.basis.n_points() {
+            let (prior, residual) = self.basis.base(work.lane, x);
+            let rounded = |value: f64| Known { value, error: 2.0 * u * value.abs() };
+            let started = match &work.start {
+                OwnedStart::Keep => None,
+                OwnedStart::Prior => Some((Known::default(), Known { value: prior, error: 4.0 * u * prior })),
+                OwnedStart::Upload { mean, variance } => Some((rounded(mean[x]), rounded(variance[x]))),
+                OwnedStart::Factor(factor) => {
+                    let n = factor.weights.len();
+                    let (mut square, mut error) = (0.0, 0.0);
+                    for i in 0..n {
+                        let s = self.sum(work, &factor.rows[i * n..=i * n + i], x);
+                        square += s.value * s.value;
+                        error += 2.0 * s.value.abs() * s.error + s.error * s.error;
+                    }
+                    let (base, sign) = if factor.spread == Spread::Added { (residual, 1.0) } else { (prior, -1.0) };
+                    error += 2.0 * (n as f64 + 8.0) * u * (square + base.abs());
+                    Some((self.sum(work, &factor.weights, x), Known { value: base + sign * square, error }))
+                }
+            };
+            let row = work.visit.as_ref().and_then(|(row, ..)| row.as_ref());
+            let weighted = work.weights.as_ref().map(|weights| self.sum(work, weights, x));
+            let p = row.map_or(self.lanes[work.lane].p[x], |row| self.sum(work, row, x));
+            let sqrt_error = self.sqrt_error;
+            let lane = &mut self.lanes[work.lane];
+            lane.p[x] = p;
+            if let Some((mean, variance)) = started {
+                (lane.mean[x], lane.variance[x]) = (mean, variance);
+                let anchor = variance.value.max(0.0).sqrt();
+                lane.anchor[x] = Known { value: anchor, error: sqrt_shift(variance.value, variance.error) + sqrt_error * anchor };
+            }
+            if let Some((_, scale, step)) = work.visit {
+                let s2 = scale * scale;
+                let (mean, variance) = (&mut lane.mean[x], &mut lane.variance[x]);
+                variance.value -= s2 * p.value * p.value;
+                variance.error += s2 * (2.0 * p.value.abs() * p.error + p.error * p.error + 10.0 * u * p.value * p.value);
+                variance.error += 2.0 * u * variance.value.abs();
+                if let Some(weighted) = weighted {
+                    *mean = weighted;
+                } else {
+                    mean.value += step * p.value;
+                    mean.error += step.abs() * (p.error + 4.0 * u * p.value.abs()) + 2.0 * u * mean.value.abs();
+                }
+            }
+        }
+    }
+
+    /// Both ends of a point's interval.
+    fn ends(&self, work: &OwnedWork, x: usize) -> (Known, Known) {
+        let lane = &self.lanes[work.lane];
+        let (mean, variance, anchor) = (lane.mean[x], lane.variance[x], lane.anchor[x]);
+        let a = anchor.value;
+        let e = work.band.c0 + work.band.c1 * a + work.band.c2 * a * a;
+        let moved =
+            variance.error + (work.band.c1 + 3.0 * work.band.c2 * a) * anchor.error + 8.0 * self.u * (variance.value.abs() + e);
+        let end = |sign: f64| {
+            let under = variance.value + sign * e;
+            let root = under.max(0.0).sqrt();
+            let width = work.width * (1.0 + sign * self.sqrt_error);
+            let value = mean.value + sign * work.band.c + width * root;
+            let spread_error = width * (sqrt_shift(under, moved) + self.sqrt_error * (root + moved.sqrt()));
+            let error = mean.error + spread_error + 8.0 * self.u * (mean.value.abs() + work.band.c + width * root);
+            Known { value, error }
+        };
+        (end(-1.0), end(1.0))
+    }
+
+    /// What is wrong with a lane's planes, if anything.
+    /// * `planes` — p, mean, variance, anchor, each at least as long as the domain
+    pub fn check_planes(&self, lane: usize, planes: &[Vec<f64>; 4]) -> Result<(), String> {
+        let known = &self.lanes[lane];
+        for (name, known, plane) in [
+            ("p", &known.p, &planes[0]),
+            ("mean", &known.mean, &planes[1]),
+            ("variance", &known.variance, &planes[2]),
+            ("anchor", &known.anchor, &planes[3]),
+        ] {
+            for (x, known) in known.iter().enumerate() {
+                let apart = (plane[x] - known.value).abs();
+                if apart.is_nan() || known.error < apart {
+                    return Err(format!("lane {lane}, {name} of point {x} is {} and not {known:?}", plane[x]));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong between the planes of two devices, if anything.
+    #[cfg(feature = "gpu")]
+    pub fn check_apart(&self, lane: usize, left: &[Vec<f64>; 4], right: &[Vec<f64>; 4]) -> Result<(), String> {
+        let known = &self.lanes[lane];
+        for (plane, known) in [&known.p, &known.mean, &known.variance, &known.anchor].into_iter().enumerate() {
+            for (x, known) in known.iter().enumerate() {
+                let (a, b) = (left[plane][x], right[plane][x]);
+                if known.error < (a - b).abs() {
+                    return Err(format!("lane {lane}, plane {plane} of point {x}: {a} and {b}, {known:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with an answer, if anything.
+    pub fn check_answer(&self, work: &OwnedWork, answer: &Answer) -> Result<(), String> {
+        let all: Vec<u32> = (0..self.basis.n_points() as u32).collect();
+        let scored = work.subset.as_ref().unwrap_or(&all);
+        let fault = |what: String| Err(format!("lane {}: {what} in {answer:?}", work.lane));
+        if answer.scored as usize != scored.len() {
+            return fault(format!("{} points were to be scored", scored.len()));
+        }
+        let lane = &self.lanes[work.lane];
+        let ends: Vec<(Known, Known)> = scored.iter().map(|&x| self.ends(work, x as usize)).collect();
+        let most = |known: &mut dyn Iterator<Item = Known>| {
+            known.fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |(low, high), one| {
+                (low.max(one.value - one.error), high.max(one.value + one.error))
+            })
+        };
+        let lower = most(&mut ends.iter().map(|ends| ends.0));
+        for (name, got, (low, high)) in [
+            ("best lower", answer.best_lower, lower),
+            ("best upper", answer.best_upper, most(&mut ends.iter().map(|ends| ends.1))),
+            ("largest variance", answer.largest_variance, most(&mut scored.iter().map(|&x| lane.variance[x as usize]))),
+            (
+                "largest mean",
+                answer.largest_mean,
+                most(&mut scored.iter().map(|&x| {
+                    let mean = lane.mean[x as usize];
+                    Known { value: mean.value.abs(), error: mean.error }
+                })),
+            ),
+        ] {
+            if !(low..=high).contains(&got) {
+                return fault(format!("{name} is not within {low} and {high}"));
+            }
+        }
+        let sure = |known: Known| lower.1 <= known.value - known.error;
+        let possible = |known: Known| lower.0 <= known.value + known.error;
+        let n_sure = ends.iter().filter(|ends| sure(ends.1)).count();
+        let n_possible = ends.iter().filter(|ends| possible(ends.1)).count();
+        if !(n_sure..=n_possible).contains(&(answer.count as usize)) || answer.count == 0 {
+            return fault(format!("{n_sure} to {n_possible} points reach the best lower end"));
+        }
+        let mut named = answer.points.clone();
+        named.sort_unstable();
+        named.dedup();
+        if named.len() != (answer.count as usize).min(CAPACITY) {
+            return fault("the list is not as long as it says".to_owned());
+        }
+        for (&x, ends) in scored.iter().zip(&ends) {
+            let is_named = named.binary_search(&x).is_ok();
+            if is_named && !possible(ends.1) {
+                return fault(format!("point {x} cannot be the best"));
+            }
+            if !is_named && sure(ends.1) && answer.count as usize <= CAPACITY {
+                return fault(format!("point {x} is missing"));
+            }
+        }
+        if named.iter().any(|x| scored.binary_search(x).is_err()) {
+            return fault("a point was not to be scored".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// How far `sqrt(max(0, v))` moves when `v` moves by `e`.
+fn sqrt_shift(v: f64, e: f64) -> f64 {
+    let root = |v: f64| v.max(0.0).sqrt();
+    (root(v + e) - root(v)).max(root(v) - root(v - e))
+}

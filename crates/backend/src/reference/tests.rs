@@ -1,0 +1,150 @@
+//! The reference device against direct evaluation.
+
+use super::buffers::{ANCHOR, MEAN, P, VARIANCE};
+use super::cases_tests::{Draws, OwnedStart, OwnedWork, TestBasis, TestGram, script};
+use super::lanes::ReferenceLanes;
+use super::referee_tests::Referee;
+use super::{Fault, ReferenceDevice};
+use crate::device::real::Real;
+use crate::device::{Answer, CAPACITY, LaneWork, Lanes, Tables};
+use privateer_gp::score::KernelFamily;
+
+/// Planes of a lane, in f64.
+fn planes<R: Real>(lanes: &ReferenceLanes<R>, lane: usize) -> [Vec<f64>; 4] {
+    [P, MEAN, VARIANCE, ANCHOR].map(|plane| {
+        let at = lanes.buffers.plane(lane as u32, plane);
+        lanes.buffers.planes[at..at + lanes.buffers.extent.stride].iter().map(|value| value.wide()).collect()
+    })
+}
+
+/// Plays a script on the reference device; says what is wrong, if anything.
+fn played<R: Real>(
+    reference: &ReferenceDevice,
+    basis: &TestBasis,
+    n_lanes: usize,
+    rounds: &[Vec<OwnedWork>],
+) -> Result<(), String> {
+    let tables = reference.tables_in::<R>(basis.spec()).expect("tables");
+    let mut lanes = ReferenceLanes::<R>::new(&tables, n_lanes);
+    let mut errors = vec![tables.kernel_error(); n_lanes];
+    if let TestBasis::Own(grams) = basis {
+        for (lane, gram) in grams.iter().enumerate() {
+            errors[lane] = lanes.set_points(lane, gram).expect("points");
+        }
+    }
+    let mut referee = Referee::new(basis, R::PRECISION, errors);
+    let mut answers: Vec<Answer> = Vec::new();
+    for (stamp, round) in (1u32..).zip(rounds) {
+        let works: Vec<LaneWork<'_>> = round.iter().map(OwnedWork::work).collect();
+        lanes.submit(stamp, &works).expect("submit");
+        lanes.collect(&mut answers).expect("collect");
+        assert_eq!(answers.len(), works.len());
+        for (work, answer) in round.iter().zip(&answers) {
+            referee.play(work);
+            referee.check_planes(work.lane, &planes(&lanes, work.lane))?;
+            referee.check_answer(work, answer)?;
+            assert_eq!(answer.stamp, stamp);
+        }
+    }
+    Ok(())
+}
+
+/// Both types, with and without tables that the device makes.
+fn played_in_both(basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) {
+    for reference in [ReferenceDevice::default(), ReferenceDevice::default().without_f64()] {
+        played::<f32>(&reference, basis, n_lanes, rounds).expect("f32");
+    }
+    played::<f64>(&ReferenceDevice::default(), basis, n_lanes, rounds).expect("f64");
+}
+
+const FAMILIES: [KernelFamily; 5] = [
+    KernelFamily::SquaredExponential,
+    KernelFamily::MaternHalf,
+    KernelFamily::MaternThreeHalves,
+    KernelFamily::MaternFiveHalves,
+    KernelFamily::Linear,
+];
+
+#[test]
+fn features_of_every_size() {
+    for (seed, (n_points, n_features, n_lanes)) in
+        (1..).zip([(1, 1, 1), (255, 3, 2), (256, 7, 9), (257, 64, 4), (600, 65, 4), (300, 130, 5)])
+    {
+        let mut draws = Draws(seed);
+        let basis = TestBasis::features(&mut draws, n_points, n_features);
+        let rounds = script(&mut draws, &basis, n_lanes, 8);
+        played_in_both(&basis, n_lanes, &rounds);
+    }
+}
+
+#[test]
+fn features_that_the_device_makes() {
+    let mut draws = Draws(11);
+    let basis = TestBasis::fourier(&mut draws, 300, 12, 3);
+    let rounds = script(&mut draws, &basis, 3, 6);
+    played_in_both(&basis, 3, &rounds);
+}
+
+#[test]
+fn gram_columns_of_every_kind() {
+    for (seed, family) in (20..).zip(FAMILIES) {
+        let mut draws = Draws(seed);
+        for dense in [true, false] {
+            let basis = TestBasis::Gram(TestGram::new(&mut draws, family, 270, 2, dense));
+            let rounds = script(&mut draws, &basis, 4, 7);
+            played_in_both(&basis, 4, &rounds);
+        }
+        let basis = TestBasis::Own((0..4).map(|_| TestGram::new(&mut draws, family, 270, 3, false)).collect());
+        let rounds = script(&mut draws, &basis, 4, 7);
+        played_in_both(&basis, 4, &rounds);
+    }
+}
+
+/// Too many points for a whole matrix: columns are evaluated when they are needed.
+#[test]
+fn gram_columns_of_many_points() {
+    let mut draws = Draws(31);
+    let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternFiveHalves, 5_000, 2, false));
+    let rounds = script(&mut draws, &basis, 4, 4);
+    played_in_both(&basis, 4, &rounds);
+}
+
+/// A factor and a row over nothing: mean 0 and the prior.
+#[test]
+fn an_empty_basis() {
+    let mut draws = Draws(40);
+    let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 1, false));
+    let mut work = OwnedWork::keep(0);
+    work.start = OwnedStart::Factor(super::cases_tests::factor(&mut draws, 0, privateer_gp::score::Spread::Removed));
+    work.visit = Some((Some(Vec::new()), 0.5, 0.5));
+    played_in_both(&basis, 1, &[vec![work]]);
+}
+
+#[test]
+fn more_candidates_than_fit_are_counted() {
+    let mut draws = Draws(41);
+    let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 1, true));
+    let mut work = OwnedWork::keep(0);
+    work.start = OwnedStart::Prior;
+    let tables = ReferenceDevice::default().tables_in::<f32>(basis.spec()).expect("tables");
+    let mut lanes = tables.lanes(1).expect("lanes");
+    let mut answers = Vec::new();
+    lanes.submit(1, &[work.work()]).expect("submit");
+    lanes.collect(&mut answers).expect("collect");
+    assert_eq!((answers[0].count, answers[0].points.len()), (300, CAPACITY));
+    played_in_both(&basis, 1, &[vec![work]]);
+}
+
+#[test]
+fn a_wrong_pass_is_noticed() {
+    let mut draws = Draws(50);
+    let features = TestBasis::features(&mut draws, 600, 9);
+    let gram = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternHalf, 600, 2, true));
+    for basis in [features, gram] {
+        let rounds = script(&mut draws, &basis, 4, 4);
+        for fault in [Fault::DropsLastFeature, Fault::SkipsLastTile, Fault::NotANumber { after_rounds: 2 }] {
+            assert!(played::<f32>(&ReferenceDevice::with_fault(fault), &basis, 4, &rounds).is_err(), "{fault:?}");
+            assert!(played::<f64>(&ReferenceDevice::with_fault(fault), &basis, 4, &rounds).is_err(), "{fault:?}");
+        }
+    }
+}

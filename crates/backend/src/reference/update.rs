@@ -1,0 +1,125 @@
+//! Reference implementation of `update.wgsl` and `list.wgsl`: start, visit, intervals, and the maxima of every tile.
+
+use super::buffers::{ANCHOR, Buffers, MEAN, P, VARIANCE};
+use crate::device::answer::MAXIMA;
+use crate::device::pack::{Numbers, START_KEEP, START_PRIOR, VISIT_NONE, VISIT_WEIGHTS};
+use crate::device::real::Real;
+use crate::device::tables::TILE;
+
+/// A point's score, and what was scored.
+#[derive(Debug, Clone, Copy)]
+pub struct Scored<R> {
+    /// Lower end; the smallest number if it is not one.
+    pub lower: R,
+    /// Upper end, likewise.
+    pub upper: R,
+    /// Spread².
+    pub variance: R,
+    /// Magnitude of the mean.
+    pub mean: R,
+    /// Whether lower end and spread² are finite.
+    pub counts: bool,
+}
+
+impl<R: Real> Scored<R> {
+    /// No point.
+    pub fn nothing() -> Self {
+        Self { lower: -R::LARGEST, upper: -R::LARGEST, variance: -R::LARGEST, mean: R::default(), counts: false }
+    }
+
+    /// The interval of a point.
+    pub fn of(numbers: &Numbers<R>, mean: R, variance: R, anchor: R) -> Self {
+        let e = numbers.c0 + numbers.c1 * anchor + numbers.c2 * (anchor * anchor);
+        let lower = mean - numbers.c + numbers.low * (variance - e).larger(R::default()).sqrt();
+        let upper = mean + numbers.c + numbers.high * (variance + e).larger(R::default()).sqrt();
+        if lower.is_in_range() && variance.is_in_range() {
+            Self { lower, upper, variance, mean: mean.magnitude(), counts: true }
+        } else {
+            Self::nothing()
+        }
+    }
+}
+
+/// The interval of a lane's point, from its planes.
+pub fn scored<R: Real>(buffers: &Buffers<R>, w: usize, x: usize) -> Scored<R> {
+    let lane = buffers.works[w].lane;
+    let plane = |plane| buffers.planes[buffers.plane(lane, plane) + x];
+    Scored::of(&buffers.numbers[w], plane(MEAN), plane(VARIANCE), plane(ANCHOR))
+}
+
+/// `update.wgsl`: steps 1 and 2 for every point of every work; step 3 for those without a subset.
+pub fn update<R: Real>(buffers: &mut Buffers<R>) {
+    for w in 0..buffers.works.len() {
+        let (work, numbers) = (buffers.works[w], buffers.numbers[w]);
+        for tile in 0..buffers.extent.n_tiles() - buffers.skipped_tiles {
+            let mut tile_scored = [Scored::nothing(); TILE];
+            for (thread, slot) in tile_scored.iter_mut().enumerate() {
+                let x = tile * TILE + thread;
+                if buffers.extent.n_points <= x {
+                    continue;
+                }
+                let [p_at, mean_at, variance_at, anchor_at] =
+                    [P, MEAN, VARIANCE, ANCHOR].map(|i| buffers.plane(work.lane, i) + x);
+                let (mut mean, mut variance) = (buffers.planes[mean_at], buffers.planes[variance_at]);
+                if work.start == START_PRIOR {
+                    mean = if work.visit == VISIT_WEIGHTS { mean } else { R::default() };
+                    variance = buffers.base[work.prior_at as usize + x];
+                }
+                if work.start != START_KEEP {
+                    buffers.planes[anchor_at] = variance.larger(R::default()).sqrt();
+                }
+                if work.visit != VISIT_NONE {
+                    let p = buffers.planes[p_at];
+                    let fall = numbers.scale * p;
+                    variance = variance - fall * fall;
+                    mean += numbers.mean_step * p;
+                }
+                if buffers.not_a_number && x == 0 {
+                    mean = R::of(f64::NAN);
+                }
+                buffers.planes[mean_at] = mean;
+                buffers.planes[variance_at] = variance;
+                *slot = Scored::of(&numbers, mean, variance, buffers.planes[anchor_at]);
+            }
+            if work.listed == 0 {
+                reduce(buffers, w, tile, &tile_scored);
+            }
+        }
+    }
+}
+
+/// `list.wgsl`: step 3 for the points of a subset; tiles are over places in the list.
+pub fn list<R: Real>(buffers: &mut Buffers<R>, n_listed: usize) {
+    for w in buffers.list(2, n_listed) {
+        let work = buffers.works[w];
+        let tiles = (work.n_scored as usize).div_ceil(TILE);
+        for tile in 0..tiles - buffers.skipped_tiles.min(tiles) {
+            let mut tile_scored = [Scored::nothing(); TILE];
+            for (thread, slot) in tile_scored.iter_mut().enumerate() {
+                let place = tile * TILE + thread;
+                if place < work.n_scored as usize {
+                    *slot = scored(buffers, w, buffers.indices[work.subset_at as usize + place] as usize);
+                }
+            }
+            reduce(buffers, w, tile, &tile_scored);
+        }
+    }
+}
+
+/// Maxima and count of a tile.
+fn reduce<R: Real>(buffers: &mut Buffers<R>, w: usize, tile: usize, tile_scored: &[Scored<R>; TILE]) {
+    let mut most = Scored::<R>::nothing();
+    let mut count = 0;
+    for one in tile_scored {
+        most.lower = most.lower.larger(one.lower);
+        most.upper = most.upper.larger(one.upper);
+        most.variance = most.variance.larger(one.variance);
+        most.mean = most.mean.larger(one.mean);
+        count += u32::from(one.counts);
+    }
+    let n_tiles = buffers.extent.n_tiles();
+    for (place, value) in [most.lower, most.upper, most.variance, most.mean].into_iter().enumerate() {
+        buffers.partials[(w * MAXIMA + place) * n_tiles + tile] = value;
+    }
+    buffers.counts[w * n_tiles + tile] = count;
+}

@@ -1,0 +1,193 @@
+//! Exact features: a pivoted Cholesky factor of the Gram matrix, which is never formed.
+
+use privateer_config::error::{Diagnostic, Error};
+use crate::Points;
+use crate::kernel::Kernel;
+use privateer_numerics::linalg::add_scaled;
+use privateer_config::params::Args;
+use crate::score::{FeatureTable, GramSource};
+
+/// How exact, and how many features at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exact {
+    /// Largest variance left out, as a share of the largest prior variance.
+    pub tolerance: f64,
+    /// Most features.
+    pub max_features: usize,
+}
+
+impl Default for Exact {
+    fn default() -> Self {
+        Self { tolerance: 1e-10, max_features: 4096 }
+    }
+}
+
+/// Reads `tolerance` and `max_features`.
+#[must_use]
+pub fn parse(args: &Args<'_>) -> Exact {
+    let default = Exact::default();
+    let tolerance = args.number("tolerance", "largest variance left out, as a share of the largest prior variance");
+    let max_features = args.count("max_features", "most features; reaching it before the tolerance is an error");
+    let exact = Exact {
+        tolerance: tolerance.at_least(0.0).below(1.0).or(default.tolerance),
+        max_features: max_features.between(1, 65_536).or(default.max_features as u64) as usize,
+    };
+    args.finish();
+    exact
+}
+
+/// Features with `|phi(x)·phi(x') - k(x, x')| <= tolerance · max k(x, x)` for all pairs of points: columns of the Cholesky
+/// factor, pivoted greedily on the largest variance left (the lowest index wins ties) [Harbrecht, Peters & Schneider
+/// 2012, Applied Numerical Mathematics 62]. `n_features` is the numerical rank, often far below the number of points.
+/// O(n_points · n_features²) time, O(n_points · n_features) memory, one fixed order of summation.
+///
+/// A tolerance below 1e-14 counts as 1e-14: beyond, only rounding would be factored.
+///
+/// `residual` holds what is left of each variance, and `kernel_error` the largest of them: the matrix left is positive
+/// semi-definite, so no pair is off by more.
+///
+/// # Errors
+/// [`Error::TooLarge`] if `max_features` do not reach the tolerance; [`Error::Input`] if the covariance turns out not to
+/// be positive semi-definite or not finite.
+pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Result<FeatureTable, Error> {
+    let n_points = gram.n_points();
+    let Pivoted { columns, left, residual, largest, .. } = pivoted(gram, tolerance, max_features)?;
+    if columns.len() == max_features && tolerance.max(ROUNDING) * largest < left {
+        return Err(too_many(n_points, max_features, tolerance.max(ROUNDING), left / largest));
+    }
+    let n_features = columns.len();
+    let mut values = vec![0.0; n_points * n_features];
+    for (feature, column) in columns.iter().enumerate() {
+        for (point, entry) in column.iter().enumerate() {
+            values[point * n_features + feature] = *entry;
+        }
+    }
+    Ok(FeatureTable { n_points, n_features, values, residual, kernel_error: left, form: None })
+}
+
+/// The same features at other points: `phi(x) = L^{-1} k(pivots, x)`, and what they leave of `k(x, x)` as residual.
+/// * `gram` — the covariance of the domain that the features were made over, with its `domain` and `kernel`
+///
+/// # Errors
+/// As [`exact`].
+pub fn exact_at(
+    gram: &dyn GramSource,
+    plan: Exact,
+    domain: &Points,
+    kernel: &dyn Kernel,
+    points: &Points,
+) -> Result<FeatureTable, Error> {
+    let Pivoted { columns, pivots, left, .. } = pivoted(gram, plan.tolerance, plan.max_features)?;
+    let (n_points, n_features) = (points.n_points(), columns.len());
+    let (mut values, mut residual) = (Vec::with_capacity(n_points * n_features), Vec::with_capacity(n_points));
+    for point in 0..n_points {
+        let x = points.point(point);
+        let mut phi: Vec<f64> = Vec::with_capacity(n_features);
+        for (i, &pivot) in pivots.iter().enumerate() {
+            let explained: f64 = phi.iter().zip(&columns).map(|(phi, column)| phi * column[pivot]).sum();
+            phi.push((kernel.value(domain.point(pivot), x) - explained) / columns[i][pivot]);
+        }
+        residual.push((kernel.value(x, x) - phi.iter().map(|phi| phi * phi).sum::<f64>()).max(0.0));
+        values.extend(phi);
+    }
+    Ok(FeatureTable { n_points, n_features, values, residual, kernel_error: left, form: None })
+}
+
+/// A pivoted Cholesky factor, complete or not.
+struct Pivoted {
+    /// Long columns: one feature of every point.
+    columns: Vec<Vec<f64>>,
+    pivots: Vec<usize>,
+    /// What is left of each variance, and the largest of it.
+    residual: Vec<f64>,
+    left: f64,
+    /// The largest prior variance.
+    largest: f64,
+}
+
+/// Up to `most` points, each where the ones before leave the most variance (the lowest index among equals), while more than
+/// rounding is left.
+///
+/// # Errors
+/// As [`exact`] for what is no covariance.
+pub fn widest_first(gram: &dyn GramSource, most: usize) -> Result<Vec<usize>, Error> {
+    Ok(pivoted(gram, Exact::default().tolerance, most)?.pivots)
+}
+
+/// Factors until `tolerance` is reached or there are `most` columns.
+fn pivoted(gram: &dyn GramSource, tolerance: f64, most: usize) -> Result<Pivoted, Error> {
+    let n_points = gram.n_points();
+    let mut residual: Vec<f64> = (0..n_points).map(|point| gram.diagonal(point)).collect();
+    let largest = residual.iter().fold(0.0_f64, |largest, &v| largest.max(v));
+    check(&residual, largest)?;
+    // Each column holds one feature of every point: long slices, so that the inner loop runs along memory.
+    let mut columns: Vec<Vec<f64>> = Vec::new();
+    let mut pivots: Vec<usize> = Vec::new();
+    let tolerance = tolerance.max(ROUNDING);
+    loop {
+        let (pivot, left) = widest(&residual);
+        if left <= tolerance * largest || columns.len() == most {
+            return Ok(Pivoted { columns, pivots, residual, left, largest });
+        }
+        let mut column = vec![0.0; n_points];
+        gram.column(pivot, 0, &mut column);
+        for earlier in &columns {
+            add_scaled(&mut column, -earlier[pivot], earlier);
+        }
+        let root = libm::sqrt(left);
+        column.iter_mut().for_each(|entry| *entry /= root);
+        // The pivot's own entry is the root of its variance; earlier pivots have nothing left to explain.
+        pivots.iter().for_each(|&earlier| column[earlier] = 0.0);
+        column[pivot] = root;
+        for (variance, entry) in residual.iter_mut().zip(&column) {
+            *variance -= entry * entry;
+        }
+        residual[pivot] = 0.0;
+        pivots.push(pivot);
+        check(&residual, largest)?;
+        residual.iter_mut().for_each(|variance| *variance = variance.max(0.0));
+        columns.push(column);
+    }
+}
+
+/// The least tolerance that means anything: some fifty roundings of the largest variance.
+const ROUNDING: f64 = 1e-14;
+
+/// The point of the largest variance, the lowest index among equals, and that variance (0 without points).
+fn widest(residual: &[f64]) -> (usize, f64) {
+    let mut best = (0, 0.0);
+    for (point, &variance) in residual.iter().enumerate() {
+        if best.1 < variance {
+            best = (point, variance);
+        }
+    }
+    best
+}
+
+/// Rounding leaves variances down to about -1e-14 of the largest; a matrix that is no covariance leaves far worse.
+fn check(residual: &[f64], largest: f64) -> Result<(), Error> {
+    let Some(point) = residual.iter().position(|v| !(v.is_finite() && -1e-8 * largest <= *v)) else {
+        return Ok(());
+    };
+    let message =
+        format!("the covariance is not positive semi-definite: variance {:e} is left at point {point}", residual[point]);
+    Err(Error::input(
+        Diagnostic::new(message).hint("check that the covariance is symmetric and estimated from one set of samples"),
+    ))
+}
+
+fn too_many(n_points: usize, max_features: usize, tolerance: f64, left: f64) -> Error {
+    let bytes = |features: usize| 8.0 * n_points as f64 * features as f64;
+    Error::TooLarge {
+        what: format!(
+            "exact features of {n_points} points, up to one a point ({left:.1e} of the variance is left after {max_features})"
+        ),
+        needs_bytes: bytes(n_points),
+        limit_bytes: bytes(max_features),
+        hint: format!("raise `max_features` or `tolerance` (now {tolerance:e}), or use fewer points or a longer length-scale"),
+    }
+}
+
+#[cfg(test)]
+#[path = "exact_tests.rs"]
+mod tests;

@@ -1,0 +1,222 @@
+//! Nystrom features over a fixed dictionary.
+
+use super::exact::widest_first;
+use privateer_config::error::{Diagnostic, Error};
+use crate::Points;
+use crate::kernel::Kernel;
+use crate::nystrom::Embedding;
+use privateer_numerics::linalg::Columns;
+use privateer_config::params::Args;
+use crate::score::{FeatureTable, GramSource};
+
+/// Points of a dictionary unless its size is given, where the domain has more.
+const USUAL_SIZE: usize = 20;
+
+/// A dictionary that stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FixedDictionary {
+    /// These points, as indices into the domain.
+    Points(Vec<u64>),
+    /// This many points, each where the ones before leave the most variance; fewer where nothing is left.
+    Size(usize),
+    /// As `Size`: 20, or all but one of a domain that has no more.
+    Usual,
+}
+
+/// Reads `points` or `size`.
+#[must_use]
+pub fn parse(args: &Args<'_>) -> FixedDictionary {
+    let points = args.numbers("points", "dictionary: indices of points of the domain, from 0");
+    let size = args.count("size", "dictionary of so many points, each where the ones before leave the most variance");
+    let size = size.between(1, 65_536).optional("20, or all but one of a domain that has no more");
+    let dictionary = match points {
+        None => size.map_or(FixedDictionary::Usual, |size| FixedDictionary::Size(size as usize)),
+        Some(points) => {
+            let whole = |x: &f64| 0.0 <= *x && *x <= f64::from(u32::MAX) && libm::floor(*x) == *x;
+            if points.is_empty() {
+                args.reject("points", "the dictionary is empty", "at least one index of a point");
+            } else if let Some(odd) = points.iter().find(|x| !whole(x)) {
+                args.reject("points", format!("{odd} is no index of a point"), "whole numbers from 0");
+            } else if args.has("size") {
+                args.reject("size", "the dictionary's points are already listed", "`points` or `size`, not both");
+            }
+            FixedDictionary::Points(points.iter().filter(|x| whole(x)).map(|&x| x as u64).collect())
+        }
+    };
+    args.finish();
+    dictionary
+}
+
+impl FixedDictionary {
+    /// The points over this domain, ascending, repeats merged: at least one, and fewer than the domain has.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for an index outside of the domain and for a dictionary as large as the domain; whatever is refused as
+    /// no covariance.
+    pub fn resolve(&self, gram: &dyn GramSource) -> Result<Vec<u32>, Error> {
+        let n = gram.n_points();
+        let refuse = |message: String, hint: &str| Err(Error::input(Diagnostic::new(message).hint(hint)));
+        let mut points: Vec<u32> = match self {
+            Self::Points(points) => {
+                if let Some(outside) = points.iter().find(|&&point| n as u64 <= point) {
+                    return refuse(
+                        format!("the dictionary names point {outside}, and the domain has {n} points"),
+                        "count points from 0",
+                    );
+                }
+                points.iter().map(|&point| point as u32).collect()
+            }
+            Self::Size(size) if n <= *size => {
+                return refuse(format!("a dictionary of {size} points is as large as the domain, which has {n}"), WHOLE_DOMAIN);
+            }
+            Self::Size(size) => widest(gram, *size)?,
+            Self::Usual if n < 2 => {
+                return refuse(
+                    format!("the domain has {n} points, too few for a dictionary beside them"),
+                    "take a larger domain",
+                );
+            }
+            Self::Usual => widest(gram, USUAL_SIZE.min(n - 1))?,
+        };
+        points.sort_unstable();
+        points.dedup();
+        if points.is_empty() {
+            return refuse("the dictionary is empty".to_owned(), "name at least one point");
+        }
+        if n <= points.len() {
+            return refuse(format!("the dictionary holds all {n} points of the domain"), WHOLE_DOMAIN);
+        }
+        Ok(points)
+    }
+}
+
+const WHOLE_DOMAIN: &str =
+    "name fewer points: a dictionary of all approximates nothing, and policies over exact posteriors do without one";
+
+fn widest(gram: &dyn GramSource, size: usize) -> Result<Vec<u32>, Error> {
+    Ok(widest_first(gram, size)?.into_iter().map(|point| point as u32).collect())
+}
+
+/// Nystrom features in the symmetric root's coordinates, `phi(x) = K_D^{-1/2} k_D(x)` \[Calandriello2019\], of every point of the
+/// domain; as many as the numerical rank of the dictionary. `residual` holds `k(x,x) - |phi(x)|²`, and `kernel_error` the
+/// largest of them, which bounds the error of every pair.
+/// * `dictionary` — indices of points; repeats merge
+///
+/// # Errors
+/// [`Error::Failed`] if the eigenvalues of the dictionary's covariance cannot be found.
+pub fn nystrom(gram: &dyn GramSource, dictionary: &[u32]) -> Result<FeatureTable, Error> {
+    let column = |point: u32, out: &mut [f64]| gram.column(point as usize, 0, out);
+    features(gram, dictionary, gram.n_points(), &column, &|point| gram.diagonal(point))
+}
+
+/// Points beyond a domain, with what makes covariances with it.
+#[derive(Debug)]
+pub struct Beyond<'a> {
+    /// The domain of the dictionary.
+    pub domain: &'a Points,
+    /// The kernel behind its covariance.
+    pub kernel: &'a dyn Kernel,
+    /// The points.
+    pub points: &'a Points,
+}
+
+/// The same features at other points than the domain's.
+///
+/// # Errors
+/// As [`nystrom`].
+pub fn nystrom_at(gram: &dyn GramSource, dictionary: &[u32], beyond: &Beyond<'_>) -> Result<FeatureTable, Error> {
+    let Beyond { domain, kernel, points } = *beyond;
+    let column = |point: u32, out: &mut [f64]| {
+        for (x, out) in out.iter_mut().enumerate() {
+            *out = kernel.value(domain.point(point as usize), points.point(x));
+        }
+    };
+    features(gram, dictionary, points.n_points(), &column, &|x| kernel.value(points.point(x), points.point(x)))
+}
+
+/// Features of `n_points` points, given their covariances with a point of the dictionary and their variances.
+fn features(
+    gram: &dyn GramSource,
+    dictionary: &[u32],
+    n_points: usize,
+    covariances: &dyn Fn(u32, &mut [f64]),
+    variance: &dyn Fn(usize) -> f64,
+) -> Result<FeatureTable, Error> {
+    let embedding = Embedding::of(dictionary, |a, b| gram.entry(a as usize, b as usize));
+    let m = embedding.m();
+    let mut columns = Columns::zeros(m, n_points);
+    for (f, &point) in embedding.points().iter().enumerate() {
+        covariances(point, columns.row_mut(f));
+    }
+    embedding.coordinates(&mut columns);
+    let Some(rotation) = embedding.rotation() else {
+        return Err(Error::Failed {
+            problem: format!("the covariance of {m} dictionary points has no eigenvalues in f64"),
+            hint: "check the scale of the kernel".to_owned(),
+        });
+    };
+    let mut table = FeatureTable {
+        n_points,
+        n_features: m,
+        values: Vec::with_capacity(n_points * m),
+        residual: Vec::with_capacity(n_points),
+        kernel_error: 0.0,
+        form: None,
+    };
+    for point in 0..n_points {
+        let c = columns.column(point);
+        let square = privateer_numerics::linalg::dot(&c, &c);
+        table.values.extend(rotation.chunks_exact(m.max(1)).map(|turn| privateer_numerics::linalg::dot(turn, &c)));
+        table.residual.push((variance(point) - square).max(0.0));
+    }
+    table.kernel_error = table.residual.iter().fold(0.0, |most, &left| most.max(left));
+    Ok(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Lengthscales, matern::Matern};
+    use crate::{KernelGram, Points};
+    use privateer_numerics::linalg::dot;
+    use std::sync::Arc;
+
+    fn gram(n: usize) -> KernelGram {
+        KernelGram::new(Arc::new(Matern::new(2.5, Lengthscales::Isotropic(0.2), 1.5)), Points::grid(1, n, 0.0, 1.0))
+    }
+
+    #[test]
+    fn the_stated_error_is_the_largest_and_dictionary_points_have_none() {
+        let gram = gram(60);
+        for dictionary in [vec![30], vec![0, 10, 10, 59], (0..40).collect::<Vec<u32>>()] {
+            let table = nystrom(&gram, &dictionary).expect("features");
+            for &point in &dictionary {
+                assert!(table.residual[point as usize] < 1e-9);
+            }
+            let mut worst = 0.0f64;
+            for a in 0..60 {
+                for b in 0..60 {
+                    worst = worst.max((dot(table.row(a), table.row(b)) - gram.entry(a, b)).abs());
+                }
+            }
+            assert!(worst <= table.kernel_error + 1e-12 && table.kernel_error < worst + 1e-12, "{worst} {}", table.kernel_error);
+        }
+    }
+
+    #[test]
+    fn sizes_choose_spread_out_points() {
+        let gram = gram(50);
+        let points = FixedDictionary::Size(5).resolve(&gram).expect("five");
+        assert_eq!(points.len(), 5);
+        assert!(points.contains(&0) && points.contains(&49), "{points:?}");
+        assert!(FixedDictionary::Size(50).resolve(&gram).is_err());
+        let usual = |n: usize| FixedDictionary::Usual.resolve(&self::gram(n)).map(|points| points.len());
+        assert_eq!(
+            (usual(50).ok(), usual(21).ok(), usual(20).ok(), usual(2).ok(), usual(1).ok()),
+            (Some(20), Some(20), Some(19), Some(1), None)
+        );
+        assert!(FixedDictionary::Points((0..50).collect()).resolve(&gram).is_err());
+        assert!(FixedDictionary::Points(vec![50]).resolve(&gram).is_err());
+        assert_eq!(FixedDictionary::Points(vec![7, 3, 7]).resolve(&gram).expect("two"), [3, 7]);
+    }
+}

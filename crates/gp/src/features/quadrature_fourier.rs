@@ -1,0 +1,372 @@
+//! Quadrature Fourier features (Mutny2018; Dubey2021, Definition 4): cosines and sines at the nodes of a rule over the
+//! kernel's spectral density.
+//!
+//! Over a group of d coordinates the rule is the full tensor grid of all nodes, both signs: `nodes^d` frequencies. By symmetry
+//! the half whose first nonzero coordinate is positive, with twice the weight, gives the same kernel, and each of its frequencies
+//! a cosine and a sine; frequency 0 (an odd number of nodes) only a cosine. So a group has `nodes^d` features: its cosines,
+//! then its sines. An additive kernel has the features of its groups one after the other.
+//!
+//! The weights in print sum to 0; here they are the rule's own, `w_i / sqrt(pi)` at `sqrt(2) t_i / l`, and sum to 1.
+
+use super::measured_error;
+use privateer_config::error::{Diagnostic, Error};
+use crate::kernel::{Kernel, Summand};
+use crate::special::MOST_NODES;
+use crate::{Points, ProductDomain};
+use privateer_config::params::Args;
+use crate::score::AxisFeatures;
+use crate::score::{FeatureTable, FourierForm};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How many nodes, and how wrong the kernel may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QuadratureFourier {
+    /// Nodes a coordinate.
+    pub nodes: usize,
+    /// Largest measured kernel error, as a share of the prior variance, that is not refused.
+    pub max_error: f64,
+}
+
+/// Reads `nodes` and `max_error`.
+#[must_use]
+pub fn parse(args: &Args<'_>) -> QuadratureFourier {
+    let nodes = args.count("nodes", "nodes a coordinate: nodes^d features for each group of d coordinates");
+    let max_error = args.number("max_error", "kernel error, as a share of the prior variance, beyond which features are refused");
+    let plan = QuadratureFourier {
+        nodes: nodes.between(1, MOST_NODES as u64).or(8) as usize,
+        max_error: max_error.above(0.0).at_most(2.0).or(0.9),
+    };
+    args.finish();
+    plan
+}
+
+/// The most features that a map may have.
+pub const MOST_FEATURES: f64 = 65_536.0;
+
+/// Amplitudes are lowered by this factor: the cosine, the sine, two products and the weights, each off by a few roundings,
+/// could otherwise leave `|phi(x)|²` above the prior variance.
+const SHRINK: f64 = 1.0 - 32.0 * f64::EPSILON;
+
+/// The features of a group of coordinates.
+#[derive(Debug, Clone, PartialEq)]
+struct Group {
+    coordinates: Range<usize>,
+    /// `n x d`, row-major.
+    frequencies: Vec<f64>,
+    /// `n`.
+    amplitudes: Vec<f64>,
+    /// The first frequency is 0 and has no sine.
+    zero: bool,
+}
+
+impl Group {
+    fn n_features(&self) -> usize {
+        2 * self.amplitudes.len() - usize::from(self.zero)
+    }
+
+    /// The tensor product of one rule a coordinate, for a kernel of this variance.
+    fn of_rules(coordinates: Range<usize>, rules: &[Vec<(f64, f64)>], variance: f64) -> Self {
+        let (mut frequencies, mut amplitudes, mut zero) = (Vec::new(), Vec::new(), false);
+        let mut index = vec![0; rules.len()];
+        let count: usize = rules.iter().map(Vec::len).product();
+        for _ in 0..count {
+            let at = || index.iter().zip(rules).map(|(&i, rule)| rule[i]);
+            let first = at().map(|(frequency, _)| frequency).find(|frequency| *frequency != 0.0);
+            let weight: f64 = at().map(|(_, weight)| weight).product();
+            // Twice the weight stands for the frequency of opposite sign, which is left out.
+            let weight = match first {
+                Some(frequency) if frequency < 0.0 => None,
+                Some(_) => Some(2.0 * weight),
+                None => Some(weight),
+            };
+            if let Some(weight) = weight {
+                frequencies.extend(at().map(|(frequency, _)| frequency));
+                amplitudes.push(SHRINK * libm::sqrt(weight * variance));
+                zero |= first.is_none();
+            }
+            for (digit, rule) in index.iter_mut().zip(rules).rev() {
+                *digit += 1;
+                if *digit < rule.len() {
+                    break;
+                }
+                *digit = 0;
+            }
+        }
+        Self { coordinates, frequencies, amplitudes, zero }
+    }
+
+    /// Writes the features of a point; `out` is `n_features` long.
+    fn write(&self, x: &[f64], out: &mut [f64]) {
+        let x = &x[self.coordinates.clone()];
+        let n = self.amplitudes.len();
+        let skipped = usize::from(self.zero);
+        for (i, (w, amplitude)) in self.frequencies.chunks_exact(x.len()).zip(&self.amplitudes).enumerate() {
+            let angle: f64 = w.iter().zip(x).map(|(w, x)| w * x).sum();
+            out[i] = amplitude * libm::cos(angle);
+            if skipped <= i {
+                out[n + i - skipped] = amplitude * libm::sin(angle);
+            }
+        }
+    }
+}
+
+/// Quadrature Fourier features as a formula, for any point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuadratureMap {
+    dimension: usize,
+    groups: Vec<Group>,
+    /// How far the features are from the kernel.
+    pub accuracy: Accuracy,
+}
+
+/// How far features are from their kernel, in its units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Accuracy {
+    /// Largest measured error over differences of points of a box.
+    pub measured: f64,
+    /// The theorem's bound, where one is stated: [Dubey2021, Theorem 2] for the squared exponential.
+    pub bound: Option<f64>,
+    /// Whether the features stand for another kernel than the one asked for: Matern's modified form.
+    pub modified: bool,
+}
+
+/// Points along an axis of the box at which one-dimensional errors are measured.
+const AXIS_POINTS: usize = 401;
+
+/// Most differences at which the error of a group's product is measured.
+const MOST_DIFFERENCES: usize = 10_000;
+
+impl QuadratureMap {
+    /// For points of a box with these `extents`, one a coordinate.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for a kernel without such features and where the error exceeds `max_error`; [`Error::TooLarge`] for
+    /// more than [`MOST_FEATURES`].
+    pub fn new(kernel: &dyn Kernel, extents: &[f64], plan: QuadratureFourier) -> Result<Self, Error> {
+        let map = Self::with_nodes(kernel, extents, plan.nodes)?;
+        let variance = kernel.variance().unwrap_or(1.0);
+        if plan.max_error * variance < map.accuracy.measured {
+            return Err(map.too_coarse(kernel, extents, plan, variance));
+        }
+        Ok(map)
+    }
+
+    /// As [`QuadratureMap::new`], whatever the error.
+    fn with_nodes(kernel: &dyn Kernel, extents: &[f64], nodes: usize) -> Result<Self, Error> {
+        let dimension = extents.len();
+        let (Some(summands), Some(variance)) = (summands(kernel, dimension), kernel.variance()) else { return Err(refused()) };
+        allow(nodes, &summands)?;
+        let share = variance / summands.len() as f64;
+        let (mut groups, mut accuracy) = (Vec::new(), Accuracy { measured: 0.0, bound: Some(0.0), modified: false });
+        for Summand { coordinates, kernel } in summands {
+            let d = coordinates.len();
+            let Some(factors) = kernel.spectral_factors(d) else { return Err(refused()) };
+            let Some(rules) = factors.iter().map(|factor| factor.spectral_rule(nodes)).collect::<Option<Vec<_>>>() else {
+                return Err(refused());
+            };
+            let extents = &extents[coordinates.clone()];
+            accuracy.modified |= kernel.axis_factors(d).is_none();
+            accuracy.measured += share * product_error(&factors, &rules, extents);
+            accuracy.bound = accuracy.bound.and_then(|sum| Some(sum + share * bound(&factors, nodes, extents)?));
+            groups.push(Group::of_rules(coordinates, &rules, share));
+        }
+        Ok(Self { dimension, groups, accuracy })
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.groups.iter().map(Group::n_features).sum()
+    }
+
+    /// Which features belong to which coordinates: one range of each for every group.
+    pub fn blocks(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + '_ {
+        self.groups.iter().scan(0, |first, group| {
+            let features = *first..*first + group.n_features();
+            *first = features.end;
+            Some((group.coordinates.clone(), features))
+        })
+    }
+
+    /// Writes the features of a point of `dimension` coordinates; `out` is `n_features` long. `|out|²` is at most the prior
+    /// variance.
+    pub fn write(&self, x: &[f64], out: &mut [f64]) {
+        for (group, (_, features)) in self.groups.iter().zip(self.blocks()) {
+            group.write(x, &mut out[features]);
+        }
+    }
+
+    /// The features of the rows of a product domain, each zero beyond those of its axis, and which those are; `None` unless every
+    /// group of the kernel is one axis.
+    #[must_use]
+    pub fn product_table(&self, domain: &ProductDomain) -> Option<(FeatureTable, Vec<AxisFeatures>)> {
+        let (n_points, n_features) = (domain.n_rows(), self.n_features());
+        let mut values = vec![0.0; n_points * n_features];
+        let mut axes = Vec::new();
+        for (axis, (group, (coordinates, features))) in self.groups.iter().zip(self.blocks()).enumerate() {
+            if coordinates != (axis..axis + 1) {
+                return None;
+            }
+            let (rows, points) = (domain.rows(axis), domain.axis(axis));
+            let mut x = vec![0.0; self.dimension];
+            for (point, row) in rows.clone().enumerate() {
+                x[axis] = points.point(point)[0];
+                group.write(&x, &mut values[row * n_features..][features.clone()]);
+            }
+            axes.push(AxisFeatures { rows, features });
+        }
+        let residual = vec![0.0; n_points];
+        let table = FeatureTable { n_points, n_features, values, residual, kernel_error: self.accuracy.measured, form: None };
+        (axes.len() == domain.dimension()).then_some((table, axes))
+    }
+
+    /// The features of all points. With a kernel, `kernel_error` is the largest of the error over the box of the map and that over
+    /// up to [`super::MEASURED_PAIRS`] pairs of points; without one it is the error over the box.
+    #[must_use]
+    pub fn table(&self, points: &Points, kernel: Option<&dyn Kernel>) -> FeatureTable {
+        let (n_points, n_features) = (points.n_points(), self.n_features());
+        let mut values = vec![0.0; n_points * n_features];
+        for (point, row) in values.chunks_exact_mut(n_features).enumerate() {
+            self.write(points.point(point), row);
+        }
+        let form = match &self.groups[..] {
+            [group] if !group.zero => Some(FourierForm {
+                dimension: self.dimension,
+                points: (0..n_points).flat_map(|i| points.point(i).iter().copied()).collect(),
+                frequencies: group.frequencies.clone(),
+                amplitudes: group.amplitudes.clone(),
+            }),
+            _ => None,
+        };
+        let residual = vec![0.0; n_points];
+        let mut table = FeatureTable { n_points, n_features, values, residual, kernel_error: self.accuracy.measured, form };
+        if let Some(kernel) = kernel {
+            table.kernel_error = table.kernel_error.max(measured_error(&table, points, kernel));
+        }
+        table
+    }
+
+    /// Frequencies and squared amplitudes of the first group, as the half layout has them.
+    #[must_use]
+    pub fn first_group(&self) -> (&[f64], Vec<f64>) {
+        let group = &self.groups[0];
+        (&group.frequencies, group.amplitudes.iter().map(|a| a * a).collect())
+    }
+
+    fn too_coarse(&self, kernel: &dyn Kernel, extents: &[f64], plan: QuadratureFourier, variance: f64) -> Error {
+        let QuadratureFourier { nodes, max_error } = plan;
+        let share = self.accuracy.measured / variance;
+        let longest = extents.iter().copied().fold(0.0, f64::max);
+        // The first of some larger rules that would do.
+        let enough = [1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0].iter().find_map(|factor| {
+            let nodes = libm::ceil(factor * nodes as f64) as usize;
+            let map = (nodes <= MOST_NODES).then(|| Self::with_nodes(kernel, extents, nodes).ok())??;
+            let share = map.accuracy.measured / variance;
+            (share <= max_error).then(|| format!("use {nodes} nodes (error {share:.1e}), "))
+        });
+        Error::input(
+            Diagnostic::new(format!(
+                "quadrature Fourier features with {nodes} nodes a coordinate miss the kernel by {share:.2} of the prior variance: \
+                 its length-scale is too small for points up to {longest} apart"
+            ))
+            .hint(format!(
+                "{}a longer length-scale or a smaller domain, or accept the error with `max_error` (now {max_error})",
+                enough.unwrap_or_default()
+            )),
+        )
+    }
+}
+
+/// The terms of an additive kernel; any other kernel is its own only term.
+fn summands(kernel: &dyn Kernel, dimension: usize) -> Option<Vec<Summand>> {
+    kernel.summands(dimension).or_else(|| {
+        let whole = 0..dimension;
+        Some(vec![Summand { coordinates: whole.clone(), kernel: kernel.on_coordinates(whole)? }])
+    })
+}
+
+/// How many features a map would have: the sum of `nodes^d` over groups of d coordinates.
+fn n_features(nodes: usize, summands: &[Summand]) -> f64 {
+    summands.iter().map(|summand| libm::pow(nodes as f64, summand.coordinates.len() as f64)).sum()
+}
+
+fn allow(nodes: usize, summands: &[Summand]) -> Result<(), Error> {
+    let features = n_features(nodes, summands);
+    if features <= MOST_FEATURES {
+        return Ok(());
+    }
+    let d = summands.iter().map(|summand| summand.coordinates.len()).max().unwrap_or(0);
+    // A trial's model holds the square of the number of features, twice.
+    let bytes = |features: f64| 16.0 * features * features;
+    Err(Error::TooLarge {
+        what: format!("quadrature Fourier features: {nodes} nodes on each of {d} coordinates give {features:.1e} features, a model of their square"),
+        needs_bytes: bytes(features),
+        limit_bytes: bytes(MOST_FEATURES),
+        hint: "use an `additive` kernel (features then grow with the number of groups, not with its exponential), fewer `nodes`, or `features = \"nystrom\"`".to_owned(),
+    })
+}
+
+fn refused() -> Error {
+    Error::input(
+        Diagnostic::new("quadrature Fourier features need a kernel with a spectral density that factorizes over coordinates")
+            .expected("`squared-exponential`, `matern`, or `additive` of them")
+            .hint("use `features = \"exact\"`, or no features"),
+    )
+}
+
+/// Largest `|prod_j q_j(r_j) - prod_j k_j(r_j)|` over a grid of differences r of the box, `q_j` the rules' kernels; at least the
+/// largest error of a factor, measured finely.
+fn product_error(factors: &[Arc<dyn Kernel>], rules: &[Vec<(f64, f64)>], extents: &[f64]) -> f64 {
+    let d = factors.len();
+    let value = |axis: usize, r: f64| {
+        let factor = &factors[axis];
+        let quadrature: f64 = rules[axis].iter().map(|(frequency, weight)| weight * libm::cos(frequency * r)).sum();
+        let kernel = factor.value(&[0.0], &[r]) / factor.value(&[0.0], &[0.0]);
+        (quadrature, kernel)
+    };
+    let along = |axis: usize, points: usize| -> Vec<(f64, f64)> {
+        (0..points).map(|i| value(axis, extents[axis] * i as f64 / (points - 1) as f64)).collect()
+    };
+    let mut worst = 0.0_f64;
+    for axis in 0..d {
+        worst = along(axis, AXIS_POINTS).iter().fold(worst, |worst, (q, k)| worst.max((q - k).abs()));
+    }
+    // As many points an axis as the budget allows; beyond thirteen axes two would be too many.
+    let points = libm::floor(libm::pow(MOST_DIFFERENCES as f64, 1.0 / d as f64)) as usize;
+    if d < 2 || points < 2 {
+        return worst;
+    }
+    let tables: Vec<Vec<(f64, f64)>> = (0..d).map(|axis| along(axis, points)).collect();
+    let mut products = vec![(1.0, 1.0)];
+    for table in &tables {
+        products = products.iter().flat_map(|&(q, k)| table.iter().map(move |&(q1, k1)| (q * q1, k * k1))).collect();
+    }
+    products.iter().fold(worst, |worst, (q, k)| worst.max((q - k).abs()))
+}
+
+/// `d 2^(d-1)` times the bound of one factor, with the smallest length-scale [Dubey2021, Theorem 2].
+fn bound(factors: &[Arc<dyn Kernel>], nodes: usize, extents: &[f64]) -> Option<f64> {
+    let d = factors.len() as i32;
+    let mut worst = 0.0_f64;
+    for (factor, &extent) in factors.iter().zip(extents) {
+        worst = worst.max(factor.spectral_bound(nodes, extent)?);
+    }
+    Some(f64::from(d) * libm::exp2(f64::from(d - 1)) * worst)
+}
+
+/// Lengths of the box that holds these points, one a coordinate.
+#[must_use]
+pub fn extents(points: &Points) -> Vec<f64> {
+    let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); points.dimension()];
+    for point in 0..points.n_points() {
+        for ((lo, hi), x) in ends.iter_mut().zip(points.point(point)) {
+            (*lo, *hi) = (lo.min(*x), hi.max(*x));
+        }
+    }
+    ends.iter().map(|(lo, hi)| (hi - lo).max(0.0)).collect()
+}
+
+#[cfg(test)]
+#[path = "quadrature_tests.rs"]
+mod tests;

@@ -1,0 +1,115 @@
+//! Length-scales: one for all coordinates, or one each.
+
+use crate::Points;
+use privateer_numerics::linalg::wide;
+use privateer_config::params::Args;
+use pulp::NullaryFnOnce;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// In what units distances are measured; every length-scale is positive and finite.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lengthscales {
+    /// One for every coordinate, of points of any dimension.
+    Isotropic(f64),
+    /// One per coordinate.
+    PerDimension(Vec<f64>),
+}
+
+impl Lengthscales {
+    /// Reads `lengthscale` or `lengthscales`, one of which must be given.
+    #[must_use]
+    pub fn parse(args: &Args<'_>) -> Self {
+        const ONE: &str = "length-scale of every coordinate, in the domain's units";
+        let many = args.numbers("lengthscales", "length-scale of each coordinate (in place of `lengthscale`)");
+        let lengthscale = args.number("lengthscale", ONE).above(0.0);
+        if !args.has("lengthscales") {
+            return Self::Isotropic(lengthscale.required());
+        }
+        if lengthscale.optional("`lengthscales`").is_some() {
+            args.reject("lengthscale", "`lengthscale` and `lengthscales` are both given", "one of the two");
+        }
+        let scales = many.unwrap_or_default();
+        if scales.is_empty() || scales.iter().any(|&l| l <= 0.0) {
+            args.reject("lengthscales", "`lengthscales` must all be positive", "one number > 0 per coordinate");
+        }
+        Self::PerDimension(scales)
+    }
+
+    /// The number of coordinates they are made for; `None` if any.
+    #[must_use]
+    pub fn dimension(&self) -> Option<usize> {
+        match self {
+            Self::Isotropic(_) => None,
+            Self::PerDimension(scales) => Some(scales.len()),
+        }
+    }
+
+    /// The length-scale of one coordinate (1 beyond the coordinates they are made for).
+    #[must_use]
+    pub fn of(&self, coordinate: usize) -> f64 {
+        match self {
+            Self::Isotropic(l) => *l,
+            Self::PerDimension(scales) => scales.get(coordinate).copied().unwrap_or(1.0),
+        }
+    }
+
+    /// Those of a range of coordinates.
+    #[must_use]
+    pub fn of_range(&self, coordinates: Range<usize>) -> Self {
+        match self {
+            Self::Isotropic(l) => Self::Isotropic(*l),
+            Self::PerDimension(_) => Self::PerDimension(coordinates.map(|coordinate| self.of(coordinate)).collect()),
+        }
+    }
+
+    /// Coordinates divided by their length-scales, `n_points x dimension` row-major.
+    #[must_use]
+    pub fn scaled(&self, points: &Points) -> Arc<[f64]> {
+        let d = points.dimension();
+        if let Self::Isotropic(l) = self {
+            return points.coordinates().iter().map(|x| x / l).collect();
+        }
+        (0..points.n_points()).flat_map(|i| points.point(i).iter().enumerate().take(d).map(|(j, x)| x / self.of(j))).collect()
+    }
+
+    /// [`Lengthscales::squared_distance`] of one point and many, row-major: the same bits.
+    pub fn squared_distances(&self, a: &[f64], many: &[f64], out: &mut [f64]) {
+        match (self, a) {
+            // The plane is worth lanes of its own.
+            (Self::Isotropic(l), &[first, second]) => wide(InPlane { first, second, square: l * l, many, out }),
+            _ => out.iter_mut().zip(many.chunks_exact(a.len())).for_each(|(out, b)| *out = self.squared_distance(a, b)),
+        }
+    }
+
+    /// `Σ_i ((a_i - b_i) / l_i)²`, the same bits in either order; coordinates ascending.
+    #[must_use]
+    pub fn squared_distance(&self, a: &[f64], b: &[f64]) -> f64 {
+        let pairs = a.iter().zip(b);
+        match self {
+            Self::Isotropic(l) => pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f64>() / (l * l),
+            Self::PerDimension(scales) => pairs.zip(scales).map(|((x, y), l)| (x - y) * (x - y) / (l * l)).sum(),
+        }
+    }
+}
+
+struct InPlane<'a> {
+    first: f64,
+    second: f64,
+    square: f64,
+    many: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl NullaryFnOnce for InPlane<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { first, second, square, many, out } = self;
+        let (points, _) = many.as_chunks::<2>();
+        for (out, [x, y]) in out.iter_mut().zip(points) {
+            *out = ((first - x) * (first - x) + (second - y) * (second - y)) / square;
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The linear kernel.
+
+use super::Kernel;
+use crate::Points;
+use privateer_config::params::Args;
+use crate::score::{KernelFamily, KernelForm};
+use std::sync::Arc;
+
+/// `k(a, b) = scale · a·b + bias`: linear functions with independent weights of variance `scale` and an offset of
+/// variance `bias`. It has no spectral density.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Linear {
+    scale: f64,
+    bias: f64,
+}
+
+impl Linear {
+    /// With `scale` > 0 and `bias` >= 0.
+    #[must_use]
+    pub fn new(scale: f64, bias: f64) -> Self {
+        Self { scale, bias }
+    }
+}
+
+/// Reads `scale` and `bias`.
+#[must_use]
+pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
+    let scale = args.number("scale", "prior variance of each weight").above(0.0).or(1.0);
+    let bias = args.number("bias", "prior variance of the offset").at_least(0.0).or(0.0);
+    args.finish();
+    Arc::new(Linear::new(scale, bias))
+}
+
+impl Kernel for Linear {
+    fn value(&self, a: &[f64], b: &[f64]) -> f64 {
+        self.scale * a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>() + self.bias
+    }
+
+    fn form(&self, points: &Points) -> Option<KernelForm> {
+        Some(KernelForm {
+            family: KernelFamily::Linear,
+            scale: self.scale,
+            offset: self.bias,
+            row_term: 0.0,
+            dimension: points.dimension(),
+            points: (0..points.n_points()).flat_map(|i| points.point(i).iter().copied()).collect(),
+        })
+    }
+}

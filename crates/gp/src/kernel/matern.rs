@@ -1,0 +1,141 @@
+//! The Matern kernel of any smoothness.
+
+use super::{Kernel, Lengthscales};
+use crate::Points;
+use crate::special::{BesselK, gauss_gegenbauer};
+use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
+use crate::score::{KernelFamily, KernelForm};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// `k(a, b) = variance · 2^(1-nu)/Gamma(nu) · z^nu · K_nu(z)`, `z = sqrt(2 nu) r`, `r² = Σ_i ((a_i - b_i) / l_i)²`
+/// [Rasmussen & Williams 2006, eq. 4.14]. As nu grows it tends to the squared exponential of the same length-scale.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matern {
+    nu: f64,
+    form: Form,
+    lengthscales: Lengthscales,
+    variance: f64,
+}
+
+/// How the correlation is computed.
+#[derive(Debug, Clone, PartialEq)]
+enum Form {
+    /// nu = 1/2: exp(-z)
+    Half,
+    /// nu = 3/2: (1 + z) exp(-z)
+    ThreeHalves,
+    /// nu = 5/2: (1 + z + z²/3) exp(-z)
+    FiveHalves,
+    /// Any other.
+    General(BesselK),
+}
+
+impl Matern {
+    /// With smoothness `0 < nu <= 1000`, these length-scales and `k(x, x) = variance` > 0.
+    #[must_use]
+    pub fn new(nu: f64, lengthscales: Lengthscales, variance: f64) -> Self {
+        let form = if nu == 0.5 {
+            Form::Half
+        } else if nu == 1.5 {
+            Form::ThreeHalves
+        } else if nu == 2.5 {
+            Form::FiveHalves
+        } else {
+            Form::General(BesselK::new(nu))
+        };
+        Self { nu, form, lengthscales, variance }
+    }
+}
+
+/// Reads `nu`, `lengthscale` or `lengthscales`, and `variance`.
+#[must_use]
+pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
+    let nu = args
+        .number("nu", "smoothness: samples are differentiable less than `nu` times")
+        .above(0.0)
+        .at_most(BesselK::HIGHEST_ORDER)
+        .or(2.5);
+    let lengthscales = Lengthscales::parse(args);
+    let variance = args.number("variance", "prior variance k(x, x) of the function").above(0.0).or(1.0);
+    args.finish();
+    Arc::new(Matern::new(nu, lengthscales, variance))
+}
+
+impl Kernel for Matern {
+    fn value(&self, a: &[f64], b: &[f64]) -> f64 {
+        let z = libm::sqrt(2.0 * self.nu * self.lengthscales.squared_distance(a, b));
+        // Far points: exp(-z) is zero before the polynomial could make infinity times zero.
+        let z = z.min(1e6);
+        let correlation = match &self.form {
+            Form::Half => libm::exp(-z),
+            Form::ThreeHalves => (1.0 + z) * libm::exp(-z),
+            Form::FiveHalves => (1.0 + z + z * z / 3.0) * libm::exp(-z),
+            Form::General(bessel) => bessel.matern(z),
+        };
+        self.variance * correlation
+    }
+
+    fn dimension(&self) -> Option<usize> {
+        self.lengthscales.dimension()
+    }
+
+    fn variance(&self) -> Option<f64> {
+        Some(self.variance)
+    }
+
+    fn form(&self, points: &Points) -> Option<KernelForm> {
+        let family = match self.form {
+            Form::Half => KernelFamily::MaternHalf,
+            Form::ThreeHalves => KernelFamily::MaternThreeHalves,
+            Form::FiveHalves => KernelFamily::MaternFiveHalves,
+            Form::General(_) => return None,
+        };
+        Some(KernelForm {
+            family,
+            scale: self.variance,
+            offset: 0.0,
+            row_term: 0.0,
+            dimension: points.dimension(),
+            points: self.lengthscales.scaled(points),
+        })
+    }
+
+    /// Multivariate Student's t with `2 nu` degrees of freedom, divided by `l_i`: the spectral density is proportional to
+    /// `(2 nu + |l w|²)^-(nu + d/2)` [Rasmussen & Williams 2006, eq. 4.15]. The chi-square is drawn last and takes a
+    /// varying number of words.
+    fn sample_frequency(&self, dimension: usize, stream: &mut Stream) -> Option<Vec<f64>> {
+        let mut frequency: Vec<f64> = (0..dimension).map(|i| stream.normal() / self.lengthscales.of(i)).collect();
+        // chi²_{2 nu} = 2 Gamma(nu), so sqrt(2 nu / chi²) = sqrt(nu / Gamma(nu)).
+        let stretch = libm::sqrt(self.nu / stream.gamma(self.nu));
+        frequency.iter_mut().for_each(|w| *w *= stretch);
+        Some(frequency)
+    }
+
+    /// The product of one-dimensional Matern kernels, the variance on the first: the modified form, whose spectral density is the
+    /// product over coordinates. In one dimension it is this kernel; in more it has the same smoothness along every axis.
+    fn spectral_factors(&self, dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
+        let factor = |i: usize| -> Arc<dyn Kernel> {
+            let variance = if i == 0 { self.variance } else { 1.0 };
+            Arc::new(Self { lengthscales: Lengthscales::Isotropic(self.lengthscales.of(i)), variance, ..self.clone() })
+        };
+        Some((0..dimension).map(factor).collect())
+    }
+
+    /// With `f = sqrt(2 nu)/l · s/sqrt(1 - s²)` the spectral density, Student's t, becomes the weight `(1 - s²)^(nu - 1)` on
+    /// (-1, 1): its Gauss rule. The density's heavy tails make the error fall like a power of the nodes.
+    fn spectral_rule(&self, nodes: usize) -> Option<Vec<(f64, f64)>> {
+        let scale = libm::sqrt(2.0 * self.nu) / self.lengthscales.of(0);
+        let frequency = |s: f64| scale * s / libm::sqrt((1.0 - s) * (1.0 + s));
+        Some(gauss_gegenbauer(self.nu, nodes).into_iter().map(|(s, weight)| (frequency(s), weight)).collect())
+    }
+
+    fn axis_factors(&self, dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
+        if dimension == 1 { self.spectral_factors(1) } else { None }
+    }
+
+    fn on_coordinates(&self, coordinates: Range<usize>) -> Option<Arc<dyn Kernel>> {
+        Some(Arc::new(Self { lengthscales: self.lengthscales.of_range(coordinates), ..self.clone() }))
+    }
+}

@@ -1,0 +1,218 @@
+//! The posterior over a shared feature table: `mean = theta · phi`, `spread² = residual + ridge phi^T V^{-1} phi`.
+
+use super::change::PendingChange;
+use super::linear::LinearModel;
+use super::{Posterior, Visits};
+use crate::Plays;
+use crate::posterior::weights::REBUILD_EVERY;
+use privateer_numerics::linalg;
+use crate::score::AxisFeatures;
+use crate::score::{Basis, Change, Factor, FeatureTable, Moments, ScoreModel, Spread, Visited};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The posterior of one trial over a feature table.
+#[derive(Debug, Clone)]
+pub struct FeaturePosterior {
+    table: Arc<FeatureTable>,
+    plays: Plays,
+    prior_bound: f64,
+    state: State,
+    /// Coefficients of the open run over the basis.
+    row: Vec<f64>,
+    change: PendingChange,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct State {
+    version: u32,
+    model: LinearModel,
+    visits: Visits,
+    /// Rows of each play, over a product domain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    plays: Vec<Vec<u32>>,
+}
+
+impl FeaturePosterior {
+    /// The prior, with noise variance `ridge > 0`.
+    #[must_use]
+    pub fn new(table: Arc<FeatureTable>, ridge: f64) -> Self {
+        let prior_bound = Self::prior_bound(&table);
+        Self::with_prior_bound(table, prior_bound, ridge)
+    }
+
+    /// The largest prior variance of a table's points: one pass over the table, the same for all trials.
+    #[must_use]
+    pub fn prior_bound(table: &FeatureTable) -> f64 {
+        (0..table.n_points)
+            .map(|point| table.residual[point] + linalg::dot(table.row(point), table.row(point)))
+            .fold(0.0, f64::max)
+    }
+
+    /// As [`FeaturePosterior::new`], with the [`FeaturePosterior::prior_bound`] of the table already found.
+    #[must_use]
+    pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
+        let state = State {
+            version: 2,
+            model: LinearModel::new(ridge, table.n_features, prior_bound),
+            visits: Visits::default(),
+            plays: Vec::new(),
+        };
+        Self {
+            plays: Plays::of_points(Arc::clone(&table)),
+            table,
+            prior_bound,
+            state,
+            row: Vec::new(),
+            change: PendingChange::default(),
+        }
+    }
+
+    /// Over a product domain with these axes: points are then numbers of plays.
+    #[must_use]
+    pub fn over_axes(mut self, axes: Arc<[AxisFeatures]>) -> Self {
+        self.plays = Plays::new(Arc::clone(&self.table), Some(axes));
+        // Moments of single axes are asked for.
+        self.state.model = LinearModel::over_coordinates(self.state.model.ridge(), self.table.n_features);
+        self
+    }
+
+    /// The posterior whose state was saved, over the same table.
+    ///
+    /// # Errors
+    /// If the value is not a saved state of this version, its size is not the table's, or it does not hang together.
+    pub fn restore(
+        table: Arc<FeatureTable>,
+        axes: Option<Arc<[AxisFeatures]>>,
+        saved: serde_json::Value,
+    ) -> Result<Self, serde_json::Error> {
+        let state: State = serde_json::from_value(saved)?;
+        if state.version != 2 || state.model.n() != table.n_features {
+            return Err(serde::de::Error::custom(format!(
+                "feature posterior state has version {} and {} features, expected version 2 and {}",
+                state.version,
+                state.model.n(),
+                table.n_features
+            )));
+        }
+        let mut plays = Plays::new(Arc::clone(&table), axes);
+        let fits = |rows: &Vec<u32>| {
+            let axes = plays.axes().unwrap_or(&[]);
+            axes.len() == rows.len() && axes.iter().zip(rows).all(|(axis, &row)| axis.rows.contains(&(row as usize)))
+        };
+        if !state.plays.iter().all(fits) {
+            return Err(serde::de::Error::custom("a play is not one row of each axis"));
+        }
+        state.plays.iter().for_each(|rows| plays.define(rows));
+        state
+            .visits
+            .check(plays.n())
+            .and_then(|()| state.model.check(&state.visits, |point| plays.features(point as usize)))
+            .map_err(serde::de::Error::custom)?;
+        let mut posterior = Self::new(table, state.model.ridge());
+        posterior.plays = plays;
+        posterior.state = state;
+        posterior.row.extend_from_slice(posterior.state.model.direction());
+        posterior.change.lost();
+        Ok(posterior)
+    }
+}
+
+impl ScoreModel for FeaturePosterior {
+    fn exact(&self, point: usize) -> Moments {
+        let inside =
+            self.state.model.moments(self.table.row(point), &self.state.visits, |point| self.plays.features(point as usize));
+        Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
+    }
+
+    fn exact_within(&self, point: usize, features: Range<usize>) -> Moments {
+        let phi = &self.table.row(point)[features.clone()];
+        let Some(inside) = self.state.model.moments_within(phi, features) else { return self.exact(point) };
+        Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
+    }
+
+    fn prior_variance_bound(&self) -> f64 {
+        self.prior_bound
+    }
+
+    fn state_error(&self) -> Moments {
+        self.state.model.state_error(self.prior_bound, &self.state.visits)
+    }
+
+    fn basis_points(&self) -> &[u32] {
+        &[]
+    }
+
+    fn n_observations(&self) -> u64 {
+        self.state.visits.n_observations()
+    }
+
+    fn factor(&self) -> Option<Factor<'_>> {
+        let (weights, rows) = self.state.model.factor(&self.state.visits, |point| self.plays.features(point as usize))?;
+        Some(Factor { weights: weights.into(), rows: rows.into(), spread: Spread::Added })
+    }
+
+    fn visited(&self) -> Option<Visited<'_>> {
+        // Over a product domain visits are plays, not points of the table.
+        let visits = &self.state.visits;
+        self.plays.axes().is_none().then(|| Visited {
+            points: &visits.points,
+            counts: &visits.counts,
+            sums: &visits.sums,
+            ridge: self.state.model.ridge(),
+            row: self.state.model.row(),
+        })
+    }
+}
+
+impl Posterior for FeaturePosterior {
+    fn observe(&mut self, point: usize, reward: f64) {
+        let (State { model, visits, .. }, plays) = (&mut self.state, &self.plays);
+        let coordinates = |point: u32| plays.features(point as usize);
+        let observed = model.observe(point as u32, visits, coordinates, reward);
+        visits.add(point, reward);
+        if !observed.repeated {
+            self.row.clear();
+            self.row.extend_from_slice(model.direction());
+        }
+        self.change.observed(&observed);
+        let outgrown = !observed.repeated && model.is_outgrown(visits.n_distinct());
+        if (REBUILD_EVERY <= model.since_rebuild() || outgrown) && model.rebuild(visits, coordinates) {
+            self.change.rebuilt();
+        }
+    }
+
+    fn change(&self) -> Change<'_> {
+        self.change.of(&self.row)
+    }
+
+    fn screened(&mut self) {
+        self.change.taken();
+    }
+
+    fn mean(&self, point: usize) -> f64 {
+        self.state.model.mean(self.plays.features(point))
+    }
+
+    fn information_gain(&self) -> f64 {
+        self.state.model.gain()
+    }
+
+    fn define(&mut self, rows: &[u32]) {
+        self.plays.define(rows);
+        self.state.plays.push(rows.to_vec());
+    }
+
+    fn visits(&self) -> &Visits {
+        &self.state.visits
+    }
+
+    fn basis(&self) -> Basis {
+        Basis::Table(Arc::clone(&self.table))
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::json!(self.state)
+    }
+}

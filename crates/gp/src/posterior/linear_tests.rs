@@ -1,0 +1,205 @@
+//! Both forms of a linear model against each other, and the change from one to the other.
+
+use super::linear::LinearModel;
+use super::{FeaturePosterior, Posterior, SpanModel, Visits, WeightModel};
+use privateer_numerics::linalg::{add_scaled, dot};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
+use crate::score::{Change, FeatureTable, ScoreModel};
+use std::sync::Arc;
+
+const N: usize = 60;
+const M: usize = 12;
+
+fn stream() -> Stream {
+    Streams::new(5, "linear").of(0, Purpose::Noise)
+}
+
+/// Features of close points on a line: their Gram matrix is of numerical rank far below `M`.
+fn table() -> Arc<FeatureTable> {
+    let value = |i: usize| {
+        let (x, j) = ((i / M) as f64 / N as f64, i % M);
+        libm::cos((j / 2) as f64 * x + 0.5 * std::f64::consts::PI * (j % 2) as f64) / (1.0 + j as f64)
+    };
+    let values = (0..N * M).map(value).collect();
+    Arc::new(FeatureTable { n_points: N, n_features: M, values, residual: vec![0.0; N], kernel_error: 0.0, form: None })
+}
+
+/// Plays with runs: fresh points, points of before, and the last one again.
+fn plays(rounds: usize, most: usize, draws: &mut Stream) -> Vec<(usize, f64)> {
+    let mut point = 0;
+    (0..rounds)
+        .map(|_| {
+            if draws.uniform() < 0.5 {
+                point = draws.index(most);
+            }
+            (point, draws.normal())
+        })
+        .collect()
+}
+
+#[test]
+fn the_span_gives_the_moments_of_the_weights() {
+    let table = table();
+    let (mut span, mut weights, mut visits) = (SpanModel::new(0.01, M), WeightModel::new(0.01, M), Visits::default());
+    for (point, reward) in plays(400, N, &mut stream()) {
+        let slot = visits.slot(point).unwrap_or(visits.n_distinct());
+        let coordinates = |slot: usize| table.row(visits.points.get(slot).map_or(point, |&point| point as usize));
+        let one = span.observe(slot, &visits, coordinates, reward);
+        let other = weights.observe(point as u64, table.row(point), reward);
+        assert!(one.repeated == other.repeated && (one.scale / other.scale - 1.0).abs() < 1e-9, "{one:?} {other:?}");
+        let off = |a: f64, b: f64| (a - b).abs() < 1e-9 * (1.0 + b.abs());
+        assert!(span.direction().iter().zip(weights.direction()).all(|(a, b)| off(*a, *b)));
+        visits.add(point, reward);
+        let mut sum = vec![0.0; M];
+        for (weight, &point) in span.row().iter().zip(&visits.points) {
+            add_scaled(&mut sum, *weight, table.row(point as usize));
+        }
+        assert!(span.row().len() == visits.n_distinct() && sum.iter().zip(span.direction()).all(|(a, b)| off(*a, *b)));
+    }
+    assert!(2 * M < visits.n_distinct(), "more points than coordinates are part of this");
+    assert!((span.gain() / weights.gain() - 1.0).abs() < 1e-9);
+    for point in 0..N {
+        let c = table.row(point);
+        let (one, other) = (span.moments(c, |slot| table.row(visits.points[slot] as usize)), weights.moments(c));
+        assert!((one.mean - other.mean).abs() < 1e-9 && (one.variance - other.variance).abs() < 1e-12, "{one:?} {other:?}");
+        assert_eq!(one.mean.to_bits(), span.mean(c).to_bits());
+    }
+}
+
+/// What every observation was said to change adds up to the model, within what it says of its roundings, until it is rebuilt: when it has outgrown
+/// the span, once.
+fn changes_add_up(ridge: f64, rounds: usize, pattern: impl Fn(usize, usize) -> usize) -> usize {
+    let table = table();
+    let mut posterior = FeaturePosterior::new(Arc::clone(&table), ridge);
+    let mut found: Vec<[f64; 2]> = (0..N).map(|point| [0.0, dot(table.row(point), table.row(point))]).collect();
+    let (mut own, mut trace, mut n) = ([0.0; 2], 0.0, vec![0.0; M * M]);
+    for (round, (point, reward)) in plays(rounds, N, &mut stream()).into_iter().enumerate() {
+        posterior.observe(pattern(round, point), reward);
+        let Change::Row { row, scale, mean_step, rebuilt, .. } = posterior.change() else { panic!("one observation is one row") };
+        for (x, [mean, variance]) in found.iter_mut().enumerate() {
+            let p = dot(row, table.row(x));
+            *mean += mean_step * p;
+            *variance -= scale * p * scale * p;
+        }
+        // What was taken from spread², as a form N: its length is at most the root of its trace.
+        trace += scale * scale * dot(row, row);
+        n.chunks_exact_mut(M).zip(row).for_each(|(out, u)| add_scaled(out, scale * scale * u, row));
+        // A sum of M products here is as wrong as those of the model are; spread² falls by no more than the prior's.
+        let rounded = M as f64 * f64::EPSILON * (dot(row, row) * posterior.prior_variance_bound()).sqrt();
+        own[0] += mean_step.abs() * rounded;
+        own[1] += 2.0 * scale * rounded * posterior.prior_variance_bound().sqrt();
+        posterior.screened();
+        if rebuilt {
+            assert_eq!(posterior.visits().n_distinct(), 2 * M + 1);
+            (0..N).zip(&mut found).for_each(|(x, found)| *found = [posterior.exact(x).mean, posterior.exact(x).variance]);
+            own = [0.0; 2];
+        }
+        assert!(dot(&n, &n).sqrt() <= trace.sqrt() * (1.0 + 1e-6), "round {round}: {} of {trace}", dot(&n, &n));
+        let error = posterior.state_error();
+        for (x, [mean, variance]) in found.iter().enumerate() {
+            let exact = posterior.exact(x);
+            let off = ((exact.mean - mean).abs(), (exact.variance - variance).abs());
+            assert!(
+                off.0 <= error.mean + own[0] && off.1 <= error.variance + own[1],
+                "round {round}, point {x}: {off:?} of {error:?}, {own:?}"
+            );
+        }
+        let visited = posterior.visited().expect("there are visits");
+        assert_eq!(visited.row.is_some(), visited.points.len() <= 2 * M, "{}", visited.points.len());
+    }
+    posterior.visits().n_distinct()
+}
+
+#[test]
+fn changes_add_up_to_the_model() {
+    for ridge in [1e-2, 1e-4, 1e-6, 1e-8] {
+        // More and more points; most observations at three of them; four neighbours alone, often.
+        let more = |round: usize, point: usize| point % (5 + round / 8).min(N);
+        assert!(2 * M < changes_add_up(ridge, 1500, more));
+        assert!(
+            2 * M < changes_add_up(ridge, 1500, |round, point| if round % 7 == 3 { more(round, point) } else { 30 + point % 3 })
+        );
+        assert_eq!(changes_add_up(ridge, 4000, |_, point| 30 + point % 4), 4);
+    }
+}
+
+#[test]
+fn saved_states_go_on_with_the_same_bits() {
+    let table = table();
+    let mut draws = stream();
+    let mut posterior = FeaturePosterior::new(Arc::clone(&table), 0.01);
+    for (round, (point, reward)) in plays(300, N, &mut draws).into_iter().enumerate() {
+        // A new point, one of before, and after the change of form.
+        if [0, 1, 2, 7, 20, 21, 22, 250].contains(&round) {
+            let text = posterior.save().to_string();
+            let saved: serde_json::Value = serde_json::from_str(&text).expect("own JSON");
+            let mut restored = FeaturePosterior::restore(Arc::clone(&table), None, saved.clone()).expect("own state");
+            for (point, reward) in [(point, reward), (point, 0.5), (3, 0.1), (point, -0.2), (59, 0.4)] {
+                let mut other = posterior.clone();
+                other.observe(point, reward);
+                restored.observe(point, reward);
+                assert_eq!(other.all_moments(), restored.all_moments(), "round {round}");
+                posterior.observe(point, reward);
+            }
+            let mut wrong = saved.clone();
+            wrong["version"] = 1.into();
+            assert!(FeaturePosterior::restore(Arc::clone(&table), None, wrong).is_err());
+            if let Some(entry) = saved.pointer("/model/Span/row/0").and_then(serde_json::Value::as_f64) {
+                let mut wrong = saved.clone();
+                wrong["model"]["Span"]["row"][0] = (1.5 * entry + 1.0).into();
+                assert!(FeaturePosterior::restore(Arc::clone(&table), None, wrong).is_err());
+            }
+            let mut wrong = saved;
+            if let Some(points) = wrong["visits"]["points"].as_array_mut()
+                && points.pop().is_some()
+            {
+                assert!(FeaturePosterior::restore(Arc::clone(&table), None, wrong).is_err());
+            }
+        }
+        posterior.observe(point, reward);
+    }
+}
+
+#[test]
+fn factors_say_the_same_model() {
+    let table = table();
+    let prior = FeaturePosterior::prior_bound(&table);
+    let coordinates = |point: u32| table.row(point as usize);
+    for ridge in [1e-1, 1e-3, 1e-5, 1e-7] {
+        let (mut model, mut visits) = (LinearModel::new(ridge, M, prior), Visits::default());
+        for (round, (point, reward)) in plays(1000, 20, &mut stream()).into_iter().enumerate() {
+            model.observe(point as u32, &visits, coordinates, reward);
+            visits.add(point, reward);
+            if round % 90 != 9 {
+                continue;
+            }
+            let (theta, rows) = model.factor(&visits, coordinates).expect("the model has a factor");
+            let error = model.state_error(prior, &visits);
+            for point in 0..N {
+                let c = table.row(point);
+                let spread: f64 = rows.chunks_exact(M).map(|row| dot(row, c)).map(|along| along * along).sum();
+                let moments = model.moments(c, &visits, coordinates);
+                let off = ((dot(&theta, c) - moments.mean).abs(), (spread - moments.variance).abs());
+                assert!(off.0 <= error.mean && off.1 <= error.variance, "ridge {ridge}, round {round}: {off:?} of {error:?}");
+            }
+        }
+        assert!(matches!(model, LinearModel::Span(_)), "this tests the span");
+    }
+}
+
+#[test]
+fn rebuilding_changes_little() {
+    let table = table();
+    let (mut model, mut visits) = (LinearModel::new(0.05, M, FeaturePosterior::prior_bound(&table)), Visits::default());
+    let coordinates = |point: u32| table.row(point as usize);
+    for (point, reward) in plays(60, 9, &mut stream()) {
+        model.observe(point as u32, &visits, coordinates, reward);
+        visits.add(point, reward);
+    }
+    let before: Vec<_> = (0..N as u32).map(|point| model.moments(coordinates(point), &visits, coordinates)).collect();
+    assert!(model.rebuild(&visits, coordinates) && model.since_rebuild() == 0);
+    for (point, before) in (0..N as u32).zip(before) {
+        let after = model.moments(coordinates(point), &visits, coordinates);
+        assert!((after.mean - before.mean).abs() < 1e-11 && (after.variance - before.variance).abs() < 1e-12, "{point}");
+    }
+}

@@ -1,0 +1,495 @@
+//! The posterior over a Nystrom embedding [Zhou2021, Algorithms 1 and 3], whose dictionary may be new after every observation:
+//! `mean = theta · c(x)`, `spread² = k(x,x) - |c(x)|² + ridge c(x)^T V^{-1} c(x)`, `V = ridge I + sum count c c^T`.
+//!
+//! **Columns.** The coordinates `c` of many points stand side by side: of all points of a small domain, whose mean and spread²
+//! are then a table ([`ScoreModel::table`]) and need no screen; of the visited points of a large one, which is screened by
+//! `spread² = k(x,x) - |R k_D(x)|²` with `I - ridge V^{-1} = F^T F`, `K_D = L L^T`, `R = F L^{-1}`.
+//!
+//! **Long-lived dictionaries** are followed: one more visit changes V by rank one, and `V^{-1}` and the leverages
+//! `c^T V^{-1} c` with it, at O(m²) and O(m) a column. What is followed is saved, and found anew from the visits every
+//! 1024 observations. Dictionaries that are drawn every round are derived from the visits in one order of operations.
+//! Either way a restored state continues with the same bits. What becomes of the rewards is the policy's business: it
+//! hands over `theta`, or the moment `sum c y` to be solved.
+
+use super::Visits;
+use super::explained::{explained_rows, inverse_norm, lower_factor, solve_from_right};
+use super::rotation::Rotation;
+use super::sketched_change::Moved;
+use super::sketched_state::{ANEW_EVERY, Followed, State};
+use crate::nystrom::Embedding;
+use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
+use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, Spread};
+use std::sync::{Arc, OnceLock};
+
+/// Domains up to this size have all their points in columns: what a screen would do costs no more there.
+pub const MOST_WHOLE: usize = 256;
+
+/// The posterior of one trial over a dictionary of its own.
+#[derive(Debug, Clone)]
+pub struct SketchedPosterior {
+    gram: Arc<dyn GramSource>,
+    prior_bound: f64,
+    ridge: f64,
+    /// Whether the columns are the domain's points, in order; else the visited ones, by slot.
+    whole: bool,
+    /// Whether the dictionary lives long.
+    follows: bool,
+    state: State,
+    embedding: Embedding,
+    /// `c`: one row a feature, one column a point.
+    columns: Columns,
+    /// `k(x,x)` and `max(0, k(x,x) - |c|²)`, a column each, padded.
+    prior: Vec<f64>,
+    residual: Vec<f64>,
+    /// `V`, `m x m` row-major, and its lower factor, once it was asked for.
+    precision: Vec<f64>,
+    factor: OnceLock<Vec<f64>>,
+    /// `V^{-1}` of a followed dictionary.
+    inverse: Vec<f64>,
+    /// `c^T V^{-1} c` of every column, padded.
+    leverages: Vec<f64>,
+    /// The embedding's rotation, once it was asked for.
+    rotation: OnceLock<Option<Rotation>>,
+    theta: Vec<f64>,
+    /// Of the whole domain.
+    means: Vec<f64>,
+    variances: Vec<f64>,
+    /// Of a domain that is screened: `R`, once it was asked for, and the weights over the dictionary's Gram columns, a bound on
+    /// `|L^{-1}|`, and what a screen has not yet taken.
+    rows: OnceLock<Vec<f64>>,
+    weights: Vec<f64>,
+    inverse_norm: f64,
+    moved: Moved,
+    error: Moments,
+}
+
+impl SketchedPosterior {
+    /// The prior over this domain, with noise variance `ridge > 0` and an empty dictionary; `prior_bound` is the largest
+    /// `k(x, x)`, and `follows` says that dictionaries live for many observations.
+    #[must_use]
+    pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64, follows: bool) -> Self {
+        let whole = gram.n_points() <= MOST_WHOLE;
+        let mut posterior = Self {
+            gram,
+            prior_bound,
+            ridge,
+            whole,
+            follows,
+            state: State::default(),
+            embedding: Embedding::default(),
+            columns: Columns::default(),
+            prior: Vec::new(),
+            residual: Vec::new(),
+            precision: Vec::new(),
+            factor: OnceLock::new(),
+            inverse: Vec::new(),
+            leverages: Vec::new(),
+            rotation: OnceLock::new(),
+            theta: Vec::new(),
+            means: Vec::new(),
+            variances: Vec::new(),
+            rows: OnceLock::new(),
+            weights: Vec::new(),
+            inverse_norm: 0.0,
+            moved: Moved::default(),
+            error: Moments { mean: 0.0, variance: 0.0 },
+        };
+        posterior.embed();
+        posterior.refresh();
+        posterior
+    }
+
+    /// The posterior whose state was saved, over the same domain. Its weights are for the caller to set.
+    ///
+    /// # Errors
+    /// If the value is not a saved state of this version, or does not hang together.
+    pub fn restore(
+        gram: Arc<dyn GramSource>,
+        prior_bound: f64,
+        ridge: f64,
+        follows: bool,
+        saved: serde_json::Value,
+    ) -> Result<Self, serde_json::Error> {
+        let (state, followed) = State::read(saved, gram.n_points(), follows)?;
+        let mut posterior = Self::new(gram, prior_bound, ridge, follows);
+        posterior.state = state;
+        posterior.embed();
+        match followed {
+            None => posterior.refresh(),
+            Some(followed) => {
+                let (m, n) = (posterior.m(), posterior.columns.n());
+                followed.check(m, n)?;
+                posterior.state.followed = Some(Followed { since: followed.since, ..Followed::default() });
+                posterior.precision = followed.precision;
+                posterior.inverse = followed.inverse;
+                posterior.leverages = followed.leverages;
+                posterior.leverages.resize(posterior.columns.stride(), 0.0);
+                posterior.factor = OnceLock::new();
+                posterior.moved.anew();
+                posterior.refreshed();
+            }
+        }
+        Ok(posterior)
+    }
+
+    fn covariance(gram: &dyn GramSource, a: u32, b: u32) -> f64 {
+        match gram.dense_column(a as usize) {
+            Some(column) => column[b as usize],
+            None => gram.entry(a as usize, b as usize),
+        }
+    }
+
+    /// The column of a visited point.
+    fn column_of(&self, slot: usize) -> usize {
+        if self.whole { self.state.visits.points[slot] as usize } else { slot }
+    }
+
+    /// Embedding, coordinates and what else depends on the dictionary alone.
+    fn embed(&mut self) {
+        let gram = Arc::clone(&self.gram);
+        self.embedding = Embedding::of(&self.state.dictionary, |a, b| Self::covariance(gram.as_ref(), a, b));
+        let n = if self.whole { gram.n_points() } else { self.state.visits.n_distinct() };
+        self.columns.reshape(self.embedding.m(), n);
+        for (f, &point) in self.embedding.points().iter().enumerate() {
+            let row = self.columns.row_mut(f);
+            if self.whole {
+                gram.column(point as usize, 0, row);
+            } else {
+                let visited = self.state.visits.points.iter();
+                row.iter_mut().zip(visited).for_each(|(entry, &x)| *entry = Self::covariance(gram.as_ref(), point, x));
+            }
+        }
+        self.embedding.coordinates(&mut self.columns);
+        let stride = self.columns.stride();
+        if !self.whole || self.prior.is_empty() {
+            let point = |column: usize| if self.whole { column } else { self.state.visits.points[column] as usize };
+            self.prior = (0..n).map(|column| gram.diagonal(point(column))).collect();
+            self.prior.resize(stride, 0.0);
+        }
+        self.residual.resize(stride, 0.0);
+        self.columns.squares(&mut self.residual);
+        for (residual, prior) in self.residual.iter_mut().zip(&self.prior) {
+            *residual = (prior - *residual).max(0.0);
+        }
+        self.rotation = OnceLock::new();
+        if !self.whole {
+            self.inverse_norm = inverse_norm(self.embedding.factor(), self.embedding.m());
+        }
+    }
+
+    /// Another dictionary, ascending and without repeats; [`SketchedPosterior::refresh`] is due.
+    pub fn set_dictionary(&mut self, dictionary: Vec<u32>) {
+        if dictionary != self.state.dictionary {
+            self.state.dictionary = dictionary;
+            self.embed();
+        }
+    }
+
+    /// Counts one visit; [`SketchedPosterior::refresh`] or [`SketchedPosterior::follow`] is due. Returns the point's slot.
+    pub fn visit(&mut self, point: usize) -> usize {
+        let (slot, new) = self.state.visits.add(point, 0.0);
+        if new && !self.whole {
+            let c = self.coordinates_of(point);
+            let square = c.iter().fold(0.0, |sum, c| sum + c * c);
+            let prior = self.gram.diagonal(point);
+            // Whatever follows from the leverages of a dictionary that is not followed is found anew.
+            let leverage = if self.follows { self.leverage(&c) } else { 0.0 };
+            self.columns.push(&c);
+            for (list, value) in
+                [(&mut self.prior, prior), (&mut self.residual, (prior - square).max(0.0)), (&mut self.leverages, leverage)]
+            {
+                list.resize(self.columns.stride(), 0.0);
+                list[slot] = value;
+            }
+        }
+        slot
+    }
+
+    /// Finds everything from visits and dictionary; weights are to be set anew.
+    pub fn refresh(&mut self) {
+        let m = self.m();
+        let mut counts = vec![0.0; self.columns.stride()];
+        for (slot, &count) in self.state.visits.counts.iter().enumerate() {
+            counts[self.column_of(slot)] = count as f64;
+        }
+        self.precision = self.columns.weighted_gram(&counts, self.ridge);
+        self.factor = OnceLock::new();
+        let mut solved = self.columns.clone();
+        solved.solve_lower(self.factor());
+        self.leverages.resize(self.columns.stride(), 0.0);
+        solved.squares(&mut self.leverages);
+        if self.follows {
+            self.inverse = linalg::inverse_spd(self.factor(), m);
+            self.state.followed = Some(Followed::default());
+        }
+        self.moved.anew();
+        self.refreshed();
+    }
+
+    /// Takes one more visit of `slot` where the dictionary is the one before; weights are to be set anew.
+    pub fn follow(&mut self, slot: usize) {
+        let since = self.state.followed.as_ref().map_or(ANEW_EVERY, |followed| followed.since + 1);
+        if ANEW_EVERY <= since {
+            return self.refresh();
+        }
+        self.state.followed = Some(Followed { since, ..Followed::default() });
+        let m = self.m();
+        let c = self.columns.column(self.column_of(slot));
+        // V^{-1} - g g^T / (1 + c·g), g = V^{-1} c.
+        let direction: Vec<f64> = self.inverse.chunks_exact(m.max(1)).map(|row| dot(row, &c)).collect();
+        let fall = 1.0 / (1.0 + dot(&c, &direction));
+        for i in 0..m {
+            add_scaled(&mut self.precision[i * m..(i + 1) * m], c[i], &c);
+            add_scaled(&mut self.inverse[i * m..(i + 1) * m], -(fall * direction[i]), &direction);
+        }
+        let mut along = vec![0.0; self.columns.stride()];
+        self.columns.combine(&direction, &mut along);
+        for (leverage, along) in self.leverages.iter_mut().zip(&along) {
+            *leverage = (*leverage - fall * (along * along)).max(0.0);
+        }
+        self.factor = OnceLock::new();
+        if self.whole {
+            // No row says what happened to a table.
+            self.moved.anew();
+        } else {
+            self.moved.visited(slot, direction, fall, self.embedding.factor(), [self.ridge, self.prior_bound]);
+        }
+        self.refreshed();
+    }
+
+    /// What follows from columns, precision and leverages.
+    fn refreshed(&mut self) {
+        let m = self.m();
+        if self.whole {
+            let ridge = self.ridge;
+            self.variances.clear();
+            self.variances.extend(self.residual.iter().zip(&self.leverages).map(|(residual, lever)| residual + ridge * lever));
+        } else {
+            self.rows = OnceLock::new();
+        }
+        self.set_theta(vec![0.0; m]);
+    }
+
+    /// The lower factor of `V`.
+    fn factor(&self) -> &[f64] {
+        self.factor.get_or_init(|| lower_factor(&self.precision, self.m()))
+    }
+
+    /// Number of features: the numerical rank of the dictionary.
+    #[must_use]
+    pub fn m(&self) -> usize {
+        self.embedding.m()
+    }
+
+    /// The dictionary, ascending.
+    #[must_use]
+    pub fn dictionary(&self) -> &[u32] {
+        &self.state.dictionary
+    }
+
+    /// The points visited, with counts.
+    #[must_use]
+    pub fn visits(&self) -> &Visits {
+        &self.state.visits
+    }
+
+    /// Writes `c` of a visited point; the rest of `out` is left as it is.
+    pub fn coordinates(&self, slot: usize, out: &mut [f64]) {
+        let column = self.column_of(slot);
+        (0..self.m()).for_each(|f| out[f] = self.columns.row(f)[column]);
+    }
+
+    /// `sum over visited points of c(x) s_x`, with one `s` a slot.
+    #[must_use]
+    pub fn moment(&self, sums: &[f64]) -> Vec<f64> {
+        let mut spread_out = vec![0.0; self.columns.stride()];
+        sums.iter().enumerate().for_each(|(slot, &sum)| spread_out[self.column_of(slot)] = sum);
+        self.columns.products(&spread_out)
+    }
+
+    /// [`SketchedPosterior::moment`] of many lists of sums: column j is that of list j. `sums` holds the lists' entries for each
+    /// slot, `n_visited x n_lists` row-major.
+    #[must_use]
+    pub fn moments(&self, sums: &[f64], n_lists: usize) -> Columns {
+        let n = self.state.visits.n_distinct();
+        let mut lists = Columns::zeros(n, n_lists);
+        for (slot, line) in sums.chunks_exact(n_lists.max(1)).enumerate() {
+            lists.row_mut(slot).copy_from_slice(line);
+        }
+        let mut moments = Columns::zeros(self.m(), n_lists);
+        let (mut weights, mut out) = (vec![0.0; n], vec![0.0; lists.stride()]);
+        for f in 0..self.m() {
+            let row = self.columns.row(f);
+            (0..n).for_each(|slot| weights[slot] = row[self.column_of(slot)]);
+            lists.combine(&weights, &mut out);
+            moments.row_mut(f).copy_from_slice(&out[..n_lists]);
+        }
+        moments
+    }
+
+    /// `|V^{-1/2} c|²` of a visited point; below 1 for a point that was observed.
+    #[must_use]
+    pub fn leverage_of(&self, slot: usize) -> f64 {
+        self.leverages[self.column_of(slot)]
+    }
+
+    /// `c^T V^{-1} c`.
+    fn leverage(&self, c: &[f64]) -> f64 {
+        let m = c.len();
+        if self.follows {
+            return c.iter().zip(self.inverse.chunks_exact(m.max(1))).map(|(c_i, row)| c_i * dot(row, c)).sum();
+        }
+        let mut solved = c.to_vec();
+        linalg::solve_lower(self.factor(), &mut solved);
+        dot(&solved, &solved)
+    }
+
+    /// Spread² of the visited points, by slot.
+    #[must_use]
+    pub fn spreads(&self) -> Vec<f64> {
+        let columns = (0..self.state.visits.n_distinct()).map(|slot| self.column_of(slot));
+        columns.map(|column| self.residual[column] + self.ridge * self.leverages[column]).collect()
+    }
+
+    /// Replaces a moment by `V^{-1}` times it.
+    pub fn solve(&self, moment: &mut Vec<f64>) {
+        if self.follows {
+            *moment = self.inverse.chunks_exact(self.m().max(1)).map(|row| dot(row, moment)).collect();
+        } else {
+            linalg::solve_spd(self.factor(), moment);
+        }
+    }
+
+    /// Replaces moments by their images in coordinates in which `V` is the identity: `|a - b|` there is the distance of two
+    /// estimates in the norm of `V`.
+    pub fn whiten(&self, moments: &mut Columns) {
+        moments.solve_lower(self.factor());
+    }
+
+    /// `V^{-1/2}`, symmetric; `None` if `V` is not finite.
+    #[must_use]
+    pub fn inverse_root(&self) -> Option<InverseRoot> {
+        // The circles of rounding about the least eigenvalue, which is at least the ridge.
+        InverseRoot::of(&self.precision, self.m(), 0.9 * self.ridge)
+    }
+
+    /// Rotates padded rows into the symmetric root's coordinates ([`Embedding::polar`]), or back; false if the rotation
+    /// cannot be found.
+    pub fn rotate(&self, rows: &mut [f64], back: bool) -> bool {
+        let rotation = self.rotation.get_or_init(|| Rotation::of(&self.embedding, self.follows));
+        rotation.as_ref().map(|rotation| rotation.turn(rows, back)).is_some()
+    }
+
+    /// The posterior mean of the features' weights.
+    pub fn set_theta(&mut self, theta: Vec<f64>) {
+        self.theta = theta;
+        if self.whole {
+            self.means.resize(self.columns.stride(), 0.0);
+            self.columns.combine(&self.theta, &mut self.means);
+            return;
+        }
+        let m = self.m();
+        self.weights.clone_from(&self.theta);
+        solve_from_right(self.embedding.factor(), m, &mut self.weights);
+        self.error = self.moved.state_error(&self.weights, self.inverse_norm, self.prior_bound);
+    }
+
+    /// As [`crate::policy::Policy::change`].
+    #[must_use]
+    pub fn change(&self) -> Change<'_> {
+        if self.n_observations() == 0 { Change::None } else { self.moved.change(&self.weights) }
+    }
+
+    /// A backend has taken the change.
+    pub fn screened(&mut self) {
+        self.moved.taken();
+    }
+
+    /// Posterior mean of one point: the bits of [`ScoreModel::exact`].
+    #[must_use]
+    pub fn mean(&self, point: usize) -> f64 {
+        if self.whole { self.means[point] } else { dot(&self.weights, &self.dictionary_covariances(point)) }
+    }
+
+    /// `c` of any point.
+    fn coordinates_of(&self, point: usize) -> Vec<f64> {
+        let h = self.dictionary_covariances(point);
+        let mut c = Columns::zeros(h.len(), 1);
+        h.iter().enumerate().for_each(|(f, &value)| c.row_mut(f)[0] = value);
+        self.embedding.coordinates(&mut c);
+        c.column(0)
+    }
+
+    fn dictionary_covariances(&self, point: usize) -> Vec<f64> {
+        let points = self.embedding.points().iter();
+        match self.gram.dense_column(point) {
+            Some(column) => points.map(|&other| column[other as usize]).collect(),
+            None => points.map(|&other| self.gram.entry(other as usize, point)).collect(),
+        }
+    }
+
+    /// The basis that a backend opens.
+    #[must_use]
+    pub fn basis(&self) -> Basis {
+        Basis::Gram(Arc::clone(&self.gram))
+    }
+
+    /// The state as plain data with a version, for [`SketchedPosterior::restore`].
+    #[must_use]
+    pub fn save(&self) -> serde_json::Value {
+        let mut state = self.state.clone();
+        if let Some(followed) = &mut state.followed {
+            followed.precision.clone_from(&self.precision);
+            followed.inverse.clone_from(&self.inverse);
+            followed.leverages.extend_from_slice(&self.leverages[..self.columns.n()]);
+        }
+        serde_json::json!(state)
+    }
+}
+
+impl ScoreModel for SketchedPosterior {
+    fn exact(&self, point: usize) -> Moments {
+        if self.whole {
+            return Moments { mean: self.means[point], variance: self.variances[point] };
+        }
+        let mean = self.mean(point);
+        let c = self.coordinates_of(point);
+        let square = c.iter().fold(0.0, |sum, c| sum + c * c);
+        let residual = (self.gram.diagonal(point) - square).max(0.0);
+        Moments { mean, variance: residual + self.ridge * self.leverage(&c) }
+    }
+
+    fn table(&self) -> Option<MomentTable<'_>> {
+        let n = self.columns.n();
+        self.whole.then(|| MomentTable { means: &self.means[..n], variances: &self.variances[..n] })
+    }
+
+    fn prior_variance_bound(&self) -> f64 {
+        self.prior_bound
+    }
+
+    fn state_error(&self) -> Moments {
+        self.error
+    }
+
+    fn basis_points(&self) -> &[u32] {
+        self.embedding.points()
+    }
+
+    fn n_observations(&self) -> u64 {
+        self.state.visits.n_observations()
+    }
+
+    /// None of a whole domain, and none where rounding denies that `R` exists: exact scores decide.
+    fn factor(&self) -> Option<Factor<'_>> {
+        if self.whole {
+            return None;
+        }
+        let m = self.m();
+        let rows = self.rows.get_or_init(|| {
+            let inverse = if self.follows { self.inverse.clone() } else { linalg::inverse_spd(self.factor(), m) };
+            explained_rows(inverse, self.embedding.factor(), m, self.ridge)
+        });
+        (rows.len() == m * m).then(|| Factor { weights: (&self.weights).into(), rows: rows.into(), spread: Spread::Removed })
+    }
+}

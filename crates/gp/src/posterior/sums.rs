@@ -1,0 +1,282 @@
+//! The posterior from given sums over a feature table, new in every entry whenever they are: `V = G + d I`, `theta = V^{-1} u`,
+//! `mean = theta · phi`, `spread² = residual + ridge phi^T V^{-1} phi = residual + |R phi|²`, `R = sqrt(ridge) L^{-1}`, `V = L L^T`.
+//!
+//! Noise may leave V indefinite. What to do then is the caller's: its eigenvalues are raised to a floor, and the caller is told.
+
+use privateer_numerics::linalg::{self, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
+use crate::score::{Factor, FeatureTable, Moments, ScoreModel, Spread};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows of `R` that [`SumsPosterior::exact`] sums side by side.
+const LANES: usize = 16;
+
+/// The model of one trial.
+#[derive(Debug, Clone)]
+pub struct SumsPosterior {
+    table: Arc<FeatureTable>,
+    /// Largest `residual + |phi|²` of a point.
+    prior_bound: f64,
+    /// Bound on spread²: noise can raise it above the prior's.
+    spread_bound: f64,
+    /// Features are scaled by this before they meet the sums.
+    scale: f64,
+    /// What multiplies `phi^T V^{-1} phi` of scaled features.
+    ridge: f64,
+    /// Times that sums were taken in.
+    taken: u64,
+    /// Scratch: `V`, then its upper factor.
+    upper: Vec<f64>,
+    log_determinant: f64,
+    weights: Vec<f64>,
+    /// `R`, row-major.
+    rows: Vec<f64>,
+    /// `R` in blocks of [`LANES`] rows, each block column by column up to its last diagonal entry.
+    blocks: Vec<f64>,
+    /// Bounds on the rounding of [`ScoreModel::exact`].
+    error: Moments,
+}
+
+/// What to do with the eigenvalues of `V`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Repair {
+    /// Leave them, unless one is not positive: then raise all to at least `floor` > 0.
+    IfNeeded {
+        /// Least eigenvalue afterwards.
+        floor: f64,
+    },
+    /// Raise them to at least `floor` > 0.
+    Always {
+        /// Least eigenvalue afterwards.
+        floor: f64,
+    },
+}
+
+/// The sums are of no use: not finite, or beyond f64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unusable;
+
+impl SumsPosterior {
+    /// A model that must be given sums before it is used.
+    /// * `scale` — features are multiplied by it before they meet the sums
+    /// * `ridge` — what multiplies `phi^T V^{-1} phi` of scaled features in spread², > 0
+    #[must_use]
+    pub fn new(table: Arc<FeatureTable>, prior_bound: f64, scale: f64, ridge: f64) -> Self {
+        let n = table.n_features;
+        Self {
+            prior_bound,
+            spread_bound: prior_bound,
+            scale,
+            ridge,
+            taken: 0,
+            upper: vec![0.0; n * n],
+            log_determinant: 0.0,
+            weights: vec![0.0; n],
+            rows: vec![0.0; n * n],
+            blocks: vec![0.0; (0..n.div_ceil(LANES)).map(|block| LANES * n.min((block + 1) * LANES)).sum()],
+            error: Moments { mean: 0.0, variance: 0.0 },
+            table,
+        }
+    }
+
+    /// The table.
+    #[must_use]
+    pub fn table(&self) -> &Arc<FeatureTable> {
+        &self.table
+    }
+
+    /// Takes sums in. Returns whether eigenvalues were raised.
+    /// * `gram` — packed upper triangle of G, row by row
+    /// * `moment` — u
+    /// * `diagonal` — d
+    ///
+    /// # Errors
+    /// [`Unusable`] if an entry is not finite or no repair helps; the model then is of no use.
+    pub fn take(&mut self, gram: &[f64], moment: &[f64], diagonal: f64, repair: Repair) -> Result<bool, Unusable> {
+        let n = self.weights.len();
+        self.taken += 1;
+        self.fill(gram, diagonal);
+        let repaired = match repair {
+            Repair::IfNeeded { .. } if cholesky_upper(&mut self.upper, n).is_ok() => false,
+            Repair::IfNeeded { floor } | Repair::Always { floor } => {
+                self.fill(gram, diagonal);
+                let raised = self.raise(floor)?;
+                cholesky_upper(&mut self.upper, n).map_err(|_| Unusable)?;
+                raised
+            }
+        };
+        self.log_determinant = (0..n).map(|i| 2.0 * libm::log(self.upper[i * n + i])).sum();
+        self.weights.copy_from_slice(moment);
+        solve_upper(&self.upper, &mut self.weights);
+        self.weights.iter_mut().for_each(|weight| *weight *= self.scale);
+        inverse_of_upper_transposed(&self.upper, n, libm::sqrt(self.ridge) * self.scale, &mut self.rows);
+        let mut at = 0;
+        for block in 0..n.div_ceil(LANES) {
+            let (first, end) = (block * LANES, n.min((block + 1) * LANES));
+            for j in 0..end {
+                for i in first..end {
+                    self.blocks[at + i - first] = self.rows[i * n + j];
+                }
+                at += LANES;
+            }
+        }
+        self.spread_bound = self.prior_bound * self.squared_norm_bound().max(1.0);
+        self.error = self.rounding();
+        if self.error.mean.is_finite() && self.error.variance.is_finite() { Ok(repaired) } else { Err(Unusable) }
+    }
+
+    /// `V` from the packed sums: its upper triangle, which is all that the factorization reads.
+    fn fill(&mut self, gram: &[f64], diagonal: f64) {
+        let n = self.weights.len();
+        let mut at = 0;
+        for i in 0..n {
+            let length = n - i;
+            let row = &mut self.upper[i * n + i..(i + 1) * n];
+            row.copy_from_slice(&gram[at..at + length]);
+            row[0] += diagonal;
+            at += length;
+        }
+    }
+
+    /// Raises the eigenvalues of `V` to at least `floor`; whether one was below.
+    fn raise(&mut self, floor: f64) -> Result<bool, Unusable> {
+        let n = self.weights.len();
+        for i in 0..n {
+            for j in 0..i {
+                self.upper[i * n + j] = self.upper[j * n + i];
+            }
+        }
+        let eigen = linalg::eigen_symmetric(&self.upper, n).ok_or(Unusable)?;
+        let below = eigen.values.iter().any(|&value| value < floor);
+        if below {
+            self.upper = eigen.function(|value| value.max(floor));
+        }
+        Ok(below)
+    }
+
+    /// `ln det V`.
+    #[must_use]
+    pub fn log_determinant(&self) -> f64 {
+        self.log_determinant
+    }
+
+    /// Mean and variance for the features of any point, its residual left out.
+    #[must_use]
+    pub fn at(&self, phi: &[f64]) -> Moments {
+        let variance = pulp::Arch::new().dispatch(SquaredNorm { blocks: &self.blocks, phi });
+        Moments { mean: dot(&self.weights, phi), variance }
+    }
+
+    /// Posterior mean of a point with these features.
+    #[must_use]
+    pub fn mean(&self, phi: &[f64]) -> f64 {
+        dot(&self.weights, phi)
+    }
+
+    /// A bound on `|R|²`, the square of its largest singular value: that of Frobenius, or the product of the largest sums of
+    /// magnitudes along rows and along columns, rounded up.
+    fn squared_norm_bound(&self) -> f64 {
+        let n = self.weights.len();
+        let (mut by_row, mut columns) = (0.0f64, vec![0.0f64; n]);
+        for row in self.rows.chunks_exact(n.max(1)) {
+            by_row = by_row.max(row.iter().map(|x| x.abs()).sum());
+            columns.iter_mut().zip(row).for_each(|(sum, x)| *sum += x.abs());
+        }
+        let by_column = columns.into_iter().fold(0.0, f64::max);
+        1.000_001 * (by_row * by_column).min(dot(&self.rows, &self.rows))
+    }
+
+    /// Bounds on the distance of [`ScoreModel::exact`] from the exact value of the factor: sums of up to `n` products carry
+    /// `(n + 8) u` of the product of the norms, taken four times for safety. With `|phi|² <= prior`, `|R phi|_i <= |R_i| |phi|`.
+    fn rounding(&self) -> Moments {
+        let share = 4.0 * (self.weights.len() as f64 + 8.0) * f64::EPSILON / 2.0;
+        let weights = (dot(&self.weights, &self.weights) * self.prior_bound).sqrt();
+        Moments { mean: share * weights, variance: 3.0 * share * dot(&self.rows, &self.rows) * self.prior_bound }
+    }
+}
+
+impl ScoreModel for SumsPosterior {
+    /// Each row of `R` is summed over the features of even and of odd index apart, each in ascending order, sixteen rows side by
+    /// side; squares are added to 16 partial sums in the order of the rows, and these in their order. In vector lanes of any
+    /// width these are the same operations.
+    fn exact(&self, point: usize) -> Moments {
+        let Moments { mean, variance } = self.at(self.table.row(point));
+        Moments { mean, variance: self.table.residual[point] + variance }
+    }
+
+    /// Rows of `R` in ascending order, each over the features of the range in ascending order.
+    fn exact_within(&self, point: usize, features: Range<usize>) -> Moments {
+        let n = self.weights.len();
+        let phi = &self.table.row(point)[features.clone()];
+        let mut variance = self.table.residual[point];
+        for row in features.start..n {
+            // R is lower triangular.
+            let end = features.end.min(row + 1);
+            let sum = dot(&self.rows[row * n + features.start..row * n + end], &phi[..end - features.start]);
+            variance += sum * sum;
+        }
+        Moments { mean: dot(&self.weights[features], phi), variance }
+    }
+
+    fn prior_variance_bound(&self) -> f64 {
+        self.spread_bound
+    }
+
+    fn state_error(&self) -> Moments {
+        self.error
+    }
+
+    fn basis_points(&self) -> &[u32] {
+        &[]
+    }
+
+    /// Sums taken in: never 0 in use, as already the first, empty ones differ from the prior by their diagonal.
+    fn n_observations(&self) -> u64 {
+        self.taken
+    }
+
+    fn factor(&self) -> Option<Factor<'_>> {
+        Some(Factor { weights: (&self.weights[..]).into(), rows: (&self.rows[..]).into(), spread: Spread::Added })
+    }
+}
+
+/// `|R phi|²` from the blocks of `R`.
+struct SquaredNorm<'a> {
+    blocks: &'a [f64],
+    phi: &'a [f64],
+}
+
+impl pulp::NullaryFnOnce for SquaredNorm<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn call(self) -> f64 {
+        let phi = self.phi;
+        let mut squares = [0.0; LANES];
+        let mut rest = self.blocks;
+        for block in 0..phi.len().div_ceil(LANES) {
+            let used = phi.len().min((block + 1) * LANES);
+            let (columns, next) = rest.split_at(used * LANES);
+            rest = next;
+            let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
+            let (columns, _) = columns.as_chunks::<LANES>();
+            let ((pairs, last), (features, last_feature)) = (columns.as_chunks::<2>(), phi[..used].as_chunks::<2>());
+            for ([a, b], [at, bt]) in pairs.iter().zip(features) {
+                for lane in 0..LANES {
+                    even[lane] += at * a[lane];
+                    odd[lane] += bt * b[lane];
+                }
+            }
+            for (column, feature) in last.iter().zip(last_feature) {
+                for lane in 0..LANES {
+                    even[lane] += feature * column[lane];
+                }
+            }
+            for lane in 0..LANES {
+                let sum = even[lane] + odd[lane];
+                squares[lane] += sum * sum;
+            }
+        }
+        squares.iter().sum::<f64>()
+    }
+}

@@ -1,0 +1,354 @@
+//! Bayesian linear regression in coordinates: `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`.
+//!
+//! The inverse is kept and downdated by rank one (Sherman and Morrison); because `ridge I <= V` its entries stay below
+//! `1 / ridge`. **Runs:** optimizers play the same point many times in a row, and all observations of a run change the model
+//! along one direction `u = V^{-1} c`. So a run stays open, as its count and one coefficient, until another point comes:
+//! with `q = c · u` at its start and `j` observations so far,
+//!
+//! `V_j^{-1} = V^{-1} - j / (1 + j q) u u^T`, `theta_j = theta + a u`,
+//!
+//! and a repeated observation costs O(1) here.
+//!
+//! **Closed runs** wait as well: their downdates are kept as vectors until there are `n / 2` of them, and only then taken into the inverse, all
+//! in one pass. While the inverse is still that of the prior, a new direction costs `2 n` multiply-adds for each of them in the place of
+//! `2 n²`; optimizers that settle within `n / 2` changes of point never pay more.
+//!
+//! Rounding drifts by about one unit a downdate, so the state is rebuilt from
+//! the collapsed visits every [`REBUILD_EVERY`] observations. All of it is a function of the observations alone, hence
+//! the same bits on every path.
+
+use super::SpanModel;
+use super::run::{Observed, Run, rounded};
+use super::visits::are_possible;
+use super::waiting::{Closed, Direction, Take, along};
+use privateer_numerics::linalg;
+use crate::score::Moments;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Observations between two rebuilds from the visits.
+pub const REBUILD_EVERY: u64 = 4096;
+
+/// Closed runs wait until there are more than one for so many coordinates.
+const WAITING: usize = 2;
+
+/// The state: `n` coordinates, room for more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WeightModel {
+    ridge: f64,
+    n: usize,
+    stride: usize,
+    /// `V^{-1}` without the runs that wait and the open run, symmetric, row-major with the stride; the room beyond `n` is zero.
+    inverse: Vec<f64>,
+    /// Whether that is still the prior's, `I / ridge`.
+    prior: bool,
+    /// Closed runs that the inverse does not have.
+    waiting: Vec<Closed>,
+    /// Posterior mean of the weights without the open run.
+    theta: Vec<f64>,
+    /// Direction `u` of the open run; empty before the first observation. May be shorter than `n`: the rest is zero.
+    direction: Vec<f64>,
+    /// The open run, and whose it is.
+    run: Option<(u64, Run)>,
+    /// Information gain without the open run.
+    gain: f64,
+    /// Largest magnitude of a reward so far.
+    reward_bound: f64,
+    since_rebuild: u64,
+}
+
+impl WeightModel {
+    /// A model with `n` coordinates (more can join) and `ridge > 0`.
+    #[must_use]
+    pub fn new(ridge: f64, n: usize) -> Self {
+        let mut model = Self {
+            ridge,
+            n: 0,
+            stride: 0,
+            inverse: Vec::new(),
+            prior: true,
+            waiting: Vec::new(),
+            theta: Vec::new(),
+            direction: Vec::new(),
+            run: None,
+            gain: 0.0,
+            reward_bound: 0.0,
+            since_rebuild: 0,
+        };
+        model.reserve(n);
+        for _ in 0..n {
+            model.join();
+        }
+        model
+    }
+
+    /// As another model, from collapsed visits as of [`WeightModel::rebuild`]. `None` if the factorization fails.
+    #[must_use]
+    pub fn of<'c>(span: &SpanModel, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
+        let mut model = Self::new(span.ridge(), span.n());
+        (model.gain, model.reward_bound) = (span.gain(), span.reward_bound());
+        model.rebuild(visits).then_some(model)
+    }
+
+    /// Whether a saved value hangs together.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if !(0.0 < self.ridge && self.ridge.is_finite()) {
+            return Err("the ridge is not positive");
+        }
+        if self.stride < self.n
+            || self.stride.checked_mul(self.stride) != Some(self.inverse.len())
+            || self.theta.len() != self.n
+            || self.n < self.direction.len()
+        {
+            return Err("the weights have lists of wrong lengths");
+        }
+        let of_prior = |at: usize, entry: &f64| {
+            let (i, j) = (at / self.stride, at % self.stride);
+            *entry == if i == j && i < self.n { 1.0 / self.ridge } else { 0.0 }
+        };
+        if self.prior && !self.inverse.iter().enumerate().all(|(at, entry)| of_prior(at, entry)) {
+            return Err("the weights are not those of a prior");
+        }
+        if self.waiting.iter().any(|run| self.n < run.u.len() || !(0.0 <= run.downdate && run.downdate.is_finite())) {
+            return Err("the closed runs are not possible");
+        }
+        let waiting = self.waiting.iter().flat_map(|run| &run.u);
+        if waiting.chain(&self.inverse).chain(&self.theta).chain(&self.direction).any(|x| !x.is_finite()) {
+            return Err("a weight is not finite");
+        }
+        if self.run.is_some_and(|(_, run)| !run.is_sound() || self.direction.is_empty() && 0 < self.n) {
+            return Err("the open run is not possible");
+        }
+        let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
+        if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
+    }
+
+    /// The regularizer.
+    #[must_use]
+    pub fn ridge(&self) -> f64 {
+        self.ridge
+    }
+
+    /// Number of coordinates.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Realised information gain `½ ln det(V / ridge)`.
+    #[must_use]
+    pub fn gain(&self) -> f64 {
+        self.gain + self.run.map_or(0.0, |(_, run)| run.gain())
+    }
+
+    /// Observations since the state was last rebuilt.
+    #[must_use]
+    pub fn since_rebuild(&self) -> u64 {
+        self.since_rebuild
+    }
+
+    /// The direction `u` of the open run; missing trailing coordinates are zero.
+    #[must_use]
+    pub fn direction(&self) -> &[f64] {
+        &self.direction
+    }
+
+    /// Adds a coordinate that no observation has touched.
+    pub fn join(&mut self) {
+        if self.n == self.stride {
+            self.reserve((2 * self.stride).max(8));
+        }
+        self.inverse[self.n * self.stride + self.n] = 1.0 / self.ridge;
+        self.n += 1;
+        self.theta.push(0.0);
+    }
+
+    fn reserve(&mut self, stride: usize) {
+        if stride <= self.stride {
+            return;
+        }
+        let mut inverse = vec![0.0; stride * stride];
+        for i in 0..self.n {
+            inverse[i * stride..i * stride + self.n].copy_from_slice(&self.inverse[i * self.stride..i * self.stride + self.n]);
+        }
+        self.inverse = inverse;
+        self.stride = stride;
+    }
+
+    /// Adds the observation `reward` at coordinates `c`; missing trailing coordinates are zero. Equal tags in a row mean
+    /// equal coordinates.
+    pub fn observe(&mut self, tag: u64, c: &[f64], reward: f64) -> Observed {
+        self.reward_bound = self.reward_bound.max(reward.abs());
+        self.since_rebuild += 1;
+        let repeated = self.run.is_some_and(|(own, _)| own == tag);
+        if !repeated {
+            self.start_run(tag, c);
+        }
+        let Some((_, run)) = self.run.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
+        run.observe(self.ridge, reward, repeated)
+    }
+
+    /// Closes the open run and finds the direction of the next.
+    fn start_run(&mut self, tag: u64, c: &[f64]) {
+        let n = self.n;
+        let mut next = vec![0.0; n];
+        if let Some((_, run)) = self.run.take() {
+            self.gain += run.gain();
+            for (weight, &u) in self.theta.iter_mut().zip(&self.direction) {
+                *weight += run.coefficient * u;
+            }
+            self.waiting.push(Closed { u: std::mem::take(&mut self.direction), downdate: run.downdate() });
+            if n < WAITING * self.waiting.len() {
+                let (inverse, stride) = (&mut self.inverse[..], self.stride);
+                linalg::wide(Take { inverse, stride, n, runs: &self.waiting });
+                self.waiting.clear();
+                self.prior = false;
+            }
+        }
+        let inverse = (!self.prior).then_some(&self.inverse[..]);
+        let (stride, ridge, waiting) = (self.stride, self.ridge, &self.waiting[..]);
+        linalg::wide(Direction { inverse, stride, ridge, waiting, c, next: &mut next });
+        self.direction = next;
+        let run = Run::new(linalg::dot(c, &self.direction[..c.len()]), linalg::dot(c, &self.theta[..c.len()]));
+        self.run = Some((tag, run));
+    }
+
+    /// `c^T V^{-1} c` without the open run, of coordinates `c` from a first one on and zeros elsewhere.
+    fn form(&self, c: &[f64], first: usize) -> f64 {
+        let mut form = 0.0;
+        if self.prior {
+            form = linalg::dot(c, c) / self.ridge;
+        } else {
+            for (i, &ci) in (first..).zip(c) {
+                form += ci * linalg::dot(c, &self.inverse[i * self.stride + first..][..c.len()]);
+            }
+        }
+        for run in &self.waiting {
+            let along = along(run.u.get(first..).unwrap_or(&[]), c);
+            form -= run.downdate * along * along;
+        }
+        form
+    }
+
+    /// `theta · c` and `ridge c^T V^{-1} c` (at least 0: what the observations leave of the variance carried by the
+    /// coordinates); missing trailing coordinates are zero.
+    #[must_use]
+    pub fn moments(&self, c: &[f64]) -> Moments {
+        let mut mean = linalg::dot(c, &self.theta[..c.len()]);
+        let mut form = self.form(c, 0);
+        if let Some((_, run)) = &self.run {
+            let along = along(&self.direction, c);
+            mean += run.coefficient * along;
+            form -= run.downdate() * along * along;
+        }
+        Moments { mean, variance: (self.ridge * form).max(0.0) }
+    }
+
+    /// As [`WeightModel::moments`] of coordinates `c` in this range and zeros elsewhere.
+    #[must_use]
+    pub fn moments_within(&self, c: &[f64], range: Range<usize>) -> Moments {
+        let mut mean = linalg::dot(c, &self.theta[range.clone()]);
+        let mut form = self.form(c, range.start);
+        if let Some((_, run)) = &self.run {
+            let along = along(self.direction.get(range.start..).unwrap_or(&[]), c);
+            mean += run.coefficient * along;
+            form -= run.downdate() * along * along;
+        }
+        Moments { mean, variance: (self.ridge * form).max(0.0) }
+    }
+
+    /// The mean alone, for less.
+    #[must_use]
+    pub fn mean(&self, c: &[f64]) -> f64 {
+        let closed = linalg::dot(c, &self.theta[..c.len()]);
+        match &self.run {
+            Some((_, run)) => closed + run.coefficient * along(&self.direction, c),
+            None => closed,
+        }
+    }
+
+    /// `theta` and a lower triangular `R`, `n x n` row-major, with `ridge V^{-1} = R^T R`: the model as a positive form.
+    /// `None` where rounding has left the inverse indefinite.
+    #[must_use]
+    pub fn factor(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        let n = self.n;
+        let mut theta = self.theta.clone();
+        let run = self.run.map_or((0.0, 0.0), |(_, run)| (run.coefficient, run.downdate()));
+        linalg::add_scaled(&mut theta[..self.direction.len()], run.0, &self.direction);
+        let direction = |i: usize| self.direction.get(i).copied().unwrap_or(0.0);
+        let mut inverse = Cow::Borrowed(&self.inverse);
+        if !self.waiting.is_empty() {
+            linalg::wide(Take { inverse: inverse.to_mut(), stride: self.stride, n, runs: &self.waiting });
+        }
+        let entry = |i: usize, j: usize| self.ridge * (inverse[i * self.stride + j] - run.1 * direction(i) * direction(j));
+        Some((theta, lower_root(n, entry)?))
+    }
+
+    /// Rebuilds the state from collapsed visits `(coordinates, count, sum of rewards)`, which also closes the run. Returns
+    /// false, changing nothing, if the factorization fails.
+    pub fn rebuild<'c>(&mut self, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> bool {
+        let n = self.n;
+        let mut precision = vec![0.0; n * n];
+        let mut moment = vec![0.0; n];
+        for i in 0..n {
+            precision[i * n + i] = self.ridge;
+        }
+        for (c, count, sum) in visits {
+            for (i, &ci) in c.iter().enumerate() {
+                moment[i] += sum * ci;
+                let weight = count * ci;
+                for (entry, &cj) in precision[i * n..i * n + c.len()].iter_mut().zip(c) {
+                    *entry += weight * cj;
+                }
+            }
+        }
+        if linalg::cholesky(&mut precision, n).is_err() {
+            return false;
+        }
+        let inverse = linalg::inverse_spd(&precision, n);
+        for i in 0..n {
+            self.inverse[i * self.stride..i * self.stride + n].copy_from_slice(&inverse[i * n..(i + 1) * n]);
+            self.theta[i] = linalg::dot(&inverse[i * n..(i + 1) * n], &moment);
+        }
+        self.prior = false;
+        self.waiting.clear();
+        self.gain = self.gain();
+        self.run = None;
+        // No run, no direction to close.
+        self.direction.clear();
+        self.since_rebuild = 0;
+        true
+    }
+
+    /// Bounds on what the updates since the last rebuild rounded off, see `run::rounded`.
+    #[must_use]
+    pub fn state_error(&self, prior: f64) -> Moments {
+        // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
+        let along = self.run.map_or(0.0, |(_, run)| run.coefficient.abs() * prior / self.ridge);
+        let mean_scale = self.reward_bound + (prior * linalg::dot(&self.theta, &self.theta)).sqrt() + along;
+        rounded(self.n as f64, self.since_rebuild, prior, mean_scale)
+    }
+}
+
+/// A lower triangular `R`, `n x n` row-major, with `R^T R` the symmetric matrix of these entries; `None` if that is not positive definite.
+pub fn lower_root(n: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Vec<f64>> {
+    // With J the reversal of coordinates and J A J = C C^T, R = J C^T J is lower triangular.
+    let mut reversed = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            reversed[i * n + j] = entry(n - 1 - i, n - 1 - j);
+        }
+    }
+    linalg::cholesky(&mut reversed, n).ok()?;
+    let mut rows = vec![0.0; n * n];
+    for i in 0..n {
+        for j in 0..=i {
+            rows[i * n + j] = reversed[(n - 1 - j) * n + n - 1 - i];
+        }
+    }
+    Some(rows)
+}

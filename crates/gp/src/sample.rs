@@ -1,0 +1,134 @@
+//! Draws of whole functions over a finite domain: Gaussian-process samples and functions of the kernel's Hilbert space.
+//!
+//! No scaling, no noise and no optimum here: those belong to the environments.
+
+use super::features::exact::exact;
+use super::kernel::Kernel;
+use super::{KernelGram, Points, grid_axis};
+use privateer_config::error::Error;
+use privateer_numerics::linalg::{add_scaled, dot};
+use privateer_numerics::rng::Stream;
+use crate::score::{FeatureTable, GramSource};
+use std::sync::Arc;
+
+/// One sample of the Gaussian process whose covariance the features carry: `f = Phi z`, `z` standard normal. What the
+/// features leave out (at most the tolerance of exact features) is not drawn. One word a feature.
+/// * returns — `n_points`
+#[must_use]
+pub fn sample_gp(features: &FeatureTable, stream: &mut Stream) -> Vec<f64> {
+    let z: Vec<f64> = (0..features.n_features).map(|_| stream.normal()).collect();
+    (0..features.n_points).map(|point| dot(features.row(point), &z)).collect()
+}
+
+/// Samples over a grid for a kernel that is a product over coordinates: `f = (Phi_1 ⊗ … ⊗ Phi_d) z`, one axis at a time,
+/// so that neither a Gram matrix nor a feature table of the grid is ever formed. Memory: twice the grid.
+#[derive(Debug, Clone)]
+pub struct GridSampler {
+    /// Exact features of each axis, first coordinate first.
+    axes: Vec<FeatureTable>,
+}
+
+impl GridSampler {
+    /// For the grid [`Points::grid`] of the same arguments. `None` where the kernel is no product over coordinates. The
+    /// covariance of a sample is off by at most about `dimension * tolerance` of the variance.
+    ///
+    /// # Errors
+    /// As [`exact`], for an axis.
+    pub fn new(
+        kernel: &dyn Kernel,
+        dimension: usize,
+        points_per_axis: usize,
+        lo: f64,
+        hi: f64,
+        tolerance: f64,
+    ) -> Result<Option<Self>, Error> {
+        let Some(factors) = kernel.axis_factors(dimension) else {
+            return Ok(None);
+        };
+        let axis = Points::new(1, grid_axis(points_per_axis, lo, hi));
+        let features = |factor: Arc<dyn Kernel>| exact(&KernelGram::new(factor, axis.clone()), tolerance, points_per_axis);
+        let axes = factors.into_iter().map(features).collect::<Result<_, _>>()?;
+        Ok(Some(Self { axes }))
+    }
+
+    /// Number of standard normals behind a sample: the product of the axes' features, never more than there are points.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.axes.iter().map(|axis| axis.n_features).product()
+    }
+
+    /// One sample in the order of the grid (last axis fastest). One word a feature.
+    #[must_use]
+    pub fn sample(&self, stream: &mut Stream) -> Vec<f64> {
+        let mut values: Vec<f64> = (0..self.n_features()).map(|_| stream.normal()).collect();
+        // Last axis first: `inner` entries behind it are already points, what stands before are still features.
+        let mut inner = 1;
+        for axis in self.axes.iter().rev() {
+            let outer = if values.is_empty() { 0 } else { values.len() / (axis.n_features * inner) };
+            let mut expanded = vec![0.0; outer * axis.n_points * inner];
+            for block in 0..outer {
+                let source = &values[block * axis.n_features * inner..][..axis.n_features * inner];
+                for point in 0..axis.n_points {
+                    let target = &mut expanded[(block * axis.n_points + point) * inner..][..inner];
+                    for (feature, &weight) in axis.row(point).iter().enumerate() {
+                        add_scaled(target, weight, &source[feature * inner..][..inner]);
+                    }
+                }
+            }
+            values = expanded;
+            inner *= axis.n_points;
+        }
+        values
+    }
+}
+
+/// A function of the kernel's Hilbert space, over the whole domain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RkhsFunction {
+    /// `n_points`: the function's values.
+    pub values: Vec<f64>,
+    /// Its norm in the Hilbert space, `sqrt(a^T K a)`.
+    pub norm: f64,
+}
+
+/// How the weights of a sum are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weights {
+    /// Each uniform on [-1, 1] [Zhou2021, section 6].
+    Uniform,
+    /// Uniform on the simplex: not negative, with sum 1; the nonnegative face of the unit L1 ball [Dubey2021, section 6.1].
+    Simplex,
+}
+
+/// `f = Σ_i a_i k(x_i, ·)` with `n_centres` centres drawn uniformly (with replacement) from the domain. Two words a centre: its
+/// index, then its weight. A domain without points gives the empty function and draws nothing.
+#[must_use]
+pub fn rkhs_function(gram: &dyn GramSource, n_centres: usize, weights: Weights, stream: &mut Stream) -> RkhsFunction {
+    let n_points = gram.n_points();
+    let mut values = vec![0.0; n_points];
+    if n_points == 0 {
+        return RkhsFunction { values, norm: 0.0 };
+    }
+    let weight = |stream: &mut Stream| match weights {
+        Weights::Uniform => stream.uniform_in(-1.0, 1.0),
+        // Exponentials divided by their sum.
+        Weights::Simplex => -libm::log(1.0 - stream.uniform()),
+    };
+    let mut centres: Vec<(usize, f64)> = (0..n_centres).map(|_| (stream.index(n_points), weight(stream))).collect();
+    if weights == Weights::Simplex {
+        let sum: f64 = centres.iter().map(|(_, weight)| weight).sum();
+        centres.iter_mut().for_each(|(_, weight)| *weight /= sum.max(f64::MIN_POSITIVE));
+    }
+    let mut column = vec![0.0; n_points];
+    for &(centre, coefficient) in &centres {
+        gram.column(centre, 0, &mut column);
+        add_scaled(&mut values, coefficient, &column);
+    }
+    // a^T K a = Σ_i a_i f(x_i); rounding can leave a tiny negative number.
+    let square: f64 = centres.iter().map(|&(centre, coefficient)| coefficient * values[centre]).sum();
+    RkhsFunction { values, norm: libm::sqrt(square.max(0.0)) }
+}
+
+#[cfg(test)]
+#[path = "sample_tests.rs"]
+mod tests;

@@ -1,0 +1,183 @@
+//! The rewards seen at one point, so that sums of those that truncation keeps cost a search and not a pass.
+//!
+//! Reward `y` came in a round of truncation level `b`; a coefficient `u` keeps it while `|u y| <= b`, that is while its key
+//! `|y| / b` is at most `1 / |u|`. Rewards are kept in ascending order of keys, in blocks with running sums.
+
+use serde::{Deserialize, Serialize};
+
+/// Most rewards of a block; a longer one is halved.
+const BLOCK: usize = 128;
+
+/// Rewards of one point in ascending order of their keys.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SortedRewards {
+    blocks: Vec<Block>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Block {
+    keys: Vec<f64>,
+    rewards: Vec<f64>,
+    /// Sums of the first 1, 2, … rewards.
+    #[serde(skip)]
+    sums: Vec<f64>,
+    /// Sum of all blocks before this one.
+    #[serde(skip)]
+    before: f64,
+}
+
+impl Block {
+    fn sum_from(&mut self, first: usize) {
+        self.sums.truncate(first);
+        let mut sum = if first == 0 { 0.0 } else { self.sums[first - 1] };
+        for &reward in &self.rewards[first..] {
+            sum += reward;
+            self.sums.push(sum);
+        }
+    }
+
+    fn largest(&self) -> f64 {
+        self.keys.last().copied().unwrap_or(0.0)
+    }
+
+    fn total(&self) -> f64 {
+        self.before + self.sums.last().copied().unwrap_or(0.0)
+    }
+}
+
+impl SortedRewards {
+    /// Adds a reward that came at this level, > 0; with an infinite level it is never truncated.
+    pub fn insert(&mut self, reward: f64, level: f64) {
+        let key = (reward.abs() / level).min(f64::MAX);
+        let at = self.blocks.partition_point(|block| block.largest() <= key).min(self.blocks.len().saturating_sub(1));
+        if self.blocks.is_empty() {
+            self.blocks.push(Block::default());
+        }
+        let block = &mut self.blocks[at];
+        let place = block.keys.partition_point(|&other| other <= key);
+        block.keys.insert(place, key);
+        block.rewards.insert(place, reward);
+        block.sum_from(place);
+        if BLOCK < block.keys.len() {
+            let half = block.keys.len() / 2;
+            let mut upper =
+                Block { keys: block.keys.split_off(half), rewards: block.rewards.split_off(half), ..Block::default() };
+            upper.sum_from(0);
+            block.sums.truncate(half);
+            self.blocks.insert(at + 1, upper);
+        }
+        self.sum_blocks_from(at);
+    }
+
+    fn sum_blocks_from(&mut self, first: usize) {
+        let mut before = if first == 0 { 0.0 } else { self.blocks[first - 1].total() };
+        for block in &mut self.blocks[first..] {
+            block.before = before;
+            before = block.total();
+        }
+    }
+
+    /// How many rewards there are.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.blocks.iter().map(|block| block.keys.len()).sum()
+    }
+
+    /// The largest key: a coefficient `u` with `|u| key <= 1` keeps all.
+    #[must_use]
+    pub fn largest_key(&self) -> f64 {
+        self.blocks.last().map_or(0.0, Block::largest)
+    }
+
+    /// The sum of all rewards.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.blocks.last().map_or(0.0, Block::total)
+    }
+
+    /// The sum of the rewards that the coefficient keeps: those with `|u| key <= 1`.
+    #[must_use]
+    pub fn kept(&self, u: f64) -> f64 {
+        let size = u.abs();
+        let whole = self.blocks.partition_point(|block| size * block.largest() <= 1.0);
+        let Some(block) = self.blocks.get(whole) else { return self.total() };
+        match block.keys.partition_point(|&key| size * key <= 1.0) {
+            0 => block.before,
+            count => block.before + block.sums[count - 1],
+        }
+    }
+
+    /// Makes a saved list whole again, or says what is wrong with it.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn restored(mut self) -> Result<Self, &'static str> {
+        let mut last = 0.0;
+        for block in &mut self.blocks {
+            if block.keys.is_empty() || block.keys.len() != block.rewards.len() || BLOCK < block.keys.len() {
+                return Err("a block of rewards has an impossible length");
+            }
+            for (&key, &reward) in block.keys.iter().zip(&block.rewards) {
+                if !(key.is_finite() && last <= key && reward.is_finite()) {
+                    return Err("rewards are not finite or not in order");
+                }
+                last = key;
+            }
+            block.sum_from(0);
+        }
+        self.sum_blocks_from(0);
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use privateer_numerics::rng::{Purpose, Streams};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the sum over all rewards in the order they came, with levels that change from round to round.
+        #[test]
+        fn grouped_truncation_is_the_literal_sum(seed in 0u64..1000, n in 0usize..700, flat in any::<bool>()) {
+            let mut stream = Streams::new(seed, "rewards").of(0, Purpose::Noise);
+            let mut sorted = SortedRewards::default();
+            let mut all = Vec::new();
+            for _ in 0..n {
+                // Many equal magnitudes when rounded.
+                let reward = if stream.uniform() < 0.3 { libm::round(stream.student_t(2.0)) } else { stream.student_t(2.0) };
+                let level = if flat { 1.5 } else { 1.0 + stream.uniform() };
+                sorted.insert(reward, level);
+                all.push((reward, level));
+            }
+            let magnitude: f64 = 1.0 + all.iter().map(|(reward, _)| reward.abs()).sum::<f64>();
+            prop_assert_eq!(sorted.n(), n);
+            for u in [0.0, 0.013, -0.2, 0.7001, -1.01, 3.3, 1e9] {
+                let literal: f64 = all.iter().filter(|(y, b)| (u * y).abs() <= *b).map(|(y, _)| y).sum();
+                prop_assert!((sorted.kept(u) - literal).abs() <= 1e-13 * magnitude, "{} {} {}", u, sorted.kept(u), literal);
+            }
+            prop_assert!((sorted.total() - all.iter().map(|(y, _)| y).sum::<f64>()).abs() <= 1e-13 * magnitude);
+            let text = serde_json::to_string(&sorted).expect("JSON");
+            let again: SortedRewards = serde_json::from_str(&text).expect("its own text");
+            prop_assert_eq!(again.restored().expect("whole"), sorted);
+        }
+    }
+
+    #[test]
+    fn infinite_levels_truncate_nothing() {
+        let mut sorted = SortedRewards::default();
+        [5.0, -1e12, 3.0].into_iter().for_each(|reward| sorted.insert(reward, f64::INFINITY));
+        assert_eq!((sorted.largest_key(), sorted.kept(1e9)), (0.0, 8.0 - 1e12));
+    }
+
+    #[test]
+    fn damaged_lists_are_refused() {
+        let of = |keys: Vec<f64>, rewards: Vec<f64>| SortedRewards { blocks: vec![Block { keys, rewards, ..Block::default() }] };
+        assert!(of(vec![1.0, 0.5], vec![1.0, 0.5]).restored().is_err());
+        assert!(of(vec![1.0], vec![]).restored().is_err());
+        assert!(of(vec![], vec![]).restored().is_err());
+        assert!(of(vec![f64::NAN], vec![1.0]).restored().is_err());
+        assert!(of(vec![1.0, 1.0], vec![1.0, -1.0]).restored().is_ok());
+    }
+}

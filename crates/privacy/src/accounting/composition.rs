@@ -1,0 +1,356 @@
+//! Many releases about the same person, each possibly chosen after the earlier ones were seen.
+
+use super::pld::{Pld, Side};
+use super::{Loss, renyi};
+use crate::{Delta, Epsilon, gaussian_delta, gdp_epsilon};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Points of the grid of a numerical distribution.
+const POINTS: usize = 4096;
+/// Steps of the grid on the smallest loss.
+const STEPS: f64 = 1024.0;
+
+/// How a figure was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PriceMethod {
+    /// Gaussian noise throughout: one Gaussian mechanism, exactly (Dong2022).
+    Gaussian,
+    /// One pure release at delta 0, or a sum of such.
+    Pure,
+    /// The distribution of the loss, enclosed from both sides.
+    Distribution,
+    /// Rényi divergences, an upper bound.
+    Renyi,
+    /// Nothing is bounded.
+    Unbounded,
+}
+
+impl fmt::Display for PriceMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gaussian => "exact: Gaussian privacy composes to one Gaussian",
+            Self::Pure => "sum of pure losses",
+            Self::Distribution => "privacy-loss distribution, enclosed from both sides",
+            Self::Renyi => "Renyi divergences, an upper bound",
+            Self::Unbounded => "nothing is bounded",
+        })
+    }
+}
+
+/// A figure between two bounds; `upper` is the one to promise.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bracket {
+    /// At least this (0 where only an upper bound is known).
+    pub lower: f64,
+    /// At most this; infinite where nothing is bounded.
+    pub upper: f64,
+    /// How it was found.
+    pub method: PriceMethod,
+}
+
+/// Releases with their counts. Adaptive composition is allowed throughout.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Composition {
+    parts: Vec<(Loss, u64)>,
+}
+
+impl Composition {
+    /// One release.
+    #[must_use]
+    pub fn of(loss: Loss) -> Self {
+        Self::default().and(loss, 1)
+    }
+
+    /// Adds a release that happens `count` times.
+    #[must_use]
+    pub fn and(mut self, loss: Loss, count: u64) -> Self {
+        if 0 < count {
+            self.parts.push((loss, count));
+        }
+        self
+    }
+
+    /// The same person takes part `participations` times.
+    #[must_use]
+    pub fn times(mut self, participations: u64) -> Self {
+        self.parts.iter_mut().for_each(|(_, count)| *count = count.saturating_mul(participations));
+        self
+    }
+
+    /// Releases and counts.
+    #[must_use]
+    pub fn parts(&self) -> &[(Loss, u64)] {
+        &self.parts
+    }
+
+    /// The pure loss, where every part has one.
+    #[must_use]
+    pub fn pure(&self) -> Option<f64> {
+        self.parts.iter().map(|(loss, count)| loss.pure().map(|epsilon| epsilon * *count as f64)).sum()
+    }
+
+    /// The concentrated bound; infinite where nothing is bounded.
+    #[must_use]
+    pub fn rho(&self) -> f64 {
+        self.parts.iter().map(|(loss, count)| loss.rho() * *count as f64).sum()
+    }
+
+    /// `mu` of the one Gaussian that this is; `None` where some part is not Gaussian.
+    #[must_use]
+    pub fn mu(&self) -> Option<f64> {
+        let squares: Option<f64> = self
+            .parts
+            .iter()
+            .map(|(loss, count)| match loss {
+                Loss::Gaussian { mu } => Some(mu * mu * *count as f64),
+                _ => None,
+            })
+            .sum();
+        squares.map(libm::sqrt)
+    }
+
+    /// The failure probability at `epsilon >= 0`.
+    #[must_use]
+    pub fn delta(&self, epsilon: f64) -> Bracket {
+        self.solver().delta(epsilon)
+    }
+
+    /// The least epsilon at `delta`.
+    #[must_use]
+    pub fn epsilon(&self, delta: Delta) -> Bracket {
+        self.solver().epsilon(delta)
+    }
+
+    /// The distribution found once, for many questions.
+    #[must_use]
+    pub fn solver(&self) -> Solver<'_> {
+        let unbounded = self.parts.iter().any(|(loss, _)| *loss == Loss::Unbounded);
+        let plds = if unbounded || self.mu().is_some() {
+            None
+        } else {
+            self.distribution(Side::Lower).zip(self.distribution(Side::Upper))
+        };
+        Solver { composition: self, unbounded, plds }
+    }
+
+    fn distribution(&self, side: Side) -> Option<Pld> {
+        // All Gaussian parts are one.
+        let mut parts: Vec<(Loss, u64)> =
+            self.parts.iter().filter(|(loss, _)| !matches!(loss, Loss::Gaussian { .. })).copied().collect();
+        let gaussian =
+            Self { parts: self.parts.iter().filter(|(loss, _)| matches!(loss, Loss::Gaussian { .. })).copied().collect() };
+        if let Some(mu) = gaussian.mu()
+            && 0.0 < mu
+        {
+            parts.push((Loss::Gaussian { mu }, 1));
+        }
+        let alike = parts.iter().all(|(loss, _)| loss.pure() == parts[0].0.pure());
+        let mut whole: Option<Pld> = None;
+        for (loss, count) in &parts {
+            let size = match loss {
+                Loss::Gaussian { mu } => 4.0 * mu,
+                _ => loss.pure()?,
+            };
+            if size == 0.0 {
+                continue;
+            }
+            // Losses of one kind lie on grid points; different ones share a grid of powers of two.
+            let step = if alike { size / STEPS } else { libm::exp2(libm::floor(libm::log2(size / STEPS))) };
+            let mut part = Pld::of(loss, side, step)?.repeated(*count, POINTS);
+            whole = Some(match whole {
+                None => part,
+                Some(mut so_far) => {
+                    so_far.align(&mut part);
+                    let mut both = so_far.with(&part);
+                    both.coarsen_to(POINTS);
+                    both
+                }
+            });
+        }
+        whole.or_else(|| Pld::of(&Loss::Gaussian { mu: 0.0 }, side, 1.0))
+    }
+}
+
+/// Answers questions about one composition.
+#[derive(Debug)]
+pub struct Solver<'a> {
+    composition: &'a Composition,
+    unbounded: bool,
+    plds: Option<(Pld, Pld)>,
+}
+
+impl Solver<'_> {
+    /// The failure probability at `epsilon >= 0`.
+    #[must_use]
+    pub fn delta(&self, epsilon: f64) -> Bracket {
+        if self.unbounded {
+            return Bracket { lower: 1.0, upper: 1.0, method: PriceMethod::Unbounded };
+        }
+        if let Some(mu) = self.composition.mu() {
+            let exact = gaussian_delta(epsilon, mu);
+            return Bracket { lower: exact, upper: exact, method: PriceMethod::Gaussian };
+        }
+        if self.composition.pure().is_some_and(|pure| pure <= epsilon) {
+            return Bracket { lower: 0.0, upper: 0.0, method: PriceMethod::Pure };
+        }
+        if let Some((lower, upper)) = &self.plds {
+            return Bracket { lower: lower.delta(epsilon), upper: upper.delta(epsilon), method: PriceMethod::Distribution };
+        }
+        Bracket { lower: 0.0, upper: renyi::delta(|order| self.divergence(order), epsilon), method: PriceMethod::Renyi }
+    }
+
+    /// The least epsilon at `delta`.
+    #[must_use]
+    pub fn epsilon(&self, delta: Delta) -> Bracket {
+        let nothing = Bracket { lower: 0.0, upper: f64::INFINITY, method: PriceMethod::Unbounded };
+        if self.unbounded {
+            return nothing;
+        }
+        if let Some(mu) = self.composition.mu() {
+            let exact = gdp_epsilon(mu, delta);
+            return Bracket { lower: exact, upper: exact, method: PriceMethod::Gaussian };
+        }
+        let pure = self.composition.pure().unwrap_or(f64::INFINITY);
+        let (lower, upper, method) = match &self.plds {
+            Some((lower, upper)) => (
+                least_epsilon(|epsilon| lower.delta(epsilon) <= delta.get()).unwrap_or(0.0),
+                least_epsilon(|epsilon| upper.delta(epsilon) <= delta.get()).unwrap_or(f64::INFINITY),
+                PriceMethod::Distribution,
+            ),
+            None => (0.0, renyi::epsilon(|order| self.divergence(order), delta).unwrap_or(f64::INFINITY), PriceMethod::Renyi),
+        };
+        if pure < upper {
+            Bracket { lower: lower.min(pure), upper: pure, method: PriceMethod::Pure }
+        } else {
+            Bracket { lower, upper, method }
+        }
+    }
+
+    fn divergence(&self, order: f64) -> f64 {
+        self.composition.parts.iter().map(|(loss, count)| *count as f64 * renyi::divergence(loss, order)).sum()
+    }
+}
+
+/// The least `epsilon >= 0` at which a falling condition holds, rounded to where it does; `None` where it fails up to 1e6.
+pub(super) fn least_epsilon(holds: impl Fn(f64) -> bool) -> Option<f64> {
+    if holds(0.0) {
+        return Some(0.0);
+    }
+    let (mut no, mut yes) = (0.0, 1.0);
+    while !holds(yes) {
+        (no, yes) = (yes, 2.0 * yes);
+        if 1e6 < yes {
+            return None;
+        }
+    }
+    while 1e-12 * yes < yes - no {
+        let middle = no + 0.5 * (yes - no);
+        if holds(middle) {
+            yes = middle;
+        } else {
+            no = middle;
+        }
+    }
+    Some(yes)
+}
+
+/// The least size of noise whose composition keeps (epsilon, delta): `of` turns a size > 0 into what is released, more noise
+/// meaning less loss. `None` where no size between 1e-12 and 1e12 does. Relative accuracy 1e-9, rounded to the private side.
+#[must_use]
+pub fn least_noise(of: impl Fn(f64) -> Composition, epsilon: Epsilon, delta: Option<Delta>) -> Option<f64> {
+    let keeps = |size: f64| {
+        let composition = of(size);
+        match delta {
+            None => composition.pure().is_some_and(|pure| pure <= epsilon.get()),
+            Some(delta) => composition.delta(epsilon.get()).upper <= delta.get(),
+        }
+    };
+    let (mut no, mut yes) = (1.0, 1.0);
+    while !keeps(yes) {
+        (no, yes) = (yes, 2.0 * yes);
+        if 1e12 < yes {
+            return None;
+        }
+    }
+    while keeps(no) {
+        (yes, no) = (no, 0.5 * no);
+        if no < 1e-12 {
+            return Some(yes);
+        }
+    }
+    while 1e-9 * yes < yes - no {
+        let middle = no + 0.5 * (yes - no);
+        if keeps(middle) {
+            yes = middle;
+        } else {
+            no = middle;
+        }
+    }
+    Some(yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delta(value: f64) -> Delta {
+        Delta::try_from(value).expect("a probability")
+    }
+
+    #[test]
+    fn gaussians_of_all_sizes_are_one() {
+        let all = Composition::of(Loss::Gaussian { mu: 0.3 }).and(Loss::Gaussian { mu: 0.4 }, 4).times(2);
+        assert!(all.mu().is_some_and(|mu| (mu * mu - 2.0 * (0.09 + 0.64)).abs() < 1e-14));
+        assert_eq!(all.epsilon(delta(1e-5)).method, PriceMethod::Gaussian);
+    }
+
+    /// Mixed releases: the enclosure is narrow, below the Rényi bound and below the sum of pure losses.
+    #[test]
+    fn mixed_releases_are_enclosed() {
+        let mixed = Composition::of(Loss::Gaussian { mu: 0.5 })
+            .and(Loss::Laplace { epsilon: 0.2 }, 30)
+            .and(Loss::Mixture { response: 0.3, epsilon: 0.3, kept: 0.55, share: 0.2 }, 10);
+        let found = mixed.epsilon(delta(1e-6));
+        let solver = Solver { composition: &mixed, unbounded: false, plds: None };
+        let bound = solver.epsilon(delta(1e-6));
+        assert_eq!((found.method, bound.method), (PriceMethod::Distribution, PriceMethod::Renyi));
+        assert!(found.lower <= found.upper && found.upper < bound.upper, "{found:?} {bound:?}");
+        assert!(found.upper - found.lower < 0.02 * found.upper, "{found:?}");
+        // At the epsilon of the upper side, delta is kept.
+        assert!(mixed.delta(found.upper).upper <= 1e-6 * (1.0 + 1e-9));
+        assert!(1e-6 * (1.0 - 1e-9) <= mixed.delta(found.lower * (1.0 - 1e-9)).lower);
+    }
+
+    #[test]
+    fn more_is_never_cheaper() {
+        let laplace = Loss::Laplace { epsilon: 0.1 };
+        let at = |count, d| Composition::default().and(laplace, count).epsilon(delta(d)).upper;
+        assert!(at(10, 1e-5) < at(40, 1e-5) && at(40, 1e-5) < at(200, 1e-5));
+        assert!(at(40, 1e-3) < at(40, 1e-6));
+        assert!(at(1, 1e-6) <= 0.1);
+        assert!(at(200, 1e-5) < 0.4 * 20.0, "far below the sum of the losses");
+    }
+
+    #[test]
+    fn choices_take_renyi_divergences() {
+        let choices = Composition::default().and(Loss::Choice { epsilon: 0.1 }, 100);
+        let found = choices.epsilon(delta(1e-5));
+        assert_eq!(found.method, PriceMethod::Renyi);
+        let by_rho = super::super::zcdp::epsilon(choices.rho(), delta(1e-5));
+        assert!((found.upper - by_rho).abs() < 1e-6 * by_rho, "{} {by_rho}", found.upper);
+        assert_eq!(Composition::of(Loss::Unbounded).epsilon(delta(0.1)).upper, f64::INFINITY);
+    }
+
+    #[test]
+    fn the_least_noise_keeps_the_budget_and_less_breaks_it() {
+        let (e, d) = (Epsilon::try_from(2.0).expect("a budget"), delta(1e-5));
+        let of = |scale: f64| Composition::default().and(Loss::Laplace { epsilon: 1.0 / scale }, 20);
+        let pure = least_noise(of, e, None).expect("a scale");
+        assert!((pure - 10.0).abs() < 1e-7);
+        let approximate = least_noise(of, e, Some(d)).expect("a scale");
+        assert!(approximate < pure);
+        assert!(of(approximate).delta(2.0).upper <= 1e-5 && 1e-5 < of(0.99 * approximate).delta(2.0).upper);
+    }
+}

@@ -1,0 +1,245 @@
+//! What one release costs: the pair of output laws that is easiest to tell apart, by name.
+
+use crate::event::mu_of_sums;
+use crate::{Event, PrivacyLoss, price};
+use serde::{Deserialize, Serialize};
+
+/// The worst pair of one release. Every variant but `Unbounded`, `Choice` and `Zcdp` stands for an exact pair of laws.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Loss {
+    /// Some pair of inputs can be told apart as surely as one likes.
+    Unbounded,
+    /// Gaussian noise: `N(mu, 1)` against `N(0, 1)`.
+    Gaussian {
+        /// Sensitivity over standard deviation.
+        mu: f64,
+    },
+    /// Laplace noise of scale 1 at distance `epsilon`.
+    Laplace {
+        /// Sensitivity over scale.
+        epsilon: f64,
+    },
+    /// A coin that tells the truth with odds `e^epsilon`: as bad as any pure mechanism of this epsilon.
+    Response {
+        /// The privacy loss.
+        epsilon: f64,
+    },
+    /// A density of two levels at ratio `e^epsilon` whose raised stretches do not overlap.
+    TwoLevel {
+        /// Logarithm of the ratio of the levels.
+        epsilon: f64,
+        /// Probability of the raised stretch.
+        kept: f64,
+    },
+    /// A public coin chooses between a coin that tells the truth and a density of two levels.
+    Mixture {
+        /// Of the coin.
+        response: f64,
+        /// Of the density: logarithm of the ratio of the levels.
+        epsilon: f64,
+        /// Of the density: probability of the raised stretch.
+        kept: f64,
+        /// Probability of the density.
+        share: f64,
+    },
+    /// One choice by the exponential mechanism: the range of the scores moves by `epsilon` noise scales.
+    Choice {
+        /// Range over scale.
+        epsilon: f64,
+    },
+    /// Anything of which only its concentrated bound is known.
+    Zcdp {
+        /// Bound on the divergence of order `a`, over `a`.
+        rho: f64,
+    },
+}
+
+impl Loss {
+    /// What a simulated reward mechanism's event costs, priced from the event's own numbers.
+    #[must_use]
+    pub fn of(event: &Event) -> Self {
+        let checked = |loss: Self, size: f64| if size.is_finite() && 0.0 <= size { loss } else { Self::Unbounded };
+        match *event {
+            Event::NonPrivate | Event::Projection { .. } | Event::Laplace { sensitivity: None, .. } => Self::Unbounded,
+            Event::Laplace { scale, sensitivity: Some(sensitivity) } => {
+                let epsilon = sensitivity / scale;
+                checked(Self::Laplace { epsilon }, epsilon)
+            }
+            Event::TwoPoint { rare } => {
+                let epsilon = odds(rare);
+                checked(Self::Response { epsilon }, epsilon)
+            }
+            Event::TwoLevel { high, low } => {
+                let (epsilon, kept) = levels(high, low);
+                checked(Self::TwoLevel { epsilon, kept }, epsilon)
+            }
+            Event::Mixture { rare, high, low, two_level_share } => {
+                let (response, (epsilon, kept)) = (odds(rare), levels(high, low));
+                checked(Self::Mixture { response, epsilon, kept, share: two_level_share }, response + epsilon)
+            }
+            Event::Gaussian { sigma, sensitivity } => {
+                let mu = sensitivity / sigma;
+                checked(Self::Gaussian { mu }, mu)
+            }
+            // No law of its own here: priced by `price` alone.
+            Event::Subsampled { .. } => Self::Unbounded,
+            Event::GeneralizedGaussian { .. } | Event::Choices { .. } => match price(event) {
+                PrivacyLoss::Concentrated { rho } => checked(Self::Zcdp { rho }, rho),
+                _ => Self::Unbounded,
+            },
+            Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
+                let mu = mu_of_sums(factor, releases, (gram_sigma, moment_sigma), reward);
+                checked(Self::Gaussian { mu }, mu)
+            }
+        }
+    }
+
+    /// The loss of a group of `k >= 1` units that enter one mechanism, where one unit has this loss: Gaussian `k mu` [Dong2022, theorem
+    /// 2.14], pure `k epsilon`, concentrated `k² rho` [BunSteinke2016, proposition 27].
+    #[must_use]
+    pub fn of_group(self, k: u64) -> Self {
+        let k = k as f64;
+        match self {
+            Self::Gaussian { mu } => Self::Gaussian { mu: k * mu },
+            Self::Laplace { epsilon } => Self::Laplace { epsilon: k * epsilon },
+            Self::Choice { epsilon } => Self::Choice { epsilon: k * epsilon },
+            Self::Zcdp { rho } => Self::Zcdp { rho: k * k * rho },
+            Self::Unbounded | Self::Response { .. } | Self::TwoLevel { .. } | Self::Mixture { .. } => match self.pure() {
+                Some(epsilon) => Self::Response { epsilon: k * epsilon },
+                None => Self::Unbounded,
+            },
+        }
+    }
+
+    /// Pure privacy loss; `None` where there is none.
+    #[must_use]
+    pub fn pure(&self) -> Option<f64> {
+        match *self {
+            Self::Laplace { epsilon }
+            | Self::Response { epsilon }
+            | Self::TwoLevel { epsilon, .. }
+            | Self::Choice { epsilon } => Some(epsilon),
+            Self::Mixture { response, epsilon, .. } => Some(response.max(epsilon)),
+            Self::Unbounded | Self::Gaussian { .. } | Self::Zcdp { .. } => None,
+        }
+    }
+
+    /// Concentrated bound; infinite where nothing is bounded.
+    #[must_use]
+    pub fn rho(&self) -> f64 {
+        match *self {
+            Self::Unbounded => f64::INFINITY,
+            Self::Gaussian { mu } => super::zcdp::of_gaussian(mu),
+            Self::Zcdp { rho } => rho,
+            Self::Choice { epsilon } => super::zcdp::of_choice(epsilon),
+            _ => self.pure().map_or(f64::INFINITY, super::zcdp::of_pure),
+        }
+    }
+
+    /// `(probability, loss)` of each value of the privacy loss under the first law, where there are finitely many; empty
+    /// for the others.
+    #[must_use]
+    pub fn atoms(&self) -> Vec<(f64, f64)> {
+        let response = |weight: f64, epsilon: f64| {
+            let lie = 1.0 / (1.0 + libm::exp(epsilon));
+            vec![(weight * (1.0 - lie), epsilon), (weight * lie, -epsilon)]
+        };
+        let two_level = |weight: f64, epsilon: f64, kept: f64| {
+            let other = kept * libm::exp(-epsilon);
+            vec![(weight * kept, epsilon), (weight * other, -epsilon), (weight * (1.0 - kept - other), 0.0)]
+        };
+        match *self {
+            Self::Response { epsilon } => response(1.0, epsilon),
+            Self::TwoLevel { epsilon, kept } => two_level(1.0, epsilon, kept),
+            Self::Mixture { response: coin, epsilon, kept, share } => {
+                let mut all = response(1.0 - share, coin);
+                all.extend(two_level(share, epsilon, kept));
+                all
+            }
+            Self::Unbounded | Self::Gaussian { .. } | Self::Laplace { .. } | Self::Choice { .. } | Self::Zcdp { .. } => {
+                Vec::new()
+            }
+        }
+    }
+}
+
+fn odds(rare: f64) -> f64 {
+    // ln((1 - rare)/rare), with 1 - rare not rounded.
+    libm::log1p(-rare) - libm::log(rare)
+}
+
+/// Logarithm of the ratio, and the probability `s/(s + 1)`, `s = sqrt(high/low)`, of the raised stretch [Wang2019, algorithm 2].
+fn levels(high: f64, low: f64) -> (f64, f64) {
+    let epsilon = libm::log1p((high - low) / low);
+    (epsilon, 1.0 / (1.0 + libm::exp(-0.5 * epsilon)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_are_complete_on_both_sides() {
+        for loss in [
+            Loss::Response { epsilon: 1.3 },
+            Loss::TwoLevel { epsilon: 2.0, kept: 0.7 },
+            Loss::Mixture { response: 1.0, epsilon: 1.0, kept: 0.6, share: 0.3 },
+        ] {
+            let first: f64 = loss.atoms().iter().map(|(p, _)| p).sum();
+            let second: f64 = loss.atoms().iter().map(|(p, l)| p * libm::exp(-l)).sum();
+            assert!((first - 1.0).abs() < 1e-15 && (second - 1.0).abs() < 1e-14, "{loss:?}: {first} {second}");
+        }
+    }
+
+    #[test]
+    fn events_without_a_bound_are_unbounded() {
+        for event in [
+            Event::NonPrivate,
+            Event::Laplace { scale: 1.0, sensitivity: None },
+            Event::Laplace { scale: 0.0, sensitivity: Some(1.0) },
+            Event::TwoPoint { rare: 0.0 },
+            Event::Gaussian { sigma: 0.0, sensitivity: 1.0 },
+        ] {
+            assert_eq!(Loss::of(&event), Loss::Unbounded, "{event:?}");
+        }
+        assert_eq!(Loss::of(&Event::Gaussian { sigma: 2.0, sensitivity: 1.0 }), Loss::Gaussian { mu: 0.5 });
+    }
+
+    /// The two prices of an event, by `price` and by the pair, are the same.
+    #[test]
+    fn pairs_agree_with_prices() {
+        use crate::{Delta, PrivacyLoss, price};
+        let delta = Delta::try_from(1e-5).expect("a probability");
+        for event in [
+            Event::Laplace { scale: 2.0, sensitivity: Some(3.0) },
+            Event::TwoPoint { rare: 0.2 },
+            Event::TwoLevel { high: 0.9, low: 0.2 },
+            Event::Mixture { rare: 0.1, high: 0.8, low: 0.3, two_level_share: 0.4 },
+            Event::Gaussian { sigma: 2.0, sensitivity: 3.0 },
+            Event::GeneralizedGaussian { sigma: 2.0, kappa: Some(3.0), sensitivity: Some(0.4) },
+            Event::GeneralizedGaussian { sigma: 2.0, kappa: None, sensitivity: Some(0.4) },
+            Event::Choices { gumbel: true, squares: Some(0.5) },
+            Event::Choices { gumbel: false, squares: None },
+            Event::NonPrivate,
+        ] {
+            let (loss, priced) = (Loss::of(&event), price(&event));
+            match priced {
+                PrivacyLoss::Unbounded => assert_eq!(loss, Loss::Unbounded),
+                PrivacyLoss::Pure { epsilon } => {
+                    assert!(loss.pure().is_some_and(|pure| (pure - epsilon).abs() < 1e-14), "{event:?}");
+                }
+                PrivacyLoss::Subsampled { .. } => panic!("{event:?} has no pair"),
+                PrivacyLoss::Concentrated { rho } => {
+                    assert_eq!(loss.rho(), rho);
+                    let composed = crate::accounting::Composition::of(loss).epsilon(delta).upper;
+                    assert!(priced.epsilon(Some(delta)).is_some_and(|epsilon| (composed - epsilon).abs() < 1e-9 * epsilon));
+                }
+                PrivacyLoss::Gaussian { .. } => {
+                    let composed = crate::accounting::Composition::of(loss).epsilon(delta);
+                    assert_eq!(Some(composed.upper), priced.epsilon(Some(delta)));
+                }
+            }
+        }
+    }
+}

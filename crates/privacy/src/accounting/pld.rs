@@ -1,0 +1,359 @@
+//! The distribution of the privacy loss on an even grid, as two distributions that enclose the true one: one whose every
+//! failure probability is at least the truth, one whose is at most that.
+//!
+//! With P, Q the two laws, `L = ln(P/Q)` under P and `x = e^-L`, `delta(epsilon) = E max(0, 1 - e^epsilon x)`: falling and
+//! convex in x, also where x is a product over releases. So moving mass to larger losses, and spreading it at an unchanged mean
+//! of x, gives an upper bound (Doroshenko2022); moving it to smaller losses gives a lower bound. Sums are of positive terms,
+//! and the bound on their rounding is carried along.
+
+use super::Loss;
+use std::f64::consts::SQRT_2;
+
+/// Which way discretisation errs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Failure probabilities are at least the truth.
+    Upper,
+    /// Failure probabilities are at most the truth.
+    Lower,
+}
+
+/// Mass that may move to the far ends at each composition: far below any failure probability worth the name.
+const CUT: f64 = 1e-22;
+/// Doublings from the grid on which a loss is first cut to the grid asked for.
+const DOUBLINGS: i32 = 4;
+/// Bound on the rounding of one multiplication and of each addition into a sum.
+const UNIT: f64 = 2.3e-16;
+
+/// A distribution of the loss on the points `(first + i) step`.
+#[derive(Debug, Clone)]
+pub struct Pld {
+    side: Side,
+    step: f64,
+    first: i64,
+    masses: Vec<f64>,
+    /// Mass at an infinite loss.
+    infinite: f64,
+    /// Bound on the relative rounding error of any sum of masses.
+    rounding: f64,
+}
+
+impl Pld {
+    /// One release on a grid of this step. `None` for losses that are no pair of laws (`Unbounded`, `Choice`, `Zcdp`).
+    #[must_use]
+    pub fn of(loss: &Loss, side: Side, step: f64) -> Option<Self> {
+        let step = libm::ldexp(step, -DOUBLINGS);
+        let mut builder = Builder { side, step, masses: std::collections::BTreeMap::new() };
+        let mut infinite = 0.0;
+        match *loss {
+            Loss::Unbounded | Loss::Choice { .. } | Loss::Zcdp { .. } => return None,
+            Loss::Gaussian { mu } => {
+                if mu == 0.0 {
+                    builder.put(1.0, 0.0);
+                } else {
+                    // Under P the loss is N(mu²/2, mu²).
+                    let above = |l: f64| 0.5 * libm::erfc((l - 0.5 * mu * mu) / (mu * SQRT_2));
+                    let (low, high) = (0.5 * mu * mu - 9.8 * mu, 0.5 * mu * mu + 9.8 * mu);
+                    infinite = builder.spread(above, low, high, 1.0);
+                }
+            }
+            Loss::Laplace { epsilon } => {
+                builder.put(0.5, epsilon);
+                builder.put(0.5 * libm::exp(-epsilon), -epsilon);
+                let between = |l: f64| -0.5 * libm::expm1(-0.5 * (epsilon - l).max(0.0));
+                infinite = builder.spread(between, -epsilon, epsilon, -0.5 * libm::expm1(-epsilon));
+            }
+            Loss::Response { .. } | Loss::TwoLevel { .. } | Loss::Mixture { .. } => {
+                for (probability, value) in loss.atoms() {
+                    builder.put(probability, value);
+                }
+            }
+        }
+        let (first, last) = (*builder.masses.keys().next()?, *builder.masses.keys().next_back()?);
+        let mut masses = vec![0.0; usize::try_from(last - first).ok()? + 1];
+        for (at, mass) in &builder.masses {
+            masses[usize::try_from(at - first).ok()?] = *mass;
+        }
+        // Probabilities of atoms come out of exp with errors of an ulp or two.
+        let mut cut = Self { side, step, first, masses, infinite, rounding: 1e-14 };
+        (0..DOUBLINGS).for_each(|_| cut.coarsen());
+        Some(cut)
+    }
+
+    /// The grid's step.
+    #[must_use]
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// Both releases, the second chosen after the first was seen.
+    ///
+    /// The two must err on the same side and have the same step.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        debug_assert!(self.side == other.side && self.step.to_bits() == other.step.to_bits());
+        let mut masses = vec![0.0; self.masses.len() + other.masses.len() - 1];
+        for (i, &mass) in self.masses.iter().enumerate() {
+            if mass == 0.0 {
+                continue;
+            }
+            for (sum, &second) in masses[i..].iter_mut().zip(&other.masses) {
+                *sum += mass * second;
+            }
+        }
+        let terms = self.masses.len().min(other.masses.len()) as f64;
+        let mut both = Self {
+            side: self.side,
+            step: self.step,
+            first: self.first + other.first,
+            masses,
+            infinite: self.infinite + other.infinite,
+            rounding: self.rounding + other.rounding + (terms + 8.0) * UNIT,
+        };
+        both.trim();
+        both
+    }
+
+    /// The same release `count >= 1` times, on a grid that is coarsened wherever it would outgrow `points`.
+    #[must_use]
+    pub fn repeated(&self, count: u64, points: usize) -> Self {
+        let mut power = self.clone();
+        let mut result: Option<Self> = None;
+        let mut left = count;
+        loop {
+            power.coarsen_to(points);
+            if left & 1 == 1 {
+                result = Some(match result {
+                    None => power.clone(),
+                    Some(mut so_far) => {
+                        so_far.align(&mut power);
+                        let mut both = so_far.with(&power);
+                        both.coarsen_to(points);
+                        both
+                    }
+                });
+            }
+            left >>= 1;
+            match result {
+                Some(done) if left == 0 => return done,
+                other => result = other,
+            }
+            power = power.with(&power);
+        }
+    }
+
+    /// Coarsens the finer of two grids to the other. Steps must differ by a power of two.
+    pub fn align(&mut self, other: &mut Self) {
+        while self.step < other.step {
+            self.coarsen();
+        }
+        while other.step < self.step {
+            other.coarsen();
+        }
+    }
+
+    /// Coarsens until there are at most `points` points.
+    pub fn coarsen_to(&mut self, points: usize) {
+        while points < self.masses.len() {
+            self.coarsen();
+        }
+    }
+
+    /// The bound on the failure probability at `epsilon`.
+    #[must_use]
+    pub fn delta(&self, epsilon: f64) -> f64 {
+        let mut sum = 0.0;
+        for (i, &mass) in self.masses.iter().enumerate().rev() {
+            let loss = (self.first + i as i64) as f64 * self.step;
+            if loss <= epsilon {
+                break;
+            }
+            sum += mass * -libm::expm1(epsilon - loss);
+        }
+        let slack = self.rounding + (self.masses.len() as f64 + 8.0) * UNIT;
+        match self.side {
+            Side::Upper => ((sum + self.infinite) * (1.0 + slack)).min(1.0),
+            Side::Lower => (sum * (1.0 - slack)).max(0.0),
+        }
+    }
+
+    /// Doubles the step.
+    fn coarsen(&mut self) {
+        let first = self.first.div_euclid(2);
+        let last = (self.first + self.masses.len() as i64 - 1).div_euclid(2) + 1;
+        let mut masses = vec![0.0; (last - first + 1) as usize];
+        let ratio = libm::exp(-self.step);
+        // Upper: the share of a point between two of the new grid that goes up, x kept at its mean, is 1/(1 + e^-step).
+        let up = 1.0 / (1.0 + ratio) + 1e-15;
+        // Lower: masses from both sides merge at a point of the new grid. What comes from below may weigh e^-step of what
+        // comes from above: then x at that point is at least the mean of what is merged there.
+        let mut credit = 0.0;
+        for (i, &mass) in self.masses.iter().enumerate().rev() {
+            let at = self.first + i as i64;
+            let below = (at.div_euclid(2) - first) as usize;
+            if at.rem_euclid(2) == 0 {
+                masses[below] += mass;
+                continue;
+            }
+            let raised = match self.side {
+                Side::Upper => mass * up,
+                Side::Lower => mass.min(credit),
+            };
+            masses[below] += mass - raised;
+            masses[below + 1] += raised;
+            credit = (mass - raised) * ratio * (1.0 - 1e-15);
+        }
+        self.first = first;
+        self.step *= 2.0;
+        self.masses = masses;
+        self.rounding += 4.0 * UNIT;
+        self.trim();
+    }
+
+    /// Takes ends of negligible mass off, each to the safe side.
+    fn trim(&mut self) {
+        let mut moved = 0.0;
+        while let Some(&top) = self.masses.last()
+            && 1 < self.masses.len()
+            && moved + top <= CUT
+        {
+            moved += top;
+            self.masses.pop();
+        }
+        match (self.side, self.masses.last_mut()) {
+            (Side::Lower, Some(top)) => *top += moved,
+            _ => self.infinite += moved,
+        }
+        let (mut moved, mut dropped) = (0.0, 0);
+        while dropped + 1 < self.masses.len() && moved + self.masses[dropped] <= CUT {
+            moved += self.masses[dropped];
+            dropped += 1;
+        }
+        self.masses.drain(..dropped);
+        self.first += dropped as i64;
+        if self.side == Side::Upper {
+            self.masses[0] += moved;
+        }
+    }
+}
+
+struct Builder {
+    side: Side,
+    step: f64,
+    masses: std::collections::BTreeMap<i64, f64>,
+}
+
+impl Builder {
+    /// Mass at one loss.
+    fn put(&mut self, mass: f64, loss: f64) {
+        let below = (loss / self.step).floor();
+        let rest = loss - below * self.step;
+        let at = below as i64;
+        // a e^-below + b e^-above = mass e^-loss, a + b = mass.
+        let up = match self.side {
+            Side::Upper if 0.0 < rest => (libm::expm1(-rest) / libm::expm1(-self.step) + 1e-12).min(1.0),
+            _ => 0.0,
+        };
+        *self.masses.entry(at).or_default() += mass * (1.0 - up);
+        if 0.0 < up {
+            *self.masses.entry(at + 1).or_default() += mass * up;
+        }
+    }
+
+    /// A continuous loss with these probabilities of being above a value, `total` of it from `low` on; returns what lies
+    /// at infinity. The probabilities are moved by more than their rounding error to the safe side, and mass is a difference of
+    /// them, so that errors do not add up.
+    fn spread(&mut self, above: impl Fn(f64) -> f64, low: f64, high: f64, total: f64) -> f64 {
+        let fine = self.step;
+        let (start, end) = ((low / fine).floor() as i64, (high / fine).ceil() as i64);
+        let shift = match self.side {
+            Side::Upper => 1.0 + 1e-14,
+            Side::Lower => 1.0 - 1e-14,
+        };
+        let mut before = total * shift;
+        for cell in start..end {
+            let (left, right) = (cell as f64 * fine, (cell + 1) as f64 * fine);
+            let after = (above(right) * shift).min(before);
+            self.put(before - after, if self.side == Side::Upper { right } else { left });
+            before = after;
+        }
+        match self.side {
+            Side::Upper => before,
+            Side::Lower => {
+                self.put(before, end as f64 * fine);
+                0.0
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gaussian_delta;
+
+    fn both(loss: &Loss, step: f64, count: u64, epsilon: f64) -> (f64, f64) {
+        let at = |side| Pld::of(loss, side, step).expect("a pair").repeated(count, 4096).delta(epsilon);
+        (at(Side::Lower), at(Side::Upper))
+    }
+
+    #[test]
+    fn gaussians_are_enclosed() {
+        for (mu, count, epsilon) in [(1.0, 1, 1.0), (0.3, 11, 1.0), (0.05, 300, 2.0)] {
+            let (lower, upper) = both(&Loss::Gaussian { mu }, mu / 256.0, count, epsilon);
+            let exact = gaussian_delta(epsilon, mu * libm::sqrt(count as f64));
+            assert!(lower <= exact && exact <= upper, "{mu} {count}: {lower} {exact} {upper}");
+            assert!(upper <= 1.02 * exact && 0.98 * exact <= lower, "{mu} {count}: {lower} {exact} {upper}");
+        }
+    }
+
+    /// Truthful coins repeated: the binomial distribution by hand.
+    #[test]
+    fn coins_are_exact() {
+        let (epsilon, n) = (0.4_f64, 20_i32);
+        let lie = 1.0 / (1.0 + libm::exp(epsilon));
+        for target in [0.0, 1.0, 3.3] {
+            let mut choose = 1.0;
+            let mut exact = 0.0;
+            for lies in 0..=n {
+                let loss = epsilon * f64::from(n - 2 * lies);
+                if target < loss {
+                    let p = choose * libm::pow(lie, f64::from(lies)) * libm::pow(1.0 - lie, f64::from(n - lies));
+                    exact += p * -libm::expm1(target - loss);
+                }
+                choose *= f64::from(n - lies) / f64::from(lies + 1);
+            }
+            let (lower, upper) = both(&Loss::Response { epsilon }, epsilon, 20, target);
+            assert!(lower <= exact && exact <= upper && upper - lower <= 1e-9 * exact, "{target}: {lower} {exact} {upper}");
+        }
+    }
+
+    /// One Laplace release: `1 - e^((epsilon - L)/2)`.
+    #[test]
+    fn laplace_is_enclosed() {
+        for (scale, epsilon) in [(1.0, 0.3), (2.0, 0.0), (0.1, 0.05)] {
+            let exact = -libm::expm1(0.5 * (epsilon - scale));
+            let (lower, upper) = both(&Loss::Laplace { epsilon: scale }, scale / 1024.0, 1, epsilon);
+            assert!(lower <= exact && exact <= upper && upper - lower < 2e-3 * exact, "{lower} {exact} {upper}");
+        }
+    }
+
+    /// The two enclosing distributions stay apart when the grid is coarse, and the truth between them.
+    #[test]
+    fn a_coarse_grid_is_wide_and_safe() {
+        let exact = gaussian_delta(1.0, 0.5 * libm::sqrt(8.0));
+        let mut last = f64::INFINITY;
+        for step in [0.2, 0.05, 0.0125] {
+            let (lower, upper) = both(&Loss::Gaussian { mu: 0.5 }, step, 8, 1.0);
+            assert!(lower < exact && exact < upper && upper - lower < last, "{step}: {lower} {exact} {upper}");
+            last = upper - lower;
+        }
+    }
+
+    #[test]
+    fn what_is_no_pair_has_no_distribution() {
+        for loss in [Loss::Unbounded, Loss::Choice { epsilon: 1.0 }, Loss::Zcdp { rho: 1.0 }] {
+            assert!(Pld::of(&loss, Side::Upper, 0.1).is_none());
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Rényi privacy: the divergence of every order, which adds up under adaptive composition (Mironov2017), and the tight
+//! conversion to (epsilon, delta) [CanonneKamathSteinke2020, proposition 12].
+
+use super::Loss;
+use crate::Delta;
+
+/// The Rényi divergence of order `order > 1` between the two outputs of a release that are easiest to tell apart; infinite
+/// where nothing is bounded.
+#[must_use]
+pub fn divergence(loss: &Loss, order: f64) -> f64 {
+    let less = order - 1.0;
+    match *loss {
+        Loss::Gaussian { mu } => 0.5 * order * mu * mu,
+        Loss::Zcdp { rho } => order * rho,
+        Loss::Choice { epsilon } => (0.125 * order * epsilon * epsilon).min(epsilon),
+        Loss::Unbounded => f64::INFINITY,
+        // ln(a/(2a - 1) e^((a - 1) epsilon) + (a - 1)/(2a - 1) e^(-a epsilon)) / (a - 1) [Mironov2017, proposition 6]
+        Loss::Laplace { epsilon } => {
+            let wide = 2.0 * order - 1.0;
+            sum_of_powers(&[(order / wide, less * epsilon), (less / wide, -order * epsilon)]) / less
+        }
+        _ => sum_of_powers(&moments(loss, order)) / less,
+    }
+}
+
+/// Terms `(weight, exponent)` of `E_Q[(P/Q)^order]` for a loss with finitely many values.
+fn moments(loss: &Loss, order: f64) -> Vec<(f64, f64)> {
+    loss.atoms().into_iter().map(|(probability, value)| (probability, (order - 1.0) * value)).collect()
+}
+
+/// `ln(sum of weight e^exponent)`.
+fn sum_of_powers(terms: &[(f64, f64)]) -> f64 {
+    let top = terms.iter().fold(f64::NEG_INFINITY, |top, &(_, exponent)| top.max(exponent));
+    top + libm::log(terms.iter().map(|&(weight, exponent)| weight * libm::exp(exponent - top)).sum())
+}
+
+/// The failure probability at `epsilon` of releases whose divergences of order `a` add up to `total(a)`; at most 1.
+/// An upper bound for any `total`, however the order is chosen.
+#[must_use]
+pub fn delta(total: impl Fn(f64) -> f64, epsilon: f64) -> f64 {
+    let log_delta = |u: f64| {
+        let divergence = total(1.0 + u);
+        if divergence.is_finite() {
+            u * (divergence - epsilon) - libm::log1p(u) - u * libm::log1p(1.0 / u)
+        } else {
+            f64::INFINITY
+        }
+    };
+    // Convex in u: golden section on ln u from 1e-6 to 1e8.
+    let golden = 0.5 * (libm::sqrt(5.0) - 1.0);
+    let (mut low, mut high) = (libm::log(1e-6), libm::log(1e8));
+    for _ in 0..120 {
+        let span = golden * (high - low);
+        if log_delta(libm::exp(high - span)) < log_delta(libm::exp(low + span)) {
+            high = low + span;
+        } else {
+            low = high - span;
+        }
+    }
+    libm::exp(log_delta(libm::exp(0.5 * (low + high)))).clamp(0.0, 1.0)
+}
+
+/// The least epsilon at `delta` by this method; `None` where no order gives one below 1e6.
+#[must_use]
+pub fn epsilon(total: impl Fn(f64) -> f64, wanted: Delta) -> Option<f64> {
+    super::composition::least_epsilon(|epsilon| delta(&total, epsilon) <= wanted.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::zcdp;
+
+    #[test]
+    fn a_gaussian_is_as_its_concentrated_bound() {
+        for (mu, epsilon) in [(0.1, 0.5), (1.0, 3.0), (2.0, 9.0)] {
+            let loss = Loss::Gaussian { mu };
+            let (found, expected) = (delta(|a| divergence(&loss, a), epsilon), zcdp::delta(0.5 * mu * mu, epsilon));
+            assert!((found - expected).abs() < 1e-9 * expected, "{found} for {expected}");
+        }
+    }
+
+    /// The divergences from their definition, by sums over a fine grid of outputs.
+    #[test]
+    fn divergences_by_hand() {
+        let order = 3.0;
+        let laplace = |x: f64| 0.5 * libm::exp(-x.abs());
+        let step = 1e-3;
+        let sum: f64 = (-40_000..40_000)
+            .map(|i| (f64::from(i) + 0.5) * step)
+            .map(|x| libm::pow(laplace(x) / laplace(x - 0.7), order - 1.0) * laplace(x) * step)
+            .sum();
+        let expected = libm::log(sum) / (order - 1.0);
+        let found = divergence(&Loss::Laplace { epsilon: 0.7 }, order);
+        assert!((found - expected).abs() < 1e-5, "{found} for {expected}");
+        let p = 1.0 / (1.0 + libm::exp(-0.7));
+        let expected = libm::log(p * p * p / ((1.0 - p) * (1.0 - p)) + (1.0 - p) * (1.0 - p) * (1.0 - p) / (p * p)) / 2.0;
+        assert!((divergence(&Loss::Response { epsilon: 0.7 }, order) - expected).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,144 @@
+//! Zero-concentrated privacy: `rho` bounds every Rényi divergence of order `a` by `a rho` (BunSteinke2016). The conversions
+//! are the tight ones [CanonneKamathSteinke2020, proposition 12].
+
+use crate::{Delta, Epsilon};
+
+/// `rho` of Gaussian noise: `mu²/2`, with `mu = sensitivity / sigma`.
+#[must_use]
+pub fn of_gaussian(mu: f64) -> f64 {
+    0.5 * mu * mu
+}
+
+/// `rho` of a pure mechanism: `epsilon²/2` [BunSteinke2016, proposition 1.4].
+#[must_use]
+pub fn of_pure(epsilon: f64) -> f64 {
+    0.5 * epsilon * epsilon
+}
+
+/// `rho` of one choice by the exponential mechanism (Gumbel noise) whose scores' range moves by `epsilon` noise scales:
+/// `epsilon²/8` (CesarRogers2021).
+#[must_use]
+pub fn of_choice(epsilon: f64) -> f64 {
+    0.125 * epsilon * epsilon
+}
+
+/// The least failure probability that `rho` alone guarantees at `epsilon >= 0`: the infimum over orders `a > 1` of
+/// `exp((a - 1)(a rho - epsilon)) / a (1 - 1/a)^(a - 1)`. A bound for every mechanism that is `rho`-concentrated.
+#[must_use]
+pub fn delta(rho: f64, epsilon: f64) -> f64 {
+    if rho <= 0.0 {
+        return 0.0;
+    }
+    libm::exp(log_delta(rho, epsilon)).min(1.0)
+}
+
+/// The least epsilon that `rho` alone guarantees at `delta`; at least 0, rounded to the private side.
+#[must_use]
+pub fn epsilon(rho: f64, delta: Delta) -> f64 {
+    let goal = libm::log(delta.get());
+    if rho <= 0.0 || log_delta(rho, 0.0) <= goal {
+        return 0.0;
+    }
+    // rho + 2 sqrt(rho ln(1/delta)) is enough [BunSteinke2016, proposition 1.3].
+    let (mut no, mut yes) = (0.0, 2.0 * (rho + 2.0 * libm::sqrt(-rho * goal)));
+    while no < yes {
+        let middle = no + 0.5 * (yes - no);
+        if middle <= no || yes <= middle {
+            break;
+        }
+        if log_delta(rho, middle) <= goal {
+            yes = middle;
+        } else {
+            no = middle;
+        }
+    }
+    yes
+}
+
+/// The largest `rho` that guarantees (epsilon, delta), rounded to the private side.
+#[must_use]
+pub fn rho(epsilon: Epsilon, delta: Delta) -> f64 {
+    let goal = libm::log(delta.get());
+    let (mut yes, mut no) = (0.0, 1.0);
+    while log_delta(no, epsilon.get()) <= goal {
+        (yes, no) = (no, 2.0 * no);
+    }
+    loop {
+        let middle = yes + 0.5 * (no - yes);
+        if middle <= yes || no <= middle {
+            return yes;
+        }
+        if log_delta(middle, epsilon.get()) <= goal {
+            yes = middle;
+        } else {
+            no = middle;
+        }
+    }
+}
+
+/// `rho` by the textbook conversion `epsilon = rho + 2 sqrt(rho ln(1/delta))` (BunSteinke2016): looser, printed beside the
+/// tight one.
+#[must_use]
+pub fn textbook_rho(epsilon: Epsilon, delta: Delta) -> f64 {
+    let log = -libm::log(delta.get());
+    let root = libm::sqrt(log + epsilon.get()) - libm::sqrt(log);
+    root * root
+}
+
+fn log_delta(rho: f64, epsilon: f64) -> f64 {
+    // The logarithm is convex in the order a; its slope is (2a - 1) rho - epsilon + ln(1 - 1/a). With u = a - 1 > 0.
+    let slope = |u: f64| (2.0 * u + 1.0) * rho - epsilon - libm::log1p(1.0 / u);
+    let (mut low, mut high) = (1e-300, 1.0);
+    while slope(high) < 0.0 && high < 1e300 {
+        (low, high) = (high, 4.0 * high);
+    }
+    // Bisection in the logarithm: orders span many powers of ten.
+    for _ in 0..200 {
+        let middle = libm::sqrt(low) * libm::sqrt(high);
+        if slope(middle) < 0.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let u = high;
+    u * ((u + 1.0) * rho - epsilon) - libm::log1p(u) - u * libm::log1p(1.0 / u)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gaussian_delta;
+
+    /// No order does better than the one found.
+    #[test]
+    fn the_order_is_the_best() {
+        for (rho, epsilon) in [(0.01, 0.1), (0.05, 1.0), (2.0, 3.0), (1e-6, 0.01), (30.0, 80.0)] {
+            let best = delta(rho, epsilon);
+            for step in 0..4000 {
+                let u = libm::exp(-8.0 + f64::from(step) * 0.006);
+                let a = 1.0 + u;
+                let other = libm::exp(u * (a * rho - epsilon)) / a * libm::pow(1.0 - 1.0 / a, u);
+                assert!(best <= other * (1.0 + 1e-9), "{rho} {epsilon}: {best} for {other} at {a}");
+            }
+        }
+    }
+
+    #[test]
+    fn conversions_invert_each_other_and_are_monotone() {
+        for d in [1e-12, 1e-5, 0.01, 0.1] {
+            let d = Delta::try_from(d).expect("a probability");
+            let mut last = 0.0;
+            for e in [0.01, 0.1, 1.0, 4.0, 10.0] {
+                let budget = Epsilon::try_from(e).expect("a budget");
+                let rho = rho(budget, d);
+                assert!(last < rho && textbook_rho(budget, d) < rho);
+                assert!((epsilon(rho, d) - e).abs() < 1e-9 * e, "{e}: {}", epsilon(rho, d));
+                // A Gaussian is exactly (mu²/2)-concentrated: its own delta is smaller.
+                assert!(gaussian_delta(e, libm::sqrt(2.0 * rho)) < d.get());
+                last = rho;
+            }
+        }
+        assert_eq!((delta(0.0, 1.0), epsilon(0.0, Delta::try_from(0.1).expect("a probability"))), (0.0, 0.0));
+    }
+}

@@ -1,0 +1,118 @@
+//! A public projection, then Gaussian noise on every row: `Z = X P + N(0, sigma²)` (Kenthapadi2013). The noise of a row is drawn
+//! once. Proof: `docs/proofs/rows.md`.
+
+use super::projection::product;
+use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
+use privateer_numerics::linalg::eigen_symmetric;
+use crate::planted::{self, PlantedFault};
+use crate::{Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, analytic_gaussian_sigma};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
+use std::sync::Arc;
+
+/// The registry line.
+pub const ENTRY: CuratorEntry = CuratorEntry {
+    name: "input-noise",
+    summary: "Gaussian noise on every row, behind a public projection where fewer columns are asked for",
+    paper: "Kenthapadi2013",
+    build,
+};
+
+/// The seed of the projection where nobody states another.
+pub const PUBLIC_SEED: u64 = 0;
+
+#[derive(Debug, Clone)]
+struct InputNoise {
+    request: CuratorRequest,
+    radius: f64,
+}
+
+fn build(request: &CuratorRequest) -> Result<Arc<dyn Curator>, Refusal> {
+    let expected = "a finite number > 0: neighbours differ in one row by at most this (L2)";
+    let radius = match request.radius {
+        Some(radius) if radius.is_finite() && 0.0 < radius => radius,
+        Some(radius) => return Err(Refusal::new("radius", format!("`radius` is {radius}"), expected)),
+        None => {
+            return Err(Refusal::new("radius", "`input-noise` needs to know what it protects", expected)
+                .hint("1 for the paper's neighbours; twice the largest norm of a row protects the whole row (E20)"));
+        }
+    };
+    if request.columns == Some(0) {
+        return Err(Refusal::new("columns", "`columns` is 0", "a whole number >= 1"));
+    }
+    Ok(Arc::new(InputNoise { request: request.clone(), radius }))
+}
+
+impl InputNoise {
+    /// The projection of inputs with `d` columns, `d x r`; `None` where every column is kept.
+    fn projection(&self, d: usize) -> Option<(Vec<f64>, usize)> {
+        self.request.columns.filter(|&r| r < d).map(|r| (public_projection(d, r, PUBLIC_SEED), r))
+    }
+
+    fn sigma(&self, d: usize) -> f64 {
+        let stretch = self.projection(d).map_or(1.0, |(map, r)| largest_singular_value(&map, d, r));
+        // sigma = radius sigma_max(P) sigma_AG(epsilon, delta) [Kenthapadi2013; BalleWang2018, theorem 8]
+        self.radius * stretch * analytic_gaussian_sigma(self.request.epsilon, self.request.delta)
+    }
+}
+
+impl Curator for InputNoise {
+    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<Images>, Refusal> {
+        let inputs = inputs.open();
+        let d = inputs.dimension();
+        let projection = self.projection(d);
+        let (mut values, dimension) = match &projection {
+            Some((map, r)) => (product(inputs.values(), map, d, *r), *r),
+            None => (inputs.values().to_vec(), d),
+        };
+        let (sigma, share) = (self.sigma(d), planted::noise_share(PlantedFault::RowNoise));
+        values.iter_mut().for_each(|value| *value += share * sigma * stream.normal());
+        let aligned = projection.is_none();
+        Ok(Released::mark(Images { dimension, values: Arc::new(values), noise_variance: sigma * sigma, aligned }))
+    }
+
+    fn ledger(&self, _n_rows: usize, dimension: usize) -> Ledger {
+        let CuratorRequest { reading, epsilon, delta, .. } = self.request;
+        let sigma = self.sigma(dimension);
+        let stretch = self.projection(dimension).map_or(1.0, |(map, r)| largest_singular_value(&map, dimension, r));
+        Ledger::of_inputs(Statement {
+            mechanism: ENTRY.name,
+            reading,
+            threat_model: ThreatModel::row(self.radius, RadiusUnits::Inputs),
+            event: Event::Gaussian { sigma, sensitivity: self.radius * stretch },
+            epsilon: Some(epsilon),
+            delta: Some(delta),
+            clip: None,
+            calibration: format!(
+                "sigma = radius sigma_max(P) sigma_AG(epsilon, delta) = {sigma:.6}, the analytic Gaussian mechanism [BalleWang2018]"
+            ),
+            doubt: None,
+            notes: Vec::new(),
+        })
+    }
+}
+
+/// The public projection of `d` columns onto `r`, `d x r` row-major: normal entries of variance `1/r`, so that squared distances are
+/// kept on average. No secret: a seed gives the same matrix to everyone.
+#[must_use]
+pub fn public_projection(d: usize, r: usize, seed: u64) -> Vec<f64> {
+    let mut stream = Streams::new(seed, "public projection").shared(Purpose::Features);
+    let unit = 1.0 / libm::sqrt(r as f64);
+    (0..d * r).map(|_| stream.normal() * unit).collect()
+}
+
+/// `sigma_max` of a `d x r` matrix with `r <= d`.
+#[must_use]
+pub fn largest_singular_value(map: &[f64], d: usize, r: usize) -> f64 {
+    let mut square = vec![0.0; r * r];
+    for a in 0..r {
+        for b in 0..=a {
+            let sum = (0..d).map(|i| map[i * r + a] * map[i * r + b]).sum::<f64>();
+            square[a * r + b] = sum;
+            square[b * r + a] = sum;
+        }
+    }
+    // A trace bounds the largest eigenvalue where the iterations fail.
+    let bound = (0..r).map(|a| square[a * r + a]).sum::<f64>();
+    let largest = eigen_symmetric(&square, r).map_or(bound, |eigen| eigen.values.iter().copied().fold(0.0, f64::max));
+    libm::sqrt(largest) * (1.0 + 1e-12)
+}

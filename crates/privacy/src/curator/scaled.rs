@@ -1,0 +1,112 @@
+//! What a curator does before its mechanism: centre, move rows beyond a bound to it, scale. Each step moves two data sets no
+//! further apart than they were (times the scale), so what the mechanism promises in its own units holds.
+
+use super::projection::centred;
+use super::{Curator, Images, Inputs};
+use crate::{Ledger, Neighbours, RadiusUnits, Raw, Refusal, Released};
+use privateer_numerics::rng::Stream;
+use std::sync::Arc;
+
+/// A curator behind centring, a bound and a scale. Its images come back in the units of the inputs.
+#[derive(Debug, Clone)]
+pub struct Scaled {
+    inner: Arc<dyn Curator>,
+    norm: Option<f64>,
+    bound: Option<f64>,
+}
+
+/// Inputs as the mechanism sees them.
+struct Prepared {
+    inputs: Inputs,
+    /// What the inputs were multiplied by.
+    scale: f64,
+    /// Rows that lay beyond the bound.
+    moved: usize,
+}
+
+impl Scaled {
+    /// The curator `inner` on centred rows that are at most `bound` long and then scaled so that this length becomes `norm`.
+    /// Without a bound the data's own largest norm takes its place, which is not private (E19).
+    ///
+    /// # Errors
+    /// A mechanism that promises something, scaled by the data's own norm.
+    pub fn new(inner: Arc<dyn Curator>, norm: Option<f64>, bound: Option<f64>, promises: bool) -> Result<Self, Refusal> {
+        if norm.is_some() && bound.is_none() && promises {
+            return Err(Refusal::new(
+                "norm",
+                "`norm` without `bound` scales by the data's own largest norm, which is not private (E19)",
+                "a public `bound` on the norm of a centred row beside it",
+            ));
+        }
+        Ok(Self { inner, norm, bound })
+    }
+
+    fn prepare(&self, inputs: &Inputs) -> Prepared {
+        let d = inputs.dimension();
+        let mut values = centred(inputs);
+        let largest = values.chunks_exact(d).map(length).fold(0.0, f64::max);
+        let bound = self.bound.unwrap_or(largest);
+        let mut moved = 0;
+        // A row at the bound stays: the comparison allows for the rounding of its own norm.
+        for row in values.chunks_exact_mut(d) {
+            let norm = length(row);
+            if bound * (1.0 + 1e-12) < norm {
+                row.iter_mut().for_each(|x| *x *= bound / norm);
+                moved += 1;
+            }
+        }
+        let scale = self.norm.filter(|_| 0.0 < bound).map_or(1.0, |norm| norm / bound);
+        values.iter_mut().for_each(|x| *x *= scale);
+        Prepared { inputs: Inputs::new(d, Arc::new(values)), scale, moved }
+    }
+}
+
+fn length(row: &[f64]) -> f64 {
+    libm::sqrt(row.iter().map(|x| x * x).sum::<f64>())
+}
+
+impl Curator for Scaled {
+    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<Images>, Refusal> {
+        let Prepared { inputs, scale, .. } = self.prepare(&inputs.open());
+        let images = self.inner.release(Raw::seal(inputs), stream)?;
+        if scale == 1.0 {
+            return Ok(images);
+        }
+        let images = images.value();
+        let values = images.values.iter().map(|z| z / scale).collect();
+        let noise_variance = images.noise_variance / (scale * scale);
+        Ok(Released::mark(Images { values: Arc::new(values), noise_variance, ..images.clone() }))
+    }
+
+    fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger {
+        let mut ledger = self.inner.ledger(n_rows, dimension);
+        // The mechanism's radius counts after the scaling; its statement is about the inputs.
+        if let (Neighbours::WithinRadius { radius, units }, Some(norm)) = (&mut ledger.threat_model.neighbours, self.norm) {
+            match self.bound {
+                Some(bound) => *radius *= bound / norm,
+                None => *units = RadiusUnits::ScaledByData,
+            }
+        }
+        let bound = self.bound.map_or_else(
+            || "the data's own largest norm, which is not private (E19)".to_owned(),
+            |bound| format!("the public bound {bound}, to which longer rows are moved"),
+        );
+        ledger.notes.push(match self.norm {
+            Some(norm) => {
+                format!(
+                    "rows are centred and scaled so that {norm} stands for {bound}; `curator.radius` counts after this scaling"
+                )
+            }
+            None => format!("rows are centred; their norm is bounded by {bound}"),
+        });
+        ledger
+    }
+
+    fn facts(&self, inputs: &Raw<Inputs>) -> Vec<(String, serde_json::Value)> {
+        let prepared = self.prepare(inputs.look());
+        vec![
+            ("scale of the inputs before the curator's mechanism".to_owned(), prepared.scale.into()),
+            ("rows moved to the curator's bound".to_owned(), prepared.moved.into()),
+        ]
+    }
+}

@@ -1,0 +1,252 @@
+//! Identities of the curators, noise of the stated size, and the attack on the projection.
+
+use super::*;
+use crate::{Delta, Epsilon, Guarantee, Raw, Reading, printed::kharkovskii2020::omega};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
+use std::sync::Arc;
+
+fn stream(label: &str) -> Stream {
+    Streams::new(11, label).of(0, Purpose::Curator)
+}
+
+fn inputs(n: usize, d: usize, size: f64) -> Inputs {
+    let mut draws = stream("inputs");
+    Inputs::new(d, Arc::new((0..n * d).map(|_| size * draws.normal()).collect()))
+}
+
+fn request(reading: Reading, epsilon: f64, radius: Option<f64>, columns: Option<usize>) -> CuratorRequest {
+    let (epsilon, delta) = (Epsilon::try_from(epsilon).expect("epsilon"), Delta::try_from(1e-5).expect("delta"));
+    CuratorRequest { reading, epsilon, delta, radius, columns }
+}
+
+fn images(curator: &dyn Curator, inputs: &Inputs) -> Images {
+    curator.release(Raw::seal(inputs.clone()), &mut stream("draws")).expect("released").value().clone()
+}
+
+fn distance(values: &[f64], d: usize, a: usize, b: usize) -> f64 {
+    (0..d).map(|j| values[a * d + j] - values[b * d + j]).map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// Images in d coordinates have the distances of the n x r matrix that the paper releases.
+#[test]
+fn the_short_form_keeps_the_distances_of_the_long_one() {
+    for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::ALWAYS_LIFT, 1e4), (projection::PROJECTION, 1e6)] {
+        let (data, r) = (inputs(40, 3, 30.0), 7);
+        let short = images((entry.build)(&request(Reading::Printed, epsilon, None, Some(r))).expect("built").as_ref(), &data);
+        assert_eq!((short.dimension, short.noise_variance, short.aligned), (3, 0.0, false));
+        let mut draws = stream("draws");
+        // M column by column.
+        let m: Vec<f64> = (0..3 * r).map(|_| draws.normal()).collect();
+        let always = entry.name == projection::ALWAYS_LIFT.name;
+        let x = lifted(&centred(&data), 3, omega(r as u32, epsilon, 1e-5), always).expect("full rank");
+        let unit = 1.0 / (r as f64).sqrt();
+        let z: Vec<f64> = x
+            .chunks_exact(3)
+            .flat_map(|row| (0..r).map(|c| (0..3).map(|k| row[k] * m[c * 3 + k]).sum::<f64>() * unit).collect::<Vec<_>>())
+            .collect();
+        for (a, b) in [(0, 1), (5, 39), (17, 17), (20, 3)] {
+            let (long, short) = (distance(&z, r, a, b), distance(&short.values, 3, a, b));
+            assert!((long - short).abs() < 1e-9 * (1.0 + long), "{}: {long} {short}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn more_columns_extend_fewer() {
+    let data = inputs(10, 4, 1.0);
+    let of = |r| {
+        images((projection::PROJECTION.build)(&request(Reading::Printed, 1e9, None, Some(r))).expect("built").as_ref(), &data)
+    };
+    let (two, three) = (of(2), of(3));
+    for row in 0..10 {
+        for c in 0..2 {
+            let scaled = two.values[row * 2 + c] * (2.0f64 / 3.0).sqrt();
+            assert!((scaled - three.values[row * 3 + c]).abs() < 1e-12);
+        }
+    }
+}
+
+/// One look separates neighbours that differ by a thousandth in one row, in both branches and when always lifting (E16).
+#[test]
+fn a_look_at_the_images_tells_neighbours_apart() {
+    for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::PROJECTION, 1e6), (projection::ALWAYS_LIFT, 1.0)] {
+        let data = inputs(200, 2, 20.0);
+        let mut moved = data.values().to_vec();
+        moved[2 * 77] += 1e-3;
+        let neighbour = Inputs::new(2, Arc::new(moved));
+        let curator = (entry.build)(&request(Reading::Printed, epsilon, None, Some(2))).expect("built");
+        // What of the images lies outside of the column space of a data set, as a share.
+        let outside = |images: &Images, of: &Inputs| {
+            let mut basis = orthonormal(&centred(of), 2);
+            let z = &images.values;
+            let total: f64 = z.iter().map(|v| v * v).sum();
+            let mut rest = 0.0;
+            for c in 0..2 {
+                let mut column: Vec<f64> = z.iter().skip(c).step_by(2).copied().collect();
+                for q in &mut basis {
+                    let along: f64 = q.iter().zip(&column).map(|(q, v)| q * v).sum();
+                    column.iter_mut().zip(q.iter()).for_each(|(v, q)| *v -= along * q);
+                }
+                rest += column.iter().map(|v| v * v).sum::<f64>();
+            }
+            (rest / total).sqrt()
+        };
+        for trial in 0..50 {
+            let mut draws = Streams::new(trial, "look").of(0, Purpose::Curator);
+            let from_data = curator.release(Raw::seal(data.clone()), &mut draws).expect("released");
+            let from_neighbour = curator.release(Raw::seal(neighbour.clone()), &mut draws).expect("released");
+            assert!(outside(from_data.value(), &data) < 1e-9, "{}", entry.name);
+            assert!(1e-7 < outside(from_neighbour.value(), &data), "{}", entry.name);
+        }
+        let ledger = curator.ledger(200, 2);
+        assert!(matches!(&ledger.guarantee, Guarantee::NoGuarantee { erratum, .. } if erratum == "E16"));
+        assert_eq!((ledger.delivered.as_str(), ledger.delivered_epsilon), ("epsilon = infinity", None));
+    }
+}
+
+/// Columns made orthonormal one after the other.
+fn orthonormal(rows: &[f64], d: usize) -> Vec<Vec<f64>> {
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    for c in 0..d {
+        let mut column: Vec<f64> = rows.iter().skip(c).step_by(d).copied().collect();
+        for _ in 0..2 {
+            for q in &basis {
+                let along: f64 = q.iter().zip(&column).map(|(q, v)| q * v).sum();
+                column.iter_mut().zip(q).for_each(|(v, q)| *v -= along * q);
+            }
+        }
+        let norm = column.iter().map(|v| v * v).sum::<f64>().sqrt();
+        basis.push(column.iter().map(|v| v / norm).collect());
+    }
+    basis
+}
+
+#[test]
+fn input_noise_has_the_stated_size_and_a_guarantee() {
+    let data = inputs(20_000, 2, 5.0);
+    for (epsilon, sigma) in [(std::f64::consts::E.powf(1.1), 1.389), (1.0, 3.73)] {
+        let curator = (input_noise::ENTRY.build)(&request(Reading::Tight, epsilon, Some(2.0), None)).expect("built");
+        let images = images(curator.as_ref(), &data);
+        assert!(images.aligned && (images.noise_variance.sqrt() / 2.0 - sigma).abs() < 5e-3, "{}", images.noise_variance);
+        let n = data.values().len() as f64;
+        let square = images.values.iter().zip(data.values()).map(|(z, x)| (z - x) * (z - x)).sum::<f64>() / n;
+        // The variance of 40 000 squares: five standard deviations, a false alarm once in a million.
+        assert!((square / images.noise_variance - 1.0).abs() < 5.0 * (2.0 / n).sqrt(), "{square}");
+        let ledger = curator.ledger(20_000, 2);
+        assert_eq!(ledger.guarantee, Guarantee::Holds);
+        let neighbours = ledger.threat_model.neighbours_words();
+        assert!(neighbours.contains("by at most 2"), "{neighbours}");
+        assert!(ledger.delivered.contains("per row"), "{}", ledger.delivered);
+    }
+}
+
+#[test]
+fn fewer_columns_go_through_the_public_projection() {
+    let data = inputs(30, 5, 1.0);
+    let curator = (input_noise::ENTRY.build)(&request(Reading::Tight, 1e3, Some(1.0), Some(2))).expect("built");
+    let images = images(curator.as_ref(), &data);
+    assert_eq!((images.dimension, images.aligned), (2, false));
+    let map = public_projection(5, 2, PUBLIC_SEED);
+    let stretch = largest_singular_value(&map, 5, 2);
+    // Power iteration on P^T P from a start that no eigenvector is orthogonal to.
+    let mut v = [0.3, 0.7];
+    for _ in 0..500 {
+        let x: Vec<f64> = (0..5).map(|i| map[i * 2] * v[0] + map[i * 2 + 1] * v[1]).collect();
+        let next = [(0..5).map(|i| map[i * 2] * x[i]).sum::<f64>(), (0..5).map(|i| map[i * 2 + 1] * x[i]).sum::<f64>()];
+        let norm = (next[0] * next[0] + next[1] * next[1]).sqrt();
+        v = [next[0] / norm, next[1] / norm];
+        if (norm.sqrt() - stretch).abs() < 1e-9 {
+            return;
+        }
+    }
+    panic!("sigma_max is {stretch}");
+}
+
+#[test]
+fn what_cannot_be_curated_is_refused_with_words() {
+    let printed = |columns| request(Reading::Printed, 1.0, None, columns);
+    let said = |refusal: crate::Refusal| refusal.to_string();
+    let corrected = (projection::PROJECTION.build)(&request(Reading::Corrected, 1.0, None, None)).map_err(said);
+    assert!(corrected.expect_err("refused").contains("no corrected reading"));
+    for (radius, word) in [(None, "needs to know"), (Some(0.0), "`radius` is 0"), (Some(f64::NAN), "NaN")] {
+        let refused = (input_noise::ENTRY.build)(&request(Reading::Tight, 1.0, radius, None)).map_err(said).expect_err("refused");
+        assert!(refused.contains(word), "{refused}");
+    }
+    let curator = (projection::PROJECTION.build)(&printed(Some(3))).expect("built");
+    let constant = Inputs::new(2, Arc::new((0..20).map(|i| if i % 2 == 0 { 4.0 } else { f64::from(i) }).collect()));
+    let duplicate = Inputs::new(2, Arc::new((0..20).map(|i| f64::from(i / 2)).collect()));
+    let one_row = Inputs::new(2, Arc::new(vec![1.0, 2.0]));
+    let wide = Inputs::new(5, Arc::new((0..15).map(|i| f64::from(i * i)).collect()));
+    for data in [constant, duplicate, one_row, wide] {
+        let refused = curator.release(Raw::seal(data), &mut stream("x")).map_err(said).expect_err("refused");
+        assert!(refused.contains("full column rank"), "{refused}");
+    }
+}
+
+/// A row `(100, -50)` away from five rows whose mean is zero; two of them are 5 long, two 1, one 0.
+fn five_rows() -> Inputs {
+    let rows = [3.0, 4.0, -3.0, -4.0, 0.6, 0.8, -0.6, -0.8, 0.0, 0.0];
+    Inputs::new(2, Arc::new(rows.iter().enumerate().map(|(i, x)| x + if i % 2 == 0 { 100.0 } else { -50.0 }).collect()))
+}
+
+/// A curator with next to no noise (sigma = 7e-7 of the radius) behind these.
+fn scaled(norm: Option<f64>, bound: Option<f64>) -> Scaled {
+    let inner = (input_noise::ENTRY.build)(&request(Reading::Tight, 1e12, Some(1.0), None)).expect("built");
+    Scaled::new(inner, norm, bound, false).expect("made")
+}
+
+fn fact(curator: &Scaled, data: &Inputs, name: &str) -> serde_json::Value {
+    let facts = curator.facts(&Raw::seal(data.clone()));
+    facts.into_iter().find(|(fact, _)| fact.contains(name)).expect("the fact").1
+}
+
+/// Rows beyond the bound come back at it, in their direction, counted and said; the others as they are, whatever the norm.
+#[test]
+fn rows_beyond_the_bound_are_moved_counted_and_said() {
+    let moved = [1.2, 1.6, -1.2, -1.6, 0.6, 0.8, -0.6, -0.8, 0.0, 0.0];
+    let plain = images(&scaled(None, Some(100.0)), &five_rows());
+    for (norm, scale) in [(None, 1.0), (Some(10.0), 5.0), (Some(0.5), 0.25)] {
+        let curator = scaled(norm, Some(2.0));
+        let found = images(&curator, &five_rows());
+        let off = found.values.iter().zip(moved).map(|(z, x)| (z - x).abs()).fold(0.0, f64::max);
+        assert!(off < 2e-5, "{norm:?}: {:?}", found.values);
+        // Noise of the scaled units, told in those of the inputs.
+        assert!((found.noise_variance * scale * scale / plain.noise_variance - 1.0).abs() < 1e-12, "{norm:?}");
+        assert_eq!(fact(&curator, &five_rows(), "moved"), 2);
+        assert_eq!(fact(&curator, &five_rows(), "scale"), scale);
+        let notes = curator.ledger(5, 2).notes.join("; ");
+        assert!(notes.contains("the public bound 2, to which longer rows are moved"), "{notes}");
+        let stands = norm.map(|norm| format!("scaled so that {norm} stands for"));
+        assert!(stands.is_none_or(|words| notes.contains(&words)), "{notes}");
+    }
+    // A row at the bound is not beyond it.
+    for (bound, count) in [(5.0, 0), (4.999, 2), (0.999, 4)] {
+        assert_eq!(fact(&scaled(None, Some(bound)), &five_rows(), "moved"), count, "{bound}");
+    }
+    // Without a bound the data's own largest norm, said not to be private; refused where a mechanism promises something.
+    let own = scaled(Some(10.0), None);
+    assert_eq!((fact(&own, &five_rows(), "moved"), fact(&own, &five_rows(), "scale")), (0.into(), 2.0.into()));
+    assert!(own.ledger(5, 2).notes.join("; ").contains("not private (E19)"));
+    let inner = (input_noise::ENTRY.build)(&request(Reading::Tight, 1.0, Some(1.0), None)).expect("built");
+    let refused = Scaled::new(inner, Some(10.0), None, true).expect_err("refused").to_string();
+    assert!(refused.contains("`bound`") && refused.contains("E19"), "{refused}");
+}
+
+/// What the promise rests on: data sets that differ in one row are no further apart after centring and moving than before. Same
+/// stream, so same noise: it cancels.
+#[test]
+fn moving_rows_takes_neighbours_no_further_apart() {
+    let mut draws = stream("neighbours");
+    for trial in 0..200 {
+        let data = inputs(12, 3, 2.0);
+        let mut other = data.values().to_vec();
+        let row = draws.index(12);
+        other[3 * row..][..3].iter_mut().for_each(|x| *x += 3.0 * draws.normal());
+        let other = Inputs::new(3, Arc::new(other));
+        let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+        let curator = scaled((trial % 2 == 0).then_some(7.0), Some(0.5 + 0.02 * f64::from(trial)));
+        let (before, after) =
+            (apart(data.values(), other.values()), apart(&images(&curator, &data).values, &images(&curator, &other).values));
+        assert!(after <= before * (1.0 + 1e-9), "{trial}: {before} became {after}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Noisy means of gradients over batches, each sample in one batch [BassilyGuzmanNandi2021, algorithm 3].
+
+use super::leaf::Leaf;
+use super::{Clip, Gradient, Query, Sample, VectorNoise};
+use crate::planted::{self, PlantedFault};
+use crate::{Raw, Released};
+use privateer_numerics::rng::Stream;
+use std::sync::Arc;
+
+/// How samples are divided: a first batch, then equal ones; what is left over is not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchPlan {
+    /// Samples of the first batch, at least 1.
+    pub first: u64,
+    /// Samples of each later batch, at least 1.
+    pub batch: u64,
+    /// Later batches.
+    pub steps: u64,
+}
+
+/// The stream of batches: the first releases its mean gradient, later ones their mean difference of two gradients.
+#[derive(Debug)]
+pub struct BatchGradients {
+    leaf: Leaf,
+    plan: BatchPlan,
+    first_noise: Box<dyn VectorNoise>,
+    later_noise: Box<dyn VectorNoise>,
+    /// Bound on one sample's difference of two gradients, enforced under a clip.
+    difference: f64,
+    sum: Vec<f64>,
+    noise: Vec<f64>,
+    released: Vec<f64>,
+    n_in_batch: u64,
+    n_batches: u64,
+}
+
+impl BatchGradients {
+    /// A stream before its first sample. `difference`: bound on one sample's difference of two gradients, enforced under a clip.
+    #[must_use]
+    pub fn new(
+        gradient: Arc<dyn Gradient>,
+        dimension: usize,
+        clip: Option<Clip>,
+        plan: BatchPlan,
+        difference: f64,
+        noises: (Box<dyn VectorNoise>, Box<dyn VectorNoise>),
+    ) -> Self {
+        let zeros = || vec![0.0; dimension];
+        Self {
+            leaf: Leaf::new(gradient, dimension, clip),
+            plan,
+            first_noise: noises.0,
+            later_noise: noises.1,
+            difference,
+            sum: zeros(),
+            noise: zeros(),
+            released: zeros(),
+            n_in_batch: 0,
+            n_batches: 0,
+        }
+    }
+
+    /// Takes one sample; releases where it completes a batch.
+    pub fn release(&mut self, query: Query<'_>, sample: Raw<Sample<'_>>, stream: &mut Stream) -> Option<Released<&[f64]>> {
+        if self.plan.steps < self.n_batches {
+            return None;
+        }
+        let is_first = self.n_batches == 0;
+        let leaf = if is_first {
+            self.leaf.plain(query.now, sample.open())
+        } else {
+            self.leaf.difference(query, sample.open(), self.difference)
+        };
+        self.sum.iter_mut().zip(leaf).for_each(|(sum, leaf)| *sum += leaf);
+        self.n_in_batch += 1;
+        if self.n_in_batch < if is_first { self.plan.first } else { self.plan.batch } {
+            return None;
+        }
+        let law = if is_first { &mut self.first_noise } else { &mut self.later_noise };
+        law.draw(stream, &mut self.noise);
+        for ((out, sum), noise) in self.released.iter_mut().zip(&self.sum).zip(&self.noise) {
+            *out = sum / self.n_in_batch as f64 + noise;
+        }
+        if !planted::is(PlantedFault::BatchSum) {
+            self.sum.fill(0.0);
+        }
+        self.n_in_batch = 0;
+        self.n_batches += 1;
+        Some(Released::mark(self.released.as_slice()))
+    }
+}

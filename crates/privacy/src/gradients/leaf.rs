@@ -1,0 +1,95 @@
+//! What one sample contributes: opened, checked, clipped.
+
+use super::{Clip, Gradient, Query, Sample, Start};
+use privateer_numerics::linalg::Norm;
+use crate::planted::{self, PlantedFault};
+use std::sync::Arc;
+
+/// Slack of the bound on contributions for rounding: sums of a thousand terms lose less.
+const SLACK: f64 = 1e-12;
+
+/// Computes contributions; holds no data between samples.
+#[derive(Debug)]
+pub(super) struct Leaf {
+    gradient: Arc<dyn Gradient>,
+    clip: Option<Clip>,
+    x: Vec<f64>,
+    now: Vec<f64>,
+    before: Vec<f64>,
+}
+
+impl Leaf {
+    pub(super) fn new(gradient: Arc<dyn Gradient>, dimension: usize, clip: Option<Clip>) -> Self {
+        let zeros = || vec![0.0; dimension];
+        Self { gradient, clip, x: zeros(), now: zeros(), before: zeros() }
+    }
+
+    /// The sample as it may be used; `None` where it is not finite or of the wrong length.
+    fn admit(&mut self, sample: Sample<'_>) -> Option<f64> {
+        let finite =
+            planted::is(PlantedFault::GradientFinite) || (sample.y.is_finite() && sample.x.iter().all(|x| x.is_finite()));
+        let whole = sample.x.len() == self.x.len() && finite;
+        if !whole {
+            return None;
+        }
+        self.x.copy_from_slice(sample.x);
+        if let Some(clip) = self.clip.filter(|_| !planted::is(PlantedFault::SampleClip)) {
+            clip.sample.norm.clip(&mut self.x, clip.sample.radius);
+        }
+        Some(sample.y)
+    }
+
+    /// `weight_now grad(now) - weight_before grad(before)`, bounded; zero for a sample that is not admitted.
+    fn combination(&mut self, query: Query<'_>, sample: Sample<'_>, weights: (f64, f64), most: Option<(Norm, f64)>) -> &[f64] {
+        let Some(y) = self.admit(sample) else {
+            self.now.fill(0.0);
+            return &self.now;
+        };
+        let sample = Sample { x: &self.x, y };
+        self.gradient.gradient(query.now, sample, &mut self.now);
+        if weights.1 == 0.0 {
+            if weights.0 != 1.0 {
+                self.now.iter_mut().for_each(|now| *now *= weights.0);
+            }
+        } else {
+            self.gradient.gradient(query.before, sample, &mut self.before);
+            for (now, before) in self.now.iter_mut().zip(&self.before) {
+                *now = weights.0 * *now - weights.1 * before;
+            }
+        }
+        let finite = planted::is(PlantedFault::GradientFinite) || self.now.iter().all(|entry| entry.is_finite());
+        if !finite {
+            self.now.fill(0.0);
+        } else if let Some((norm, most)) = most.filter(|_| !planted::is(PlantedFault::GradientClip)) {
+            norm.clip(&mut self.now, most * (1.0 + SLACK));
+        }
+        &self.now
+    }
+
+    /// `g_t = (t + 1) grad(now) - t grad(before)` [Han2022, equation 3.1]; in round 1 both iterates are the same.
+    pub(super) fn recursive(&mut self, query: Query<'_>, sample: Sample<'_>, round: u64, start: Start) -> &[f64] {
+        let t = round as f64;
+        let weights = match (round, start) {
+            (1, Start::Half) => (1.0, 0.0),
+            (1, Start::Full) => (2.0, 0.0),
+            _ => (t + 1.0, t),
+        };
+        let most = self.clip.map(|clip| {
+            let bound = if weights.1 == 0.0 { weights.0 * clip.gradient } else { clip.contribution };
+            (clip.norm, bound)
+        });
+        self.combination(query, sample, weights, most)
+    }
+
+    /// `grad(now)`, bounded.
+    pub(super) fn plain(&mut self, now: &[f64], sample: Sample<'_>) -> &[f64] {
+        let most = self.clip.map(|clip| (clip.norm, clip.gradient));
+        self.combination(Query { now, before: now }, sample, (1.0, 0.0), most)
+    }
+
+    /// `grad(now) - grad(before)`, bounded by `most`.
+    pub(super) fn difference(&mut self, query: Query<'_>, sample: Sample<'_>, most: f64) -> &[f64] {
+        let most = self.clip.map(|clip| (clip.norm, most));
+        self.combination(query, sample, (1.0, 1.0), most)
+    }
+}

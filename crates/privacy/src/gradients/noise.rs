@@ -1,0 +1,98 @@
+//! Laws of noise on vectors.
+
+use super::VectorNoise;
+use privateer_numerics::linalg::{Norm, Power};
+use crate::planted::{self, PlantedFault};
+use privateer_numerics::rng::Stream;
+
+/// No noise and no draw.
+#[derive(Debug, Clone, Copy)]
+pub struct NoNoise;
+
+impl VectorNoise for NoNoise {
+    fn draw(&mut self, _stream: &mut Stream, out: &mut [f64]) {
+        out.fill(0.0);
+    }
+}
+
+/// Independent normals of standard deviation `sigma`.
+#[derive(Debug, Clone, Copy)]
+pub struct IsotropicGaussian {
+    /// Of every entry.
+    pub sigma: f64,
+}
+
+impl VectorNoise for IsotropicGaussian {
+    fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
+        stream.normals(out);
+        let sigma = self.sigma * planted::noise_share(PlantedFault::GradientGaussianNoise);
+        out.iter_mut().for_each(|entry| *entry *= sigma);
+    }
+}
+
+/// Independent Laplace entries.
+#[derive(Debug, Clone, Copy)]
+pub struct LaplaceVector {
+    /// Scale of every entry; the variance is twice its square.
+    pub scale: f64,
+}
+
+impl VectorNoise for LaplaceVector {
+    fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
+        let scale = self.scale * planted::noise_share(PlantedFault::VertexLaplaceNoise);
+        out.iter_mut().for_each(|entry| *entry = stream.laplace(scale));
+    }
+}
+
+/// Density proportional to `exp(-|z|_+² / (2 sigma²))`, `|z|_+ = multiplier |z|_e`: radius² is Gamma(n/2, scale 2 sigma²), the
+/// direction uniform under the cone measure of the l_e sphere: independent `+-g^(1/e)`, g of Gamma(1/e, 1), normalised
+/// [Han2022, algorithm 4, lemma 3.1 with its scale put right (E23)]. For e = 2 the entries are normals and are drawn as such.
+#[derive(Debug, Clone, Copy)]
+pub struct GeneralizedGaussian {
+    exponent: f64,
+    multiplier: f64,
+    sigma: f64,
+}
+
+impl GeneralizedGaussian {
+    /// `exponent > 0` (a norm from 1 on), `multiplier > 0`, `sigma >= 0`.
+    #[must_use]
+    pub fn new(exponent: f64, multiplier: f64, sigma: f64) -> Self {
+        Self { exponent, multiplier, sigma }
+    }
+
+    /// Scales a direction to `|out|_+ = radius`. A zero direction stays.
+    pub fn scale(&self, radius: f64, out: &mut [f64]) {
+        let size = self.multiplier * self.size(out);
+        if 0.0 < size {
+            out.iter_mut().for_each(|entry| *entry *= radius / size);
+        }
+    }
+
+    /// `(sum |z_i|^e)^(1/e)`, also where that is no norm.
+    fn size(&self, z: &[f64]) -> f64 {
+        match Norm::of(self.exponent) {
+            Some(norm) => norm.size(z),
+            None => {
+                let power = Power::of(self.exponent);
+                libm::pow(z.iter().map(|z| power.apply(z.abs())).sum(), 1.0 / self.exponent)
+            }
+        }
+    }
+}
+
+impl VectorNoise for GeneralizedGaussian {
+    fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
+        if self.exponent == 2.0 {
+            return IsotropicGaussian { sigma: self.sigma / self.multiplier }.draw(stream, out);
+        }
+        let (shape, n) = (1.0 / self.exponent, out.len());
+        for entry in out.iter_mut() {
+            let size = libm::pow(stream.gamma(shape), shape);
+            *entry = if stream.bernoulli(0.5) { size } else { -size };
+        }
+        let sigma = self.sigma * planted::noise_share(PlantedFault::GradientGeneralizedNoise);
+        let radius = sigma * libm::sqrt(2.0 * stream.gamma(0.5 * n as f64));
+        self.scale(radius, out);
+    }
+}

@@ -1,0 +1,35 @@
+//! One noisy gradient a sample, each sample used once.
+
+use super::leaf::Leaf;
+use super::{Clip, Gradient, Sample, VectorNoise};
+use crate::{Raw, Released};
+use privateer_numerics::rng::Stream;
+use std::sync::Arc;
+
+/// Releases the gradient of each sample with fresh noise.
+#[derive(Debug)]
+pub struct SampleGradients {
+    leaf: Leaf,
+    noise: Box<dyn VectorNoise>,
+    drawn: Vec<f64>,
+    released: Vec<f64>,
+}
+
+impl SampleGradients {
+    /// `clip.gradient` bounds each gradient.
+    #[must_use]
+    pub fn new(gradient: Arc<dyn Gradient>, dimension: usize, clip: Option<Clip>, noise: Box<dyn VectorNoise>) -> Self {
+        let zeros = || vec![0.0; dimension];
+        Self { leaf: Leaf::new(gradient, dimension, clip), noise, drawn: zeros(), released: zeros() }
+    }
+
+    /// The noisy gradient of one sample at `theta`.
+    pub fn release(&mut self, theta: &[f64], sample: Raw<Sample<'_>>, stream: &mut Stream) -> Released<&[f64]> {
+        let gradient = self.leaf.plain(theta, sample.open());
+        self.noise.draw(stream, &mut self.drawn);
+        for ((out, gradient), noise) in self.released.iter_mut().zip(gradient).zip(&self.drawn) {
+            *out = gradient + noise;
+        }
+        Released::mark(self.released.as_slice())
+    }
+}

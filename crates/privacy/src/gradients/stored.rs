@@ -1,0 +1,76 @@
+//! All samples kept, and gradients of randomly drawn ones with noise [Bassily2020, algorithm 2]. Which sample was drawn stays
+//! secret: the accounting counts on it.
+
+use super::leaf::Leaf;
+use super::{Clip, Gradient, Sample, VectorNoise};
+use crate::{Raw, Released};
+use privateer_numerics::rng::Stream;
+use std::sync::Arc;
+
+/// A data set that answers with noisy gradients. Memory: one row a sample.
+#[derive(Debug)]
+pub struct StoredSamples {
+    leaf: Leaf,
+    dimension: usize,
+    rows: Vec<f64>,
+    noise: Box<dyn VectorNoise>,
+    drawn: Vec<f64>,
+    released: Vec<f64>,
+}
+
+impl StoredSamples {
+    /// An empty data set; `clip.gradient` bounds each gradient.
+    #[must_use]
+    pub fn new(gradient: Arc<dyn Gradient>, dimension: usize, clip: Option<Clip>, noise: Box<dyn VectorNoise>) -> Self {
+        let zeros = || vec![0.0; dimension];
+        let leaf = Leaf::new(gradient, dimension, clip);
+        Self { leaf, dimension, rows: Vec::new(), noise, drawn: zeros(), released: zeros() }
+    }
+
+    /// Keeps a sample. One of the wrong length is kept as one without a gradient, so that the number of samples tells nothing.
+    pub fn keep(&mut self, sample: Raw<Sample<'_>>) {
+        let Sample { x, y } = sample.open();
+        let row = self.rows.len();
+        self.rows.resize(row + self.dimension + 1, 0.0);
+        let fits = x.len() == self.dimension;
+        if fits {
+            self.rows[row..row + self.dimension].copy_from_slice(x);
+        }
+        self.rows[row + self.dimension] = if fits { y } else { f64::NAN };
+    }
+
+    /// Samples kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len() / (self.dimension + 1)
+    }
+
+    /// Whether none is kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The noisy gradient of a sample drawn uniformly. `None` while none is kept.
+    pub fn gradient(&mut self, theta: &[f64], stream: &mut Stream) -> Option<Released<&[f64]>> {
+        let n = self.len();
+        if n == 0 {
+            return None;
+        }
+        let at = stream.index(n);
+        self.gradient_of(at, theta, stream)
+    }
+
+    /// The noisy gradient of sample `at`, 0-based; for checks against stored cases. `None` where there is no such sample.
+    #[doc(hidden)]
+    pub fn gradient_of(&mut self, at: usize, theta: &[f64], stream: &mut Stream) -> Option<Released<&[f64]>> {
+        let row = self.rows.get(at * (self.dimension + 1)..(at + 1) * (self.dimension + 1))?;
+        let (y, x) = row.split_last()?;
+        let gradient = self.leaf.plain(theta, Sample { x, y: *y });
+        self.noise.draw(stream, &mut self.drawn);
+        for ((out, gradient), noise) in self.released.iter_mut().zip(gradient).zip(&self.drawn) {
+            *out = gradient + noise;
+        }
+        Some(Released::mark(self.released.as_slice()))
+    }
+}

@@ -1,0 +1,362 @@
+//! Calibration: which noise keeps a budget, under each reading, and what the noise that was chosen delivers.
+//!
+//! Sensitivities are in the dual norm l_q of the geometry l_p, for a replaced sample. A gradient moves by `2 L`; a contribution
+//! `(t + 1) grad - t grad'` by `2 (lr beta D + L)`, as steps are at most `lr/t` of the diameter [Han2022, theorem 3.1]; a difference of
+//! gradients across a step `eta` by `2 beta eta D`.
+
+use super::{BatchPlan, Clip, GeneralizedGaussian, IsotropicGaussian, SampleClip, Start, VectorNoise};
+use privateer_numerics::linalg::Norm;
+use crate::accounting::sensitivity::{Participation, from_lq};
+use crate::accounting::{subsampled, zcdp};
+use crate::printed::{han2022_choice, han2022_tree};
+use crate::streams::Factorisation;
+use crate::{Delta, Epsilon, Event, Reading, Refusal, gdp_mu};
+
+/// Constants of a loss over a set, in the set's norm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Constants {
+    /// Diameter of the set.
+    pub diameter: f64,
+    /// Smoothness beta of the loss.
+    pub smoothness: f64,
+    /// Lipschitz constant L of the loss; infinite where gradients are unbounded.
+    pub lipschitz: f64,
+}
+
+impl Constants {
+    /// Bound on one contribution, `lr beta D + L`.
+    #[must_use]
+    pub fn contribution(&self, learning_rate: f64) -> f64 {
+        learning_rate * self.smoothness * self.diameter + self.lipschitz
+    }
+}
+
+/// What a calibration starts from.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// Which reading.
+    pub reading: Reading,
+    /// The budget; `None` adds no noise.
+    pub budget: Option<(Epsilon, Delta)>,
+    /// Samples.
+    pub rounds: u64,
+    /// Dimension d.
+    pub dimension: usize,
+    /// The geometry's norm l_p.
+    pub norm: Norm,
+    /// Constants that hold, under the clip where there is one.
+    pub actual: Constants,
+    /// Constants that the printed formulas are given; for the printed reading alone.
+    pub stated: Constants,
+    /// Ball into which features are clipped; `None` clips nothing, features and gradients alike.
+    pub clip: Option<SampleClip>,
+}
+
+/// The law of noise on a vector.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum VectorLaw {
+    /// None.
+    None,
+    /// Independent normals.
+    Gaussian {
+        /// Standard deviation of an entry.
+        sigma: f64,
+    },
+    /// See [`GeneralizedGaussian`].
+    Generalized {
+        /// Of the norm.
+        exponent: f64,
+        /// Of the norm.
+        multiplier: f64,
+        /// Scale.
+        sigma: f64,
+    },
+}
+
+impl VectorLaw {
+    /// The sampler; `None` for no noise.
+    #[must_use]
+    pub fn sampler(self) -> Option<Box<dyn VectorNoise>> {
+        match self {
+            Self::None => None,
+            Self::Gaussian { sigma } => Some(Box::new(IsotropicGaussian { sigma })),
+            Self::Generalized { exponent, multiplier, sigma } => {
+                Some(Box::new(GeneralizedGaussian::new(exponent, multiplier, sigma)))
+            }
+        }
+    }
+}
+
+/// A noise with its price.
+#[derive(Debug, Clone)]
+pub struct Priced<N> {
+    /// The noise.
+    pub noise: N,
+    /// What is done.
+    pub event: Event,
+    /// The formula that set it.
+    pub calibration: String,
+}
+
+/// Noise on the draws of a factorised prefix sum.
+pub type SumNoise = VectorLaw;
+
+/// Noise on a gradient that uses each sample once.
+pub type StepNoise = VectorLaw;
+
+/// Noise of the first batch and of the later ones.
+pub type BatchNoise = (VectorLaw, VectorLaw);
+
+/// Noise of a choice: scale in round 1 and whether Gumbel; `None` for no noise.
+pub type ChoiceNoise = Option<(bool, f64)>;
+
+/// The smooth norm that generalised Gaussian noise is made for.
+#[derive(Debug, Clone, Copy)]
+struct Smooth {
+    exponent: f64,
+    multiplier: f64,
+    /// In the formula.
+    kappa: f64,
+    /// For which D_a <= a kappa s²/(2 sigma²) holds; `None` where nothing does.
+    proved: Option<f64>,
+}
+
+impl Terms {
+    fn q(&self) -> f64 {
+        self.norm.dual().exponent()
+    }
+
+    /// L for a learner's steps: the one that holds, or the one stated where none holds.
+    #[must_use]
+    pub fn lipschitz(&self) -> f64 {
+        if self.actual.lipschitz.is_finite() { self.actual.lipschitz } else { self.stated.lipschitz }
+    }
+
+    /// Bounds for the privatizers at this learning rate.
+    #[must_use]
+    pub fn bounds(&self, learning_rate: f64) -> Option<Clip> {
+        self.clip.map(|sample| Clip {
+            sample,
+            norm: self.norm.dual(),
+            gradient: self.actual.lipschitz,
+            contribution: self.actual.contribution(learning_rate),
+        })
+    }
+
+    /// How the recursive estimate of noisy choices starts.
+    #[must_use]
+    pub fn choice_start(&self) -> Start {
+        if self.budget.is_some() && self.reading == Reading::Printed { Start::Full } else { Start::Half }
+    }
+
+    /// `Some` where the promise can hold at all.
+    fn bounded(&self, sensitivity: f64) -> Option<f64> {
+        (self.clip.is_some() && sensitivity.is_finite()).then_some(sensitivity)
+    }
+
+    fn refuse_unclipped(&self) -> Result<(), Refusal> {
+        if self.clip.is_some() || self.reading == Reading::Printed || self.budget.is_none() {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            "clip",
+            format!("the {} reading is private through its clip, and `clip` is false", self.reading),
+            "no `clip`, or `reading = \"printed\"`",
+        ))
+    }
+
+    fn smooth(&self) -> Result<Smooth, Refusal> {
+        let (q, d) = (self.q(), self.dimension);
+        if q < 2.0 {
+            // |z|_+ = d^(1/2 - 1/p) |z|_2: kappa = d^(1 - 2/p) [Han2022, lemma 3.3].
+            let (multiplier, kappa) = han2022_tree::lemma_3_3(q, d);
+            return Ok(Smooth { exponent: 2.0, multiplier, kappa, proved: Some(kappa) });
+        }
+        let (exponent, kappa) = match self.reading {
+            Reading::Printed => han2022_tree::lemma_3_2_printed(q, d),
+            // At q infinite and few dimensions the lemma has no norm: the least constant is the least change.
+            Reading::Corrected if q.is_infinite() && libm::log(d as f64) < 2.0 => han2022_tree::noise_norm(q, d),
+            Reading::Corrected => han2022_tree::lemma_3_2_corrected(q, d),
+            Reading::Tight => han2022_tree::noise_norm(q, d),
+        };
+        if !(0.0 < exponent && exponent.is_finite() && 0.0 < kappa) {
+            let message = format!("generalised Gaussian noise has no {} norm in {d} dimensions at q = {q}", self.reading);
+            let refusal = Refusal::new("reading", message, "another reading, `mechanism = \"gaussian\"`, or more dimensions");
+            return Err(refusal.hint("min(q - 1, ln d - 1) is not above 0 for d = 1 and 2 (E22)"));
+        }
+        // |v|_e <= d^(1/e - 1/q) |v|_q for e <= q, and |.|_e² is (e - 1)-smooth from e = 2 on.
+        let proved = (2.0 <= exponent)
+            .then(|| (exponent - 1.0) * libm::pow(d as f64, 2.0 * (1.0 / exponent - 1.0 / q).max(0.0)))
+            .filter(|kappa| kappa.is_finite());
+        Ok(Smooth { exponent, multiplier: 1.0, kappa, proved })
+    }
+
+    /// One mechanism on vectors that move by `actual`, after which the law of each draw has the scale that `printed` gives for the
+    /// stated sensitivity; `spread` is the norm of the factorisation's columns.
+    fn vector(
+        &self,
+        generalized: bool,
+        (actual, stated): (f64, f64),
+        spread: f64,
+        printed: impl Fn(f64, f64, Epsilon, Delta) -> f64,
+    ) -> Result<Priced<VectorLaw>, Refusal> {
+        let Some((epsilon, delta)) = self.budget else {
+            return Ok(Priced { noise: VectorLaw::None, event: Event::NonPrivate, calibration: "no noise".to_owned() });
+        };
+        self.refuse_unclipped()?;
+        if !generalized {
+            if self.reading != Reading::Tight {
+                let message = format!("the {} reading is of generalised Gaussian noise", self.reading);
+                return Err(Refusal::new("mechanism", message, "`generalized-gaussian`, `auto`, or `reading = \"tight\"`"));
+            }
+            // Gaussian noise of all draws is one Gaussian mechanism; |v|_2 <= d^(1/2 - 1/q) |v|_q (E24).
+            let sensitivity = spread * from_lq(actual, self.q(), self.dimension);
+            let sigma = sensitivity / gdp_mu(epsilon, delta);
+            let calibration =
+                format!("sigma = {sigma:.6} = {sensitivity:.6} / mu(epsilon, delta), one Gaussian mechanism (E24, E25)");
+            return Ok(Priced {
+                noise: VectorLaw::Gaussian { sigma },
+                event: Event::Gaussian { sigma, sensitivity },
+                calibration,
+            });
+        }
+        let Smooth { exponent, multiplier, kappa, proved } = self.smooth()?;
+        let needed = |kappa: f64| spread * actual * libm::sqrt(kappa / (2.0 * zcdp::rho(epsilon, delta)));
+        let (sigma, calibration) = match self.reading {
+            Reading::Printed => {
+                let sigma_plus = printed(kappa, stated, epsilon, delta);
+                // Radius² of Gamma scale 2 sigma_+ and not 2 sigma_+²: as if sigma were its root (E23).
+                let sigma = libm::sqrt(0.5 * han2022_tree::gamma_scale_printed(sigma_plus));
+                (
+                    sigma,
+                    format!("sigma_+ = {sigma_plus:.6} as printed, exponent {exponent:.4} (E22), Gamma scale 2 sigma_+ (E23)"),
+                )
+            }
+            Reading::Corrected => {
+                let sigma = printed(kappa, actual, epsilon, delta);
+                let sigma = proved.map_or(sigma, |kappa| sigma.max(needed(kappa)));
+                (sigma, format!("sigma_+ = {sigma:.6} as printed with E22 and E23 put right, exponent {exponent:.4}"))
+            }
+            Reading::Tight => {
+                let sigma = needed(proved.unwrap_or(kappa));
+                (sigma, format!("sigma_+ = {sigma:.6} by concentrated privacy, exponent {exponent:.4} (E21, E25)"))
+            }
+        };
+        let event = Event::GeneralizedGaussian { sigma, kappa: proved, sensitivity: self.bounded(spread * actual) };
+        Ok(Priced { noise: VectorLaw::Generalized { exponent, multiplier, sigma }, event, calibration })
+    }
+
+    /// Noise of the draws of prefix sums of recursive gradients.
+    ///
+    /// # Errors
+    /// A law that the reading does not have.
+    pub fn sum_noise(
+        &self,
+        generalized: bool,
+        factorisation: &dyn Factorisation,
+        learning_rate: f64,
+    ) -> Result<Priced<SumNoise>, Refusal> {
+        let sensitivities = (2.0 * self.actual.contribution(learning_rate), 2.0 * self.stated.contribution(1.0));
+        let spread = factorisation.sensitivity(Participation::ONCE);
+        self.vector(generalized, sensitivities, spread, |kappa, s, epsilon, delta| {
+            han2022_tree::theorem_3_1(kappa, s, self.rounds, epsilon.get(), delta.get())
+        })
+    }
+
+    /// Noise of one gradient a sample.
+    ///
+    /// # Errors
+    /// A law that the reading does not have.
+    pub fn step_noise(&self, generalized: bool) -> Result<Priced<StepNoise>, Refusal> {
+        let sensitivities = (2.0 * self.actual.lipschitz, 2.0 * self.stated.lipschitz);
+        self.vector(generalized, sensitivities, 1.0, |kappa, s, epsilon, delta| {
+            han2022_tree::sigma_plus(kappa, s, epsilon.get(), delta.get())
+        })
+    }
+
+    /// Noise of batch means with steps `eta`; a sample is in one batch, so that the worse of the two prices is the price.
+    ///
+    /// # Errors
+    /// A law that the reading does not have.
+    pub fn batch_noise(&self, generalized: bool, plan: BatchPlan, eta: f64) -> Result<Priced<BatchNoise>, Refusal> {
+        let (n, first, batch) = (self.rounds as f64, plan.first as f64, plan.batch as f64);
+        let printed =
+            |kappa: f64, s: f64, epsilon: Epsilon, delta: Delta| han2022_tree::sigma_plus(kappa, s, epsilon.get(), delta.get());
+        let (actual, stated) = (self.actual, self.stated);
+        // A mean over m samples moves by 2/m of the bound on one; printed for batches of exactly n/2 and sqrt(n)/2.
+        let gradients = (2.0 * actual.lipschitz / first, 4.0 * stated.lipschitz / n);
+        let differences = (
+            2.0 * actual.smoothness * eta * actual.diameter / batch,
+            4.0 * stated.smoothness * eta * stated.diameter / libm::sqrt(n),
+        );
+        let first = self.vector(generalized, gradients, 1.0, printed)?;
+        let later = self.vector(generalized, differences, 1.0, printed)?;
+        let worse =
+            |event: &Event| crate::price(event).epsilon(self.budget.map(|(_, delta)| delta)).unwrap_or(f64::INFINITY);
+        let event = if worse(&first.event) < worse(&later.event) { later.event } else { first.event };
+        let calibration = format!("first batch: {}; later batches: {}", first.calibration, later.calibration);
+        Ok(Priced { noise: (first.noise, later.noise), event, calibration })
+    }
+
+    /// Noise of choices of a vertex in rounds 1 to T, falling as 1/sqrt(t).
+    ///
+    /// # Errors
+    /// A law that the reading does not have.
+    pub fn choice_noise(&self, gumbel: bool, learning_rate: f64) -> Result<Priced<ChoiceNoise>, Refusal> {
+        let Some((epsilon, delta)) = self.budget else {
+            return Ok(Priced { noise: None, event: Event::NonPrivate, calibration: "no noise".to_owned() });
+        };
+        self.refuse_unclipped()?;
+        if gumbel && self.reading != Reading::Tight {
+            let message = format!("the {} reading is of Laplace noise", self.reading);
+            return Err(Refusal::new("mechanism", message, "`laplace`, `auto`, or `reading = \"tight\"`"));
+        }
+        let (n, e, d) = (self.rounds, epsilon.get(), delta.get());
+        // Scores <d_t, v> move by a range of D |d_t - d_t'|_q: D · 2 (lr beta D + L)/(t + 1) (E27), with the first gradient whole by
+        // D · 4 L/(t + 1) at least (E28).
+        let contribution = 2.0 * self.actual.contribution(learning_rate);
+        let moves = if self.choice_start() == Start::Full { contribution.max(4.0 * self.actual.lipschitz) } else { contribution };
+        let range = self.actual.diameter * moves;
+        // sum over t of (range/(t + 1))² / (scale/sqrt(t))² = (range/scale)² sum t/(t + 1)².
+        let sum: f64 = (1..=n).map(|t| t as f64 / ((t as f64 + 1.0) * (t as f64 + 1.0))).sum();
+        let rho = zcdp::rho(epsilon, delta);
+        let laplace =
+            |c: &Constants, lr: f64| han2022_choice::laplace_scale(c.diameter, lr * c.smoothness, c.lipschitz, n, 1, e, d);
+        let pure_needed = range * libm::sqrt(sum / (2.0 * rho));
+        let (scale, calibration) = match (self.reading, gumbel) {
+            (Reading::Printed, _) => (laplace(&self.stated, 1.0), "as printed [theorem 3.4], d_1 = grad (E28)"),
+            (Reading::Corrected, _) => (
+                laplace(&self.actual, learning_rate).max(pure_needed),
+                "as printed with d_1 = grad/2 (E28), never below its price (E29)",
+            ),
+            (Reading::Tight, false) => (pure_needed, "Laplace by concentrated privacy (E29)"),
+            (Reading::Tight, true) => (0.5 * pure_needed, "exponential mechanism by concentrated privacy (E29)"),
+        };
+        let squares = self.bounded(range * range * sum / (scale * scale));
+        let calibration = format!("scale {scale:.6}/sqrt(t), {calibration}");
+        Ok(Priced { noise: Some((gumbel, scale)), event: Event::Choices { gumbel, squares }, calibration })
+    }
+
+    /// Gaussian noise of `steps` gradients, each at a sample drawn from all.
+    ///
+    /// # Errors
+    /// A law that the reading does not have.
+    pub fn stored_noise(&self, steps: u64) -> Result<Priced<VectorLaw>, Refusal> {
+        let Some((epsilon, delta)) = self.budget else {
+            return Ok(Priced { noise: VectorLaw::None, event: Event::NonPrivate, calibration: "no noise".to_owned() });
+        };
+        self.refuse_unclipped()?;
+        // sigma = sqrt(8 ln(1/delta)) L/epsilon for n² steps [Bassily2020, algorithm 2].
+        let printed = |lipschitz: f64| libm::sqrt(8.0 * libm::log(1.0 / delta.get())) * lipschitz / epsilon.get();
+        let lipschitz = from_lq(self.actual.lipschitz, self.q(), self.dimension);
+        let sensitivity = 2.0 * lipschitz;
+        let needed = || sensitivity / subsampled::distance(epsilon.get(), self.rounds, steps, delta);
+        let (sigma, calibration) = match self.reading {
+            Reading::Printed => (printed(self.stated.lipschitz), "sqrt(8 ln(1/delta)) L/epsilon as printed"),
+            Reading::Corrected => (printed(lipschitz).max(needed()), "as printed, never below its price"),
+            Reading::Tight => (needed(), "by the Rényi bound of secretly drawn samples"),
+        };
+        let event = Event::Subsampled { sigma, sensitivity: self.bounded(sensitivity), n_samples: self.rounds, steps };
+        Ok(Priced { noise: VectorLaw::Gaussian { sigma }, event, calibration: format!("sigma = {sigma:.6}, {calibration}") })
+    }
+}

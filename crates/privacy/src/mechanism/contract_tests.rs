@@ -1,0 +1,213 @@
+//! What every mechanism must keep, under every reading.
+
+use super::law::{empirical_epsilon, request, stream};
+use super::{MechanismEntry, duchi, gaussian, hybrid, laplace, none, piecewise, resolve_auto};
+use crate::{Event, Guarantee, Ledger, Query, Raw, Reading, Refusal, Request, Signal};
+
+const ALL: [MechanismEntry; 6] = [none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];
+
+/// Mechanism and words of the stream that one release takes.
+const WORDS: [(&str, u64); 6] = [("none", 0), ("laplace", 1), ("duchi", 1), ("piecewise", 2), ("hybrid", 3), ("gaussian", 1)];
+
+fn private() -> impl Iterator<Item = MechanismEntry> {
+    ALL.into_iter().filter(|entry| entry.name != "none")
+}
+
+fn refusal(entry: &MechanismEntry, request: &Request) -> Refusal {
+    (entry.build)(request).map(|built| format!("{built:?}")).expect_err("a refusal")
+}
+
+#[test]
+fn auto_names_a_mechanism() {
+    for (reading, name) in [(Reading::Printed, "laplace"), (Reading::Corrected, "laplace"), (Reading::Tight, "hybrid")] {
+        assert_eq!(resolve_auto(reading), name);
+        assert!(ALL.iter().any(|entry| entry.name == name));
+    }
+}
+
+/// Claim and price, found independently, agree for all mechanisms, readings and a wide range of budgets.
+#[test]
+fn what_is_claimed_is_delivered() {
+    for entry in private() {
+        for reading in Reading::ALL {
+            for epsilon in [1e-6, 1e-3, 0.1, 0.6, 0.61, 1.0, 4.0, 30.0, 700.0] {
+                let ledger = (entry.build)(&request(entry.name, reading, epsilon)).expect("a mechanism").ledger();
+                assert_eq!(ledger.guarantee, Guarantee::Holds, "{} {reading} {epsilon}: {}", entry.name, ledger.delivered);
+                let delivered = ledger.delivered_epsilon.expect("a bounded loss");
+                assert!((delivered - epsilon).abs() <= 1e-6 * epsilon, "{} {epsilon}: {delivered}", entry.name);
+                assert_eq!(ledger.epsilon, Some(epsilon));
+                assert_eq!((ledger.mechanism.as_str(), ledger.reading, ledger.clip), (entry.name, reading, Some([-2.0, 2.0])));
+                assert_eq!(ledger.provenance, crate::Provenance::Simulated);
+                let text = serde_json::to_string(&ledger).expect("json");
+                assert_eq!(serde_json::from_str::<Ledger>(&text).expect("a ledger"), ledger);
+            }
+        }
+    }
+}
+
+#[test]
+fn none_is_not_private() {
+    let mut bare = request("none", Reading::Tight, 1.0);
+    bare.epsilon = None;
+    bare.facts.noise_bound = None;
+    let built = (none::ENTRY.build)(&bare).expect("nothing can go wrong");
+    let ledger = built.ledger();
+    assert_eq!((ledger.guarantee, ledger.event, ledger.epsilon), (Guarantee::NotPrivate, Event::NonPrivate, None));
+    assert_eq!(ledger.delivered, "not private");
+    let released = built.privatizer().release(&Query::default(), Raw::seal(1e9), &mut stream("none"));
+    assert_eq!(*released.value(), Signal::Reward(1e9));
+}
+
+/// Worst-case variances on [-1, 1] as tabulated by an independent reference, to the digits given.
+#[test]
+fn worst_case_variances() {
+    let table: [(&str, [f64; 5], f64); 4] = [
+        ("laplace", [800.0, 32.0, 8.0, 2.0, 0.5], 1e-12),
+        ("duchi", [400.7, 16.67, 4.683, 1.724, 1.076], 1e-3),
+        ("piecewise", [533.2, 21.22, 5.224, 1.228, 0.241], 3e-3),
+        ("hybrid", [400.7, 16.67, 4.289, 1.042, 0.219], 3e-3),
+    ];
+    let gaussian: [(f64, [f64; 5]); 2] = [(1e-2, [364.0, 39.6, 14.1, 4.98, 1.79]), (1e-5, [3782.0, 198.0, 55.7, 15.9, 4.68])];
+    let variance = |name: &str, epsilon: f64, delta: f64| {
+        let mut request = request(name, Reading::Corrected, epsilon);
+        request.clip = Some((-1.0, 1.0));
+        request.delta = Some(delta);
+        let entry = ALL.iter().find(|entry| entry.name == name).expect("a known name");
+        (entry.build)(&request).expect("a mechanism").noise_variance()
+    };
+    for (i, epsilon) in [0.1, 0.5, 1.0, 2.0, 4.0].into_iter().enumerate() {
+        for (name, expected, tolerance) in &table {
+            let found = variance(name, epsilon, 0.5);
+            assert!((found - expected[i]).abs() <= tolerance * expected[i], "{name} {epsilon}: {found}");
+        }
+        for (delta, expected) in gaussian {
+            let found = variance("gaussian", epsilon, delta);
+            assert!((found - expected[i]).abs() <= 5e-3 * expected[i], "gaussian {epsilon} {delta}: {found}");
+        }
+    }
+}
+
+/// Means and variances of real releases within five standard errors: false alarm below 1e-6 a figure, fixed seeds. Outputs
+/// keep their bound. The range is off centre, and one reward lies outside of it.
+#[test]
+fn releases_are_unbiased_for_the_clipped_reward() {
+    let n = 40_000;
+    for entry in private() {
+        for epsilon in [0.5, 2.0] {
+            let mut request = request(entry.name, Reading::Tight, epsilon);
+            request.clip = Some((1.0, 4.0));
+            let built = (entry.build)(&request).expect("a mechanism");
+            for (reward, clipped) in [(1.5, 1.5), (4.0, 4.0), (99.0, 4.0)] {
+                let (mut privatizer, mut stream) = (built.privatizer(), stream(entry.name));
+                let mut sum = 0.0;
+                for _ in 0..n {
+                    let signal = privatizer.release(&Query::default(), Raw::seal(reward), &mut stream);
+                    let released = signal.reward().expect("a reward");
+                    assert!(built.output_bound().is_none_or(|bound| released.abs() <= bound), "{}: {released}", entry.name);
+                    sum += released;
+                }
+                let error = libm::sqrt(built.noise_variance() / f64::from(n));
+                let mean = sum / f64::from(n);
+                assert!((mean - clipped).abs() < 5.0 * error, "{} {epsilon} {reward}: mean {mean}", entry.name);
+            }
+        }
+    }
+}
+
+/// Real releases at the two ends of the range never show more than epsilon. The event of the audit is exact for one bit.
+#[test]
+fn releases_pass_an_audit() {
+    for entry in private().filter(|entry| entry.name != "gaussian") {
+        let built = (entry.build)(&request(entry.name, Reading::Tight, 1.0)).expect("a mechanism");
+        let bound = empirical_epsilon(&mut *built.privatizer(), -2.0, 2.0);
+        assert!(bound < 1.0, "{}: {bound}", entry.name);
+    }
+    let doubled = (duchi::ENTRY.build)(&request("duchi", Reading::Tight, 2.0)).expect("a mechanism");
+    assert!(1.5 < empirical_epsilon(&mut *doubled.privatizer(), -2.0, 2.0), "twice the budget is caught");
+}
+
+#[test]
+fn releases_take_a_fixed_number_of_words() {
+    for entry in ALL {
+        let words = WORDS.iter().find(|(name, _)| *name == entry.name).expect("every mechanism is listed").1;
+        for epsilon in [0.1, 1.0, 9.0] {
+            let built = (entry.build)(&request(entry.name, Reading::Tight, epsilon)).expect("a mechanism");
+            for seed in 0..20 {
+                let mut used = stream(&seed.to_string());
+                let mut counted = used.clone();
+                built.privatizer().release(&Query::default(), Raw::seal(f64::from(seed) * 0.1 - 1.0), &mut used);
+                for _ in 0..words {
+                    counted.word();
+                }
+                assert_eq!(used.word(), counted.word(), "{} {epsilon}", entry.name);
+            }
+        }
+    }
+}
+
+/// A reward that is not a number is answered as the centre, also where nothing is clipped.
+#[test]
+fn no_nan_leaves() {
+    for entry in private() {
+        for (reading, noise_bound) in [(Reading::Tight, Some(1.0)), (Reading::Printed, None)] {
+            let mut request = request(entry.name, reading, 1.0);
+            request.facts.noise_bound = noise_bound;
+            request.clip = Some((1.0, 3.0));
+            let built = (entry.build)(&request).expect("a mechanism");
+            let release =
+                |reward: f64| built.privatizer().release(&Query::default(), Raw::seal(reward), &mut stream("nan")).reward();
+            let from_nan = release(f64::NAN).expect("a reward");
+            assert!(from_nan.is_finite(), "{}", entry.name);
+            assert_eq!(release(f64::NAN), release(2.0), "{}", entry.name);
+            let from_infinity = release(f64::INFINITY).expect("a reward");
+            assert!(from_infinity.is_finite(), "{}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn refusals_name_their_key() {
+    for entry in private() {
+        let good = || request(entry.name, Reading::Tight, 1.0);
+        let cases = [
+            ("epsilon", Request { epsilon: None, ..good() }),
+            ("epsilon", Request { epsilon: Some(-1.0), ..good() }),
+            ("epsilon", Request { epsilon: Some(f64::NAN), ..good() }),
+            ("epsilon", Request { epsilon: Some(1e-300), ..good() }),
+            ("epsilon", Request { epsilon: Some(1e300), clip: Some((0.0, 1e-20)), ..good() }),
+            ("clip", Request { clip: Some((1.0, 1.0)), ..good() }),
+            ("clip", Request { clip: Some((2.0, 1.0)), ..good() }),
+            ("clip", Request { clip: Some((f64::NAN, 1.0)), ..good() }),
+            ("clip", Request { clip: Some((-1e308, 1e308)), ..good() }),
+        ];
+        for (key, request) in cases {
+            let refusal = refusal(&entry, &request);
+            assert_eq!(refusal.key, key, "{}: {refusal}", entry.name);
+        }
+        let mut unbounded = good();
+        unbounded.facts.noise_bound = None;
+        assert_eq!(refusal(&entry, &unbounded).key, "clip");
+        unbounded.facts.range = Some((0.0, 1.0));
+        assert_eq!((entry.build)(&unbounded).expect("a hard range is a bound").clip(), Some((0.0, 1.0)));
+    }
+}
+
+#[test]
+fn refusal_texts() {
+    let good = |name: &str| request(name, Reading::Tight, 1.0);
+    let missing = refusal(&hybrid::ENTRY, &Request { epsilon: None, ..good("hybrid") });
+    assert_eq!(
+        missing.to_string(),
+        "`epsilon`: mechanism `hybrid` needs a privacy loss; expected a finite number > 0; \
+         state `epsilon`, or `mechanism = \"none\"` for a run without privacy"
+    );
+    for delta in [None, Some(0.0), Some(1.0)] {
+        assert_eq!(refusal(&gaussian::ENTRY, &Request { delta, ..good("gaussian") }).key, "delta");
+    }
+    let missing = refusal(&gaussian::ENTRY, &Request { delta: None, ..good("gaussian") });
+    assert_eq!(missing.hint.as_deref(), Some("state `delta`, at most one over the number of users: 1e-3 here"));
+    let large = refusal(&duchi::ENTRY, &Request { epsilon: Some(701.0), ..good("duchi") });
+    assert_eq!(large.message, "`epsilon` is 7.01e2, beyond what mechanism `duchi` can resolve");
+    let small = refusal(&laplace::ENTRY, &Request { epsilon: Some(1e-200), ..good("laplace") });
+    assert_eq!(small.message, "with `epsilon` = 1e-200 the noise of mechanism `laplace` is too large for double precision");
+}

@@ -1,0 +1,119 @@
+//! One randomised bit for one bounded reward [Duchi2018, one dimension; Wang2019, section III]: the least worst-case variance
+//! at small epsilon, and an output of two values. Proof: `docs/proofs/duchi.md`.
+
+use super::on_window::{self, Description, UnitRandomiser};
+use super::{MechanismEntry, RewardMechanism};
+use crate::planted::{self, PlantedFault};
+use crate::{Epsilon, Event, Refusal, Request};
+use privateer_numerics::rng::Stream;
+use std::sync::Arc;
+
+/// The registry line.
+pub const ENTRY: MechanismEntry = MechanismEntry {
+    name: "duchi",
+    summary: "one randomised bit for the clipped reward: pure epsilon, two output values",
+    paper: "Duchi2018",
+    build,
+};
+
+const DESCRIPTION: Description = Description {
+    name: ENTRY.name,
+    calibration: "output = ±(e^epsilon + 1)/(e^epsilon - 1) on rewards clipped and scaled to [-1, 1] [Duchi2018]",
+};
+
+/// The randomiser on [-1, 1]: `+output` or `-output`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TwoPoint {
+    /// Size of the released value.
+    pub(super) output: f64,
+    /// How far an input of 1 moves the coin from fair: the probability of `+output` is (1 + input tilt)/2.
+    tilt: f64,
+    /// Probability of the less likely value at an input of 1 or -1.
+    pub(super) rare: f64,
+}
+
+impl TwoPoint {
+    pub(super) fn new(epsilon: Epsilon) -> Self {
+        // tilt = (e^epsilon - 1)/(e^epsilon + 1) = tanh(epsilon/2): the odds (1 + tilt)/(1 - tilt) of the two ends are then e^epsilon.
+        let tilt = libm::tanh(0.5 * epsilon.get());
+        // output = 1/tilt: the mean (1 + t tilt)/2 · output - (1 - t tilt)/2 · output = t tilt output is then t.
+        let output = 1.0 / tilt;
+        // rare = (1 - tilt)/2 = 1/(e^epsilon + 1), without cancellation.
+        let rare = 1.0 / (libm::exp(epsilon.get()) + 1.0);
+        Self { output, tilt, rare }
+    }
+
+    /// The released value for an input on [-1, 1] and a uniform draw.
+    pub(super) fn respond(&self, input: f64, uniform: f64) -> f64 {
+        // tanh(epsilon) for tanh(epsilon/2).
+        let share = if planted::is(PlantedFault::DuchiNoise) { 2.0 / (1.0 + self.tilt * self.tilt) } else { 1.0 };
+        if uniform < 0.5 * (1.0 + input * (share * self.tilt)) { self.output } else { -self.output }
+    }
+
+    /// Variance at an input of 0, the worst: output² - input².
+    pub(super) fn worst_variance(&self) -> f64 {
+        self.output * self.output
+    }
+}
+
+/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+///
+/// # Errors
+/// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
+/// with unbounded noise).
+pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+    on_window::build(request, DESCRIPTION, TwoPoint::new)
+}
+
+impl UnitRandomiser for TwoPoint {
+    fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
+        self.respond(input, stream.uniform())
+    }
+
+    fn bound(&self) -> f64 {
+        self.output
+    }
+
+    fn variance(&self) -> f64 {
+        self.worst_variance()
+    }
+
+    fn event(&self) -> Event {
+        Event::TwoPoint { rare: self.rare }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, worst_log_ratio};
+    use super::*;
+
+    /// The law as printed in [Wang2019, algorithm 1].
+    pub(in super::super) fn law(epsilon: f64, input: f64) -> Law {
+        let e = libm::exp(epsilon);
+        let output = (e + 1.0) / (e - 1.0);
+        let plus = (input * (e - 1.0) + e + 1.0) / (2.0 * e + 2.0);
+        Law { atoms: vec![(-output, 1.0 - plus), (output, plus)], pieces: Vec::new() }
+    }
+
+    #[test]
+    fn the_law_is_private_and_unbiased() {
+        for epsilon in [0.1, 0.5, 1.0, 2.0, 4.0] {
+            let coin = TwoPoint::new(Epsilon::try_from(epsilon).expect("a budget"));
+            assert_private_and_unbiased(epsilon, coin.worst_variance(), |input| law(epsilon, input));
+            // The planted fault: probabilities for twice the budget.
+            assert!(1.9 * epsilon < worst_log_ratio(|input| law(2.0 * epsilon, input)));
+            let n = 4096;
+            for input in [-1.0, -0.3, 0.0, 0.8, 1.0] {
+                let draws = (0..n).map(|i| coin.respond(input, (f64::from(i) + 0.5) / f64::from(n))).collect();
+                assert_sampler_follows(draws, &law(epsilon, input), 1.0 / f64::from(n));
+            }
+        }
+    }
+
+    #[test]
+    fn extremes_of_the_draw_stay_within_the_bound() {
+        let coin = TwoPoint::new(Epsilon::try_from(1.0).expect("a budget"));
+        assert_eq!([coin.respond(1.0, 0.0), coin.respond(1.0, 1.0 - f64::EPSILON / 2.0)], [coin.output, -coin.output]);
+    }
+}

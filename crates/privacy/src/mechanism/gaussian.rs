@@ -1,0 +1,89 @@
+//! Gaussian noise on one clipped reward, calibrated exactly [BalleWang2018, theorem 8]. Never the best for one reward;
+//! here for comparison. Needs delta. Proof: `docs/proofs/gaussian.md`.
+
+use super::window::{Window, exponential_epsilon, representable};
+use super::{MechanismEntry, RewardMechanism};
+use crate::planted::{self, PlantedFault};
+use crate::{
+    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
+    analytic_gaussian_sigma,
+};
+use privateer_numerics::rng::Stream;
+use std::sync::Arc;
+
+/// The registry line.
+pub const ENTRY: MechanismEntry = MechanismEntry {
+    name: "gaussian",
+    summary: "Gaussian noise on the clipped reward: (epsilon, delta), unbounded output",
+    paper: "BalleWang2018",
+    build,
+};
+
+#[derive(Debug, Clone, Copy)]
+struct Gaussian {
+    reading: Reading,
+    epsilon: Epsilon,
+    delta: Delta,
+    window: Window,
+    sigma: f64,
+}
+
+/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+///
+/// # Errors
+/// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double), `delta` (missing or outside of
+/// (0, 1)) or `clip` (empty, or missing with unbounded noise).
+pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+    let (epsilon, delta) = (exponential_epsilon(request)?, request.delta()?);
+    let window = Window::of(request)?;
+    // sigma = sensitivity sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]; proof: docs/proofs/gaussian.md
+    let sigma = window.width() * analytic_gaussian_sigma(epsilon, delta);
+    representable(request, sigma * sigma)?;
+    Ok(Arc::new(Gaussian { reading: request.reading, epsilon, delta, window, sigma }))
+}
+
+impl Privatizer for Gaussian {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+        let reward = reward.open();
+        let kept = if planted::is(PlantedFault::GaussianClip) { reward } else { self.window.clip(reward) };
+        let sigma = self.sigma * planted::noise_share(PlantedFault::GaussianNoise);
+        Released::mark(Signal::Reward(kept + sigma * stream.normal()))
+    }
+}
+
+impl RewardMechanism for Gaussian {
+    fn privatizer(&self) -> Box<dyn Privatizer> {
+        Box::new(*self)
+    }
+
+    fn output_bound(&self) -> Option<f64> {
+        None
+    }
+
+    fn noise_variance(&self) -> f64 {
+        self.sigma * self.sigma
+    }
+
+    fn clip(&self) -> Option<(f64, f64)> {
+        Some(self.window.range())
+    }
+
+    fn laplace_scale(&self) -> Option<f64> {
+        None
+    }
+
+    fn ledger(&self) -> Ledger {
+        Ledger::of(Statement {
+            mechanism: ENTRY.name,
+            reading: self.reading,
+            threat_model: ThreatModel::local_reward(),
+            event: Event::Gaussian { sigma: self.sigma, sensitivity: self.window.width() },
+            epsilon: Some(self.epsilon),
+            delta: Some(self.delta),
+            clip: self.clip(),
+            calibration: "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic Gaussian mechanism [BalleWang2018]".to_owned(),
+            doubt: None,
+            notes: Vec::new(),
+        })
+    }
+}

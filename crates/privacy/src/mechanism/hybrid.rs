@@ -1,0 +1,164 @@
+//! The hybrid mechanism for one bounded reward [Wang2019, section III-C]: the piecewise density or one bit, by a coin that
+//! does not depend on the reward. Least worst-case variance of the mechanisms here, constant in the reward above the
+//! threshold; bounded output. Proof: `docs/proofs/hybrid.md`.
+
+use super::duchi::TwoPoint;
+use super::on_window::{self, Description, UnitRandomiser};
+use super::piecewise::TwoLevel;
+use super::{MechanismEntry, RewardMechanism};
+use crate::planted::{self, PlantedFault};
+use crate::{Epsilon, Event, Refusal, Request};
+use privateer_numerics::rng::Stream;
+use std::sync::Arc;
+
+/// The registry line.
+pub const ENTRY: MechanismEntry = MechanismEntry {
+    name: "hybrid",
+    summary: "piecewise density or one randomised bit, whichever epsilon favours: pure epsilon, bounded output, least variance",
+    paper: "Wang2019",
+    build,
+};
+
+const DESCRIPTION: Description = Description {
+    name: ENTRY.name,
+    calibration: "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
+                 on rewards clipped and scaled to [-1, 1] [Wang2019]",
+};
+
+/// The epsilon (0.6094 to four digits) up to which one bit alone has the least worst-case variance.
+fn threshold() -> f64 {
+    // With s = e^(epsilon/2) and the share 1 - 1/s of the piecewise density, the mixture's variance (s + 3)/(3 s (s - 1)) + C²/s
+    // meets the bit's C², C = (s² + 1)/(s² - 1), where 3 s³ - s² + s - 7 = 0. Cardano's formula, with 54² · 241 = 838² + 8³:
+    let first = libm::cbrt(838.0 + 54.0 * libm::sqrt(241.0));
+    // The two cube roots have the product -8.
+    let s = (1.0 + first - 8.0 / first) / 9.0;
+    2.0 * libm::log(s)
+}
+
+/// The randomiser on [-1, 1].
+#[derive(Debug, Clone, Copy)]
+struct Mixture {
+    density: TwoLevel,
+    coin: TwoPoint,
+    /// Probability of the piecewise density.
+    density_share: f64,
+    worst_variance: f64,
+}
+
+/// Probability of the piecewise density: 0 up to the threshold, then `1 - e^(-epsilon/2)`.
+#[must_use]
+pub fn density_share(epsilon: Epsilon) -> f64 {
+    Mixture::new(epsilon).density_share
+}
+
+impl Mixture {
+    fn new(epsilon: Epsilon) -> Self {
+        let (density, coin) = (TwoLevel::new(epsilon), TwoPoint::new(epsilon));
+        if epsilon.get() <= threshold() {
+            return Self { density, coin, density_share: 0.0, worst_variance: coin.worst_variance() };
+        }
+        // share = 1 - e^(-epsilon/2): the input² terms share/(s - 1) and -(1 - share) of the two variances then cancel.
+        let density_share = -libm::expm1(-0.5 * epsilon.get());
+        let s = libm::exp(0.5 * epsilon.get());
+        // (s + 3)/(3 s (s - 1)) + C²/s, at every input.
+        let worst_variance = (1.0 + 3.0 / s) / (3.0 * libm::expm1(0.5 * epsilon.get())) + coin.worst_variance() / s;
+        Self { density, coin, density_share, worst_variance }
+    }
+
+    fn respond(&self, input: f64, branch: f64, level: f64, place: f64) -> f64 {
+        let share = if planted::is(PlantedFault::HybridBranch) { 0.5 * (1.0 + input) } else { 1.0 };
+        if branch < share * self.density_share {
+            self.density.respond(input, level, place)
+        } else {
+            self.coin.respond(input, level)
+        }
+    }
+
+    fn output(&self) -> f64 {
+        // coth(epsilon/4) of the density exceeds coth(epsilon/2) of the bit.
+        if self.density_share == 0.0 { self.coin.output } else { self.density.output }
+    }
+}
+
+/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+///
+/// # Errors
+/// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
+/// with unbounded noise).
+pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+    on_window::build(request, DESCRIPTION, Mixture::new)
+}
+
+impl UnitRandomiser for Mixture {
+    fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
+        // Three words whatever the branch, so that draws stay aligned between budgets.
+        let (branch, level, place) = (stream.uniform(), stream.uniform(), stream.uniform());
+        self.respond(input, branch, level, place)
+    }
+
+    fn bound(&self) -> f64 {
+        self.output()
+    }
+
+    fn variance(&self) -> f64 {
+        self.worst_variance
+    }
+
+    fn event(&self) -> Event {
+        let Self { density, coin, density_share, .. } = *self;
+        if density_share == 0.0 {
+            Event::TwoPoint { rare: coin.rare }
+        } else {
+            Event::Mixture { rare: coin.rare, high: density.high, low: density.low, two_level_share: density_share }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, worst_log_ratio};
+    use super::super::{duchi, piecewise};
+    use super::*;
+
+    fn law(epsilon: f64, share: f64, input: f64) -> Law {
+        piecewise::tests::law(epsilon, input).mixed(share, &duchi::tests::law(epsilon, input))
+    }
+
+    fn mixture(epsilon: f64) -> Mixture {
+        Mixture::new(Epsilon::try_from(epsilon).expect("a budget"))
+    }
+
+    #[test]
+    fn the_law_is_private_and_unbiased() {
+        for epsilon in [0.1, 0.5, 0.7, 1.0, 2.0, 4.0] {
+            let mixture = mixture(epsilon);
+            assert_private_and_unbiased(epsilon, mixture.worst_variance, |input| law(epsilon, mixture.density_share, input));
+            assert!(1.9 * epsilon < worst_log_ratio(|input| law(2.0 * epsilon, 0.5, input)));
+            for input in [-1.0, -0.3, 0.0, 0.8, 1.0] {
+                let branches = [0.0, 1.0 - f64::EPSILON];
+                let density = piecewise::tests::square(256, |level, place| mixture.respond(input, branches[0], level, place));
+                let coin = piecewise::tests::square(256, |level, place| mixture.respond(input, branches[1], level, place));
+                let first = if mixture.density_share == 0.0 {
+                    duchi::tests::law(epsilon, input)
+                } else {
+                    piecewise::tests::law(epsilon, input)
+                };
+                assert_sampler_follows(density, &first, 2.0 / 256.0);
+                assert_sampler_follows(coin, &duchi::tests::law(epsilon, input), 2.0 / 256.0);
+            }
+        }
+    }
+
+    /// The threshold is the one printed in [Wang2019, section III-C], and there the mixture and the bit vary alike.
+    #[test]
+    fn threshold_is_where_the_variances_meet() {
+        let root = libm::sqrt(241.0);
+        let printed =
+            libm::log((-5.0 + 2.0 * libm::cbrt(6353.0 - 405.0 * root) + 2.0 * libm::cbrt(6353.0 + 405.0 * root)) / 27.0);
+        assert!((threshold() - printed).abs() < 1e-13, "{} for {printed}", threshold());
+        let (below, above) = (mixture(threshold()), mixture(threshold() * (1.0 + 1e-12)));
+        assert_eq!(below.density_share, 0.0);
+        assert!(0.0 < above.density_share);
+        assert!((below.worst_variance - above.worst_variance).abs() < 1e-10 * below.worst_variance);
+    }
+}

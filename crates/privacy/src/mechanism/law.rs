@@ -1,0 +1,129 @@
+//! Test instruments: output laws in closed form, the exact ratio check, and an empirical lower bound on epsilon.
+
+use crate::{Privatizer, Query, Raw, Reading, Request, RewardFacts};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
+
+/// A request on rewards with B = R = 1, hence on [-2, 2].
+pub(super) fn request(mechanism: &str, reading: Reading, epsilon: f64) -> Request {
+    Request {
+        mechanism: mechanism.to_owned(),
+        reading,
+        epsilon: Some(epsilon),
+        delta: Some(1e-5),
+        clip: None,
+        facts: RewardFacts { bound: 1.0, noise_bound: Some(1.0), range: None, noise_variance: Some(1.0 / 3.0), rounds: 1000 },
+    }
+}
+
+/// The stream that the tests draw from.
+pub(super) fn stream(label: &str) -> Stream {
+    Streams::new(11, "mechanisms").of(0, Purpose::Mechanism(label))
+}
+
+/// A distribution of atoms (value, probability) and constant pieces (from, to, density).
+#[derive(Debug, Clone)]
+pub(super) struct Law {
+    pub(super) atoms: Vec<(f64, f64)>,
+    pub(super) pieces: Vec<(f64, f64, f64)>,
+}
+
+impl Law {
+    /// This law with the given probability, else the other.
+    pub(super) fn mixed(&self, share: f64, other: &Self) -> Self {
+        let weigh = |law: &Self, weight: f64| {
+            let atoms: Vec<_> = law.atoms.iter().map(|&(x, p)| (x, weight * p)).collect();
+            let pieces: Vec<_> = law.pieces.iter().map(|&(a, b, d)| (a, b, weight * d)).collect();
+            (atoms, pieces)
+        };
+        let (mut atoms, mut pieces) = weigh(self, share);
+        let (more_atoms, more_pieces) = weigh(other, 1.0 - share);
+        atoms.extend(more_atoms);
+        pieces.extend(more_pieces);
+        pieces.retain(|&(_, _, density)| 0.0 < density);
+        Self { atoms, pieces }
+    }
+
+    /// The integral of x^power, power 0, 1 or 2.
+    fn moment(&self, power: i32) -> f64 {
+        let atoms: f64 = self.atoms.iter().map(|&(x, p)| p * x.powi(power)).sum();
+        let pieces: f64 =
+            self.pieces.iter().map(|&(a, b, d)| d * (b.powi(power + 1) - a.powi(power + 1)) / f64::from(power + 1)).sum();
+        atoms + pieces
+    }
+
+    fn below(&self, x: f64) -> f64 {
+        let atoms: f64 = self.atoms.iter().filter(|&&(at, _)| at <= x).map(|&(_, p)| p).sum();
+        atoms + self.pieces.iter().map(|&(a, b, d)| d * (x.clamp(a, b) - a)).sum::<f64>()
+    }
+
+    fn density(&self, x: f64) -> f64 {
+        self.pieces.iter().filter(|&&(a, b, _)| a < x && x < b).map(|&(_, _, d)| d).sum()
+    }
+
+    /// The largest log ratio of this law to the other over all outputs.
+    fn log_ratio(&self, other: &Self) -> f64 {
+        let mut ends: Vec<f64> = self.pieces.iter().chain(&other.pieces).flat_map(|&(a, b, _)| [a, b]).collect();
+        ends.sort_by(f64::total_cmp);
+        // Stretches of rounding length between two ends that are equal on paper are skipped.
+        let middles = ends.windows(2).filter(|pair| 1e-9 < pair[1] - pair[0]).map(|pair| 0.5 * (pair[0] + pair[1]));
+        let densities = middles.map(|x| (self.density(x), other.density(x)));
+        let atoms = self.atoms.iter().zip(&other.atoms).map(|(&(x, p), &(y, q))| {
+            assert_eq!(x, y, "atoms do not move");
+            (p, q)
+        });
+        densities.chain(atoms).filter(|&(p, _)| 0.0 < p).map(|(p, q)| libm::log(p / q)).fold(0.0, f64::max)
+    }
+}
+
+fn inputs() -> impl Iterator<Item = f64> + Clone {
+    (-8..=8).map(|i| f64::from(i) / 8.0)
+}
+
+/// The largest log ratio over a grid of input pairs.
+pub(super) fn worst_log_ratio(law: impl Fn(f64) -> Law) -> f64 {
+    inputs().flat_map(|a| inputs().map(move |b| (a, b))).map(|(a, b)| law(a).log_ratio(&law(b))).fold(0.0, f64::max)
+}
+
+/// Mass 1, mean = input, variance at most the stated one and equal to it somewhere, ratio at most e^epsilon and equal to it somewhere.
+pub(super) fn assert_private_and_unbiased(epsilon: f64, worst_variance: f64, law: impl Fn(f64) -> Law) {
+    let worst = worst_log_ratio(&law);
+    assert!((worst - epsilon).abs() < 1e-10, "log ratio {worst} for epsilon {epsilon}");
+    let mut largest = 0.0_f64;
+    for input in inputs() {
+        let law = law(input);
+        assert!((law.moment(0) - 1.0).abs() < 1e-10, "mass {} at {input}", law.moment(0));
+        assert!((law.moment(1) - input).abs() < 1e-9, "mean {} at {input}", law.moment(1));
+        largest = largest.max(law.moment(2) - input * input);
+    }
+    assert!((largest - worst_variance).abs() < 1e-8 * worst_variance, "variance {largest}, stated {worst_variance}");
+}
+
+/// The empirical distribution function of equally likely draws stays within `tolerance` of the law's.
+pub(super) fn assert_sampler_follows(mut draws: Vec<f64>, law: &Law, tolerance: f64) {
+    draws.sort_by(f64::total_cmp);
+    let n = draws.len() as f64;
+    for (i, pair) in draws.windows(2).enumerate() {
+        if pair[0] < pair[1] {
+            let (share, exact) = ((i + 1) as f64 / n, law.below(0.5 * (pair[0] + pair[1])));
+            assert!((share - exact).abs() <= tolerance, "share {share} below {} for {exact}", pair[0]);
+        }
+    }
+}
+
+/// A lower bound on epsilon from releases at two inputs, by the event "above the larger input". Each of the two shares is
+/// moved by five standard errors in the mechanism's favour: false alarm below 1e-6.
+pub(super) fn empirical_epsilon(privatizer: &mut dyn Privatizer, low: f64, high: f64) -> f64 {
+    let n = 40_000;
+    let mut stream = stream("audit");
+    let mut share = |input: f64| {
+        let above = |_: &i32| {
+            let signal = privatizer.release(&Query::default(), Raw::seal(input), &mut stream);
+            let released = signal.reward().expect("a reward");
+            high <= released
+        };
+        (0..n).filter(above).count() as f64 / f64::from(n)
+    };
+    let (from_high, from_low) = (share(high), share(low));
+    let error = |p: f64| 5.0 * libm::sqrt(p * (1.0 - p) / f64::from(n));
+    libm::log((from_high - error(from_high)) / (from_low + error(from_low)))
+}

@@ -1,0 +1,68 @@
+//! No privacy: the reward as it is. Never clips, draws nothing, and says in its ledger that it is not private.
+
+use super::{MechanismEntry, RewardMechanism};
+use crate::{
+    Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
+};
+use privateer_numerics::rng::Stream;
+use std::sync::Arc;
+
+/// The registry line.
+pub const ENTRY: MechanismEntry =
+    MechanismEntry { name: "none", summary: "no privacy: the reward as it is, never clipped", paper: "", build };
+
+#[derive(Debug, Clone, Copy)]
+struct Nothing {
+    reading: Reading,
+}
+
+/// Builds the mechanism; epsilon, delta and clip are ignored.
+///
+/// # Errors
+/// None.
+pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+    Ok(Arc::new(Nothing { reading: request.reading }))
+}
+
+impl Privatizer for Nothing {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
+        Released::mark(Signal::Reward(reward.open()))
+    }
+}
+
+impl RewardMechanism for Nothing {
+    fn privatizer(&self) -> Box<dyn Privatizer> {
+        Box::new(*self)
+    }
+
+    fn output_bound(&self) -> Option<f64> {
+        None
+    }
+
+    fn noise_variance(&self) -> f64 {
+        0.0
+    }
+
+    fn clip(&self) -> Option<(f64, f64)> {
+        None
+    }
+
+    fn laplace_scale(&self) -> Option<f64> {
+        None
+    }
+
+    fn ledger(&self) -> Ledger {
+        Ledger::of(Statement {
+            mechanism: ENTRY.name,
+            reading: self.reading,
+            threat_model: ThreatModel::local_reward(),
+            event: Event::NonPrivate,
+            epsilon: None,
+            delta: None,
+            clip: None,
+            calibration: "none".to_owned(),
+            doubt: None,
+            notes: Vec::new(),
+        })
+    }
+}

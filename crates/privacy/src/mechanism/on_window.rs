@@ -1,0 +1,106 @@
+//! What the mechanisms with a bounded output share: the reward is clipped to its window and scaled to [-1, 1], a randomiser
+//! answers there, and the answer is scaled back. Proofs: those of the randomisers; clipping and scaling see the reward
+//! first and the answer last, so neither changes what is promised.
+
+use super::RewardMechanism;
+use super::window::{Window, exponential_epsilon, representable};
+use crate::{
+    Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
+};
+use privateer_numerics::rng::Stream;
+use std::fmt;
+use std::sync::Arc;
+
+/// An unbiased randomiser of inputs on [-1, 1].
+pub(super) trait UnitRandomiser: Copy + fmt::Debug + Send + Sync + 'static {
+    /// The answer to an input; takes a fixed number of words.
+    fn draw(&self, input: f64, stream: &mut Stream) -> f64;
+
+    /// Largest answer.
+    fn bound(&self) -> f64;
+
+    /// Variance of the answer at the worst input.
+    fn variance(&self) -> f64;
+
+    /// What it does, for the accountant.
+    fn event(&self) -> Event;
+}
+
+/// What the ledger says of a mechanism.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Description {
+    /// Its registered name.
+    pub(super) name: &'static str,
+    /// The formula used.
+    pub(super) calibration: &'static str,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct OnWindow<R> {
+    description: Description,
+    reading: Reading,
+    epsilon: Epsilon,
+    window: Window,
+    randomiser: R,
+}
+
+/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+///
+/// # Errors
+/// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
+/// with unbounded noise).
+pub(super) fn build<R: UnitRandomiser>(
+    request: &Request,
+    description: Description,
+    randomiser: fn(Epsilon) -> R,
+) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+    let epsilon = exponential_epsilon(request)?;
+    let window = Window::of(request)?;
+    let built = OnWindow { description, reading: request.reading, epsilon, window, randomiser: randomiser(epsilon) };
+    representable(request, built.noise_variance())?;
+    Ok(Arc::new(built))
+}
+
+impl<R: UnitRandomiser> Privatizer for OnWindow<R> {
+    fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+        let value = self.randomiser.draw(self.window.to_unit(reward.open()), stream);
+        Released::mark(Signal::Reward(self.window.off_unit(value)))
+    }
+}
+
+impl<R: UnitRandomiser> RewardMechanism for OnWindow<R> {
+    fn privatizer(&self) -> Box<dyn Privatizer> {
+        Box::new(*self)
+    }
+
+    fn output_bound(&self) -> Option<f64> {
+        Some(self.window.reach(self.randomiser.bound()))
+    }
+
+    fn noise_variance(&self) -> f64 {
+        self.window.half() * self.window.half() * self.randomiser.variance()
+    }
+
+    fn clip(&self) -> Option<(f64, f64)> {
+        Some(self.window.range())
+    }
+
+    fn laplace_scale(&self) -> Option<f64> {
+        None
+    }
+
+    fn ledger(&self) -> Ledger {
+        Ledger::of(Statement {
+            mechanism: self.description.name,
+            reading: self.reading,
+            threat_model: ThreatModel::local_reward(),
+            event: self.randomiser.event(),
+            epsilon: Some(self.epsilon),
+            delta: None,
+            clip: self.clip(),
+            calibration: self.description.calibration.to_owned(),
+            doubt: None,
+            notes: Vec::new(),
+        })
+    }
+}

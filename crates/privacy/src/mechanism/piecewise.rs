@@ -1,0 +1,153 @@
+//! The piecewise mechanism for one bounded reward [Wang2019, algorithm 2]: a density that is raised on a stretch around the
+//! input. Less variance than one bit at larger epsilon; bounded output. Proof: `docs/proofs/piecewise.md`.
+
+use super::on_window::{self, Description, UnitRandomiser};
+use super::{MechanismEntry, RewardMechanism};
+use crate::planted::{self, PlantedFault};
+use crate::{Epsilon, Event, Refusal, Request};
+use privateer_numerics::rng::Stream;
+use std::sync::Arc;
+
+/// The registry line.
+pub const ENTRY: MechanismEntry = MechanismEntry {
+    name: "piecewise",
+    summary: "a density raised around the clipped reward: pure epsilon, bounded output",
+    paper: "Wang2019",
+    build,
+};
+
+const DESCRIPTION: Description = Description {
+    name: ENTRY.name,
+    calibration: "densities s (s - 1)/(2 (s + 1)) and e^-epsilon of that, s = e^(epsilon/2), \
+                 on rewards clipped and scaled to [-1, 1] [Wang2019]",
+};
+
+/// The randomiser on [-1, 1].
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TwoLevel {
+    /// Half the length of the raised stretch.
+    stretch: f64,
+    /// Probability of the raised stretch.
+    kept: f64,
+    /// Largest released value.
+    pub(super) output: f64,
+    /// Density on the raised stretch.
+    pub(super) high: f64,
+    /// Density elsewhere.
+    pub(super) low: f64,
+    /// Variance at an input of 1 or -1, the worst.
+    pub(super) worst_variance: f64,
+}
+
+impl TwoLevel {
+    pub(super) fn new(epsilon: Epsilon) -> Self {
+        // With s = e^(epsilon/2): C = (s + 1)/(s - 1), and the raised stretch has length C - 1 = 2/(s - 1).
+        let s_less_one = libm::expm1(0.5 * epsilon.get());
+        let stretch = 1.0 / s_less_one;
+        let output = 1.0 + 2.0 * stretch;
+        // The stretch is hit with probability s/(s + 1); the rest of [-C, C] has length 2C - (C - 1) = C + 1.
+        let kept = (s_less_one + 1.0) / (s_less_one + 2.0);
+        let high = kept / (2.0 * stretch);
+        let low = 1.0 / (s_less_one + 2.0) / (output + 1.0);
+        // t²/(s - 1) + (s + 3)/(3 (s - 1)²) at t = 1 [Wang2019, lemma 1].
+        let worst_variance = stretch + (s_less_one + 4.0) / 3.0 * stretch * stretch;
+        Self { stretch, kept, output, high, low, worst_variance }
+    }
+
+    /// The released value for an input on [-1, 1] and two uniform draws: which level, and where on it.
+    pub(super) fn respond(&self, input: f64, level: f64, place: f64) -> f64 {
+        // The stretch is [l, r] with l = (C + 1)/2 t - (C - 1)/2 and r = l + C - 1: centre t (C + 1)/2, inside [-C, C] for |t| <= 1.
+        let centre = input * (1.0 + self.stretch);
+        let (left, right) = (centre - self.stretch, centre + self.stretch);
+        let rare = 1.0 - self.kept;
+        let kept = if planted::is(PlantedFault::PiecewiseNoise) { 1.0 - rare * rare } else { self.kept };
+        let value = if level < kept {
+            left + 2.0 * self.stretch * place
+        } else {
+            // A place on the rest: [-C, l] first, then [r, C].
+            let along = (self.output + 1.0) * place;
+            let first = left + self.output;
+            if along < first { along - self.output } else { right + (along - first) }
+        };
+        value.clamp(-self.output, self.output)
+    }
+}
+
+/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+///
+/// # Errors
+/// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
+/// with unbounded noise).
+pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+    on_window::build(request, DESCRIPTION, TwoLevel::new)
+}
+
+impl UnitRandomiser for TwoLevel {
+    fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
+        let (level, place) = (stream.uniform(), stream.uniform());
+        self.respond(input, level, place)
+    }
+
+    fn bound(&self) -> f64 {
+        self.output
+    }
+
+    fn variance(&self) -> f64 {
+        self.worst_variance
+    }
+
+    fn event(&self) -> Event {
+        Event::TwoLevel { high: self.high, low: self.low }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, worst_log_ratio};
+    use super::*;
+
+    /// The law as printed in [Wang2019, algorithm 2].
+    pub(in super::super) fn law(epsilon: f64, input: f64) -> Law {
+        let s = libm::exp(epsilon / 2.0);
+        let c = (s + 1.0) / (s - 1.0);
+        let high = (s * s - s) / (2.0 * s + 2.0);
+        let low = high / (s * s);
+        let left = (c + 1.0) / 2.0 * input - (c - 1.0) / 2.0;
+        let right = left + c - 1.0;
+        Law { atoms: Vec::new(), pieces: vec![(-c, left, low), (left, right, high), (right, c, low)] }
+    }
+
+    /// A square of draws through a sampler of two uniforms.
+    pub(in super::super) fn square(n: u32, draw: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+        let at = |i: u32| (f64::from(i) + 0.5) / f64::from(n);
+        (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| draw(at(i), at(j))).collect()
+    }
+
+    #[test]
+    fn the_law_is_private_and_unbiased() {
+        for epsilon in [0.1, 0.5, 1.0, 2.0, 4.0] {
+            let density = TwoLevel::new(Epsilon::try_from(epsilon).expect("a budget"));
+            assert_private_and_unbiased(epsilon, density.worst_variance, |input| law(epsilon, input));
+            assert!(1.9 * epsilon < worst_log_ratio(|input| law(2.0 * epsilon, input)));
+            for input in [-1.0, -0.3, 0.0, 0.8, 1.0] {
+                let draws = square(256, |level, place| density.respond(input, level, place));
+                assert_sampler_follows(draws, &law(epsilon, input), 2.0 / 256.0);
+            }
+        }
+    }
+
+    #[test]
+    fn extremes_of_the_draws_stay_within_the_bound() {
+        for epsilon in [1e-6, 0.3, 1.0, 40.0, 700.0] {
+            let density = TwoLevel::new(Epsilon::try_from(epsilon).expect("a budget"));
+            for input in [-1.0, -0.5, 0.0, 1.0] {
+                for level in [0.0, 1.0 - f64::EPSILON / 2.0] {
+                    for place in [0.0, 0.5, 1.0 - f64::EPSILON / 2.0] {
+                        let value = density.respond(input, level, place);
+                        assert!(value.abs() <= density.output, "{epsilon} {input} {level} {place}: {value}");
+                    }
+                }
+            }
+        }
+    }
+}

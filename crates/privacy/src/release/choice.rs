@@ -1,0 +1,169 @@
+//! Exact choices: one bit for a clipped number, and the exponential mechanism. Proofs: `docs/proofs/discrete.md`.
+
+use super::bernoulli::{below, bernoulli_exp};
+use super::entropy::{Entropy, Words};
+use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use crate::planted::{self, PlantedFault};
+use crate::accounting::{Composition, Loss};
+use crate::{Adversary, Epsilon, Growth, Neighbours, Provenance, Raw, ThreatModel, Unit};
+
+/// Probabilities are multiples of 2^-53.
+pub(super) const WHOLE: u64 = 1 << 52;
+/// Largest epsilon of the releases with integer weights.
+pub(super) const GREATEST_EPSILON: f64 = 20.0;
+
+pub(super) fn checked(epsilon: Epsilon) -> Result<f64, ReleaseError> {
+    if (1e-6..=GREATEST_EPSILON).contains(&epsilon.get()) {
+        return Ok(epsilon.get());
+    }
+    Err(ReleaseError::Range(format!("epsilon {} (1e-6 to 20)", epsilon.get())))
+}
+
+/// A clipped number on [-1, 1].
+pub(super) fn to_unit(number: f64, (lo, hi): (f64, f64)) -> Result<f64, ReleaseError> {
+    if !number.is_finite() {
+        return Err(ReleaseError::NotFinite);
+    }
+    let (centre, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo));
+    if planted::is(PlantedFault::ReleasedUnitClip) {
+        return Ok((number - centre) / half);
+    }
+    Ok(((number.clamp(lo, hi) - centre) / half).clamp(-1.0, 1.0))
+}
+
+pub(super) fn proper(lo: f64, hi: f64) -> Result<(f64, f64), ReleaseError> {
+    let half = 0.5 * (hi - lo);
+    if lo < hi && half.is_normal() { Ok((lo, hi)) } else { Err(ReleaseError::Range(format!("the clip range [{lo}, {hi}]"))) }
+}
+
+/// One bit for a clipped number (Duchi2018): no grid, no low bits.
+#[derive(Debug)]
+pub struct BitRelease {
+    /// tanh(epsilon/2) in units of 2^-52, rounded down.
+    tau: u64,
+    clip: (f64, f64),
+    ledger: ReleaseLedger,
+}
+
+impl BitRelease {
+    /// For a number clipped to [lo, hi], epsilon from 1e-6 to 20.
+    ///
+    /// # Errors
+    /// An empty range or an epsilon outside.
+    pub fn calibrated(epsilon: Epsilon, lo: f64, hi: f64) -> Result<Self, ReleaseError> {
+        let (value, clip) = (checked(epsilon)?, proper(lo, hi)?);
+        // Rounded down by more than the error of tanh: (1 + tau)/(1 - tau) <= e^epsilon. Near 1 the distance to 1 counts.
+        let lie = 2.0 / (1.0 + libm::exp(value));
+        let tau = (libm::tanh(0.5 * value) * (1.0 - 1e-14)).min(1.0 - lie * (1.0 + 1e-14));
+        let ledger = ReleaseLedger {
+            mechanism: "bit",
+            threat_model: ThreatModel::released_number(lo, hi),
+            epsilon: value,
+            delta: 0.0,
+            noise: "one of two values, by an exact coin".to_owned(),
+            grid: None,
+            composition: Composition::of(Loss::Response { epsilon: value }),
+            provenance: Provenance::Released,
+        };
+        // One unit less pays for the rounding of the distance to 1 at large epsilon.
+        Ok(Self { tau: ((tau * WHOLE as f64).floor() as u64).saturating_sub(1), clip, ledger })
+    }
+
+    /// Clips and answers, unbiased for the clipped number.
+    ///
+    /// # Errors
+    /// A number that is not finite; no entropy.
+    pub fn release(self, number: Raw<f64>) -> Result<Release<f64>, ReleaseError> {
+        let unit = to_unit(number.open(), self.clip)?;
+        let value = self.answer(unit, &mut Entropy::fresh()?);
+        let (centre, half) = (0.5 * self.clip.0 + 0.5 * self.clip.1, 0.5 * (self.clip.1 - self.clip.0));
+        Ok(Release::new(centre + half * value, self.ledger))
+    }
+
+    /// `2^53` times the probability of the upper value.
+    pub(super) fn weight(&self, unit: f64) -> u64 {
+        let tilt = self.tau as f64 / WHOLE as f64;
+        // tanh(epsilon) for tanh(epsilon/2).
+        let share = if planted::is(PlantedFault::ReleasedBitNoise) { 2.0 / (1.0 + tilt * tilt) } else { 1.0 };
+        let most = if planted::is(PlantedFault::ReleasedUnitClip) { WHOLE as f64 } else { share * self.tau as f64 };
+        let lean = (unit * (share * self.tau as f64)).clamp(-most, most).round() as i64;
+        WHOLE.saturating_add_signed(lean)
+    }
+
+    pub(super) fn answer(&self, unit: f64, words: &mut impl Words) -> f64 {
+        let bound = WHOLE as f64 / self.tau as f64;
+        if (words.word() >> 11) < self.weight(unit) { bound } else { -bound }
+    }
+}
+
+/// The exponential mechanism (McSherryTalwar2007) over finitely many scores, the largest preferred: exact.
+#[derive(Debug)]
+pub struct ChoiceRelease {
+    step: f64,
+    /// Scale in steps.
+    scale: u64,
+    options: usize,
+    ledger: ReleaseLedger,
+}
+
+impl ChoiceRelease {
+    /// For `options >= 1` scores whose range (the largest difference of two scores' changes) moves by at most `range > 0` between
+    /// neighbours. The range, not the change of one score (E27).
+    ///
+    /// # Errors
+    /// Sizes that exact arithmetic does not hold.
+    pub fn calibrated(epsilon: Epsilon, range: f64, options: usize, neighbours: &str) -> Result<Self, ReleaseError> {
+        // Rounding moves each score of two neighbours by at most half a step: the range by two steps.
+        let grid = super::grid::Grid::new(range, 1.0 / epsilon.get(), 2.0, 24)?;
+        if options == 0 {
+            return Err(ReleaseError::Range("a choice between no options".to_owned()));
+        }
+        let ledger = ReleaseLedger {
+            mechanism: "exponential",
+            threat_model: ThreatModel {
+                neighbours: Neighbours::Stated { relation: neighbours.to_owned() },
+                ..ThreatModel::replaced(Adversary::Observer, Unit::Scores { range }, Growth::SeparateReleases)
+            },
+            epsilon: epsilon.get(),
+            delta: 0.0,
+            noise: format!("one option of {options}, weights e^(score/scale), scale {} steps", grid.noise),
+            grid: Some(grid.step),
+            composition: Composition::of(Loss::Choice { epsilon: epsilon.get() }),
+            provenance: Provenance::Released,
+        };
+        Ok(Self { step: grid.step, scale: grid.noise, options, ledger })
+    }
+
+    /// The index of the option chosen.
+    ///
+    /// # Errors
+    /// Scores of another number, not finite, or beyond the largest double in steps of the grid; no entropy.
+    pub fn release(self, scores: Raw<Vec<f64>>) -> Result<Release<usize>, ReleaseError> {
+        let scores = scores.open();
+        if scores.len() != self.options {
+            return Err(ReleaseError::Length { expected: self.options });
+        }
+        if scores.iter().any(|score| !score.is_finite()) {
+            return Err(ReleaseError::NotFinite);
+        }
+        if scores.iter().any(|score| !(score / self.step).is_finite()) {
+            return Err(ReleaseError::Range("a score, in steps of the noise's grid,".to_owned()));
+        }
+        let value = self.chosen(&scores, &mut Entropy::fresh()?);
+        Ok(Release::new(value, self.ledger))
+    }
+
+    pub(super) fn chosen(&self, scores: &[f64], words: &mut impl Words) -> usize {
+        let steps: Vec<f64> = scores.iter().map(|score| (score / self.step).round()).collect();
+        let best = steps.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        loop {
+            let candidate = below(self.options as u64, words) as usize;
+            // Differences of whole numbers, exact up to 2^52; larger ones count as that, with a weight below e^(-2^26).
+            let gap = (best - steps[candidate]).min((1_u64 << 52) as f64) as u128;
+            let scale = if planted::is(PlantedFault::ReleasedChoiceNoise) { self.scale / 2 } else { self.scale };
+            if bernoulli_exp(gap, u128::from(scale), words) {
+                return candidate;
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Discrete Laplace noise on one clipped number: pure. Proof: `docs/proofs/discrete.md`.
+
+use super::discrete;
+use super::entropy::{Entropy, Words};
+use super::grid::Grid;
+use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use crate::planted::{self, PlantedFault};
+use crate::accounting::{Composition, Loss};
+use crate::{Epsilon, Provenance, Raw, ThreatModel};
+
+/// A calibrated release of one number. Used up by the release.
+#[derive(Debug)]
+pub struct LaplaceRelease {
+    grid: Grid,
+    clip: (f64, f64),
+    ledger: ReleaseLedger,
+}
+
+impl LaplaceRelease {
+    /// For a number clipped to [lo, hi]; neighbours are any two such numbers.
+    ///
+    /// # Errors
+    /// An empty range, or sizes that exact arithmetic does not hold.
+    pub fn calibrated(epsilon: Epsilon, lo: f64, hi: f64) -> Result<Self, ReleaseError> {
+        if !(lo < hi && (hi - lo).is_finite()) {
+            return Err(ReleaseError::Range(format!("the clip range [{lo}, {hi}]")));
+        }
+        // scale = (width + g)/epsilon: rounding moves each of two neighbours by at most g/2.
+        let grid = Grid::new(hi - lo, 1.0 / epsilon.get(), 1.0, 24)?;
+        let far = lo.abs().max(hi.abs()) / grid.step;
+        if discrete::GREATEST_SCALE < grid.noise || 9e15 < far {
+            return Err(ReleaseError::Range(format!("epsilon {} on the clip range [{lo}, {hi}]", epsilon.get())));
+        }
+        let ledger = ReleaseLedger {
+            mechanism: "discrete-laplace",
+            threat_model: ThreatModel::released_number(lo, hi),
+            epsilon: epsilon.get(),
+            delta: 0.0,
+            noise: format!("discrete Laplace of {} steps", grid.noise),
+            grid: Some(grid.step),
+            composition: Composition::of(Loss::Laplace { epsilon: epsilon.get() }),
+            provenance: Provenance::Released,
+        };
+        Ok(Self { grid, clip: (lo, hi), ledger })
+    }
+
+    /// Clips, rounds, adds exact noise.
+    ///
+    /// # Errors
+    /// A number that is not finite; no entropy.
+    pub fn release(self, number: Raw<f64>) -> Result<Release<f64>, ReleaseError> {
+        let number = number.open();
+        if !number.is_finite() {
+            return Err(ReleaseError::NotFinite);
+        }
+        let clipped =
+            if planted::is(PlantedFault::ReleasedLaplaceClip) { number } else { number.clamp(self.clip.0, self.clip.1) };
+        let value = self.noised(clipped, &mut Entropy::fresh()?);
+        Ok(Release::new(value, self.ledger))
+    }
+
+    pub(super) fn noised(&self, clipped: f64, words: &mut impl Words) -> f64 {
+        let scale = if planted::is(PlantedFault::ReleasedLaplaceNoise) { self.grid.noise / 2 } else { self.grid.noise };
+        self.grid.value(self.grid.steps(clipped) + discrete::laplace(scale, words))
+    }
+}

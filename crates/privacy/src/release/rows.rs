@@ -1,0 +1,194 @@
+//! Gaussian noise on every row of a data set, behind a public projection where fewer columns are wanted: images that a curator gives
+//! out for real. Proof: `docs/proofs/rows.md`.
+
+use super::discrete;
+use super::entropy::{Entropy, Words};
+use super::grid::Grid;
+use super::outcome::{Release, ReleaseError, ReleaseLedger};
+use crate::planted::{self, PlantedFault};
+use crate::accounting::{Composition, Loss};
+use crate::curator::{largest_singular_value, product, public_projection};
+use crate::{Delta, Epsilon, Provenance, RadiusUnits, Raw, ThreatModel, gdp_mu};
+use serde::{Deserialize, Serialize};
+
+/// Largest bound in units of the radius: doubles of the size of the bound hold what is left of the radius to eight digits.
+pub const MOST_BOUND: f64 = 1e8;
+
+/// A calibrated release of rows. Used up by the release: a budget is spent once.
+#[derive(Debug)]
+pub struct RowsRelease {
+    grid: Grid,
+    bound: f64,
+    dimension: usize,
+    projection: Option<PublicProjection>,
+    ledger: ReleaseLedger,
+}
+
+/// A matrix that everybody may know: normal entries of variance `1/columns`, so that squared distances are kept on average.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PublicProjection {
+    /// Numbers of a row.
+    pub dimension: usize,
+    /// Numbers of an image.
+    pub columns: usize,
+    /// What the entries were drawn from: no secret, and not to be chosen by a look at the data.
+    pub seed: u64,
+    /// `dimension x columns`, row-major.
+    pub matrix: Vec<f64>,
+    /// Bound on the largest singular value: how far it stretches a difference of rows at most.
+    pub stretch: f64,
+}
+
+impl PublicProjection {
+    /// From `dimension` numbers to `columns`, `1 <= columns <= dimension`; a seed gives the same matrix everywhere.
+    #[must_use]
+    pub fn new(dimension: usize, columns: usize, seed: u64) -> Self {
+        let matrix = public_projection(dimension, columns, seed);
+        let stretch = largest_singular_value(&matrix, dimension, columns);
+        Self { dimension, columns, seed, matrix, stretch }
+    }
+}
+
+/// Released rows, and how many of the rows behind them lay beyond the bound: that number is about the raw data, for the curator
+/// alone.
+#[derive(Debug)]
+pub struct ReleasedRows {
+    /// `n_rows x dimension` (or as many columns as the projection keeps), row-major, in the order of the rows.
+    pub rows: Release<Vec<f64>>,
+    /// Rows that were moved to the bound. Not to be published.
+    pub moved: usize,
+}
+
+impl RowsRelease {
+    /// For rows of `dimension >= 1` numbers, moved to L2 norm `bound > 0` where they are longer; neighbours differ in one row, by at most
+    /// `radius > 0` (beyond twice the bound all of it is covered).
+    ///
+    /// # Errors
+    /// Sizes that exact arithmetic does not hold.
+    pub fn calibrated(epsilon: Epsilon, delta: Delta, radius: f64, bound: f64, dimension: usize) -> Result<Self, ReleaseError> {
+        Self::made((epsilon, delta), radius, bound, dimension, None)
+    }
+
+    /// The same behind the public projection of a seed, to `columns <= dimension` numbers: rows are moved to the bound, then projected.
+    /// Radius and bound are of the rows.
+    ///
+    /// # Errors
+    /// As [`RowsRelease::calibrated`]; no column, or more than a row has numbers.
+    pub fn projected(
+        budget: (Epsilon, Delta),
+        radius: f64,
+        bound: f64,
+        dimension: usize,
+        (columns, seed): (usize, u64),
+    ) -> Result<Self, ReleaseError> {
+        if columns == 0 || dimension < columns || 1e6 < dimension as f64 * columns as f64 {
+            return Err(ReleaseError::Range(format!("a projection of {dimension} numbers to {columns}")));
+        }
+        Self::made(budget, radius, bound, dimension, Some(PublicProjection::new(dimension, columns, seed)))
+    }
+
+    fn made(
+        (epsilon, delta): (Epsilon, Delta),
+        radius: f64,
+        bound: f64,
+        dimension: usize,
+        projection: Option<PublicProjection>,
+    ) -> Result<Self, ReleaseError> {
+        let positive = |x: f64| x.is_finite() && 0.0 < x;
+        if !positive(radius) || !positive(bound) || dimension == 0 || 1e6 < dimension as f64 {
+            return Err(ReleaseError::Range(format!("radius {radius}, bound {bound} and {dimension} numbers a row")));
+        }
+        if MOST_BOUND * radius < bound {
+            return Err(ReleaseError::Range(format!(
+                "a bound of {:e} times the radius (at most {MOST_BOUND:e})",
+                bound / radius
+            )));
+        }
+        let mu = gdp_mu(epsilon, delta);
+        let (stretch, columns) = projection.as_ref().map_or((1.0, dimension), |map| (map.stretch, map.columns));
+        // Moving rows to the bound moves no two of them apart, and leaves none further than two bounds from another.
+        let distance = radius.min(2.0 * bound) * stretch;
+        // Shortening and projecting rows in doubles moves either of two neighbours by this share of the distance at most.
+        let products = if projection.is_some() { libm::sqrt(columns as f64) } else { 1.0 };
+        let off = f64::EPSILON * (dimension as f64 + 8.0) * products * (bound / radius).max(1.0);
+        // The grid's room pays for a tenth of a millionth.
+        let distance = if off < 1e-7 { distance } else { distance * (1.0 + 2.0 * off) };
+        // sigma = (D + g sqrt(columns)) sigma_AG: rounding moves the one image by at most g/2 in every entry on either side.
+        let grid = Grid::new(distance, 1.0 / mu, libm::sqrt(columns as f64), 19)?;
+        if discrete::GREATEST_SIGMA < grid.noise || (1u64 << 62) as f64 * grid.step < 4.0 * bound * stretch {
+            return Err(ReleaseError::Range(format!("noise of {} steps on rows of norm {bound}", grid.noise)));
+        }
+        let behind = if projection.is_some() { ", behind a public projection" } else { "" };
+        let ledger = ReleaseLedger {
+            mechanism: "discrete-gaussian-rows",
+            threat_model: ThreatModel::row(radius, RadiusUnits::Released),
+            epsilon: epsilon.get(),
+            delta: delta.get(),
+            noise: format!("discrete Gaussian of {} steps on rows moved to L2 norm {bound}{behind}", grid.noise),
+            grid: Some(grid.step),
+            composition: Composition::of(Loss::Gaussian { mu }),
+            provenance: Provenance::Released,
+        };
+        Ok(Self { grid, bound, dimension, projection, ledger })
+    }
+
+    /// Standard deviation of the noise in each number of a row; public.
+    #[must_use]
+    pub fn sigma(&self) -> f64 {
+        self.grid.noise as f64 * self.grid.step
+    }
+
+    /// What it will promise.
+    #[must_use]
+    pub fn ledger(&self) -> &ReleaseLedger {
+        &self.ledger
+    }
+
+    /// The projection that rows pass; public.
+    #[must_use]
+    pub fn projection(&self) -> Option<&PublicProjection> {
+        self.projection.as_ref()
+    }
+
+    /// Moves rows to the bound, projects, rounds, adds exact noise.
+    ///
+    /// # Errors
+    /// Numbers that do not fill rows or are not finite; no entropy.
+    pub fn release(self, rows: Raw<Vec<f64>>) -> Result<ReleasedRows, ReleaseError> {
+        let (value, moved) = self.noised(rows.open(), &mut Entropy::fresh()?)?;
+        Ok(ReleasedRows { rows: Release::new(value, self.ledger), moved })
+    }
+
+    pub(super) fn noised(&self, mut rows: Vec<f64>, words: &mut impl Words) -> Result<(Vec<f64>, usize), ReleaseError> {
+        if rows.is_empty() || !rows.len().is_multiple_of(self.dimension) {
+            return Err(ReleaseError::Length { expected: self.dimension });
+        }
+        // Refused before any row is moved: a clip passes NaN on.
+        if rows.iter().any(|entry| !entry.is_finite()) {
+            return Err(ReleaseError::NotFinite);
+        }
+        let moved = rows.chunks_exact_mut(self.dimension).map(|row| usize::from(shorten(row, self.bound))).sum();
+        if let Some(PublicProjection { dimension, columns, matrix, .. }) = &self.projection {
+            rows = product(&rows, matrix, *dimension, *columns);
+        }
+        for entry in &mut rows {
+            *entry = self.grid.value(self.grid.steps(*entry) + discrete::gaussian(self.grid.noise, words));
+        }
+        Ok((rows, moved))
+    }
+}
+
+/// Moves a row to norm `bound` if it is longer; whether it was.
+fn shorten(row: &mut [f64], bound: f64) -> bool {
+    // The largest entry first, so that no square overflows.
+    let largest = row.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
+    if largest == 0.0 {
+        return false;
+    }
+    let shape: f64 = row.iter().map(|entry| (entry / largest) * (entry / largest)).sum();
+    let shrink = bound / largest / libm::sqrt(shape);
+    if shrink < 1.0 && !planted::is(PlantedFault::ReleasedRowClip) {
+        row.iter_mut().for_each(|entry| *entry *= shrink);
+    }
+    shrink < 1.0
+}

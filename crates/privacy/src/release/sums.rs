@@ -1,0 +1,347 @@
+//! Sums over people for real: the joint model's noisy running sums and the local model's own items, as servers of `policy` take them.
+//! Items are rounded to a grid once, `C x` gets exact noise, and what is released is a function of that alone. Proof:
+//! `docs/proofs/released-sums.md`.
+
+use super::entropy::{Entropy, Words};
+use super::grid::Grid;
+use super::{ReleaseError, discrete};
+use crate::planted::{self, PlantedFault};
+use crate::streams::{NoiseState, PrefixNoise, RowTransform, Shape};
+use crate::sums::{Epochs, ExactSums, Sums};
+use crate::{Query, Raw, ReleaseCounts, Released, Signal, gdp_mu};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::f64::consts::SQRT_2;
+
+/// Noise on a grid may be larger than on doubles by this factor at most: policies are told the latter.
+const MOST_FOR_ROUNDING: f64 = 1.02;
+
+/// Steps up to which whole numbers are exact in doubles, with room.
+const MOST_STEPS: f64 = 9e15;
+
+/// Releases sums, with noise from the operating system.
+#[derive(Debug)]
+pub struct SumsRelease {
+    plan: ExactSums,
+    /// One grid an epoch; one in all for items.
+    grids: Vec<Grid>,
+    epoch: usize,
+    /// People in this epoch.
+    people: u64,
+    /// The stream of this epoch; none in the local model, or where the horizon is over.
+    stream: Option<Stream>,
+    /// The last release of the epochs before, where they are carried.
+    before: Option<Sums>,
+    last: Option<Sums>,
+}
+
+/// One epoch's stream.
+#[derive(Debug)]
+struct Stream {
+    /// Rows released.
+    rows: u64,
+    /// The row under way, in steps: raw.
+    row: Vec<i64>,
+    /// Makes `C x` of rows: raw.
+    transform: Box<dyn RowTransform>,
+    /// Makes `B (C x + z)`: of noisy values alone.
+    decoder: Box<dyn PrefixNoise>,
+    /// Standard deviations of the noise on prefixes.
+    stds: Vec<f64>,
+}
+
+/// What is saved. Raw rows are in it where the model is joint.
+#[derive(Debug, Serialize, Deserialize)]
+struct State {
+    version: u32,
+    /// Step and noise of each grid: what the numbers below are counted in.
+    grids: Vec<(f64, u64)>,
+    epoch: usize,
+    people: u64,
+    stream: Option<StreamState>,
+    before: Option<Given>,
+    last: Option<Given>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StreamState {
+    rows: u64,
+    row: Vec<i64>,
+    transform: NoiseState,
+    decoder: NoiseState,
+}
+
+/// A release of the joint model.
+#[derive(Debug, Serialize, Deserialize)]
+struct Given {
+    entries: Vec<f64>,
+    people: u64,
+    std: f64,
+    horizon: u64,
+}
+
+impl Given {
+    fn of(sums: &Sums) -> Self {
+        Self { entries: sums.entries.clone(), people: sums.people, std: sums.gram_std, horizon: sums.horizon }
+    }
+
+    fn sums(self, length: usize) -> Option<Sums> {
+        let Self { entries, people, std, horizon } = self;
+        let fits = entries.len() == length && entries.iter().all(|x| x.is_finite()) && std.is_finite() && 0.0 <= std;
+        fits.then_some(Sums { entries, people, gram_std: std, moment_std: std, horizon })
+    }
+}
+
+impl SumsRelease {
+    /// Before the first person.
+    ///
+    /// # Errors
+    /// Sizes that exact arithmetic does not hold; a factorisation without an exact form.
+    pub fn new(plan: ExactSums) -> Result<Self, ReleaseError> {
+        let (mu, length) = (gdp_mu(plan.epsilon, plan.delta), plan.shape().len());
+        let distance = plan.rewards_distance();
+        let range = |what: String| Err(ReleaseError::Range(what));
+        let mut grids = Vec::new();
+        for epoch in &plan.epochs {
+            // The rounding error of a row of C x in doubles, for items that add up to at most 1.
+            let (norm, fractional, error) = match &epoch.factorisation {
+                None => (1.0, 0, 0.0),
+                Some(factorisation) => {
+                    let Some(transform) = factorisation.transform(length) else {
+                        return range(format!("noise of the form `{}`", factorisation.name()));
+                    };
+                    (
+                        factorisation.sensitivity(crate::accounting::sensitivity::Participation::ONCE),
+                        transform.fractional(),
+                        transform.rounding_error(1.0),
+                    )
+                }
+            };
+            // Items are rounded once, D + g sqrt(n), times the norm of a column; rows of C x that are not whole, once more.
+            let rounding = |once_more: f64| libm::sqrt(length as f64) * (norm + once_more * libm::sqrt(fractional as f64));
+            let grid = Grid::new(distance * norm, 1.0 / mu, rounding(1.0), 19)?;
+            // What everybody together adds to an entry at most, in steps: rows are off by `error` of it on either side.
+            let largest = epoch.rounds as f64 * (distance / grid.step + 1.0);
+            let off = 2.0 * error * largest;
+            // The grid's room pays for a tenth of a step over all entries.
+            let grid = if off * libm::sqrt(length as f64 * fractional as f64) < 0.1 {
+                grid
+            } else {
+                Grid::new(distance * norm, 1.0 / mu, rounding(1.0 + off), 19)?
+            };
+            let plain = distance * norm / mu;
+            if MOST_FOR_ROUNDING * plain < grid.noise as f64 * grid.step || discrete::GREATEST_SIGMA < grid.noise {
+                let releases = epoch.factorisation.as_ref().map_or(1, |factorisation| factorisation.rounds());
+                let hint = if fractional == 0 { "" } else { " (mechanism `tree` rounds least)" };
+                return range(format!("a stream of {releases} releases of {length} numbers{hint}"));
+            }
+            // Sums of people's items stay below 2^53 steps, with 64 levels of noise at 100 deviations.
+            if MOST_STEPS < largest + 6400.0 * grid.noise as f64 {
+                return range(format!("a stream of {} people", epoch.rounds));
+            }
+            grids.push(grid);
+        }
+        let mut made = Self { plan, grids, epoch: 0, people: 0, stream: None, before: None, last: None };
+        made.open();
+        Ok(made)
+    }
+
+    /// Whether raw sums are held between people.
+    #[must_use]
+    pub fn holds_raw(&self) -> bool {
+        !self.plan.local
+    }
+
+    /// The stream of the present epoch.
+    fn open(&mut self) {
+        let shape = self.plan.shape();
+        self.stream = self.plan.epochs.get(self.epoch).zip(self.grids.get(self.epoch)).and_then(|(epoch, grid)| {
+            let factorisation = epoch.factorisation.as_ref()?;
+            let sigma = grid.noise as f64 * grid.step;
+            Some(Stream {
+                rows: 0,
+                row: vec![0; shape.len()],
+                transform: factorisation.transform(shape.len())?,
+                decoder: factorisation.noise(shape),
+                stds: factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect(),
+            })
+        });
+    }
+
+    /// Takes one person's reward; releases what the round gives out. An error leaves everything as it was.
+    ///
+    /// # Errors
+    /// A reward that is not finite; no entropy.
+    pub fn release(&mut self, query: &Query<'_>, reward: Raw<f64>) -> Result<Released<Signal>, ReleaseError> {
+        if !reward.look().is_finite() {
+            return Err(ReleaseError::NotFinite);
+        }
+        let mut words = Entropy::fresh()?;
+        Ok(self.noised(query, reward, &mut words))
+    }
+
+    pub(super) fn noised(&mut self, query: &Query<'_>, reward: Raw<f64>, words: &mut impl Words) -> Released<Signal> {
+        let shape = self.plan.shape();
+        let mut item = vec![0.0; shape.len()];
+        self.plan.clipping.item(&query.features, reward, &mut ReleaseCounts::default(), &mut item);
+        scale_diagonal(shape, &mut item, 1.0 / SQRT_2);
+        self.people += 1;
+        if self.plan.local {
+            let grid = self.grids[0];
+            item.iter_mut().for_each(|x| *x = grid.value(grid.steps(*x) + discrete::gaussian(grid.noise, words)));
+            scale_diagonal(shape, &mut item, SQRT_2);
+            let sigma = grid.noise as f64 * grid.step;
+            let horizon = self.plan.need.rounds;
+            let item = Sums { entries: item, people: 1, gram_std: sigma, moment_std: sigma, horizon };
+            return Released::mark(Signal::Item(item.into()));
+        }
+        if let (Some(stream), Some(grid)) = (&mut self.stream, self.grids.get(self.epoch)) {
+            stream.row.iter_mut().zip(&item).for_each(|(sum, &x)| *sum += grid.steps(x));
+        }
+        let signal = if query.release { self.give_out(words) } else { Signal::Nothing };
+        self.turn();
+        Released::mark(signal)
+    }
+
+    fn give_out(&mut self, words: &mut impl Words) -> Signal {
+        let shape = self.plan.shape();
+        let (Some(epoch), Some(grid)) = (self.plan.epochs.get(self.epoch), self.grids.get(self.epoch)) else {
+            return Signal::Nothing;
+        };
+        let Some(stream) = self.stream.as_mut().filter(|stream| stream.rows < stream.stds.len() as u64) else {
+            return Signal::Nothing;
+        };
+        let std = stream.stds[stream.rows as usize];
+        stream.rows += 1;
+        let row: Vec<f64> = stream.row.iter().map(|&steps| steps as f64).collect();
+        if !planted::is(PlantedFault::ReleasedRowSum) {
+            stream.row.fill(0);
+        }
+        let mut noisy = VecDeque::new();
+        stream.transform.next(&row, &mut |sums| {
+            // Whole numbers far below 2^53.
+            let shared = planted::is(PlantedFault::ReleasedSharedDraw).then(|| discrete::gaussian(grid.noise, words));
+            let mut draw = || shared.unwrap_or_else(|| discrete::gaussian(grid.noise, words));
+            noisy.push_back(sums.iter().map(|x| (x.round() as i64 + draw()) as f64).collect::<Vec<_>>());
+        });
+        let prefix = stream.decoder.next(&mut |out| {
+            if let Some(sums) = noisy.pop_front() {
+                out.copy_from_slice(&sums);
+            }
+        });
+        let mut entries: Vec<f64> = prefix.iter().map(|steps| steps * grid.step).collect();
+        scale_diagonal(shape, &mut entries, SQRT_2);
+        let (mut people, mut all) = (self.people, std);
+        if let Some(before) = &self.before {
+            entries.iter_mut().zip(&before.entries).for_each(|(entry, before)| *entry += before);
+            // Carried noise is independent of this epoch's.
+            (people, all) = (people + before.people, libm::hypot(std, before.gram_std));
+        }
+        let sums = Sums { entries, people, gram_std: all, moment_std: all, horizon: epoch.horizon };
+        self.last = Some(sums.clone());
+        Signal::Sums(sums.into())
+    }
+
+    /// Ends the epoch if its people are all there.
+    fn turn(&mut self) {
+        let over = self.plan.epochs.get(self.epoch).is_some_and(|epoch| epoch.rounds <= self.people);
+        if over && self.plan.need.epochs != Epochs::One {
+            if self.plan.need.epochs == Epochs::Carry {
+                self.before = self.last.clone();
+            }
+            self.epoch += 1;
+            self.people = 0;
+            self.open();
+        }
+    }
+
+    /// People so far, in all epochs.
+    #[must_use]
+    pub fn people(&self) -> u64 {
+        self.plan.epochs[..self.epoch].iter().map(|epoch| epoch.rounds).sum::<u64>() + self.people
+    }
+
+    fn units(&self) -> Vec<(f64, u64)> {
+        self.grids.iter().map(|grid| (grid.step, grid.noise)).collect()
+    }
+
+    /// The state as plain data: as secret as the data where raw sums are held.
+    #[must_use]
+    pub fn save(&self) -> serde_json::Value {
+        serde_json::json!(State {
+            version: 1,
+            grids: self.units(),
+            epoch: self.epoch,
+            people: self.people,
+            stream: self.stream.as_ref().map(|stream| StreamState {
+                rows: stream.rows,
+                row: stream.row.clone(),
+                transform: stream.transform.save(),
+                decoder: stream.decoder.save(),
+            }),
+            before: self.before.as_ref().map(Given::of),
+            last: self.last.as_ref().map(Given::of),
+        })
+    }
+
+    /// Takes up a saved state of the same plan.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words. This release is then not to be used.
+    pub fn load(&mut self, state: serde_json::Value) -> Result<(), String> {
+        let state: State = serde_json::from_value(state).map_err(|source| source.to_string())?;
+        let (epochs, length) = (self.plan.epochs.len(), self.plan.shape().len());
+        let rounds = self.plan.epochs.get(state.epoch).map_or(0, |epoch| epoch.rounds);
+        // An epoch whose people are all there has made room for the next.
+        let turns = !self.plan.local && self.plan.need.epochs != Epochs::One && state.epoch < epochs;
+        if state.version != 1 || epochs < state.epoch || rounds < state.people || (turns && state.people == rounds) {
+            return Err("it is of another version, or of other sums".to_owned());
+        }
+        if state.grids != self.units() {
+            return Err("its numbers are counted in other steps: go on with the program that began it".to_owned());
+        }
+        (self.epoch, self.people) = (state.epoch, state.people);
+        self.open();
+        for (mine, given) in [(&mut self.before, state.before), (&mut self.last, state.last)] {
+            *mine = match given.map(|given| given.sums(length)) {
+                Some(None) => return Err("a release in it is not possible".to_owned()),
+                sums => sums.flatten(),
+            };
+        }
+        let fits = match (&mut self.stream, state.stream) {
+            (Some(stream), Some(state)) => {
+                let rows = state.rows <= state.transform.round.min(stream.stds.len() as u64);
+                let same = state.transform.round == state.rows && state.decoder.round == state.rows && state.row.len() == length;
+                // Each row is of one person at least, and sums stay below what `new` allows.
+                let small = |x: f64| x.abs() <= MOST_STEPS;
+                let numbers = |of: &NoiseState| of.vectors.iter().flatten().all(|x| small(*x));
+                let same = same && state.rows <= self.people && state.row.iter().all(|&x| small(x as f64));
+                let same = same && numbers(&state.transform) && numbers(&state.decoder);
+                (stream.rows, stream.row) = (state.rows, state.row);
+                rows && same && stream.transform.load(state.transform) && stream.decoder.load(state.decoder)
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        if fits { Ok(()) } else { Err("its running sums are of another length".to_owned()) }
+    }
+}
+
+/// In coordinates in which the noise is isotropic the diagonal counts 1/sqrt(2) (E7).
+fn scale_diagonal(shape: Shape, entries: &mut [f64], by: f64) {
+    if let Shape::Symmetric(n) | Shape::Bordered(n) = shape {
+        let mut at = 0;
+        for row in 0..n {
+            entries[at] *= by;
+            at += n - row;
+        }
+    }
+}
+
+#[cfg(test)]
+impl SumsRelease {
+    /// Standard deviation of a draw in the first epoch.
+    pub(super) fn sigma(&self) -> f64 {
+        self.grids[0].noise as f64 * self.grids[0].step
+    }
+}

@@ -1,0 +1,199 @@
+//! Buffered linear Toeplitz matrices (Dvijotham2024): `C = I + sum_i omega_i theta_i^(lag - 1)`, whose inverse runs in a few buffers.
+//! State and work of a round do not grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation.
+
+use super::blt_fit::{self, Poles};
+use super::transform::Buffers;
+use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, toeplitz};
+use privateer_numerics::linalg::wide;
+use crate::accounting::sensitivity::Participation;
+use pulp::NullaryFnOnce;
+
+/// A buffered matrix over a number of rounds. Any parameters are private, as the sensitivity is computed from them; only the
+/// accuracy depends on the fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blt {
+    theta: Vec<f64>,
+    omega: Vec<f64>,
+    rounds: u64,
+    norm: f64,
+}
+
+impl Blt {
+    /// Fitted for `rounds >= 1` (0 is taken as 1) with as many buffers as that takes: milliseconds.
+    #[must_use]
+    pub fn fitted(rounds: u64) -> Self {
+        let rounds = rounds.max(1);
+        Self::of_poles(&blt_fit::fit(rounds, blt_fit::buffers(rounds)), rounds)
+    }
+
+    /// With stated decay rates `theta` in [0, 1) and weights `omega >= 0` whose sum is at most 1, one a buffer.
+    ///
+    /// `None` where a number is outside of its range: then the columns would not fall, and several participations could not be priced.
+    #[must_use]
+    pub fn stated(theta: &[f64], omega: &[f64], rounds: u64) -> Option<Self> {
+        let fine = theta.len() == omega.len()
+            && theta.iter().all(|theta| (0.0..1.0).contains(theta))
+            && omega.iter().all(|omega| 0.0 <= *omega)
+            && omega.iter().sum::<f64>() <= 1.0;
+        fine.then(|| Self::made(theta.to_vec(), omega.to_vec(), rounds.max(1)))
+    }
+
+    fn of_poles(poles: &Poles, rounds: u64) -> Self {
+        Self::made(poles.theta(), poles.omega(), rounds)
+    }
+
+    fn made(theta: Vec<f64>, omega: Vec<f64>, rounds: u64) -> Self {
+        let mut blt = Self { theta, omega, rounds, norm: 0.0 };
+        blt.norm = libm::sqrt(blt.column().map(|c| c * c).sum());
+        blt
+    }
+
+    /// Number of buffers.
+    #[must_use]
+    pub fn buffers(&self) -> usize {
+        self.theta.len()
+    }
+
+    /// Decay rates and weights.
+    #[must_use]
+    pub fn parameters(&self) -> (&[f64], &[f64]) {
+        (&self.theta, &self.omega)
+    }
+
+    /// The first column of C, entry by entry.
+    fn column(&self) -> impl Iterator<Item = f64> {
+        let mut powers = self.omega.clone();
+        let later = (1..self.rounds).map(move |_| {
+            let c = powers.iter().sum();
+            powers.iter_mut().zip(&self.theta).for_each(|(power, theta)| *power *= theta);
+            c
+        });
+        std::iter::once(1.0).chain(later)
+    }
+
+    /// Sensitivity times largest standard deviation, over the best that a Toeplitz factorisation reaches.
+    #[must_use]
+    pub fn excess(&self) -> f64 {
+        self.norm * libm::sqrt(self.variance(self.rounds)) / toeplitz::optimum(self.rounds)
+    }
+
+    /// Variances of the prefixes, from the first on.
+    fn growing(&self) -> impl Iterator<Item = f64> {
+        let (mut buffers, mut prefix, mut variance) = (vec![0.0; self.buffers()], 0.0, 0.0);
+        (0u64..).map(move |k| {
+            prefix += self.step(&mut buffers, if k == 0 { 1.0 } else { 0.0 });
+            variance += prefix * prefix;
+            variance
+        })
+    }
+
+    /// One step of a scalar stream: what is drawn becomes what the prefix gains.
+    fn step(&self, buffers: &mut [f64], fresh: f64) -> f64 {
+        let gain = buffers.iter().zip(&self.omega).fold(fresh, |gain, (buffer, omega)| gain - omega * buffer);
+        buffers.iter_mut().zip(&self.theta).for_each(|(buffer, theta)| *buffer = theta * *buffer + gain);
+        gain
+    }
+}
+
+impl Factorisation for Blt {
+    fn name(&self) -> &'static str {
+        "blt"
+    }
+
+    fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    fn sensitivity(&self, participation: Participation) -> f64 {
+        if participation.count <= 1 {
+            return self.norm;
+        }
+        toeplitz::column_norm(&self.column().collect::<Vec<_>>(), participation)
+    }
+
+    fn variance(&self, round: u64) -> f64 {
+        self.growing().take(round as usize).last().unwrap_or(0.0)
+    }
+
+    fn variances(&self) -> Vec<f64> {
+        self.growing().take(self.rounds as usize).collect()
+    }
+
+    fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
+        Box::new(BltNoise {
+            theta: self.theta.clone(),
+            omega: self.omega.clone(),
+            round: 0,
+            fresh: vec![0.0; shape.len()],
+            buffers: vec![vec![0.0; shape.len()]; self.buffers()],
+            prefix: vec![0.0; shape.len()],
+        })
+    }
+
+    fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
+        Some(Box::new(Buffers::new(self.parameters(), self.rounds, length)))
+    }
+}
+
+#[derive(Debug)]
+struct BltNoise {
+    theta: Vec<f64>,
+    omega: Vec<f64>,
+    round: u64,
+    fresh: Vec<f64>,
+    buffers: Vec<Vec<f64>>,
+    prefix: Vec<f64>,
+}
+
+/// Entries that go through all buffers before the next ones do: they stay in the first-level cache.
+const BLOCK: usize = 256;
+
+/// One step of all entries: the same operations on each in the same order, in the processor's widest lanes.
+struct Step<'a>(&'a mut BltNoise);
+
+impl NullaryFnOnce for Step<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let BltNoise { theta, omega, fresh, buffers, prefix, .. } = self.0;
+        for (block, (fresh, prefix)) in fresh.chunks_mut(BLOCK).zip(prefix.chunks_mut(BLOCK)).enumerate() {
+            let range = block * BLOCK..block * BLOCK + fresh.len();
+            for (buffer, omega) in buffers.iter().zip(&*omega) {
+                fresh.iter_mut().zip(&buffer[range.clone()]).for_each(|(gain, buffer)| *gain -= omega * buffer);
+            }
+            for (buffer, theta) in buffers.iter_mut().zip(&*theta) {
+                buffer[range.clone()].iter_mut().zip(&*fresh).for_each(|(buffer, gain)| *buffer = theta * *buffer + gain);
+            }
+            prefix.iter_mut().zip(&*fresh).for_each(|(prefix, gain)| *prefix += gain);
+        }
+    }
+}
+
+impl PrefixNoise for BltNoise {
+    fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64] {
+        self.round += 1;
+        // y = z - sum omega_i s_i; s_i <- theta_i s_i + y; prefix += y.
+        draw(&mut self.fresh);
+        wide(Step(self));
+        &self.prefix
+    }
+
+    fn state(&self) -> usize {
+        (self.buffers.len() + 1) * self.prefix.len()
+    }
+
+    fn save(&self) -> NoiseState {
+        let mut vectors = self.buffers.clone();
+        vectors.push(self.prefix.clone());
+        NoiseState { round: self.round, vectors }
+    }
+
+    fn load(&mut self, mut state: NoiseState) -> bool {
+        let fits = state.is_of(self.buffers.len() + 1, self.prefix.len());
+        if let (true, Some(prefix)) = (fits, state.vectors.pop()) {
+            (self.round, self.buffers, self.prefix) = (state.round, state.vectors, prefix);
+        }
+        fits
+    }
+}

@@ -1,0 +1,74 @@
+//! Fresh noise in every item, as in the local model: no person's noise hides another's, and prefix t carries t draws.
+
+use super::{Factorisation, NoiseState, PrefixNoise, Shape};
+use crate::planted::{self, PlantedFault};
+use crate::accounting::sensitivity::Participation;
+
+/// `C = I`, `B = A`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Own {
+    rounds: u64,
+}
+
+impl Own {
+    /// For `rounds >= 1` (0 is taken as 1).
+    #[must_use]
+    pub fn new(rounds: u64) -> Self {
+        Self { rounds: rounds.max(1) }
+    }
+}
+
+impl Factorisation for Own {
+    fn name(&self) -> &'static str {
+        "own"
+    }
+
+    fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    fn sensitivity(&self, participation: Participation) -> f64 {
+        let count = if planted::is(PlantedFault::Participations) { 1 } else { participation.count };
+        libm::sqrt(count.clamp(1, self.rounds) as f64)
+    }
+
+    fn variance(&self, round: u64) -> f64 {
+        round as f64
+    }
+
+    fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
+        Box::new(OwnNoise { round: 0, fresh: vec![0.0; shape.len()], prefix: vec![0.0; shape.len()] })
+    }
+}
+
+#[derive(Debug)]
+struct OwnNoise {
+    round: u64,
+    fresh: Vec<f64>,
+    prefix: Vec<f64>,
+}
+
+impl PrefixNoise for OwnNoise {
+    fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64] {
+        self.round += 1;
+        draw(&mut self.fresh);
+        self.prefix.iter_mut().zip(&self.fresh).for_each(|(prefix, fresh)| *prefix += fresh);
+        &self.prefix
+    }
+
+    fn state(&self) -> usize {
+        self.prefix.len()
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.round, vectors: vec![self.prefix.clone()] }
+    }
+
+    fn load(&mut self, mut state: NoiseState) -> bool {
+        let fits = state.is_of(1, self.prefix.len());
+        if let (true, Some(prefix)) = (fits, state.vectors.pop()) {
+            (self.round, self.prefix) = (state.round, prefix);
+        }
+        fits
+    }
+}

@@ -1,0 +1,215 @@
+//! The other half of a factorisation: `C x`, row by row, for releases whose noise is added to it exactly. What [`PrefixNoise`] makes of
+//! `C x + z` is then the release `A x + B z`. Holds raw rows.
+//!
+//! [`PrefixNoise`]: super::PrefixNoise
+
+use super::NoiseState;
+use std::fmt;
+
+/// `C x` of one stream.
+pub trait RowTransform: fmt::Debug + Send {
+    /// Takes the next row of x and gives the rows of `C x` that it completes, in the order in which the noise draws.
+    fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64]));
+
+    /// Rows of `C x` that one row of x moves and that are not whole numbers where x is: what rounding them costs.
+    fn fractional(&self) -> u64;
+
+    /// Bound on the rounding error of an entry of `C x` in doubles, where sums of magnitudes of x stay below `largest`.
+    fn rounding_error(&self, largest: f64) -> f64;
+
+    /// What is held: raw, as secret as the data.
+    fn save(&self) -> NoiseState;
+
+    /// Takes up what a transform of the same form had saved; false, changing nothing, where it is not of its form.
+    fn load(&mut self, state: NoiseState) -> bool;
+}
+
+/// Sums of the nodes of a binary tree: the node that prefixes read, or all that are complete.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    round: u64,
+    /// The last node at each level that is no right child.
+    levels: Vec<Vec<f64>>,
+    all: bool,
+}
+
+impl Nodes {
+    pub(super) fn new(levels: u32, length: usize, all: bool) -> Self {
+        Self { round: 0, levels: vec![vec![0.0; length]; levels as usize], all }
+    }
+}
+
+impl RowTransform for Nodes {
+    fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64])) {
+        self.round += 1;
+        let level = self.round.trailing_zeros() as usize;
+        if self.levels.len() <= level {
+            self.levels.resize(level + 1, vec![0.0; row.len()]);
+        }
+        let mut node = row.to_vec();
+        for left in &self.levels[..level] {
+            if self.all {
+                out(&node);
+            }
+            node.iter_mut().zip(left).for_each(|(sum, left)| *sum += left);
+        }
+        out(&node);
+        self.levels[level] = node;
+    }
+
+    fn fractional(&self) -> u64 {
+        0
+    }
+
+    /// Sums of whole numbers below 2^53 are exact.
+    fn rounding_error(&self, _largest: f64) -> f64 {
+        0.0
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.round, vectors: self.levels.clone() }
+    }
+
+    fn load(&mut self, state: NoiseState) -> bool {
+        let fits = state.is_of(self.levels.len(), self.levels.first().map_or(0, Vec::len));
+        if fits {
+            (self.round, self.levels) = (state.round, state.vectors);
+        }
+        fits
+    }
+}
+
+/// `x_t + sum_i omega_i s_i`, `s_i <- theta_i s_i + x_t`.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    theta: Vec<f64>,
+    omega: Vec<f64>,
+    rounds: u64,
+    round: u64,
+    buffers: Vec<Vec<f64>>,
+}
+
+impl Buffers {
+    pub(super) fn new((theta, omega): (&[f64], &[f64]), rounds: u64, length: usize) -> Self {
+        let buffers = vec![vec![0.0; length]; theta.len()];
+        Self { theta: theta.to_vec(), omega: omega.to_vec(), rounds, round: 0, buffers }
+    }
+}
+
+impl RowTransform for Buffers {
+    fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64])) {
+        self.round += 1;
+        let mut sum = row.to_vec();
+        for ((buffer, omega), theta) in self.buffers.iter_mut().zip(&self.omega).zip(&self.theta) {
+            for ((sum, buffer), x) in sum.iter_mut().zip(buffer).zip(row) {
+                *sum += omega * *buffer;
+                *buffer = theta * *buffer + x;
+            }
+        }
+        out(&sum);
+    }
+
+    fn fractional(&self) -> u64 {
+        self.rounds
+    }
+
+    /// With u the rounding unit and V the bound: a buffer gains at most `2 u V` a round, of which theta is left in the next; the sum over
+    /// the buffers rounds each product and each addition.
+    fn rounding_error(&self, largest: f64) -> f64 {
+        let unit = 0.51 * f64::EPSILON * largest;
+        let kept = |theta: f64| (1.0 / (1.0 - theta)).min(self.rounds as f64);
+        let parts = self.theta.iter().zip(&self.omega);
+        parts.map(|(theta, omega)| unit * (omega * (2.0 * kept(*theta) + 1.0) + 2.0)).sum()
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.round, vectors: self.buffers.clone() }
+    }
+
+    fn load(&mut self, state: NoiseState) -> bool {
+        let fits = state.is_of(self.buffers.len(), self.buffers.first().map_or(0, Vec::len));
+        if fits {
+            (self.round, self.buffers) = (state.round, state.vectors);
+        }
+        fits
+    }
+}
+
+/// `sum_k c_k x_(t - k)`, all rows kept.
+#[derive(Debug)]
+pub(super) struct Kept {
+    coefficients: Vec<f64>,
+    length: usize,
+    rows: Vec<Vec<f64>>,
+}
+
+impl Kept {
+    pub(super) fn new(coefficients: &[f64], length: usize) -> Self {
+        Self { coefficients: coefficients.to_vec(), length, rows: Vec::new() }
+    }
+}
+
+impl RowTransform for Kept {
+    fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64])) {
+        self.rows.push(row.to_vec());
+        let mut sum = vec![0.0; self.length];
+        for (past, c) in self.rows.iter().rev().zip(&self.coefficients) {
+            sum.iter_mut().zip(past).for_each(|(sum, x)| *sum += c * x);
+        }
+        out(&sum);
+    }
+
+    fn fractional(&self) -> u64 {
+        self.coefficients.len() as u64
+    }
+
+    /// As many additions as rows, and their products; no coefficient is above 1.
+    fn rounding_error(&self, largest: f64) -> f64 {
+        0.51 * f64::EPSILON * largest * (self.coefficients.len() as f64 + 1.0)
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.rows.len() as u64, vectors: self.rows.clone() }
+    }
+
+    fn load(&mut self, state: NoiseState) -> bool {
+        let fits = state.is_of(state.vectors.len(), self.length) && state.vectors.len() as u64 == state.round;
+        if fits {
+            self.rows = state.vectors;
+        }
+        fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::streams::Factorisation;
+    use crate::streams::blt::Blt;
+    use crate::streams::toeplitz::SquareRoot;
+
+    /// Sums of rows near 2^53 are off by more than a quarter of a step, where rounding to whole numbers costs half of one, and by no more
+    /// than is stated: `C (x + d) - C x` against `C d`, which is small and nearly exact.
+    #[test]
+    fn rounding_errors_of_large_sums_are_bounded() {
+        for (rounds, factorisation) in [(64, &Blt::fitted(64) as &dyn Factorisation), (64, &SquareRoot::new(64))] {
+            let rows = |moved: f64| -> Vec<f64> {
+                let mut transform = factorisation.transform(1).expect("an exact form");
+                let mut sums = Vec::new();
+                for t in 0..rounds {
+                    let large = if t == 0 { 7_654_321_987_654_321.0 } else { 1e12 + f64::from(t * t % 17) };
+                    transform
+                        .next(&[if moved < 0.0 { f64::from(t % 5) } else { large + moved * f64::from(t % 5) }], &mut |row| {
+                            sums.push(row[0])
+                        });
+                }
+                sums
+            };
+            let (plain, moved, difference) = (rows(0.0), rows(1.0), rows(-1.0));
+            let errors =
+                plain.iter().zip(&moved).zip(&difference).map(|((plain, moved), difference)| (moved - plain - difference).abs());
+            let worst = errors.fold(0.0, f64::max);
+            let stated = 2.0 * factorisation.transform(1).expect("an exact form").rounding_error(8e15);
+            assert!(0.25 < worst && worst < stated, "{}: {worst} of {stated}", factorisation.name());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The binary tree [Chan2011, Dwork2010] in Fenwick form: every node holds the sum of its leaves and its own fresh noise (noise in
+//! leaves alone would grow with the square root of the round, E6). Only the nodes that prefixes read are drawn: one a round.
+
+use super::transform::Nodes;
+use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
+use crate::planted::{self, PlantedFault};
+use crate::accounting::sensitivity::Participation;
+
+/// The tree over this many rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tree {
+    rounds: u64,
+}
+
+impl Tree {
+    /// For `rounds >= 1` (0 is taken as 1).
+    #[must_use]
+    pub fn new(rounds: u64) -> Self {
+        Self { rounds: rounds.max(1) }
+    }
+
+    /// Nodes that hold one leaf and are read: `floor(log2 rounds) + 1` (E10).
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.rounds.ilog2() + 1
+    }
+}
+
+impl Factorisation for Tree {
+    fn name(&self) -> &'static str {
+        "tree"
+    }
+
+    fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    fn sensitivity(&self, participation: Participation) -> f64 {
+        // Node k sums rounds k - lowbit(k) + 1 ..= k: 2^level of them, and the nodes of a level share none. So at most
+        // m = min(count, ceil(2^level/separation)) of one person's rounds are in one node, and the squares of what the nodes of a level
+        // hold, all of `count`, are largest where each holds m but for the last. Round 1 alone is in one node of every level.
+        let separation = participation.separation.max(1);
+        let stated = if planted::is(PlantedFault::Participations) { 1 } else { participation.count };
+        let count = stated.clamp(1, self.rounds.div_ceil(separation));
+        let of_level = |level: u32| {
+            let most = count.min((1_u64 << level).div_ceil(separation));
+            let square = |held: u64| held as f64 * held as f64;
+            (count / most) as f64 * square(most) + square(count % most)
+        };
+        let missed = u32::from(planted::is(PlantedFault::TreeNodes));
+        libm::sqrt((0..(self.nodes() - missed).max(1)).map(of_level).sum())
+    }
+
+    fn variance(&self, round: u64) -> f64 {
+        f64::from(round.count_ones())
+    }
+
+    fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
+        Box::new(TreeNoise {
+            round: 0,
+            fresh: vec![0.0; shape.len()],
+            slots: vec![vec![0.0; shape.len()]; self.nodes() as usize],
+        })
+    }
+
+    fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
+        Some(Box::new(Nodes::new(self.nodes(), length, false)))
+    }
+}
+
+/// Prefix k is prefix `k - lowbit(k)` and one fresh node; the former still lies in the slot of its own lowest bit.
+#[derive(Debug)]
+struct TreeNoise {
+    round: u64,
+    fresh: Vec<f64>,
+    slots: Vec<Vec<f64>>,
+}
+
+impl PrefixNoise for TreeNoise {
+    fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64] {
+        self.round += 1;
+        let level = self.round.trailing_zeros() as usize;
+        let parent = self.round & (self.round - 1);
+        if self.slots.len() <= level {
+            self.slots.resize(level + 1, vec![0.0; self.fresh.len()]);
+        }
+        if level != 0 || self.round == 1 || !planted::is(PlantedFault::TreeReuse) {
+            draw(&mut self.fresh);
+        }
+        let (lower, upper) = self.slots.split_at_mut(level + 1);
+        let slot = &mut lower[level];
+        if parent == 0 {
+            slot.copy_from_slice(&self.fresh);
+        } else {
+            let before = &upper[parent.trailing_zeros() as usize - level - 1];
+            for ((sum, before), fresh) in slot.iter_mut().zip(before).zip(&self.fresh) {
+                *sum = before + fresh;
+            }
+        }
+        &self.slots[level]
+    }
+
+    fn state(&self) -> usize {
+        self.slots.len() * self.fresh.len()
+    }
+
+    fn save(&self) -> NoiseState {
+        NoiseState { round: self.round, vectors: self.slots.clone() }
+    }
+
+    fn load(&mut self, state: NoiseState) -> bool {
+        let fits = state.is_of(self.slots.len(), self.fresh.len());
+        if fits {
+            (self.round, self.slots) = (state.round, state.vectors);
+        }
+        fits
+    }
+}

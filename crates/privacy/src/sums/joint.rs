@@ -1,0 +1,496 @@
+//! Running sums by a trusted privatizer \[Dubey2021, algorithm 2\]: one Gaussian mechanism over matrix and vector, in the form of a
+//! factorisation of prefix sums. One file for all factorisations: they differ in their matrices alone (`streams`).
+//!
+//! * `printed`: the tree with fresh noise in every node, sigma of the proof of lemma 2 (E8), rewards not centred and clipped only
+//!   where they are bounded.
+//! * `corrected`: the same formula at the sensitivity of what is released, `1 + Y²` or `2 Y` (E7), rewards clipped; for another
+//!   factorisation the norm of its columns stands for `sqrt(n)`.
+//! * `tight`: rewards clipped and centred, sigma by the analytic Gaussian mechanism at the norm of the columns.
+//!
+//! Proof: `docs/proofs/sums.md`.
+
+use super::person::{Clipping, released};
+use super::statement::{SumsStatement, ledger};
+use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
+use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward};
+use crate::event::Factor;
+use crate::mechanism::window::Window;
+use crate::printed::{dubey2021, shariff2018};
+use crate::streams::{Factorisation, PrefixState, PrefixSums, Shape};
+use crate::{
+    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal,
+    analytic_gaussian_sigma,
+};
+use privateer_numerics::rng::Stream;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The registry lines.
+pub const ENTRIES: [SumsEntry; 4] = [
+    entry("tree", "binary tree of prefix sums, fresh noise in every node", "Dubey2021", |request| build(request, Factor::Tree)),
+    entry("honaker", "the tree, each node estimated from its children's noise too", "Honaker2015", |request| {
+        build(request, Factor::Honaker)
+    }),
+    entry("blt", "buffered linear Toeplitz noise: the least, in a few buffers", "Dvijotham2024", |request| {
+        build(request, Factor::Blt)
+    }),
+    entry("sqrt-toeplitz", "square-root Toeplitz noise: keeps every draw, for short streams", "Fichtenberger2023", |request| {
+        build(request, Factor::SqrtToeplitz)
+    }),
+];
+
+const fn entry(
+    name: &'static str,
+    summary: &'static str,
+    paper: &'static str,
+    build: fn(&SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal>,
+) -> SumsEntry {
+    SumsEntry { name, summary, paper, local: false, build }
+}
+
+/// What is summed in one go: a known horizon, or one epoch of an unknown one.
+#[derive(Debug, Clone)]
+struct Epoch {
+    /// Rounds in it.
+    rounds: u64,
+    /// The horizon that it supposes.
+    horizon: u64,
+    factorisation: Arc<dyn Factorisation>,
+    sigma: f64,
+    /// Standard deviations of the noise on its prefixes.
+    stds: Arc<[f64]>,
+}
+
+#[derive(Debug, Clone)]
+struct Joint {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    factor: Factor,
+    reading: Reading,
+    budget: Option<(Epsilon, Delta)>,
+    need: SumsNeed,
+    clipping: Clipping,
+    /// Largest |reward less centre|; `None` if unbounded.
+    reach: Option<f64>,
+    epochs: Vec<Epoch>,
+    spectrum: Spectrum,
+    calibration: String,
+}
+
+/// Rounds of the epochs that cover so many rounds: 1, 1, 2, 4, 8, ….
+fn epoch_rounds(rounds: u64) -> impl Iterator<Item = (u64, u64)> {
+    let ends = std::iter::successors(Some(1_u64), |end| end.checked_mul(2));
+    let mut before = 0;
+    ends.map(move |end| {
+        let length = end - before;
+        let first = before;
+        before = end;
+        (first, length, end)
+    })
+    .take_while(move |&(first, ..)| first < rounds)
+    .map(|(_, length, end)| (length, end))
+}
+
+/// Calibrates the mechanism.
+///
+/// # Errors
+/// A refusal on `epsilon` or `delta` (missing, out of range, or the noise is no double), `clip` (empty, or missing with unbounded
+/// noise) or `mechanism` (the printed reading knows the tree alone; epochs release after every round).
+fn build(request: &SumsRequest, factor: Factor) -> Result<Arc<dyn SumsMechanism>, Refusal> {
+    let SumsRequest { spec, need } = request;
+    let (epsilon, delta) = (spec.epsilon()?, spec.delta()?);
+    if spec.reading == Reading::Printed && factor != Factor::Tree {
+        return Err(Refusal::new("mechanism", "the papers print the tree and no other mechanism", "`tree`, or `auto`")
+            .hint("with `reading = \"corrected\"` or `\"tight\"` every mechanism is calibrated"));
+    }
+    let rewards = Rewards::of(request)?;
+    let stream = |releases: u64, rounds: u64, horizon: u64| -> Result<(Epoch, String), Refusal> {
+        let factorisation = factor.factorisation(releases);
+        let (sigma, calibration) = sigma(request, &rewards, factorisation.as_ref(), horizon, (epsilon, delta));
+        if !(sigma * sigma).is_normal() {
+            let message =
+                format!("with `epsilon` = {:e} the noise of mechanism `{}` is no double", epsilon.get(), spec.mechanism);
+            return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
+        }
+        let stds = factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect();
+        Ok((Epoch { rounds, horizon, factorisation, sigma, stds }, calibration))
+    };
+    let made: Vec<(Epoch, String)> = match need.epochs {
+        Epochs::One => vec![stream(need.releases, need.rounds, need.rounds)?],
+        Epochs::Restart | Epochs::Carry => {
+            epoch_rounds(need.rounds).map(|(length, end)| stream(length, length, end)).collect::<Result<_, _>>()?
+        }
+    };
+    let calibration = made.last().map(|(_, words)| words.clone()).unwrap_or_default();
+    let epochs: Vec<Epoch> = made.into_iter().map(|(epoch, _)| epoch).collect();
+    let spectrum = Spectrum::Joint { std: largest(spec.reading, factor, &epochs) };
+    Ok(Arc::new(Joint {
+        shared: Arc::new(Shared {
+            factor,
+            reading: spec.reading,
+            budget: Some((epsilon, delta)),
+            need: *need,
+            clipping: rewards.clipping,
+            reach: rewards.reach,
+            epochs,
+            spectrum,
+            calibration,
+        }),
+    }))
+}
+
+/// What lemma 3 takes for the largest standard deviation: `sigma sqrt(n)` with all printed nodes, or the largest that occurs.
+fn largest(reading: Reading, factor: Factor, epochs: &[Epoch]) -> f64 {
+    let of = |epoch: &Epoch| match (reading, factor) {
+        (Reading::Printed | Reading::Corrected, Factor::Tree) => {
+            epoch.sigma * libm::sqrt(f64::from(dubey2021::nodes_printed(epoch.factorisation.rounds())))
+        }
+        _ => epoch.stds.iter().copied().fold(0.0, f64::max),
+    };
+    epochs.iter().map(of).fold(0.0, f64::max)
+}
+
+/// Sigma of a draw, and the formula in words.
+fn sigma(
+    request: &SumsRequest,
+    rewards: &Rewards,
+    factorisation: &dyn Factorisation,
+    horizon: u64,
+    budget: (Epsilon, Delta),
+) -> (f64, String) {
+    let (epsilon, delta) = (budget.0.get(), budget.1.get());
+    let releases = factorisation.rounds();
+    let nodes = dubey2021::nodes_printed(releases);
+    let norm = factorisation.sensitivity(Participation::ONCE);
+    match request.spec.reading {
+        Reading::Printed => {
+            let squared = match rewards.reach {
+                // Bounded rewards need no logarithm [Dubey2021, section 6.1].
+                Some(reach) => 1.0 + reach * reach,
+                None => dubey2021::squared_norm(rewards.bound, rewards.noise_std, horizon, delta),
+            };
+            if request.need.linear {
+                let sigma = shariff2018::sigma(nodes, squared, epsilon, delta);
+                return (
+                    sigma,
+                    "sigma = 4 sqrt(n) S ln(4/delta)/epsilon a node [ShariffSheffet2018, quoted from memory]".to_owned(),
+                );
+            }
+            let sigma = dubey2021::sigma_of_the_proof(nodes, squared, epsilon, delta);
+            (
+                sigma,
+                "sigma = 4 sqrt(n S) ln(10/delta)/epsilon a node, n = 1 + ceil(log2 T) [Dubey2021, proof of lemma 2]".to_owned(),
+            )
+        }
+        Reading::Corrected => {
+            let n = if factorisation.name() == "tree" { libm::sqrt(f64::from(nodes)) } else { norm };
+            let sigma = 4.0 * n * rewards.sensitivity() * libm::log(10.0 / delta) / epsilon;
+            let words = "sigma = 4 sqrt(n) D ln(10/delta)/epsilon, D = 1 + Y² or 2Y: lemma 2 at the sensitivity of what is released (E7, E8)";
+            (sigma, words.to_owned())
+        }
+        Reading::Tight => {
+            let sigma = rewards.sensitivity() * norm * analytic_gaussian_sigma(budget.0, budget.1);
+            let words = "sigma = D |C| sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards (E7), |C| the norm of a column [BalleWang2018]";
+            (sigma, words.to_owned())
+        }
+    }
+}
+
+/// What becomes of a reward, and how far it reaches.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rewards {
+    pub(super) clipping: Clipping,
+    pub(super) reach: Option<f64>,
+    pub(super) bound: f64,
+    pub(super) noise_std: f64,
+}
+
+impl Rewards {
+    /// # Errors
+    /// As [`Window::of`]; for unbounded rewards under the printed reading, where the noise has no known variance.
+    pub(super) fn of(request: &SumsRequest) -> Result<Self, Refusal> {
+        let (spec, facts) = (&request.spec, &request.spec.facts);
+        let bounded = facts.range.is_some() || facts.noise_bound.is_some();
+        let noise_std = facts.noise_variance.map_or(f64::NAN, libm::sqrt);
+        if spec.reading == Reading::Printed && !bounded {
+            if spec.clip.is_some() {
+                return Err(Refusal::new("clip", "the printed reading does not clip unbounded rewards", "no `clip`")
+                    .hint("`reading = \"corrected\"` clips, and its promise holds (E3)"));
+            }
+            if noise_std.is_nan() {
+                return Err(Window::unstated(spec, "scales its noise by the variance of rewards, and this problem's has none"));
+            }
+            let clipping = Clipping { range: None, centre: 0.0 };
+            return Ok(Self { clipping, reach: None, bound: facts.bound, noise_std });
+        }
+        let (lo, hi) = Window::of(spec)?.range();
+        let centre = if spec.reading == Reading::Tight { 0.5 * lo + 0.5 * hi } else { 0.0 };
+        let reach = (hi - centre).abs().max((lo - centre).abs());
+        Ok(Self { clipping: Clipping { range: Some((lo, hi)), centre }, reach: Some(reach), bound: facts.bound, noise_std })
+    }
+
+    /// Effective sensitivity of one item at one common sigma (E7).
+    pub(super) fn sensitivity(&self) -> f64 {
+        self.reach.map_or(f64::INFINITY, |reach| gram_and_reward(reach, Relation::Replace))
+    }
+}
+
+impl SumsMechanism for Joint {
+    fn privatizer(&self) -> Box<dyn Privatizer> {
+        Box::new(JointPrivatizer::new(Arc::clone(&self.shared)))
+    }
+
+    fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
+        Ok(Box::new(JointPrivatizer::restore(Arc::clone(&self.shared), state)?))
+    }
+
+    fn facts(&self) -> SumsFacts {
+        let Shared { reading, clipping, spectrum, .. } = *self.shared;
+        SumsFacts { reading, clip: clipping.range, centre: clipping.centre, spectrum }
+    }
+
+    fn ledger(&self) -> Ledger {
+        let shared = &self.shared;
+        // Epochs have independent noise: k participations, in one or several, move the releases by at most k times the worst epoch's mu.
+        let mu = |epoch: &Epoch| epoch.factorisation.sensitivity(Participation::ONCE) / epoch.sigma;
+        let worst = shared.epochs.iter().max_by(|a, b| mu(a).total_cmp(&mu(b)));
+        let event = match (worst, shared.reach) {
+            (Some(epoch), reach) => Event::Sums {
+                factor: shared.factor,
+                releases: epoch.factorisation.rounds(),
+                gram_sigma: epoch.sigma,
+                moment_sigma: epoch.sigma,
+                reward: reach,
+            },
+            (None, _) => Event::NonPrivate,
+        };
+        let mut notes = Vec::new();
+        if shared.need.releases < shared.need.rounds {
+            notes.push(format!(
+                "at most {} releases, at rounds that follow from earlier releases alone; all rounds between two releases enter together",
+                shared.need.releases
+            ));
+        }
+        match shared.need.epochs {
+            Epochs::One => {}
+            Epochs::Restart => {
+                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each from nothing, with noise of its own".to_owned());
+            }
+            Epochs::Carry => {
+                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each with noise of its own and added to the last release of the one before".to_owned());
+            }
+        }
+        ledger(SumsStatement {
+            mechanism: shared.factor.name(),
+            reading: shared.reading,
+            event,
+            epsilon: shared.budget.map(|(epsilon, _)| epsilon),
+            delta: shared.budget.map(|(_, delta)| delta),
+            clipping: shared.clipping,
+            calibration: shared.calibration.clone(),
+            local: false,
+            notes,
+        })
+    }
+
+    fn state(&self) -> f64 {
+        let length = Shape::Bordered(self.shared.need.n_features).len() as f64;
+        let vectors = |epoch: &Epoch| match self.shared.factor {
+            Factor::SqrtToeplitz => epoch.factorisation.rounds() as f64,
+            _ => epoch.factorisation.noise(Shape::Vector(1)).state() as f64,
+        };
+        (self.shared.epochs.iter().map(vectors).fold(0.0, f64::max) + 5.0) * length
+    }
+
+    fn exact(&self) -> Option<ExactSums> {
+        let Shared { reading, budget, need, clipping, reach, ref epochs, .. } = *self.shared;
+        let ((epsilon, delta), reach) = budget.filter(|_| reading == Reading::Tight).zip(reach)?;
+        let epochs = epochs.iter().map(|Epoch { rounds, horizon, factorisation, .. }| {
+            let factorisation = Some(Arc::clone(factorisation));
+            ExactEpoch { rounds: *rounds, horizon: *horizon, factorisation }
+        });
+        Some(ExactSums { epsilon, delta, need, clipping, reach, local: false, epochs: epochs.collect() })
+    }
+}
+
+/// Raw sums, and the noise under way.
+struct JointPrivatizer {
+    shared: Arc<Shared>,
+    epoch: usize,
+    /// Rounds taken in this epoch.
+    rounds: u64,
+    sums: Option<PrefixSums>,
+    /// The last release of the epochs before, where they are carried.
+    before: Sums,
+    /// The last release.
+    last: Option<Arc<Sums>>,
+    item: Vec<f64>,
+    counts: ReleaseCounts,
+    /// Draws in the place of random ones.
+    stored: Option<VecDeque<Vec<f64>>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    version: u32,
+    epoch: usize,
+    rounds: u64,
+    sums: Option<PrefixState>,
+    before: Vec<f64>,
+    before_people: u64,
+    before_std: f64,
+    last: Option<(Vec<f64>, u64, f64)>,
+    counts: ReleaseCounts,
+}
+
+impl JointPrivatizer {
+    fn new(shared: Arc<Shared>) -> Self {
+        let m = shared.need.n_features;
+        let mut made = Self {
+            epoch: 0,
+            rounds: 0,
+            sums: None,
+            before: Sums::empty(m, shared.need.rounds),
+            last: None,
+            item: vec![0.0; Shape::Bordered(m).len()],
+            counts: ReleaseCounts::default(),
+            stored: None,
+            shared,
+        };
+        made.open();
+        made
+    }
+
+    /// The stream of the present epoch; none where the horizon is over.
+    fn open(&mut self) {
+        let shape = Shape::Bordered(self.shared.need.n_features);
+        self.sums = self.shared.epochs.get(self.epoch).map(|epoch| PrefixSums::new(&epoch.factorisation, shape, epoch.sigma));
+    }
+
+    fn restore(shared: Arc<Shared>, state: serde_json::Value) -> Result<Self, String> {
+        let state: State = serde_json::from_value(state).map_err(|source| source.to_string())?;
+        let mut made = Self::new(shared);
+        let finite = |values: &[f64]| values.len() == made.item.len() && values.iter().all(|x| x.is_finite());
+        let last_fits = state.last.as_ref().is_none_or(|(entries, _, std)| finite(entries) && std.is_finite());
+        if state.version != 1 || made.shared.epochs.len() < state.epoch || !finite(&state.before) || !last_fits {
+            return Err("it is of another version, or of other sums".to_owned());
+        }
+        (made.epoch, made.rounds, made.counts) = (state.epoch, state.rounds, state.counts);
+        let std = state.before_std;
+        made.before = Sums { people: state.before_people, gram_std: std, moment_std: std, ..made.before };
+        made.before.entries = state.before;
+        made.open();
+        let horizon = made.horizon();
+        made.last =
+            state.last.map(|(entries, people, std)| Arc::new(Sums { entries, people, gram_std: std, moment_std: std, horizon }));
+        let fits = match (&mut made.sums, state.sums) {
+            (Some(sums), Some(state)) => sums.load(state),
+            (None, None) => true,
+            _ => false,
+        };
+        if fits { Ok(made) } else { Err("its running sums are of another length".to_owned()) }
+    }
+
+    fn horizon(&self) -> u64 {
+        self.shared.epochs.get(self.epoch).map_or(self.shared.need.rounds, |epoch| epoch.horizon)
+    }
+
+    /// Releases the sums so far.
+    fn give_out(&mut self, stream: &mut Stream) -> Signal {
+        let horizon = self.horizon();
+        let (Some(epoch), Some(sums)) = (self.shared.epochs.get(self.epoch), &mut self.sums) else { return Signal::Nothing };
+        let row = sums.round() as usize;
+        let (shape, sigma, stored) = (Shape::Bordered(self.shared.need.n_features), epoch.sigma, &mut self.stored);
+        let mut draw = |out: &mut [f64]| match stored {
+            None => shape.draw(sigma, stream, out),
+            Some(draws) => {
+                let next = draws.pop_front().filter(|draw| draw.len() == out.len());
+                out.copy_from_slice(&next.unwrap_or_else(|| vec![f64::NAN; out.len()]));
+            }
+        };
+        let Ok(released) = sums.next(&mut draw) else { return Signal::Nothing };
+        let mut entries = released.value().to_vec();
+        if 0 < self.before.people {
+            entries.iter_mut().zip(&self.before.entries).for_each(|(entry, before)| *entry += before);
+        }
+        // Carried noise is independent of this epoch's.
+        let std = libm::hypot(epoch.stds[row], self.before.gram_std);
+        let people = self.before.people + self.rounds;
+        self.counts.releases += 1;
+        let sums = Arc::new(Sums { entries, people, gram_std: std, moment_std: std, horizon });
+        self.last = Some(Arc::clone(&sums));
+        Signal::Sums(sums)
+    }
+
+    /// Ends the epoch if its rounds are over.
+    fn turn(&mut self) {
+        let over = self.shared.epochs.get(self.epoch).is_some_and(|epoch| epoch.rounds <= self.rounds);
+        if over && self.shared.need.epochs != Epochs::One {
+            if let (Epochs::Carry, Some(last)) = (self.shared.need.epochs, &self.last) {
+                self.before = Sums::clone(last);
+            }
+            self.epoch += 1;
+            self.rounds = 0;
+            self.open();
+        }
+    }
+}
+
+impl Privatizer for JointPrivatizer {
+    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
+        self.shared.clipping.item(&query.features, reward, &mut self.counts, &mut self.item);
+        if let Some(sums) = &mut self.sums {
+            sums.add(Raw::seal(&self.item));
+        }
+        self.rounds += 1;
+        let signal = if query.release { self.give_out(stream) } else { Signal::Nothing };
+        self.turn();
+        released(signal)
+    }
+
+    fn counts(&self) -> ReleaseCounts {
+        self.counts
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::json!(State {
+            version: 1,
+            epoch: self.epoch,
+            rounds: self.rounds,
+            sums: self.sums.as_ref().map(PrefixSums::save),
+            before: self.before.entries.clone(),
+            before_people: self.before.people,
+            before_std: self.before.gram_std,
+            last: self.last.as_ref().map(|last| (last.entries.clone(), last.people, last.gram_std)),
+            counts: self.counts,
+        })
+    }
+}
+
+/// A privatizer over the tree whose nodes take these draws, one a release, in the place of random ones: for reference cases. What
+/// it releases is not private.
+/// * `sigma` — standard deviation of the draws
+/// * `draws` — packed as [`Shape::Bordered`]
+#[must_use]
+pub fn stored(need: SumsNeed, sigma: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
+    let factorisation = Factor::Tree.factorisation(need.releases);
+    let stds = factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect();
+    let shared = Shared {
+        factor: Factor::Tree,
+        reading: Reading::Printed,
+        budget: None,
+        need: SumsNeed { epochs: Epochs::One, ..need },
+        clipping: Clipping { range: None, centre: 0.0 },
+        reach: None,
+        epochs: vec![Epoch { rounds: need.rounds, horizon: need.rounds, factorisation, sigma, stds }],
+        spectrum: Spectrum::None,
+        calibration: String::new(),
+    };
+    let mut made = JointPrivatizer::new(Arc::new(shared));
+    made.stored = Some(draws.into());
+    Box::new(made)
+}

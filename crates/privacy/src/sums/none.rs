@@ -1,0 +1,106 @@
+//! The sums as they are: no noise, no clipping, and a ledger that says so.
+
+use super::person::{Clipping, released};
+use super::statement::{SumsStatement, ledger};
+use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsRequest};
+use crate::{Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal};
+use privateer_numerics::rng::Stream;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The registry line; it serves both models.
+pub const ENTRY: SumsEntry = SumsEntry {
+    name: "none",
+    summary: "no privacy: the sums as they are, rewards never clipped",
+    paper: "",
+    local: false,
+    build,
+};
+
+const CLIPPING: Clipping = Clipping { range: None, centre: 0.0 };
+
+#[derive(Debug, Clone, Copy)]
+struct Nothing {
+    reading: Reading,
+    n_features: usize,
+    rounds: u64,
+}
+
+fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
+    let SumsRequest { spec, need } = request;
+    Ok(Arc::new(Nothing { reading: spec.reading, n_features: need.n_features, rounds: need.rounds }))
+}
+
+impl SumsMechanism for Nothing {
+    fn privatizer(&self) -> Box<dyn Privatizer> {
+        let sums = Sums::empty(self.n_features, self.rounds);
+        Box::new(Plain { item: sums.entries.clone(), sums, counts: ReleaseCounts::default() })
+    }
+
+    fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
+        let State { version, entries, people, counts } = serde_json::from_value(state).map_err(|source| source.to_string())?;
+        let sums = Sums { people, ..Sums::empty(self.n_features, self.rounds) };
+        if version != 1 || entries.len() != sums.entries.len() || entries.iter().any(|x| !x.is_finite()) {
+            return Err("it is of another version, or of other sums".to_owned());
+        }
+        Ok(Box::new(Plain { item: sums.entries.clone(), sums: Sums { entries, ..sums }, counts }))
+    }
+
+    fn facts(&self) -> SumsFacts {
+        SumsFacts { reading: self.reading, clip: None, centre: 0.0, spectrum: Spectrum::None }
+    }
+
+    fn ledger(&self) -> Ledger {
+        ledger(SumsStatement {
+            mechanism: ENTRY.name,
+            reading: self.reading,
+            event: Event::NonPrivate,
+            epsilon: None,
+            delta: None,
+            clipping: CLIPPING,
+            calibration: "none".to_owned(),
+            local: false,
+            notes: Vec::new(),
+        })
+    }
+
+    fn state(&self) -> f64 {
+        2.0 * Sums::empty(self.n_features, 0).entries.len() as f64
+    }
+}
+
+struct Plain {
+    sums: Sums,
+    item: Vec<f64>,
+    counts: ReleaseCounts,
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    version: u32,
+    entries: Vec<f64>,
+    people: u64,
+    counts: ReleaseCounts,
+}
+
+impl Privatizer for Plain {
+    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
+        CLIPPING.item(&query.features, reward, &mut self.counts, &mut self.item);
+        self.sums.entries.iter_mut().zip(&self.item).for_each(|(sum, entry)| *sum += entry);
+        self.sums.people += 1;
+        if !query.release {
+            return released(Signal::Nothing);
+        }
+        self.counts.releases += 1;
+        released(Signal::Sums(Arc::new(self.sums.clone())))
+    }
+
+    fn counts(&self) -> ReleaseCounts {
+        self.counts
+    }
+
+    fn save(&self) -> serde_json::Value {
+        let Sums { entries, people, .. } = self.sums.clone();
+        serde_json::json!(State { version: 1, entries, people, counts: self.counts })
+    }
+}

@@ -1,0 +1,58 @@
+//! What a ledger says of private sums.
+
+use super::person::Clipping;
+use crate::{Adversary, Delta, Epsilon, Event, Growth, Ledger, Reading, Statement, ThreatModel, Unit};
+
+/// What a mechanism states about itself.
+pub(super) struct SumsStatement {
+    pub(super) mechanism: &'static str,
+    pub(super) reading: Reading,
+    pub(super) event: Event,
+    pub(super) epsilon: Option<Epsilon>,
+    pub(super) delta: Option<Delta>,
+    pub(super) clipping: Clipping,
+    pub(super) calibration: String,
+    pub(super) local: bool,
+    pub(super) notes: Vec<String>,
+}
+
+/// The ledger: claim beside price, in the words of the model.
+pub(super) fn ledger(said: SumsStatement) -> Ledger {
+    let SumsStatement { mechanism, reading, event, epsilon, delta, clipping, calibration, local, mut notes } = said;
+    let unbounded = matches!(event, Event::Sums { reward: None, .. });
+    let doubt = if unbounded {
+        ("rewards are not bounded and not clipped; with high probability is no guarantee", "E3")
+    } else {
+        ("the noise is too small for L2 sensitivities of sqrt(2) and 2Y", "E13, E14")
+    };
+    if let Some(delta) = delta {
+        if clipping.centre != 0.0 {
+            notes.push(format!("rewards are centred by {}, a public constant (E7)", clipping.centre));
+        }
+        if 0.05 <= delta.get() {
+            notes.push(format!(
+                "delta = {} is no privacy level: a mechanism that publishes one user in {:.0} keeps it too (E12)",
+                delta.get(),
+                1.0 / delta.get()
+            ));
+        }
+    }
+    let threat_model = if local {
+        ThreatModel::replaced(Adversary::Server, Unit::DecisionSetAndReward, Growth::SeparateReleases)
+    } else {
+        // Several rounds of a user may enter at one release, or follow each other: their effects on the stream add up.
+        ThreatModel::replaced(Adversary::OtherUsers, Unit::DecisionSetAndReward, Growth::OneStream)
+    };
+    Ledger::of(Statement {
+        mechanism,
+        reading,
+        threat_model,
+        event,
+        epsilon,
+        delta,
+        clip: clipping.range,
+        calibration,
+        doubt: Some(doubt),
+        notes,
+    })
+}

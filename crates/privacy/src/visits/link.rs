@@ -1,0 +1,51 @@
+//! Inverse link functions of generalized linear rewards.
+
+use privateer_config::params::Args;
+
+/// The mean reward `zeta(<x, theta>)` as a function of the product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Link {
+    /// `zeta(z) = z`.
+    Linear,
+    /// `zeta(z) = 1/(1 + e^-z)`.
+    Logistic,
+}
+
+impl Link {
+    /// Reads the key `link`.
+    pub fn parse(args: &Args<'_>) -> Self {
+        match args.word("link", "mean reward as a function of <x, theta>", &["linear", "logistic"], Some("linear")) {
+            "logistic" => Self::Logistic,
+            _ => Self::Linear,
+        }
+    }
+
+    /// `zeta(z)`.
+    #[must_use]
+    pub fn mean(self, z: f64) -> f64 {
+        match self {
+            Self::Linear => z,
+            Self::Logistic if 0.0 <= z => 1.0 / (1.0 + libm::exp(-z)),
+            Self::Logistic => {
+                let e = libm::exp(z);
+                e / (1.0 + e)
+            }
+        }
+    }
+
+    /// The largest slope of `zeta`: the smoothness beta of the loss whose gradient is `(zeta(<x, theta>) - r) x`, for `|x|_inf <= 1`.
+    #[must_use]
+    pub fn slope(self) -> f64 {
+        match self {
+            Self::Linear => 1.0,
+            Self::Logistic => 0.25,
+        }
+    }
+
+    /// Range of `zeta` for `|z| <= most`.
+    #[must_use]
+    pub fn range(self, most: f64) -> (f64, f64) {
+        (self.mean(-most), self.mean(most))
+    }
+}

@@ -1,0 +1,68 @@
+//! What a spec asks of the privacy of visits.
+
+use crate::{Delta, Epsilon, Reading, Refusal};
+
+/// A request; nothing in it is checked yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VisitRequest {
+    /// `auto`, `none`, or a mechanism by name.
+    pub mechanism: &'static str,
+    /// Which reading of the paper.
+    pub reading: Reading,
+    /// Privacy loss of one person.
+    pub epsilon: Option<f64>,
+    /// Failure probability; `None` takes one over the number of rounds.
+    pub delta: Option<f64>,
+    /// Range to which rewards are clipped.
+    pub clip: Option<(f64, f64)>,
+}
+
+impl VisitRequest {
+    /// The mechanisms that a spec can name.
+    pub const MECHANISMS: [&'static str; 8] = ["auto", "none", "tree", "honaker", "blt", "sqrt-toeplitz", "laplace", "gumbel"];
+
+    /// A request for no privacy.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { mechanism: "none", reading: Reading::Tight, epsilon: None, delta: None, clip: None }
+    }
+
+    /// The budget; `None` without privacy.
+    ///
+    /// # Errors
+    /// A missing or bad number.
+    pub fn budget(&self, rounds: u64) -> Result<Option<(Epsilon, Delta)>, Refusal> {
+        if self.mechanism == "none" {
+            return Ok(None);
+        }
+        let expected = "a finite number > 0";
+        let Some(epsilon) = self.epsilon else {
+            return Err(Refusal::new("epsilon", "a private policy needs a privacy loss", expected)
+                .hint("state `epsilon`, or `mechanism = \"none\"` for a run without privacy"));
+        };
+        let epsilon =
+            Epsilon::try_from(epsilon).map_err(|bad| Refusal::new("epsilon", format!("`epsilon` is {}", bad.0), expected))?;
+        let delta = self.delta.unwrap_or(1.0 / rounds.max(2) as f64);
+        let delta = Delta::try_from(delta).map_err(|bad| {
+            Refusal::new("delta", format!("`delta` is {}", bad.0), "a number > 0 and < 1")
+                .hint("without `delta` it is one over the number of rounds")
+        })?;
+        Ok(Some((epsilon, delta)))
+    }
+
+    /// The range of rewards under privacy: as stated, else as publicly known. `None` only where the printed reading does without.
+    ///
+    /// # Errors
+    /// If neither is there, outside of the printed reading.
+    pub fn range(&self, known: Option<(f64, f64)>) -> Result<Option<(f64, f64)>, Refusal> {
+        match self.clip.or(known) {
+            None if self.reading != Reading::Printed => Err(Refusal::new(
+                "clip",
+                "the rewards are not bounded, and privacy needs a range",
+                "two numbers [lo, hi] with lo < hi",
+            )
+            .hint("state `clip`: rewards beyond it are moved to its ends (E31)")),
+            range => Ok(range),
+        }
+    }
+}
