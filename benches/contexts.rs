@@ -2,11 +2,11 @@
 //! alone: their contexts, means and rewards. `cargo bench --bench contexts`.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use privateer_backend::{Counters, Cpu};
 use privateer::engine::{Observer, Preparation, Rows, Stop, Unit};
 use privateer::env::DataFolder;
-use privateer_config::error::Error;
 use privateer::spec::Sweep;
+use privateer_backend::{Counters, Cpu};
+use privateer_config::error::Error;
 use std::hint::black_box;
 use std::time::Duration;
 

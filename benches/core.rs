@@ -5,9 +5,9 @@
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use privateer_backend::{Backend, Cpu};
 use privateer_gp::posterior::{ExactPosterior, Posterior};
+use privateer_gp::score::{Candidates, GramSource, TrialScore};
 use privateer_gp::{KernelGram, Points, kernel::Lengthscales, kernel::matern::Matern, tabulated};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-use privateer_gp::score::{Candidates, GramSource, TrialScore};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;

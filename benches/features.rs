@@ -3,15 +3,17 @@
 //! `cargo bench --bench features`.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use privateer_backend::{Backend, Cpu, Screen};
 use privateer::bench::{Flags, Instance, Job, Size, Workload};
+use privateer_backend::{Backend, Cpu, Screen};
 use privateer_gp::posterior::{FeaturePosterior, Posterior};
-use privateer_numerics::linalg::{Eight, Factorize, Invert, TILE, cholesky_upper, inverse_of_upper_transposed, narrow_place, place};
-use privateer_numerics::rng::{Purpose, Streams};
 use privateer_gp::score::{
     Basis, Candidates, Change, Factor, FactorLanes, FeatureTable, LANES, LaneNorms, Moments, ScoreModel, Sixteen, Spread,
     TrialScore,
 };
+use privateer_numerics::linalg::{
+    Eight, Factorize, Invert, TILE, cholesky_upper, inverse_of_upper_transposed, narrow_place, place,
+};
+use privateer_numerics::rng::{Purpose, Streams};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;

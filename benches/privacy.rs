@@ -1,13 +1,13 @@
 //! Speed of privacy noise: one round of prefix-sum noise at 144 features for 32 trials, the fit of the buffers, exact samples.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::accounting::sensitivity::Relation;
 use privateer_privacy::quote;
 use privateer_privacy::release::{LaplaceRelease, VectorRelease};
 use privateer_privacy::streams::Shape;
 use privateer_privacy::streams::blt::Blt;
 use privateer_privacy::{Delta, Epsilon, Raw};
-use privateer_numerics::rng::{Purpose, Streams};
 use std::hint::black_box;
 
 fn streams(c: &mut Criterion) {

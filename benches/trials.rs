@@ -3,11 +3,11 @@
 //! The ids say policy, mechanism and how the dictionary is drawn. Seeds are fixed. `cargo bench --bench trials`.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use privateer_backend::Cpu;
 use privateer::engine::{Observer, Options, Preparation, Rows, Stop, Unit, run};
 use privateer::env::DataFolder;
-use privateer_config::error::Error;
 use privateer::spec::Sweep;
+use privateer_backend::Cpu;
+use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::time::Duration;

@@ -6,10 +6,10 @@
 //!
 //! Run: `cargo run --release --example one_look`. Prints, for both branches, how often the look was right about a row that moved by 1e-3.
 
+use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::curator::Inputs;
 use privateer_privacy::curator::projection::{centred, images, lifted};
 use privateer_privacy::printed::kharkovskii2020::omega;
-use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
 
 const ROWS: usize = 2004;

@@ -4,12 +4,12 @@
 //!
 //! Run: `cargo run --release --example two_parties`. Prints the noise, the budget, and the best row found.
 
-use privateer_backend::Cpu;
 use privateer::engine::{Preparation, Session};
 use privateer::env::{CuratedLedger, DataFolder};
+use privateer::spec::Sweep;
+use privateer_backend::Cpu;
 use privateer_privacy::release::RowsRelease;
 use privateer_privacy::{Delta, Epsilon, Raw};
-use privateer::spec::Sweep;
 use std::error::Error;
 
 const SPEC: &str = r#"

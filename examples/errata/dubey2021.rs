@@ -2,6 +2,7 @@
 
 use super::shown::{Erratum, Shown, attacked, budget, near};
 use privateer::audit::Verdict;
+use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::accounting::sensitivity::{
     Relation, gram_and_reward, gram_and_reward_mu_squared, gram_with_corner, gram_with_corner_frobenius,
 };
@@ -9,7 +10,6 @@ use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::{analytic_gaussian_sigma, gdp_epsilon, gdp_mu};
-use privateer_numerics::rng::{Purpose, Streams};
 
 pub const ERRATA: &[Erratum] = &[
     Erratum { name: "E6", about: "noise in the leaves alone: sums of leaves carry all of it, raw sums none", show: e6 },

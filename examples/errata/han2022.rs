@@ -2,10 +2,10 @@
 
 use super::shown::{Erratum, Shown, attacked, budget, near};
 use privateer::audit::Verdict;
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::accounting::{sensitivity, zcdp};
 use privateer_privacy::gdp_epsilon;
 use privateer_privacy::printed::{han2022_choice, han2022_tree};
-use privateer_numerics::rng::{Purpose, Stream, Streams};
 
 pub const ERRATA: &[Erratum] = &[
     Erratum { name: "E21", about: "lemma 2.1: too little noise at large epsilon, too much at small", show: e21 },

@@ -2,11 +2,11 @@
 
 use super::shown::{Erratum, Shown, attacked, budget};
 use privateer::audit::{Case, Settings, Verdict, audit, rewards};
+use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::Reading;
 use privateer_privacy::accounting::{Composition, Loss};
 use privateer_privacy::mechanism::laplace;
 use privateer_privacy::printed::zhou2021::{laplace_scale, moment, probable_noise_bound};
-use privateer_numerics::rng::{Purpose, Streams};
 
 pub const ERRATA: &[Erratum] = &[
     Erratum { name: "E1", about: "the Laplace scale 2(B + R)/epsilon is right for rewards within B + R", show: e1 },

@@ -4,7 +4,7 @@
 //! `cargo test --release` runs each for as long as `BOLERO_RANDOM_TEST_TIME_MS` says; see `docs/files.md`.
 
 use cap::Cap;
-use privateer_backend::Cpu;
+use privateer::backend::Cpu;
 use privateer::engine::{Preparation, Session};
 use privateer::env::csv_table::{CsvOptions, read_table};
 use privateer::env::{CuratedLedger, DataFolder};

@@ -5,8 +5,8 @@
 //! the second; which, and the threshold, is chosen on a tenth of the replays that the bound then does not use.
 
 use super::tail::{clopper_pearson_lower, clopper_pearson_upper};
-use privateer_privacy::{Delta, gdp_epsilon};
 use privateer_numerics::rng::normal_quantile;
+use privateer_privacy::{Delta, gdp_epsilon};
 
 /// Thresholds that are tried on the tenth.
 const MOST_THRESHOLDS: usize = 2000;

@@ -3,10 +3,10 @@
 use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::curator::{Curator, CuratorEntry, CuratorRequest, Inputs, PUBLIC_SEED, public_projection};
 use privateer_privacy::release::{ReleaseError, RowsRelease};
 use privateer_privacy::{Delta, Epsilon, Raw, Reading};
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Columns of the inputs.

@@ -6,13 +6,13 @@ use super::rewards::refused;
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::linalg::Norm;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{
     Constants, Gradient, PrefixGradients, Query, Sample, SampleClip, Start, Terms, VectorLaw, VectorNoise,
 };
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::{Delta, Epsilon, Raw, Reading};
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Dimensions of what is released.

@@ -4,11 +4,11 @@
 
 use super::{Case, Claim, Side};
 use privateer_numerics::linalg::{cholesky, solve_spd};
+use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::quote::{self, StreamKind, StreamTerms};
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::{Delta, Epsilon, Raw};
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Rounds of the streams that are attacked.

@@ -3,10 +3,10 @@
 
 use super::rewards::half;
 use super::{Case, Claim, Side};
+use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::release::{BitRelease, DensityRelease, LaplaceRelease, Release, TreeRelease, VectorRelease};
 use privateer_privacy::{Delta, Epsilon, Raw, gdp_epsilon};
-use privateer_numerics::rng::Stream;
 
 /// Budget of the pure releases.
 const PURE: Claim = Claim { epsilon: 2.0, delta: 0.0 };

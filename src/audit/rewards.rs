@@ -3,8 +3,10 @@
 
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
-use privateer_privacy::{Ledger, MechanismEntry, Privatizer, Query, Raw, Reading, Refusal, Request, RewardFacts, RewardMechanism};
 use privateer_numerics::rng::Stream;
+use privateer_privacy::{
+    Ledger, MechanismEntry, Privatizer, Query, Raw, Reading, Refusal, Request, RewardFacts, RewardMechanism,
+};
 use std::sync::Arc;
 
 /// Budgets of the pure mechanisms.

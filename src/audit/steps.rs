@@ -5,11 +5,11 @@ use super::gradients::{CLAIM, DIMENSION, Linear, OUTSIDE, direction, response, s
 use super::rewards::refused;
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{
     BatchGradients, BatchPlan, Gradient, Query, Sample, SampleGradients, StoredSamples, Terms, VectorLaw, VectorNoise,
 };
 use privateer_privacy::{Raw, Reading};
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Samples of a data set from which gradients are drawn, and draws.

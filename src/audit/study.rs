@@ -6,8 +6,8 @@ use super::fit::discriminant;
 use super::{Case, Claim, Finding, Side, Verdict};
 use privateer_config::error::Error;
 use privateer_numerics::linalg::dot;
-use privateer_privacy::Delta;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_privacy::Delta;
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -4,10 +4,10 @@
 use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::release::SumsRelease;
 use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local};
 use privateer_privacy::{Delta, Ledger, Query, Raw, Reading, Released, Request, RewardFacts, Signal};
-use privateer_numerics::rng::Stream;
 use std::borrow::Cow;
 use std::sync::Arc;
 

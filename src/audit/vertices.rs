@@ -6,9 +6,9 @@ use super::gradients::{Linear, OUTSIDE, response, terms};
 use super::rewards::refused;
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{Choice, LaplaceVector, Query, Sample, Start, VertexChoice, Vertices};
 use privateer_privacy::{Raw, Reading};
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Samples of a stream.

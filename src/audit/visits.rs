@@ -5,14 +5,14 @@ use super::rewards::claim;
 use super::sums::claim_of;
 use super::vertices::falling;
 use super::{Case, Side};
-use privateer_config::error::Error;
 use crate::policy::contextual::ContextPolicyMaker;
+use crate::spec::{Sweep, Task};
+use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::Raw;
 use privateer_privacy::visits::choices::ArmStep;
 use privateer_privacy::visits::sums::Layout;
 use privateer_privacy::visits::{ContextFacts, Link, Visit, VisitSignal};
-use privateer_numerics::rng::Stream;
-use crate::spec::{Sweep, Task};
 use std::sync::Arc;
 
 /// Features of a context, and arms.

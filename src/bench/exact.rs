@@ -2,11 +2,11 @@
 //! engine runs, from the spec to the recorded rows.
 
 use super::memory;
-use privateer_backend::{Counters, Cpu};
 use crate::engine::{self, Observer, Preparation, Rows, Stop, Unit};
 use crate::env::DataFolder;
-use privateer_config::error::{Diagnostic, Error};
 use crate::spec::Sweep;
+use privateer_backend::{Counters, Cpu};
+use privateer_config::error::{Diagnostic, Error};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;

@@ -1,13 +1,13 @@
 //! The arrays of a job: drawn from named streams, or read from a folder of NumPy arrays.
 
 use super::npy::{self, Floats};
-use super::quadrature::{kernel_error, quadrature_fourier};
 use super::{Job, Workload};
 use privateer_config::error::Error;
 use privateer_gp::Points;
+use privateer_gp::features::quadrature_table::{kernel_error, quadrature_fourier};
+use privateer_gp::score::{FeatureTable, FourierForm};
 use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_gp::score::{FeatureTable, FourierForm};
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::Arc;

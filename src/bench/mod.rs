@@ -24,7 +24,6 @@ mod modeler;
 mod npy;
 mod oco;
 mod outcome;
-mod quadrature;
 mod run;
 mod table;
 #[cfg(test)]
@@ -39,6 +38,6 @@ pub use modeler::{MeasuredModeler, ModelerJob, measure_modeler};
 pub use npy::{Floats, floats, integers};
 pub use oco::{Timed, measure_oco};
 pub use outcome::{Measured, PEER};
-pub use quadrature::quadrature_fourier;
+
 pub use run::{Machine, Options, measure};
 pub use table::table;

@@ -1,14 +1,14 @@
 //! Speed of online convex learners: whole runs on one thread, samples drawn on the way, risk never computed.
 
-use privateer_config::error::{Diagnostic, Error};
-use privateer_numerics::linalg::Norm;
 use crate::oco::learner::{LearnerPlan, LearnerStreams, Request, dp_pofw, dp_tofw, noisy_sfw, noisy_sgd, ofw};
 use crate::oco::loss::{Loss, squared::Squared};
 use crate::oco::problem::{Parts, Problem, ProblemContext, regression};
 use crate::oco::set::{ConstraintSet, LpBall, SetPlan};
+use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
-use privateer_privacy::Reading;
+use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::{Purpose, Streams};
+use privateer_privacy::Reading;
 use std::sync::Arc;
 use std::time::Instant;
 

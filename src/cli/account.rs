@@ -2,16 +2,16 @@
 
 use super::commands::say;
 use super::source::SpecArgs;
-use privateer_backend::Cpu;
 use crate::engine::Preparation;
+use crate::registry::MECHANISMS;
+use clap::Args;
+use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error, closest};
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::quote::{self, PriceReport, StreamKind, StreamTerms, short};
 use privateer_privacy::{
     Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Reading, Refusal, Request, RewardFacts, ThreatModel,
 };
-use crate::registry::MECHANISMS;
-use clap::Args;
 use std::path::Path;
 
 /// Arguments of `privateer account`.

@@ -3,11 +3,11 @@
 use super::commands::say;
 use super::source::SpecArgs;
 use crate::audit::{self, AUDITS, AuditFile, Case, FalseAlarms, Finding, PRINTED, PassedOver, Settings, Verdict};
+use crate::spec::Sweep;
+use clap::Args;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error, closest};
 use privateer_privacy::quote::short;
-use crate::spec::Sweep;
-use clap::Args;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -3,11 +3,11 @@
 use super::backends::{self, Opened};
 use super::commands::{note, say};
 use super::threads::{self, MOST_THREADS};
+use crate::bench::{self, Ceilings, ExactJob, Flags, Instance, Job, Machine, Measured, ModelerJob, Options, Size, Workload};
+use clap::Args;
 use privateer_backend::Cpu;
 use privateer_backend::device::Precision;
-use crate::bench::{self, Ceilings, ExactJob, Flags, Instance, Job, Machine, Measured, ModelerJob, Options, Size, Workload};
 use privateer_config::error::{Diagnostic, Error};
-use clap::Args;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;

@@ -3,11 +3,11 @@
 use super::commands::say;
 use super::progress::count;
 use super::source::SpecArgs;
-use privateer_backend::Cpu;
 use crate::engine::{Preparation, units};
+use clap::Args;
+use privateer_backend::Cpu;
 use privateer_config::error::Error;
 use privateer_privacy::Guarantee;
-use clap::Args;
 use std::path::PathBuf;
 
 /// Arguments of `privateer check`.

@@ -2,11 +2,11 @@
 
 use super::{account, audit, bench, check, curate, devices, fit, list, predict, run, session, verify};
 use crate::engine::Shard;
+use crate::{record, report};
+use clap::{CommandFactory, Parser, Subcommand};
 #[cfg(feature = "planted-faults")]
 use privateer_config::error::Diagnostic;
 use privateer_config::error::{Error, ExitCode, printable};
-use crate::{record, report};
-use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 

@@ -3,12 +3,12 @@
 use super::commands::{note, say_removed};
 use crate::env::CuratedLedger;
 use crate::env::csv_table::{CsvOptions, read_table};
+use crate::record::{PreparedFile, hash_bytes, leftovers_of, remove_file, remove_leftovers_of};
+use clap::Args;
 use privateer_config::error::{Diagnostic, Error, is_unprintable};
 use privateer_privacy::curator::PUBLIC_SEED;
 use privateer_privacy::release::{MOST_BOUND, ReleaseError, RowsRelease};
 use privateer_privacy::{Delta, Epsilon, Raw};
-use crate::record::{PreparedFile, hash_bytes, leftovers_of, remove_file, remove_leftovers_of};
-use clap::Args;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `privateer curate`.

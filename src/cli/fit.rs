@@ -2,11 +2,11 @@
 
 use super::commands::{note, say};
 use crate::env::csv_table::{CsvOptions, read_table};
-use privateer_config::error::{Diagnostic, Error};
 use crate::fit::{Form, fit as maximise};
+use clap::Args;
+use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::Points;
 use privateer_numerics::rng::{Purpose, Streams};
-use clap::Args;
 use std::path::PathBuf;
 
 /// Arguments of `privateer fit`.

@@ -1,9 +1,9 @@
 //! `privateer list`: the registry with the keys that each entry reads.
 
 use super::commands::say;
-use privateer_config::error::{Diagnostic, Error, closest};
 use crate::registry::{Kind, kinds};
 use crate::spec::listing;
+use privateer_config::error::{Diagnostic, Error, closest};
 
 /// Lists all kinds, one kind, or one name.
 ///

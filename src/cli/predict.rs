@@ -2,14 +2,14 @@
 //! alone; the problem is made again from the spec (and its data, where the spec names any).
 
 use super::commands::say;
-use privateer_backend::Cpu;
 use crate::engine::Preparation;
 use crate::env::DataFolder;
 use crate::env::csv_table::{CsvOptions, read_table};
-use privateer_config::error::{Diagnostic, Error};
 use crate::record::Parameters;
 use crate::spec::Sweep;
 use clap::Args;
+use privateer_backend::Cpu;
+use privateer_config::error::{Diagnostic, Error};
 use std::path::PathBuf;
 
 /// Arguments of `privateer predict`.

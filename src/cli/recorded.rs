@@ -1,9 +1,9 @@
 //! From a checked sweep and its results to what is recorded: the same for `run` and for `verify --rerun`.
 
 use crate::engine::{Preparation, Rows};
-use privateer_config::error::Error;
 use crate::record::{self, CellInfo, Measures, PartRows};
 use crate::spec::{Sweep, Task};
+use privateer_config::error::Error;
 
 /// The cells of a sweep as the manifest lists them.
 ///

@@ -2,14 +2,14 @@
 
 use super::commands::{note, say, say_removed};
 use super::source::SpecArgs;
-use privateer_backend::Cpu;
 use crate::engine::{Preparation, Session};
 use crate::env::DataFolder;
-use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::Guarantee;
 use crate::record::StateFile;
 use crate::spec::Sweep;
 use clap::Args;
+use privateer_backend::Cpu;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_privacy::Guarantee;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `privateer init`.

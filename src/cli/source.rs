@@ -1,9 +1,9 @@
 //! Where a spec and its data come from, and what the command line changes in it.
 
 use crate::env::DataFolder;
-use privateer_config::error::{Diagnostic, Error};
 use crate::spec::Sweep;
 use clap::Args;
+use privateer_config::error::{Diagnostic, Error};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 

@@ -3,13 +3,13 @@
 use super::commands::{note, say};
 use super::recorded::{cell_infos, part_rows};
 use super::threads;
-use privateer_backend::{Counters, Cpu};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
 use crate::env::DataFolder;
-use privateer_config::error::{Diagnostic, Error};
 use crate::record::{self, Manifest, PartId, Verification};
 use crate::spec::Sweep;
 use clap::Args;
+use privateer_backend::{Counters, Cpu};
+use privateer_config::error::{Diagnostic, Error};
 use std::collections::BTreeSet;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};

@@ -3,11 +3,11 @@
 //! `ask` names the next point, `tell` takes its released signal; the state can be saved between any two calls.
 
 use super::decide::{decide, settled};
+use crate::policy::{Policy, PolicyStreams, Proposal};
 use privateer_backend::{Domain, Screen};
 use privateer_config::error::Error;
-use crate::policy::{Policy, PolicyStreams, Proposal};
-use privateer_privacy::{Query, Released, Signal};
 use privateer_gp::score::{Candidates, TrialScore};
+use privateer_privacy::{Query, Released, Signal};
 use std::sync::Arc;
 
 /// A policy with its screen.

@@ -4,11 +4,11 @@
 use super::observer::{Observer, Place, Rows, Stop};
 use super::prepare::CellFacts;
 use crate::env::contextual::Contextual;
-use privateer_config::error::Error;
 use crate::policy::contextual::{ContextPolicyMaker, Scratch};
-use privateer_privacy::visits::seal;
-use privateer_numerics::rng::{Purpose, Streams};
 use crate::spec::CellPlan;
+use privateer_config::error::Error;
+use privateer_numerics::rng::{Purpose, Streams};
+use privateer_privacy::visits::seal;
 use std::sync::Arc;
 
 /// Rounds between two looks at the stop flag.

@@ -1,7 +1,7 @@
 //! The decision among candidates, in f64: the same on every path.
 
-use privateer_config::error::Error;
 use crate::policy::Proposal;
+use privateer_config::error::Error;
 use privateer_gp::score::{AxisFeatures, Candidates, MomentTable, Moments, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
 use pulp::NullaryFnOnce;
 

@@ -8,13 +8,13 @@ use super::decide::{decide, decide_by_axis, settled};
 use super::observer::{Observer, Place, Rows, Stop, TrialEnd};
 use super::plays::Plays;
 use super::prepare::{ReadyCell, ReadyTrial};
+use crate::policy::{PolicyStreams, Proposal};
 use privateer_backend::{Counters, Screen};
 use privateer_config::error::Error;
-use crate::policy::{PolicyStreams, Proposal};
-use privateer_privacy::Privatizer;
-use privateer_numerics::rng::{Purpose, Stream};
 use privateer_gp::score::AxisFeatures;
 use privateer_gp::score::{Candidates, TrialScore};
+use privateer_numerics::rng::{Purpose, Stream};
+use privateer_privacy::Privatizer;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -5,12 +5,12 @@
 
 use super::observer::{Observer, Place, Rows, Stop};
 use super::prepare::{CellFacts, lock};
-use privateer_config::error::Error;
 use crate::oco::learner::{LearnerMaker, LearnerStreams, Rates};
 use crate::oco::problem::{Problem, ProblemContext};
-use privateer_privacy::{Delta, Epsilon, Ledger, StreamStatement};
-use privateer_numerics::rng::{Purpose, Streams};
 use crate::spec::{CellPlan, OnlinePlan, Sweep};
+use privateer_config::error::Error;
+use privateer_numerics::rng::{Purpose, Streams};
+use privateer_privacy::{Delta, Epsilon, Ledger, StreamStatement};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -5,17 +5,17 @@
 
 use super::contexts::ContextualCell;
 use super::online::{OnlineCell, OnlinePreparation};
-use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
 use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
-use privateer_config::error::{Diagnostic, Error};
 use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, Setting, SharedInputs, TableCache};
-use privateer_privacy::curator::{Curator, Images, Inputs};
-use privateer_privacy::{Channel, Ledger, Raw, Released};
-use privateer_numerics::rng::{Purpose, Streams};
+use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
+use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
+use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::score::AxisFeatures;
 use privateer_gp::score::{Basis, FeatureTable};
-use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
+use privateer_numerics::rng::{Purpose, Streams};
+use privateer_privacy::curator::{Curator, Images, Inputs};
+use privateer_privacy::{Channel, Ledger, Raw, Released};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Decision sets of fewer points are scored point by point, without a screen.

@@ -9,10 +9,10 @@
 use super::contexts::{ContextualCell, STOP_EVERY};
 use super::observer::{Rows, Stop};
 use crate::env::contextual::Logged;
-use privateer_config::error::Error;
 use crate::policy::contextual::Scratch;
-use privateer_privacy::visits::seal;
+use privateer_config::error::Error;
 use privateer_numerics::rng::Purpose;
+use privateer_privacy::visits::seal;
 
 /// Sums of an estimate.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -3,9 +3,9 @@
 use super::lockstep::batch;
 use super::observer::{Observer, Rows, Stop, TrialEnd, Unit};
 use super::prepare::{Preparation, Ready, lock};
+use crate::spec::{CellPlan, Sweep};
 use privateer_backend::Counters;
 use privateer_config::error::{Diagnostic, Error};
-use crate::spec::{CellPlan, Sweep};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::str::FromStr;

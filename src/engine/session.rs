@@ -7,13 +7,13 @@
 
 use super::ask_tell::AskTell;
 use super::prepare::Preparation;
+use crate::policy::{Policy, PolicyMaker, PolicyStreams, Setting};
+use crate::spec::{CellPlan, Sweep, Task};
 use privateer_backend::Domain;
 use privateer_config::error::{Diagnostic, Error};
-use crate::policy::{Policy, PolicyMaker, PolicyStreams, Setting};
+use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::release::ChannelRelease;
 use privateer_privacy::{Adversary, Guarantee, Ledger, Provenance, Raw, SIMULATED_NOISE};
-use privateer_numerics::rng::{Purpose, Streams};
-use crate::spec::{CellPlan, Sweep, Task};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

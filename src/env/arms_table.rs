@@ -9,12 +9,12 @@ use super::noise::{Noise, Resampled};
 use super::stand_in::StandIn;
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::kernel::empirical::{Normalise, empirical_covariance};
-use privateer_gp::{Points, TableGram, TrainReadings};
-use privateer_config::params::Args;
-use privateer_numerics::rng::Purpose;
 use privateer_gp::score::GramSource;
+use privateer_gp::{Points, TableGram, TrainReadings};
+use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 
 /// Reads the environment's keys.
@@ -172,7 +172,8 @@ impl Environment for ArmsEnvironment {
     }
 
     fn facts(&self) -> Vec<(String, serde_json::Value)> {
-        let best = privateer_gp::score::lowest_within_tie(&self.means.iter().copied().enumerate().collect::<Vec<_>>()).unwrap_or(0);
+        let best =
+            privateer_gp::score::lowest_within_tie(&self.means.iter().copied().enumerate().collect::<Vec<_>>()).unwrap_or(0);
         let mut facts: Vec<(String, serde_json::Value)> = vec![
             ("arms".into(), self.means.len().into()),
             ("rows to draw from".into(), self.rows.into()),

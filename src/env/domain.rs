@@ -2,9 +2,9 @@
 
 use super::BuildContext;
 use privateer_config::error::Error;
+use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::{Points, ProductDomain};
-use privateer_config::params::Args;
 use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 

@@ -4,11 +4,11 @@ use super::domain::Place;
 use super::noise::Noise;
 use super::{BuildContext, DomainPlan, Environment, Instance, KernelChoice, Parts, RegretUnit, SetsPlan};
 use privateer_config::error::{Diagnostic, Error};
-use privateer_gp::kernel::Kernel;
-use privateer_gp::{KernelGram, Points, ProductDomain, tabulated};
 use privateer_config::params::Args;
-use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
+use privateer_gp::{KernelGram, Points, ProductDomain, tabulated};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
 /// The keys that function environments share.

@@ -5,9 +5,9 @@ use super::domain::{GridShape, Place};
 use super::function::{DrawFunction, FunctionDomain, FunctionEnvironment, FunctionPlan};
 use super::{BuildContext, Environment, EnvironmentPlan, Parts};
 use privateer_config::error::Error;
+use privateer_config::params::Args;
 use privateer_gp::features::exact;
 use privateer_gp::sample::{GridSampler, sample_gp};
-use privateer_config::params::Args;
 use std::sync::Arc;
 
 /// Reads the environment's keys.

@@ -7,12 +7,12 @@ use super::noise::Noise;
 use super::stand_in::points_with_values;
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
 use privateer_config::error::{Diagnostic, Error};
-use privateer_gp::kernel::Kernel;
-use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_config::params::Args;
-use privateer_privacy::RewardFacts;
-use privateer_numerics::rng::Purpose;
+use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
+use privateer_gp::{KernelGram, Points, tabulated};
+use privateer_numerics::rng::Purpose;
+use privateer_privacy::RewardFacts;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -4,8 +4,8 @@ use super::domain::Place;
 use super::function::{FunctionEnvironment, FunctionPlan};
 use super::{BuildContext, Environment, EnvironmentPlan, Parts};
 use privateer_config::error::Error;
-use privateer_gp::sample::{Weights, rkhs_function};
 use privateer_config::params::Args;
+use privateer_gp::sample::{Weights, rkhs_function};
 use std::sync::Arc;
 
 /// Reads the environment's keys.

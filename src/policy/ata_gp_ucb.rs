@@ -9,11 +9,11 @@ use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments, parse_order, power};
 use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::Error;
-use privateer_gp::SortedRewards;
-use privateer_gp::truncation::truncated_theta;
 use privateer_config::params::Args;
-use privateer_privacy::{Released, Signal};
+use privateer_gp::SortedRewards;
 use privateer_gp::score::{Basis, Change, ScoreModel};
+use privateer_gp::truncation::truncated_theta;
+use privateer_privacy::{Released, Signal};
 
 const NAME: &str = "ata-gp-ucb";
 

@@ -1,14 +1,14 @@
 //! What every policy is, and what it may know.
 
 use privateer_config::error::{Diagnostic, Error};
-use privateer_gp::kernel::Kernel;
-use privateer_gp::{Points, ProductDomain, TrainReadings};
 use privateer_config::params::Args;
+use privateer_gp::kernel::Kernel;
+use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
+use privateer_gp::{Points, ProductDomain, TrainReadings};
+use privateer_numerics::rng::{Stream, Streams};
 use privateer_privacy::curator::Images;
 use privateer_privacy::sums::{SumsFacts, SumsNeed};
 use privateer_privacy::{Channel, Protection, Query, Released, RewardFacts, RewardMechanism, Signal};
-use privateer_numerics::rng::{Stream, Streams};
-use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 

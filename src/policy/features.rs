@@ -2,12 +2,12 @@
 
 use super::{FeaturesPlan, KnownInputs, Problem, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
 use privateer_gp::Points;
 use privateer_gp::features::{exact, nystrom, quadrature_fourier, random_fourier};
-use privateer_config::params::Args;
-use privateer_numerics::rng::Purpose;
 use privateer_gp::score::AxisFeatures;
 use privateer_gp::score::FeatureTable;
+use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 
 /// Reads exact features.

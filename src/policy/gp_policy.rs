@@ -6,11 +6,11 @@ use super::{
     Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
 };
 use privateer_config::error::{Diagnostic, Error};
-use privateer_gp::posterior::Posterior;
 use privateer_config::params::Args;
-use privateer_privacy::{Released, Signal};
+use privateer_gp::posterior::Posterior;
 use privateer_gp::score::AxisFeatures;
 use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use privateer_privacy::{Released, Signal};
 use std::sync::Arc;
 
 /// What a rule may use in a round.

@@ -2,8 +2,8 @@
 
 use super::sums_policy::{Kind, SumsPlan};
 use super::{Parts, PolicyPlan};
-use privateer_gp::features::exact::Exact;
 use privateer_config::params::Args;
+use privateer_gp::features::exact::Exact;
 use std::sync::Arc;
 
 /// Reads the policy's keys.

@@ -4,8 +4,8 @@
 use super::sums_policy::{Kind, SumsPlan};
 use super::{FeaturesPlan, Parts, PolicyPlan, Problem};
 use privateer_config::error::{Diagnostic, Error};
-use privateer_gp::Points;
 use privateer_config::params::Args;
+use privateer_gp::Points;
 use privateer_gp::score::FeatureTable;
 use std::sync::Arc;
 

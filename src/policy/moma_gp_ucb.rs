@@ -8,10 +8,10 @@ use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments};
 use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, Width};
 use privateer_config::error::{Diagnostic, Error};
-use privateer_numerics::linalg::dot;
 use privateer_config::params::Args;
-use privateer_privacy::{Released, Signal};
 use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use privateer_numerics::linalg::dot;
+use privateer_privacy::{Released, Signal};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "moma-gp-ucb";

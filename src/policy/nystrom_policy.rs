@@ -8,12 +8,12 @@
 
 use super::{Initial, PolicyStreams, Problem, Proposal, Width};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
 use privateer_gp::features::nystrom::{self, FixedDictionary};
 use privateer_gp::nystrom::is_included;
 use privateer_gp::posterior::{ExactPosterior, SketchedPosterior};
-use privateer_config::params::Args;
-use privateer_numerics::rng::Stream;
 use privateer_gp::score::{Basis, Change, GramSource, ScoreModel, lowest_within_tie};
+use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 
 use super::{FeaturesPlan, InputReading, KnownInputs, Parts, Problem, Setting, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
 use privateer_gp::Plays;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::posterior::{CovariancePosterior, ExactPosterior, FeaturePosterior, Posterior};
-use privateer_config::params::Args;
 use privateer_gp::score::AxisFeatures;
 use privateer_gp::score::{Basis, FeatureTable, GramSource};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! When a server asks its privatizer for a release. Fixed beforehand, or computed from released sums alone: a rule that looked at
 //! the points played since would give away their people's decision sets.
 
-use privateer_numerics::linalg::eigen_symmetric;
 use privateer_config::params::Args;
+use privateer_numerics::linalg::eigen_symmetric;
 
 /// The rule as read from a spec.
 #[derive(Debug, Clone, Copy, PartialEq)]

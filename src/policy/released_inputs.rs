@@ -1,9 +1,9 @@
 //! How a modeler reads the images that a curator gives out: its covariance by row index.
 
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::{KernelGram, Points};
-use privateer_config::params::Args;
 use privateer_privacy::Released;
 use privateer_privacy::curator::Images;
 use std::sync::Arc;

@@ -13,12 +13,12 @@ use super::{
     SharedInputs, Width,
 };
 use privateer_config::error::{Diagnostic, Error};
-use privateer_gp::posterior::{Repair, SumsPosterior};
-use privateer_gp::{Plays, Points};
 use privateer_config::params::Args;
+use privateer_gp::posterior::{Repair, SumsPosterior};
+use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
+use privateer_gp::{Plays, Points};
 use privateer_privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
 use privateer_privacy::{Protection, Query, Released, Signal};
-use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

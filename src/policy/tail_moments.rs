@@ -4,8 +4,8 @@
 
 use super::Setting;
 use privateer_config::error::Diagnostic;
-use privateer_gp::TrainReadings;
 use privateer_config::params::Args;
+use privateer_gp::TrainReadings;
 
 /// Where a moment bound comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

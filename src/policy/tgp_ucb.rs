@@ -12,8 +12,8 @@ use super::gp_policy::failure_prob;
 use super::tail_moments::{Moment, parse_order, power};
 use super::{GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
 use privateer_config::error::Diagnostic;
-use privateer_gp::TrainReadings;
 use privateer_config::params::Args;
+use privateer_gp::TrainReadings;
 use std::f64::consts::SQRT_2;
 
 /// Reads the policy's keys.

@@ -2,10 +2,10 @@
 
 use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
 use privateer_config::error::{Diagnostic, Error};
-use privateer_gp::posterior::Visits;
 use privateer_config::params::Args;
-use privateer_privacy::{Released, Signal};
+use privateer_gp::posterior::Visits;
 use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
+use privateer_privacy::{Released, Signal};
 
 /// Reads the policy's keys: it has none.
 pub fn parse(_args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {

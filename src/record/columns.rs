@@ -1,10 +1,10 @@
 //! The columns of a part: names, types, order.
 
 use super::{CellInfo, Measures};
-use privateer_config::params::Scalar;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::errors::Result;
 use parquet::schema::types::Type;
+use privateer_config::params::Scalar;
 use std::sync::Arc;
 
 /// Names of the columns that every part with these measures has, in order.

@@ -4,8 +4,6 @@ use super::columns::schema;
 use super::digests::{DigestList, write_listed};
 use super::part_read::rows_hash;
 use super::{CellInfo, Measures, PartId, PartRows, SCHEMA_VERSION, disk};
-use privateer_config::error::Error;
-use privateer_config::params::Scalar;
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result as ParquetResult;
@@ -13,6 +11,8 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnPath;
+use privateer_config::error::Error;
+use privateer_config::params::Scalar;
 use std::path::Path;
 use std::sync::Arc;
 

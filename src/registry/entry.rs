@@ -5,8 +5,8 @@ use super::lists::{
     LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS,
 };
 use super::shelf::Shelf;
-use privateer_config::error::Sources;
 use crate::oco::learner::Rates;
+use privateer_config::error::Sources;
 use privateer_config::params::{Args, KeyDoc, Sink};
 
 /// One registered thing.

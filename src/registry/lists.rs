@@ -5,18 +5,18 @@ use crate::env::contextual::{ContextualPlan, generalized_linear, logged, table};
 pub use crate::env::noise::NOISES;
 use crate::env::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
 use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_sample, points_table, rkhs};
-use privateer_gp::kernel::empirical::Normalise;
-use privateer_gp::kernel::{Kernel, Parts as KernelParts, additive, empirical, linear, matern, squared_exponential};
 use crate::oco::learner::{LearnerPlan, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, projected_sgd};
 use crate::oco::loss::{Loss, logistic, smoothed_absolute, squared};
 use crate::oco::problem::{Parts as ProblemParts, ProblemPlan, regression};
 use crate::oco::set::{SetPlan, lp_ball, polytope, simplex};
-use privateer_config::params::Args;
 use crate::policy::contextual::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, lasso_bandit, linucb, random_arm};
 use crate::policy::{
     FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb,
     local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
 };
+use privateer_config::params::Args;
+use privateer_gp::kernel::empirical::Normalise;
+use privateer_gp::kernel::{Kernel, Parts as KernelParts, additive, empirical, linear, matern, squared_exponential};
 use privateer_privacy::MechanismEntry;
 use privateer_privacy::curator::{CuratorEntry, input_noise, projection};
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};

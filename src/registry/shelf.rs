@@ -4,12 +4,12 @@ use super::Entry;
 use super::lists::{FEATURES, KERNELS, KernelBuild, LOSSES, SETS};
 use crate::env::noise::{Noise, noise_kinds, parse_noise};
 use crate::env::{KernelChoice, Parts as EnvironmentParts};
-use privateer_gp::kernel::{Kernel, Parts as KernelParts};
 use crate::oco::loss::Loss;
 use crate::oco::problem::Parts as ProblemParts;
 use crate::oco::set::SetPlan;
-use privateer_config::params::Args;
 use crate::policy::{FeaturesPlan, Parts as PolicyParts};
+use privateer_config::params::Args;
+use privateer_gp::kernel::{Kernel, Parts as KernelParts};
 use std::sync::Arc;
 
 /// The registry as a parts supplier.

@@ -2,8 +2,8 @@
 
 use super::curves::{Curve, CurveBuilder};
 use super::stats::known;
-use privateer_config::error::{Error, printable};
 use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, PartRows, read_part};
+use privateer_config::error::{Error, printable};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
@@ -191,8 +191,8 @@ fn trials(rows: &PartRows) -> Vec<Range<usize>> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use privateer_config::params::Scalar;
     use crate::record::{FOLDER_VERSION, hash_text, write_part};
+    use privateer_config::params::Scalar;
     use serde_json::json;
 
     /// One invented policy: final regret of trial `i` at the last round T is `level + luck(i)`, growing as a power.

@@ -2,8 +2,8 @@
 
 use super::text::escape;
 use crate::audit::{AuditFile, Finding, PassedOver, Verdict};
-use privateer_config::error::Error;
 use crate::record::read_listed;
+use privateer_config::error::Error;
 use std::path::Path;
 
 /// The section's body; `None` where the folder has no audit.

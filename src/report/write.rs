@@ -5,8 +5,8 @@ use super::compare::sweep_points;
 use super::page::{Figure, page};
 use super::summary::SummaryRow;
 use super::{page_audit, page_figures, plot_curves, summary, table};
-use privateer_config::error::Error;
 use crate::record::{remove_unfinished, write_whole};
+use privateer_config::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 

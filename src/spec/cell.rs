@@ -6,10 +6,10 @@ use super::privacy::PrivacyPlan;
 use super::visits::VisitPlan;
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
-use privateer_config::error::{Error, Place};
-use privateer_config::params::Scalar;
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
+use privateer_config::error::{Error, Place};
+use privateer_config::params::Scalar;
 use std::sync::Arc;
 
 /// One sweep point with one policy.

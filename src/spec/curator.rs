@@ -1,10 +1,10 @@
 //! The `[curator]` table: who gives out the inputs, by which mechanism, at what budget. Without it policies see the inputs.
 
+use crate::registry::CURATORS;
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Sink, Table};
 use privateer_privacy::curator::{Curator, CuratorEntry, CuratorRequest, Scaled, resolve_curator};
 use privateer_privacy::{Delta, Epsilon, Guarantee, Reading, Refusal};
-use crate::registry::CURATORS;
 use std::sync::Arc;
 
 /// A curator as read from a spec.

@@ -2,13 +2,13 @@
 
 use super::cell::{CellPlan, Task};
 use super::plan::{json_of, note_defaults, overlaid, written_json};
-use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use crate::oco::learner::{LearnerPlan, Rates, Request};
 use crate::oco::problem::ProblemPlan;
-use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
-use privateer_privacy::{Reading, Refusal};
 use crate::registry::{LEARNERS, PROBLEMS, Shelf, find, names};
 use crate::spec::path;
+use privateer_config::error::{Diagnostic, Error, Place, Sources};
+use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
+use privateer_privacy::{Reading, Refusal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

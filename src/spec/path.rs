@@ -141,9 +141,9 @@ fn which_error(path: &str, key: &str, which: Option<&str>, items: &[Node]) -> Di
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::read;
     use privateer_config::error::Sources;
     use privateer_config::params::Sink;
-    use crate::spec::read;
 
     fn after(text: &str, path: &str, value: &str) -> Result<String, Diagnostic> {
         let sink = Sink::new(Sources::default());

@@ -8,13 +8,13 @@ use super::visits::VisitPlan;
 use super::{Recorded, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
-use privateer_config::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
-use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use crate::registry::{
     CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, Shelf, find, names,
 };
+use privateer_config::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
+use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;

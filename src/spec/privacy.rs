@@ -1,10 +1,10 @@
 //! The `[privacy]` table: which mechanism, which reading, what budget.
 
+use crate::registry::{MECHANISMS, SUMS};
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Sink, Table, Value};
 use privateer_privacy::sums::{self, SumsEntry, SumsNeed, SumsRequest};
 use privateer_privacy::{Channel, MechanismEntry, Protection, Reading, Refusal, Request, RewardFacts, resolve_auto};
-use crate::registry::{MECHANISMS, SUMS};
 
 /// A privacy request as read from a spec.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! Every example spec runs: with few trials and rounds here, and with the generated stand-in where it names data files.
 
-use privateer_backend::Cpu;
 use privateer::engine::Preparation;
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
+use privateer_backend::Cpu;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

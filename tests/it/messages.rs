@@ -2,11 +2,11 @@
 //! `NAME.txt` is the exit code and the whole of standard error.
 
 use crate::program::{assert_none, code, data, difference, privateer, stderr, stdout};
-use privateer_backend::{Counters, Cpu};
 use privateer::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
 use privateer::env::DataFolder;
-use privateer_config::error::Error;
 use privateer::spec::Sweep;
+use privateer_backend::{Counters, Cpu};
+use privateer_config::error::Error;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRunner};
 use std::collections::BTreeSet;

@@ -2,15 +2,15 @@
 
 use crate::support::{prepared, ran, stream};
 use privateer::env::DataFolder;
+use privateer::policy::InputReading;
+use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{ExactPosterior, Posterior};
 use privateer_gp::sample::GridSampler;
+use privateer_gp::score::ScoreModel;
 use privateer_gp::{KernelGram, Points};
-use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
-use privateer::policy::InputReading;
 use privateer_privacy::curator::{CuratorRequest, Inputs, input_noise};
 use privateer_privacy::{Delta, Epsilon, Raw, Reading};
-use privateer_gp::score::ScoreModel;
 use std::sync::Arc;
 
 fn reading(word: &str) -> InputReading {

@@ -237,7 +237,7 @@ fn proofs_cover_the_mechanisms() {
     let folders = ["mechanism", "release", "streams", "sums", "gradients", "visits", "accounting"];
     let mut missing = Vec::new();
     for folder in folders {
-        for entry in fs::read_dir(root().join("src/privacy").join(folder)).expect("a room") {
+        for entry in fs::read_dir(root().join("crates/privacy/src").join(folder)).expect("a room") {
             let path = entry.expect("an entry").path();
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let file = format!("crates/privacy/src/{folder}/{stem}.rs");

@@ -7,10 +7,10 @@
 use crate::examples::{changes, examples};
 use crate::program::{assert_none, data, difference};
 use crate::support::{Ran, run_all};
-use privateer_backend::Cpu;
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
+use privateer_backend::Cpu;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! A report over two swept keys, through the public interface, with numbers invented here.
 
-use privateer_config::params::Scalar;
 use privateer::record::{CellInfo, FOLDER_VERSION, Folder, Manifest, Measures, PartRows, hash_text, merge, write_part};
 use privateer::report::write_report;
+use privateer_config::params::Scalar;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};

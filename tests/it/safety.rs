@@ -3,8 +3,8 @@
 
 use crate::program::{code, privateer, run, stderr, stdout};
 use crate::two_parties::{CURATE, fine, refused, spec, table};
-use privateer_config::params::Scalar;
 use privateer::record::{Manifest, PartId, StateFile, part_bytes, read_part, rewrite_listed};
+use privateer_config::params::Scalar;
 use std::fs;
 use std::path::Path;
 use std::process::{Output, Stdio};

@@ -2,9 +2,9 @@
 //! says so and no failure.
 
 use crate::support::{prepared, real_data, run_all, sweep};
-use privateer_backend::Cpu;
 use privateer::engine::Options;
 use privateer::env::DataFolder;
+use privateer_backend::Cpu;
 use serde_json::Value;
 
 /// The folder that holds this file, or a line on why the test says nothing.

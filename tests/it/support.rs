@@ -1,13 +1,13 @@
 //! What several tests need: specs from text, whole runs, single trials.
 
-use privateer_backend::{Backend, Counters, Cpu};
 use privateer::engine::{Observer, Options, Preparation, Rows, Stop, Unit, run};
 use privateer::env::DataFolder;
-use privateer_config::error::Error;
-use privateer_privacy::{Query, Raw, Reading, Request, RewardFacts, RewardMechanism};
 use privateer::registry::MECHANISMS;
-use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer::spec::Sweep;
+use privateer_backend::{Backend, Counters, Cpu};
+use privateer_config::error::Error;
+use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_privacy::{Query, Raw, Reading, Request, RewardFacts, RewardMechanism};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

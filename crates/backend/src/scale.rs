@@ -1,8 +1,8 @@
 //! Magnitudes of a basis over its domain, found once: what error bounds are made of.
 
 use super::playable::playable;
-use privateer_numerics::linalg;
 use privateer_gp::score::{Basis, Candidates, TIE_TOLERANCE};
+use privateer_numerics::linalg;
 
 /// Magnitudes of a shared basis.
 #[derive(Debug, Clone, Default)]

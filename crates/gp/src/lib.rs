@@ -11,6 +11,7 @@ pub mod posterior;
 mod product;
 mod readings;
 pub mod sample;
+pub mod score;
 mod sorted_rewards;
 pub mod special;
 pub mod truncation;

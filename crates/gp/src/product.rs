@@ -2,8 +2,8 @@
 
 use super::kernel::Kernel;
 use super::{Points, grid_axis};
-use privateer_numerics::linalg::dot;
 use crate::score::{AxisFeatures, FeatureTable};
+use privateer_numerics::linalg::dot;
 use std::ops::Range;
 use std::sync::Arc;
 

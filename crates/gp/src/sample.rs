@@ -5,10 +5,10 @@
 use super::features::exact::exact;
 use super::kernel::Kernel;
 use super::{KernelGram, Points, grid_axis};
+use crate::score::{FeatureTable, GramSource};
 use privateer_config::error::Error;
 use privateer_numerics::linalg::{add_scaled, dot};
 use privateer_numerics::rng::Stream;
-use crate::score::{FeatureTable, GramSource};
 use std::sync::Arc;
 
 /// One sample of the Gaussian process whose covariance the features carry: `f = Phi z`, `z` standard normal. What the

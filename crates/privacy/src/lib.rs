@@ -1,12 +1,15 @@
-//! Where epsilon becomes noise: sealed values, readings, reward mechanisms, ledgers.
+//! Differential privacy: sealed values, mechanisms, continual release, accounting, ledgers and release-grade noise.
 //!
-//! In reading order: what a spec asks for ([`Request`]), how an epsilon becomes a scale ([`analytic_gaussian_sigma`] and
-//! the files of `mechanism`), what was done ([`Event`]), what it costs ([`price`], and [`accounting`] for many releases together) and what
-//! a result says about both ([`Ledger`]). [`streams`] has noise for prefix sums, [`gradients`] the privatizers of online convex optimization, [`printed`] the papers' formulas, [`quote`]
-//! prices without running.
+//! Reading order: the request of a specification ([`Request`]); calibration of noise ([`analytic_gaussian_sigma`] and the files
+//! of [`mechanism`]); the record of what a mechanism did ([`Event`]); its price ([`price`], and [`accounting`] for
+//! compositions); the statement that results carry ([`Ledger`], with a [`ThreatModel`]). [`streams`] releases prefix sums,
+//! [`gradients`] privatizes online convex optimization, [`printed`] holds the papers' formulas, [`quote`] prices without
+//! running, [`release`] draws exact noise for real data.
 //!
-//! **Invariant:** only this room opens a [`Raw`] and makes a [`Released`]. Knows no policy. Every path but [`release`] is a
-//! simulation over reproducible streams: nothing it releases is a private release of real data.
+//! **Invariant:** only this crate opens a [`Raw`] and makes a [`Released`] or a [`release::Release`]. Everything outside of
+//! [`release`] simulates with reproducible streams and is never a release of real data.
+//!
+#![doc = include_str!("../README.md")]
 
 mod accountant;
 pub mod accounting;
@@ -18,6 +21,7 @@ pub mod gradients;
 mod guarantee;
 mod ledger;
 pub mod mechanism;
+pub mod planted;
 pub mod printed;
 mod privatizer;
 pub mod quote;

@@ -14,12 +14,12 @@ impl<T> Raw<T> {
     }
 
     /// Looks through the seal; only mechanisms can.
-    pub(in crate) fn look(&self) -> &T {
+    pub(crate) fn look(&self) -> &T {
         &self.0
     }
 
     /// Opens the seal; only mechanisms can.
-    pub(in crate) fn open(self) -> T {
+    pub(crate) fn open(self) -> T {
         self.0
     }
 }
@@ -30,7 +30,7 @@ pub struct Released<T>(T);
 
 impl<T> Released<T> {
     /// Marks a value as released; only mechanisms can.
-    pub(in crate) fn mark(value: T) -> Self {
+    pub(crate) fn mark(value: T) -> Self {
         Self(value)
     }
 

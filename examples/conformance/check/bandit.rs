@@ -1,13 +1,13 @@
 //! Registered policies on a stored problem: what the sequences and the widths have in common.
 
+use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting, SharedInputs};
+use privateer::registry::{MECHANISMS, POLICIES, Shelf, find};
 use privateer_config::error::{Error, Sources};
+use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer_gp::kernel::Kernel;
 use privateer_gp::{KernelGram, Points, tabulated};
-use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
-use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting, SharedInputs};
-use privateer_privacy::{Query, Raw, Reading, Released, Request, RewardFacts, RewardMechanism, Signal};
-use privateer::registry::{MECHANISMS, POLICIES, Shelf, find};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_privacy::{Query, Raw, Reading, Released, Request, RewardFacts, RewardMechanism, Signal};
 use std::sync::Arc;
 
 /// How the stored policies are configured.

@@ -3,12 +3,12 @@
 use super::outcome::Outcome;
 use super::read::{indices, matrix, number, numbers};
 use super::stored::{Samples, Stored, gradient, norm, streams};
-use privateer_numerics::linalg::Norm;
 use privateer::oco::learner::Learner;
 use privateer::oco::learner::local_md::mirror_step;
 use privateer::oco::learner::noisy_sfw::{self, NoisySfw};
 use privateer::oco::learner::noisy_sgd::{self, Descent};
 use privateer::oco::set::LpBall;
+use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::{BatchGradients, StoredSamples};
 use privateer_privacy::printed::han2022_tree;
 use serde_json::Value;

@@ -4,10 +4,10 @@
 use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, no_luck, released, said};
 use super::outcome::Outcome;
 use super::read::{field, number, optional_number};
+use privateer::policy::{Policy, PolicyMaker, Proposal};
 use privateer_gp::Points;
 use privateer_gp::kernel::linear::Linear;
 use privateer_gp::kernel::{Lengthscales, squared_exponential::SquaredExponential};
-use privateer::policy::{Policy, PolicyMaker, Proposal};
 use privateer_privacy::accounting::zcdp;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::{Delta, Epsilon, Reading, gdp_mu};

@@ -2,9 +2,10 @@
 
 use super::outcome::Outcome;
 use super::read::{field, matrix, number, optional_number};
+use privateer::policy::contextual::{ContextPolicy, Scratch, dp_hdb, dp_linucb};
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value as Written};
-use privateer::policy::contextual::{ContextPolicy, Scratch, dp_hdb, dp_linucb};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::gradients::Start;
 use privateer_privacy::printed::dubey2021;
 use privateer_privacy::printed::shariff2018::{self, WidthTerms};
@@ -12,7 +13,6 @@ use privateer_privacy::visits::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
 use privateer_privacy::visits::sums::{Layout, SumsTerms, VisitSums};
 use privateer_privacy::visits::{ContextFacts, Link, VisitPrivatizer, VisitRequest, seal};
 use privateer_privacy::{Delta, Epsilon, Raw, Reading};
-use privateer_numerics::rng::{Purpose, Stream, Streams};
 use serde_json::Value;
 use std::collections::VecDeque;
 

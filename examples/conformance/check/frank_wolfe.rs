@@ -3,11 +3,11 @@
 use super::outcome::Outcome;
 use super::read::{field, matrix, number};
 use super::stored::{Samples, Stored, gradient, norm, streams};
-use privateer_numerics::linalg::Norm;
 use privateer::oco::learner::dp_pofw::Pofw;
 use privateer::oco::learner::dp_tofw::Tofw;
 use privateer::oco::learner::{FrankWolfe, Learner, step_size};
 use privateer::oco::set::{ConstraintSet, LpBall};
+use privateer_numerics::linalg::Norm;
 use privateer_privacy::Raw;
 use privateer_privacy::gradients::{Choice, PrefixGradients, Query, Sample, Start, VertexChoice};
 use privateer_privacy::printed::han2022_choice;

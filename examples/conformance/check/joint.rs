@@ -4,22 +4,22 @@
 use super::bandit::{no_luck, said, table};
 use super::outcome::Outcome;
 use super::read::{field, matrix, number, numbers};
-use privateer_backend::{Backend, Cpu};
 use privateer::engine::decide;
+use privateer::policy::{FeaturesPlan, KnownInputs, Parts, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs};
+use privateer::registry::{POLICIES, find};
+use privateer_backend::{Backend, Cpu};
 use privateer_config::error::{Error, Sources};
+use privateer_config::params::{Args, Sink, Value as Key};
 use privateer_gp::kernel::linear::Linear;
+use privateer_gp::score::{Candidates, FeatureTable, TrialScore};
 use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::linalg::eigen_symmetric;
-use privateer_config::params::{Args, Sink, Value as Key};
-use privateer::policy::{FeaturesPlan, KnownInputs, Parts, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs};
+use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::sums::{Epochs, Spectrum, SumsFacts, SumsNeed, joint, local};
 use privateer_privacy::{Privatizer, Raw, Reading, RewardFacts};
-use privateer::registry::{POLICIES, find};
-use privateer_numerics::rng::{Purpose, Streams};
-use privateer_gp::score::{Candidates, FeatureTable, TrialScore};
 use serde_json::Value;
 use std::sync::Arc;
 

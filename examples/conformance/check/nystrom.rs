@@ -4,10 +4,10 @@ use super::outcome::Outcome;
 use super::read::{field, indices, kernel, line, numbers};
 use privateer_gp::features::nystrom::nystrom;
 use privateer_gp::nystrom::{Embedding, is_included};
+use privateer_gp::score::{FeatureTable, GramSource};
 use privateer_gp::{KernelGram, tabulated};
 use privateer_numerics::linalg::Columns;
 use privateer_numerics::linalg::dot;
-use privateer_gp::score::{FeatureTable, GramSource};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 use super::outcome::Outcome;
 use super::read::{matrix, number};
 use super::stored::norm;
-use privateer_numerics::linalg::dot;
 use privateer::oco::set::{ConstraintSet, LpBall};
+use privateer_numerics::linalg::dot;
 use serde_json::Value;
 
 pub fn recognise(file: &Value) -> bool {

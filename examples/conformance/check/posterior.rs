@@ -4,8 +4,8 @@ use super::outcome::Outcome;
 use super::read::{indices, kernel, line, number, numbers, points};
 use privateer_gp::kernel::Kernel;
 use privateer_gp::posterior::{ExactPosterior, Posterior};
-use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_gp::score::{Change, GramSource, Moments, ScoreModel};
+use privateer_gp::{KernelGram, Points, tabulated};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -3,15 +3,15 @@
 use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, no_luck, released, said};
 use super::outcome::Outcome;
 use super::read::{kernel, line, number, numbers, optional_number};
-use privateer_backend::{Backend, Cpu};
 use privateer::engine::decide;
-use privateer_gp::nystrom::Embedding;
-use privateer_gp::posterior::{ExactPosterior, SketchedPosterior};
-use privateer_gp::{KernelGram, tabulated};
-use privateer_numerics::linalg::solve_lower;
 use privateer::policy::Proposal;
 use privateer::policy::moma_gp_ucb::median_distances;
+use privateer_backend::{Backend, Cpu};
+use privateer_gp::nystrom::Embedding;
+use privateer_gp::posterior::{ExactPosterior, SketchedPosterior};
 use privateer_gp::score::{Candidates, GramSource, ScoreModel, TrialScore};
+use privateer_gp::{KernelGram, tabulated};
+use privateer_numerics::linalg::solve_lower;
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -1,12 +1,12 @@
 //! What the files of convex optimization share: exponents as text, stored noise, samples row by row.
 
 use super::read::{matrix, number, numbers};
-use privateer_numerics::linalg::Norm;
 use privateer::oco::learner::LearnerStreams;
 use privateer::oco::loss::{LinearModel, squared::Squared};
+use privateer_numerics::linalg::Norm;
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::Raw;
 use privateer_privacy::gradients::{Sample, VectorNoise};
-use privateer_numerics::rng::{Purpose, Stream, Streams};
 use serde_json::Value;
 use std::sync::Arc;
 

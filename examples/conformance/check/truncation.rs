@@ -2,9 +2,9 @@
 
 use super::outcome::Outcome;
 use super::read::{indices, matrix, numbers};
+use privateer::policy::moma_gp_ucb::{median_distances, most_central};
 use privateer_gp::SortedRewards;
 use privateer_numerics::linalg::{cholesky, eigen_symmetric};
-use privateer::policy::moma_gp_ucb::{median_distances, most_central};
 use serde_json::Value;
 
 pub fn recognise(file: &Value) -> bool {

@@ -3,10 +3,10 @@
 use crate::audit::prefix::{Part, case};
 use crate::audit::{Case, Claim, Side};
 use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// E6: every leaf carries noise, and the nodes above store the sum of the raw leaves. A model of that tree over two rounds.

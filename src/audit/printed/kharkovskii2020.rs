@@ -5,9 +5,9 @@ use crate::audit::curators::built;
 use crate::audit::rewards::claim;
 use crate::audit::{Case, Side};
 use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::curator::{CuratorEntry, Inputs, projection};
 use privateer_privacy::{Raw, Reading};
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// E16: one look at the images tells two neighbours apart, with singular values far above omega and far below it: in the plain

@@ -4,12 +4,12 @@
 use super::fit::{Transcripts, played};
 use super::planted::{Canary, PlantedPlan};
 use super::replay::{Job, Look, ends, look};
-use privateer_backend::Counters;
 use crate::engine::{Observer, Place, Preparation, Rows, Unit};
+use crate::spec::{BanditPlan, CellPlan, Task};
+use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_numerics::linalg::dot;
 use privateer_privacy::{Ledger, Query, Released, Signal};
-use crate::spec::{BanditPlan, CellPlan, Task};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

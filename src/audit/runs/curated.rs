@@ -3,13 +3,13 @@
 use super::fit::{Transcripts, played};
 use super::planted::Planted;
 use super::replay::{Job, Look, look};
-use privateer_backend::Counters;
 use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
+use crate::spec::{BanditPlan, CellPlan, CuratorPlan, Task};
+use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_gp::Points;
 use privateer_privacy::Ledger;
-use crate::spec::{BanditPlan, CellPlan, CuratorPlan, Task};
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -3,16 +3,16 @@
 
 use super::fit::{Transcripts, played};
 use super::replay::{Job, Look, ends, look, side_of};
-use privateer_backend::Counters;
 use crate::engine::{Observer, Place, Preparation, Rows, Unit};
 use crate::env::BuildContext;
 use crate::env::contextual::{ContextInstance, Contextual, ContextualPlan};
+use crate::spec::{CellPlan, ContextualBandit, Task};
+use privateer_backend::Counters;
 use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::visits::choices::ArmStep;
 use privateer_privacy::visits::{ContextFacts, VisitSignal};
 use privateer_privacy::{Ledger, Raw, Released};
-use privateer_numerics::rng::Stream;
-use crate::spec::{CellPlan, ContextualBandit, Task};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -3,12 +3,12 @@
 use crate::audit::rewards::claim;
 use crate::audit::study::About;
 use crate::audit::{Settings, Side};
-use privateer_backend::Backend;
 use crate::engine::{self, CellFacts, Observer, Options, Preparation, Stop};
 use crate::env::DataFolder;
+use crate::spec::{CellPlan, Recorded, Sweep, Task};
+use privateer_backend::Backend;
 use privateer_config::error::Error;
 use privateer_privacy::{Event, Ledger};
-use crate::spec::{CellPlan, Recorded, Sweep, Task};
 
 /// Rounds that are replayed where nothing asks for more, by mechanisms calibrated for so many.
 const ROUNDS: u64 = 32;

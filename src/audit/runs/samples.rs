@@ -3,14 +3,14 @@
 
 use super::fit::Transcripts;
 use super::replay::{Job, Look, look, side_of};
-use privateer_backend::Counters;
 use crate::engine::{Observer, Place, Rows, Unit};
-use privateer_config::error::Error;
 use crate::oco::learner::{Rates, Setting};
 use crate::oco::problem::{Problem, ProblemContext, ProblemPlan, Stream, Trial};
+use crate::spec::{CellPlan, OnlinePlan, Task};
+use privateer_backend::Counters;
+use privateer_config::error::Error;
 use privateer_privacy::gradients::Sample;
 use privateer_privacy::{Ledger, Raw};
-use crate::spec::{CellPlan, OnlinePlan, Task};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -3,11 +3,11 @@
 use super::replay::{Job, Look};
 use super::{bandit, curated, people, samples};
 use crate::audit::{Finding, PassedOver, Settings};
-use privateer_backend::Backend;
 use crate::env::DataFolder;
+use crate::spec::{Sweep, Task};
+use privateer_backend::Backend;
 use privateer_config::error::Error;
 use privateer_privacy::Guarantee;
-use crate::spec::{Sweep, Task};
 
 /// What came of a sweep.
 #[derive(Debug, Clone, PartialEq)]

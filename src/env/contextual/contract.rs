@@ -2,9 +2,9 @@
 
 use crate::env::{BuildContext, DerivedNumbers};
 use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::Raw;
 use privateer_privacy::visits::ContextFacts;
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// A contextual environment as read from a spec.

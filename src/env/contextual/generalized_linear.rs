@@ -1,14 +1,14 @@
 //! `generalized-linear`: fresh contexts every round, a parameter vector an arm, mean reward `zeta(<x, theta_a>)` [Han2022, section 4.1].
 
-use super::{ContextInstance, Contextual, ContextualPlan};
+use super::{ContextInstance, Contextual, ContextualPlan, link};
 use crate::env::noise::Noise;
 use crate::env::{BuildContext, Parts};
 use privateer_config::error::{Diagnostic, Error};
-use privateer_numerics::linalg::dot;
 use privateer_config::params::Args;
+use privateer_numerics::linalg::dot;
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::Raw;
 use privateer_privacy::visits::{ContextFacts, Link};
-use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
 /// Law of an entry before scaling.
@@ -85,7 +85,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ContextualPlan> {
     args.documents("parameters.nonzeros", "a whole number >= 1: entries of a `sparse` arm, 5 unless given, all of the same size");
     let signs = args.word("signs", "signs of the entries of sparse arms", &["positive", "random"], Some("positive"));
     let radius = args.number("radius", "l1 norm of every arm's parameters").above(0.0).at_most(1e6).or(1.0);
-    let link = Link::parse(args);
+    let link = link::read(args);
     let margin = args
         .number("margin", "people whose best arm is ahead of their second by less do not come, in units of the reward")
         .at_least(0.0)

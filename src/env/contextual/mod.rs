@@ -2,6 +2,7 @@
 
 mod contract;
 pub mod generalized_linear;
+mod link;
 pub mod logged;
 mod stand_in;
 pub mod table;

@@ -2,14 +2,14 @@
 //! the label that a person should have got (as in Bastani2020's warfarin experiment: three dose arms).
 
 use super::table_features::FeaturePlan;
-use super::{ContextInstance, Contextual, ContextualPlan, stand_in};
+use super::{ContextInstance, Contextual, ContextualPlan, link, stand_in};
 use crate::env::csv_table::{CellKind, Cells, read_columns};
 use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, Parts};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::Raw;
 use privateer_privacy::visits::{ContextFacts, Link};
-use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
 /// Where rewards come from.
@@ -83,7 +83,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
     ) == "again";
     let radius =
         args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
-    let link = Link::parse(args);
+    let link = link::read(args);
     let public = DeclaredPublic::parse(args, &[DataDerived::Levels, DataDerived::Range]);
     Box::new(Plan { file, about, stand_in, features, payoff, right, range, again, radius, link, public })
 }

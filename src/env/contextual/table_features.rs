@@ -6,8 +6,8 @@
 use crate::env::BuildContext;
 use crate::env::csv_table::{CellKind, Cells};
 use privateer_config::error::Error;
-use privateer_numerics::linalg::dot;
 use privateer_config::params::Args;
+use privateer_numerics::linalg::dot;
 use std::collections::BTreeMap;
 
 /// Which columns are features, and how.

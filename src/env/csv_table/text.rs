@@ -1,7 +1,7 @@
 //! From a file to its text: gzip by its magic bytes, a byte order mark dropped, UTF-8 checked, other formats named.
 
-use privateer_config::error::{Diagnostic, Error, Place};
 use flate2::read::MultiGzDecoder;
+use privateer_config::error::{Diagnostic, Error, Place};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;

@@ -5,10 +5,10 @@ use crate::env::domain::Place;
 use crate::env::function::FunctionPlan;
 use crate::env::{BuildContext, Environment, EnvironmentPlan, Instance, Parts};
 use privateer_config::error::Error;
-use privateer_gp::kernel::Kernel;
-use privateer_gp::{Points, ProductDomain, TableGram};
 use privateer_config::params::Args;
+use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
+use privateer_gp::{Points, ProductDomain, TableGram};
 use std::sync::Arc;
 
 /// A test function as read from a spec.

@@ -1,12 +1,12 @@
 //! What a learner is, as read from a spec and as it runs.
 
-use privateer_config::error::Error;
 use crate::oco::loss::{LinearModel, Loss};
 use crate::oco::set::ConstraintSet;
+use privateer_config::error::Error;
 use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{Constants, Gradient, Sample, SampleClip, Terms};
 use privateer_privacy::{Delta, Epsilon, Event, Raw, Reading, Refusal};
-use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
 

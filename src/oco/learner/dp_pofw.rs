@@ -1,8 +1,8 @@
 //! DP-POFW: Frank-Wolfe on privately chosen vertices [Han2022, algorithm 2]; p = 1, and every set whose vertices are listed.
 
 use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting, step_size};
-use privateer_config::error::Error;
 use crate::oco::set::ConstraintSet;
+use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_privacy::gradients::{Choice, ChoiceNoise, Clip, Gradient, LaplaceVector, Sample, Start, VertexChoice, Vertices};
 use privateer_privacy::{Raw, Reading, Refusal};

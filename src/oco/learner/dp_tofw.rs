@@ -4,8 +4,8 @@
 //! minimization will do; on polytopes `dp-pofw` pays for dimension with a logarithm.
 
 use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting, step_size};
-use privateer_config::error::Error;
 use crate::oco::set::ConstraintSet;
+use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_privacy::gradients::{Clip, Gradient, PrefixGradients, Sample, Start, VectorLaw};
 use privateer_privacy::streams::Factorisation;

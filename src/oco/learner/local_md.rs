@@ -6,10 +6,10 @@
 //! of one release.
 
 use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
-use privateer_config::error::Error;
-use privateer_numerics::linalg::Norm;
 use crate::oco::set::ConstraintSet;
+use privateer_config::error::Error;
 use privateer_config::params::Args;
+use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::{Clip, Gradient, NoNoise, Sample, SampleGradients, VectorLaw, VectorNoise};
 use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;

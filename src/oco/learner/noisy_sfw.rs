@@ -4,10 +4,12 @@
 //! sample is in one batch. The iterate stands still while a batch is filled.
 
 use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
-use privateer_config::error::Error;
 use crate::oco::set::ConstraintSet;
+use privateer_config::error::Error;
 use privateer_config::params::Args;
-use privateer_privacy::gradients::{BatchGradients, BatchNoise, BatchPlan, Clip, Gradient, NoNoise, Sample, VectorLaw, VectorNoise};
+use privateer_privacy::gradients::{
+    BatchGradients, BatchNoise, BatchPlan, Clip, Gradient, NoNoise, Sample, VectorLaw, VectorNoise,
+};
 use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 //! until then its answer is the starting point.
 
 use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
-use privateer_config::error::Error;
 use crate::oco::set::ConstraintSet;
+use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_privacy::gradients::{Clip, Gradient, NoNoise, Sample, StoredSamples, VectorLaw, VectorNoise};
 use privateer_privacy::{Raw, Refusal};

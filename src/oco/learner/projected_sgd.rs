@@ -2,10 +2,10 @@
 //! mean of its iterates. `L_t` is the largest gradient seen so far, so that no constant is needed.
 
 use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
-use privateer_config::error::Error;
-use privateer_numerics::linalg::Norm;
 use crate::oco::set::ConstraintSet;
+use privateer_config::error::Error;
 use privateer_config::params::Args;
+use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::{Gradient, NoNoise, Sample, SampleGradients};
 use privateer_privacy::{Event, Raw, Refusal};
 use std::sync::Arc;

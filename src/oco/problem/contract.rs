@@ -1,14 +1,14 @@
 //! What a problem is.
 
 use super::Score;
-use privateer_config::error::Error;
 use crate::oco::learner::Setting;
 use crate::oco::loss::Loss;
 use crate::oco::set::SetPlan;
+use privateer_config::error::Error;
 use privateer_config::params::Args;
+use privateer_numerics::rng::Streams;
 use privateer_privacy::Raw;
 use privateer_privacy::gradients::Sample;
-use privateer_numerics::rng::Streams;
 use std::sync::Arc;
 
 /// A problem as read from a spec.

@@ -1,7 +1,7 @@
 //! Risk on data of its own: the mean loss of an answer over samples that no learner sees.
 
-use privateer_numerics::linalg::dot;
 use crate::oco::loss::Loss;
+use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 
 /// Data to judge on, shared by all trials.

@@ -4,15 +4,15 @@
 //! `|truth|_p = 1`, drawn anew for every trial. Responses: `<x, truth>` plus normal noise, or 0 and 1 with logistic odds.
 
 use super::{Evaluation, Parts, Problem, ProblemContext, ProblemPlan, Score, Stream, Trial};
-use privateer_config::error::{Diagnostic, Error};
-use privateer_numerics::linalg::{Norm, dot};
 use crate::oco::learner::Setting;
 use crate::oco::loss::{Loss, logistic::sigmoid};
 use crate::oco::set::{ConstraintSet, SetPlan};
+use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
+use privateer_numerics::linalg::{Norm, dot};
+use privateer_numerics::rng::{self, Purpose, Streams};
 use privateer_privacy::Raw;
 use privateer_privacy::gradients::Sample;
-use privateer_numerics::rng::{self, Purpose, Streams};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::{ConstraintSet, SetPlan};
 use privateer_config::error::Error;
-use privateer_numerics::linalg::Norm;
 use privateer_config::params::Args;
+use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use super::{ConstraintSet, SetPlan};
 use privateer_config::error::{Diagnostic, Error};
-use privateer_numerics::linalg::{Norm, dot, solve_spd};
 use privateer_config::params::Args;
+use privateer_numerics::linalg::{Norm, dot, solve_spd};
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 

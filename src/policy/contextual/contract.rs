@@ -2,9 +2,9 @@
 
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
 use privateer_privacy::{Ledger, Refusal, Released};
-use privateer_numerics::rng::Stream;
 
 /// One algorithm in one trial: the server's side. Everything it keeps comes from released signals.
 pub trait ContextPolicy: Send {

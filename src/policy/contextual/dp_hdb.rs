@@ -4,13 +4,13 @@
 use super::contract::{best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
-use privateer_numerics::linalg::{Norm, dot};
 use privateer_config::params::Args;
+use privateer_numerics::linalg::{Norm, dot};
+use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{Constants, SampleClip, Terms};
 use privateer_privacy::visits::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms, advance};
 use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal, VisitStatement, visit_ledger};
 use privateer_privacy::{Delta, Epsilon, Event, Ledger, Reading, Refusal, Released};
-use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "dp-hdb";

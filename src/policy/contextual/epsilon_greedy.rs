@@ -5,10 +5,10 @@ use super::linucb::State;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::visits::open::{self, Open};
 use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
 use privateer_privacy::{Ledger, Refusal, Released};
-use privateer_numerics::rng::Stream;
 
 const NAME: &str = "epsilon-greedy";
 

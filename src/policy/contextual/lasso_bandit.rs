@@ -7,12 +7,12 @@
 use super::contract::{best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
-use privateer_numerics::linalg::{Lasso, dot};
 use privateer_config::params::Args;
+use privateer_numerics::linalg::{Lasso, dot};
+use privateer_numerics::rng::Stream;
 use privateer_privacy::visits::open::{self, Open};
 use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
 use privateer_privacy::{Ledger, Refusal, Released};
-use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "lasso-bandit";

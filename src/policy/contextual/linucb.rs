@@ -2,15 +2,15 @@
 
 use super::contract::{WidthRule, best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
-use privateer_config::error::Error;
-use privateer_numerics::linalg::{add_scaled, dot};
-use privateer_config::params::Args;
 use crate::policy::Width;
 use crate::policy::gp_policy::failure_prob;
+use privateer_config::error::Error;
+use privateer_config::params::Args;
+use privateer_numerics::linalg::{add_scaled, dot};
+use privateer_numerics::rng::Stream;
 use privateer_privacy::visits::open::{self, Open};
 use privateer_privacy::visits::{ContextFacts, Visit, VisitPrivatizer, VisitRequest, VisitSignal};
 use privateer_privacy::{Ledger, Refusal, Released};
-use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -1,13 +1,13 @@
 //! Cells of a sweep whose policy or learner is wrapped in a broken one; everything else is the engine's own.
 
-use privateer_config::error::Error;
 use privateer::oco::learner::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
 use privateer::policy::contextual::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan};
+use privateer::spec::{Sweep, Task};
+use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::Sample;
 use privateer_privacy::visits::{ContextFacts, Visit, VisitPrivatizer, VisitRequest, VisitSignal};
 use privateer_privacy::{Ledger, Raw, Refusal, Released};
-use privateer_numerics::rng::Stream;
-use privateer::spec::{Sweep, Task};
 use std::sync::Arc;
 
 /// What is wrong.

@@ -3,13 +3,13 @@
 use super::noises::{BrokenTree, Fault};
 use privateer::audit::prefix::{self, Part};
 use privateer::audit::{Case, Claim, Settings, Side, Verdict, audit, rewards};
+use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
 use privateer_privacy::quote::{self, StreamKind, StreamTerms};
 use privateer_privacy::release::{ChoiceRelease, VectorRelease};
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::{Delta, Epsilon, MechanismEntry, Raw, Reading};
-use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 const ENDS: (f64, f64) = (1.0, -1.0);

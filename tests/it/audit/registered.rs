@@ -1,13 +1,13 @@
 //! Every mechanism has an audit and survives it; every printed claim that is known to be false is refuted.
 
 use privateer::audit::{AUDITS, AuditEntry, Case, PRINTED, Settings, Verdict, audit};
-use privateer_backend::Cpu;
 use privateer::engine::Preparation;
 use privateer::env::DataFolder;
-use privateer_privacy::quote::FACTORISATIONS;
-use privateer_privacy::visits::VisitRequest;
 use privateer::registry::{CONTEXTUAL_POLICIES, CURATORS, GRADIENT_NOISES, LEARNERS, MECHANISMS, SUMS};
 use privateer::spec::Sweep;
+use privateer_backend::Cpu;
+use privateer_privacy::quote::FACTORISATIONS;
+use privateer_privacy::visits::VisitRequest;
 
 /// Releases of real data: keyed by the operating system, so that no seed fixes what they do.
 const RELEASES: [&str; 9] = [

@@ -4,9 +4,9 @@ use super::engine::{forgetful, impatient};
 use crate::program::{code, run, stdout};
 use crate::support::sweep;
 use privateer::audit::{Finding, RunsAudit, Settings, Verdict, of_runs};
-use privateer_backend::Cpu;
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
+use privateer_backend::Cpu;
 use std::fs;
 
 fn spec(privacy: &str, noise: &str) -> String {

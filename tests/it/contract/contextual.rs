@@ -2,15 +2,15 @@
 //! chance without noise.
 
 use crate::support::{prepared, ran, run_all, sweep};
-use privateer_backend::Cpu;
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::policy::contextual::Scratch;
+use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, names};
+use privateer::spec::Sweep;
+use privateer_backend::Cpu;
+use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::visits::seal;
 use privateer_privacy::{Guarantee, Raw};
-use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, names};
-use privateer_numerics::rng::{Purpose, Streams};
-use privateer::spec::Sweep;
 
 /// Settings of every environment, as lines of its table.
 fn environments() -> Vec<String> {

@@ -1,10 +1,10 @@
 //! Contexts from tables: what becomes of rows, and what a log says of a policy.
 
 use crate::support::{prepared, run_all, sweep};
-use privateer_backend::Cpu;
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::registry::{CONTEXTUAL_POLICIES, names};
+use privateer_backend::Cpu;
 use privateer_numerics::rng::{Purpose, Streams};
 use std::fmt::Write as _;
 

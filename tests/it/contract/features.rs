@@ -3,11 +3,11 @@
 use super::kernels::settings;
 use crate::support::prepared;
 use privateer::env::DataFolder;
-use privateer_config::error::Sources;
-use privateer_numerics::linalg::dot;
-use privateer_config::params::{Args, Sink, Table};
 use privateer::policy::{KnownInputs, Problem, SharedInputs};
 use privateer::registry::{FEATURES, KERNELS, names};
+use privateer_config::error::Sources;
+use privateer_config::params::{Args, Sink, Table};
+use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::Streams;
 
 /// The problem of a kernel over this many random points.

@@ -2,10 +2,10 @@
 
 use crate::support::prepared;
 use privateer::env::DataFolder;
-use privateer_gp::features::exact::exact;
-use privateer_numerics::linalg;
 use privateer::registry::{KERNELS, names};
+use privateer_gp::features::exact::exact;
 use privateer_gp::score::GramSource;
+use privateer_numerics::linalg;
 use std::sync::Arc;
 
 /// Settings of each kernel worth a look; the first is for use elsewhere.

@@ -1,16 +1,16 @@
 //! Problems, sets, losses and learners of online convex optimization.
 
 use crate::support::{ran, run_all, stream, sweep};
-use privateer_backend::Cpu;
 use privateer::engine::{Options, Preparation, Shard};
 use privateer::env::DataFolder;
 use privateer::oco::learner::{LearnerStreams, Request, Setting};
 use privateer::oco::problem::ProblemContext;
+use privateer::registry::{GRADIENT_NOISES, LEARNERS, LOSSES, PROBLEMS, SETS, names};
+use privateer::spec::{Sweep, Task};
+use privateer_backend::Cpu;
+use privateer_numerics::rng::Streams;
 use privateer_privacy::gradients::Sample;
 use privateer_privacy::{Guarantee, Raw, Reading};
-use privateer::registry::{GRADIENT_NOISES, LEARNERS, LOSSES, PROBLEMS, SETS, names};
-use privateer_numerics::rng::Streams;
-use privateer::spec::{Sweep, Task};
 
 /// Sets on which each learner runs, all in two dimensions or more.
 fn sets(learner: &str) -> Vec<&'static str> {

@@ -1,8 +1,8 @@
 //! Mechanisms under every reading: unbiased for the clipped reward, a ledger that prices what is done.
 
 use crate::support::{mechanism, stream};
-use privateer_privacy::{Guarantee, Query, Raw, Reading, RewardFacts, Signal, price};
 use privateer::registry::MECHANISMS;
+use privateer_privacy::{Guarantee, Query, Raw, Reading, RewardFacts, Signal, price};
 
 fn facts(noise_bound: Option<f64>) -> RewardFacts {
     RewardFacts { bound: 1.0, noise_bound, range: None, noise_variance: Some(1.0 / 3.0), rounds: 1000 }

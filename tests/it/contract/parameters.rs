@@ -3,8 +3,8 @@
 use super::policies::{Way, luck, privacies, spec};
 use crate::support::prepared;
 use privateer::env::DataFolder;
-use privateer_numerics::rng::Purpose;
 use privateer_gp::score::Moments;
+use privateer_numerics::rng::Purpose;
 use std::collections::BTreeSet;
 
 const POLICIES: [(&str, &str); 6] = [

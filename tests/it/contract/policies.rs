@@ -1,14 +1,14 @@
 //! Policies over every posterior: valid choices, finite widths, states that can be saved, better than chance.
 
 use crate::support::{prepared, ran};
-use privateer_backend::Screen;
 use privateer::engine::decide;
 use privateer::env::DataFolder;
-use privateer_config::error::Error;
 use privateer::policy::{Policy, PolicyStreams, Proposal};
 use privateer::registry::{FEATURES, POLICIES, documentation, names};
-use privateer_numerics::rng::{Purpose, Streams};
+use privateer_backend::Screen;
+use privateer_config::error::Error;
 use privateer_gp::score::{Candidates, Moments, TrialScore};
+use privateer_numerics::rng::{Purpose, Streams};
 
 /// The posteriors that a policy can be given, as lines of its table.
 fn posteriors(policy: &str) -> Vec<String> {

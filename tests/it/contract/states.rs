@@ -4,8 +4,8 @@ use super::policies::{Way, luck, settings, spec};
 use crate::support::prepared;
 use privateer::env::DataFolder;
 use privateer::policy::{PolicyMaker, Setting};
-use privateer_privacy::{Raw, Released, Signal};
 use privateer_numerics::rng::Purpose;
+use privateer_privacy::{Raw, Released, Signal};
 use serde_json::{Value, json};
 
 /// Pointers to every value inside, long arrays by their first two and their last entries.

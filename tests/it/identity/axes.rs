@@ -3,14 +3,14 @@
 use super::backends::OPTIONS;
 use crate::backends::reference_backends;
 use crate::support::{prepared, ran, run_all, sweep};
-use privateer_backend::Cpu;
 use privateer::engine::decide_by_axis;
 use privateer::env::DataFolder;
+use privateer_backend::Cpu;
 use privateer_gp::Plays;
 use privateer_gp::posterior::{FeaturePosterior, Posterior};
+use privateer_gp::score::{AxisFeatures, FeatureTable, ScoreModel};
 use privateer_numerics::linalg::{cholesky, dot, inverse_spd};
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_gp::score::{AxisFeatures, FeatureTable, ScoreModel};
 use std::sync::Arc;
 
 /// Three axes of 4, 2 and 5 rows with 3, 1 and 2 features.

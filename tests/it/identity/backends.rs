@@ -6,12 +6,12 @@
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::contract::{environments, policies};
 use crate::support::{run_all, sweep};
-use privateer_backend::device::Precision;
-use privateer_backend::reference::{Fault, ReferenceDevice};
-use privateer_backend::{Band, Batched, Cpu, Fallback};
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::registry::{ENVIRONMENTS, names};
+use privateer_backend::device::Precision;
+use privateer_backend::reference::{Fault, ReferenceDevice};
+use privateer_backend::{Band, Batched, Cpu, Fallback};
 use std::sync::{Arc, Mutex};
 
 /// Three trials in blocks and batches that do not divide each other.

@@ -2,9 +2,9 @@
 //! holds over long runs.
 
 use crate::support::{run_all, sweep};
-use privateer_backend::{Backend, Band, Counters, Cpu};
 use privateer::engine::{Options, decide};
 use privateer::env::DataFolder;
+use privateer_backend::{Backend, Band, Counters, Cpu};
 use privateer_gp::TableGram;
 use privateer_gp::posterior::{ExactPosterior, Posterior};
 use privateer_gp::score::{Candidates, GramSource, TrialScore};

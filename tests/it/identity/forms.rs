@@ -4,17 +4,17 @@
 use super::followed::over_followed_dictionaries;
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::stream;
-use privateer_backend::{Counters, Cpu};
 use privateer::engine::decide;
+use privateer_backend::{Counters, Cpu};
 use privateer_gp::features::random_fourier::{draw_frequencies, random_fourier};
 use privateer_gp::kernel::{Kernel, Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
-use privateer_gp::{KernelGram, Points, TableGram, tabulated};
-use privateer_numerics::linalg::{cholesky, dot};
-use privateer_numerics::rng::Stream;
 use privateer_gp::score::{
     Basis, Candidates, Change, Factor, FeatureTable, GramSource, Moments, ScoreModel, Spread, TrialScore, lowest_within_tie,
 };
+use privateer_gp::{KernelGram, Points, TableGram, tabulated};
+use privateer_numerics::linalg::{cholesky, dot};
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 const TRIALS: usize = 3;

@@ -2,8 +2,8 @@
 
 use crate::support::{opened, prepared, ran, stream};
 use privateer::env::DataFolder;
-use privateer_privacy::{Query, Raw};
 use privateer_numerics::rng::Purpose;
+use privateer_privacy::{Query, Raw};
 
 const ENVIRONMENT: &str = "[environment]\nkind = \"gp-sample\"\ndomain = { kind = \"grid\", points = 50 }\n\
      kernel = { kind = \"matern\", nu = 1.5, lengthscale = 0.2 }\nnoise = { kind = \"uniform\", bound = 1.0 }\n";

@@ -1,12 +1,12 @@
 //! Block pruning over kernel columns choose what exact scores of all points choose, however a trial starts; bounds that are too small are caught.
 
-use privateer_backend::{Backend, Band, Counters, Cpu};
 use privateer::engine::decide;
+use privateer_backend::{Backend, Band, Counters, Cpu};
 use privateer_gp::kernel::{Kernel, Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{ExactPosterior, Posterior};
+use privateer_gp::score::{Candidates, GramSource, TrialScore};
 use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_gp::score::{Candidates, GramSource, TrialScore};
 use std::sync::Arc;
 
 /// How a trial comes to its first screen.

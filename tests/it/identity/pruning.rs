@@ -1,12 +1,12 @@
 //! Block pruning over feature tables choose what exact scores of all points choose; bounds that are too small are caught.
 
-use privateer_backend::{Backend, Band, Counters, Cpu};
-use privateer::bench::quadrature_fourier;
 use privateer::engine::decide;
+use privateer_backend::{Backend, Band, Counters, Cpu};
 use privateer_gp::Points;
+use privateer_gp::features::quadrature_table::quadrature_fourier;
 use privateer_gp::posterior::{FeaturePosterior, Posterior};
-use privateer_numerics::rng::{Purpose, Streams};
 use privateer_gp::score::{Candidates, FeatureTable, TrialScore};
+use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
 
 /// An instance: features, the rewards' scale of noise, and how the width grows.

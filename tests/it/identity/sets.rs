@@ -3,8 +3,8 @@
 use super::backends::OPTIONS;
 use crate::backends::{gpu_backends, reference_backends};
 use crate::support::{prepared, ran, run_all, sweep};
-use privateer_backend::Cpu;
 use privateer::env::DataFolder;
+use privateer_backend::Cpu;
 use privateer_numerics::rng::Purpose;
 
 fn spec(sets: &str, policies: &str) -> String {

@@ -1,9 +1,9 @@
 //! What these tests share: budgets, streams, calibrated mechanisms.
 
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest};
 use privateer_privacy::visits::sums::{Layout, SumsTerms, VisitSums};
 use privateer_privacy::{Delta, Epsilon, MechanismEntry, Reading, Request, RewardFacts, RewardMechanism};
-use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
 pub fn e(epsilon: f64) -> Epsilon {

@@ -7,8 +7,8 @@ use crate::device::Precision;
 use crate::lane::Lane;
 use crate::playable::playable;
 use crate::scale::Scale;
-use privateer_gp::score::{Basis, Candidates, Factor, GramSource, ScoreModel, Spread, TrialScore};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice, linalg::general_mat_mul};
+use privateer_gp::score::{Basis, Candidates, Factor, GramSource, ScoreModel, Spread, TrialScore};
 
 /// Points whose products stay in a second-level cache.
 const POINTS: usize = 256;

@@ -5,10 +5,10 @@
 //! What both need on the host stands here: the numbers of a type (`real`), tables and kernels as the passes read them
 //! (`tables`), a round's parameters packed into buffers (`pack`), the answers read out of them (`answer`).
 
-pub(in crate) mod answer;
+pub(crate) mod answer;
 mod contract;
-pub(in crate) mod pack;
-pub(in crate) mod real;
-pub(in crate) mod tables;
+pub(crate) mod pack;
+pub(crate) mod real;
+pub(crate) mod tables;
 
 pub use contract::{Answer, Band4, CAPACITY, Device, LaneWork, Lanes, NewMean, Precision, Start, TableSpec, Tables, Visit};

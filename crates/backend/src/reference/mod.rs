@@ -17,15 +17,15 @@ mod select;
 mod update;
 
 #[cfg(test)]
-pub(in crate) mod cases_tests;
+pub(crate) mod cases_tests;
 #[cfg(test)]
 mod fault_tests;
 #[cfg(test)]
 mod math_tests;
 #[cfg(all(test, feature = "gpu"))]
-pub(in crate) mod played_planes_tests;
+pub(crate) mod played_planes_tests;
 #[cfg(test)]
-pub(in crate) mod referee_tests;
+pub(crate) mod referee_tests;
 #[cfg(test)]
 mod tests;
 

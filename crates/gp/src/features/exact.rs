@@ -1,11 +1,11 @@
 //! Exact features: a pivoted Cholesky factor of the Gram matrix, which is never formed.
 
-use privateer_config::error::{Diagnostic, Error};
 use crate::Points;
 use crate::kernel::Kernel;
-use privateer_numerics::linalg::add_scaled;
-use privateer_config::params::Args;
 use crate::score::{FeatureTable, GramSource};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
+use privateer_numerics::linalg::add_scaled;
 
 /// How exact, and how many features at most.
 #[derive(Debug, Clone, Copy, PartialEq)]

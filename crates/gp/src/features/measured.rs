@@ -2,8 +2,8 @@
 
 use crate::Points;
 use crate::kernel::Kernel;
-use privateer_numerics::linalg::dot;
 use crate::score::FeatureTable;
+use privateer_numerics::linalg::dot;
 
 /// Pairs over which the error of a kernel is measured.
 pub const MEASURED_PAIRS: usize = 512;

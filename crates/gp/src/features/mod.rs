@@ -4,6 +4,7 @@ pub mod exact;
 mod measured;
 pub mod nystrom;
 pub mod quadrature_fourier;
+pub mod quadrature_table;
 pub mod random_fourier;
 
 pub use measured::{MEASURED_PAIRS, measured_error};

@@ -1,13 +1,13 @@
 //! Nystrom features over a fixed dictionary.
 
 use super::exact::widest_first;
-use privateer_config::error::{Diagnostic, Error};
 use crate::Points;
 use crate::kernel::Kernel;
 use crate::nystrom::Embedding;
-use privateer_numerics::linalg::Columns;
-use privateer_config::params::Args;
 use crate::score::{FeatureTable, GramSource};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
+use privateer_numerics::linalg::Columns;
 
 /// Points of a dictionary unless its size is given, where the domain has more.
 const USUAL_SIZE: usize = 20;

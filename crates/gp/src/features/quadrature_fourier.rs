@@ -9,13 +9,13 @@
 //! The weights in print sum to 0; here they are the rule's own, `w_i / sqrt(pi)` at `sqrt(2) t_i / l`, and sum to 1.
 
 use super::measured_error;
-use privateer_config::error::{Diagnostic, Error};
 use crate::kernel::{Kernel, Summand};
-use crate::special::MOST_NODES;
-use crate::{Points, ProductDomain};
-use privateer_config::params::Args;
 use crate::score::AxisFeatures;
 use crate::score::{FeatureTable, FourierForm};
+use crate::special::MOST_NODES;
+use crate::{Points, ProductDomain};
+use privateer_config::error::{Diagnostic, Error};
+use privateer_config::params::Args;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -3,9 +3,9 @@
 use super::measured_error;
 use crate::Points;
 use crate::kernel::Kernel;
+use crate::score::{FeatureTable, FourierForm};
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use crate::score::{FeatureTable, FourierForm};
 
 /// How many frequencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

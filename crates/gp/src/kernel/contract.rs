@@ -1,9 +1,9 @@
 //! What every kernel can be asked.
 
 use crate::Points;
+use crate::score::KernelForm;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use crate::score::KernelForm;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;

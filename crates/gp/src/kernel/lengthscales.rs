@@ -1,8 +1,8 @@
 //! Length-scales: one for all coordinates, or one each.
 
 use crate::Points;
-use privateer_numerics::linalg::wide;
 use privateer_config::params::Args;
+use privateer_numerics::linalg::wide;
 use pulp::NullaryFnOnce;
 use std::ops::Range;
 use std::sync::Arc;

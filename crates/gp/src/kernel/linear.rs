@@ -2,8 +2,8 @@
 
 use super::Kernel;
 use crate::Points;
-use privateer_config::params::Args;
 use crate::score::{KernelFamily, KernelForm};
+use privateer_config::params::Args;
 use std::sync::Arc;
 
 /// `k(a, b) = scale · a·b + bias`: linear functions with independent weights of variance `scale` and an offset of

@@ -2,10 +2,10 @@
 
 use super::{Kernel, Lengthscales};
 use crate::Points;
+use crate::score::{KernelFamily, KernelForm};
 use crate::special::{BesselK, gauss_gegenbauer};
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use crate::score::{KernelFamily, KernelForm};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -2,11 +2,11 @@
 
 use super::{Kernel, Lengthscales};
 use crate::Points;
-use crate::special::gauss_hermite;
-use privateer_numerics::linalg::exp;
-use privateer_config::params::Args;
-use privateer_numerics::rng::Stream;
 use crate::score::{KernelFamily, KernelForm};
+use crate::special::gauss_hermite;
+use privateer_config::params::Args;
+use privateer_numerics::linalg::exp;
+use privateer_numerics::rng::Stream;
 use std::f64::consts::FRAC_PI_2;
 use std::ops::Range;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::{Kernel, Lengthscales, linear, matern, squared_exponential};
 use privateer_config::error::Sources;
-use privateer_numerics::linalg::cholesky_repaired;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
+use privateer_numerics::linalg::cholesky_repaired;
 use proptest::prelude::*;
 use std::sync::Arc;
 

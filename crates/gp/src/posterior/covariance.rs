@@ -15,8 +15,8 @@
 //! `spread² = k - |T|²` a point. All is a function of the observations alone, hence the same bits on every path.
 
 use super::{Posterior, Visits};
-use privateer_numerics::linalg::{self, Columns, wide};
 use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel};
+use privateer_numerics::linalg::{self, Columns, wide};
 use pulp::NullaryFnOnce;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

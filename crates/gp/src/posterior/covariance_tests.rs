@@ -4,8 +4,8 @@ use super::{CovariancePosterior, ExactPosterior, Posterior};
 use crate::KernelGram;
 use crate::Points;
 use crate::kernel::{Lengthscales, squared_exponential::SquaredExponential};
-use privateer_numerics::rng::{Purpose, Stream, Streams};
 use crate::score::{Change, GramSource, ScoreModel};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
 fn line(n: usize, lengthscale: f64) -> Arc<dyn GramSource> {

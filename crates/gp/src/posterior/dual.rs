@@ -19,8 +19,8 @@
 use super::Visits;
 use super::run::{Observed, rounded};
 use super::visits::are_possible;
-use privateer_numerics::linalg::{self, GrowingCholesky};
 use crate::score::Moments;
+use privateer_numerics::linalg::{self, GrowingCholesky};
 use serde::{Deserialize, Serialize};
 
 /// The state over the slots of [`Visits`].

@@ -2,9 +2,9 @@
 
 use super::linear::LinearModel;
 use super::{FeaturePosterior, Posterior, SpanModel, Visits, WeightModel};
+use crate::score::{Change, FeatureTable, ScoreModel};
 use privateer_numerics::linalg::{add_scaled, dot};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-use crate::score::{Change, FeatureTable, ScoreModel};
 use std::sync::Arc;
 
 const N: usize = 60;

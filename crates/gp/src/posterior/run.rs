@@ -1,7 +1,7 @@
 //! The open run of a linear model: what its observations do along one direction.
 
-use privateer_numerics::linalg::rounded_share;
 use crate::score::Moments;
+use privateer_numerics::linalg::rounded_share;
 use serde::{Deserialize, Serialize};
 
 /// What one observation did: with `p(x) = u · c(x)`, `u` the direction of the run, spread² of a point fell by

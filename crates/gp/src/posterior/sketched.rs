@@ -17,8 +17,8 @@ use super::rotation::Rotation;
 use super::sketched_change::Moved;
 use super::sketched_state::{ANEW_EVERY, Followed, State};
 use crate::nystrom::Embedding;
-use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
 use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, Spread};
+use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
 use std::sync::{Arc, OnceLock};
 
 /// Domains up to this size have all their points in columns: what a screen would do costs no more there.
@@ -394,7 +394,7 @@ impl SketchedPosterior {
         self.error = self.moved.state_error(&self.weights, self.inverse_norm, self.prior_bound);
     }
 
-    /// As [`crate::policy::Policy::change`].
+    /// Returns what changed since the last call, for the scoring backend.
     #[must_use]
     pub fn change(&self) -> Change<'_> {
         if self.n_observations() == 0 { Change::None } else { self.moved.change(&self.weights) }

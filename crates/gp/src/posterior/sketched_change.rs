@@ -12,8 +12,8 @@
 //! of what is taken away, `(sqrt(m) + 2) u prior` of spread²; taken four times for safety.
 
 use super::explained::solve_from_right;
-use privateer_numerics::linalg::dot;
 use crate::score::{Change, Moments};
+use privateer_numerics::linalg::dot;
 
 /// How far the spread along a repeated row may be off, as a share of the prior's.
 const REPEATED: f64 = 1e-13;

@@ -4,10 +4,10 @@
 use super::SketchedPosterior;
 use super::sketched_state::ANEW_EVERY;
 use crate::kernel::{Kernel, Lengthscales, matern::Matern, squared_exponential::SquaredExponential};
+use crate::score::{Change, GramSource, ScoreModel};
 use crate::{KernelGram, Points, tabulated};
 use privateer_numerics::linalg::{cholesky, dot, solve_spd};
 use privateer_numerics::rng::{Purpose, Streams};
-use crate::score::{Change, GramSource, ScoreModel};
 use std::sync::Arc;
 
 /// Smooth or rough, on `n` points of [0, 1].

@@ -16,8 +16,8 @@
 use super::Visits;
 use super::run::{Observed, Run, rounded};
 use super::visits::are_possible;
-use privateer_numerics::linalg::{self, GrowingCholesky, add_rows_wide, add_scaled, dot, dot_rows};
 use crate::score::Moments;
+use privateer_numerics::linalg::{self, GrowingCholesky, add_rows_wide, add_scaled, dot, dot_rows};
 use serde::{Deserialize, Serialize};
 
 /// The state over the slots of [`Visits`], in `n` coordinates. Those of a slot are asked for: `coordinates(slot)` has `n` numbers.

@@ -3,8 +3,8 @@
 //!
 //! Noise may leave V indefinite. What to do then is the caller's: its eigenvalues are raised to a floor, and the caller is told.
 
-use privateer_numerics::linalg::{self, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
 use crate::score::{Factor, FeatureTable, Moments, ScoreModel, Spread};
+use privateer_numerics::linalg::{self, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
 use std::ops::Range;
 use std::sync::Arc;
 

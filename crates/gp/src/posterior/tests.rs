@@ -2,8 +2,8 @@
 
 use super::{ExactPosterior, FeaturePosterior, Posterior};
 use crate::TableGram;
-use privateer_numerics::rng::{Purpose, Stream, Streams};
 use crate::score::{Change, FeatureTable, GramSource, ScoreModel};
+use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
 /// A squared-exponential covariance on `n` equispaced points of [0, 1]: of numerical rank far below `n`.

@@ -257,7 +257,20 @@ mod tests {
     use super::*;
     use crate::linalg::{cholesky, dot};
     use crate::rng::{Purpose, Streams};
-    use crate::score::Sixteen;
+
+    /// Narrow numbers of sixteen trials.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Sixteen([f32; 2 * LANES]);
+
+    impl Sixteen {
+        const ZERO: Self = Self([0.0; 2 * LANES]);
+    }
+
+    impl AsMut<[f32; 2 * LANES]> for Sixteen {
+        fn as_mut(&mut self) -> &mut [f32; 2 * LANES] {
+            &mut self.0
+        }
+    }
 
     /// `B B^T + I/2` of eight random matrices.
     fn random_spd(n: usize) -> Vec<Vec<f64>> {

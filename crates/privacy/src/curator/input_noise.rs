@@ -3,9 +3,9 @@
 
 use super::projection::product;
 use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
-use privateer_numerics::linalg::eigen_symmetric;
 use crate::planted::{self, PlantedFault};
 use crate::{Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, analytic_gaussian_sigma};
+use privateer_numerics::linalg::eigen_symmetric;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 

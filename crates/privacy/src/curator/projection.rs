@@ -5,10 +5,10 @@
 //! apart for certain. For reproducing published figures only; the ledger says "no guarantee".
 
 use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
-use privateer_numerics::linalg::{Eigen, eigen_symmetric};
 use crate::{
     Event, Ledger, RadiusUnits, Raw, Reading, Refusal, Released, Statement, ThreatModel, printed::kharkovskii2020::omega,
 };
+use privateer_numerics::linalg::{Eigen, eigen_symmetric};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
@@ -235,7 +235,7 @@ fn root(map: &[f64], d: usize, r: usize) -> Vec<f64> {
 }
 
 /// `rows (n x d) times map (d x k)`, row-major.
-pub(in crate) fn product(rows: &[f64], map: &[f64], d: usize, k: usize) -> Vec<f64> {
+pub(crate) fn product(rows: &[f64], map: &[f64], d: usize, k: usize) -> Vec<f64> {
     let mut out = Vec::with_capacity(rows.len() / d * k);
     for row in rows.chunks_exact(d) {
         for c in 0..k {

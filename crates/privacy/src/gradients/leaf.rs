@@ -1,8 +1,8 @@
 //! What one sample contributes: opened, checked, clipped.
 
 use super::{Clip, Gradient, Query, Sample, Start};
-use privateer_numerics::linalg::Norm;
 use crate::planted::{self, PlantedFault};
+use privateer_numerics::linalg::Norm;
 use std::sync::Arc;
 
 /// Slack of the bound on contributions for rounding: sums of a thousand terms lose less.

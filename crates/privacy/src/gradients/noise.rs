@@ -1,8 +1,8 @@
 //! Laws of noise on vectors.
 
 use super::VectorNoise;
-use privateer_numerics::linalg::{Norm, Power};
 use crate::planted::{self, PlantedFault};
+use privateer_numerics::linalg::{Norm, Power};
 use privateer_numerics::rng::Stream;
 
 /// No noise and no draw.

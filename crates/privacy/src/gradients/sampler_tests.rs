@@ -4,10 +4,10 @@ use super::{
     Choice, Clip, GeneralizedGaussian, Gradient, IsotropicGaussian, LaplaceVector, NoNoise, PrefixGradients, Query, Sample,
     SampleClip, Start, VectorNoise, VertexChoice, Vertices,
 };
-use privateer_numerics::linalg::Norm;
 use crate::Raw;
 use crate::printed::han2022_tree;
 use crate::streams::tree::Tree;
+use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 

@@ -5,12 +5,12 @@
 //! gradients across a step `eta` by `2 beta eta D`.
 
 use super::{BatchPlan, Clip, GeneralizedGaussian, IsotropicGaussian, SampleClip, Start, VectorNoise};
-use privateer_numerics::linalg::Norm;
 use crate::accounting::sensitivity::{Participation, from_lq};
 use crate::accounting::{subsampled, zcdp};
 use crate::printed::{han2022_choice, han2022_tree};
 use crate::streams::Factorisation;
 use crate::{Delta, Epsilon, Event, Reading, Refusal, gdp_mu};
+use privateer_numerics::linalg::Norm;
 
 /// Constants of a loss over a set, in the set's norm.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -291,8 +291,7 @@ impl Terms {
         );
         let first = self.vector(generalized, gradients, 1.0, printed)?;
         let later = self.vector(generalized, differences, 1.0, printed)?;
-        let worse =
-            |event: &Event| crate::price(event).epsilon(self.budget.map(|(_, delta)| delta)).unwrap_or(f64::INFINITY);
+        let worse = |event: &Event| crate::price(event).epsilon(self.budget.map(|(_, delta)| delta)).unwrap_or(f64::INFINITY);
         let event = if worse(&first.event) < worse(&later.event) { later.event } else { first.event };
         let calibration = format!("first batch: {}; later batches: {}", first.calibration, later.calibration);
         Ok(Priced { noise: (first.noise, later.noise), event, calibration })

@@ -1,9 +1,7 @@
 //! No privacy: the reward as it is. Never clips, draws nothing, and says in its ledger that it is not private.
 
 use super::{MechanismEntry, RewardMechanism};
-use crate::{
-    Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
-};
+use crate::{Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use crate::{Epsilon, Refusal, Request};
 
 /// A finite range of rewards.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate) struct Window {
+pub(crate) struct Window {
     lo: f64,
     hi: f64,
     centre: f64,
@@ -18,7 +18,7 @@ impl Window {
     /// # Errors
     /// A refusal on `clip` where none of the three is there (no silent default for unbounded noise: E3), or where the
     /// range is empty or not finite.
-    pub(in crate) fn of(request: &Request) -> Result<Self, Refusal> {
+    pub(crate) fn of(request: &Request) -> Result<Self, Refusal> {
         let facts = &request.facts;
         if let Some((lo, hi)) = request.clip.or(facts.range) {
             return Self::between(lo, hi);
@@ -31,7 +31,7 @@ impl Window {
     }
 
     /// The refusal of a request whose range cannot be known; `why` continues "mechanism `name` …".
-    pub(in crate) fn unstated(request: &Request, why: &str) -> Refusal {
+    pub(crate) fn unstated(request: &Request, why: &str) -> Refusal {
         Refusal::new("clip", format!("mechanism `{}` {why}", request.mechanism), "`clip = [lo, hi]`").hint(
             "state `clip = [lo, hi]`: rewards outside are clipped, which costs bias and never privacy \
              (a bound that holds with high probability is no privacy guarantee, E3)",
@@ -48,7 +48,7 @@ impl Window {
     }
 
     /// `(lo, hi)`.
-    pub(in crate) fn range(self) -> (f64, f64) {
+    pub(crate) fn range(self) -> (f64, f64) {
         (self.lo, self.hi)
     }
 

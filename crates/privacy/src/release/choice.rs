@@ -3,8 +3,8 @@
 use super::bernoulli::{below, bernoulli_exp};
 use super::entropy::{Entropy, Words};
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
-use crate::planted::{self, PlantedFault};
 use crate::accounting::{Composition, Loss};
+use crate::planted::{self, PlantedFault};
 use crate::{Adversary, Epsilon, Growth, Neighbours, Provenance, Raw, ThreatModel, Unit};
 
 /// Probabilities are multiples of 2^-53.

@@ -5,8 +5,8 @@ use super::bernoulli::below;
 use super::choice::{BitRelease, WHOLE, checked, proper, to_unit};
 use super::entropy::{Entropy, Words};
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
-use crate::planted::{self, PlantedFault};
 use crate::accounting::{Composition, Loss};
+use crate::planted::{self, PlantedFault};
 use crate::{Epsilon, Provenance, Raw, ThreatModel};
 
 /// Cells of the output.

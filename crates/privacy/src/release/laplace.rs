@@ -4,8 +4,8 @@ use super::discrete;
 use super::entropy::{Entropy, Words};
 use super::grid::Grid;
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
-use crate::planted::{self, PlantedFault};
 use crate::accounting::{Composition, Loss};
+use crate::planted::{self, PlantedFault};
 use crate::{Epsilon, Provenance, Raw, ThreatModel};
 
 /// A calibrated release of one number. Used up by the release.

@@ -7,8 +7,8 @@
 //! Calibration is shared with the simulation; randomness and types are not. A simulated value is no [`Release`]:
 //!
 //! ```compile_fail,E0308
-//! use privateer::privacy::release::{Release, publish};
-//! use privateer::privacy::{Released, Signal};
+//! use privateer_privacy::release::{Release, publish};
+//! use privateer_privacy::{Released, Signal};
 //! fn leave(simulated: &Released<Signal>) -> String {
 //!     publish(simulated) // expected `&Release<_>`, found `&Released<Signal>`
 //! }
@@ -17,9 +17,9 @@
 //! What is released can be published:
 //!
 //! ```
-//! use privateer::privacy::accounting::sensitivity::Relation;
-//! use privateer::privacy::release::{VectorRelease, publish};
-//! use privateer::privacy::{Delta, Epsilon, Raw};
+//! use privateer_privacy::accounting::sensitivity::Relation;
+//! use privateer_privacy::release::{VectorRelease, publish};
+//! use privateer_privacy::{Delta, Epsilon, Raw};
 //! let (epsilon, delta) = (Epsilon::try_from(1.0)?, Delta::try_from(1e-6)?);
 //! let mechanism = VectorRelease::calibrated(epsilon, delta, 1.0, 2, Relation::Replace)?;
 //! let release = mechanism.release(Raw::seal(vec![0.3, -0.2]))?;
@@ -30,7 +30,7 @@
 //! Nobody can make a release by hand, and no stream of a simulation can be its noise:
 //!
 //! ```compile_fail,E0423
-//! let forged = privateer::privacy::release::Release(1.0);
+//! let forged = privateer_privacy::release::Release(1.0);
 //! ```
 //!
 //! Out of scope: timing (the time of a draw depends on the draw; buffer noise before the data is there), exceptions that depend

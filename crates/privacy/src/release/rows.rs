@@ -5,9 +5,9 @@ use super::discrete;
 use super::entropy::{Entropy, Words};
 use super::grid::Grid;
 use super::outcome::{Release, ReleaseError, ReleaseLedger};
-use crate::planted::{self, PlantedFault};
 use crate::accounting::{Composition, Loss};
 use crate::curator::{largest_singular_value, product, public_projection};
+use crate::planted::{self, PlantedFault};
 use crate::{Delta, Epsilon, Provenance, RadiusUnits, Raw, ThreatModel, gdp_mu};
 use serde::{Deserialize, Serialize};
 

@@ -4,8 +4,8 @@
 use super::blt_fit::{self, Poles};
 use super::transform::Buffers;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, toeplitz};
-use privateer_numerics::linalg::wide;
 use crate::accounting::sensitivity::Participation;
+use privateer_numerics::linalg::wide;
 use pulp::NullaryFnOnce;
 
 /// A buffered matrix over a number of rounds. Any parameters are private, as the sensitivity is computed from them; only the

@@ -1,8 +1,8 @@
 //! What every factorisation can do.
 
 use super::{NoiseState, RowTransform};
-use crate::planted::{self, PlantedFault};
 use crate::accounting::sensitivity::Participation;
+use crate::planted::{self, PlantedFault};
 use privateer_numerics::rng::Stream;
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Fresh noise in every item, as in the local model: no person's noise hides another's, and prefix t carries t draws.
 
 use super::{Factorisation, NoiseState, PrefixNoise, Shape};
-use crate::planted::{self, PlantedFault};
 use crate::accounting::sensitivity::Participation;
+use crate::planted::{self, PlantedFault};
 
 /// `C = I`, `B = A`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Running sums of sealed items, released with noise after every round.
 
 use super::{Factorisation, NoiseState, PrefixNoise, Shape};
-use crate::planted::{self, PlantedFault};
 use crate::accounting::sensitivity::{Participation, Relation};
+use crate::planted::{self, PlantedFault};
 use crate::{Delta, Epsilon, Raw, Released, gdp_mu};
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};

@@ -3,8 +3,8 @@
 
 use super::transform::Kept;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
-use crate::planted::{self, PlantedFault};
 use crate::accounting::sensitivity::Participation;
+use crate::planted::{self, PlantedFault};
 
 /// The square-root matrix over this many rounds.
 #[derive(Debug, Clone)]

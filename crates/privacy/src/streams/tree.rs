@@ -3,8 +3,8 @@
 
 use super::transform::Nodes;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
-use crate::planted::{self, PlantedFault};
 use crate::accounting::sensitivity::Participation;
+use crate::planted::{self, PlantedFault};
 
 /// The tree over this many rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

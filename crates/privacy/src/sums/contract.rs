@@ -136,35 +136,35 @@ pub trait SumsMechanism: Send + Sync + fmt::Debug {
 /// Sums for an exact release: one Gaussian mechanism over matrix and vector, at the least noise for the budget.
 #[derive(Debug, Clone)]
 pub struct ExactSums {
-    pub(in crate) epsilon: Epsilon,
-    pub(in crate) delta: Delta,
-    pub(in crate) need: SumsNeed,
-    pub(in crate) clipping: Clipping,
+    pub(crate) epsilon: Epsilon,
+    pub(crate) delta: Delta,
+    pub(crate) need: SumsNeed,
+    pub(crate) clipping: Clipping,
     /// Largest |reward less centre|.
-    pub(in crate) reach: f64,
+    pub(crate) reach: f64,
     /// Whether everybody adds their own noise.
-    pub(in crate) local: bool,
-    pub(in crate) epochs: Vec<ExactEpoch>,
+    pub(crate) local: bool,
+    pub(crate) epochs: Vec<ExactEpoch>,
 }
 
 /// What is summed in one go.
 #[derive(Debug, Clone)]
-pub(in crate) struct ExactEpoch {
+pub(crate) struct ExactEpoch {
     /// People in it.
-    pub(in crate) rounds: u64,
+    pub(crate) rounds: u64,
     /// The horizon that it supposes.
-    pub(in crate) horizon: u64,
+    pub(crate) horizon: u64,
     /// None in the local model.
-    pub(in crate) factorisation: Option<Arc<dyn Factorisation>>,
+    pub(crate) factorisation: Option<Arc<dyn Factorisation>>,
 }
 
 impl ExactSums {
-    pub(in crate) fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> Shape {
         Shape::Bordered(self.need.n_features)
     }
 
     /// How far one person moves an item where the noise is isotropic (E7).
-    pub(in crate) fn rewards_distance(&self) -> f64 {
+    pub(crate) fn rewards_distance(&self) -> f64 {
         gram_and_reward(self.reach, Relation::Replace)
     }
 }

@@ -15,5 +15,5 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
-pub(in crate) use contract::ExactEpoch;
+pub(crate) use contract::ExactEpoch;
 pub use contract::{Epochs, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest, resolve_auto};

@@ -5,11 +5,11 @@ use crate::{Raw, ReleaseCounts, Released, Signal};
 
 /// How items are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate) struct Clipping {
+pub(crate) struct Clipping {
     /// Range of rewards; `None`: any finite number passes.
-    pub(in crate) range: Option<(f64, f64)>,
+    pub(crate) range: Option<(f64, f64)>,
     /// Subtracted afterwards.
-    pub(in crate) centre: f64,
+    pub(crate) centre: f64,
 }
 
 /// Lengths up to here are roundings of 1.
@@ -18,7 +18,7 @@ const ROUNDED: f64 = 1.0 + 1e-9;
 impl Clipping {
     /// Writes the packed upper triangle of `phi phi^T`, then `y phi`. Nothing that is not finite enters: such a reward counts as the
     /// centre, such features as zeros. Rewards outside of the range and features longer than 1 are counted.
-    pub(in crate) fn item(&self, features: &[f64], reward: Raw<f64>, counts: &mut ReleaseCounts, out: &mut [f64]) {
+    pub(crate) fn item(&self, features: &[f64], reward: Raw<f64>, counts: &mut ReleaseCounts, out: &mut [f64]) {
         let reward = reward.open();
         counts.rewards += 1;
         let kept = match self.range {

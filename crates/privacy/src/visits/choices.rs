@@ -9,10 +9,10 @@
 //! both cost at most what one stream costs (E30), so neither the number of arms nor a factor 2 enters. Proof: `docs/proofs/visits.md`.
 
 use super::{ContextFacts, Link, Visit, VisitPrivatizer, VisitSignal};
-use privateer_numerics::linalg::dot;
-use crate::planted::{self, PlantedFault};
 use crate::gradients::Start;
+use crate::planted::{self, PlantedFault};
 use crate::{Raw, Released};
+use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::Stream;
 use std::collections::VecDeque;
 

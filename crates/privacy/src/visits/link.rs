@@ -1,7 +1,5 @@
 //! Inverse link functions of generalized linear rewards.
 
-use privateer_config::params::Args;
-
 /// The mean reward `zeta(<x, theta>)` as a function of the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -13,13 +11,8 @@ pub enum Link {
 }
 
 impl Link {
-    /// Reads the key `link`.
-    pub fn parse(args: &Args<'_>) -> Self {
-        match args.word("link", "mean reward as a function of <x, theta>", &["linear", "logistic"], Some("linear")) {
-            "logistic" => Self::Logistic,
-            _ => Self::Linear,
-        }
-    }
+    /// Names of the links in specifications, each with its link.
+    pub const NAMED: [(&'static str, Self); 2] = [("linear", Self::Linear), ("logistic", Self::Logistic)];
 
     /// `zeta(z)`.
     #[must_use]

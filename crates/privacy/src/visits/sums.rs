@@ -11,9 +11,9 @@
 //! c = 0. So no number of arms enters. Proof: `docs/proofs/visits.md`.
 
 use super::{Visit, VisitPrivatizer, VisitSignal, VisitStatement, visit_ledger};
-use crate::planted::{self, PlantedFault};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
 use crate::event::Factor;
+use crate::planted::{self, PlantedFault};
 use crate::printed::{dubey2021, shariff2018, zheng2020};
 use crate::streams::own::Own;
 use crate::streams::{Factorisation, PrefixNoise, Shape};

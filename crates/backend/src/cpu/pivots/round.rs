@@ -4,8 +4,8 @@ use super::kernels::{self, Ends, Forms, Intervals, Means, SIDES, Spread, TRIALS}
 use super::table::{Interpolation, PANEL};
 use crate::playable::playable;
 use crate::scale::Scale;
-use privateer_numerics::linalg::sum_of_squares;
 use privateer_gp::score::{Candidates, Factor, Spread as FactorSpread, TIE_TOLERANCE, TrialScore};
+use privateer_numerics::linalg::sum_of_squares;
 
 /// Unit roundoff of f32.
 pub const U: f64 = f32::EPSILON as f64 / 2.0;

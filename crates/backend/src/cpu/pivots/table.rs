@@ -2,9 +2,9 @@
 
 use super::choose::Errors;
 use crate::cpu::vector::grouped_sum;
-use privateer_numerics::linalg::dot;
-use privateer_gp::score::FeatureTable;
 use ndarray::{Array2, ArrayView2, linalg::general_mat_mul};
+use privateer_gp::score::FeatureTable;
+use privateer_numerics::linalg::dot;
 
 /// Points in a panel: three of the widest vectors.
 pub const PANEL: usize = 48;

@@ -3,8 +3,8 @@
 use super::choose::{Errors, FINE, Growing, Growth, setup_work};
 use super::{Asked, Interpolation, PivotScreen, dense_work};
 use crate::scale::Scale;
-use privateer_numerics::linalg::dot;
 use privateer_gp::score::{Basis, Candidates, Change, Factor, FeatureTable, Moments, ScoreModel, Spread, TrialScore};
+use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 
 /// Numbers in [-1, 1) from a multiplicative generator: enough for test matrices.

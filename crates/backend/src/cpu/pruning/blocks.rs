@@ -7,8 +7,8 @@ use super::lattice::{Anchored, Lattice};
 use super::order::{Coordinates, Order, SMALL_SIZE};
 use super::source::Source;
 use crate::scale::Scale;
-use privateer_numerics::linalg::{add_scaled, dot};
 use privateer_gp::score::{FeatureTable, GramSource};
+use privateer_numerics::linalg::{add_scaled, dot};
 use std::sync::Arc;
 
 /// Fewer blocks are not worth their bounds.

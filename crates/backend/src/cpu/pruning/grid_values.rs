@@ -137,11 +137,11 @@ mod tests {
     use crate::cpu::pruning::blocks::Blocks;
     use crate::cpu::pruning::covariance::Covariance;
     use crate::scale::Scale;
-    use crate::bench::quadrature_fourier;
     use privateer_gp::Points;
+    use privateer_gp::features::quadrature_table::quadrature_fourier;
+    use privateer_gp::score::{Basis, FeatureTable};
     use privateer_numerics::linalg::dot;
     use privateer_numerics::rng::{Purpose, Stream, Streams};
-    use privateer_gp::score::{Basis, FeatureTable};
     use std::sync::Arc;
 
     fn table(lengthscale: f64, nodes: usize, stream: &mut Stream) -> Arc<FeatureTable> {

@@ -3,8 +3,8 @@
 
 use super::blocks::Blocks;
 use super::rows::{Rows, Visit};
-use privateer_numerics::linalg::{GrowingCholesky, add_rows_wide, add_scaled, dot};
 use privateer_gp::score::{FeatureTable, Visited};
+use privateer_numerics::linalg::{GrowingCholesky, add_rows_wide, add_scaled, dot};
 use std::sync::Arc;
 
 /// Unit roundoff of f64.

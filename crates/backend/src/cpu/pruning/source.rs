@@ -5,8 +5,8 @@ use super::kernels::{LANES, multiply_sum, weighted_sum};
 use super::lattice::Lattice;
 use super::order::Order;
 use super::products::{self, Components, Frequency, Products};
-use privateer_numerics::linalg::dot;
 use privateer_gp::score::{FeatureTable, FourierForm};
+use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 
 /// Unit roundoff of f64.

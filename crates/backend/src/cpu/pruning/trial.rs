@@ -13,8 +13,8 @@ use super::search::Errors;
 use crate::cpu::trial::{TrialScreen, settle};
 use crate::cpu::vector;
 use crate::{Band, Counters};
-use privateer_numerics::linalg::{lost_in_solves, rounded_share};
 use privateer_gp::score::{Candidates, FeatureTable, Moments, ScoreModel, TIE_TOLERANCE, TrialScore, Visited};
+use privateer_numerics::linalg::{lost_in_solves, rounded_share};
 use std::sync::Arc;
 
 /// Unit roundoff of f64.

@@ -5,8 +5,8 @@
 //! the rounding of its coefficients. So do means, by `|w| u |phi(x) - phi(y)|`. Spreads then differ by `(v(x) - v(y)) / (sd(x) + sd(y))`.
 
 use super::round::Tables;
-use privateer_numerics::linalg::LANES;
 use privateer_gp::score::Sixteen;
+use privateer_numerics::linalg::LANES;
 use pulp::NullaryFnOnce;
 
 /// What makes an interval of a form and a mean that were formed in f64: `mean ± (c + c_weights)` and

@@ -3,8 +3,8 @@
 use super::kernels::{PIVOTS, POINTS, ROWS, TileBounds};
 use crate::cpu::pivots::table::{Interpolation, up};
 use crate::cpu::pruning::in_blocks;
-use privateer_numerics::linalg::dot;
 use privateer_gp::score::FeatureTable;
+use privateer_numerics::linalg::dot;
 use std::ops::Range;
 
 /// Points in a block.

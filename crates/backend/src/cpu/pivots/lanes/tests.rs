@@ -3,8 +3,8 @@
 use super::*;
 use crate::cpu::pivots::FINE_OF_LANES;
 use crate::cpu::pivots::tests::{Draws, N, Plain, best, made_to, smooth};
-use privateer_numerics::linalg::{TILE, narrow_place, sum_of_squares};
 use privateer_gp::score::{Basis, Change, ScoreModel};
+use privateer_numerics::linalg::{TILE, narrow_place, sum_of_squares};
 use std::sync::Arc;
 
 /// Factors side by side, as a model that keeps them so would hand them out.

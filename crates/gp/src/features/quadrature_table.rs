@@ -1,9 +1,9 @@
 //! Quadrature Fourier features of the squared exponential in two dimensions.
 
-use privateer_gp::Points;
-use privateer_gp::special::gauss_hermite;
+use crate::Points;
+use crate::score::{FeatureTable, FourierForm};
+use crate::special::gauss_hermite;
 use privateer_numerics::linalg::dot;
-use privateer_gp::score::{FeatureTable, FourierForm};
 
 /// The features of every point: the `q x q` rule (`q` even) over the spectral density `N(0, lengthscale^-2 I)`, half of it by
 /// symmetry: `q² / 2` cosines, then as many sines [Mutny & Krause 2018, NeurIPS 31].
