@@ -143,8 +143,10 @@ fn releases_survive() {
     let settings = Settings { samples: 10_000, confidence: 1.0 - 1e-6, ..Settings::default() };
     for found in audit(&releases, settings).expect("scores") {
         assert_eq!(found.verdict, Verdict::Consistent, "{found:?}");
-        // What is not finite counts as nothing: half of the distance.
-        let least = if found.name.ends_with("not finite") { 0.3 } else { 0.5 };
+        // What is not finite counts as nothing: half of the distance. Three rounds are priced for any placement of the rounds among the
+        // releases; this pair has one in each release, which tells less.
+        let loose = ["not finite", "participations"].iter().any(|words| found.name.ends_with(words));
+        let least = if loose { 0.3 } else { 0.5 };
         assert!(found.reached().is_some_and(|reached| least < reached), "{found:?}");
     }
 }
