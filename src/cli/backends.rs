@@ -52,13 +52,7 @@ fn cpu() -> Opened {
 #[cfg(feature = "gpu")]
 fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>) -> Opened {
     use privateer_backend::{Batched, Fallback};
-    let told = |error: &Error| {
-        let rest = match error {
-            Error::Untrusted { .. } => "what it did in this run is done again on the CPU",
-            _ => "the CPU carries on, with the same answers",
-        };
-        note(&format!("warning: {}; {rest}", error.problem()));
-    };
+    let told = |error: &Error| note(&format!("warning: {}; the CPU carries on, with the same answers", error.problem()));
     let batched = Batched::new(Arc::new(gpu.clone())).with_precision(precision);
     Opened {
         backend: Arc::new(Fallback::new(Arc::new(batched), told)),

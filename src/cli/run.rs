@@ -156,10 +156,14 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     };
     let total = units.iter().filter(|unit| !done.contains(unit)).map(|unit| rounds_of(&unit)).fold(0, u64::saturating_add);
     let progress = Progress::new(total, args.quiet);
-    let recorder = Recorder { out, manifest: &manifest, sweep, progress: &progress, met: Mutex::default() };
+    let recorder =
+        Recorder { out, manifest: &manifest, sweep, progress: &progress, met: Mutex::default(), written: Mutex::default() };
     let options = Options { batch: args.batch, shard: args.shard };
     let tally = pool.install(|| engine::run(sweep, &preparation, options, &done, &STOP, &recorder));
     progress.finish();
+    if matches!(tally, Err(Error::Untrusted { .. })) {
+        recorder.remove_written()?;
+    }
     let tally = tally?;
     if 0 < tally.counters.violations {
         note(&format!(
@@ -330,6 +334,21 @@ struct Recorder<'a> {
     sweep: &'a Sweep,
     progress: &'a Progress,
     met: Mutex<BTreeMap<u32, Met>>,
+    /// Parts of this run.
+    written: Mutex<Vec<PartId>>,
+}
+
+impl Recorder<'_> {
+    /// Removes the parts of this run: a device that gave a wrong answer may have given others before.
+    fn remove_written(&self) -> Result<(), Error> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        for &id in written.iter() {
+            record::remove_part(self.out, id)?;
+            Parameters::remove(self.out, id)?;
+        }
+        note(&format!("removed the {} blocks that this run had finished on the device", written.len()));
+        Ok(())
+    }
 }
 
 impl Observer for Recorder<'_> {
@@ -358,19 +377,43 @@ impl Observer for Recorder<'_> {
     fn finished(&self, unit: Unit, rows: Rows, seconds: f64, _counters: &Counters) -> Result<(), Error> {
         let id = PartId { cell: unit.cell, block: unit.block };
         let cell = &self.manifest.cells[unit.cell as usize];
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).push(id);
         record::write_part(self.out, &self.sweep.hash, id, cell, &part_rows(rows))?;
         let first = u64::from(unit.block) * self.sweep.block;
         let trials = self.sweep.block.min(self.sweep.trials - first);
         record::append_timing(self.out, id, seconds, trials as u32, self.sweep.cells[unit.cell as usize].rounds as u32)
     }
+}
 
-    fn taken_back(&self, units: &[Unit]) -> Result<(), Error> {
-        for unit in units {
-            let id = PartId { cell: unit.cell, block: unit.block };
-            record::remove_part(self.out, id)?;
-            Parameters::remove(self.out, id)?;
-        }
-        note(&format!("{} finished blocks are done again without the device", units.len()));
-        Ok(())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use privateer_backend::Cpu;
+
+    /// After a wrong answer of a device nothing of the run may stay.
+    #[test]
+    fn the_parts_of_a_run_can_be_removed() {
+        let text = "rounds = 5\ntrials = 4\nblock = 2\n[environment]\nkind = \"rkhs\"\ndomain = { kind = \"grid\", points = 9 }\n\
+            kernel = { kind = \"squared-exponential\", lengthscale = 0.2 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n[[policy]]\nkind = \"uniform\"\n";
+        let sweep = Sweep::parse("small.toml", text, &[]).expect("a spec");
+        let (data, backend, folder) = (DataFolder::default(), Cpu::default(), tempfile::tempdir().expect("a folder"));
+        let preparation = Preparation::new(&sweep, &data, &backend);
+        let cells = cell_infos(&sweep, &preparation).expect("cells");
+        let manifest = manifest(&sweep, cells, &backend, 1, None);
+        let out = folder.path().join("out");
+        Folder::open(&out, &manifest).expect("a new folder");
+        let progress = Progress::new(1, true);
+        let recorder = Recorder {
+            out: &out,
+            manifest: &manifest,
+            sweep: &sweep,
+            progress: &progress,
+            met: Mutex::default(),
+            written: Mutex::default(),
+        };
+        engine::run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &recorder).expect("a run");
+        assert_eq!(Folder::open(&out, &manifest).expect("the folder").done.len(), 2);
+        recorder.remove_written().expect("removed");
+        assert_eq!(Folder::open(&out, &manifest).expect("the folder").done.len(), 0);
     }
 }

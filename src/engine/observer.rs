@@ -131,16 +131,6 @@ pub trait Observer: Sync {
         let _ = (unit, trials);
         Ok(())
     }
-
-    /// Units handed over earlier in this run are not to be believed, because the device that scored them was caught with
-    /// wrong results: forget them. They come again.
-    ///
-    /// # Errors
-    /// If they cannot be forgotten; the run then stops.
-    fn taken_back(&self, units: &[Unit]) -> Result<(), Error> {
-        let _ = units;
-        Ok(())
-    }
 }
 
 /// A request to stop, from a signal handler or a failed unit.

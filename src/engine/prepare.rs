@@ -139,12 +139,6 @@ impl<'a> Preparation<'a> {
         Self { sweep, data, backend, kept: Mutex::new(Vec::new()), online: OnlinePreparation::default() }
     }
 
-    /// Whether a device scores, and not the processor.
-    #[must_use]
-    pub fn uses_a_device(&self) -> bool {
-        self.backend.adapter().is_some()
-    }
-
     fn kept(&self, plan: &CellPlan) -> Arc<EnvironmentCache> {
         let mut kept = lock(&self.kept);
         if let Some(found) = kept.iter().find(|kept| kept.key == plan.environment_key) {

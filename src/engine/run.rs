@@ -9,7 +9,6 @@ use privateer_config::error::{Diagnostic, Error};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -49,8 +48,6 @@ pub struct Options {
 pub struct Tally {
     /// Units finished now.
     pub finished: usize,
-    /// Of these, units whose first results were taken back because a device could not be trusted.
-    pub redone: usize,
     /// Units that had been done before.
     pub skipped: usize,
     /// Whether it was stopped before the end.
@@ -73,7 +70,8 @@ pub fn units(sweep: &Sweep, shard: Option<Shard>) -> Vec<Unit> {
 /// Runs every unit that is not in `done`, on the current rayon pool.
 ///
 /// # Errors
-/// The first failure; units finished before it have been handed to the observer.
+/// The first failure; units finished before it have been handed to the observer. After [`Error::Untrusted`] none of the units
+/// of this run may be believed.
 pub fn run(
     sweep: &Sweep,
     preparation: &Preparation<'_>,
@@ -85,55 +83,26 @@ pub fn run(
     let all = units(sweep, options.shard);
     let open: Vec<Unit> = all.iter().copied().filter(|unit| !done.contains(unit)).collect();
     let tally = Mutex::new(Tally { skipped: all.len() - open.len(), ..Tally::default() });
-    let job = Job { sweep, preparation, options, stop, observer, doubt: Doubt::default() };
-    let count = |counters: &Counters, finished: usize, redone: usize| {
-        let mut tally = lock(&tally);
-        tally.finished += finished;
-        tally.redone += redone;
-        tally.counters.add(counters);
-    };
+    let job = Job { sweep, preparation, options, stop, observer };
     // One unit at a time from the front of the list: what is under way when a run is killed is what is lost.
-    let each = |units: Vec<Unit>, again: bool| {
-        units.into_par_iter().with_max_len(1).try_for_each(|unit| {
-            if stop.asked() {
-                return Ok(());
-            }
-            match job.believed(unit) {
-                Ok(Some(counters)) => {
-                    count(&counters, 1, usize::from(again));
-                    Ok(())
-                }
-                Ok(None) => Ok(()),
-                Err(error) => {
-                    stop.ask();
-                    Err(sweep.cells[unit.cell as usize].placed(error))
-                }
-            }
-        })
-    };
-    each(open, false)?;
-    let suspects = std::mem::take(&mut *lock(&job.doubt.suspects));
-    if job.doubt.is_raised() {
-        lock(&tally).finished -= suspects.len();
-        each(suspects, true)?;
-    }
+    open.into_par_iter().with_max_len(1).try_for_each(|unit| {
+        if stop.asked() {
+            return Ok(());
+        }
+        let finished = job.finish(unit).map_err(|error| {
+            stop.ask();
+            sweep.cells[unit.cell as usize].placed(error)
+        })?;
+        if let Some(counters) = finished {
+            let mut tally = lock(&tally);
+            tally.finished += 1;
+            tally.counters.add(&counters);
+        }
+        Ok(())
+    })?;
     let mut tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     tally.stopped = tally.finished + tally.skipped < all.len();
     Ok(tally)
-}
-
-/// Whether the backend's device was caught with wrong results, and what it had done by then.
-#[derive(Default)]
-struct Doubt {
-    raised: AtomicBool,
-    /// Units handed over before; once doubt is raised, those whose results were taken back.
-    suspects: Mutex<Vec<Unit>>,
-}
-
-impl Doubt {
-    fn is_raised(&self) -> bool {
-        self.raised.load(Ordering::SeqCst)
-    }
 }
 
 /// A unit's results.
@@ -150,54 +119,17 @@ struct Job<'a> {
     options: Options,
     stop: &'a Stop,
     observer: &'a dyn Observer,
-    doubt: Doubt,
 }
 
 impl Job<'_> {
-    /// Runs one unit and hands its rows over; `None` if stopped. When a device turns out not to be trusted, everything it
-    /// did in this run is taken back, this unit is run again (on what the backend has put in its place), and the others
-    /// wait to be.
-    fn believed(&self, unit: Unit) -> Result<Option<Counters>, Error> {
-        loop {
-            let started = Instant::now();
-            let was_raised = self.doubt.is_raised();
-            let outcome = self.unit(unit);
-            match outcome {
-                Err(Error::Untrusted { .. }) if !was_raised => self.raise()?,
-                Err(error) => return Err(error),
-                Ok(None) => return Ok(None),
-                Ok(Some(Done { rows, counters, trials })) => {
-                    let seconds = started.elapsed().as_secs_f64();
-                    let hand_over = || {
-                        let ended = self.observer.ended(unit, &trials);
-                        let handed = ended.and_then(|()| self.observer.finished(unit, rows, seconds, &counters));
-                        handed.inspect_err(|_| self.stop.ask())
-                    };
-                    if self.preparation.uses_a_device() && !was_raised {
-                        // Under the lock: what is handed over is either taken back or was never in doubt.
-                        let mut suspects = lock(&self.doubt.suspects);
-                        if self.doubt.is_raised() {
-                            // Raised by another unit while this one used the same device.
-                            continue;
-                        }
-                        suspects.push(unit);
-                        hand_over()?;
-                    } else {
-                        hand_over()?;
-                    }
-                    return Ok(Some(counters));
-                }
-            }
-        }
-    }
-
-    /// Takes back what was handed over.
-    fn raise(&self) -> Result<(), Error> {
-        let suspects = lock(&self.doubt.suspects);
-        if self.doubt.raised.swap(true, Ordering::SeqCst) {
-            return Ok(());
-        }
-        self.observer.taken_back(&suspects)
+    /// Runs one unit and hands its rows to the observer; `None` if stopped.
+    fn finish(&self, unit: Unit) -> Result<Option<Counters>, Error> {
+        let started = Instant::now();
+        let Some(Done { rows, counters, trials }) = self.unit(unit)? else { return Ok(None) };
+        let seconds = started.elapsed().as_secs_f64();
+        self.observer.ended(unit, &trials)?;
+        self.observer.finished(unit, rows, seconds, &counters)?;
+        Ok(Some(counters))
     }
 
     /// Runs one unit; `None` if stopped.

@@ -1,9 +1,8 @@
-//! A backend that gives its trials to the CPU when its device fails.
+//! A backend that gives its trials to the CPU when its device is lost.
 //!
-//! State lives in f64 with the trials, so the CPU can open its own screens from it. A device that is lost or has no room left
-//! ([`Error::Device`]) has answered rightly so far: the CPU carries on in the same round. One that gave back what cannot be
-//! ([`Error::Untrusted`]) may have answered wrongly before: the error goes to the caller, who starts again, and by then every
-//! screen is the CPU's. Either way nothing that is recorded changes.
+//! State lives in f64 with the trials, so the CPU can open its own screens from it. A device that is lost or has no memory left
+//! ([`Error::Device`]) has answered rightly so far: the CPU carries on in the same round and nothing recorded changes. A device
+//! that gave a wrong answer ([`Error::Untrusted`]) may have done so before: that error ends the run.
 
 use super::{Backend, Counters, Cpu, Domain, Screen, UpdateKind};
 use privateer_config::error::Error;
@@ -22,9 +21,8 @@ pub struct Fallback {
     link: Arc<Link>,
 }
 
-/// What all screens share: whether the device is still believed, and who is told of failures.
+/// What all screens share: who is told of failures.
 struct Link {
-    untrusted: AtomicBool,
     /// What was told already: a lost device fails for every basis with the same words.
     said: Mutex<BTreeSet<String>>,
     told: FailureObserver,
@@ -36,29 +34,18 @@ impl Link {
             (self.told)(error);
         }
     }
-
-    /// No further screen is opened on the device.
-    fn distrust(&self, error: &Error) {
-        if !self.untrusted.swap(true, Ordering::SeqCst) {
-            self.tell(error);
-        }
-    }
-
-    fn is_trusted(&self) -> bool {
-        !self.untrusted.load(Ordering::SeqCst)
-    }
 }
 
 impl fmt::Debug for Fallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fallback").field("device", &self.device).field("trusted", &self.link.is_trusted()).finish_non_exhaustive()
+        f.debug_struct("Fallback").field("device", &self.device).finish_non_exhaustive()
     }
 }
 
 impl Fallback {
     /// `device` with the CPU behind it; `told` is called once with each failure that is worded differently.
     pub fn new(device: Arc<dyn Backend>, told: impl Fn(&Error) + Send + Sync + 'static) -> Self {
-        let link = Link { untrusted: AtomicBool::new(false), said: Mutex::default(), told: Arc::new(told) };
+        let link = Link { said: Mutex::default(), told: Arc::new(told) };
         Self { device, link: Arc::new(link) }
     }
 }
@@ -78,18 +65,14 @@ impl Backend for Fallback {
     }
 
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error> {
-        let device = if self.link.is_trusted() {
-            match self.device.prepare(basis) {
-                Ok(domain) => Some(domain),
-                Err(error) if is_of_device(&error) => {
-                    // Another basis may still suit the device.
-                    self.link.tell(&error);
-                    None
-                }
-                Err(error) => return Err(error),
+        let device = match self.device.prepare(basis) {
+            Ok(domain) => Some(domain),
+            Err(error) if is_of_device(&error) => {
+                // Another basis may still suit the device.
+                self.link.tell(&error);
+                None
             }
-        } else {
-            None
+            Err(error) => return Err(error),
         };
         Ok(Arc::new(FallbackDomain(Arc::new(Shared {
             basis: basis.clone(),
@@ -114,7 +97,7 @@ struct Shared {
 
 impl Shared {
     fn device(&self) -> Option<&Arc<dyn Domain>> {
-        self.device.as_ref().filter(|_| self.link.is_trusted() && !self.failed.load(Ordering::SeqCst))
+        self.device.as_ref().filter(|_| !self.failed.load(Ordering::SeqCst))
     }
 
     fn cpu(&self) -> Result<Arc<dyn Domain>, Error> {
@@ -177,29 +160,19 @@ impl FallbackScreen {
         })
     }
 
-    /// Leaves the device for the CPU if the error is one of the device; gives back an error that this does not mend.
+    /// Leaves the device for the CPU if the device is lost; returns any other error.
     fn leave(&mut self, error: Error) -> Result<(), Error> {
-        if !self.on_device {
+        if !self.on_device || !is_of_device(&error) {
             return Err(error);
         }
-        let mended = match &error {
-            Error::Device { .. } => {
-                self.shared.failed.store(true, Ordering::SeqCst);
-                self.shared.link.tell(&error);
-                true
-            }
-            Error::Untrusted { .. } => {
-                self.shared.link.distrust(&error);
-                false
-            }
-            _ => return Err(error),
-        };
+        self.shared.failed.store(true, Ordering::SeqCst);
+        self.shared.link.tell(&error);
         self.left.fallbacks += 1;
         if let Some(screen) = self.screen.take() {
             self.left.add(&screen.counters());
         }
         self.on_device = false;
-        if mended { Ok(()) } else { Err(error) }
+        Ok(())
     }
 }
 
