@@ -66,7 +66,7 @@ fn trial(c: &mut Criterion) {
 fn modeler(c: &mut Criterion) {
     let mut group = c.benchmark_group("modeler_N10000_T50");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
-    for (name, curator) in [("projection", "reading = \"printed\"\ncolumns = 10"), ("input-noise", "radius = 1.0")] {
+    for (name, curator) in [("projection", "calibration = \"as-printed\"\ncolumns = 10"), ("input-noise", "radius = 1.0")] {
         let text = format!(
             "seed = 20\nrounds = 51\ntrials = 10\n[environment]\nkind = \"gp-sample\"\n\
              domain = {{ kind = \"grid\", dimension = 2, points = 100, lo = -17.67, hi = 17.67 }}\n\

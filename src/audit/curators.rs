@@ -5,7 +5,7 @@ use super::{Case, Claim, Side};
 use crate::error::Error;
 use crate::privacy::curator::{Curator, CuratorEntry, CuratorRequest, Inputs, PUBLIC_SEED, public_projection};
 use crate::privacy::release::{ReleaseError, RowsRelease};
-use crate::privacy::{Delta, Epsilon, Raw, Reading};
+use crate::privacy::{Calibration, Delta, Epsilon, Raw};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ const SOURCE: &str = "docs/proofs/rows.md";
 /// # Errors
 /// A curator that refuses three rows.
 pub fn cases(entry: &CuratorEntry) -> Result<Vec<Case>, Error> {
-    let whole = built(entry, Reading::Tight, (4.0, 1e-3), None)?;
-    let narrow = built(entry, Reading::Tight, (4.0, 1e-3), Some(1))?;
+    let whole = built(entry, Calibration::Tight, (4.0, 1e-3), None)?;
+    let narrow = built(entry, Calibration::Tight, (4.0, 1e-3), Some(1))?;
     let direction = public_projection(COLUMNS, 1, PUBLIC_SEED);
     let length = libm::sqrt(direction.iter().map(|x| x * x).sum());
     let along = direction.iter().map(|x| x / length).collect();
@@ -84,13 +84,13 @@ pub fn released() -> Vec<Case> {
 /// Its refusal.
 pub fn built(
     entry: &CuratorEntry,
-    reading: Reading,
+    calibration: Calibration,
     budget: (f64, f64),
     columns: Option<usize>,
 ) -> Result<Arc<dyn Curator>, Error> {
     let bad = |problem: String| Error::Failed { problem, hint: "this is a fault of the audit: please report it".to_owned() };
     let request = CuratorRequest {
-        reading,
+        calibration,
         epsilon: Epsilon::try_from(budget.0).map_err(|number| bad(number.to_string()))?,
         delta: Delta::try_from(budget.1).map_err(|number| bad(number.to_string()))?,
         radius: Some(1.0),

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::privacy::gradients::{
     BatchGradients, BatchPlan, Gradient, Query, Sample, SampleGradients, StoredSamples, Terms, VectorLaw, VectorNoise,
 };
-use crate::privacy::{Raw, Reading};
+use crate::privacy::{Calibration, Raw};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn kind(generalized: bool) -> &'static str {
 
 /// The dual of l_1.5 is l_3.
 fn of_l3(claim: Claim, rounds: u64) -> Result<Terms, Error> {
-    terms(Reading::Tight, 1.5, DIMENSION, claim, rounds, 1.0).ok_or_else(no_budget)
+    terms(Calibration::Tight, 1.5, DIMENSION, claim, rounds, 1.0).ok_or_else(no_budget)
 }
 
 fn no_budget() -> Error {
@@ -92,7 +92,7 @@ pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
 fn many_dimensions(name: &str) -> Result<Case, Error> {
     const MANY: usize = 16;
     let claim = Claim { epsilon: 1.0, delta: 1e-2 };
-    let terms = terms(Reading::Tight, 1.5, MANY, claim, 8, 0.0).ok_or_else(no_budget)?;
+    let terms = terms(Calibration::Tight, 1.5, MANY, claim, 8, 0.0).ok_or_else(no_budget)?;
     let (law, clip) = (terms.step_noise(true).map_err(|refusal| refused(&refusal))?.noise, terms.bounds(1.0));
     let g = [libm::cbrt(1.0 / MANY as f64); MANY];
     let attack = move |side: Side, stream: &mut Stream| {

@@ -6,7 +6,7 @@ use super::{Case, Claim, Side};
 use crate::error::Error;
 use crate::privacy::release::SumsRelease;
 use crate::privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local};
-use crate::privacy::{Delta, Ledger, Query, Raw, Reading, Released, Request, RewardFacts, Signal};
+use crate::privacy::{Calibration, Delta, Ledger, Query, Raw, Released, Request, RewardFacts, Signal};
 use crate::rng::Stream;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -121,7 +121,7 @@ fn case(entry: &SumsEntry, noise: Noise, plan: Plan) -> Result<Case, Error> {
     let request = SumsRequest {
         spec: Request {
             mechanism: entry.name.to_owned(),
-            reading: Reading::Tight,
+            calibration: Calibration::Tight,
             epsilon: Some(BUDGET.0),
             delta: Some(BUDGET.1),
             clip: Some((-1.0, 1.0)),

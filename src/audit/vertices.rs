@@ -7,7 +7,7 @@ use super::rewards::refused;
 use super::{Case, Claim, Side};
 use crate::error::Error;
 use crate::privacy::gradients::{Choice, LaplaceVector, Query, Sample, Start, VertexChoice, Vertices};
-use crate::privacy::{Raw, Reading};
+use crate::privacy::{Calibration, Raw};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ fn law(gumbel: bool, scale: f64) -> Choice {
 }
 
 fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Case>, Error> {
-    let Some(terms) = terms(Reading::Tight, 1.0, 1, claim, ROUNDS, 0.0) else { return Ok(Vec::new()) };
+    let Some(terms) = terms(Calibration::Tight, 1.0, 1, claim, ROUNDS, 0.0) else { return Ok(Vec::new()) };
     let priced = terms.choice_noise(gumbel, 1.0).map_err(|refusal| refused(&refusal))?;
     let Some((_, scale)) = priced.noise else { return Ok(Vec::new()) };
     // The bound on contributions would cut a whole first gradient in half: the paper has none.

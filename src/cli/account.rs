@@ -4,11 +4,11 @@ use super::commands::say;
 use super::source::SpecArgs;
 use crate::backend::Cpu;
 use crate::engine::Preparation;
-use crate::error::{Diagnostic, Error, closest};
+use crate::error::{Diagnostic, Error, closest, suggestion};
 use crate::privacy::accounting::sensitivity::{Participation, Relation};
 use crate::privacy::quote::{self, PriceReport, StreamKind, StreamTerms, short};
 use crate::privacy::{
-    Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Reading, Refusal, Request, RewardFacts, ThreatModel,
+    Calibration, Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Refusal, Request, RewardFacts, ThreatModel,
 };
 use crate::registry::MECHANISMS;
 use clap::Args;
@@ -32,9 +32,9 @@ pub struct AccountArgs {
     /// Standard deviation of a draw of a stream: prices it
     #[arg(long, allow_negative_numbers = true, value_name = "S")]
     sigma: Option<f64>,
-    /// Which reading of the paper
+    /// Which calibration of the paper
     #[arg(long, value_name = "NAME", default_value = "tight")]
-    reading: String,
+    calibration: String,
     /// Range to which rewards are clipped
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
     clip: Option<String>,
@@ -117,15 +117,17 @@ fn of_spec(args: &AccountArgs) -> Result<Vec<(String, PriceReport)>, Error> {
 }
 
 fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<PriceReport, Error> {
-    let reading: Reading = args
-        .reading
-        .parse()
-        .map_err(|_| refused("--reading", &format!("`{}`", args.reading), &format!("one of {}", Reading::NAMES.join(", "))))?;
+    let calibration: Calibration = args.calibration.parse().map_err(|_| {
+        let expected = format!("one of {}", Calibration::NAMES.join(", "));
+        let mut diagnostic = Diagnostic::new(format!("`--calibration` is `{}`", args.calibration)).expected(expected);
+        diagnostic.hint = suggestion(&args.calibration, Calibration::NAMES);
+        Error::input(diagnostic)
+    })?;
     let clip = args.clip.as_deref().map(range).transpose()?;
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: args.horizon };
     let request = |epsilon: Option<f64>| Request {
         mechanism: entry.name.to_owned(),
-        reading,
+        calibration,
         epsilon,
         delta: args.delta,
         clip,

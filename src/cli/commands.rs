@@ -4,8 +4,9 @@ use super::{account, audit, bench, check, curate, devices, fit, list, predict, r
 use crate::engine::Shard;
 #[cfg(feature = "planted-faults")]
 use crate::error::Diagnostic;
-use crate::error::{Error, ExitCode, printable};
+use crate::error::{Error, ExitCode, printable, renamed};
 use crate::{record, report};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -101,6 +102,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) => {
             // Help and version are not mistakes; clap prints to the right stream and knows the code.
             drop(error.print());
+            if let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg)
+                && let Some(new) = argument.strip_prefix("--").and_then(|old| renamed(old, ["calibration", "beta"]))
+            {
+                note(&format!("hint: `{argument}` is now `--{new}`"));
+            }
             return u8::try_from(error.exit_code()).unwrap_or(ExitCode::BadInput as u8);
         }
     };

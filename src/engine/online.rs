@@ -149,12 +149,12 @@ impl OnlinePreparation {
         let delta = online.request.delta.unwrap_or(1.0 / plan.rounds as f64);
         let ledger = Ledger::of_stream(StreamStatement {
             mechanism: made.mechanism,
-            reading: online.request.reading,
+            calibration: online.request.calibration,
             event: made.event,
             budget: epsilon.zip(Delta::try_from(delta).ok()),
             clipped: made.clipped,
             local: made.local,
-            calibration: made.calibration.clone(),
+            noise_formula: made.noise_formula.clone(),
             notes,
         });
         Ok(CellFacts { ledger, inputs: None, facts })

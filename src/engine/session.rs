@@ -421,7 +421,7 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
     if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
         return refuse(
             format!("mechanism `{}` has {}", ledger.mechanism, ledger.guarantee),
-            "use `reading = \"tight\"`, and state `privacy.clip` where the noise is unbounded",
+            "use `calibration = \"tight\"`, and state `privacy.clip` where the noise is unbounded",
         );
     }
     if let (Some(claimed), Some(delivered)) = (ledger.epsilon, ledger.delivered_epsilon)
@@ -431,7 +431,7 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
             format!(
                 "the mechanism claims epsilon = {claimed} and delivers {delivered:.6}, and exact noise delivers what is claimed"
             ),
-            "use `reading = \"tight\"`",
+            "use `calibration = \"tight\"`",
         );
     }
     let release = ChannelRelease::of(&channel).map_err(|why| {

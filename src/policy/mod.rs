@@ -38,5 +38,5 @@ pub use contract::{
 pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
 pub use posterior_plan::PosteriorPlan;
-pub use released_inputs::InputReading;
+pub use released_inputs::InputNoiseModel;
 pub use width::Width;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// What a modeler makes of noise on the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InputReading {
+pub enum InputNoiseModel {
     /// The covariance of the function's values given noisy images, and a term of each row's own.
     Modelled,
     /// That covariance without the rows' own term: overconfident, for comparison.
@@ -19,7 +19,7 @@ pub enum InputReading {
     Ignored,
 }
 
-impl InputReading {
+impl InputNoiseModel {
     /// Reads the key `input_noise`.
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "what the kernel makes of noise that a curator put on the inputs";

@@ -1,4 +1,4 @@
-//! Where epsilon becomes noise: sealed values, readings, reward mechanisms, ledgers.
+//! Where epsilon becomes noise: sealed values, calibrations, reward mechanisms, ledgers.
 //!
 //! In reading order: what a spec asks for ([`Request`]), how an epsilon becomes a scale ([`analytic_gaussian_sigma`] and
 //! the files of `mechanism`), what was done ([`Event`]), what it costs ([`price`], and [`accounting`] for many releases together) and what
@@ -10,6 +10,7 @@
 
 mod accountant;
 pub mod accounting;
+mod analytic_gaussian;
 mod budget;
 mod calibration;
 pub mod curator;
@@ -21,7 +22,6 @@ pub mod mechanism;
 pub mod printed;
 mod privatizer;
 pub mod quote;
-mod reading;
 pub mod release;
 mod request;
 mod seal;
@@ -32,14 +32,14 @@ mod threat_model;
 pub mod visits;
 
 pub use accountant::{PrivacyLoss, price};
+pub use analytic_gaussian::{analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};
 pub use budget::{BadDelta, BadEpsilon, Delta, Epsilon};
-pub use calibration::{analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};
+pub use calibration::{Calibration, UnknownCalibration};
 pub use event::{Event, Factor};
 pub use guarantee::Guarantee;
 pub use ledger::{Ledger, Provenance, SIMULATED_NOISE, Statement};
 pub use mechanism::{MechanismEntry, RewardMechanism, resolve_auto};
 pub use privatizer::{Channel, Privatizer, Protection, Query, ReleaseCounts};
-pub use reading::{Reading, UnknownReading};
 pub use request::{Refusal, Request, RewardFacts};
 pub use seal::{Raw, Released, Signal};
 pub use stream_ledger::StreamStatement;

@@ -88,7 +88,7 @@ impl PriceReport {
             participations,
             sensitivity,
             derivation,
-            noise: ledger.calibration.clone(),
+            noise: ledger.noise_formula.clone(),
             noise_size,
             pure_epsilon: composition.pure(),
             curve: if matches!(ledger.event, Event::Subsampled { .. }) {

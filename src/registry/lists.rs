@@ -270,7 +270,7 @@ pub static GRADIENT_NOISES: &[Entry<()>] = &[
     Entry { name: "none", summary: "no noise", paper: "", build: () },
     Entry {
         name: "gaussian",
-        summary: "independent normals; what `auto` is for vectors in the tight reading",
+        summary: "independent normals; what `auto` is for vectors in the tight calibration",
         paper: "Han2022",
         build: (),
     },
@@ -278,7 +278,7 @@ pub static GRADIENT_NOISES: &[Entry<()>] = &[
     Entry { name: "laplace", summary: "Laplace noise on the score of each vertex", paper: "Han2022", build: () },
     Entry {
         name: "gumbel",
-        summary: "the exponential mechanism; what `auto` is for choices in the tight reading",
+        summary: "the exponential mechanism; what `auto` is for choices in the tight calibration",
         paper: "CesarRogers2021",
         build: (),
     },

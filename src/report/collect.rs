@@ -229,7 +229,7 @@ pub(crate) mod tests {
                     swept,
                     resolved: json!({"ridge": 3.0}),
                     ledger: json!({
-                        "mechanism": if private { "laplace" } else { "none" }, "reading": "tight",
+                        "mechanism": if private { "laplace" } else { "none" }, "calibration": "tight",
                         "threat_model": {
                             "adversary": {"kind": "server", "words": "the server"}, "unit": {"kind": "reward", "words": "one reward"},
                             "neighbours": {"kind": "replaced", "words": "replace one"},

@@ -80,7 +80,7 @@ fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Fi
         body: curves,
     });
     let body = format!(
-        "<p>What each run protects, how strongly, and whether the calibration used here delivers what is claimed. \
+        "<p>What each run protects, how strongly, and whether the noise_formula used here delivers what is claimed. \
          Provenance of all numbers on this page: <b>{}</b>.</p>\n{}",
         escape(&provenance(run)),
         ledger(run)

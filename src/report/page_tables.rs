@@ -111,7 +111,7 @@ const LEDGER_COLUMNS: [(&str, &str); 13] = [
     ("/epsilon", "ε"),
     ("/delta", "δ"),
     ("/mechanism", "mechanism"),
-    ("/reading", "reading"),
+    ("/calibration", "calibration"),
     ("/threat_model/unit/words", "protects"),
     ("/threat_model/adversary/words", "against"),
     ("/threat_model/neighbours/words", "neighbours"),

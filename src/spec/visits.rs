@@ -1,6 +1,6 @@
-//! The `[privacy]` table of contextual runs: which mechanism, which reading, what budget for one person's visit.
+//! The `[privacy]` table of contextual runs: which mechanism, which calibration, what budget for one person's visit.
 
-use super::privacy::{clip_range, place_of, places_of, reading};
+use super::privacy::{calibration, clip_range, place_of, places_of};
 use crate::error::{Error, Place, Span};
 use crate::params::{Args, Table};
 use crate::privacy::Refusal;
@@ -21,11 +21,11 @@ impl VisitPlan {
         let default = if stated { "auto" } else { "none" };
         let mechanism = args.word(
             "mechanism",
-            "noise of private policies; `auto`: the reading picks",
+            "noise of private policies; `auto`: the calibration picks",
             &VisitRequest::MECHANISMS,
             Some(default),
         );
-        let reading = reading(args);
+        let calibration = calibration(args);
         let epsilon =
             args.number("epsilon", "privacy loss of one person").above(0.0).optional("none; private policies require it");
         let delta = args
@@ -38,7 +38,7 @@ impl VisitPlan {
         let place = |span: &Span| args.sink().sources().place(span);
         let keys = policy.entries.iter().filter_map(|entry| Some((entry.key.clone(), place(entry.node.span.as_ref()?))));
         Self {
-            request: VisitRequest { mechanism, reading, epsilon, delta, clip },
+            request: VisitRequest { mechanism, calibration, epsilon, delta, clip },
             places: places_of(args, table),
             of_policy: (keys.collect(), policy.span.as_ref().map(place)),
         }

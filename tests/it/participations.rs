@@ -4,7 +4,7 @@
 use crate::program::{code, run, stdout};
 use privateer::privacy::streams::{Factorisation, Shape};
 use privateer::privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
-use privateer::privacy::{Delta, Epsilon, Factor, Guarantee, Reading, Request, RewardFacts, gdp_epsilon, gdp_mu};
+use privateer::privacy::{Calibration, Delta, Epsilon, Factor, Guarantee, Request, RewardFacts, gdp_epsilon, gdp_mu};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -143,7 +143,8 @@ fn prices_of_groups_survive_the_optimal_attack() {
                 rounds: 8,
             };
             let mechanism = entry.name.to_owned();
-            let spec = Request { mechanism, reading: Reading::Tight, epsilon: Some(4.0), delta: Some(DELTA), clip: None, facts };
+            let spec =
+                Request { mechanism, calibration: Calibration::Tight, epsilon: Some(4.0), delta: Some(DELTA), clip: None, facts };
             let built = (entry.build)(&SumsRequest { spec, need }).expect("a mechanism");
             let ledger = built.ledger();
             let once = ledger.composition(1).and_then(|once| once.mu()).expect("Gaussian");

@@ -5,7 +5,7 @@ use privateer::gp::kernel::Kernel;
 use privateer::gp::{KernelGram, Points, tabulated};
 use privateer::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting, SharedInputs};
-use privateer::privacy::{Query, Raw, Reading, Released, Request, RewardFacts, RewardMechanism, Signal};
+use privateer::privacy::{Calibration, Query, Raw, Released, Request, RewardFacts, RewardMechanism, Signal};
 use privateer::registry::{MECHANISMS, POLICIES, Shelf, find};
 use privateer::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
@@ -182,7 +182,7 @@ fn stream() -> Stream {
 
 /// The reward as it is, through the mechanism `none`.
 pub fn released(reward: f64) -> Result<Released<Signal>, String> {
-    Ok(mechanism("none", Reading::Tight, None, 0.0, 0.0)?.privatizer().release(
+    Ok(mechanism("none", Calibration::Tight, None, 0.0, 0.0)?.privatizer().release(
         &Query::default(),
         Raw::seal(reward),
         &mut stream(),
@@ -192,14 +192,14 @@ pub fn released(reward: f64) -> Result<Released<Signal>, String> {
 /// A registered mechanism for rewards in +-(B + R).
 pub fn mechanism(
     name: &str,
-    reading: Reading,
+    calibration: Calibration,
     epsilon: Option<f64>,
     bound: f64,
     noise_bound: f64,
 ) -> Result<Arc<dyn RewardMechanism>, String> {
     let entry = MECHANISMS.iter().find(|entry| entry.name == name).ok_or("the mechanism is not registered")?;
     let facts = RewardFacts { bound, noise_bound: Some(noise_bound), range: None, noise_variance: None, rounds: 1 };
-    let request = Request { mechanism: name.to_owned(), reading, epsilon, delta: None, clip: None, facts };
+    let request = Request { mechanism: name.to_owned(), calibration, epsilon, delta: None, clip: None, facts };
     (entry.build)(&request).map_err(|refusal| refusal.to_string())
 }
 

@@ -10,7 +10,7 @@ use privateer::gp::kernel::{Lengthscales, squared_exponential::SquaredExponentia
 use privateer::policy::{Policy, PolicyMaker, Proposal};
 use privateer::privacy::accounting::zcdp;
 use privateer::privacy::printed::{dubey2021, dubey2021_local};
-use privateer::privacy::{Delta, Epsilon, Reading, gdp_mu};
+use privateer::privacy::{Calibration, Delta, Epsilon, gdp_mu};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -163,7 +163,7 @@ fn constants(row: &Value) -> Result<Constants, String> {
 /// The printed scale, 0 where the row has no budget.
 fn laplace_scale(row: &Value) -> Result<f64, String> {
     let Some(epsilon) = optional_number(row, "eps")? else { return Ok(0.0) };
-    let made = mechanism("laplace", Reading::Printed, Some(epsilon), number(row, "B")?, number(row, "R")?)?;
+    let made = mechanism("laplace", Calibration::AsPrinted, Some(epsilon), number(row, "B")?, number(row, "R")?)?;
     made.laplace_scale().ok_or_else(|| "the mechanism has no scale".to_owned())
 }
 

@@ -11,7 +11,7 @@ use privateer::privacy::printed::shariff2018::{self, WidthTerms};
 use privateer::privacy::visits::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
 use privateer::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
 use privateer::privacy::visits::{ContextFacts, Link, VisitPrivatizer, VisitRequest, seal};
-use privateer::privacy::{Delta, Epsilon, Raw, Reading};
+use privateer::privacy::{Calibration, Delta, Epsilon, Raw};
 use privateer::rng::{Purpose, Stream, Streams};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -232,8 +232,13 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         margin: 0.0,
         rounds,
     };
-    let request =
-        VisitRequest { mechanism: "tree", reading: Reading::Printed, epsilon: Some(epsilon), delta: Some(delta), clip: None };
+    let request = VisitRequest {
+        mechanism: "tree",
+        calibration: Calibration::AsPrinted,
+        epsilon: Some(epsilon),
+        delta: Some(delta),
+        clip: None,
+    };
     let entry = Entry { key: "failure_prob".to_owned(), key_span: None, node: Node::bare(Written::Float(alpha)) };
     let (table, sink) = (Table { entries: vec![entry], span: None }, Sink::new(Sources::default()));
     let maker =
@@ -244,7 +249,7 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         rounds,
         context_length: length,
         range: (-2.0, 2.0),
-        reading: Reading::Printed,
+        calibration: Calibration::AsPrinted,
         mechanism: "tree",
         budget,
         local: false,

@@ -16,7 +16,7 @@ use privateer::privacy::printed::{dubey2021, dubey2021_local};
 use privateer::privacy::streams::tree::Tree;
 use privateer::privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer::privacy::sums::{Epochs, Spectrum, SumsFacts, SumsNeed, joint, local};
-use privateer::privacy::{Privatizer, Raw, Reading, RewardFacts};
+use privateer::privacy::{Calibration, Privatizer, Raw, RewardFacts};
 use privateer::registry::{POLICIES, find};
 use privateer::rng::{Purpose, Streams};
 use privateer::score::{Candidates, FeatureTable, TrialScore};
@@ -219,7 +219,7 @@ fn case(file: &Value) -> Result<Case, String> {
         let draws = node_draws(file, rounds, m + 1, true)?;
         (joint::stored(need, sigma, draws), Spectrum::Joint { std: sigma * libm::sqrt(f64::from(nodes)) })
     };
-    let facts = SumsFacts { reading: Reading::Printed, clip: None, centre: 0.0, spectrum };
+    let facts = SumsFacts { calibration: Calibration::AsPrinted, clip: None, centre: 0.0, spectrum };
     Ok(Case { local, m, rounds, arms, table, rewards, facts, privatizer })
 }
 
@@ -326,7 +326,7 @@ fn play(file: &Value) -> Result<Found, String> {
         ("noise_std", Key::Float(rho)),
         ("initial", Key::Text("lowest-index".to_owned())),
         ("width", variant("scaled", vec![("factor", Key::Float(scale))])),
-        ("repair", variant("shift", vec![("multiple", Key::Float(1.0)), ("spectrum", Key::Text("printed".to_owned()))])),
+        ("repair", variant("shift", vec![("multiple", Key::Float(1.0)), ("spectrum", Key::Text("as-printed".to_owned()))])),
     ]);
     let sink = Sink::new(Sources::default());
     let args = Args::new(&keys, "policy", &sink);

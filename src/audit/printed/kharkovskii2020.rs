@@ -6,7 +6,7 @@ use crate::audit::rewards::claim;
 use crate::audit::{Case, Side};
 use crate::error::Error;
 use crate::privacy::curator::{CuratorEntry, Inputs, projection};
-use crate::privacy::{Raw, Reading};
+use crate::privacy::{Calibration, Raw};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub fn e16_always_lifted() -> Result<Vec<Case>, Error> {
 }
 
 fn of(entry: &CuratorEntry, branch: &str, size: f64) -> Result<Case, Error> {
-    let curator = built(entry, Reading::Printed, (1.0, 1e-3), None)?;
+    let curator = built(entry, Calibration::AsPrinted, (1.0, 1e-3), None)?;
     let claimed = claim(&curator.ledger(4, 1));
     let column = move |side: Side| [size, -0.4 * size, 0.3 * size, 0.1 * size + side.pick(0.0, 1e-3)];
     let known = centred(column(Side::First));

@@ -45,7 +45,7 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
             match (&bandit.curator, &inputs.guarantee) {
                 (Some(_), Guarantee::NoGuarantee { .. }) => {
                     reason = format!(
-                        "there is no guarantee behind what `{}` claims; `privateer audit printed` shows it",
+                        "there is no guarantee behind what `{}` claims; `privateer audit as-printed` shows it",
                         inputs.mechanism
                     );
                 }

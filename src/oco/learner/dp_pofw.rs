@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::oco::set::ConstraintSet;
 use crate::params::Args;
 use crate::privacy::gradients::{Choice, ChoiceNoise, Clip, Gradient, LaplaceVector, Sample, Start, VertexChoice, Vertices};
-use crate::privacy::{Raw, Reading, Refusal};
+use crate::privacy::{Calibration, Raw, Refusal};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl LearnerPlan for Plan {
         };
         let terms = request.terms(setting)?;
         let gumbel = match request.mechanism {
-            "auto" => request.reading == Reading::Tight,
+            "auto" => request.calibration == Calibration::Tight,
             "gumbel" => true,
             "laplace" | "none" => false,
             other => {
@@ -56,7 +56,7 @@ impl LearnerPlan for Plan {
                 Some((false, _)) => "laplace",
             },
             event: priced.event,
-            calibration: priced.calibration,
+            noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),
             local: false,
             notes: Vec::new(),

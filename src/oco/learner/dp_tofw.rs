@@ -9,7 +9,7 @@ use crate::oco::set::ConstraintSet;
 use crate::params::Args;
 use crate::privacy::gradients::{Clip, Gradient, PrefixGradients, Sample, Start, VectorLaw};
 use crate::privacy::streams::Factorisation;
-use crate::privacy::{Raw, Reading, Refusal, quote};
+use crate::privacy::{Calibration, Raw, Refusal, quote};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -37,8 +37,8 @@ impl LearnerPlan for Plan {
 
     fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
         let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
-        let name = match (request.factorisation, request.reading) {
-            ("auto", Reading::Tight) => "blt",
+        let name = match (request.factorisation, request.calibration) {
+            ("auto", Calibration::Tight) => "blt",
             ("auto", _) => "tree",
             (name, _) => name,
         };
@@ -54,7 +54,7 @@ impl LearnerPlan for Plan {
         let made = LearnerCalibration {
             mechanism: Request::vector_name(generalized, terms.budget.is_some()),
             event: priced.event,
-            calibration: priced.calibration,
+            noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),
             local: false,
             notes: Vec::new(),

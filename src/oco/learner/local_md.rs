@@ -59,7 +59,7 @@ impl LearnerPlan for Plan {
         let made = LearnerCalibration {
             mechanism: Request::vector_name(generalized, terms.budget.is_some()),
             event: priced.event,
-            calibration: priced.calibration,
+            noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),
             local: true,
             notes: vec!["each sample is used once".to_owned()],

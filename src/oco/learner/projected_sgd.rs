@@ -35,7 +35,7 @@ impl LearnerPlan for Plan {
         let made = LearnerCalibration {
             mechanism: "none",
             event: Event::NonPrivate,
-            calibration: "no noise".to_owned(),
+            noise_formula: "no noise".to_owned(),
             clipped: false,
             local: false,
             notes: Vec::new(),

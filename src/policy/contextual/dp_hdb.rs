@@ -9,7 +9,7 @@ use crate::params::Args;
 use crate::privacy::gradients::{Constants, SampleClip, Terms};
 use crate::privacy::visits::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms, advance};
 use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal, VisitStatement, visit_ledger};
-use crate::privacy::{Delta, Epsilon, Event, Ledger, Reading, Refusal, Released};
+use crate::privacy::{Calibration, Delta, Epsilon, Event, Ledger, Refusal, Released};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ impl ContextPolicyPlan for Plan {
         let budget = request.budget(facts.rounds)?;
         let warm_up = self.warm_up(facts)?;
         let radius = self.radius.unwrap_or(facts.parameter_l1);
-        let printed = request.reading == Reading::Printed;
+        let printed = request.calibration == Calibration::AsPrinted;
         let range = match budget {
             Some(_) => request.range(facts.range)?,
             None => request.clip.or(facts.range),
@@ -90,7 +90,7 @@ impl ContextPolicyPlan for Plan {
         let max_norm = Norm::MAX;
         let steps = facts.rounds - (facts.n_arms as u64 - 1) * warm_up;
         let terms = Terms {
-            reading: request.reading,
+            calibration: request.calibration,
             budget,
             rounds: steps,
             dimension: facts.dimension,
@@ -100,7 +100,7 @@ impl ContextPolicyPlan for Plan {
             clip: bounds.map(|bounds| SampleClip { norm: max_norm, radius: bounds.entry }),
         };
         let gumbel = match request.mechanism {
-            "auto" => request.reading == Reading::Tight,
+            "auto" => request.calibration == Calibration::Tight,
             "gumbel" => true,
             "laplace" | "none" => false,
             other => {
@@ -132,18 +132,18 @@ impl ContextPolicyPlan for Plan {
             bounds,
             synthetic: self.synthetic,
         };
-        let (event, calibration) = (priced.event, priced.calibration);
-        Ok(Box::new(Maker { choices, gap: self.gap, reading: request.reading, budget, event, calibration }))
+        let (event, noise_formula) = (priced.event, priced.noise_formula);
+        Ok(Box::new(Maker { choices, gap: self.gap, calibration: request.calibration, budget, event, noise_formula }))
     }
 }
 
 struct Maker {
     choices: ChoiceTerms,
     gap: Option<f64>,
-    reading: Reading,
+    calibration: Calibration,
     budget: Option<(Epsilon, Delta)>,
     event: Event,
-    calibration: String,
+    noise_formula: String,
 }
 
 impl Maker {
@@ -179,11 +179,11 @@ impl ContextPolicyMaker for Maker {
         };
         visit_ledger(VisitStatement {
             mechanism,
-            reading: self.reading,
+            calibration: self.calibration,
             event: if self.choices.synthetic { self.event } else { Event::NonPrivate },
             budget: self.budget,
             clip: self.choices.bounds.map(|bounds| bounds.range),
-            calibration: self.calibration.clone(),
+            noise_formula: self.noise_formula.clone(),
             doubt: Some(doubt),
             local: false,
             notes: match self.choices.bounds {
@@ -299,10 +299,10 @@ pub fn stored(choices: ChoiceTerms, gap: f64) -> Box<dyn ContextPolicy> {
     let maker = Maker {
         choices,
         gap: Some(gap),
-        reading: Reading::Printed,
+        calibration: Calibration::AsPrinted,
         budget: None,
         event: Event::NonPrivate,
-        calibration: String::new(),
+        noise_formula: String::new(),
     };
     maker.make()
 }

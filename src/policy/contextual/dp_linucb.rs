@@ -17,7 +17,7 @@ use crate::privacy::printed::shariff2018::{self, WidthTerms};
 use crate::privacy::printed::{dubey2021, zheng2020};
 use crate::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
 use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
-use crate::privacy::{Ledger, Reading, Refusal, Released};
+use crate::privacy::{Calibration, Ledger, Refusal, Released};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn plan(args: &Args<'_>, name: &'static str, local: bool) -> Box<dyn ContextPoli
             .number("growth", "rounds of releases grow by this factor; 1 releases after every round")
             .at_least(1.0)
             .at_most(100.0)
-            .optional("1 as printed or corrected, 1.1 under the tight reading"),
+            .optional("1 as printed or corrected, 1.1 under the tight calibration"),
         length: args
             .number("context_length", "contexts longer than this are shortened to it")
             .above(0.0)
@@ -81,8 +81,8 @@ impl ContextPolicyPlan for Plan {
             return Err(Refusal::new("mechanism", message, "no `mechanism`, or `auto`")
                 .hint("`linucb` is the same policy without privacy"));
         };
-        let printed = request.reading == Reading::Printed;
-        let growth = self.growth.unwrap_or(if request.reading == Reading::Tight { 1.1 } else { 1.0 });
+        let printed = request.calibration == Calibration::AsPrinted;
+        let growth = self.growth.unwrap_or(if request.calibration == Calibration::Tight { 1.1 } else { 1.0 });
         let (n_arms, dimension) = (facts.n_arms, facts.dimension);
         let Some(range) = request.range(facts.range)? else {
             return Err(Refusal::new(
@@ -91,7 +91,7 @@ impl ContextPolicyPlan for Plan {
                 "two numbers [lo, hi] with lo < hi",
             ));
         };
-        let layout = Layout { n_arms, dimension, joint: request.reading != Reading::Tight };
+        let layout = Layout { n_arms, dimension, joint: request.calibration != Calibration::Tight };
         let context_length = self.length.unwrap_or(facts.length).min(facts.length);
         let sums = VisitSums::calibrated(SumsTerms {
             layout,
@@ -99,7 +99,7 @@ impl ContextPolicyPlan for Plan {
             rounds: facts.rounds,
             context_length,
             range,
-            reading: request.reading,
+            calibration: request.calibration,
             mechanism: request.mechanism,
             budget,
             local: self.local,

@@ -29,7 +29,7 @@ struct Plan {
 
 impl ContextPolicyPlan for Plan {
     fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let ledger = open::ledger(request.reading);
+        let ledger = open::ledger(request.calibration);
         Ok(Box::new(Maker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
     }
 }

@@ -55,7 +55,7 @@ impl ContextPolicyPlan for Plan {
             dimension: facts.dimension,
             ridge,
             width: Arc::new(rule),
-            ledger: open::ledger(request.reading),
+            ledger: open::ledger(request.calibration),
         }))
     }
 }

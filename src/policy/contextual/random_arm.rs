@@ -20,7 +20,7 @@ struct Plan;
 
 impl ContextPolicyPlan for Plan {
     fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        Ok(Box::new(Maker { n_arms: facts.n_arms, ledger: open::ledger(request.reading) }))
+        Ok(Box::new(Maker { n_arms: facts.n_arms, ledger: open::ledger(request.calibration) }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Inputs, their images, and what every curator can do.
 
-use crate::privacy::{Delta, Epsilon, Ledger, Raw, Reading, Refusal, Released};
+use crate::privacy::{Calibration, Delta, Epsilon, Ledger, Raw, Refusal, Released};
 use crate::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -75,8 +75,8 @@ pub trait Curator: Send + Sync + fmt::Debug {
 /// What a spec asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CuratorRequest {
-    /// Which reading of the paper.
-    pub reading: Reading,
+    /// Which calibration of the paper.
+    pub calibration: Calibration,
     /// Privacy loss.
     pub epsilon: Epsilon,
     /// Failure probability.
@@ -102,9 +102,9 @@ pub struct CuratorEntry {
 
 /// The curator that `auto` stands for: the paper's own where the paper is followed, the one with a guarantee otherwise.
 #[must_use]
-pub fn resolve_curator(reading: Reading) -> &'static str {
-    match reading {
-        Reading::Printed | Reading::Corrected => "projection",
-        Reading::Tight => "input-noise",
+pub fn resolve_curator(calibration: Calibration) -> &'static str {
+    match calibration {
+        Calibration::AsPrinted | Calibration::Corrected => "projection",
+        Calibration::Tight => "input-noise",
     }
 }

@@ -71,18 +71,18 @@ impl Curator for InputNoise {
     }
 
     fn ledger(&self, _n_rows: usize, dimension: usize) -> Ledger {
-        let CuratorRequest { reading, epsilon, delta, .. } = self.request;
+        let CuratorRequest { calibration, epsilon, delta, .. } = self.request;
         let sigma = self.sigma(dimension);
         let stretch = self.projection(dimension).map_or(1.0, |(map, r)| largest_singular_value(&map, dimension, r));
         Ledger::of_inputs(Statement {
             mechanism: ENTRY.name,
-            reading,
+            calibration,
             threat_model: ThreatModel::row(self.radius, RadiusUnits::Inputs),
             event: Event::Gaussian { sigma, sensitivity: self.radius * stretch },
             epsilon: Some(epsilon),
             delta: Some(delta),
             clip: None,
-            calibration: format!(
+            noise_formula: format!(
                 "sigma = radius sigma_max(P) sigma_AG(epsilon, delta) = {sigma:.6}, the analytic Gaussian mechanism [BalleWang2018]"
             ),
             doubt: None,

@@ -7,7 +7,7 @@
 use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
 use crate::linalg::{Eigen, eigen_symmetric};
 use crate::privacy::{
-    Event, Ledger, RadiusUnits, Raw, Reading, Refusal, Released, Statement, ThreatModel, printed::kharkovskii2020::omega,
+    Calibration, Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, printed::kharkovskii2020::omega,
 };
 use crate::rng::Stream;
 use std::sync::Arc;
@@ -39,13 +39,13 @@ struct Projection {
 
 fn build(request: &CuratorRequest, always_lift: bool) -> Result<Arc<dyn Curator>, Refusal> {
     let name = if always_lift { ALWAYS_LIFT.name } else { PROJECTION.name };
-    if request.reading == Reading::Corrected {
+    if request.calibration == Calibration::Corrected {
         return Err(Refusal::new(
-            "reading",
-            "the random projection has no corrected reading: it keeps the column space of the inputs, which tells neighbours apart (E16)",
-            "`printed`, to reproduce the paper without a guarantee, or `tight`",
+            "calibration",
+            "the random projection has no corrected calibration: it keeps the column space of the inputs, which tells neighbours apart (E16)",
+            "`as-printed`, to reproduce the paper without a guarantee, or `tight`",
         )
-        .hint("`reading = \"tight\"` adds Gaussian noise to every row, with the same epsilon and delta"));
+        .hint("`calibration = \"tight\"` adds Gaussian noise to every row, with the same epsilon and delta"));
     }
     if request.radius.is_some_and(|radius| radius != 1.0) {
         return Err(Refusal::new("radius", format!("`{name}` is printed for neighbours at distance 1"), "no `radius`, or 1"));
@@ -91,7 +91,7 @@ impl Curator for Projection {
     }
 
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger {
-        let CuratorRequest { reading, epsilon, delta, .. } = self.request;
+        let CuratorRequest { calibration, epsilon, delta, .. } = self.request;
         let r = self.n_columns(dimension);
         let entry = if self.always_lift { &ALWAYS_LIFT } else { &PROJECTION };
         let branch = if self.always_lift {
@@ -101,13 +101,13 @@ impl Curator for Projection {
         };
         Ledger::of_inputs(Statement {
             mechanism: entry.name,
-            reading,
+            calibration,
             threat_model: ThreatModel::row(1.0, RadiusUnits::Inputs),
             event: Event::Projection { rows: n_rows as u64, dimension: dimension as u64, columns: r as u64 },
             epsilon: Some(epsilon),
             delta: Some(delta),
             clip: None,
-            calibration: format!(
+            noise_formula: format!(
                 "omega = 16 sqrt(r ln(2/delta)) ln(16 r/delta)/epsilon = {:.6} for r = {r}; singular values lifted {branch} \
                      [Kharkovskii2020, algorithm 1; E18]",
                 self.omega(dimension)

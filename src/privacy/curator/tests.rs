@@ -1,7 +1,7 @@
 //! Identities of the curators, noise of the stated size, and the attack on the projection.
 
 use super::*;
-use crate::privacy::{Delta, Epsilon, Guarantee, Raw, Reading, printed::kharkovskii2020::omega};
+use crate::privacy::{Calibration, Delta, Epsilon, Guarantee, Raw, printed::kharkovskii2020::omega};
 use crate::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ fn inputs(n: usize, d: usize, size: f64) -> Inputs {
     Inputs::new(d, Arc::new((0..n * d).map(|_| size * draws.normal()).collect()))
 }
 
-fn request(reading: Reading, epsilon: f64, radius: Option<f64>, columns: Option<usize>) -> CuratorRequest {
+fn request(calibration: Calibration, epsilon: f64, radius: Option<f64>, columns: Option<usize>) -> CuratorRequest {
     let (epsilon, delta) = (Epsilon::try_from(epsilon).expect("epsilon"), Delta::try_from(1e-5).expect("delta"));
-    CuratorRequest { reading, epsilon, delta, radius, columns }
+    CuratorRequest { calibration, epsilon, delta, radius, columns }
 }
 
 fn images(curator: &dyn Curator, inputs: &Inputs) -> Images {
@@ -32,7 +32,8 @@ fn distance(values: &[f64], d: usize, a: usize, b: usize) -> f64 {
 fn the_short_form_keeps_the_distances_of_the_long_one() {
     for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::ALWAYS_LIFT, 1e4), (projection::PROJECTION, 1e6)] {
         let (data, r) = (inputs(40, 3, 30.0), 7);
-        let short = images((entry.build)(&request(Reading::Printed, epsilon, None, Some(r))).expect("built").as_ref(), &data);
+        let short =
+            images((entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(r))).expect("built").as_ref(), &data);
         assert_eq!((short.dimension, short.noise_variance, short.aligned), (3, 0.0, false));
         let mut draws = stream("draws");
         // M column by column.
@@ -55,7 +56,10 @@ fn the_short_form_keeps_the_distances_of_the_long_one() {
 fn more_columns_extend_fewer() {
     let data = inputs(10, 4, 1.0);
     let of = |r| {
-        images((projection::PROJECTION.build)(&request(Reading::Printed, 1e9, None, Some(r))).expect("built").as_ref(), &data)
+        images(
+            (projection::PROJECTION.build)(&request(Calibration::AsPrinted, 1e9, None, Some(r))).expect("built").as_ref(),
+            &data,
+        )
     };
     let (two, three) = (of(2), of(3));
     for row in 0..10 {
@@ -74,7 +78,7 @@ fn a_look_at_the_images_tells_neighbours_apart() {
         let mut moved = data.values().to_vec();
         moved[2 * 77] += 1e-3;
         let neighbour = Inputs::new(2, Arc::new(moved));
-        let curator = (entry.build)(&request(Reading::Printed, epsilon, None, Some(2))).expect("built");
+        let curator = (entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(2))).expect("built");
         // What of the images lies outside of the column space of a data set, as a share.
         let outside = |images: &Images, of: &Inputs| {
             let mut basis = orthonormal(&centred(of), 2);
@@ -125,7 +129,7 @@ fn orthonormal(rows: &[f64], d: usize) -> Vec<Vec<f64>> {
 fn input_noise_has_the_stated_size_and_a_guarantee() {
     let data = inputs(20_000, 2, 5.0);
     for (epsilon, sigma) in [(std::f64::consts::E.powf(1.1), 1.389), (1.0, 3.73)] {
-        let curator = (input_noise::ENTRY.build)(&request(Reading::Tight, epsilon, Some(2.0), None)).expect("built");
+        let curator = (input_noise::ENTRY.build)(&request(Calibration::Tight, epsilon, Some(2.0), None)).expect("built");
         let images = images(curator.as_ref(), &data);
         assert!(images.aligned && (images.noise_variance.sqrt() / 2.0 - sigma).abs() < 5e-3, "{}", images.noise_variance);
         let n = data.values().len() as f64;
@@ -143,7 +147,7 @@ fn input_noise_has_the_stated_size_and_a_guarantee() {
 #[test]
 fn fewer_columns_go_through_the_public_projection() {
     let data = inputs(30, 5, 1.0);
-    let curator = (input_noise::ENTRY.build)(&request(Reading::Tight, 1e3, Some(1.0), Some(2))).expect("built");
+    let curator = (input_noise::ENTRY.build)(&request(Calibration::Tight, 1e3, Some(1.0), Some(2))).expect("built");
     let images = images(curator.as_ref(), &data);
     assert_eq!((images.dimension, images.aligned), (2, false));
     let map = public_projection(5, 2, PUBLIC_SEED);
@@ -164,12 +168,13 @@ fn fewer_columns_go_through_the_public_projection() {
 
 #[test]
 fn what_cannot_be_curated_is_refused_with_words() {
-    let printed = |columns| request(Reading::Printed, 1.0, None, columns);
+    let printed = |columns| request(Calibration::AsPrinted, 1.0, None, columns);
     let said = |refusal: crate::privacy::Refusal| refusal.to_string();
-    let corrected = (projection::PROJECTION.build)(&request(Reading::Corrected, 1.0, None, None)).map_err(said);
-    assert!(corrected.expect_err("refused").contains("no corrected reading"));
+    let corrected = (projection::PROJECTION.build)(&request(Calibration::Corrected, 1.0, None, None)).map_err(said);
+    assert!(corrected.expect_err("refused").contains("no corrected calibration"));
     for (radius, word) in [(None, "needs to know"), (Some(0.0), "`radius` is 0"), (Some(f64::NAN), "NaN")] {
-        let refused = (input_noise::ENTRY.build)(&request(Reading::Tight, 1.0, radius, None)).map_err(said).expect_err("refused");
+        let refused =
+            (input_noise::ENTRY.build)(&request(Calibration::Tight, 1.0, radius, None)).map_err(said).expect_err("refused");
         assert!(refused.contains(word), "{refused}");
     }
     let curator = (projection::PROJECTION.build)(&printed(Some(3))).expect("built");
@@ -191,7 +196,7 @@ fn five_rows() -> Inputs {
 
 /// A curator with next to no noise (sigma = 7e-7 of the radius) behind these.
 fn scaled(norm: Option<f64>, bound: Option<f64>) -> Scaled {
-    let inner = (input_noise::ENTRY.build)(&request(Reading::Tight, 1e12, Some(1.0), None)).expect("built");
+    let inner = (input_noise::ENTRY.build)(&request(Calibration::Tight, 1e12, Some(1.0), None)).expect("built");
     Scaled::new(inner, norm, bound, false).expect("made")
 }
 
@@ -227,7 +232,7 @@ fn rows_beyond_the_bound_are_moved_counted_and_said() {
     let own = scaled(Some(10.0), None);
     assert_eq!((fact(&own, &five_rows(), "moved"), fact(&own, &five_rows(), "scale")), (0.into(), 2.0.into()));
     assert!(own.ledger(5, 2).notes.join("; ").contains("not private (E19)"));
-    let inner = (input_noise::ENTRY.build)(&request(Reading::Tight, 1.0, Some(1.0), None)).expect("built");
+    let inner = (input_noise::ENTRY.build)(&request(Calibration::Tight, 1.0, Some(1.0), None)).expect("built");
     let refused = Scaled::new(inner, Some(10.0), None, true).expect_err("refused").to_string();
     assert!(refused.contains("`bound`") && refused.contains("E19"), "{refused}");
 }

@@ -5,8 +5,8 @@ use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
 use crate::planted::{self, PlantedFault};
 use crate::privacy::{
-    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
-    analytic_gaussian_sigma,
+    Calibration, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, Signal, Statement,
+    ThreatModel, analytic_gaussian_sigma,
 };
 use crate::rng::Stream;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
 
 #[derive(Debug, Clone, Copy)]
 struct Gaussian {
-    reading: Reading,
+    calibration: Calibration,
     epsilon: Epsilon,
     delta: Delta,
     window: Window,
     sigma: f64,
 }
 
-/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism. All calibrations are the same: the papers print Laplace noise only.
 ///
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double), `delta` (missing or outside of
@@ -39,7 +39,7 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     // sigma = sensitivity sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]; proof: docs/proofs/gaussian.md
     let sigma = window.width() * analytic_gaussian_sigma(epsilon, delta);
     representable(request, sigma * sigma)?;
-    Ok(Arc::new(Gaussian { reading: request.reading, epsilon, delta, window, sigma }))
+    Ok(Arc::new(Gaussian { calibration: request.calibration, epsilon, delta, window, sigma }))
 }
 
 impl Privatizer for Gaussian {
@@ -75,13 +75,14 @@ impl RewardMechanism for Gaussian {
     fn ledger(&self) -> Ledger {
         Ledger::of(Statement {
             mechanism: ENTRY.name,
-            reading: self.reading,
+            calibration: self.calibration,
             threat_model: ThreatModel::local_reward(),
             event: Event::Gaussian { sigma: self.sigma, sensitivity: self.window.width() },
             epsilon: Some(self.epsilon),
             delta: Some(self.delta),
             clip: self.clip(),
-            calibration: "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic Gaussian mechanism [BalleWang2018]".to_owned(),
+            noise_formula: "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic Gaussian mechanism [BalleWang2018]"
+                .to_owned(),
             doubt: None,
             notes: Vec::new(),
         })

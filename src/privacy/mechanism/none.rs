@@ -2,7 +2,7 @@
 
 use super::{MechanismEntry, RewardMechanism};
 use crate::privacy::{
-    Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
+    Calibration, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, Signal, Statement, ThreatModel,
 };
 use crate::rng::Stream;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub const ENTRY: MechanismEntry =
 
 #[derive(Debug, Clone, Copy)]
 struct Nothing {
-    reading: Reading,
+    calibration: Calibration,
 }
 
 /// Builds the mechanism; epsilon, delta and clip are ignored.
@@ -21,7 +21,7 @@ struct Nothing {
 /// # Errors
 /// None.
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    Ok(Arc::new(Nothing { reading: request.reading }))
+    Ok(Arc::new(Nothing { calibration: request.calibration }))
 }
 
 impl Privatizer for Nothing {
@@ -54,13 +54,13 @@ impl RewardMechanism for Nothing {
     fn ledger(&self) -> Ledger {
         Ledger::of(Statement {
             mechanism: ENTRY.name,
-            reading: self.reading,
+            calibration: self.calibration,
             threat_model: ThreatModel::local_reward(),
             event: Event::NonPrivate,
             epsilon: None,
             delta: None,
             clip: None,
-            calibration: "none".to_owned(),
+            noise_formula: "none".to_owned(),
             doubt: None,
             notes: Vec::new(),
         })

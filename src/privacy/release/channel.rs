@@ -44,7 +44,7 @@ impl ChannelRelease {
                 let ledger = mechanism.ledger();
                 let plan = mechanism
                     .exact()
-                    .ok_or_else(|| ReleaseError::Range(format!("mechanism `{}` ({})", ledger.mechanism, ledger.calibration)))?;
+                    .ok_or_else(|| ReleaseError::Range(format!("mechanism `{}` ({})", ledger.mechanism, ledger.noise_formula)))?;
                 Kind::Sums(Box::new(SumsRelease::new(plan)?))
             }
         };

@@ -98,14 +98,14 @@ impl RewardRelease {
 mod tests {
     use super::*;
     use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
-    use crate::privacy::{MechanismEntry, Reading, Request, RewardFacts, RewardMechanism};
+    use crate::privacy::{Calibration, MechanismEntry, Request, RewardFacts, RewardMechanism};
     use std::sync::Arc;
 
     fn mechanism(entry: &MechanismEntry, epsilon: f64) -> Arc<dyn RewardMechanism> {
         let facts = RewardFacts { bound: 1.0, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 10 };
         let request = Request {
             mechanism: entry.name.to_owned(),
-            reading: Reading::Tight,
+            calibration: Calibration::Tight,
             epsilon: Some(epsilon),
             delta: Some(1e-3),
             clip: Some((-1.0, 3.0)),

@@ -3,7 +3,7 @@
 use super::sampler_tests::Seeded;
 use super::{ReleaseError, SumsRelease};
 use crate::privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local};
-use crate::privacy::{Query, Raw, Reading, Request, RewardFacts, Signal};
+use crate::privacy::{Calibration, Query, Raw, Request, RewardFacts, Signal};
 use std::sync::Arc;
 
 /// Features.
@@ -13,15 +13,21 @@ fn entries() -> Vec<SumsEntry> {
     joint::ENTRIES.into_iter().chain([local::ENTRY]).collect()
 }
 
-fn built(entry: &SumsEntry, reading: Reading, rounds: u64, releases: u64, epochs: Epochs) -> Option<Arc<dyn SumsMechanism>> {
+fn built(
+    entry: &SumsEntry,
+    calibration: Calibration,
+    rounds: u64,
+    releases: u64,
+    epochs: Epochs,
+) -> Option<Arc<dyn SumsMechanism>> {
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: Some((0.0, 1.0)), noise_variance: Some(0.25), rounds };
     let (mechanism, need) = (entry.name.to_owned(), SumsNeed { n_features: M, releases, rounds, epochs, linear: false });
-    let spec = Request { mechanism, reading, epsilon: Some(2.0), delta: Some(1e-5), clip: None, facts };
+    let spec = Request { mechanism, calibration, epsilon: Some(2.0), delta: Some(1e-5), clip: None, facts };
     (entry.build)(&SumsRequest { spec, need }).ok()
 }
 
 fn release(entry: &SumsEntry, rounds: u64, releases: u64, epochs: Epochs) -> Option<SumsRelease> {
-    built(entry, Reading::Tight, rounds, releases, epochs)
+    built(entry, Calibration::Tight, rounds, releases, epochs)
         .map(|mechanism| SumsRelease::new(mechanism.exact().expect("tight")).expect("sizes"))
 }
 
@@ -130,7 +136,7 @@ fn a_saved_stream_goes_on() {
 #[test]
 fn streams_near_the_end_of_exact_doubles_pay_for_rounding() {
     let of = |entry: &SumsEntry, rounds: u64| {
-        let mechanism = built(entry, Reading::Tight, rounds, 8, Epochs::One).expect("built");
+        let mechanism = built(entry, Calibration::Tight, rounds, 8, Epochs::One).expect("built");
         SumsRelease::new(mechanism.exact().expect("tight")).map(|release| release.sigma())
     };
     let (few, many) = (100, 4_000_000_000);
@@ -142,12 +148,12 @@ fn streams_near_the_end_of_exact_doubles_pay_for_rounding() {
     }
 }
 
-/// Noise on the grid is at least that of the calibration on doubles, rounding included, and at most 2 % more; readings with another
+/// Noise on the grid is at least that of the calibration on doubles, rounding included, and at most 2 % more; calibrations with another
 /// calibration and streams too long for their form are refused, and so is a reward that is no number.
 #[test]
 fn calibrations_are_kept() {
     for entry in entries() {
-        let mechanism = built(&entry, Reading::Tight, 100, 100, Epochs::One).expect("built");
+        let mechanism = built(&entry, Calibration::Tight, 100, 100, Epochs::One).expect("built");
         let simulated = match mechanism
             .privatizer()
             .release(
@@ -167,10 +173,10 @@ fn calibrations_are_kept() {
         let query = Query { features: vec![0.0; M].into(), release: true };
         assert_eq!(exact.release(&query, Raw::seal(f64::NAN)).expect_err("no number"), ReleaseError::NotFinite);
         assert_eq!(exact.people(), 0, "a refusal takes nobody in");
-        let corrected = built(&entry, Reading::Corrected, 100, 100, Epochs::One).expect("built");
+        let corrected = built(&entry, Calibration::Corrected, 100, 100, Epochs::One).expect("built");
         assert!(corrected.exact().is_none(), "{}", entry.name);
     }
     // Rows of a Toeplitz form are rounded in every later round: ten million of them cost more than 2 %.
-    let long = built(&joint::ENTRIES[2], Reading::Tight, 10_000_000, 10_000_000, Epochs::One).expect("built");
+    let long = built(&joint::ENTRIES[2], Calibration::Tight, 10_000_000, 10_000_000, Epochs::One).expect("built");
     assert!(SumsRelease::new(long.exact().expect("tight")).is_err());
 }

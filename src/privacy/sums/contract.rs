@@ -3,7 +3,7 @@
 use super::person::Clipping;
 use crate::privacy::accounting::sensitivity::{Relation, gram_and_reward};
 use crate::privacy::streams::{Factorisation, Shape};
-use crate::privacy::{Delta, Epsilon, Ledger, Privatizer, Reading, Refusal, Request};
+use crate::privacy::{Calibration, Delta, Epsilon, Ledger, Privatizer, Refusal, Request};
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct SumsNeed {
     pub rounds: u64,
     /// How the horizon is met.
     pub epochs: Epochs,
-    /// Whose formula the printed reading takes: linear bandits have (ShariffSheffet2018), others \[Dubey2021\].
+    /// Whose formula the as-printed calibration takes: linear bandits have (ShariffSheffet2018), others \[Dubey2021\].
     pub linear: bool,
 }
 
@@ -37,7 +37,7 @@ pub enum Epochs {
 /// A request as a spec states it, for these sums.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SumsRequest {
-    /// Mechanism, reading, budget, clip range, facts.
+    /// Mechanism, calibration, budget, clip range, facts.
     pub spec: Request,
     /// What the server needs.
     pub need: SumsNeed,
@@ -77,8 +77,8 @@ impl Sums {
 /// Public constants of a calibrated mechanism.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SumsFacts {
-    /// Which reading.
-    pub reading: Reading,
+    /// Which calibration.
+    pub calibration: Calibration,
     /// Range to which rewards are clipped; `None` if they are not.
     pub clip: Option<(f64, f64)>,
     /// What is subtracted from every reward: public.
@@ -186,10 +186,10 @@ pub struct SumsEntry {
 
 /// The mechanism that `auto` stands for: the paper's own where the paper is followed, the least noise otherwise.
 #[must_use]
-pub fn resolve_auto(reading: Reading, local: bool) -> &'static str {
-    match (local, reading) {
+pub fn resolve_auto(calibration: Calibration, local: bool) -> &'static str {
+    match (local, calibration) {
         (true, _) => "local-gaussian",
-        (false, Reading::Printed | Reading::Corrected) => "tree",
-        (false, Reading::Tight) => "blt",
+        (false, Calibration::AsPrinted | Calibration::Corrected) => "tree",
+        (false, Calibration::Tight) => "blt",
     }
 }

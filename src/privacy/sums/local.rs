@@ -1,7 +1,7 @@
 //! Local joint differential privacy [Dubey2021, algorithm 3]: everybody adds Gaussian noise to an item of their own, and the server adds
 //! the items up.
 //!
-//! * `printed`: lemma 5 to the letter; equal variance on the diagonal of the matrix's noise and off it (E13, E14).
+//! * `as-printed`: lemma 5 to the letter; equal variance on the diagonal of the matrix's noise and off it (E13, E14).
 //! * `corrected`: the same split into halves, L2 sensitivities `sqrt(2)` and `2 Y`, the analytic Gaussian mechanism.
 //! * `tight`: one joint Gaussian mechanism on clipped and centred rewards, diagonal variance twice that off it (E7).
 //!
@@ -14,7 +14,7 @@ use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts,
 use crate::planted::{self, PlantedFault};
 use crate::privacy::printed::dubey2021_local;
 use crate::privacy::{
-    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal,
+    Calibration, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Signal,
     analytic_gaussian_sigma,
 };
 use crate::rng::Stream;
@@ -42,7 +42,7 @@ struct Noise {
 
 #[derive(Debug, Clone)]
 struct Local {
-    reading: Reading,
+    calibration: Calibration,
     epsilon: Epsilon,
     delta: Delta,
     need: SumsNeed,
@@ -67,8 +67,8 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
         ));
     }
     let rewards = Rewards::of(request)?;
-    let noise = match spec.reading {
-        Reading::Printed => {
+    let noise = match spec.calibration {
+        Calibration::AsPrinted => {
             let (a, b) = (epsilon.get(), delta.get());
             let moment = match rewards.reach {
                 Some(reach) => dubey2021_local::sigma_reward_bounded(reach, a, b),
@@ -76,12 +76,12 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
             };
             Noise { gram: dubey2021_local::sigma_gram(a, b), moment, diagonal: 1.0 }
         }
-        Reading::Corrected => {
+        Calibration::Corrected => {
             let unit = half(epsilon, delta).map(|(a, b)| analytic_gaussian_sigma(a, b)).unwrap_or(f64::NAN);
             // L2 sensitivity sqrt(2) where the diagonal's variance is not larger (E13), 2 Y (E14).
             Noise { gram: SQRT_2 * unit, moment: 2.0 * rewards.reach.unwrap_or(f64::INFINITY) * unit, diagonal: 1.0 }
         }
-        Reading::Tight => {
+        Calibration::Tight => {
             let sigma = rewards.sensitivity() * analytic_gaussian_sigma(epsilon, delta);
             Noise { gram: sigma, moment: sigma, diagonal: SQRT_2 }
         }
@@ -91,7 +91,7 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
         return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
     }
     let (clipping, reach) = (rewards.clipping, rewards.reach);
-    Ok(Arc::new(Local { reading: spec.reading, epsilon, delta, need: *need, clipping, reach, noise }))
+    Ok(Arc::new(Local { calibration: spec.calibration, epsilon, delta, need: *need, clipping, reach, noise }))
 }
 
 /// Half of the budget, for either of two releases.
@@ -111,22 +111,24 @@ impl SumsMechanism for Local {
 
     fn facts(&self) -> SumsFacts {
         let spectrum = Spectrum::Local { gram: self.noise.gram, moment: self.noise.moment };
-        SumsFacts { reading: self.reading, clip: self.clipping.range, centre: self.clipping.centre, spectrum }
+        SumsFacts { calibration: self.calibration, clip: self.clipping.range, centre: self.clipping.centre, spectrum }
     }
 
     fn ledger(&self) -> Ledger {
-        let calibration = match self.reading {
-            Reading::Printed => {
+        let noise_formula = match self.calibration {
+            Calibration::AsPrinted => {
                 "sigma_X = sqrt(8 ln(5/(2 delta)))/epsilon, sigma_u = sqrt(8 Y² ln(5/delta))/epsilon [Dubey2021, lemma 5]"
             }
-            Reading::Corrected => "sqrt(2) and 2Y times sigma_AG(epsilon/2, delta/2): lemma 5 at its L2 sensitivities (E13, E14)",
-            Reading::Tight => {
+            Calibration::Corrected => {
+                "sqrt(2) and 2Y times sigma_AG(epsilon/2, delta/2): lemma 5 at its L2 sensitivities (E13, E14)"
+            }
+            Calibration::Tight => {
                 "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)"
             }
         };
         ledger(SumsStatement {
             mechanism: ENTRY.name,
-            reading: self.reading,
+            calibration: self.calibration,
             event: Event::Sums {
                 factor: crate::privacy::event::Factor::Own,
                 releases: 1,
@@ -138,7 +140,7 @@ impl SumsMechanism for Local {
             epsilon: Some(self.epsilon),
             delta: Some(self.delta),
             clipping: self.clipping,
-            calibration: calibration.to_owned(),
+            noise_formula: noise_formula.to_owned(),
             local: true,
             notes: Vec::new(),
         })
@@ -150,7 +152,7 @@ impl SumsMechanism for Local {
 
     fn exact(&self) -> Option<ExactSums> {
         let Self { epsilon, delta, need, clipping, .. } = *self;
-        let reach = self.reach.filter(|_| self.reading == Reading::Tight)?;
+        let reach = self.reach.filter(|_| self.calibration == Calibration::Tight)?;
         let epochs = vec![ExactEpoch { rounds: need.rounds, horizon: need.rounds, factorisation: None }];
         Some(ExactSums { epsilon, delta, need, clipping, reach, local: true, epochs })
     }

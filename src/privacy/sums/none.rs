@@ -3,7 +3,7 @@
 use super::person::{Clipping, released};
 use super::statement::{SumsStatement, ledger};
 use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsRequest};
-use crate::privacy::{Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal};
+use crate::privacy::{Calibration, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Signal};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -21,14 +21,14 @@ const CLIPPING: Clipping = Clipping { range: None, centre: 0.0 };
 
 #[derive(Debug, Clone, Copy)]
 struct Nothing {
-    reading: Reading,
+    calibration: Calibration,
     n_features: usize,
     rounds: u64,
 }
 
 fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     let SumsRequest { spec, need } = request;
-    Ok(Arc::new(Nothing { reading: spec.reading, n_features: need.n_features, rounds: need.rounds }))
+    Ok(Arc::new(Nothing { calibration: spec.calibration, n_features: need.n_features, rounds: need.rounds }))
 }
 
 impl SumsMechanism for Nothing {
@@ -47,18 +47,18 @@ impl SumsMechanism for Nothing {
     }
 
     fn facts(&self) -> SumsFacts {
-        SumsFacts { reading: self.reading, clip: None, centre: 0.0, spectrum: Spectrum::None }
+        SumsFacts { calibration: self.calibration, clip: None, centre: 0.0, spectrum: Spectrum::None }
     }
 
     fn ledger(&self) -> Ledger {
         ledger(SumsStatement {
             mechanism: ENTRY.name,
-            reading: self.reading,
+            calibration: self.calibration,
             event: Event::NonPrivate,
             epsilon: None,
             delta: None,
             clipping: CLIPPING,
-            calibration: "none".to_owned(),
+            noise_formula: "none".to_owned(),
             local: false,
             notes: Vec::new(),
         })

@@ -1,7 +1,7 @@
 //! No privacy: the visit as it is, and a ledger that says so.
 
 use super::{Visit, VisitPrivatizer, VisitSignal, VisitStatement, visit_ledger};
-use crate::privacy::{Event, Ledger, Raw, Reading, Released};
+use crate::privacy::{Calibration, Event, Ledger, Raw, Released};
 use crate::rng::Stream;
 
 /// Passes visits on.
@@ -16,14 +16,14 @@ impl VisitPrivatizer for Open {
 
 /// The ledger of a run without privacy.
 #[must_use]
-pub fn ledger(reading: Reading) -> Ledger {
+pub fn ledger(calibration: Calibration) -> Ledger {
     visit_ledger(VisitStatement {
         mechanism: "none",
-        reading,
+        calibration,
         event: Event::NonPrivate,
         budget: None,
         clip: None,
-        calibration: "none".to_owned(),
+        noise_formula: "none".to_owned(),
         doubt: None,
         local: false,
         notes: Vec::new(),

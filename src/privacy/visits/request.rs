@@ -1,14 +1,14 @@
 //! What a spec asks of the privacy of visits.
 
-use crate::privacy::{Delta, Epsilon, Reading, Refusal};
+use crate::privacy::{Calibration, Delta, Epsilon, Refusal};
 
 /// A request; nothing in it is checked yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VisitRequest {
     /// `auto`, `none`, or a mechanism by name.
     pub mechanism: &'static str,
-    /// Which reading of the paper.
-    pub reading: Reading,
+    /// Which calibration of the paper.
+    pub calibration: Calibration,
     /// Privacy loss of one person.
     pub epsilon: Option<f64>,
     /// Failure probability; `None` takes one over the number of rounds.
@@ -24,7 +24,7 @@ impl VisitRequest {
     /// A request for no privacy.
     #[must_use]
     pub fn none() -> Self {
-        Self { mechanism: "none", reading: Reading::Tight, epsilon: None, delta: None, clip: None }
+        Self { mechanism: "none", calibration: Calibration::Tight, epsilon: None, delta: None, clip: None }
     }
 
     /// The budget; `None` without privacy.
@@ -50,13 +50,13 @@ impl VisitRequest {
         Ok(Some((epsilon, delta)))
     }
 
-    /// The range of rewards under privacy: as stated, else as publicly known. `None` only where the printed reading does without.
+    /// The range of rewards under privacy: as stated, else as publicly known. `None` only where the as-printed calibration does without.
     ///
     /// # Errors
-    /// If neither is there, outside of the printed reading.
+    /// If neither is there, outside of the as-printed calibration.
     pub fn range(&self, known: Option<(f64, f64)>) -> Result<Option<(f64, f64)>, Refusal> {
         match self.clip.or(known) {
-            None if self.reading != Reading::Printed => Err(Refusal::new(
+            None if self.calibration != Calibration::AsPrinted => Err(Refusal::new(
                 "clip",
                 "the rewards are not bounded, and privacy needs a range",
                 "two numbers [lo, hi] with lo < hi",

@@ -1,14 +1,14 @@
 //! What a ledger says of visits.
 
-use crate::privacy::{Adversary, Delta, Epsilon, Event, Growth, Ledger, Reading, Statement, ThreatModel, Unit};
+use crate::privacy::{Adversary, Calibration, Delta, Epsilon, Event, Growth, Ledger, Statement, ThreatModel, Unit};
 
 /// What a mechanism states about itself.
 #[derive(Debug, Clone)]
 pub struct VisitStatement {
     /// Name of the mechanism.
     pub mechanism: &'static str,
-    /// Which reading.
-    pub reading: Reading,
+    /// Which calibration.
+    pub calibration: Calibration,
     /// What is done to the stream.
     pub event: Event,
     /// What is claimed; `None` if nothing.
@@ -16,7 +16,7 @@ pub struct VisitStatement {
     /// Range to which rewards are clipped.
     pub clip: Option<(f64, f64)>,
     /// The formula that sets the noise.
-    pub calibration: String,
+    pub noise_formula: String,
     /// Why the claim is false and which erratum says so, where the price shows that it is.
     pub doubt: Option<(&'static str, &'static str)>,
     /// Whether everybody adds their own noise.
@@ -28,7 +28,7 @@ pub struct VisitStatement {
 /// The ledger: claim beside price, in the words of the joint or the local model.
 #[must_use]
 pub fn visit_ledger(said: VisitStatement) -> Ledger {
-    let VisitStatement { mechanism, reading, event, budget, clip, calibration, doubt, local, notes } = said;
+    let VisitStatement { mechanism, calibration, event, budget, clip, noise_formula, doubt, local, notes } = said;
     let threat_model = if local {
         ThreatModel::replaced(Adversary::Server, Unit::Interaction, Growth::SeparateReleases)
     } else {
@@ -37,13 +37,13 @@ pub fn visit_ledger(said: VisitStatement) -> Ledger {
     };
     Ledger::of(Statement {
         mechanism,
-        reading,
+        calibration,
         threat_model,
         event,
         epsilon: budget.map(|(epsilon, _)| epsilon),
         delta: budget.map(|(_, delta)| delta),
         clip,
-        calibration,
+        noise_formula,
         doubt,
         notes,
     })

@@ -1,7 +1,7 @@
 //! Noisy running sums of `z z^T` and `y z` over visits, `z` the context in the block of the arm that was shown [Shariff2018,
 //! algorithm 1; Zheng2020 where everybody adds their own noise].
 //!
-//! * `printed`: one matrix over the blocks of all arms, sigma of the paper.
+//! * `as-printed`: one matrix over the blocks of all arms, sigma of the paper.
 //! * `corrected`: the same, never below what the claim needs.
 //! * `tight`: a matrix an arm. Blocks off the diagonal are zero whatever anybody does and need no noise. Contexts are scaled to the
 //!   unit ball and rewards to [-1/2, 1/2], where one sigma serves both; the corner `sum y²` is never released.
@@ -17,7 +17,7 @@ use crate::privacy::event::Factor;
 use crate::privacy::printed::{dubey2021, shariff2018, zheng2020};
 use crate::privacy::streams::own::Own;
 use crate::privacy::streams::{Factorisation, PrefixNoise, Shape};
-use crate::privacy::{Delta, Epsilon, Event, Ledger, Raw, Reading, Refusal, Released, analytic_gaussian_sigma};
+use crate::privacy::{Calibration, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, analytic_gaussian_sigma};
 use crate::rng::Stream;
 use std::sync::Arc;
 
@@ -108,8 +108,8 @@ pub struct SumsTerms {
     pub context_length: f64,
     /// Range of rewards, enforced.
     pub range: (f64, f64),
-    /// Which reading.
-    pub reading: Reading,
+    /// Which calibration.
+    pub calibration: Calibration,
     /// `auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`.
     pub mechanism: &'static str,
     /// The budget.
@@ -138,7 +138,7 @@ pub struct VisitSums {
     /// Rewards are divided by this once `centre` is taken off.
     reward_unit: f64,
     centre: f64,
-    calibration: String,
+    noise_formula: String,
 }
 
 impl VisitSums {
@@ -149,9 +149,9 @@ impl VisitSums {
     pub fn calibrated(terms: SumsTerms) -> Result<Self, Refusal> {
         let (epsilon, delta) = terms.budget;
         let releases = terms.due.len().max(1) as u64;
-        let auto = match (terms.local, terms.reading) {
+        let auto = match (terms.local, terms.calibration) {
             (true, _) => "own",
-            (false, Reading::Tight) => "blt",
+            (false, Calibration::Tight) => "blt",
             (false, _) => "tree",
         };
         let name = if terms.mechanism == "auto" { auto } else { terms.mechanism };
@@ -159,7 +159,7 @@ impl VisitSums {
             let message = format!("`{name}` is noise of a trusted curator, and here everybody adds their own");
             return Err(Refusal::new("mechanism", message, "`auto` or `none`"));
         }
-        if terms.reading == Reading::Printed && !matches!(name, "tree" | "own") {
+        if terms.calibration == Calibration::AsPrinted && !matches!(name, "tree" | "own") {
             return Err(Refusal::new("mechanism", "the paper prints the tree and no other mechanism", "`tree`, or `auto`"));
         }
         let factors = [Factor::Tree, Factor::Honaker, Factor::Blt, Factor::SqrtToeplitz];
@@ -190,12 +190,12 @@ impl VisitSums {
             shariff2018::sigma(dubey2021::nodes_printed(releases), squared_norm, epsilon.get(), delta.get())
         };
         let as_given = (length, reach);
-        let (sigma, (context_bound, reward_bound), context_unit, reward_unit, centre, calibration) = match terms.reading {
-            Reading::Printed => (printed, as_given, 1.0, 1.0, 0.0, "sigma as printed"),
-            Reading::Corrected => {
+        let (sigma, (context_bound, reward_bound), context_unit, reward_unit, centre, noise_formula) = match terms.calibration {
+            Calibration::AsPrinted => (printed, as_given, 1.0, 1.0, 0.0, "sigma as printed"),
+            Calibration::Corrected => {
                 (printed.max(needed), as_given, 1.0, 1.0, 0.0, "sigma as printed, never below what the claim needs")
             }
-            Reading::Tight => {
+            Calibration::Tight => {
                 // y in [-1/2, 1/2]: effective sensitivity 1.25 (E7).
                 let unit = columns * libm::sqrt(gram_and_reward_mu_squared(0.5, 1.0, 1.0, Relation::Replace));
                 let sigma = unit * analytic_gaussian_sigma(epsilon, delta);
@@ -213,7 +213,7 @@ impl VisitSums {
             let message = format!("with `epsilon` = {:e} the noise of mechanism `{name}` is no double", epsilon.get());
             return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
         }
-        let calibration = format!("sigma = {sigma:.6}: {calibration}");
+        let noise_formula = format!("sigma = {sigma:.6}: {noise_formula}");
         let stds = if terms.local {
             // One draw a person.
             terms.due.iter().map(|&people| sigma * libm::sqrt(people as f64)).collect()
@@ -232,7 +232,7 @@ impl VisitSums {
             context_unit,
             reward_unit,
             centre,
-            calibration,
+            noise_formula,
         })
     }
 
@@ -328,7 +328,7 @@ impl VisitSums {
     pub fn ledger(&self) -> Ledger {
         visit_ledger(VisitStatement {
             mechanism: self.name,
-            reading: self.terms.reading,
+            calibration: self.terms.calibration,
             event: Event::Sums {
                 factor: self.factor,
                 releases: self.factorisation.rounds(),
@@ -339,7 +339,7 @@ impl VisitSums {
             },
             budget: Some(self.terms.budget),
             clip: Some(self.terms.range),
-            calibration: self.calibration.clone(),
+            noise_formula: self.noise_formula.clone(),
             doubt: Some(("the printed noise is too small at this budget", "E8")),
             local: self.terms.local,
             notes: vec![format!(

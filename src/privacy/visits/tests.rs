@@ -5,22 +5,22 @@ use super::sums::{Layout, SumsTerms, VisitSums};
 use super::{Link, VisitPrivatizer, VisitSignal, seal};
 use crate::privacy::accounting::sensitivity::{Relation, gram_and_reward_mu_squared};
 use crate::privacy::gradients::Start;
-use crate::privacy::{Delta, Epsilon, Guarantee, Raw, Reading, Refusal};
+use crate::privacy::{Calibration, Delta, Epsilon, Guarantee, Raw, Refusal};
 use crate::rng::{Purpose, Stream, Streams};
 
 fn stream(trial: u64) -> Stream {
     Streams::new(4, "visits").of(trial, Purpose::Noise)
 }
 
-fn terms(reading: Reading, mechanism: &'static str, epsilon: f64) -> SumsTerms {
+fn terms(calibration: Calibration, mechanism: &'static str, epsilon: f64) -> SumsTerms {
     let rounds = 40;
     SumsTerms {
-        layout: Layout { n_arms: 3, dimension: 2, joint: reading != Reading::Tight },
+        layout: Layout { n_arms: 3, dimension: 2, joint: calibration != Calibration::Tight },
         due: (1..=rounds).collect(),
         rounds,
         context_length: 2.0,
         range: (-1.0, 3.0),
-        reading,
+        calibration,
         mechanism,
         budget: (Epsilon::try_from(epsilon).expect("a budget"), Delta::try_from(0.01).expect("a probability")),
         local: false,
@@ -84,10 +84,10 @@ fn sensitivity_covers_arms_that_differ() {
 /// The noise in a release has the stated standard deviation, diagonals sqrt(2) times as much: within five standard errors.
 #[test]
 fn noise_is_as_stated() {
-    for (reading, mechanism, local) in
-        [(Reading::Printed, "tree", false), (Reading::Tight, "blt", false), (Reading::Tight, "auto", true)]
+    for (calibration, mechanism, local) in
+        [(Calibration::AsPrinted, "tree", false), (Calibration::Tight, "blt", false), (Calibration::Tight, "auto", true)]
     {
-        let made = sums(SumsTerms { local, due: [1, 7, 40].into(), ..terms(reading, mechanism, 1.0) }).expect("calibrated");
+        let made = sums(SumsTerms { local, due: [1, 7, 40].into(), ..terms(calibration, mechanism, 1.0) }).expect("calibrated");
         let (mut off, mut diagonal, n) = (0.0, 0.0, 3000);
         for trial in 0..n {
             let (mut privatizer, mut stream) = (made.privatizer(), stream(trial));
@@ -105,24 +105,24 @@ fn noise_is_as_stated() {
         let variance = made.std(3) * made.std(3);
         // A mean of n squares of normals has relative standard error sqrt(2/n).
         let error = 5.0 * libm::sqrt(2.0 / n as f64);
-        assert!((off / n as f64 / variance - 1.0).abs() < error, "{reading} {mechanism}: {off}");
-        assert!((diagonal / n as f64 / (2.0 * variance) - 1.0).abs() < error, "{reading} {mechanism}: {diagonal}");
+        assert!((off / n as f64 / variance - 1.0).abs() < error, "{calibration} {mechanism}: {off}");
+        assert!((diagonal / n as f64 / (2.0 * variance) - 1.0).abs() < error, "{calibration} {mechanism}: {diagonal}");
     }
 }
 
 /// Corrected noise is never below what the claim needs, also where the printed one is.
 #[test]
 fn large_budgets_break_the_printed_formula_only() {
-    let broken = sums(terms(Reading::Printed, "auto", 1e4)).expect("calibrated").ledger();
+    let broken = sums(terms(Calibration::AsPrinted, "auto", 1e4)).expect("calibrated").ledger();
     assert!(matches!(broken.guarantee, Guarantee::NoGuarantee { .. }), "{broken:?}");
-    for reading in [Reading::Corrected, Reading::Tight] {
-        assert_eq!(sums(terms(reading, "auto", 1e4)).expect("calibrated").ledger().guarantee, Guarantee::Holds);
+    for calibration in [Calibration::Corrected, Calibration::Tight] {
+        assert_eq!(sums(terms(calibration, "auto", 1e4)).expect("calibrated").ledger().guarantee, Guarantee::Holds);
     }
-    let noise = |reading| sums(terms(reading, "auto", 1.0)).expect("calibrated");
+    let noise = |calibration| sums(terms(calibration, "auto", 1.0)).expect("calibrated");
     // In the units of the data the tight sums carry less noise.
-    let tight = noise(Reading::Tight);
-    assert!(tight.std(40) * tight.context_unit() * tight.context_unit() < noise(Reading::Corrected).std(40));
-    assert!(sums(terms(Reading::Tight, "laplace", 1.0)).is_err() && sums(terms(Reading::Printed, "blt", 1.0)).is_err());
+    let tight = noise(Calibration::Tight);
+    assert!(tight.std(40) * tight.context_unit() * tight.context_unit() < noise(Calibration::Corrected).std(40));
+    assert!(sums(terms(Calibration::Tight, "laplace", 1.0)).is_err() && sums(terms(Calibration::AsPrinted, "blt", 1.0)).is_err());
 }
 
 fn choices(law: ChoiceLaw) -> ChoiceTerms {

@@ -8,7 +8,7 @@ use privateer::privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise}
 use privateer::privacy::quote::{self, StreamKind, StreamTerms};
 use privateer::privacy::release::{ChoiceRelease, VectorRelease};
 use privateer::privacy::streams::{Factorisation, PrefixSums, Shape};
-use privateer::privacy::{Delta, Epsilon, MechanismEntry, Raw, Reading};
+use privateer::privacy::{Calibration, Delta, Epsilon, MechanismEntry, Raw};
 use privateer::rng::Stream;
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ fn mutations() -> Vec<Case> {
 /// A reward mechanism that claims `share` of the epsilon that it is built with: noise of `share` times the size, where the noise
 /// scales with 1/epsilon.
 fn overstated(entry: &MechanismEntry, share: f64, epsilon: f64) -> Case {
-    let mechanism = rewards::built(entry, Reading::Tight, epsilon / share, true).expect("a mechanism");
+    let mechanism = rewards::built(entry, Calibration::Tight, epsilon / share, true).expect("a mechanism");
     let case = rewards::of_ends(entry.name.to_owned(), &mechanism, ENDS, "");
     let claim = Claim { epsilon, ..case.claim };
     case.claiming(format!("{} with {share} of its noise", entry.name), claim)
 }
 
 fn of_rewards() -> Vec<Case> {
-    let unclipped = rewards::built(&laplace::ENTRY, Reading::Printed, 1.0, false).expect("printed, not clipped");
+    let unclipped = rewards::built(&laplace::ENTRY, Calibration::AsPrinted, 1.0, false).expect("printed, not clipped");
     vec![
         overstated(&laplace::ENTRY, 0.5, 1.0),
         // A tenth less takes more replays: one costs nothing.
@@ -111,7 +111,7 @@ fn of_gram() -> Vec<Case> {
 
 /// Draws that serve twice.
 fn of_randomness() -> Vec<Case> {
-    let mechanism = rewards::built(&laplace::ENTRY, Reading::Tight, 1.0, true).expect("a mechanism");
+    let mechanism = rewards::built(&laplace::ENTRY, Calibration::Tight, 1.0, true).expect("a mechanism");
     let claim = Claim { epsilon: 1.0, delta: 0.0 };
     let scale = mechanism.laplace_scale().expect("Laplace");
     let (of, same) = (Arc::clone(&mechanism), mechanism);

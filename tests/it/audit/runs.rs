@@ -43,8 +43,10 @@ fn policies_survive() {
 /// The planted faults, under a policy that truncates nothing: a mechanism that does not clip (printed, unbounded noise), seen in what is released and in what is played.
 #[test]
 fn a_run_without_a_clip_is_refuted() {
-    let text =
-        spec("mechanism = \"laplace\"\nreading = \"printed\"\nepsilon = 1\nclip = [-1, 1]", "{ kind = \"gaussian\", sd = 0.3 }");
+    let text = spec(
+        "mechanism = \"laplace\"\nreading = \"as-printed\"\nepsilon = 1\nclip = [-1, 1]",
+        "{ kind = \"gaussian\", sd = 0.3 }",
+    );
     let findings = audited(&text.replace("tgp-ucb", "igp-ucb"));
     assert!(findings.iter().all(|found| found.verdict == Verdict::Refuted), "{findings:?}");
 }
@@ -152,7 +154,7 @@ fn nothing_is_passed_over_in_silence() {
     let [white, black] = &inputs.findings[..] else { panic!("two looks: {inputs:?}") };
     assert_eq!((white.verdict, black.verdict), (Verdict::Consistent, Verdict::Consistent), "{inputs:?}");
     assert!(white.reached().is_some_and(|reached| 0.3 < reached), "{white:?}");
-    let printed = curated("reading = \"printed\"");
+    let printed = curated("calibration = \"as-printed\"");
     assert!(printed.findings.is_empty() && printed.passed_over[0].reason.contains("no guarantee"), "{printed:?}");
     let replay = "rounds = 60\ntrials = 2\n[environment]\nkind = \"logged-replay\"\nfile = \"log.csv\"\nstand_in = true\narm = \"item\"\n\
                   arms = [\"a\", \"b\"]\nreward = \"click\"\npropensity = \"p\"\nnumbers = [\"age\"]\nlows = [0.0]\nhighs = [100.0]\n\

@@ -50,8 +50,8 @@ fn policies() -> String {
 #[test]
 fn every_policy_meets_every_environment_with_the_same_bytes() {
     for environment in environments() {
-        for reading in ["printed", "corrected", "tight"] {
-            let text = spec(&environment, &format!("epsilon = 2.0\nreading = \"{reading}\""), &policies());
+        for calibration in ["as-printed", "corrected", "tight"] {
+            let text = spec(&environment, &format!("epsilon = 2.0\nreading = \"{calibration}\""), &policies());
             let sweep = sweep(&text);
             let run = |options: Options| run_all(&sweep, &DataFolder::default(), &Cpu::default(), options).expect("a run");
             let whole = run(Options::default());
@@ -87,13 +87,13 @@ fn all_policies_meet_the_same_people() {
     }
 }
 
-/// Claims hold wherever they are made, but for what the printed readings get wrong, which says so.
+/// Claims hold wherever they are made, but for what the as-printed calibrations get wrong, which says so.
 #[test]
 fn ledgers_hold() {
     for environment in environments() {
-        for reading in ["printed", "corrected", "tight"] {
+        for calibration in ["as-printed", "corrected", "tight"] {
             for epsilon in ["0.1", "1.0", "8.0", "1000.0"] {
-                let text = spec(&environment, &format!("epsilon = {epsilon}\nreading = \"{reading}\""), &policies());
+                let text = spec(&environment, &format!("epsilon = {epsilon}\nreading = \"{calibration}\""), &policies());
                 prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
                     for plan in &sweep.cells {
                         let ledger = preparation.facts(plan).expect("facts").ledger;
@@ -101,7 +101,9 @@ fn ledgers_hold() {
                         assert_eq!(ledger.epsilon.is_some(), private, "{}", plan.policy);
                         match (&ledger.guarantee, private) {
                             (Guarantee::NotPrivate, false) | (Guarantee::Holds, true) => {}
-                            (Guarantee::NoGuarantee { reason, .. }, true) if reading == "printed" => assert!(!reason.is_empty()),
+                            (Guarantee::NoGuarantee { reason, .. }, true) if calibration == "as-printed" => {
+                                assert!(!reason.is_empty())
+                            }
                             (other, _) => panic!("{other:?} of {} at {epsilon}\n{text}", plan.policy),
                         }
                     }
@@ -116,7 +118,7 @@ fn ledgers_hold() {
 fn broken_promises_are_named() {
     let environment = &environments()[0];
     for (policy, privacy, word) in [
-        ("kind = \"dp-hdb\"", "epsilon = 1.0\nreading = \"printed\"", "E31"),
+        ("kind = \"dp-hdb\"", "epsilon = 1.0\nreading = \"as-printed\"", "E31"),
         ("kind = \"dp-hdb\"\nsynthetic = false", "epsilon = 1.0", "E30"),
     ] {
         let text = spec(environment, privacy, &format!("[[policy]]\n{policy}\n"));

@@ -61,7 +61,7 @@ pub fn settings() -> Vec<(&'static str, String)> {
         }
         if from_sums(policy) {
             for line in [
-                "repair = { kind = \"shift\", multiple = 0.1, spectrum = \"printed\" }",
+                "repair = { kind = \"shift\", multiple = 0.1, spectrum = \"as-printed\" }",
                 "repair = \"clip\"",
                 "repair = \"none\"",
                 "release = \"count\"",
@@ -108,7 +108,7 @@ fn from_sums(policy: &str) -> bool {
 /// Ways to protect what a policy learns from.
 pub fn privacies(policy: &str) -> [String; 3] {
     let all = if from_sums(policy) {
-        ["mechanism = \"none\"", "reading = \"corrected\"\nepsilon = 4.0\ndelta = 1e-3", "epsilon = 4.0\ndelta = 1e-3"]
+        ["mechanism = \"none\"", "calibration = \"corrected\"\nepsilon = 4.0\ndelta = 1e-3", "epsilon = 4.0\ndelta = 1e-3"]
     } else {
         ["mechanism = \"none\"", "mechanism = \"laplace\"\nepsilon = 1.0", "epsilon = 1.0"]
     };

@@ -55,8 +55,8 @@ fn curator_specs() -> Vec<String> {
         )
     };
     let curators = [
-        ("reading = \"printed\"\ncolumns = 5", ""),
-        ("mechanism = \"projection-always-lift\"\nreading = \"printed\"\ncolumns = 1", "count_start = false"),
+        ("calibration = \"as-printed\"\ncolumns = 5", ""),
+        ("mechanism = \"projection-always-lift\"\nreading = \"as-printed\"\ncolumns = 1", "count_start = false"),
         ("radius = 1.0", ""),
         ("radius = 1.0\ncolumns = 1", "input_noise = \"without-row-term\""),
         ("radius = 0.3", "input_noise = \"ignored\"\ninitial = \"lowest-index\""),

@@ -11,7 +11,7 @@ use privateer::privacy::streams::Shape;
 use privateer::privacy::sums::local;
 use privateer::privacy::visits::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
 use privateer::privacy::visits::{Link, Visit, VisitPrivatizer, VisitSignal};
-use privateer::privacy::{MechanismEntry, Query, Raw, Reading, Signal};
+use privateer::privacy::{Calibration, MechanismEntry, Query, Raw, Signal};
 use std::sync::Arc;
 
 const N: u64 = 20_000;
@@ -93,7 +93,8 @@ fn noise_of_own_items_has_its_size() {
 
 #[test]
 fn noise_on_rows_has_its_size() {
-    let request = CuratorRequest { reading: Reading::Tight, epsilon: e(1.0), delta: d(1e-3), radius: Some(1.0), columns: None };
+    let request =
+        CuratorRequest { calibration: Calibration::Tight, epsilon: e(1.0), delta: d(1e-3), radius: Some(1.0), columns: None };
     let curator = (input_noise::ENTRY.build)(&request).expect("a curator");
     let inputs = Inputs::new(2, Arc::new(vec![0.0; N as usize]));
     let images = curator.release(Raw::seal(inputs), &mut stream(6)).expect("images");

@@ -2,7 +2,7 @@
 
 use privateer::privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest};
 use privateer::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
-use privateer::privacy::{Delta, Epsilon, MechanismEntry, Reading, Request, RewardFacts, RewardMechanism};
+use privateer::privacy::{Calibration, Delta, Epsilon, MechanismEntry, Request, RewardFacts, RewardMechanism};
 use privateer::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub fn stream(seed: u64) -> Stream {
 fn request(mechanism: &str, epsilon: f64, rounds: u64) -> Request {
     Request {
         mechanism: mechanism.to_owned(),
-        reading: Reading::Tight,
+        calibration: Calibration::Tight,
         epsilon: Some(epsilon),
         delta: Some(1e-3),
         clip: Some((-1.0, 1.0)),
@@ -49,7 +49,7 @@ pub fn interactions(local: bool, due: &[u64]) -> VisitSums {
         rounds: due.last().copied().unwrap_or(1),
         context_length: 1.0,
         range: (-1.0, 1.0),
-        reading: Reading::Tight,
+        calibration: Calibration::Tight,
         mechanism: "auto",
         budget: (e(1.0), d(1e-3)),
         local,
