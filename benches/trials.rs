@@ -29,7 +29,7 @@ fn spec(policy: &str, mechanism: &str) -> String {
         "seed = 2021\nrounds = 10000\ntrials = 1\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", points = 100 }}\n\
          kernel = {{ kind = \"matern\", nu = 2.5, lengthscale = 0.2 }}\nnoise = {{ kind = \"uniform\", bound = 1.0 }}\n\
          [privacy]\nmechanism = \"{mechanism}\"\nepsilon = 1.0\n[[policy]]\nridge = 3.0\n\
-         width = {{ kind = \"order\", factor = 0.5 }}\n{policy}"
+         beta = {{ kind = \"order\", factor = 0.5 }}\n{policy}"
     )
 }
 

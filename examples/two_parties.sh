@@ -30,7 +30,7 @@ bound = 1.0
 [[policy]]
 kind = "gp-ucb"
 ridge = 0.0025
-width = { kind = "scaled", factor = 0.4 }
+beta = { kind = "scaled", factor = 0.4 }
 SPEC
 "$privateer" init "$work/company/session" "$work/company/modeler.toml" --data "$work/company"
 

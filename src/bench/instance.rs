@@ -135,7 +135,7 @@ fn stated(path: &Path, workload: Workload) -> Result<Job, Error> {
         seed: stated.seed,
         lengthscale: stated.lengthscale,
         ridge: stated.lam,
-        width: stated.beta,
+        beta: stated.beta,
         growth: 0.0,
         noise: stated.noise_std,
         node_std: stated.node_std,

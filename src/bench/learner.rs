@@ -106,10 +106,10 @@ impl Team {
 
 impl Player<'_> {
     /// What a screen is asked about it.
-    pub fn request(&self, trial: usize, width: f64) -> TrialScore<'_> {
+    pub fn request(&self, trial: usize, beta: f64) -> TrialScore<'_> {
         match self {
-            Self::One(learner) => TrialScore::new(trial, learner.change(), width, learner.model()),
-            Self::Lane(model) => TrialScore::new(trial, Change::Factor, width, model),
+            Self::One(learner) => TrialScore::new(trial, learner.change(), beta, learner.model()),
+            Self::Lane(model) => TrialScore::new(trial, Change::Factor, beta, model),
         }
     }
 }

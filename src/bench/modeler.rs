@@ -26,7 +26,7 @@ const LENGTHSCALE: f64 = 6.25;
 const NOISE_VARIANCE: f64 = 1e-5;
 /// Standard deviation of the curator's noise in each coordinate: radius 1, epsilon = exp(1.1), delta = 1e-5 (analytic Gaussian mechanism).
 const IMAGE_NOISE: f64 = 1.389;
-/// Failure probability of the width.
+/// Failure probability of beta.
 const FAILURE: f64 = 0.025;
 
 /// Sizes of the job.
@@ -144,9 +144,9 @@ impl Trials for Runs {
         self.job.rounds
     }
 
-    fn width(&self, round: usize) -> f64 {
+    fn beta(&self, round: usize) -> f64 {
         let t = round as f64;
-        // width² = 2 ln(N t² pi² / (6 failure)) [Srinivas2010, Theorem 1]
+        // beta² = 2 ln(N t² pi² / (6 failure)) [Srinivas2010, Theorem 1]
         (2.0 * libm::log(self.job.points as f64 * t * t * PI * PI / (6.0 * FAILURE))).sqrt()
     }
 

@@ -72,7 +72,7 @@ pub(super) trait Trials: Sync {
     fn rounds(&self) -> usize;
 
     /// What multiplies the spread in round 1, 2, ….
-    fn width(&self, round: usize) -> f64;
+    fn beta(&self, round: usize) -> f64;
 
     /// How models change; updates of whole factors are long enough to be spread over threads where batches are few.
     fn update_kind(&self) -> UpdateKind;
@@ -101,8 +101,8 @@ impl Trials for Setup<'_> {
         self.job.rounds
     }
 
-    fn width(&self, round: usize) -> f64 {
-        self.job.width_of(round)
+    fn beta(&self, round: usize) -> f64 {
+        self.job.beta_of(round)
     }
 
     fn update_kind(&self) -> UpdateKind {
@@ -186,25 +186,25 @@ impl Group {
         })
     }
 
-    fn begin(&mut self, width: f64, clock: &mut Clock) -> Result<(), Error> {
+    fn begin(&mut self, beta: f64, clock: &mut Clock) -> Result<(), Error> {
         let players = self.team.players();
         if let Some(screen) = &mut self.screen {
-            screen.begin(&requests(&players, width))?;
+            screen.begin(&requests(&players, beta))?;
         }
         self.split.screen += clock.lap();
         Ok(())
     }
 
-    fn finish(&mut self, width: f64, clock: &mut Clock) -> Result<(), Error> {
+    fn finish(&mut self, beta: f64, clock: &mut Clock) -> Result<(), Error> {
         let players = self.team.players();
-        let requests = requests(&players, width);
+        let requests = requests(&players, beta);
         if let Some(screen) = &mut self.screen {
             screen.finish(&requests, &mut self.answers)?;
         }
         self.split.screen += clock.lap();
         self.team.foresee(&self.answers);
         for ((point, request), answer) in self.points.iter_mut().zip(&requests).zip(&self.answers) {
-            *point = decide(answer, request.model, width, &mut self.scratch)?;
+            *point = decide(answer, request.model, beta, &mut self.scratch)?;
             // More than one candidate: the decision has left their exact scores in `scratch`.
             if 1 < answer.points.len() {
                 let plain = self.scratch.iter().copied().reduce(|best, next| if best.1 < next.1 { next } else { best });
@@ -241,8 +241,8 @@ impl Clock {
     }
 }
 
-fn requests<'a>(players: &'a [Player<'_>], width: f64) -> Vec<TrialScore<'a>> {
-    players.iter().enumerate().map(|(i, player)| player.request(i, width)).collect()
+fn requests<'a>(players: &'a [Player<'_>], beta: f64) -> Vec<TrialScore<'a>> {
+    players.iter().enumerate().map(|(i, player)| player.request(i, beta)).collect()
 }
 
 /// Groups of one batch, all rounds: while one group is screened, the trials of another are updated.
@@ -250,17 +250,17 @@ pub(super) fn batch(setup: &dyn Trials, groups: &mut [Group]) -> Result<(), Erro
     let rounds = setup.rounds();
     let mut clock = Clock(Instant::now());
     for group in groups.iter_mut() {
-        group.begin(setup.width(1), &mut clock)?;
+        group.begin(setup.beta(1), &mut clock)?;
     }
     for round in 1..=rounds {
         for group in groups.iter_mut() {
-            group.finish(setup.width(round), &mut clock)?;
+            group.finish(setup.beta(round), &mut clock)?;
             if round == 1 {
                 group.split.first_screen = group.split.screen;
             }
             group.update(setup, round, &mut clock)?;
             if round < rounds {
-                group.begin(setup.width(round + 1), &mut clock)?;
+                group.begin(setup.beta(round + 1), &mut clock)?;
             }
         }
     }
@@ -412,8 +412,8 @@ pub(super) fn verify(setup: &dyn Trials, n: usize, actions: &[u32]) -> Result<u6
         for (i, played) in actions.iter().skip(trial).step_by(trials).enumerate() {
             let point = *played as usize;
             scores.clear();
-            for request in requests(&team.players(), setup.width(i + 1)) {
-                scores.extend((0..n).map(|point| (point, request.model.exact(point).upper(request.width))));
+            for request in requests(&team.players(), setup.beta(i + 1)) {
+                scores.extend((0..n).map(|point| (point, request.model.exact(point).upper(request.beta))));
             }
             wrong += u64::from(lowest_within_tie(&scores) != Some(point));
             team.observe(&[point], &[setup.reward(point, i + 1, trial)], false)?;

@@ -55,7 +55,7 @@ fn by_hand(job: &Job, instance: &Instance, mut noise: impl FnMut(usize, usize, &
             let score = |x: usize| {
                 let phi = instance.table.row(x);
                 let form: f64 = (0..m).map(|i| phi[i] * dot(&inverse[i * m..(i + 1) * m], phi)).sum();
-                dot(&theta, phi) + job.width * (job.ridge * form).sqrt()
+                dot(&theta, phi) + job.beta * (job.ridge * form).sqrt()
             };
             let scores: Vec<f64> = (0..n).map(score).collect();
             point = (0..n).fold(0, |best, x| if scores[best] < scores[x] { x } else { best });
@@ -227,7 +227,7 @@ fn store(folder: &Path, job: &Job, instance: &Instance) {
     save(&folder.join("start.npy"), "<i8", &format!("({},)", job.trials), start);
     let stated = serde_json::json!({
         "N": n, "m": m, "B": job.trials, "T": job.rounds, "seed": job.seed, "lengthscale": job.lengthscale, "lam": job.ridge,
-        "beta": job.width, "noise_std": job.noise, "node_std": job.node_std, "peer": "instance",
+        "beta": job.beta, "noise_std": job.noise, "node_std": job.node_std, "peer": "instance",
     });
     fs::write(folder.join("instance.json"), stated.to_string()).expect("written");
 }
@@ -301,7 +301,7 @@ fn jobs_that_cannot_be_run_are_refused() {
         (Flags { rounds: Some(0), ..none }, "`--rounds 0`"),
         (Flags { points: Some(usize::MAX), ..none }, "cannot be run"),
         (Flags { ridge: Some(0.0), ..none }, "`--ridge 0`"),
-        (Flags { width: Some(f64::NAN), ..none }, "`--width NaN`"),
+        (Flags { beta: Some(f64::NAN), ..none }, "`--beta NaN`"),
         (Flags { lengthscale: Some(-1.0), ..none }, "`--lengthscale -1`"),
         (Flags { points: Some(1_000_000), trials: Some(100_000), ..none }, "more than the limit"),
     ];

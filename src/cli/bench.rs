@@ -56,8 +56,8 @@ pub struct BenchArgs {
     ridge: Option<f64>,
     /// What multiplies the spread [default: 2]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    width: Option<f64>,
-    /// By how much that grows: in round t it is --width plus this times ln t [default: 0]
+    beta: Option<f64>,
+    /// By how much that grows: in round t it is --beta plus this times ln t [default: 0]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     growth: Option<f64>,
     /// Standard deviation of the observation noise [default: 0.1]
@@ -97,7 +97,7 @@ impl BenchArgs {
             seed: self.seed,
             lengthscale: self.lengthscale,
             ridge: self.ridge,
-            width: self.width,
+            beta: self.beta,
             growth: self.growth,
             noise: self.noise,
             node_std: self.node_std,
@@ -240,7 +240,7 @@ fn sizes_alone(args: &BenchArgs, name: &str) -> Result<(), Error> {
         ("features", args.features.is_some()),
         ("lengthscale", args.lengthscale.is_some()),
         ("ridge", args.ridge.is_some()),
-        ("width", args.width.is_some()),
+        ("beta", args.beta.is_some()),
         ("growth", args.growth.is_some()),
         ("noise", args.noise.is_some()),
         ("node-std", args.node_std.is_some()),

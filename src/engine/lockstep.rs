@@ -167,11 +167,11 @@ impl Part {
     fn requests(&self) -> Result<Vec<TrialScore<'_>>, Error> {
         let mut requests = Vec::with_capacity(self.trials.len());
         for (i, (trial, proposal)) in self.trials.iter().zip(&self.proposals).enumerate() {
-            if let Proposal::Score { width } = *proposal {
+            if let Proposal::Score { beta } = *proposal {
                 let policy = &trial.ready.policy;
-                let Some(model) = policy.model() else { return Err(no_model(width)) };
+                let Some(model) = policy.model() else { return Err(no_model(beta)) };
                 let subset = trial.set.as_deref();
-                requests.push(TrialScore { subset, ..TrialScore::new(i, policy.change(), width, model) });
+                requests.push(TrialScore { subset, ..TrialScore::new(i, policy.change(), beta, model) });
             }
         }
         Ok(requests)
@@ -208,20 +208,20 @@ impl Part {
         let mut combined: Vec<(usize, Vec<u32>)> = Vec::new();
         if let Some(axes) = &self.axes {
             for request in &requests {
-                combined.push((request.trial, decide_by_axis(axes, request.model, request.width, &mut scratch)?));
+                combined.push((request.trial, decide_by_axis(axes, request.model, request.beta, &mut scratch)?));
             }
         } else if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
             let answers = &mut answers[..requests.len()];
             screen.finish(&requests, answers)?;
             for (request, answer) in requests.iter().zip(answers.iter()) {
-                points[request.trial] = decide(answer, request.model, request.width, &mut scratch)?;
+                points[request.trial] = decide(answer, request.model, request.beta, &mut scratch)?;
             }
         } else {
             // Without a screen, small decision sets are candidates as a whole.
             for request in &requests {
-                let Some(set) = request.subset else { return Err(no_model(request.width)) };
+                let Some(set) = request.subset else { return Err(no_model(request.beta)) };
                 let candidates = Candidates { points: set.to_vec() };
-                points[request.trial] = decide(&candidates, request.model, request.width, &mut scratch)?;
+                points[request.trial] = decide(&candidates, request.model, request.beta, &mut scratch)?;
             }
         }
         drop(requests);
@@ -298,9 +298,9 @@ pub fn batch(
     Ok(Some(result))
 }
 
-fn no_model(width: f64) -> Error {
+fn no_model(beta: f64) -> Error {
     Error::Failed {
-        problem: format!("a policy asked for scores (width {width}) without having a model"),
+        problem: format!("a policy asked for scores (beta {beta}) without having a model"),
         hint: "this is a fault of the policy, not of the spec: please report it".to_owned(),
     }
 }

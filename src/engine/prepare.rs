@@ -436,7 +436,7 @@ impl ReadyCell {
     /// One trial before its first round.
     ///
     /// # Errors
-    /// A function that does not suit, a refused mechanism, a width without a constant it needs.
+    /// A function that does not suit, a refused mechanism, beta without a constant it needs.
     pub fn trial(&self, trial: u64) -> Result<ReadyTrial, Error> {
         self.with(self.environment.draw(trial)?, trial)
     }

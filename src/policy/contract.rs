@@ -24,10 +24,10 @@ pub enum Proposal {
         /// Points of the domain.
         n_points: usize,
     },
-    /// The point with the largest `mean + width * spread` of those that may be played.
+    /// The point with the largest `mean + beta * spread` of those that may be played.
     Score {
         /// What multiplies the spread, finite and at least 0.
-        width: f64,
+        beta: f64,
     },
 }
 
@@ -308,7 +308,7 @@ pub trait PolicyMaker: Send + Sync {
     /// A policy before its first round.
     ///
     /// # Errors
-    /// If the width or truncation needs a constant that the problem does not have.
+    /// If beta or truncation needs a constant that the problem does not have.
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error>;
 
     /// What the manifest must say of constants that the policy was given or has estimated, as (name, value).

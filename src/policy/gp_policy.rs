@@ -1,4 +1,4 @@
-//! The frame that GP-UCB, IGP-UCB and TGP-UCB share: a posterior, starting rounds, and a [`Rule`] that gives the width of
+//! The frame that GP-UCB, IGP-UCB and TGP-UCB share: a posterior, starting rounds, and a [`Rule`] that gives beta of
 //! a round and what becomes of a released reward before it enters the posterior.
 
 use super::posterior_plan::{PreparedPosterior, RestoreError};
@@ -32,8 +32,8 @@ pub struct RoundFacts {
 
 /// What tells one GP-UCB algorithm from another, for one trial.
 pub trait Rule: Send + Sync {
-    /// The width of the coming round.
-    fn width(&self, round: &RoundFacts) -> f64;
+    /// Beta of the coming round.
+    fn beta(&self, round: &RoundFacts) -> f64;
 
     /// What the posterior sees of the reward of round `round` (1-based).
     fn admit(&self, reward: f64, round: u64) -> f64 {
@@ -200,7 +200,7 @@ impl Policy for GpPolicy {
             n_features: self.features.0,
             feature_error: self.features.1,
         };
-        Proposal::Score { width: self.rule.width(&facts) }
+        Proposal::Score { beta: self.rule.beta(&facts) }
     }
 
     fn model(&self) -> Option<&dyn ScoreModel> {

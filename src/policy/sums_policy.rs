@@ -9,8 +9,8 @@ use super::release_rule::{Extrapolation, ReleaseRule};
 pub use super::sums_state::Kind;
 use super::sums_state::{Parameters, STATE_VERSION, State};
 use super::{
-    FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting,
-    SharedInputs, Width,
+    ExplorationFactor, FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal,
+    RandomSource, Setting, SharedInputs,
 };
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::{Repair, SumsPosterior};
@@ -32,7 +32,7 @@ pub struct SumsPlan {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Keys {
     ridge: f64,
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     noise_std: Option<f64>,
     spectrum: SpectrumPlan,
@@ -45,11 +45,11 @@ impl SumsPlan {
     /// Reads the keys; `default` are the features where the spec names none.
     pub fn parse(args: &Args<'_>, parts: &dyn Parts, kind: Kind, default: Arc<dyn FeaturesPlan>) -> Box<dyn PolicyPlan> {
         let features = if kind.linear { default } else { parts.features(args, "features").unwrap_or(default) };
-        let width = Width::parse(args);
+        let beta = ExplorationFactor::parse(args);
         let failure_prob = super::gp_policy::failure_prob(args);
         let ridge =
             args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
-        let noise_std = args.number("noise_std", "rho: sub-Gaussian scale of the observation noise, for the width");
+        let noise_std = args.number("noise_std", "rho: sub-Gaussian scale of the observation noise, for beta");
         let noise_std =
             noise_std.above(0.0).at_most(1e12).optional("the noise's standard deviation, else half of the clip range");
         let spectrum = SpectrumPlan::parse(args);
@@ -71,7 +71,7 @@ impl SumsPlan {
                 "`every-round`, or `epochs = \"one\"`",
             );
         }
-        let keys = Keys { ridge, width, failure_prob, noise_std, spectrum, release, epochs, initial: Initial::parse(args) };
+        let keys = Keys { ridge, beta, failure_prob, noise_std, spectrum, release, epochs, initial: Initial::parse(args) };
         Box::new(Self { kind, features, keys })
     }
 }
@@ -158,8 +158,7 @@ impl SumsMaker {
         let half_range = facts.clip.or(reward.range).map(|(lo, hi)| 0.5 * (hi - lo));
         let known = reward.noise_variance.map(libm::sqrt).or(half_range).or(reward.noise_bound);
         let Some(noise_std) = shared.keys.noise_std.or(known) else {
-            let what =
-                format!("the width of `{}` needs the scale of the noise, and this problem's has no variance", shared.kind.name);
+            let what = format!("beta of `{}` needs the scale of the noise, and this problem's has no variance", shared.kind.name);
             return Err(Error::input(Diagnostic::new(what).hint("state `noise_std` in the policy, or `privacy.clip`")));
         };
         let Shared { ref table, prior_bound, norm, need, .. } = *shared;
@@ -214,7 +213,7 @@ impl PolicyMaker for SumsMaker {
             ("most releases".to_owned(), shared.need.releases.into()),
         ]);
         if let Ok(server) = self.server(setting) {
-            facts.push(("noise scale of the width".to_owned(), server.noise_std.into()));
+            facts.push(("noise scale of beta".to_owned(), server.noise_std.into()));
         }
         facts
     }
@@ -346,7 +345,7 @@ impl Server {
     }
 
     /// What multiplies the spread, in units of the posterior's.
-    fn width(&self) -> f64 {
+    fn beta(&self) -> f64 {
         if self.broken {
             return f64::NAN;
         }
@@ -369,7 +368,7 @@ impl Server {
         let order = || self.bound * libm::sqrt(ridge + shift.max(floor)) + rho * libm::sqrt(gain(shift.max(floor)));
         // Both are of |phi| in the norm of V^{-1}; the spread is sqrt(ridge) times that.
         let spreads = 1.0 / libm::sqrt(ridge);
-        keys.width.value(|| theory() * spreads, || order() * spreads)
+        keys.beta.value(|| theory() * spreads, || order() * spreads)
     }
 
     /// Takes sums in and plans the next release.
@@ -400,7 +399,7 @@ impl Policy for Server {
         if keys.initial.is_random(self.round) {
             return Proposal::Random { source: RandomSource::Design, n_points: table.n_points };
         }
-        Proposal::Score { width: self.width() }
+        Proposal::Score { beta: self.beta() }
     }
 
     fn define(&mut self, rows: &[u32]) {

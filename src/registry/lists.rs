@@ -147,10 +147,10 @@ pub static POLICIES: &[Entry<PolicyBuild>] = &[
         paper: "Zhou2021",
         build: ata_gp_ucb::parse,
     },
-    Entry { name: "gp-ucb", summary: "GP-UCB with the Bayesian width", paper: "Srinivas2010", build: gp_ucb::parse },
+    Entry { name: "gp-ucb", summary: "GP-UCB with the Bayesian exploration factor", paper: "Srinivas2010", build: gp_ucb::parse },
     Entry {
         name: "igp-ucb",
-        summary: "GP-UCB with the improved frequentist width",
+        summary: "GP-UCB with the improved frequentist exploration factor",
         paper: "Chowdhury2017",
         build: igp_ucb::parse,
     },

@@ -1,4 +1,4 @@
-//! Dotted paths into a spec: `privacy.epsilon`, `policy.tgp-ucb.ridge`, `policy.0.width.factor`, `policy.*.ridge`.
+//! Dotted paths into a spec: `privacy.epsilon`, `policy.tgp-ucb.ridge`, `policy.0.beta.factor`, `policy.*.ridge`.
 
 use crate::error::{Diagnostic, Span, closest};
 use crate::params::{Entry, Node, Table, Value};

@@ -43,7 +43,7 @@ fn modeler(folder: &Path, privacy: &str, policy: &str) {
 
 const SUMS: (&str, &str) = (
     "[privacy]\nmechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n",
-    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nwidth = { kind = \"scaled\", factor = 0.3 }",
+    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nbeta = { kind = \"scaled\", factor = 0.3 }",
 );
 
 /// Two rows asked for and told, and a third asked for.

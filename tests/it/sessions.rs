@@ -15,11 +15,11 @@ fn write(folder: &Path, name: &str, value: &Value) {
     fs::write(folder.join(name), StateFile::text(value.clone())).expect("written");
 }
 
-const LINEAR: &str = "kind = \"jdp-linucb\"\nwidth = { kind = \"scaled\", factor = 0.3 }";
+const LINEAR: &str = "kind = \"jdp-linucb\"\nbeta = { kind = \"scaled\", factor = 0.3 }";
 const JOINT: &str =
-    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nwidth = { kind = \"scaled\", factor = 0.3 }";
+    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nbeta = { kind = \"scaled\", factor = 0.3 }";
 const LOCAL: &str =
-    "kind = \"local-jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nwidth = { kind = \"scaled\", factor = 0.3 }";
+    "kind = \"local-jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nbeta = { kind = \"scaled\", factor = 0.3 }";
 
 /// Every policy that learns from sums runs to its end, under every form of running sums and own items, with the sums that it saw kept from
 /// one command to the next: what was released is never drawn anew.

@@ -1,4 +1,4 @@
-//! Registered policies on a stored problem: what the sequences and the widths have in common.
+//! Registered policies on a stored problem: what the sequences and the betas have in common.
 
 use privateer::error::{Error, Sources};
 use privateer::gp::kernel::Kernel;
@@ -25,7 +25,7 @@ pub struct Constants {
     pub ridge: f64,
     /// delta of the confidence bound.
     pub failure_prob: f64,
-    /// What multiplies the theorem's width.
+    /// What multiplies the theorem's beta.
     pub scale: f64,
     /// T.
     pub rounds: u64,
@@ -118,10 +118,7 @@ impl Constants {
             ("initial", Value::Text("lowest-index".to_owned())),
             ("ridge", Value::Float(self.ridge)),
             ("failure_prob", Value::Float(self.failure_prob)),
-            (
-                "width",
-                Value::Table(table(vec![("kind", Value::Text("scaled".to_owned())), ("factor", Value::Float(self.scale))])),
-            ),
+            ("beta", Value::Table(table(vec![("kind", Value::Text("scaled".to_owned())), ("factor", Value::Float(self.scale))]))),
         ];
         match formulas {
             Formulas::HeavyTails | Formulas::AtaHeavyTails => keys.push(("moment", Value::Float(self.moment))),

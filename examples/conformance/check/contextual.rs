@@ -7,7 +7,7 @@ use privateer::params::{Args, Entry, Node, Sink, Table, Value as Written};
 use privateer::policy::contextual::{ContextPolicy, Scratch, dp_hdb, dp_linucb};
 use privateer::privacy::gradients::Start;
 use privateer::privacy::printed::dubey2021;
-use privateer::privacy::printed::shariff2018::{self, WidthTerms};
+use privateer::privacy::printed::shariff2018::{self, BetaTerms};
 use privateer::privacy::visits::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
 use privateer::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
 use privateer::privacy::visits::{ContextFacts, Link, VisitPrivatizer, VisitRequest, seal};
@@ -171,7 +171,7 @@ pub fn check_sums(file: &Value) -> Outcome {
         }
     }
     for (index, row) in file["beta"].as_array().into_iter().flatten().enumerate() {
-        let found = number(row, "t").and_then(|t| Ok(vec![width_terms(file)?.width(t as u64)]));
+        let found = number(row, "t").and_then(|t| Ok(vec![beta_terms(file)?.beta(t as u64)]));
         outcome.compare(&format!("beta[{index}].value"), found, &row["value"]);
     }
     outcome
@@ -194,11 +194,11 @@ fn constants(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
     ])
 }
 
-fn width_terms(file: &Value) -> Result<WidthTerms, String> {
+fn beta_terms(file: &Value) -> Result<BetaTerms, String> {
     let people = People::read(file, Link::Linear)?;
     let found = constants(&file["constants"][0])?;
     let of = |name: &str| found.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value);
-    Ok(WidthTerms {
+    Ok(BetaTerms {
         noise_sd: number(file, "sigma")?,
         length: (people.dimension as f64).sqrt(),
         bound: people.theta.iter().map(|x| x * x).sum::<f64>().sqrt(),

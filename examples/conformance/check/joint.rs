@@ -325,7 +325,7 @@ fn play(file: &Value) -> Result<Found, String> {
         ("failure_prob", Key::Float(number(params, "zeta")?)),
         ("noise_std", Key::Float(rho)),
         ("initial", Key::Text("lowest-index".to_owned())),
-        ("width", variant("scaled", vec![("factor", Key::Float(scale))])),
+        ("beta", variant("scaled", vec![("factor", Key::Float(scale))])),
         ("repair", variant("shift", vec![("multiple", Key::Float(1.0)), ("spectrum", Key::Text("as-printed".to_owned()))])),
     ]);
     let sink = Sink::new(Sources::default());
@@ -363,18 +363,18 @@ fn play(file: &Value) -> Result<Found, String> {
     let stored = field(file, "rounds")?.as_array().ok_or("`rounds` is not a list")?;
     let mut found = Found::default();
     for round in 0..rounds as usize {
-        let Proposal::Score { width } = policy.propose(&mut no_luck()) else { return Err("a round is not scored".to_owned()) };
+        let Proposal::Score { beta } = policy.propose(&mut no_luck()) else { return Err("a round is not scored".to_owned()) };
         let subset: Vec<u32> = (0..arms).map(|arm| (round * arms + arm) as u32).collect();
         let model = policy.model().ok_or("no model")?;
-        let request = TrialScore { subset: Some(&subset), ..TrialScore::new(0, policy.change(), width, model) };
+        let request = TrialScore { subset: Some(&subset), ..TrialScore::new(0, policy.change(), beta, model) };
         let mut answer = [Candidates::default()];
         screen.round(&[request], &mut answer).map_err(said)?;
-        let point = decide(&answer[0], model, width, &mut Vec::new()).map_err(said)?;
+        let point = decide(&answer[0], model, beta, &mut Vec::new()).map_err(said)?;
         // The spread is sqrt(ridge) times |phi| in the norm of V^{-1}.
-        let printed = width * libm::sqrt(ridge);
+        let printed = beta * libm::sqrt(ridge);
         found.rounds[0].push(printed / (scale * rho));
         found.rounds[1].push(printed);
-        found.rounds[2].extend(subset.iter().map(|&point| model.exact(point as usize).upper(width)));
+        found.rounds[2].extend(subset.iter().map(|&point| model.exact(point as usize).upper(beta)));
         if stored.get(round).is_some_and(|row| row.get("V").is_some()) {
             inside(policy.as_ref(), m, shift + ridge, &mut found)?;
         }

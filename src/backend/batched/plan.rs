@@ -60,7 +60,7 @@ impl BatchedScreen {
             (lane.fresh, lane.has_row, lane.scanned) = (false, false, None);
             return Ok((Asked::Prior, None));
         }
-        if !fits(&[prior, request.width, request.width * prior.sqrt()], precision) {
+        if !fits(&[prior, request.beta, request.beta * prior.sqrt()], precision) {
             (lane.fresh, lane.has_row, lane.scanned) = (false, false, None);
             return Ok((Asked::Scan, None));
         }

@@ -117,7 +117,7 @@ impl BatchedScreen {
     fn band(&self, request: &TrialScore<'_>) -> Band4 {
         match self.shared.band {
             Band::Zero => Band4::default(),
-            _ => self.lanes[request.trial].band(request.width, request.model.state_error(), self.precision),
+            _ => self.lanes[request.trial].band(request.beta, request.model.state_error(), self.precision),
         }
     }
 
@@ -133,7 +133,7 @@ impl BatchedScreen {
                 start: plan.start.borrowed(),
                 visit: plan.visit,
                 basis: request.model.basis_points(),
-                width: request.width,
+                beta: request.beta,
                 band: self.band(request),
                 subset: request.subset,
             })
@@ -192,7 +192,7 @@ impl BatchedScreen {
         out.points.clear();
         let exact = |point: u32| (point, request.model.exact(point as usize));
         let all: Vec<_> = playable(self.shared.basis.n_points(), request.subset).map(exact).collect();
-        let scored: Vec<(u32, f64)> = all.iter().map(|(point, moments)| (*point, moments.upper(request.width))).collect();
+        let scored: Vec<(u32, f64)> = all.iter().map(|(point, moments)| (*point, moments.upper(request.beta))).collect();
         match lowest_within_tie(&scored) {
             // By exact scores of all there is one best.
             Some(point) => out.points.push(point),
@@ -244,7 +244,7 @@ impl Screen for BatchedScreen {
             match *asked {
                 Asked::Prior => {
                     let (scale, _) = self.facts(request)?;
-                    scale.best_priors(request.width, request.subset, out);
+                    scale.best_priors(request.beta, request.subset, out);
                 }
                 Asked::Scan => self.scan(request, out),
                 Asked::Device { from_factor } => {

@@ -367,7 +367,7 @@ impl CpuScreen {
         }
         if request.model.n_observations() == 0 && matches!(request.change, Change::None) {
             // Every mean is 0: the prior alone decides, and no block needs to be scored.
-            self.scale(request).best_priors(request.width, None, answer);
+            self.scale(request).best_priors(request.beta, None, answer);
             self.pruned[request.trial] = Some(pruned);
             self.counters.pruned += 1;
             return true;

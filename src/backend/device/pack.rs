@@ -84,9 +84,9 @@ pub struct Numbers<R> {
     pub scale: R,
     /// What multiplies `p` in the mean.
     pub mean_step: R,
-    /// `width (1 - rho)`
+    /// `beta (1 - rho)`
     pub low: R,
-    /// `width (1 + rho)`
+    /// `beta (1 + rho)`
     pub high: R,
     /// Error of the score.
     pub c: R,
@@ -273,8 +273,8 @@ impl<R: Real> Packed<R> {
             self.numbers.push(Numbers {
                 scale: R::of(scale),
                 mean_step: R::of(mean_step),
-                low: R::of(lane.width * (1.0 - rho)),
-                high: R::of(lane.width * (1.0 + rho)),
+                low: R::of(lane.beta * (1.0 - rho)),
+                high: R::of(lane.beta * (1.0 + rho)),
                 c: R::of(lane.band.c),
                 c0: R::of(lane.band.c0),
                 c1: R::of(lane.band.c1),

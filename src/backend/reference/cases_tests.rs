@@ -199,7 +199,7 @@ pub struct OwnedWork {
     /// In the place of the step: weights of the mean.
     pub weights: Option<Vec<f64>>,
     pub basis: Vec<u32>,
-    pub width: f64,
+    pub beta: f64,
     pub band: Band4,
     pub subset: Option<Vec<u32>>,
 }
@@ -208,7 +208,7 @@ impl OwnedWork {
     /// All points, from where the last round ended.
     pub fn keep(lane: usize) -> Self {
         let band = Band4 { c: 1e-3, c0: 1e-4, c1: 1e-4, c2: 1e-4 };
-        Self { lane, start: OwnedStart::Keep, visit: None, weights: None, basis: Vec::new(), width: 1.5, band, subset: None }
+        Self { lane, start: OwnedStart::Keep, visit: None, weights: None, basis: Vec::new(), beta: 1.5, band, subset: None }
     }
 
     pub fn work(&self) -> LaneWork<'_> {
@@ -226,7 +226,7 @@ impl OwnedWork {
                 mean: self.weights.as_ref().map_or(NewMean::Step(*mean_step), |weights| NewMean::Weights(weights)),
             }),
             basis: &self.basis,
-            width: self.width,
+            beta: self.beta,
             band: self.band,
             subset: self.subset.as_deref(),
         }
@@ -288,7 +288,7 @@ pub fn script(draws: &mut Draws, basis: &TestBasis, n_lanes: usize, n_rounds: us
                 let chance = [0.02, 0.5, 1.0][draws.below(3)];
                 work.subset = Some(draws.subset(n, chance));
             }
-            work.width = [0.0, 0.5, 3.0][draws.below(3)];
+            work.beta = [0.0, 0.5, 3.0][draws.below(3)];
             work.band.c = [0.0, 1e-3, 0.5][draws.below(3)];
             works.push(work);
         }

@@ -115,10 +115,10 @@ impl<'a> Referee<'a> {
         let end = |sign: f64| {
             let under = variance.value + sign * e;
             let root = under.max(0.0).sqrt();
-            let width = work.width * (1.0 + sign * self.sqrt_error);
-            let value = mean.value + sign * work.band.c + width * root;
-            let spread_error = width * (sqrt_shift(under, moved) + self.sqrt_error * (root + moved.sqrt()));
-            let error = mean.error + spread_error + 8.0 * self.u * (mean.value.abs() + work.band.c + width * root);
+            let beta = work.beta * (1.0 + sign * self.sqrt_error);
+            let value = mean.value + sign * work.band.c + beta * root;
+            let spread_error = beta * (sqrt_shift(under, moved) + self.sqrt_error * (root + moved.sqrt()));
+            let error = mean.error + spread_error + 8.0 * self.u * (mean.value.abs() + work.band.c + beta * root);
             Known { value, error }
         };
         (end(-1.0), end(1.0))

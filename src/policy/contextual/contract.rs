@@ -107,13 +107,13 @@ pub struct Scratch {
 pub(super) fn best_arm(scored: &[(usize, f64)]) -> Result<usize, Error> {
     crate::score::lowest_within_tie(scored).ok_or_else(|| Error::Failed {
         problem: "the score of an arm is no finite number".to_owned(),
-        hint: "the spec's scales leave the range of f64: check `ridge`, `width`, `radius`, `clip` and the reward's unit"
+        hint: "the spec's scales leave the range of f64: check `ridge`, `beta`, `radius`, `clip` and the reward's unit"
             .to_owned(),
     })
 }
 
-/// A width as a function of the coming round, 1-based.
-pub(super) type WidthRule = std::sync::Arc<dyn Fn(u64) -> f64 + Send + Sync>;
+/// A beta as a function of the coming round, 1-based.
+pub(super) type BetaRule = std::sync::Arc<dyn Fn(u64) -> f64 + Send + Sync>;
 
 #[cfg(test)]
 mod tests {

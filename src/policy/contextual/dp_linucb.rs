@@ -11,9 +11,9 @@ use super::linucb::noise_scale;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use crate::error::Error;
 use crate::params::Args;
-use crate::policy::Width;
+use crate::policy::ExplorationFactor;
 use crate::policy::gp_policy::failure_prob;
-use crate::privacy::printed::shariff2018::{self, WidthTerms};
+use crate::privacy::printed::shariff2018::{self, BetaTerms};
 use crate::privacy::printed::{dubey2021, zheng2020};
 use crate::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
 use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
@@ -36,7 +36,7 @@ fn plan(args: &Args<'_>, name: &'static str, local: bool) -> Box<dyn ContextPoli
     Box::new(Plan {
         name,
         local,
-        width: Width::parse(args),
+        beta: ExplorationFactor::parse(args),
         failure_prob: failure_prob(args),
         ridge: args.number("ridge", "what is added to the diagonal beside the shift").above(0.0).at_most(1e12).or(1.0),
         shift: args
@@ -60,7 +60,7 @@ fn plan(args: &Args<'_>, name: &'static str, local: bool) -> Box<dyn ContextPoli
 struct Plan {
     name: &'static str,
     local: bool,
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     ridge: f64,
     shift: f64,
@@ -114,7 +114,7 @@ impl ContextPolicyPlan for Plan {
                 layout,
                 printed,
                 local: self.local,
-                width: self.width,
+                beta: self.beta,
                 failure_prob: self.failure_prob,
                 ridge: if printed { 0.0 } else { self.ridge },
                 shift: self.shift,
@@ -139,7 +139,7 @@ struct Consts {
     layout: Layout,
     printed: bool,
     local: bool,
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     ridge: f64,
     shift: f64,
@@ -156,7 +156,7 @@ struct Consts {
     first_std: f64,
 }
 
-/// Bounds on the regularizer that noise and shift make together, and what the noise on `u` adds to a width.
+/// Bounds on the regularizer that noise and shift make together, and what the noise on `u` adds to beta.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Spectrum {
     shift: f64,
@@ -189,9 +189,9 @@ impl Consts {
         Spectrum { shift, least, most: shift + norm, gamma: std * vector / libm::sqrt(least) }
     }
 
-    /// The width of round `round`, 1-based.
-    fn width(&self, round: u64, spectrum: &Spectrum) -> f64 {
-        let terms = WidthTerms {
+    /// Beta of round `round`, 1-based.
+    fn beta(&self, round: u64, spectrum: &Spectrum) -> f64 {
+        let terms = BetaTerms {
             noise_sd: self.noise_sd,
             length: self.length,
             bound: self.total,
@@ -201,7 +201,7 @@ impl Consts {
             failure_prob: self.failure_prob,
         };
         let order = || self.noise_sd * libm::sqrt(self.layout.dimension as f64) + self.total * libm::sqrt(spectrum.most);
-        self.width.value(|| terms.width(round), order)
+        self.beta.value(|| terms.beta(round), order)
     }
 
     fn n_features(&self) -> usize {
@@ -218,8 +218,8 @@ struct Maker {
 impl Maker {
     fn of(&self, state: State) -> Box<dyn ContextPolicy> {
         let spectrum = self.consts.spectrum(state.round, state.std);
-        let width = self.consts.width(state.round + 1, &spectrum);
-        Box::new(DpLinUcb { name: self.name, consts: Arc::clone(&self.consts), spectrum, width, state })
+        let beta = self.consts.beta(state.round + 1, &spectrum);
+        Box::new(DpLinUcb { name: self.name, consts: Arc::clone(&self.consts), spectrum, beta, state })
     }
 }
 
@@ -245,7 +245,7 @@ impl ContextPolicyMaker for Maker {
             ("releases of the sums".into(), self.sums.releases().into()),
             ("standard deviation of the noise in the last release".into(), last.into()),
             ("shift of the last matrix".into(), spectrum.shift.into()),
-            ("width of the last round".into(), consts.width(consts.rounds, &spectrum).into()),
+            ("beta of the last round".into(), consts.beta(consts.rounds, &spectrum).into()),
         ]
     }
 
@@ -271,7 +271,7 @@ struct DpLinUcb {
     consts: Arc<Consts>,
     spectrum: Spectrum,
     /// Of the coming round.
-    width: f64,
+    beta: f64,
     state: State,
 }
 
@@ -285,7 +285,7 @@ impl ContextPolicy for DpLinUcb {
         scored.clear();
         for arm in 0..consts.layout.n_arms {
             // Models are linear in the context: its scale comes last.
-            let score = models.mean(arm, context) + self.width * models.spread(consts.layout, arm, context, vector);
+            let score = models.mean(arm, context) + self.beta * models.spread(consts.layout, arm, context, vector);
             scored.push((arm, factor * score));
         }
         best_arm(scored)
@@ -298,7 +298,7 @@ impl ContextPolicy for DpLinUcb {
             self.spectrum = self.consts.spectrum(self.state.round, gram_std);
             self.state.repairs += self.state.models.refit(layout, entries, self.spectrum.shift);
         }
-        self.width = self.consts.width(self.state.round + 1, &self.spectrum);
+        self.beta = self.consts.beta(self.state.round + 1, &self.spectrum);
     }
 
     fn save(&self) -> serde_json::Value {

@@ -1,11 +1,11 @@
 //! `linucb`: upper confidence bounds of a ridge model an arm, without privacy (AbbasiYadkori2011).
 
-use super::contract::{WidthRule, best_arm, misfit, restored, saved};
+use super::contract::{BetaRule, best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use crate::error::Error;
 use crate::linalg::{add_scaled, dot};
 use crate::params::Args;
-use crate::policy::Width;
+use crate::policy::ExplorationFactor;
 use crate::policy::gp_policy::failure_prob;
 use crate::privacy::visits::open::{self, Open};
 use crate::privacy::visits::{ContextFacts, Visit, VisitPrivatizer, VisitRequest, VisitSignal};
@@ -19,19 +19,19 @@ const NAME: &str = "linucb";
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
     Box::new(Plan {
-        width: Width::parse(args),
+        beta: ExplorationFactor::parse(args),
         failure_prob: failure_prob(args),
         ridge: args.number("ridge", "what is added to the diagonal of every arm's matrix").above(0.0).at_most(1e12).or(1.0),
     })
 }
 
 struct Plan {
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     ridge: f64,
 }
 
-/// Standard deviation that a width supposes of a reward: that of the noise, else half of the range.
+/// Standard deviation that beta supposes of a reward: that of the noise, else half of the range.
 pub(super) fn noise_scale(facts: &ContextFacts) -> f64 {
     let half = facts.range.map(|(lo, hi)| 0.5 * (hi - lo));
     facts.noise_sd.or(half).unwrap_or(1.0)
@@ -40,12 +40,11 @@ pub(super) fn noise_scale(facts: &ContextFacts) -> f64 {
 impl ContextPolicyPlan for Plan {
     fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let (k, d, sd) = (facts.n_arms as f64, facts.dimension as f64, noise_scale(facts));
-        let (length, s, ridge, failure, width) =
-            (facts.length, facts.parameter_length, self.ridge, self.failure_prob, self.width);
+        let (length, s, ridge, failure, beta) = (facts.length, facts.parameter_length, self.ridge, self.failure_prob, self.beta);
         // R sqrt(2 ln(1/delta) + K d ln(1 + t L²/(K d ridge))) + sqrt(ridge) S [AbbasiYadkori2011, theorem 2].
         let rule = move |round: u64| {
             let gain = k * d * libm::log1p(round as f64 * length * length / (k * d * ridge));
-            width.value(
+            beta.value(
                 || sd * libm::sqrt(gain - 2.0 * libm::log(failure)) + libm::sqrt(ridge) * s,
                 || sd * libm::sqrt(d) + libm::sqrt(ridge) * s,
             )
@@ -54,7 +53,7 @@ impl ContextPolicyPlan for Plan {
             n_arms: facts.n_arms,
             dimension: facts.dimension,
             ridge,
-            width: Arc::new(rule),
+            beta: Arc::new(rule),
             ledger: open::ledger(request.calibration),
         }))
     }
@@ -64,15 +63,15 @@ struct Maker {
     n_arms: usize,
     dimension: usize,
     ridge: f64,
-    width: WidthRule,
+    beta: BetaRule,
     ledger: Ledger,
 }
 
 impl Maker {
     fn of(&self, state: State) -> Box<dyn ContextPolicy> {
-        let rule = Arc::clone(&self.width);
-        let width = rule(state.round + 1);
-        Box::new(LinUcb { n_arms: self.n_arms, rule, width, gains: vec![0.0; self.dimension], state })
+        let rule = Arc::clone(&self.beta);
+        let beta = rule(state.round + 1);
+        Box::new(LinUcb { n_arms: self.n_arms, rule, beta, gains: vec![0.0; self.dimension], state })
     }
 }
 
@@ -152,16 +151,16 @@ impl State {
 
 struct LinUcb {
     n_arms: usize,
-    rule: WidthRule,
+    rule: BetaRule,
     /// Of the coming round.
-    width: f64,
+    beta: f64,
     gains: Vec<f64>,
     state: State,
 }
 
 impl ContextPolicy for LinUcb {
     fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
-        let score = |arm: usize| self.state.mean(arm, context) + self.width * self.state.spread(arm, context);
+        let score = |arm: usize| self.state.mean(arm, context) + self.beta * self.state.spread(arm, context);
         scratch.scored.clear();
         scratch.scored.extend((0..self.n_arms).map(|arm| (arm, score(arm))));
         best_arm(&scratch.scored)
@@ -169,7 +168,7 @@ impl ContextPolicy for LinUcb {
 
     fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
         self.state.round += 1;
-        self.width = (self.rule)(self.state.round + 1);
+        self.beta = (self.rule)(self.state.round + 1);
         if let VisitSignal::Visit(visit) = signal.value() {
             self.state.add(visit, &mut self.gains);
         }

@@ -13,7 +13,7 @@ fn spec(privacy: &str, noise: &str) -> String {
     format!(
         "rounds = 12\ntrials = 2\n\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", dimension = 1, points = 24 }}\n\
          kernel = {{ kind = \"matern\", nu = 2.5, lengthscale = 0.2 }}\nnoise = {noise}\n\n[privacy]\n{privacy}\n\n\
-         [[policy]]\nkind = \"tgp-ucb\"\nwidth = {{ kind = \"constant\", value = 1.0 }}\n"
+         [[policy]]\nkind = \"tgp-ucb\"\nbeta = {{ kind = \"constant\", value = 1.0 }}\n"
     )
 }
 
@@ -59,7 +59,7 @@ const PEOPLE: &str = "kind = \"generalized-linear\"\ndimension = 3\narms = 2\npa
      noise = { kind = \"uniform\", bound = 1.0 }\n";
 const REGRESSION: &str = "kind = \"linear-regression\"\ndimension = 3\ntest_samples = 50\n";
 const JDP: &str =
-    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"exact\", tolerance = 1e-3 }\nwidth = { kind = \"scaled\", factor = 0.3 }\n";
+    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"exact\", tolerance = 1e-3 }\nbeta = { kind = \"scaled\", factor = 0.3 }\n";
 
 /// Every kind of run, and the share of the claim that the white box reaches at least.
 fn kinds() -> Vec<(String, f64)> {
@@ -138,7 +138,7 @@ fn nothing_is_passed_over_in_silence() {
     assert!(warm.len() == 2 && warm[0].pair.contains("64 rounds"), "{warm:?}");
     let axes = format!(
         "rounds = 16\ntrials = 2\n[environment]\n{AXES}[privacy]\nepsilon = 2.0\nclip = [-1, 1]\n[[policy]]\nkind = \"qff-gp-ucb\"\n\
-         features = {{ kind = \"quadrature-fourier\", nodes = 12 }}\nwidth = {{ kind = \"constant\", value = 0.05 }}\n"
+         features = {{ kind = \"quadrature-fourier\", nodes = 12 }}\nbeta = {{ kind = \"constant\", value = 0.05 }}\n"
     );
     let axes = of(&sweep(&axes), 300);
     assert_eq!((axes.findings.len(), axes.passed_over.len()), (2, 0), "{axes:?}");

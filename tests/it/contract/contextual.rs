@@ -213,7 +213,7 @@ fn bad_visits_do_no_harm() {
 #[test]
 fn better_than_chance() {
     let environment = "kind = \"generalized-linear\"\ndimension = 5\nparameters = { kind = \"sparse\", nonzeros = 2 }\nnoise = { kind = \"uniform\", bound = 0.05 }\n";
-    let narrow = "width = { kind = \"scaled\", factor = 0.01 }\n";
+    let narrow = "beta = { kind = \"scaled\", factor = 0.01 }\n";
     let policies: String = names(CONTEXTUAL_POLICIES)
         .into_iter()
         .map(|name| format!("[[policy]]\nkind = \"{name}\"\n{}", if name.contains("linucb") { narrow } else { "" }))

@@ -125,7 +125,7 @@ fn replay(policies: &str) -> String {
 fn replays_estimate_what_a_policy_is_worth() {
     let (_folder, data) = folder("log.csv", &log());
     let text =
-        replay("[[policy]]\nkind = \"random-arm\"\n[[policy]]\nkind = \"linucb\"\nwidth = { kind = \"scaled\", factor = 0.1 }\n");
+        replay("[[policy]]\nkind = \"random-arm\"\n[[policy]]\nkind = \"linucb\"\nbeta = { kind = \"scaled\", factor = 0.1 }\n");
     let run = run_all(&sweep(&text), &data, &Cpu::default(), Options::default()).expect("a run");
     for (cell, truth) in [(0, 0.5), (1, 1.0)] {
         let rows = run.cell(cell);

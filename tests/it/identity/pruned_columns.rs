@@ -58,10 +58,10 @@ fn choices(case: &Case, band: Band) -> (Vec<usize>, Counters) {
         posterior.observe(point, f[point]);
     }
     for round in 1..=case.rounds {
-        let width = 1.5 + 0.4 * (round as f64).ln();
+        let beta = 1.5 + 0.4 * (round as f64).ln();
         let mut answer = [Candidates::default()];
-        screen.round(&[TrialScore::new(0, posterior.change(), width, &posterior)], &mut answer).expect("screened");
-        let point = decide(&answer[0], &posterior, width, &mut Vec::new()).expect("finite");
+        screen.round(&[TrialScore::new(0, posterior.change(), beta, &posterior)], &mut answer).expect("screened");
+        let point = decide(&answer[0], &posterior, beta, &mut Vec::new()).expect("finite");
         posterior.screened();
         chosen.push(point);
         posterior.observe(point, f[point] + 0.05 * stream.normal());

@@ -112,11 +112,11 @@ fn round(
     table: &Arc<FeatureTable>,
     by: &Interpolation,
     models: &[Plain],
-    width: f64,
+    beta: f64,
     subset: Option<&[u32]>,
 ) -> (Vec<Candidates>, u64, usize) {
     let scale = Scale::of(&Basis::Table(Arc::clone(table)));
-    let request = |model| TrialScore { subset, ..TrialScore::new(0, Change::Factor, width, model) };
+    let request = |model| TrialScore { subset, ..TrialScore::new(0, Change::Factor, beta, model) };
     let asked: Vec<Asked<'_>> =
         models.iter().map(|model| Asked { request: request(model), factor: model.factor().expect("one") }).collect();
     let mut out = vec![Candidates::default(); models.len()];
@@ -125,7 +125,7 @@ fn round(
     let mut outside = 0;
     for (i, model) in models.iter().enumerate() {
         for point in 0..table.n_points {
-            let exact = model.exact(point).upper(width);
+            let exact = model.exact(point).upper(beta);
             let (lower, upper) = screen.interval(i, point);
             outside += usize::from(!(f64::from(lower) <= exact && exact <= f64::from(upper)));
         }
@@ -133,9 +133,9 @@ fn round(
     (out, violations, outside)
 }
 
-pub fn best(model: &Plain, width: f64, subset: Option<&[u32]>) -> u32 {
+pub fn best(model: &Plain, beta: f64, subset: Option<&[u32]>) -> u32 {
     let playable: Vec<u32> = subset.map_or_else(|| (0..N as u32).collect(), <[u32]>::to_vec);
-    let score = |point: u32| model.exact(point as usize).upper(width);
+    let score = |point: u32| model.exact(point as usize).upper(beta);
     playable
         .into_iter()
         .fold(None, |best: Option<u32>, point| match best {
@@ -193,18 +193,18 @@ fn intervals_hold_exact_scores() {
     let mut draws = Draws(7);
     let every_third: Vec<u32> = (0..N as u32).step_by(3).collect();
     let mut candidates = 0;
-    for (weights, rows, width) in
+    for (weights, rows, beta) in
         [(1.0, 0.1, 2.0), (0.0, 1.0, 1.0), (1e4, 1e-6, 1.0), (1e-9, 1e5, 30.0), (1.0, 1.0, 0.0), (1e-30, 1e-30, 1.0)]
     {
         // Five: a full tile of trials and one more.
         let models: Vec<Plain> = (0..5).map(|_| Plain::draw(&table, &mut draws, weights, rows)).collect();
         for subset in [None, Some(&every_third[..])] {
-            let (found, violations, outside) = round(&table, &by, &models, width, subset);
-            assert_eq!((violations, outside), (0, 0), "{weights} {rows} {width}");
+            let (found, violations, outside) = round(&table, &by, &models, beta, subset);
+            assert_eq!((violations, outside), (0, 0), "{weights} {rows} {beta}");
             for (model, found) in models.iter().zip(&found) {
                 assert!(found.points.is_sorted_by(|a, b| a < b));
-                assert!(found.points.contains(&best(model, width, subset)), "{weights} {rows} {width}: {found:?}");
-                candidates += if weights == 1.0 && 0.0 < width { found.points.len() } else { 0 };
+                assert!(found.points.contains(&best(model, beta, subset)), "{weights} {rows} {beta}: {found:?}");
+                candidates += if weights == 1.0 && 0.0 < beta { found.points.len() } else { 0 };
             }
         }
     }

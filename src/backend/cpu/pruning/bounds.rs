@@ -16,10 +16,10 @@ const PICKED: usize = 4;
 /// Bounds of all blocks of a trial; one entry a block where not said otherwise.
 #[derive(Debug)]
 pub struct Bounds {
-    /// Bounds on score and spread, and the width, when scored or looked at; and the means of the block's anchors then, one list after another.
+    /// Bounds on score and spread, and beta, when scored or looked at; and the means of the block's anchors then, one list after another.
     largest: Vec<f64>,
     spread: Vec<f64>,
-    width: Vec<f64>,
+    beta: Vec<f64>,
     mean_then: Vec<f64>,
     snapshot: Vec<u32>,
     /// The anchors' means now, their spreads² where these are bounds (else none), and `p` of the open run there; padded like `columns`.
@@ -48,7 +48,7 @@ pub struct Bounds {
     run: usize,
     /// Largest `|theta|` at the starts of runs and when blocks were bounded.
     largest_theta: f64,
-    /// Of each block: a bound on `|theta_t - theta_s|`, and the root of the squared width and innovations since.
+    /// Of each block: a bound on `|theta_t - theta_s|`, and the root of the squared beta and innovations since.
     reach: Vec<f64>,
     root: Vec<f64>,
     /// Bound on `|theta|` now.
@@ -63,7 +63,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Before the first observation: every block as if scored with width 0.
+    /// Before the first observation: every block as if scored with beta 0.
     pub fn new(shared: &Blocks, m: usize) -> Self {
         let (n, padded) = (shared.anchored.radii.len(), shared.source.padded_anchors());
         let mut variance = shared.anchored.prior.clone();
@@ -73,7 +73,7 @@ impl Bounds {
         Self {
             largest: vec![0.0; n],
             spread: shared.widest.clone(),
-            width: vec![0.0; n],
+            beta: vec![0.0; n],
             mean_then: vec![0.0; shared.anchored.anchors.corners * n],
             snapshot: vec![0; n],
             mean: vec![0.0; padded],
@@ -143,8 +143,8 @@ impl Bounds {
         wide(Apply { p: &self.p, square: scale * scale, step: mean_step, mean, variance });
     }
 
-    /// Bounds of all blocks at this width; `beyond` bounds what theta's coordinates leave out of a distance.
-    pub fn update(&mut self, width: f64, shared: &Blocks, beyond: f64, band: Band) {
+    /// Bounds of all blocks at this beta; `beyond` bounds what theta's coordinates leave out of a distance.
+    pub fn update(&mut self, beta: f64, shared: &Blocks, beyond: f64, band: Band) {
         let a = self.open.steps;
         let reach = a.abs() * self.row_square.sqrt();
         // What theta has rounded off, a share of itself a run.
@@ -156,7 +156,7 @@ impl Bounds {
         self.largest_theta = larger(self.largest_theta, self.length);
         self.raised.clear();
         self.cursor = 0;
-        self.snapshots.update(Now { open: self.open, row_square: self.row_square, width, rounded, theta_error });
+        self.snapshots.update(Now { open: self.open, row_square: self.row_square, beta, rounded, theta_error });
         if band == Band::Stale {
             self.reach.fill(0.0);
             self.root.fill(0.0);
@@ -168,7 +168,7 @@ impl Bounds {
         }
         let anchors = &shared.anchored.anchors;
         Arch::new().dispatch(OverAnchors { anchors, now: &self.mean, then: Some(&self.mean_then), out: &mut self.of_block });
-        wide(Bound { bounds: self, width, shared });
+        wide(Bound { bounds: self, beta, shared });
     }
 
     /// Bound on what the square of a distance rounds off by a run: its parts are sums of m products each, of numbers of this size.
@@ -183,11 +183,11 @@ impl Bounds {
     }
 
     /// Lowers bounds by what the anchors' scores say now.
-    pub fn refine(&mut self, width: f64, shared: &Blocks) {
-        wide(Refine { bounds: self, width });
+    pub fn refine(&mut self, beta: f64, shared: &Blocks) {
+        wide(Refine { bounds: self, beta });
         let anchors = &shared.anchored.anchors;
         Arch::new().dispatch(OverAnchors { anchors, now: &self.of_anchor, then: None, out: &mut self.of_block });
-        let apart = self.length + width;
+        let apart = self.length + beta;
         wide(Lower { bounds: self, apart, radii: &shared.anchored.radii });
         for &(block, score) in &self.raised {
             if f64::NEG_INFINITY < self.bound[block] {
@@ -220,21 +220,21 @@ impl Bounds {
     }
 
     /// A block was scored.
-    pub fn scored(&mut self, block: usize, largest: f64, spread: f64, width: f64, shared: &Blocks) {
+    pub fn scored(&mut self, block: usize, largest: f64, spread: f64, beta: f64, shared: &Blocks) {
         self.bound[block] = f64::NEG_INFINITY;
-        self.bounded(block, largest, spread, width, shared);
+        self.bounded(block, largest, spread, beta, shared);
     }
 
     /// A block was not scored, but these were found to bound it now: over features, where no block is raised.
-    pub fn screened(&mut self, block: usize, largest: f64, spread: f64, width: f64, shared: &Blocks) {
+    pub fn screened(&mut self, block: usize, largest: f64, spread: f64, beta: f64, shared: &Blocks) {
         self.bound[block] = self.bound[block].min(largest);
-        self.bounded(block, largest, spread, width, shared);
+        self.bounded(block, largest, spread, beta, shared);
     }
 
-    fn bounded(&mut self, block: usize, largest: f64, spread: f64, width: f64, shared: &Blocks) {
+    fn bounded(&mut self, block: usize, largest: f64, spread: f64, beta: f64, shared: &Blocks) {
         self.largest[block] = largest;
         self.spread[block] = spread;
-        self.width[block] = width;
+        self.beta[block] = beta;
         let n = self.reach.len();
         for (corner, anchor) in shared.anchored.anchors.of(block) {
             self.mean_then[corner * n + block] = self.mean[anchor];
@@ -329,7 +329,7 @@ impl Fusible for Start<'_> {
 /// The bounds from their parts, in wide lanes.
 struct Bound<'a> {
     bounds: &'a mut Bounds,
-    width: f64,
+    beta: f64,
     shared: &'a Blocks,
 }
 
@@ -338,13 +338,13 @@ impl NullaryFnOnce for Bound<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { bounds, width, shared } = self;
+        let Self { bounds, beta, shared } = self;
         let n = shared.anchored.radii.len();
-        let Bounds { bound, largest, spread, width: then, reach, root, of_block, .. } = bounds;
+        let Bounds { bound, largest, spread, beta: then, reach, root, of_block, .. } = bounds;
         let (bound, moved, radii) = (&mut bound[..n], &of_block[..n], &shared.anchored.radii[..n]);
         let (largest, spread, then, reach, root) = (&largest[..n], &spread[..n], &then[..n], &reach[..n], &root[..n]);
         for at in 0..n {
-            let wider = larger(0.0, width - then[at]) * spread[at];
+            let wider = larger(0.0, beta - then[at]) * spread[at];
             let near = wider + moved[at] + reach[at] * radii[at];
             let far = larger(0.0, root[at] - then[at]) * spread[at];
             bound[at] = largest[at] + if near < far { near } else { far };
@@ -355,7 +355,7 @@ impl NullaryFnOnce for Bound<'_> {
 /// Scores of the anchors, in wide lanes.
 struct Refine<'a> {
     bounds: &'a mut Bounds,
-    width: f64,
+    beta: f64,
 }
 
 impl NullaryFnOnce for Refine<'_> {
@@ -363,10 +363,10 @@ impl NullaryFnOnce for Refine<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { bounds, width } = self;
+        let Self { bounds, beta } = self;
         let Bounds { mean, variance, of_anchor, .. } = bounds;
         for ((score, &mean), &variance) in of_anchor.iter_mut().zip(mean.iter()).zip(variance.iter()) {
-            *score = mean + width * root_above(larger(0.0, variance));
+            *score = mean + beta * root_above(larger(0.0, variance));
         }
     }
 }
@@ -374,7 +374,7 @@ impl NullaryFnOnce for Refine<'_> {
 /// Lowers bounds to what the largest scores of their anchors say.
 struct Lower<'a> {
     bounds: &'a mut Bounds,
-    /// `|theta|` and the width together.
+    /// `|theta|` and beta together.
     apart: f64,
     radii: &'a [f64],
 }

@@ -186,7 +186,7 @@ impl History {
     pub fn own_scores<'a>(
         &'a self,
         visited: &'a Visited<'a>,
-        width: f64,
+        beta: f64,
         blocks: &Blocks,
     ) -> impl Iterator<Item = (u32, f64)> + use<'a> {
         let weights = match self {
@@ -199,7 +199,7 @@ impl History {
         weights.iter().enumerate().map(move |(slot, weight)| {
             let count = visited.counts[slot] as f64;
             let (average, share) = (visited.sums[slot] / count, ridge / count);
-            let upper = average + share * (weight.abs() + 1e-9 * path) + width * share.sqrt();
+            let upper = average + share * (weight.abs() + 1e-9 * path) + beta * share.sqrt();
             (visited.points[slot], upper + 1e-9 * (1.0 + average.abs()))
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! A point x of a block stands near a convex combination of the block's anchors a: `|phi(x) - sum w_a phi(a)| <= R`, R the block's radius.
 //! So what is linear in phi, as a mean or its change, is at most its largest over the anchors and `R |theta|`; and as spread is a norm,
-//! so is a score, with `R (|theta| + width)`.
+//! so is a score, with `R (|theta| + beta)`.
 //!
 //! * **Centres:** one anchor a block, one of its points; R is of first order in the size of the block.
 //! * **A lattice:** of points in the plane in strips of blocks, the corners of every block, shared with its neighbours along the strip; R is

@@ -9,7 +9,7 @@
 //! bound on the distance from the model's own value (`formula`), or from the source itself (`covariance`). Distances of theta are then those of
 //! `L^T w` for weights w over the visited points and `L L^T` their covariance; what that factor leaves out is bounded (`history`).
 //!
-//! **Bounds.** Let a block have been scored or looked at (below) at time s: `M` bounds its largest score then, `S` its largest spread, `w_s` the width. Spread² only falls,
+//! **Bounds.** Let a block have been scored or looked at (below) at time s: `M` bounds its largest score then, `S` its largest spread, `w_s` beta. Spread² only falls,
 //! by `(scale p)²` an observation, and the mean moves by `theta_t - theta_s = sum step u`. So for every point of the block, at time t,
 //!
 //! * `score <= M + (w_t - w_s)+ S + max (mean_t(a) - mean_s(a)) + |theta_t - theta_s| R` over the block's anchors a, whose means are kept exactly;
@@ -33,7 +33,7 @@
 //! at once (a run is all observations of one point in a row). What is bounded is the exact sum of the changes that were handed out; roundings of
 //! the screen are in `variance_error` and `mean_error`, as on the dense path, and what the model rounds off is added to the margin.
 //!
-//! Where widths fall, `M` stays a bound; the prior counts as a block scored with width 0.
+//! Where betas fall, `M` stays a bound; the prior counts as a block scored with beta 0.
 //!
 //! **Starts.** Without observations the prior decides. A model that was observed before its first screen, restored, or rebuilt is told as one
 //! observation of each visited point's average, with noise `ridge / count`: the same model, and as many runs as points.

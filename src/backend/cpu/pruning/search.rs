@@ -23,26 +23,26 @@ impl PrunedTrial {
     }
 
     /// Scores the block with the highest bound first, some times over; then all whose bounds still reach the best. Returns the best score.
-    pub fn score_blocks(&mut self, width: f64, errors: Errors) -> f64 {
+    pub fn score_blocks(&mut self, beta: f64, errors: Errors) -> f64 {
         let mut best = f64::NEG_INFINITY;
         for turn in 0.. {
             let floor = Self::floor(best, errors);
             if turn == REFINED && self.shared.anchored.bound_scores() && FEW < self.bounds.reaching(floor) {
-                self.bounds.refine(width, &self.shared);
+                self.bounds.refine(beta, &self.shared);
                 self.work += self.bounds.work_of_refining();
             }
             let Some(block) = self.bounds.next(turn, floor) else { break };
-            best = best.max(self.score(block, width, errors));
+            best = best.max(self.score(block, beta, errors));
         }
         best
     }
 
     /// The same where blocks can be looked at from an interpolation grid: the block with the highest bound is looked at, and scored once no other has a higher
     /// one. Then all whose bounds reach that are looked at.
-    pub fn look_and_score(&mut self, width: f64, errors: Errors) -> f64 {
+    pub fn look_and_score(&mut self, beta: f64, errors: Errors) -> f64 {
         self.round += 1;
         let slack = Slack {
-            width,
+            beta,
             prior: self.shared.norm * self.shared.norm,
             theta: self.bounds.length(),
             // Eigenvalues from 0 to 1, so that their squares add up to no more than they do.
@@ -53,13 +53,13 @@ impl PrunedTrial {
         let mut best = f64::NEG_INFINITY;
         // The block that held the best is often the only one that may: to bring it up to date costs no more than a look, mostly.
         if let Some(block) = self.leader.filter(|&block| self.missed(block) <= 1) {
-            best = self.score(block, width, errors);
+            best = self.score(block, beta, errors);
             if self.bounds.highest(Self::floor(best, errors)).is_none() {
                 return best;
             }
         }
         // Without this more blocks are looked at than it costs.
-        self.bounds.refine(width, &self.shared);
+        self.bounds.refine(beta, &self.shared);
         self.work += self.bounds.work_of_refining();
         if let Some(values) = &mut self.values {
             values.update();
@@ -69,7 +69,7 @@ impl PrunedTrial {
             if self.look(block, slack) {
                 continue;
             }
-            let score = self.score(block, width, errors);
+            let score = self.score(block, beta, errors);
             if best < score {
                 self.leader = Some(block);
             }
@@ -95,15 +95,15 @@ impl PrunedTrial {
         }
         self.looked[block] = self.round;
         let (score, square) = values.bound(grid, block, self.shared.order.size, slack);
-        self.bounds.screened(block, score, square.sqrt(), slack.width, &self.shared);
+        self.bounds.screened(block, score, square.sqrt(), slack.beta, &self.shared);
         self.work += self.shared.order.size * (GridValues::WORK + WORK_OF_A_SCORE);
         true
     }
 
     /// Scores a block and returns its largest.
-    fn score(&mut self, block: usize, width: f64, errors: Errors) -> f64 {
-        let (score, square) = self.take(block, width);
-        self.bounds.scored(block, score, (square + errors.variance).sqrt(), width, &self.shared);
+    fn score(&mut self, block: usize, beta: f64, errors: Errors) -> f64 {
+        let (score, square) = self.take(block, beta);
+        self.bounds.scored(block, score, (square + errors.variance).sqrt(), beta, &self.shared);
         self.scored.push(block as u32);
         score
     }

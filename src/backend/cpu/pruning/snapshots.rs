@@ -30,7 +30,7 @@ pub struct Snapshots {
     steps: Vec<f64>,
     /// Blocks that were bounded then.
     blocks: Vec<u32>,
-    /// A bound on `|theta_t - theta_s|`, and the root of the squared width and innovations.
+    /// A bound on `|theta_t - theta_s|`, and the root of the squared beta and innovations.
     reach: Vec<f64>,
     root: Vec<f64>,
 }
@@ -41,7 +41,7 @@ pub struct Now {
     pub open: Sums,
     /// `|u|²` of its row.
     pub row_square: f64,
-    pub width: f64,
+    pub beta: f64,
     /// Bound on what a square rounds off now, and on what theta's coordinates do in all.
     pub rounded: f64,
     pub theta_error: f64,
@@ -191,10 +191,10 @@ impl NullaryFnOnce for Update<'_> {
             reach[at] = (square + (rounded[at] + now.rounded)).sqrt() + now.theta_error;
         }
         let (innovations, squares, steps, root) = (&innovations[..n], &squares[..n], &steps[..n], &mut root[..n]);
-        let squared_width = now.width * now.width;
+        let squared_beta = now.beta * now.beta;
         for at in 0..n {
             let of_open = innovation(now.open.squares - squares[at], a - steps[at]);
-            root[at] = (squared_width + innovations[at] + of_open).sqrt() * (1.0 + 1e-9);
+            root[at] = (squared_beta + innovations[at] + of_open).sqrt() * (1.0 + 1e-9);
         }
     }
 }

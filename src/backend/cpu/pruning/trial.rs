@@ -106,7 +106,7 @@ pub struct PrunedTrial {
     pub(super) trace: f64,
     /// Sum of `step² / scale²`: means stay below its root times the largest prior spread.
     innovations: f64,
-    largest_width: f64,
+    largest_beta: f64,
     since_check: u32,
     /// Counted multiply-adds of this path, and of the dense one.
     pub(super) work: usize,
@@ -153,7 +153,7 @@ impl PrunedTrial {
             variance_error: shared.prior_error * shared.norm * shared.norm,
             trace: 0.0,
             innovations: 0.0,
-            largest_width: 0.0,
+            largest_beta: 0.0,
             since_check: 0,
             work: work.0,
             dense_work: work.1,
@@ -294,7 +294,7 @@ impl PrunedTrial {
     }
 
     /// Brings a block up to date; returns its largest score and largest spread².
-    pub(super) fn take(&mut self, block: usize, width: f64) -> (f64, f64) {
+    pub(super) fn take(&mut self, block: usize, beta: f64) -> (f64, f64) {
         let missed = self.missed(block);
         let own = &mut self.blocks[block];
         let size = own.mean.len();
@@ -306,7 +306,7 @@ impl PrunedTrial {
             first_run: self.first_run,
             index: block,
             block: own,
-            width,
+            beta,
         });
         let new = own.columns.len() / size - before;
         self.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
@@ -315,27 +315,27 @@ impl PrunedTrial {
 
     /// Who can be the best: as on the dense path.
     pub fn candidates(&mut self, request: &TrialScore<'_>, counters: &mut Counters, answer: &mut Candidates) -> Outcome {
-        let (width, model) = (request.width, request.model);
-        self.largest_width = self.largest_width.max(width);
+        let (beta, model) = (request.beta, request.model);
+        self.largest_beta = self.largest_beta.max(beta);
         let state = model.state_error();
         let e = self.variance_error + state.variance;
         let prior = model.prior_variance_bound();
         // Rounding of scores and bounds: a few operations on numbers of this size.
-        let magnitude = (self.innovations.sqrt() + self.largest_width) * prior.sqrt();
+        let magnitude = (self.innovations.sqrt() + self.largest_beta) * prior.sqrt();
         let e_mean = self.mean_error + state.mean + 8.0 * U * (1.0 + magnitude);
-        let widest = e_mean + self.largest_width * (2.0 * e).sqrt();
-        self.bounds.update(width, &self.shared, self.history.beyond(prior, &self.shared), self.band);
+        let widest = e_mean + self.largest_beta * (2.0 * e).sqrt();
+        self.bounds.update(beta, &self.shared, self.history.beyond(prior, &self.shared), self.band);
         if let Some(visited) = model.visited() {
-            for (point, score) in self.history.own_scores(&visited, width, &self.shared) {
+            for (point, score) in self.history.own_scores(&visited, beta, &self.shared) {
                 self.bounds.raise(self.shared.order.places[point as usize].0 as usize, score);
             }
         }
         self.work += self.bounds.work_of_a_round();
         self.scored.clear();
         let errors = Errors { mean: e_mean, variance: e, score: widest };
-        let best = if self.values.is_some() { self.look_and_score(width, errors) } else { self.score_blocks(width, errors) };
+        let best = if self.values.is_some() { self.look_and_score(beta, errors) } else { self.score_blocks(beta, errors) };
         self.bounds.end_round();
-        self.collect(best, width, e, e_mean, answer);
+        self.collect(best, beta, e, e_mean, answer);
         if answer.points.is_empty() {
             return Outcome::Lost;
         }
@@ -358,10 +358,10 @@ impl PrunedTrial {
     }
 
     /// The points of the scored blocks that may be the best.
-    fn collect(&self, best: f64, width: f64, e: f64, e_mean: f64, answer: &mut Candidates) {
+    fn collect(&self, best: f64, beta: f64, e: f64, e_mean: f64, answer: &mut Candidates) {
         answer.points.clear();
         let tie = TIE_TOLERANCE * (1.0 + best.abs());
-        let floor = best - tie - 2.0 * (e_mean + width * (2.0 * e).sqrt());
+        let floor = best - tie - 2.0 * (e_mean + beta * (2.0 * e).sqrt());
         let size = self.shared.order.size;
         for &block in &self.scored {
             if self.bounds.largest(block as usize) < floor {
@@ -370,7 +370,7 @@ impl PrunedTrial {
             let own = &self.blocks[block as usize];
             let points = &self.shared.order.points[block as usize * size..][..size];
             let mut scores = [0.0; MOST_SIZE];
-            vector::score(&own.mean, &own.variance, width, &mut scores[..size]);
+            vector::score(&own.mean, &own.variance, beta, &mut scores[..size]);
             answer.points.extend(points.iter().zip(&scores).filter(|(_, score)| floor <= **score).map(|(&point, _)| point));
         }
         answer.points.sort_unstable();
@@ -382,11 +382,11 @@ impl PrunedTrial {
         };
         let lower = |point: u32| {
             let (mean, variance) = moments(point);
-            mean - e_mean + width * (variance - e).max(0.0).sqrt()
+            mean - e_mean + beta * (variance - e).max(0.0).sqrt()
         };
         let upper = |point: u32| {
             let (mean, variance) = moments(point);
-            mean + e_mean + width * (variance + e).max(0.0).sqrt()
+            mean + e_mean + beta * (variance + e).max(0.0).sqrt()
         };
         settle(&mut answer.points, tie, lower, upper);
     }
@@ -417,7 +417,7 @@ impl PrunedTrial {
         self.next_checked = (point + CHECKED_STEP) % n;
         let bound = self.bounds.bound(self.shared.order.places[point].0 as usize);
         if f64::NEG_INFINITY < bound {
-            counters.violations += u64::from(bound + margin < request.model.exact(point).upper(request.width));
+            counters.violations += u64::from(bound + margin < request.model.exact(point).upper(request.beta));
             self.work += cost;
         }
         self.checked_work = self.work;

@@ -162,7 +162,7 @@ fn products<S: Simd, const V: usize, const P: usize>(
 /// blocks `inner` times the largest form and mean of the points chosen come in for each `|u|_1`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaneEnds {
-    pub width: Sixteen,
+    pub beta: Sixteen,
     pub c: Sixteen,
     pub c_size: Sixteen,
     pub c_delta: Sixteen,
@@ -212,13 +212,13 @@ impl WithSimd for Scores<'_> {
         let mut reached = false;
         for slice in 0..LANES / S::F32_LANES {
             let of = |entry: &Sixteen| load::<S>(entry, slice);
-            let width = of(&ends.width);
+            let beta = of(&ends.beta);
             let mut best = simd.splat_f32s(f32::NEG_INFINITY);
             let mut least = simd.splat_f32s(f32::INFINITY);
             for x in 0..POINTS {
                 let variance = simd.add_f32s(of(&forms[x]), simd.splat_f32s(residual[x]));
                 let root = simd.sqrt_f32s(simd.max_f32s(variance, zero));
-                let score = simd.mul_add_e_f32s(width, root, of(&means[x]));
+                let score = simd.mul_add_e_f32s(beta, root, of(&means[x]));
                 store::<S>(&mut scores[x], slice, score);
                 best = simd.max_f32s(best, score);
                 least = simd.min_f32s(least, root);
@@ -233,7 +233,7 @@ impl WithSimd for Scores<'_> {
             // At most sqrt(e) too, where a variance is tiny.
             let spread =
                 simd.min_f32s(simd.div_f32s(e, simd.max_f32s(least, simd.splat_f32s(f32::MIN_POSITIVE))), simd.sqrt_f32s(e));
-            let half = simd.mul_add_e_f32s(width, spread, c);
+            let half = simd.mul_add_e_f32s(beta, spread, c);
             let lower = simd.sub_f32s(best, half);
             let high = simd.add_f32s(best, half);
             let most = simd.max_f32s(of(best_lower), lower);

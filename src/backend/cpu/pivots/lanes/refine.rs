@@ -13,7 +13,7 @@ use pulp::NullaryFnOnce;
 /// `v ± (e + (e_apart + e_size) |c(x)|_1 + e_rho rho(x) + e_trace trace(x))`.
 #[derive(Debug, Clone, Copy)]
 pub struct Fine {
-    pub width: f64,
+    pub beta: f64,
     pub c: f64,
     /// Rounding of the weights, for `|phi(x) - phi(y)|` and for `|phi|`.
     pub c_apart: f64,
@@ -48,7 +48,7 @@ pub struct At {
     /// Of the variance: in all, and without what comes from the pivots.
     e: f64,
     e_own: f64,
-    width: f64,
+    beta: f64,
 }
 
 impl At {
@@ -60,7 +60,7 @@ impl At {
     /// What holds its exact score.
     pub fn interval(&self) -> (f64, f64) {
         let [least, most] = self.spreads();
-        (self.mean - self.c + self.width * least, self.mean + self.c + self.width * most)
+        (self.mean - self.c + self.beta * least, self.mean + self.c + self.beta * most)
     }
 }
 
@@ -87,7 +87,7 @@ impl<'a> Alone<'a> {
             c: fine.c + fine.c_weights,
             e: e_own + fine.e_apart * size,
             e_own,
-            width: fine.width,
+            beta: fine.beta,
         }
     }
 
@@ -106,7 +106,7 @@ impl<'a> Alone<'a> {
         } else {
             (x_most - y_least).min(variance / (x_most + y_most))
         };
-        mean + fine.width * spread < 0.0
+        mean + fine.beta * spread < 0.0
     }
 
     /// Keeps the points that may be the best.

@@ -64,7 +64,7 @@ impl Default for Group {
     fn default() -> Self {
         let zero = Sixteen::ZERO;
         let ends =
-            LaneEnds { width: zero, c: zero, c_size: zero, c_delta: zero, e: zero, e_size: zero, e_rho: zero, e_trace: zero };
+            LaneEnds { beta: zero, c: zero, c_size: zero, c_delta: zero, e: zero, e_size: zero, e_rho: zero, e_trace: zero };
         Self { forms: Vec::new(), ends, best_lower: zero, fine: [None; LANES], kept: Vec::new() }
     }
 }
@@ -133,11 +133,11 @@ impl Group {
 
     /// The bounds of a trial; `None` where its numbers do not fit. The names are those of the notes of `pivots`.
     fn bound(&mut self, by: &Interpolation, table: &LaneTable, scale: &Scale, asked: &AskedLane<'_>, form: f64) -> Option<Fine> {
-        let (m, lane, width, h) = (table.n_features, asked.lane, asked.request.width, scale.norm);
+        let (m, lane, beta, h) = (table.n_features, asked.lane, asked.request.beta, scale.norm);
         let LaneNorms { centre, rows, form: apart, weights } = asked.lanes.norms[lane];
         let trace = centre * centre;
         let fits = |value: f64| value.abs() <= LARGEST;
-        if ![centre, rows, weights, h, (centre + rows) * h, weights * h, width, form].into_iter().all(fits) {
+        if ![centre, rows, weights, h, (centre + rows) * h, weights * h, beta, form].into_iter().all(fits) {
             return None;
         }
         // Entry by entry `|R| <= s I + |N|`, so `|R| |phi|` is at most `(s + |N|_F) |phi|` long.
@@ -147,12 +147,12 @@ impl Group {
         let state = asked.request.model.state_error();
         let size = table.largest_size.max(by.largest_size);
         let variance = size * largest + by.largest_residual;
-        let score = weights * h + width * variance.sqrt();
+        let score = weights * h + beta * variance.sqrt();
         let tiny = (m as f64 + table.rank as f64 + 8.0) * TINY;
-        let c = state.mean + TIE_TOLERANCE * (1.0 + score) + width * (tiny * (1.0 + size)).sqrt() + tiny;
+        let c = state.mean + TIE_TOLERANCE * (1.0 + score) + beta * (tiny * (1.0 + size)).sqrt() + tiny;
         let e = state.variance + tiny;
         let numbers = [
-            (&mut self.ends.width, width),
+            (&mut self.ends.beta, beta),
             (&mut self.ends.c, ROUNDED_UP * (c + 8.0 * U * score)),
             (&mut self.ends.c_size, ROUNDED_UP * (gamma(kernels::product_depth(m)) * weights * h + tiny)),
             (&mut self.ends.c_delta, ROUNDED_UP * weights),
@@ -168,7 +168,7 @@ impl Group {
         // the share by which these are rounded up, but for means of neighbours, whose own rounding is small.
         let summed = (m as f64 + 8.0) * f64::EPSILON * weights * h;
         let fine = Fine {
-            width,
+            beta,
             c: ROUNDED_UP * (c + summed),
             c_apart: ROUNDED_UP * 2.0 * U * weights,
             c_weights: ROUNDED_UP * 2.0 * U * weights * h,
@@ -194,7 +194,7 @@ impl Group {
         let points = playable(n, request.subset).skip(first).take(CHECKED_POINTS);
         let Some(alone) = self.alone(tables, asked) else { return 0 };
         let outside = |&point: &u32| {
-            let exact = request.model.exact(point as usize).upper(request.width);
+            let exact = request.model.exact(point as usize).upper(request.beta);
             // A NaN breaks no interval: the decision reports it.
             let (lower, upper) = alone.at(point).interval();
             exact < lower || upper < exact

@@ -52,7 +52,7 @@ fn norms(model: &Plain, m: usize) -> LaneNorms {
 }
 
 /// Scores and intervals outside of what they claim, tiles with blocks, candidates of each trial.
-fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[Plain]], width: f64) -> (usize, Vec<Candidates>) {
+fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[Plain]], beta: f64) -> (usize, Vec<Candidates>) {
     let features = Arc::clone(&parts[0][0].table);
     let scale = Scale::of(&Basis::Table(Arc::clone(&features)));
     let tables = Tables { by, lanes: table, features: &features, scale: &scale };
@@ -63,7 +63,7 @@ fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[Plain]], width: f64
         .flat_map(|(models, lanes)| {
             let Lanes { rows, weights, norms } = lanes;
             let factor = FactorLanes { n_features: weights.len(), rows, weights, norms };
-            let request = move |model| TrialScore::new(0, Change::Factor, width, model);
+            let request = move |model| TrialScore::new(0, Change::Factor, beta, model);
             models.iter().enumerate().map(move |(lane, model)| AskedLane { request: request(model), lanes: factor, lane })
         })
         .collect();
@@ -72,7 +72,7 @@ fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[Plain]], width: f64
     let mut wrong = screen.round(tables, &asked, &mut out) as usize;
     for (group, models) in screen.groups.iter().zip(parts) {
         for (lane, model) in models.iter().enumerate().filter(|(lane, _)| group.fine[*lane].is_some()) {
-            let exact = |point: usize| model.exact(point).upper(width);
+            let exact = |point: usize| model.exact(point).upper(beta);
             for kept in &group.kept {
                 // Half the interval is the same for the whole tile.
                 let most = kept.scores.iter().map(|score| score.0[lane]).fold(f32::NEG_INFINITY, f32::max);
@@ -81,7 +81,7 @@ fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[Plain]], width: f64
                     wrong += usize::from(half < (f64::from(score.0[lane]) - exact(point as usize)).abs());
                 }
             }
-            let asked = AskedLane { request: TrialScore::new(0, Change::Factor, width, model), lane, ..asked[0] };
+            let asked = AskedLane { request: TrialScore::new(0, Change::Factor, beta, model), lane, ..asked[0] };
             let lanes = Lanes::of(models, features.n_features);
             let factor = FactorLanes { rows: &lanes.rows, weights: &lanes.weights, norms: &lanes.norms, ..asked.lanes };
             let asked = AskedLane { lanes: factor, ..asked };
@@ -104,7 +104,7 @@ fn scores_side_by_side_hold_exact_ones() {
         (LaneTable::with_blocks_below(f64::INFINITY, &by, &table), LaneTable::with_blocks_below(0.0, &by, &table));
     assert!(blocks.blocks.iter().any(|block| 0 < block.chosen) && direct.blocks.iter().all(|block| block.chosen == 0));
     let mut several = 0;
-    for (weights, rows, width) in
+    for (weights, rows, beta) in
         [(1.0, 0.1, 2.0), (0.0, 1.0, 1.0), (1e4, 1e-6, 1.0), (1e-9, 1e5, 30.0), (1.0, 1.0, 0.0), (1e-30, 1e-30, 1.0)]
     {
         // Two groups that share a table and one that does not; lanes that are not in use.
@@ -112,12 +112,12 @@ fn scores_side_by_side_hold_exact_ones() {
             [16, 3, 1].map(|n| (0..n).map(|_| Plain::draw(&table, &mut draws, weights, rows)).collect()).into();
         let parts: Vec<&[Plain]> = parts.iter().map(Vec::as_slice).collect();
         for lanes in [&blocks, &direct] {
-            let (wrong, found) = outside(lanes, &by, &parts, width);
-            assert_eq!(wrong, 0, "{weights} {rows} {width}");
+            let (wrong, found) = outside(lanes, &by, &parts, beta);
+            assert_eq!(wrong, 0, "{weights} {rows} {beta}");
             for (model, found) in parts.iter().copied().flatten().zip(&found) {
                 assert!(found.points.is_sorted_by(|a, b| a < b));
-                assert!(found.points.contains(&best(model, width, None)), "{weights} {rows} {width}: {found:?}");
-                several += usize::from(weights == 1.0 && 0.0 < width && 1 < found.points.len());
+                assert!(found.points.contains(&best(model, beta, None)), "{weights} {rows} {beta}: {found:?}");
+                several += usize::from(weights == 1.0 && 0.0 < beta && 1 < found.points.len());
             }
         }
     }

@@ -1,42 +1,42 @@
-//! The width that the GP-UCB policies over approximate features share [Dubey2021, Theorem 1, without noise of its own].
+//! The beta that the GP-UCB policies over approximate features share [Dubey2021, Theorem 1, without noise of its own].
 
 use super::gp_policy::failure_prob;
 use super::igp_ucb::noise_scale;
-use super::{RoundFacts, Rule, RuleMaker, Setting, Width};
+use super::{ExplorationFactor, RoundFacts, Rule, RuleMaker, Setting};
 use crate::error::Diagnostic;
 use crate::params::Args;
 
-/// GP-UCB whose width allows for the error of its features.
-pub struct FeatureWidth {
+/// GP-UCB whose beta allows for the error of its features.
+pub struct FeatureUcb {
     name: &'static str,
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
 }
 
-impl FeatureWidth {
-    /// Reads `width` and `failure_prob` for the policy of this name.
+impl FeatureUcb {
+    /// Reads `beta` and `failure_prob` for the policy of this name.
     pub fn parse(name: &'static str, args: &Args<'_>) -> Self {
-        Self { name, width: Width::parse(args), failure_prob: failure_prob(args) }
+        Self { name, beta: ExplorationFactor::parse(args), failure_prob: failure_prob(args) }
     }
 }
 
-impl RuleMaker for FeatureWidth {
+impl RuleMaker for FeatureUcb {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
-        let noise_scale = match self.width {
-            Width::Constant { .. } => 0.0,
+        let noise_scale = match self.beta {
+            ExplorationFactor::Constant { .. } => 0.0,
             _ => noise_scale(setting)?,
         };
-        let (width, failure_prob, bound) = (self.width, self.failure_prob, setting.facts.bound);
-        Ok(Box::new(FeatureRule { width, failure_prob, ridge, bound, noise_scale }))
+        let (beta, failure_prob, bound) = (self.beta, self.failure_prob, setting.facts.bound);
+        Ok(Box::new(FeatureRule { beta, failure_prob, ridge, bound, noise_scale }))
     }
 }
 
 struct FeatureRule {
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     ridge: f64,
     bound: f64,
@@ -44,9 +44,9 @@ struct FeatureRule {
 }
 
 impl Rule for FeatureRule {
-    fn width(&self, round: &RoundFacts) -> f64 {
+    fn beta(&self, round: &RoundFacts) -> f64 {
         let root = libm::sqrt(self.ridge);
-        self.width.value(
+        self.beta.value(
             // |mean(x) - g(x)| for the function g of the features nearest to f, in units of the spread sqrt(ridge) |phi|_{V^-1}:
             // - B, from the ridge;
             // - R sqrt(ln det(V/ridge) + 2 ln(1/failure)) / sqrt(ridge), from the noise, with ln det(V/ridge) = 2 gain;
