@@ -1,6 +1,6 @@
 //! What is audited: one line a mechanism, one line a false claim.
 
-use super::{Case, choice, curators, gradients, prefix, printed, release, rewards, steps, sums, vertices, visits};
+use super::{Case, choice, curators, gradients, prefix, printed, release, rewards, steps, sums, vertices, interactions};
 use crate::error::Error;
 use crate::privacy::curator::input_noise;
 use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
@@ -57,15 +57,15 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("batch-generalized-gaussian", "the same, generalised Gaussian", || steps::batches(true))
         .of(&["noisy-sfw with generalized-gaussian"]),
     sound("stored-gaussian", "gradients of secretly drawn samples", steps::stored).of(&["noisy-sgd with gaussian"]),
-    sound("visits-tree", "sums over visits by the tree", || visits::sums("tree")).of(&["dp-linucb with tree"]),
-    sound("visits-honaker", "sums over visits by the weighted tree", || visits::sums("honaker")).of(&["dp-linucb with honaker"]),
-    sound("visits-blt", "sums over visits by buffered Toeplitz matrices", || visits::sums("blt")).of(&["dp-linucb with blt"]),
-    sound("visits-sqrt-toeplitz", "sums over visits by the square root", || visits::sums("sqrt-toeplitz"))
+    sound("visits-tree", "sums over interactions by the tree", || interactions::sums("tree")).of(&["dp-linucb with tree"]),
+    sound("visits-honaker", "sums over interactions by the weighted tree", || interactions::sums("honaker")).of(&["dp-linucb with honaker"]),
+    sound("visits-blt", "sums over interactions by buffered Toeplitz matrices", || interactions::sums("blt")).of(&["dp-linucb with blt"]),
+    sound("visits-sqrt-toeplitz", "sums over interactions by the square root", || interactions::sums("sqrt-toeplitz"))
         .of(&["dp-linucb with sqrt-toeplitz"]),
-    sound("visits-own", "every visitor's own item", || visits::sums("own")).of(&["ldp-linucb with own"]),
-    sound("visits-gumbel", "choices of every arm by the exponential mechanism", || visits::choices("gumbel"))
+    sound("visits-own", "every user's own item", || interactions::sums("own")).of(&["ldp-linucb with own"]),
+    sound("visits-gumbel", "choices of every arm by the exponential mechanism", || interactions::choices("gumbel"))
         .of(&["dp-hdb with gumbel"]),
-    sound("visits-laplace", "choices of every arm with Laplace noise", || visits::choices("laplace"))
+    sound("visits-laplace", "choices of every arm with Laplace noise", || interactions::choices("laplace"))
         .of(&["dp-hdb with laplace"]),
     sound("discrete-laplace", "release of one number", || Ok(release::laplace())),
     sound("bit", "release of one bit", || Ok(release::bit())),
@@ -90,7 +90,7 @@ pub static PRINTED: &[AuditEntry] = &[
     broken("gamma-scale", "E23", "scale of the Gamma law of the generalised Gaussian", gradients::printed_gamma_scale),
     broken("choice-of-one-score", "E27", "noise for the change of one score", printed::han2022::e27),
     broken("first-gradient", "E28", "the first gradient whole", vertices::whole_first_gradient),
-    broken("synthetic-update", "E30", "no update of the arms not pulled", visits::without_synthetic_updates),
+    broken("synthetic-update", "E30", "no update of the arms not pulled", interactions::without_synthetic_updates),
 ];
 
 const fn sound(name: &'static str, summary: &'static str, cases: fn() -> Result<Vec<Case>, Error>) -> AuditEntry {

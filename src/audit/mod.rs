@@ -28,7 +28,7 @@ mod study;
 pub mod sums;
 mod tail;
 pub mod vertices;
-pub mod visits;
+pub mod interactions;
 
 pub use case::{Attack, Case, Claim, Play, Score, Side};
 pub use finding::{AuditFile, Finding, PassedOver, Verdict};

@@ -11,7 +11,7 @@ use super::observer::{Rows, Stop};
 use crate::env::contextual::Logged;
 use crate::error::Error;
 use crate::policy::contextual::Scratch;
-use crate::privacy::visits::seal;
+use crate::privacy::interactions::seal;
 use crate::rng::Purpose;
 
 /// Sums of an estimate.
@@ -80,8 +80,8 @@ impl ContextualCell {
                 estimate.add(reward, propensity);
                 if luck * propensity < floor && taken < most {
                     taken += 1;
-                    let visit = seal(people.context(), arm, people.reward(arm, &mut coin));
-                    policy.update(&privatizer.release(visit, &mut mechanism));
+                    let interaction = seal(people.context(), arm, people.reward(arm, &mut coin));
+                    policy.update(&privatizer.release(interaction, &mut mechanism));
                 }
             }
             if next_recorded.next_if_eq(&round).is_some() {

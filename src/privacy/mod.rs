@@ -29,7 +29,7 @@ mod stream_ledger;
 pub mod streams;
 pub mod sums;
 mod threat_model;
-pub mod visits;
+pub mod interactions;
 
 pub use accountant::{PrivacyLoss, price};
 pub use analytic_gaussian::{analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};

@@ -3,7 +3,7 @@
 use super::OnlinePlan;
 use super::curator::CuratorPlan;
 use super::privacy::PrivacyPlan;
-use super::visits::VisitPlan;
+use super::interactions::InteractionPlan;
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::error::{Error, Place};
@@ -52,7 +52,7 @@ pub struct ContextualBandit {
     /// The environment.
     pub environment_plan: Arc<dyn ContextualPlan>,
     /// The privacy request.
-    pub privacy: VisitPlan,
+    pub privacy: InteractionPlan,
     /// The policy.
     pub policy_plan: Arc<dyn ContextPolicyPlan>,
 }

@@ -12,7 +12,7 @@ mod privacy;
 mod read;
 mod recorded;
 mod sweep;
-mod visits;
+mod interactions;
 
 pub use cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 pub use curator::CuratorPlan;
@@ -21,4 +21,4 @@ pub use online::OnlinePlan;
 pub use plan::Sweep;
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;
-pub use visits::VisitPlan;
+pub use interactions::InteractionPlan;

@@ -4,7 +4,7 @@ use super::cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 use super::curator::CuratorPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
-use super::visits::VisitPlan;
+use super::interactions::InteractionPlan;
 use super::{Recorded, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
@@ -63,7 +63,7 @@ enum Setting {
 /// A policy as read from a spec with its privacy, of either kind.
 enum Chooser {
     Points(Arc<dyn PolicyPlan>, PrivacyPlan),
-    Contextual(Arc<dyn ContextPolicyPlan>, VisitPlan),
+    Contextual(Arc<dyn ContextPolicyPlan>, InteractionPlan),
 }
 
 impl Sweep {
@@ -305,7 +305,7 @@ impl Reader<'_> {
                     }
                 }
                 (None, Some(policy)) if !curated => {
-                    Chooser::Contextual(policy, VisitPlan::parse(&privacy_args, &privacy_table, stated, policy_table))
+                    Chooser::Contextual(policy, InteractionPlan::parse(&privacy_args, &privacy_table, stated, policy_table))
                 }
                 (None, Some(_)) => {
                     let message = format!("`{kind}` chooses by contexts, which no curator gives out");

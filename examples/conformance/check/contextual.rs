@@ -8,9 +8,9 @@ use privateer::policy::contextual::{ContextPolicy, Scratch, dp_hdb, dp_linucb};
 use privateer::privacy::gradients::Start;
 use privateer::privacy::printed::dubey2021;
 use privateer::privacy::printed::shariff2018::{self, BetaTerms};
-use privateer::privacy::visits::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
-use privateer::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
-use privateer::privacy::visits::{ContextFacts, Link, VisitPrivatizer, VisitRequest, seal};
+use privateer::privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
+use privateer::privacy::interactions::sums::{Layout, SumsTerms, InteractionSums};
+use privateer::privacy::interactions::{ContextFacts, Link, InteractionPrivatizer, InteractionRequest, seal};
 use privateer::privacy::{Calibration, Delta, Epsilon, Raw};
 use privateer::rng::{Purpose, Stream, Streams};
 use serde_json::Value;
@@ -58,7 +58,7 @@ impl People {
     fn run(
         &self,
         policy: &mut dyn ContextPolicy,
-        privatizer: &mut dyn VisitPrivatizer,
+        privatizer: &mut dyn InteractionPrivatizer,
         mut watch: impl FnMut(usize, &dyn ContextPolicy),
     ) -> (Vec<f64>, Vec<f64>) {
         let mut stream: Stream = Streams::new(0, "unused").of(0, Purpose::Noise);
@@ -232,7 +232,7 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         margin: 0.0,
         rounds,
     };
-    let request = VisitRequest {
+    let request = InteractionRequest {
         mechanism: "tree",
         calibration: Calibration::AsPrinted,
         epsilon: Some(epsilon),
@@ -269,7 +269,7 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
             Ok(gram.chain((0..n).map(|i| entry(i, n))).collect())
         })
         .collect();
-    let mut privatizer = VisitSums::calibrated(terms).map_err(|refusal| refusal.to_string())?.stored(draws?);
+    let mut privatizer = InteractionSums::calibrated(terms).map_err(|refusal| refusal.to_string())?.stored(draws?);
     let mut policy = maker.make();
     Ok(people.run(policy.as_mut(), privatizer.as_mut(), |_, _| {}))
 }

@@ -8,8 +8,8 @@ use crate::engine::{Observer, Place, Preparation, Rows, Unit};
 use crate::env::BuildContext;
 use crate::env::contextual::{ContextInstance, Contextual, ContextualPlan};
 use crate::error::Error;
-use crate::privacy::visits::choices::ArmStep;
-use crate::privacy::visits::{ContextFacts, VisitSignal};
+use crate::privacy::interactions::choices::ArmStep;
+use crate::privacy::interactions::{ContextFacts, InteractionSignal};
 use crate::privacy::{Ledger, Raw, Released};
 use crate::rng::Stream;
 use crate::spec::{CellPlan, ContextualBandit, Task};
@@ -154,25 +154,25 @@ struct Trial {
 impl Observer for Heard {
     fn progressed(&self, _trial_rounds: u64) {}
 
-    fn visited(&self, at: Place, arm: usize, signal: &Released<VisitSignal<'_>>) {
+    fn visited(&self, at: Place, arm: usize, signal: &Released<InteractionSignal<'_>>) {
         let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
         let trial = trials.entry(at.trial).or_insert_with(|| Trial { arm, last: 0.0, told: vec![0.0; self.rounds] });
         let said = match *signal.value() {
-            VisitSignal::Sums { layout, entries, .. } => {
+            InteractionSignal::Sums { layout, entries, .. } => {
                 let (group, start) = layout.place(trial.arm);
                 let along: f64 = layout.group(entries, group).1[start..start + layout.dimension].iter().sum();
                 let moved = along - trial.last;
                 trial.last = along;
                 moved
             }
-            VisitSignal::Steps(steps) => match steps[trial.arm] {
+            InteractionSignal::Steps(steps) => match steps[trial.arm] {
                 // The first d vertices are along the axes, the others against them.
                 ArmStep::Vertex(index) if index < self.dimension => 1.0,
                 ArmStep::Vertex(_) => -1.0,
                 ArmStep::Zero | ArmStep::None => 0.0,
             },
-            VisitSignal::Visit(visit) if at.round == 1 => visit.reward,
-            VisitSignal::Visit(_) | VisitSignal::Nothing => 0.0,
+            InteractionSignal::Interaction(interaction) if at.round == 1 => interaction.reward,
+            InteractionSignal::Interaction(_) | InteractionSignal::Nothing => 0.0,
         };
         trial.told[at.round as usize - 1] = said;
     }

@@ -3,7 +3,7 @@
 use crate::env::{BuildContext, DerivedNumbers};
 use crate::error::Error;
 use crate::privacy::Raw;
-use crate::privacy::visits::ContextFacts;
+use crate::privacy::interactions::ContextFacts;
 use crate::rng::Stream;
 use std::sync::Arc;
 

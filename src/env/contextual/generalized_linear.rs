@@ -7,7 +7,7 @@ use crate::error::{Diagnostic, Error};
 use crate::linalg::dot;
 use crate::params::Args;
 use crate::privacy::Raw;
-use crate::privacy::visits::{ContextFacts, Link};
+use crate::privacy::interactions::{ContextFacts, Link};
 use crate::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, Part
 use crate::error::{Diagnostic, Error};
 use crate::params::Args;
 use crate::privacy::Raw;
-use crate::privacy::visits::{ContextFacts, Link};
+use crate::privacy::interactions::{ContextFacts, Link};
 use crate::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Ridge models of arms from given sums: `V = G + shift I`, `theta = V^{-1} u`, one matrix an arm or one over the blocks of all.
 
 use crate::linalg::{cholesky_upper, dot, solve_upper};
-use crate::privacy::visits::sums::Layout;
+use crate::privacy::interactions::sums::Layout;
 use serde::{Deserialize, Serialize};
 
 /// Doublings of the shift after which a matrix is given up.

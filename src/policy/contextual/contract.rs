@@ -2,7 +2,7 @@
 
 use crate::error::{Diagnostic, Error};
 use crate::params::Args;
-use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use crate::privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use crate::privacy::{Ledger, Refusal, Released};
 use crate::rng::Stream;
 
@@ -16,7 +16,7 @@ pub trait ContextPolicy: Send {
     fn choose(&self, context: &[f64], own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error>;
 
     /// Takes what was released of the round.
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>);
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>);
 
     /// The state as plain data with a version, for [`ContextPolicyMaker::restore`].
     fn save(&self) -> serde_json::Value;
@@ -33,7 +33,7 @@ pub trait ContextPolicyPlan: Send + Sync {
     ///
     /// # Errors
     /// A problem, budget or mechanism that does not suit.
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal>;
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal>;
 }
 
 /// Makes one trial's policy and the privatizer that it was calibrated with.
@@ -42,7 +42,7 @@ pub trait ContextPolicyMaker: Send + Sync {
     fn make(&self) -> Box<dyn ContextPolicy>;
 
     /// The private side before its first round.
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer>;
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer>;
 
     /// What is claimed and what is delivered.
     fn ledger(&self) -> Ledger;

@@ -1,5 +1,5 @@
 //! `dp-hdb` [Han2022, algorithm 3]: every arm is shown `warm_up` times; afterwards, among the arms whose warm-up estimate is within half of
-//! `gap` of the best for the person at hand, the one with the largest running estimate. Estimates come from `privacy::visits::choices`.
+//! `gap` of the best for the person at hand, the one with the largest running estimate. Estimates come from `privacy::interactions::choices`.
 
 use super::contract::{best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::linalg::{Norm, dot};
 use crate::params::Args;
 use crate::privacy::gradients::{Constants, SampleClip, Terms};
-use crate::privacy::visits::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms, advance};
-use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal, VisitStatement, visit_ledger};
+use crate::privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms, advance};
+use crate::privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal, InteractionStatement, interaction_ledger};
 use crate::privacy::{Calibration, Delta, Epsilon, Event, Ledger, Refusal, Released};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl Plan {
 }
 
 impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let budget = request.budget(facts.rounds)?;
         let warm_up = self.warm_up(facts)?;
         let radius = self.radius.unwrap_or(facts.parameter_l1);
@@ -159,7 +159,7 @@ impl ContextPolicyMaker for Maker {
         self.of(State { round: 0, steps, counts: zeros.clone(), frozen: zeros })
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         Box::new(ArmChoices::new(self.choices))
     }
 
@@ -170,14 +170,14 @@ impl ContextPolicyMaker for Maker {
         } else if unclipped {
             ("rewards are not clipped: no loss is bounded", "E31")
         } else {
-            ("the printed noise is too small for what a visit moves", "E28, E29")
+            ("the printed noise is too small for what an interaction moves", "E28, E29")
         };
         let mechanism = match self.choices.law {
             ChoiceLaw::Exact => "none",
             ChoiceLaw::Laplace { .. } => "laplace",
             ChoiceLaw::Gumbel { .. } => "gumbel",
         };
-        visit_ledger(VisitStatement {
+        interaction_ledger(InteractionStatement {
             mechanism,
             calibration: self.calibration,
             event: if self.choices.synthetic { self.event } else { Event::NonPrivate },
@@ -269,9 +269,9 @@ impl ContextPolicy for DpHdb {
         best_arm(scored)
     }
 
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
         self.state.round += 1;
-        let VisitSignal::Steps(steps) = *signal.value() else { return };
+        let InteractionSignal::Steps(steps) = *signal.value() else { return };
         let d = self.choices.dimension;
         for (arm, &step) in steps.iter().enumerate().filter(|(_, step)| **step != ArmStep::None) {
             let counts = &mut self.state.counts[arm * d..(arm + 1) * d];

@@ -15,8 +15,8 @@ use crate::policy::ExplorationFactor;
 use crate::policy::gp_policy::failure_prob;
 use crate::privacy::printed::shariff2018::{self, BetaTerms};
 use crate::privacy::printed::{dubey2021, zheng2020};
-use crate::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
-use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use crate::privacy::interactions::sums::{Layout, SumsTerms, InteractionSums};
+use crate::privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use crate::privacy::{Calibration, Ledger, Refusal, Released};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ fn due(rounds: u64, growth: f64) -> Arc<[u64]> {
 }
 
 impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let Some(budget) = request.budget(facts.rounds)? else {
             let message = format!("`{}` is private by its kind", self.name);
             return Err(Refusal::new("mechanism", message, "no `mechanism`, or `auto`")
@@ -93,7 +93,7 @@ impl ContextPolicyPlan for Plan {
         };
         let layout = Layout { n_arms, dimension, joint: request.calibration != Calibration::Tight };
         let context_length = self.length.unwrap_or(facts.length).min(facts.length);
-        let sums = VisitSums::calibrated(SumsTerms {
+        let sums = InteractionSums::calibrated(SumsTerms {
             layout,
             due: due(facts.rounds, growth),
             rounds: facts.rounds,
@@ -212,7 +212,7 @@ impl Consts {
 struct Maker {
     name: &'static str,
     consts: Arc<Consts>,
-    sums: VisitSums,
+    sums: InteractionSums,
 }
 
 impl Maker {
@@ -230,7 +230,7 @@ impl ContextPolicyMaker for Maker {
         self.of(State { round: 0, std, repairs: 0, models: ArmModels::empty(self.consts.layout, shift) })
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         self.sums.privatizer()
     }
 
@@ -291,9 +291,9 @@ impl ContextPolicy for DpLinUcb {
         best_arm(scored)
     }
 
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
         self.state.round += 1;
-        if let VisitSignal::Sums { layout, entries, gram_std } = *signal.value() {
+        if let InteractionSignal::Sums { layout, entries, gram_std } = *signal.value() {
             self.state.std = gram_std;
             self.spectrum = self.consts.spectrum(self.state.round, gram_std);
             self.state.repairs += self.state.models.refit(layout, entries, self.spectrum.shift);

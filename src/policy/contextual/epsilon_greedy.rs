@@ -5,8 +5,8 @@ use super::linucb::State;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use crate::error::Error;
 use crate::params::Args;
-use crate::privacy::visits::open::{self, Open};
-use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use crate::privacy::interactions::no_privacy::{self, NoPrivacy};
+use crate::privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use crate::privacy::{Ledger, Refusal, Released};
 use crate::rng::Stream;
 
@@ -28,8 +28,8 @@ struct Plan {
 }
 
 impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let ledger = open::ledger(request.calibration);
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let ledger = no_privacy::ledger(request.calibration);
         Ok(Box::new(Maker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
     }
 }
@@ -52,8 +52,8 @@ impl ContextPolicyMaker for Maker {
         self.of(State::new(self.n_arms, self.dimension, self.plan.ridge))
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
-        Box::new(Open)
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
+        Box::new(NoPrivacy)
     }
 
     fn ledger(&self) -> Ledger {
@@ -87,10 +87,10 @@ impl ContextPolicy for EpsilonGreedy {
         best_arm(&scratch.scored)
     }
 
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
         self.state.round += 1;
-        if let VisitSignal::Visit(visit) = signal.value() {
-            self.state.add(visit, &mut self.gains);
+        if let InteractionSignal::Interaction(interaction) = signal.value() {
+            self.state.add(interaction, &mut self.gains);
         }
     }
 

@@ -9,8 +9,8 @@ use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use crate::error::Error;
 use crate::linalg::{Lasso, dot};
 use crate::params::Args;
-use crate::privacy::visits::open::{self, Open};
-use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use crate::privacy::interactions::no_privacy::{self, NoPrivacy};
+use crate::privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use crate::privacy::{Ledger, Refusal, Released};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -60,8 +60,8 @@ impl Plan {
 }
 
 impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let ledger = open::ledger(request.calibration);
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let ledger = no_privacy::ledger(request.calibration);
         Ok(Box::new(Maker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
     }
 }
@@ -79,8 +79,8 @@ impl ContextPolicyMaker for Maker {
         Box::new(LassoBandit { plan: self.plan, state: State { round: 0, forced: models.clone(), all: models } })
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
-        Box::new(Open)
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
+        Box::new(NoPrivacy)
     }
 
     fn ledger(&self) -> Ledger {
@@ -129,18 +129,18 @@ impl ContextPolicy for LassoBandit {
         best_arm(scored)
     }
 
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
         let State { round, forced, all } = &mut self.state;
         *round += 1;
-        let VisitSignal::Visit(visit) = signal.value() else { return };
+        let InteractionSignal::Interaction(interaction) = signal.value() else { return };
         let t = *round as f64;
-        if self.plan.forced_arm(*round, all.len()) == Some(visit.arm) {
-            forced[visit.arm].add(visit.context, visit.reward);
-            forced[visit.arm].solve(self.plan.lambda_1);
+        if self.plan.forced_arm(*round, all.len()) == Some(interaction.arm) {
+            forced[interaction.arm].add(interaction.context, interaction.reward);
+            forced[interaction.arm].solve(self.plan.lambda_1);
         }
-        all[visit.arm].add(visit.context, visit.reward);
+        all[interaction.arm].add(interaction.context, interaction.reward);
         // The penalty falls for every arm.
-        let lambda = self.plan.lambda_2 * libm::sqrt((libm::log(t) + libm::log(visit.context.len() as f64)) / t);
+        let lambda = self.plan.lambda_2 * libm::sqrt((libm::log(t) + libm::log(interaction.context.len() as f64)) / t);
         for model in all.iter_mut() {
             model.solve(lambda.max(f64::MIN_POSITIVE));
         }

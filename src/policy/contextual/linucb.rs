@@ -7,8 +7,8 @@ use crate::linalg::{add_scaled, dot};
 use crate::params::Args;
 use crate::policy::ExplorationFactor;
 use crate::policy::gp_policy::failure_prob;
-use crate::privacy::visits::open::{self, Open};
-use crate::privacy::visits::{ContextFacts, Visit, VisitPrivatizer, VisitRequest, VisitSignal};
+use crate::privacy::interactions::no_privacy::{self, NoPrivacy};
+use crate::privacy::interactions::{ContextFacts, Interaction, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use crate::privacy::{Ledger, Refusal, Released};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub(super) fn noise_scale(facts: &ContextFacts) -> f64 {
 }
 
 impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let (k, d, sd) = (facts.n_arms as f64, facts.dimension as f64, noise_scale(facts));
         let (length, s, ridge, failure, beta) = (facts.length, facts.parameter_length, self.ridge, self.failure_prob, self.beta);
         // R sqrt(2 ln(1/delta) + K d ln(1 + t L²/(K d ridge))) + sqrt(ridge) S [AbbasiYadkori2011, theorem 2].
@@ -54,7 +54,7 @@ impl ContextPolicyPlan for Plan {
             dimension: facts.dimension,
             ridge,
             beta: Arc::new(rule),
-            ledger: open::ledger(request.calibration),
+            ledger: no_privacy::ledger(request.calibration),
         }))
     }
 }
@@ -80,8 +80,8 @@ impl ContextPolicyMaker for Maker {
         self.of(State::new(self.n_arms, self.dimension, self.ridge))
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
-        Box::new(Open)
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
+        Box::new(NoPrivacy)
     }
 
     fn ledger(&self) -> Ledger {
@@ -94,7 +94,7 @@ impl ContextPolicyMaker for Maker {
     }
 }
 
-/// Ridge models of arms that see every visit.
+/// Ridge models of arms that see every interaction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct State {
     /// Rounds taken in.
@@ -133,16 +133,16 @@ impl State {
         libm::sqrt(square.max(0.0))
     }
 
-    /// Takes a visit in; `gains` is scratch of d numbers.
-    pub(super) fn add(&mut self, visit: &Visit<'_>, gains: &mut [f64]) {
-        let (x, arm, d) = (visit.context, visit.arm, visit.context.len());
+    /// Takes an interaction in; `gains` is scratch of d numbers.
+    pub(super) fn add(&mut self, interaction: &Interaction<'_>, gains: &mut [f64]) {
+        let (x, arm, d) = (interaction.context, interaction.arm, interaction.context.len());
         let inverse = &mut self.inverses[arm * d * d..(arm + 1) * d * d];
         gains.iter_mut().zip(inverse.chunks_exact(d)).for_each(|(gain, row)| *gain = dot(row, x));
         let factor = 1.0 / (1.0 + dot(gains, x));
         for (row, &gain) in inverse.chunks_exact_mut(d).zip(gains.iter()) {
             add_scaled(row, -gain * factor, gains);
         }
-        add_scaled(&mut self.moments[arm * d..(arm + 1) * d], visit.reward, x);
+        add_scaled(&mut self.moments[arm * d..(arm + 1) * d], interaction.reward, x);
         for (theta, row) in self.thetas[arm * d..(arm + 1) * d].iter_mut().zip(inverse.chunks_exact(d)) {
             *theta = dot(row, &self.moments[arm * d..(arm + 1) * d]);
         }
@@ -166,11 +166,11 @@ impl ContextPolicy for LinUcb {
         best_arm(&scratch.scored)
     }
 
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
         self.state.round += 1;
         self.beta = (self.rule)(self.state.round + 1);
-        if let VisitSignal::Visit(visit) = signal.value() {
-            self.state.add(visit, &mut self.gains);
+        if let InteractionSignal::Interaction(interaction) = signal.value() {
+            self.state.add(interaction, &mut self.gains);
         }
     }
 

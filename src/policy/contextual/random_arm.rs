@@ -4,8 +4,8 @@ use super::contract::{restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use crate::error::Error;
 use crate::params::Args;
-use crate::privacy::visits::open::{self, Open};
-use crate::privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use crate::privacy::interactions::no_privacy::{self, NoPrivacy};
+use crate::privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use crate::privacy::{Ledger, Refusal, Released};
 use crate::rng::Stream;
 
@@ -19,8 +19,8 @@ pub fn parse(_args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
 struct Plan;
 
 impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        Ok(Box::new(Maker { n_arms: facts.n_arms, ledger: open::ledger(request.calibration) }))
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        Ok(Box::new(Maker { n_arms: facts.n_arms, ledger: no_privacy::ledger(request.calibration) }))
     }
 }
 
@@ -34,8 +34,8 @@ impl ContextPolicyMaker for Maker {
         Box::new(RandomArm { n_arms: self.n_arms })
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
-        Box::new(Open)
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
+        Box::new(NoPrivacy)
     }
 
     fn ledger(&self) -> Ledger {
@@ -57,7 +57,7 @@ impl ContextPolicy for RandomArm {
         Ok(own.index(self.n_arms))
     }
 
-    fn update(&mut self, _signal: &Released<VisitSignal<'_>>) {}
+    fn update(&mut self, _signal: &Released<InteractionSignal<'_>>) {}
 
     fn save(&self) -> serde_json::Value {
         saved(NAME, &())

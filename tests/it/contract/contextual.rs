@@ -6,7 +6,7 @@ use privateer::backend::Cpu;
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::policy::contextual::Scratch;
-use privateer::privacy::visits::seal;
+use privateer::privacy::interactions::seal;
 use privateer::privacy::{Guarantee, Raw};
 use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, names};
 use privateer::rng::{Purpose, Streams};
@@ -183,7 +183,7 @@ fn states_can_be_saved() {
 
 /// What is not as agreed leaves nothing behind but a round: NaN, infinite and overlong contexts and rewards never reach a state.
 #[test]
-fn bad_visits_do_no_harm() {
+fn bad_interactions_do_no_harm() {
     let text = spec(&environments()[0], "epsilon = 5.0", &policies());
     prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
         for plan in sweep.cells.iter().filter(|plan| plan.policy.starts_with("dp-") || plan.policy.starts_with("ldp-")) {

@@ -9,8 +9,8 @@ use privateer::privacy::gradients::{
 use privateer::privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
 use privateer::privacy::streams::Shape;
 use privateer::privacy::sums::local;
-use privateer::privacy::visits::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
-use privateer::privacy::visits::{Link, Visit, VisitPrivatizer, VisitSignal};
+use privateer::privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
+use privateer::privacy::interactions::{Link, Interaction, InteractionPrivatizer, InteractionSignal};
 use privateer::privacy::{Calibration, MechanismEntry, Query, Raw, Signal};
 use std::sync::Arc;
 
@@ -181,12 +181,12 @@ fn seconds(law: ChoiceLaw) -> u64 {
         synthetic: true,
     };
     let mut chosen = || {
-        let visit = Visit { context: &[1.0], arm: 0, reward: -1.0 };
-        let second = |signal: &VisitSignal<'_>| match signal {
-            VisitSignal::Steps(steps) => steps[0] == ArmStep::Vertex(1),
+        let interaction = Interaction { context: &[1.0], arm: 0, reward: -1.0 };
+        let second = |signal: &InteractionSignal<'_>| match signal {
+            InteractionSignal::Steps(steps) => steps[0] == ArmStep::Vertex(1),
             _ => false,
         };
-        second(ArmChoices::new(terms).release(Raw::seal(visit), &mut stream).value())
+        second(ArmChoices::new(terms).release(Raw::seal(interaction), &mut stream).value())
     };
     (0..N).filter(|_| chosen()).count() as u64
 }

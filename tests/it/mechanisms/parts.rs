@@ -1,7 +1,7 @@
 //! What these tests share: budgets, streams, calibrated mechanisms.
 
 use privateer::privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest};
-use privateer::privacy::visits::sums::{Layout, SumsTerms, VisitSums};
+use privateer::privacy::interactions::sums::{Layout, SumsTerms, InteractionSums};
 use privateer::privacy::{Calibration, Delta, Epsilon, MechanismEntry, Request, RewardFacts, RewardMechanism};
 use privateer::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub fn sums(entry: &SumsEntry, epsilon: f64, rounds: u64) -> Arc<dyn SumsMechani
 }
 
 /// Sums over interactions with two arms, contexts of two features up to length 1 and rewards in [-1, 1].
-pub fn interactions(local: bool, due: &[u64]) -> VisitSums {
+pub fn interactions(local: bool, due: &[u64]) -> InteractionSums {
     let terms = SumsTerms {
         layout: Layout { n_arms: 2, dimension: 2, joint: false },
         due: due.into(),
@@ -54,7 +54,7 @@ pub fn interactions(local: bool, due: &[u64]) -> VisitSums {
         budget: (e(1.0), d(1e-3)),
         local,
     };
-    VisitSums::calibrated(terms).expect("a mechanism")
+    InteractionSums::calibrated(terms).expect("a mechanism")
 }
 
 /// Mean of the squares.

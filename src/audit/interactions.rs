@@ -1,4 +1,4 @@
-//! Attacks on the privatizers of visits, made by the contextual policies themselves: one person's context, arm and reward change; all
+//! Attacks on the privatizers of interactions, made by the contextual policies themselves: one person's context, arm and reward change; all
 //! others have contexts of zeros, which add nothing.
 
 use super::rewards::claim;
@@ -8,9 +8,9 @@ use super::{Case, Side};
 use crate::error::Error;
 use crate::policy::contextual::ContextPolicyMaker;
 use crate::privacy::Raw;
-use crate::privacy::visits::choices::ArmStep;
-use crate::privacy::visits::sums::Layout;
-use crate::privacy::visits::{ContextFacts, Link, Visit, VisitSignal};
+use crate::privacy::interactions::choices::ArmStep;
+use crate::privacy::interactions::sums::Layout;
+use crate::privacy::interactions::{ContextFacts, Link, Interaction, InteractionSignal};
 use crate::rng::Stream;
 use crate::spec::{Sweep, Task};
 use std::sync::Arc;
@@ -66,20 +66,20 @@ fn made(policy: &str, privacy: &str, rounds: u64) -> Result<Arc<dyn ContextPolic
     Ok(Arc::from(task.policy_plan.prepare(&facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?))
 }
 
-/// Plays a stream of visits, of which one user has `count` from round `from` on, and shows every signal.
+/// Plays a stream of interactions, of which one user has `count` from round `from` on, and shows every signal.
 fn told(
     maker: &dyn ContextPolicyMaker,
     rounds: u64,
     (from, count, changed): (u64, u64, Person),
     stream: &mut Stream,
-    mut see: impl FnMut(u64, &VisitSignal<'_>),
+    mut see: impl FnMut(u64, &InteractionSignal<'_>),
 ) {
     let mut privatizer = maker.privatizer();
     for round in 1..=rounds {
         // In the warm-up of choices everybody knows which arm is shown.
         let other = Person { context: [0.0; SIZE], arm: (round as usize - 1).min(SIZE - 1), reward: 0.0 };
         let Person { context, arm, reward } = if (from..from + count).contains(&round) { changed } else { other };
-        see(round, privatizer.release(Raw::seal(Visit { context: &context, arm, reward }), stream).value());
+        see(round, privatizer.release(Raw::seal(Interaction { context: &context, arm, reward }), stream).value());
     }
 }
 
@@ -131,7 +131,7 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
             let mut parts = row.chunks_exact_mut(layout.len());
             let mut whole = true;
             told(of.as_ref(), rounds, (from, count, side.pick(first, second)), stream, |_, signal| {
-                if let VisitSignal::Sums { entries, .. } = signal {
+                if let InteractionSignal::Sums { entries, .. } = signal {
                     match parts.next() {
                         Some(part) => part.copy_from_slice(entries),
                         None => whole = false,
@@ -143,12 +143,12 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
         let pair = format!("one of {rounds} people: {words}, all others with contexts of zeros");
         Case::discriminant(format!("visits-{mechanism}{suffix}"), claim, pair, releases as usize * layout.len(), play)
             .gaussian()
-            .source("docs/proofs/visits.md")
+            .source("docs/proofs/interactions.md")
     });
     Ok(cases.into())
 }
 
-/// Choices of every arm: a visit of the warm-up whose reward changes, and a later one of which the arm does.
+/// Choices of every arm: an interaction of the warm-up whose reward changes, and a later one of which the arm does.
 ///
 /// # Errors
 /// A policy that refuses.
@@ -170,7 +170,7 @@ pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
         let attack = move |side: Side, stream: &mut Stream| seen(maker.as_ref(), round, side.pick(people[0], people[1]), stream);
         let pair = format!("{words} of {CHOICES}, all others with contexts of zeros");
         let score = "the log-odds of all choices of both arms";
-        Case::new(format!("visits-{mechanism}{suffix}"), claim, pair, score, attack).source("docs/proofs/visits.md")
+        Case::new(format!("visits-{mechanism}{suffix}"), claim, pair, score, attack).source("docs/proofs/interactions.md")
     });
     Ok(cases.into())
 }
@@ -204,7 +204,7 @@ fn arm_zero(reward: f64) -> Person {
 fn seen(maker: &dyn ContextPolicyMaker, round: u64, person: Person, stream: &mut Stream) -> f64 {
     let (mut steps, mut sum) = ([0; SIZE], 0.0);
     told(maker, CHOICES, (round, 1, person), stream, |now, signal| {
-        let VisitSignal::Steps(released) = signal else {
+        let InteractionSignal::Steps(released) = signal else {
             sum = f64::NAN;
             return;
         };

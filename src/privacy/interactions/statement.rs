@@ -1,10 +1,10 @@
-//! What a ledger says of visits.
+//! What a ledger says of interactions.
 
 use crate::privacy::{Adversary, Calibration, Delta, Epsilon, Event, Growth, Ledger, Statement, ThreatModel, Unit};
 
 /// What a mechanism states about itself.
 #[derive(Debug, Clone)]
-pub struct VisitStatement {
+pub struct InteractionStatement {
     /// Name of the mechanism.
     pub mechanism: &'static str,
     /// Which calibration.
@@ -27,8 +27,8 @@ pub struct VisitStatement {
 
 /// The ledger: claim beside price, in the words of the joint or the local model.
 #[must_use]
-pub fn visit_ledger(said: VisitStatement) -> Ledger {
-    let VisitStatement { mechanism, calibration, event, budget, clip, noise_formula, doubt, local, notes } = said;
+pub fn interaction_ledger(said: InteractionStatement) -> Ledger {
+    let InteractionStatement { mechanism, calibration, event, budget, clip, noise_formula, doubt, local, notes } = said;
     let threat_model = if local {
         ThreatModel::replaced(Adversary::Server, Unit::Interaction, Growth::SeparateReleases)
     } else {

@@ -1,28 +1,28 @@
-//! The `[privacy]` table of contextual runs: which mechanism, which calibration, what budget for one person's visit.
+//! The `[privacy]` table of contextual runs: which mechanism, which calibration, what budget for one person's interaction.
 
 use super::privacy::{calibration, clip_range, place_of, places_of};
 use crate::error::{Error, Place, Span};
 use crate::params::{Args, Table};
 use crate::privacy::Refusal;
-use crate::privacy::visits::VisitRequest;
+use crate::privacy::interactions::InteractionRequest;
 
 /// A request as read from a spec, with the places of its keys.
 #[derive(Debug, Clone)]
-pub struct VisitPlan {
-    request: VisitRequest,
+pub struct InteractionPlan {
+    request: InteractionRequest,
     places: Vec<(&'static str, Place)>,
     /// Of the policy's own keys, and of its table.
     of_policy: (Vec<(String, Place)>, Option<Place>),
 }
 
-impl VisitPlan {
+impl InteractionPlan {
     /// Reads the table's keys. Without a `[privacy]` table nothing is private. The policy's table is there for the places of its keys.
     pub fn parse(args: &Args<'_>, table: &Table, stated: bool, policy: &Table) -> Self {
         let default = if stated { "auto" } else { "none" };
         let mechanism = args.word(
             "mechanism",
             "noise of private policies; `auto`: the calibration picks",
-            &VisitRequest::MECHANISMS,
+            &InteractionRequest::MECHANISMS,
             Some(default),
         );
         let calibration = calibration(args);
@@ -38,7 +38,7 @@ impl VisitPlan {
         let place = |span: &Span| args.sink().sources().place(span);
         let keys = policy.entries.iter().filter_map(|entry| Some((entry.key.clone(), place(entry.node.span.as_ref()?))));
         Self {
-            request: VisitRequest { mechanism, calibration, epsilon, delta, clip },
+            request: InteractionRequest { mechanism, calibration, epsilon, delta, clip },
             places: places_of(args, table),
             of_policy: (keys.collect(), policy.span.as_ref().map(place)),
         }
@@ -46,7 +46,7 @@ impl VisitPlan {
 
     /// The request.
     #[must_use]
-    pub fn request(&self) -> &VisitRequest {
+    pub fn request(&self) -> &InteractionRequest {
         &self.request
     }
 

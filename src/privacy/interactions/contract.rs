@@ -1,4 +1,4 @@
-//! What a privatizer of visits takes and hands out.
+//! What a privatizer of interactions takes and hands out.
 
 use super::choices::ArmStep;
 use super::sums::Layout;
@@ -7,7 +7,7 @@ use crate::rng::Stream;
 
 /// One person's data.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Visit<'a> {
+pub struct Interaction<'a> {
     /// Who came: one number a feature.
     pub context: &'a [f64],
     /// What was shown, 0-based. Follows the context, so it is as secret.
@@ -16,11 +16,11 @@ pub struct Visit<'a> {
     pub reward: f64,
 }
 
-/// What leaves after a visit.
+/// What leaves after an interaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum VisitSignal<'a> {
-    /// The visit as it was: not private.
-    Visit(Visit<'a>),
+pub enum InteractionSignal<'a> {
+    /// The interaction as it was: not private.
+    Interaction(Interaction<'a>),
     /// Running sums that take the place of those before, after `releases` releases.
     Sums {
         /// How they lie.
@@ -37,13 +37,13 @@ pub enum VisitSignal<'a> {
 }
 
 /// The private side of one trial.
-pub trait VisitPrivatizer: Send {
-    /// Takes a visit in and releases what leaves of it.
-    fn release<'a>(&'a mut self, visit: Raw<Visit<'a>>, stream: &mut Stream) -> Released<VisitSignal<'a>>;
+pub trait InteractionPrivatizer: Send {
+    /// Takes an interaction in and releases what leaves of it.
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>>;
 }
 
 /// A sealed reward with the context and the arm that it came of.
 #[must_use]
-pub fn seal(context: &[f64], arm: usize, reward: Raw<f64>) -> Raw<Visit<'_>> {
-    Raw::seal(Visit { context, arm, reward: reward.open() })
+pub fn seal(context: &[f64], arm: usize, reward: Raw<f64>) -> Raw<Interaction<'_>> {
+    Raw::seal(Interaction { context, arm, reward: reward.open() })
 }

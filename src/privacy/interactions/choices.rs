@@ -1,14 +1,14 @@
 //! Private Frank-Wolfe over the l1 ball, one stream an arm [Han2022, algorithm 3]: every round each arm's stream gives out one of the
 //! 2d vertices, chosen with noise along its recursive gradient of the loss whose gradient is `(zeta(<x, theta>) - r) x`.
 //!
-//! An arm that was not shown takes the synthetic visit `(0, zeta(0))`: its gradients are zero, but its step, its noise and its vertex
+//! An arm that was not shown takes the synthetic interaction `(0, zeta(0))`: its gradients are zero, but its step, its noise and its vertex
 //! are real, so that nobody learns which arm was shown (E30, E31). Steps, and with them noise levels, are the arm's own. Iterates are
 //! averages of vertices, `theta = radius counts/(step + 1)`: public, kept as counts here and by the server alike.
 //!
-//! Price. A replaced visit moves either one arm's scores by their whole range, or two arms' by half of it each, as against zero gradients;
-//! both cost at most what one stream costs (E30), so neither the number of arms nor a factor 2 enters. Proof: `docs/proofs/visits.md`.
+//! Price. A replaced interaction moves either one arm's scores by their whole range, or two arms' by half of it each, as against zero gradients;
+//! both cost at most what one stream costs (E30), so neither the number of arms nor a factor 2 enters. Proof: `docs/proofs/interactions.md`.
 
-use super::{ContextFacts, Link, Visit, VisitPrivatizer, VisitSignal};
+use super::{ContextFacts, Link, Interaction, InteractionPrivatizer, InteractionSignal};
 use crate::linalg::dot;
 use crate::planted::{self, PlantedFault};
 use crate::privacy::gradients::Start;
@@ -138,16 +138,16 @@ impl ArmChoices {
         Self { stored: Some(draws), ..Self::new(terms) }
     }
 
-    /// Adds what a visit contributes to an arm's next step.
-    fn contribute(&mut self, visit: &Visit<'_>) {
+    /// Adds what an interaction contributes to an arm's next step.
+    fn contribute(&mut self, interaction: &Interaction<'_>) {
         let terms = self.terms;
-        let arm = &mut self.arms[visit.arm];
-        let fits = visit.context.len() == terms.dimension && visit.reward.is_finite();
-        if !fits || !visit.context.iter().all(|x| x.is_finite()) {
+        let arm = &mut self.arms[interaction.arm];
+        let fits = interaction.context.len() == terms.dimension && interaction.reward.is_finite();
+        if !fits || !interaction.context.iter().all(|x| x.is_finite()) {
             return;
         }
-        let x = visit.context;
-        let (mut reward, mut scale, mut residual, mut most) = (visit.reward, 1.0, f64::INFINITY, f64::INFINITY);
+        let x = interaction.context;
+        let (mut reward, mut scale, mut residual, mut most) = (interaction.reward, 1.0, f64::INFINITY, f64::INFINITY);
         if let Some(bounds) = terms.bounds.filter(|_| !planted::is(PlantedFault::ChoiceBounds)) {
             reward = reward.clamp(bounds.range.0, bounds.range.1);
             let size = largest(x);
@@ -265,23 +265,23 @@ fn largest(x: &[f64]) -> f64 {
     lanes.into_iter().fold(0.0, f64::max)
 }
 
-impl VisitPrivatizer for ArmChoices {
-    fn release<'a>(&'a mut self, visit: Raw<Visit<'a>>, stream: &mut Stream) -> Released<VisitSignal<'a>> {
-        let visit = visit.open();
+impl InteractionPrivatizer for ArmChoices {
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>> {
+        let interaction = interaction.open();
         self.round += 1;
         self.steps.fill(ArmStep::None);
-        if visit.arm < self.terms.n_arms {
-            self.contribute(&visit);
+        if interaction.arm < self.terms.n_arms {
+            self.contribute(&interaction);
         }
         let warms_up = self.round <= self.terms.n_arms as u64 * self.terms.warm_up;
         if warms_up || !self.terms.synthetic {
             // In the warm-up the arm follows from the round: everybody knows it.
-            self.step(visit.arm.min(self.terms.n_arms - 1), stream);
+            self.step(interaction.arm.min(self.terms.n_arms - 1), stream);
         } else {
             for arm in 0..self.terms.n_arms {
                 self.step(arm, stream);
             }
         }
-        Released::mark(VisitSignal::Steps(&self.steps))
+        Released::mark(InteractionSignal::Steps(&self.steps))
     }
 }

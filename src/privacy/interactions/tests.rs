@@ -1,8 +1,8 @@
 //! Sums and choices: what they hold without noise, how much noise they carry, and that faults would show.
 
 use super::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms};
-use super::sums::{Layout, SumsTerms, VisitSums};
-use super::{Link, VisitPrivatizer, VisitSignal, seal};
+use super::sums::{Layout, SumsTerms, InteractionSums};
+use super::{Link, InteractionPrivatizer, InteractionSignal, seal};
 use crate::privacy::accounting::sensitivity::{Relation, gram_and_reward_mu_squared};
 use crate::privacy::gradients::Start;
 use crate::privacy::{Calibration, Delta, Epsilon, Guarantee, Raw, Refusal};
@@ -27,8 +27,8 @@ fn terms(calibration: Calibration, mechanism: &'static str, epsilon: f64) -> Sum
     }
 }
 
-fn sums(terms: SumsTerms) -> Result<VisitSums, Refusal> {
-    VisitSums::calibrated(terms)
+fn sums(terms: SumsTerms) -> Result<InteractionSums, Refusal> {
+    InteractionSums::calibrated(terms)
 }
 
 /// Packed sums against dense ones, in both layouts.
@@ -62,7 +62,7 @@ fn packed_sums_are_the_dense_ones() {
     }
 }
 
-/// Pairs of visits in any two blocks move the sums by no more than the stated sensitivity, and some pair by nearly as much.
+/// Pairs of interactions in any two blocks move the sums by no more than the stated sensitivity, and some pair by nearly as much.
 #[test]
 fn sensitivity_covers_arms_that_differ() {
     let bound = gram_and_reward_mu_squared(0.5, 1.0, 1.0, Relation::Replace);
@@ -95,7 +95,7 @@ fn noise_is_as_stated() {
                 // Nobody contributes: contexts of another length count as nothing.
                 let signal = privatizer.release(seal(&[], 0, Raw::seal(0.0)), &mut stream);
                 if round == 40 {
-                    let VisitSignal::Sums { entries, gram_std, .. } = *signal.value() else { panic!("due") };
+                    let InteractionSignal::Sums { entries, gram_std, .. } = *signal.value() else { panic!("due") };
                     assert_eq!(gram_std, made.std(3));
                     diagonal += entries[0] * entries[0];
                     off += entries[1] * entries[1];
@@ -148,7 +148,7 @@ fn choices_follow_their_weights() {
         for trial in 0..n {
             let mut arms = ArmChoices::new(choices(ChoiceLaw::Gumbel { scale }));
             let signal = arms.release(seal(&[1.0, -0.5, 0.0], 0, Raw::seal(1.0)), &mut stream(trial));
-            let VisitSignal::Steps(&[ArmStep::Vertex(index), ArmStep::None]) = *signal.value() else { panic!("{signal:?}") };
+            let InteractionSignal::Steps(&[ArmStep::Vertex(index), ArmStep::None]) = *signal.value() else { panic!("{signal:?}") };
             shares[index] += 1.0 / n as f64;
         }
         shares
@@ -169,7 +169,7 @@ fn choices_follow_their_weights() {
     assert!(5.0 < off(shares(0.2)));
 }
 
-/// After the warm-up every arm steps in every round, and by its own count; without synthetic visits the arm shown can be read off.
+/// After the warm-up every arm steps in every round, and by its own count; without synthetic interactions the arm shown can be read off.
 #[test]
 fn arms_that_are_not_shown_step_too() {
     let mut stream = stream(0);
@@ -178,7 +178,7 @@ fn arms_that_are_not_shown_step_too() {
         for round in 0..20 {
             let shown = if round < 2 { round } else { 1 };
             let signal = arms.release(seal(&[1.0, 0.0, 0.0], shown, Raw::seal(0.5)), &mut stream);
-            let VisitSignal::Steps(steps) = *signal.value() else { panic!("steps") };
+            let InteractionSignal::Steps(steps) = *signal.value() else { panic!("steps") };
             let moved: Vec<bool> = steps.iter().map(|step| *step != ArmStep::None).collect();
             let expected = if round < 2 || !synthetic { vec![shown == 0, shown == 1] } else { vec![true, true] };
             assert_eq!(moved, expected, "round {round}");

@@ -1,10 +1,10 @@
-//! What a spec asks of the privacy of visits.
+//! What a spec asks of the privacy of interactions.
 
 use crate::privacy::{Calibration, Delta, Epsilon, Refusal};
 
 /// A request; nothing in it is checked yet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct VisitRequest {
+pub struct InteractionRequest {
     /// `auto`, `none`, or a mechanism by name.
     pub mechanism: &'static str,
     /// Which calibration of the paper.
@@ -17,7 +17,7 @@ pub struct VisitRequest {
     pub clip: Option<(f64, f64)>,
 }
 
-impl VisitRequest {
+impl InteractionRequest {
     /// The mechanisms that a spec can name.
     pub const MECHANISMS: [&'static str; 8] = ["auto", "none", "tree", "honaker", "blt", "sqrt-toeplitz", "laplace", "gumbel"];
 

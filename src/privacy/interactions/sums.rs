@@ -1,4 +1,4 @@
-//! Noisy running sums of `z z^T` and `y z` over visits, `z` the context in the block of the arm that was shown [Shariff2018,
+//! Noisy running sums of `z z^T` and `y z` over interactions, `z` the context in the block of the arm that was shown [Shariff2018,
 //! algorithm 1; Zheng2020 where everybody adds their own noise].
 //!
 //! * `as-printed`: one matrix over the blocks of all arms, sigma of the paper.
@@ -8,9 +8,9 @@
 //!
 //! Sensitivity. Let one person's (phi, y) in block a become (phi', y') in block a'. In one block that is the pair of
 //! `accounting::sensitivity::gram_and_reward_mu_squared`, a supremum over `c = phi·phi'`; in two blocks it is that pair's value at
-//! c = 0. So no number of arms enters. Proof: `docs/proofs/visits.md`.
+//! c = 0. So no number of arms enters. Proof: `docs/proofs/interactions.md`.
 
-use super::{Visit, VisitPrivatizer, VisitSignal, VisitStatement, visit_ledger};
+use super::{Interaction, InteractionPrivatizer, InteractionSignal, InteractionStatement, interaction_ledger};
 use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
 use crate::privacy::event::Factor;
@@ -120,7 +120,7 @@ pub struct SumsTerms {
 
 /// Calibrated sums, shared by all trials.
 #[derive(Debug)]
-pub struct VisitSums {
+pub struct InteractionSums {
     terms: SumsTerms,
     factorisation: Arc<dyn Factorisation>,
     name: &'static str,
@@ -141,7 +141,7 @@ pub struct VisitSums {
     noise_formula: String,
 }
 
-impl VisitSums {
+impl InteractionSums {
     /// Calibrates.
     ///
     /// # Errors
@@ -266,7 +266,7 @@ impl VisitSums {
         self.terms.due.len() as u64
     }
 
-    /// Standard deviation of the noise on release `at`, from 1 to [`VisitSums::releases`].
+    /// Standard deviation of the noise on release `at`, from 1 to [`InteractionSums::releases`].
     #[must_use]
     pub fn std(&self, at: u64) -> f64 {
         self.stds[at as usize - 1]
@@ -274,7 +274,7 @@ impl VisitSums {
 
     /// The privatizer of a trial before its first round.
     #[must_use]
-    pub fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
+    pub fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         let layout = self.terms.layout;
         Box::new(Privatizer {
             layout,
@@ -300,7 +300,7 @@ impl VisitSums {
     /// A privatizer whose draws are given, packed as the sums are, of standard deviation 1 (diagonals `sqrt(2)`): for checks against stored cases.
     #[doc(hidden)]
     #[must_use]
-    pub fn stored(&self, draws: Vec<Vec<f64>>) -> Box<dyn VisitPrivatizer> {
+    pub fn stored(&self, draws: Vec<Vec<f64>>) -> Box<dyn InteractionPrivatizer> {
         let layout = self.terms.layout;
         Box::new(Privatizer {
             layout,
@@ -326,7 +326,7 @@ impl VisitSums {
     /// What is claimed and what is delivered.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
-        visit_ledger(VisitStatement {
+        interaction_ledger(InteractionStatement {
             mechanism: self.name,
             calibration: self.terms.calibration,
             event: Event::Sums {
@@ -374,9 +374,9 @@ struct Privatizer {
 }
 
 impl Privatizer {
-    /// Opens a visit and adds it; one that is not as agreed adds nothing, or the centre of the range.
-    fn add(&mut self, visit: Visit<'_>) {
-        let Visit { context, arm, reward } = visit;
+    /// Opens an interaction and adds it; one that is not as agreed adds nothing, or the centre of the range.
+    fn add(&mut self, interaction: Interaction<'_>) {
+        let Interaction { context, arm, reward } = interaction;
         let finite = planted::is(PlantedFault::InteractionFinite) || context.iter().all(|x| x.is_finite());
         if context.len() != self.z.len() || self.layout.n_arms <= arm || !finite {
             return;
@@ -393,12 +393,12 @@ impl Privatizer {
     }
 }
 
-impl VisitPrivatizer for Privatizer {
-    fn release<'a>(&'a mut self, visit: Raw<Visit<'a>>, stream: &mut Stream) -> Released<VisitSignal<'a>> {
-        self.add(visit.open());
+impl InteractionPrivatizer for Privatizer {
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>> {
+        self.add(interaction.open());
         self.round += 1;
         if self.due.get(self.releases) != Some(&self.round) {
-            return Released::mark(VisitSignal::Nothing);
+            return Released::mark(InteractionSignal::Nothing);
         }
         // In the local model everybody since the last release has added a draw: one of their sum's law stands for them.
         let before = if self.releases == 0 { 0 } else { self.due[self.releases - 1] };
@@ -418,6 +418,6 @@ impl VisitPrivatizer for Privatizer {
         }
         let gram_std = self.stds[self.releases];
         self.releases += 1;
-        Released::mark(VisitSignal::Sums { layout, entries: &self.released, gram_std })
+        Released::mark(InteractionSignal::Sums { layout, entries: &self.released, gram_std })
     }
 }
