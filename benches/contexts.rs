@@ -1,4 +1,4 @@
-//! What a contextual trial costs: 10⁴ rounds, d = 50, K = 2 (K d = 100), one thread; divide by 10⁴ for a round. `random-arm` is the people
+//! What a contextual trial costs: 10⁴ rounds, d = 50, K = 2 (K d = 100), one thread; divide by 10⁴ for a round. `random-arm` is the users
 //! alone: their contexts, means and rewards. `cargo bench --bench contexts`.
 
 use criterion::{Criterion, criterion_group, criterion_main};

@@ -1,4 +1,4 @@
-//! Attacks on the privatizers of interactions, made by the contextual policies themselves: one person's context, arm and reward change; all
+//! Attacks on the privatizers of interactions, made by the contextual policies themselves: one user's context, arm and reward change; all
 //! others have contexts of zeros, which add nothing.
 
 use super::rewards::claim;
@@ -28,9 +28,9 @@ const CHOICES: u64 = 50;
 const BUDGET: (f64, f64) = (4.0, 1e-3);
 const TIGHTER_BUDGET: (f64, f64) = (1.0, 1e-2);
 
-/// One person.
+/// One user.
 #[derive(Debug, Clone, Copy)]
-struct Person {
+struct AuditedUser {
     context: [f64; SIZE],
     arm: usize,
     reward: f64,
@@ -70,15 +70,15 @@ fn made(policy: &str, privacy: &str, rounds: u64) -> Result<Arc<dyn ContextPolic
 fn told(
     maker: &dyn ContextPolicyMaker,
     rounds: u64,
-    (from, count, changed): (u64, u64, Person),
+    (from, count, changed): (u64, u64, AuditedUser),
     stream: &mut Stream,
     mut see: impl FnMut(u64, &InteractionSignal<'_>),
 ) {
     let mut privatizer = maker.privatizer();
     for round in 1..=rounds {
         // In the warm-up of choices everybody knows which arm is shown.
-        let other = Person { context: [0.0; SIZE], arm: (round as usize - 1).min(SIZE - 1), reward: 0.0 };
-        let Person { context, arm, reward } = if (from..from + count).contains(&round) { changed } else { other };
+        let other = AuditedUser { context: [0.0; SIZE], arm: (round as usize - 1).min(SIZE - 1), reward: 0.0 };
+        let AuditedUser { context, arm, reward } = if (from..from + count).contains(&round) { changed } else { other };
         see(round, privatizer.release(Raw::seal(Interaction { context: &context, arm, reward }), stream).value());
     }
 }
@@ -109,10 +109,10 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let at_once = Plan { maker: &sparse, releases: 4, ..four };
     // Rewards are centred and halved: 1/2 against -1/2, for which the worst cosine of two contexts is 1/4 (E7).
     let c = 0.25;
-    let along = |size: f64, reward: f64| Person { context: [size, 0.0], arm: 0, reward };
+    let along = |size: f64, reward: f64| AuditedUser { context: [size, 0.0], arm: 0, reward };
     let first = along(1.0, 1.0);
-    let turned = Person { context: [c, libm::sqrt(1.0 - c * c)], reward: -1.0, ..first };
-    let elsewhere = Person { arm: 1, reward: -1.0, ..first };
+    let turned = AuditedUser { context: [c, libm::sqrt(1.0 - c * c)], reward: -1.0, ..first };
+    let elsewhere = AuditedUser { arm: 1, reward: -1.0, ..first };
     let pairs = [
         ("", long, first, turned, "reward 1 against a context at cosine 1/4 and reward -1"),
         (", another arm", long, first, elsewhere, "reward 1 against another arm and reward -1"),
@@ -140,7 +140,7 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
             });
             whole && parts.next().is_none()
         };
-        let pair = format!("one of {rounds} people: {words}, all others with contexts of zeros");
+        let pair = format!("one of {rounds} users: {words}, all others with contexts of zeros");
         Case::discriminant(format!("visits-{mechanism}{suffix}"), claim, pair, releases as usize * layout.len(), play)
             .gaussian()
             .source("docs/proofs/interactions.md")
@@ -154,9 +154,9 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
 /// A policy that refuses.
 pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let (maker, tighter) = (hdb(mechanism, BUDGET, true)?, hdb(mechanism, TIGHTER_BUDGET, true)?);
-    let long = |reward: f64| Person { context: [1e6, 1e6], arm: 0, reward };
+    let long = |reward: f64| AuditedUser { context: [1e6, 1e6], arm: 0, reward };
     let ends = [arm_zero(1.0), arm_zero(-1.0)];
-    let arms = [arm_zero(1.0), Person { arm: 1, ..arm_zero(1.0) }];
+    let arms = [arm_zero(1.0), AuditedUser { arm: 1, ..arm_zero(1.0) }];
     let far = [arm_zero(1e6), arm_zero(-1e6)];
     let pairs = [
         ("", &maker, 1, ends, "reward 1 against -1 in round 1, arm 0"),
@@ -165,9 +165,9 @@ pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
         (", outside", &maker, 1, far, "reward 10^6 against -10^6 in round 1, arm 0"),
         (", long context", &maker, 1, [long(1.0), long(-1.0)], "reward 1 against -1 and entries of 10^6 in round 1, arm 0"),
     ];
-    let cases = pairs.map(|(suffix, maker, round, people, words)| {
+    let cases = pairs.map(|(suffix, maker, round, users, words)| {
         let (maker, claim) = (Arc::clone(maker), claim(&maker.ledger()));
-        let attack = move |side: Side, stream: &mut Stream| seen(maker.as_ref(), round, side.pick(people[0], people[1]), stream);
+        let attack = move |side: Side, stream: &mut Stream| seen(maker.as_ref(), round, side.pick(users[0], users[1]), stream);
         let pair = format!("{words} of {CHOICES}, all others with contexts of zeros");
         let score = "the log-odds of all choices of both arms";
         Case::new(format!("visits-{mechanism}{suffix}"), claim, pair, score, attack).source("docs/proofs/interactions.md")
@@ -183,8 +183,8 @@ pub fn without_synthetic_updates() -> Result<Vec<Case>, Error> {
     let maker = hdb("gumbel", BUDGET, false)?;
     let claim = claim(&maker.ledger());
     let attack = move |side: Side, stream: &mut Stream| {
-        let person = Person { arm: side.pick(0, 1), ..arm_zero(1.0) };
-        seen(maker.as_ref(), 3, person, stream)
+        let user = AuditedUser { arm: side.pick(0, 1), ..arm_zero(1.0) };
+        seen(maker.as_ref(), 3, user, stream)
     };
     let pair = format!("a context that pulls arm 0 against one that pulls arm 1, in round 3 of {CHOICES}");
     let case = Case::new("bandit without synthetic updates", claim, pair, "which arm stood still", attack);
@@ -196,14 +196,14 @@ fn hdb(mechanism: &str, (epsilon, delta): (f64, f64), synthetic: bool) -> Result
     made(&policy, &format!("mechanism = \"{mechanism}\"\nepsilon = {epsilon:?}\ndelta = {delta:?}"), CHOICES)
 }
 
-fn arm_zero(reward: f64) -> Person {
-    Person { context: [1.0, 1.0], arm: 0, reward }
+fn arm_zero(reward: f64) -> AuditedUser {
+    AuditedUser { context: [1.0, 1.0], arm: 0, reward }
 }
 
 /// A reward above the estimate pulls an arm's choices to the vertices along the context. An arm without a step tells more than any.
-fn seen(maker: &dyn ContextPolicyMaker, round: u64, person: Person, stream: &mut Stream) -> f64 {
+fn seen(maker: &dyn ContextPolicyMaker, round: u64, user: AuditedUser, stream: &mut Stream) -> f64 {
     let (mut steps, mut sum) = ([0; SIZE], 0.0);
-    told(maker, CHOICES, (round, 1, person), stream, |now, signal| {
+    told(maker, CHOICES, (round, 1, user), stream, |now, signal| {
         let InteractionSignal::Steps(released) = signal else {
             sum = f64::NAN;
             return;

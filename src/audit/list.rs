@@ -34,12 +34,12 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("blt", "running sums by buffered Toeplitz matrices", || Ok(prefix::cases("blt"))),
     sound("sqrt-toeplitz", "running sums by the square root", || Ok(prefix::cases("sqrt-toeplitz"))),
     sound("gram-prefix", "running sums of phi phi^T and y phi", || Ok(prefix::gram_cases())),
-    sound("sums-none", "sums over people, no privacy", || sums::cases(&sums_none::ENTRY)),
-    sound("sums-tree", "sums over people by the tree", || sums::cases(&joint::ENTRIES[0])),
-    sound("sums-honaker", "sums over people by the weighted tree", || sums::cases(&joint::ENTRIES[1])),
-    sound("sums-blt", "sums over people by buffered Toeplitz matrices", || sums::cases(&joint::ENTRIES[2])),
-    sound("sums-sqrt-toeplitz", "sums over people by the square root", || sums::cases(&joint::ENTRIES[3])),
-    sound("sums-local-gaussian", "every person's own item", || sums::cases(&local::ENTRY)),
+    sound("sums-none", "sums over users, no privacy", || sums::cases(&sums_none::ENTRY)),
+    sound("sums-tree", "sums over users by the tree", || sums::cases(&joint::ENTRIES[0])),
+    sound("sums-honaker", "sums over users by the weighted tree", || sums::cases(&joint::ENTRIES[1])),
+    sound("sums-blt", "sums over users by buffered Toeplitz matrices", || sums::cases(&joint::ENTRIES[2])),
+    sound("sums-sqrt-toeplitz", "sums over users by the square root", || sums::cases(&joint::ENTRIES[3])),
+    sound("sums-local-gaussian", "every user's own item", || sums::cases(&local::ENTRY)),
     sound("input-noise", "Gaussian noise on rows of inputs", || curators::cases(&input_noise::ENTRY)),
     sound("gradients-gaussian", "running sums of gradients, independent normals", || gradients::sums(false))
         .of(&["dp-tofw with gaussian"]),
@@ -74,7 +74,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("discrete-gaussian-vector", "release of one vector", || Ok(release::vector())),
     sound("discrete-gaussian-tree", "release of running sums", || Ok(release::tree())),
     sound("discrete-gaussian-rows", "release of rows", || Ok(curators::released())),
-    sound("discrete-gaussian-sums", "release of sums over people", sums::released),
+    sound("discrete-gaussian-sums", "release of sums over users", sums::released),
     sound("exponential", "release of one choice", || Ok(choice::cases())),
 ];
 

@@ -59,7 +59,7 @@ pub fn claim(ledger: &Ledger) -> Claim {
     Claim { epsilon: ledger.epsilon.unwrap_or(f64::INFINITY), delta: ledger.delta }
 }
 
-/// The attack by two rewards of one person.
+/// The attack by two rewards of one user.
 #[must_use]
 pub fn of_ends(name: String, mechanism: &Arc<dyn RewardMechanism>, rewards: (f64, f64), where_they_lie: &str) -> Case {
     let ledger = mechanism.ledger();

@@ -1,4 +1,4 @@
-//! Attacks on sums of `phi phi^T` and `y phi` over people, by the privatizers themselves: the pair of one person at the worst angle
+//! Attacks on sums of `phi phi^T` and `y phi` over users, by the privatizers themselves: the pair of one user at the worst angle
 //! changes, everybody else's is known.
 
 use super::rewards::{claim, refused};
@@ -26,7 +26,7 @@ const ENTRIES: usize = 5;
 /// The claim, at a delta where the attack sees most of it.
 const BUDGET: (f64, f64) = (4.0, 1e-3);
 
-/// The sums of people with two features and rewards in [-1, 1].
+/// The sums of users with two features and rewards in [-1, 1].
 ///
 /// # Errors
 /// A mechanism that refuses them.
@@ -52,7 +52,7 @@ enum Noise {
     Exact,
 }
 
-/// Gives out what follows from one person's features and reward.
+/// Gives out what follows from one user's features and reward.
 type Taker = Box<dyn FnMut(&Query<'_>, Raw<f64>, &mut Stream) -> Option<Released<Signal>>>;
 
 impl Noise {

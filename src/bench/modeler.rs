@@ -230,7 +230,7 @@ impl MeasuredModeler {
         })
     }
 
-    /// One line for people.
+    /// One line for readers.
     #[must_use]
     pub fn line(&self) -> String {
         let ModelerJob { points, rounds, runs, .. } = self.job;

@@ -21,7 +21,7 @@ use std::time::Instant;
 pub struct Machine {
     /// Who screens.
     pub backend: Arc<dyn Backend>,
-    /// What it runs on, for people.
+    /// What it runs on, for readers.
     pub device: String,
     /// Types that screens compute in, "float32" or "float64": of rows over features, and of whole factors. Decisions are in
     /// f64 on all.

@@ -20,7 +20,7 @@ pub struct AccountArgs {
     /// A spec (a TOML file), a reward mechanism, `vector-prefix` or `gram-prefix`
     #[arg(value_name = "SPEC|MECHANISM")]
     what: String,
-    /// Total privacy loss of one person: finds the least noise for it
+    /// Total privacy loss of one user: finds the least noise for it
     #[arg(long, allow_negative_numbers = true, value_name = "E", conflicts_with_all = ["answer_epsilon", "sigma"])]
     epsilon: Option<f64>,
     /// Failure probability of that budget (0 or left out: pure)
@@ -50,7 +50,7 @@ pub struct AccountArgs {
     /// Neighbouring streams: replace, add-remove
     #[arg(long, value_name = "NAME", default_value = "replace")]
     neighbours: String,
-    /// Rounds in which one person takes part
+    /// Rounds in which one user takes part
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     participations: u64,
     /// Least distance in rounds between two of them
@@ -227,7 +227,7 @@ fn placed(refusal: &Refusal) -> Error {
     diagnostic.hint = Some(match refusal.key {
         "epsilon" => "state `--epsilon E` (total budget) or `--answer-epsilon E` (one answer)".to_owned(),
         "participations" => "steps on secretly drawn samples are priced for one sample of a user alone".to_owned(),
-        "delta" => "state `--delta D`, at most one over the number of people".to_owned(),
+        "delta" => "state `--delta D`, at most one over the number of users".to_owned(),
         "clip" => "state `--clip LO,HI`: rewards outside are clipped, which costs bias and never privacy (E3)".to_owned(),
         _ => "`privateer account --help` lists the options".to_owned(),
     });

@@ -40,7 +40,7 @@ struct EnvironmentCache {
     /// Built by whoever comes first; the others wait.
     environment: Mutex<Option<Arc<dyn Environment>>>,
     /// The same of contextual cells.
-    people: Mutex<Option<Arc<dyn Contextual>>>,
+    users: Mutex<Option<Arc<dyn Contextual>>>,
     tables: Arc<TableCache>,
     domains: Mutex<Vec<TableDomain>>,
     first_trial: Mutex<Option<Instance>>,
@@ -157,7 +157,7 @@ impl<'a> Preparation<'a> {
             key: plan.environment_key.clone(),
             streams: Streams::new(self.sweep.seed, plan.environment.as_str()),
             environment: Mutex::new(None),
-            people: Mutex::new(None),
+            users: Mutex::new(None),
             tables: Arc::new(TableCache::default()),
             domains: Mutex::new(Vec::new()),
             first_trial: Mutex::new(None),
@@ -233,7 +233,7 @@ impl<'a> Preparation<'a> {
 
     fn ready_contextual(&self, plan: &CellPlan, task: &ContextualBandit) -> Result<ContextualCell, Error> {
         let kept = self.kept(plan);
-        let mut slot = lock(&kept.people);
+        let mut slot = lock(&kept.users);
         let environment = match slot.as_ref() {
             Some(environment) => Arc::clone(environment),
             None => {

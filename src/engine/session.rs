@@ -3,7 +3,7 @@
 //!
 //! A mechanism of the spec sits on the learner's side: what is told passes exact noise from the operating system ([`ChannelRelease`])
 //! before anything else, and only what is released reaches the policy. It is drawn once and never again. Of rewards one by one only the
-//! released value is kept; running sums over people are kept raw, inside the mechanism's own state.
+//! released value is kept; running sums over users are kept raw, inside the mechanism's own state.
 
 use super::ask_tell::AskTell;
 use super::prepare::Preparation;
@@ -75,7 +75,7 @@ struct State {
 pub struct Told {
     /// The row, 0-based.
     pub row: u64,
-    /// The reward as released to the policy; none where sums over people are released, and no reward by itself.
+    /// The reward as released to the policy; none where sums over users are released, and no reward by itself.
     pub released: Option<f64>,
 }
 
@@ -194,13 +194,13 @@ impl Session {
         let mut parts = parts(sweep, preparation)?;
         state.check(&parts)?;
         let told = state.told.len() as u64;
-        let sums = parts.release.people().is_some();
+        let sums = parts.release.users().is_some();
         if state.told.iter().any(|told| told.released.is_none() != sums) {
             return Err(damaged("its mechanism and its rewards do not belong together"));
         }
         parts.release.load(state.privatizer.clone()).map_err(|why| damaged(&format!("what its mechanism keeps: {why}")))?;
-        if let Some(people) = parts.release.people().filter(|people| *people != told) {
-            return Err(damaged(&format!("{told} rounds are told, and its mechanism has taken {people}")));
+        if let Some(users) = parts.release.users().filter(|users| *users != told) {
+            return Err(damaged(&format!("{told} rounds are told, and its mechanism has taken {users}")));
         }
         let policy = parts.maker.restore(&parts.setting, state.policy.clone())?;
         if policy.told() != told {

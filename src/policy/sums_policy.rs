@@ -381,7 +381,7 @@ impl Server {
             gram: self.sums.parts(m).0,
             diagonal: self.bounds.shift + self.shared.ridge(),
             floor: self.shared.ridge(),
-            people: self.sums.people,
+            users: self.sums.users,
             n: m,
         };
         let left = need.releases.saturating_sub(self.releases);
@@ -440,8 +440,8 @@ impl Policy for Server {
                 let due = self.is_due();
                 if let Some(items) = &mut self.items {
                     items.entries.iter_mut().zip(&item.entries).for_each(|(sum, entry)| *sum += entry);
-                    items.people += item.people;
-                    // Noise of different people is independent.
+                    items.users += item.users;
+                    // Noise of different users is independent.
                     items.gram_std = libm::hypot(items.gram_std, item.gram_std);
                     items.moment_std = libm::hypot(items.moment_std, item.moment_std);
                     if due {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Kind {
     /// Its registered name.
     pub name: &'static str,
-    /// Whether people add their own noise.
+    /// Whether users add their own noise.
     pub local: bool,
     /// Whether the model is linear in the coordinates.
     pub linear: bool,
@@ -28,7 +28,7 @@ pub struct State {
     pub round: u64,
     /// The sums that the model stands on.
     pub released: Parameters,
-    /// The sum of all items, where people add their own noise: the model follows on its schedule.
+    /// The sum of all items, where users add their own noise: the model follows on its schedule.
     pub items: Option<Parameters>,
     /// Releases taken in.
     pub releases: u64,
@@ -56,7 +56,7 @@ impl State {
 /// Released sums as plain data: what a model can be evaluated from anywhere [Dubey2021, remark 1].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
-    people: u64,
+    users: u64,
     horizon: u64,
     gram_std: f64,
     moment_std: f64,
@@ -67,18 +67,18 @@ pub struct Parameters {
 impl Parameters {
     /// Of a release.
     pub fn of(sums: &Sums) -> Self {
-        let Sums { people, gram_std, moment_std, horizon, ref entries } = *sums;
-        Self { people, horizon, gram_std, moment_std, entries: entries.clone() }
+        let Sums { users, gram_std, moment_std, horizon, ref entries } = *sums;
+        Self { users, horizon, gram_std, moment_std, entries: entries.clone() }
     }
 
     /// The release, if it is one over so many features.
     pub fn sums(self, n_features: usize) -> Option<Sums> {
-        let Self { people, horizon, gram_std, moment_std, entries } = self;
+        let Self { users, horizon, gram_std, moment_std, entries } = self;
         let fits = entries.len() == Sums::empty(n_features, 1).entries.len()
             && entries.iter().all(|x| x.is_finite())
             && [gram_std, moment_std].iter().all(|std| std.is_finite() && 0.0 <= *std)
             && (1..=1 << 53).contains(&horizon)
-            && people <= 1 << 53;
-        fits.then_some(Sums { entries, people, gram_std, moment_std, horizon })
+            && users <= 1 << 53;
+        fits.then_some(Sums { entries, users, gram_std, moment_std, horizon })
     }
 }

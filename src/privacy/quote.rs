@@ -146,7 +146,7 @@ impl PriceReport {
 pub struct StreamTerms {
     /// Which streams must look alike.
     pub relation: Relation,
-    /// How often one person takes part.
+    /// How often one user takes part.
     pub participation: Participation,
 }
 

@@ -1,4 +1,4 @@
-//! The ledger of a stream of samples: one person's sample is protected over the whole run.
+//! The ledger of a stream of samples: one user's sample is protected over the whole run.
 
 use super::{Adversary, Calibration, Delta, Epsilon, Event, Growth, Ledger, Statement, ThreatModel, Unit};
 

@@ -284,7 +284,7 @@ pub static GRADIENT_NOISES: &[Entry<()>] = &[
     },
 ];
 
-/// Environments that show arms to people with contexts.
+/// Environments that show arms to users with contexts.
 pub static CONTEXTUAL_ENVIRONMENTS: &[Entry<ContextualBuild>] = &[
     Entry {
         name: "generalized-linear",
@@ -294,7 +294,7 @@ pub static CONTEXTUAL_ENVIRONMENTS: &[Entry<ContextualBuild>] = &[
     },
     Entry {
         name: "contexts-table",
-        summary: "the people of a CSV, with every arm's reward or the right arm",
+        summary: "the users of a CSV, with every arm's reward or the right arm",
         paper: "Bastani2020",
         build: table::parse,
     },

@@ -275,7 +275,7 @@ fn what_differs(run: &Run, cells: &[&CellData]) -> String {
     if words.is_empty() { named(cells) } else { words.join(", ") }
 }
 
-/// A JSON value as a person reads it.
+/// A JSON value as a user reads it.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),

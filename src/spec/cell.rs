@@ -40,7 +40,7 @@ pub struct CellPlan {
 pub enum Task {
     /// A policy on an environment.
     Bandit(BanditPlan),
-    /// A policy that shows arms to people with contexts.
+    /// A policy that shows arms to users with contexts.
     Contextual(ContextualBandit),
     /// A learner on a problem.
     Online(OnlinePlan),

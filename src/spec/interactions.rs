@@ -1,4 +1,4 @@
-//! The `[privacy]` table of contextual runs: which mechanism, which calibration, what budget for one person's interaction.
+//! The `[privacy]` table of contextual runs: which mechanism, which calibration, what budget for one user's interaction.
 
 use super::privacy::{calibration, clip_range, place_of, places_of};
 use crate::error::{Error, Place, Span};
@@ -27,7 +27,7 @@ impl InteractionPlan {
         );
         let calibration = calibration(args);
         let epsilon =
-            args.number("epsilon", "privacy loss of one person").above(0.0).optional("none; private policies require it");
+            args.number("epsilon", "privacy loss of one user").above(0.0).optional("none; private policies require it");
         let delta = args
             .number("delta", "failure probability of the claim")
             .above(0.0)

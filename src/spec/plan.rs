@@ -372,7 +372,7 @@ fn mismatch(setting: Option<&Setting>, policy: &str) -> Option<(String, String)>
     let one_of = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match (setting, chooses_by_context) {
         (Some(Setting::Contextual(_)), false) => Some((
-            format!("policy `{policy}` plays points of a domain, and the environment shows arms to people with contexts"),
+            format!("policy `{policy}` plays points of a domain, and the environment shows arms to users with contexts"),
             format!("one of {}", one_of(names(CONTEXTUAL_POLICIES))),
         )),
         (Some(Setting::Points(_)), true) => Some((

@@ -118,7 +118,7 @@ impl PrivacyPlan {
             return None;
         }
         if name != "none" && matches!(entry, Chosen::Sums(_)) && !args.has("delta") {
-            args.missing("delta", "a number > 0 and < 1, at most one over the number of people: the noise of sums is Gaussian");
+            args.missing("delta", "a number > 0 and < 1, at most one over the number of users: the noise of sums is Gaussian");
             return None;
         }
         let places = places_of(args, table);

@@ -1,4 +1,4 @@
-//! Sessions of policies that learn from sums over people, and states that do not hang together.
+//! Sessions of policies that learn from sums over users, and states that do not hang together.
 
 use crate::program::{code, stderr};
 use crate::two_parties::{CURATE, fine, refused, run, spec, table};
@@ -160,9 +160,9 @@ fn contradictory_states_are_refused() {
         );
         bad(&|session| session["privatizer"] = serde_json::json!({ "version": 7 }), &["mechanism keeps"]);
         if name == "sums" {
-            // More releases than people; a person whom no round told.
-            bad(&|session| session["privatizer"]["people"] = 1.into(), &["mechanism keeps"]);
-            bad(&|session| session["privatizer"]["people"] = 3.into(), &["taken 3"]);
+            // More releases than users; a user whom no round told.
+            bad(&|session| session["privatizer"]["users"] = 1.into(), &["mechanism keeps"]);
+            bad(&|session| session["privatizer"]["users"] = 3.into(), &["taken 3"]);
         }
         fine(here, &["ask", name]);
     }

@@ -1,4 +1,4 @@
-//! Runs of contextual bandits with stored people, noise and draws: `hdb_60`, `dpucb`.
+//! Runs of contextual bandits with stored users, noise and draws: `hdb_60`, `dpucb`.
 
 use super::outcome::Outcome;
 use super::read::{field, matrix, number, optional_number};
@@ -24,8 +24,8 @@ pub fn recognise_sums(file: &Value) -> bool {
     file.get("node_normals").is_some() && file.get("reward_noise").is_some()
 }
 
-/// The stored people: contexts, parameters, reward noise.
-struct People {
+/// The stored users: contexts, parameters, reward noise.
+struct StoredUsers {
     dimension: usize,
     n_arms: usize,
     contexts: Vec<f64>,
@@ -34,7 +34,7 @@ struct People {
     link: Link,
 }
 
-impl People {
+impl StoredUsers {
     fn read(file: &Value, link: Link) -> Result<Self, String> {
         let (dimension, contexts) = matrix(file, "X")?;
         let (width, theta) = matrix(file, "theta")?;
@@ -115,8 +115,8 @@ fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
         Some("logistic") => Link::Logistic,
         other => return Err(format!("`link` is {other:?}")),
     };
-    let people = People::read(file, link)?;
-    let (d, radius) = (people.dimension, number(file, "radius")?);
+    let users = StoredUsers::read(file, link)?;
+    let (d, radius) = (users.dimension, number(file, "radius")?);
     let law = optional_number(run, "scale")?.map_or(ChoiceLaw::Exact, |scale| ChoiceLaw::Laplace { scale });
     let draws: Result<Vec<VecDeque<Vec<f64>>>, String> = field(file, "unit_laplace")?
         .as_array()
@@ -132,7 +132,7 @@ fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
         })
         .collect();
     let terms = ChoiceTerms {
-        n_arms: people.n_arms,
+        n_arms: users.n_arms,
         dimension: d,
         radius,
         link,
@@ -145,7 +145,7 @@ fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
     let mut policy = dp_hdb::stored(terms, number(file, "h_sub")?);
     let mut privatizer = ArmChoices::stored(terms, draws?);
     let mut estimates = Vec::new();
-    let (arms, regrets) = people.run(policy.as_mut(), &mut privatizer, |_, policy| {
+    let (arms, regrets) = users.run(policy.as_mut(), &mut privatizer, |_, policy| {
         let state = &policy.save()["state"];
         let list = |name: &str| state[name].as_array().into_iter().flatten().filter_map(Value::as_f64).collect::<Vec<f64>>();
         let (counts, steps) = (list("counts"), list("steps"));
@@ -195,14 +195,14 @@ fn constants(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
 }
 
 fn beta_terms(file: &Value) -> Result<BetaTerms, String> {
-    let people = People::read(file, Link::Linear)?;
+    let users = StoredUsers::read(file, Link::Linear)?;
     let found = constants(&file["constants"][0])?;
     let of = |name: &str| found.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value);
     Ok(BetaTerms {
         noise_sd: number(file, "sigma")?,
-        length: (people.dimension as f64).sqrt(),
-        bound: people.theta.iter().map(|x| x * x).sum::<f64>().sqrt(),
-        n_features: people.n_arms * people.dimension,
+        length: (users.dimension as f64).sqrt(),
+        bound: users.theta.iter().map(|x| x * x).sum::<f64>().sqrt(),
+        n_features: users.n_arms * users.dimension,
         spectrum: (of("rho_min"), of("rho_max")),
         gamma: of("gamma"),
         failure_prob: number(file, "alpha")?,
@@ -210,14 +210,14 @@ fn beta_terms(file: &Value) -> Result<BetaTerms, String> {
 }
 
 fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
-    let people = People::read(file, Link::Linear)?;
-    let (d, k, rounds) = (people.dimension, people.n_arms, people.rounds() as u64);
+    let users = StoredUsers::read(file, Link::Linear)?;
+    let (d, k, rounds) = (users.dimension, users.n_arms, users.rounds() as u64);
     let (epsilon, delta, alpha) = (number(file, "eps")?, number(file, "delta")?, number(file, "alpha")?);
     let bad = |what: &str| format!("`{what}` is out of range");
     let budget = (Epsilon::try_from(epsilon).map_err(|_| bad("eps"))?, Delta::try_from(delta).map_err(|_| bad("delta"))?);
     // L~² = d + 4: contexts of length sqrt(d) at most, rewards within [-2, 2].
     let length = (d as f64).sqrt();
-    let size = people.theta.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let size = users.theta.iter().map(|x| x * x).sum::<f64>().sqrt();
     let facts = ContextFacts {
         n_arms: k,
         dimension: d,
@@ -271,5 +271,5 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         .collect();
     let mut privatizer = InteractionSums::calibrated(terms).map_err(|refusal| refusal.to_string())?.stored(draws?);
     let mut policy = maker.make();
-    Ok(people.run(policy.as_mut(), privatizer.as_mut(), |_, _| {}))
+    Ok(users.run(policy.as_mut(), privatizer.as_mut(), |_, _| {}))
 }

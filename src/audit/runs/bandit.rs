@@ -1,4 +1,4 @@
-//! Points with rewards: one person's reward in round 1 at either end of its range. Where rewards are released one by one, others' are the
+//! Points with rewards: one user's reward in round 1 at either end of its range. Where rewards are released one by one, others' are the
 //! mean rewards; where sums are, others' are the centre of the range, so that they add nothing to the sum of rewards.
 
 use super::fit::{Transcripts, played};

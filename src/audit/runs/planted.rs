@@ -1,4 +1,4 @@
-//! A problem in which one person's reward is planted: round 1 observes the canary. Domain, function and decision sets are those of the problem
+//! A problem in which one user's reward is planted: round 1 observes the canary. Domain, function and decision sets are those of the problem
 //! it wraps, with its first trial's function in every trial.
 
 use super::replay::side_of;

@@ -1,7 +1,7 @@
 //! All cells of a sweep, at one family-wise error rate.
 
 use super::replay::{Job, Look};
-use super::{bandit, curated, people, samples};
+use super::{bandit, curated, users, samples};
 use crate::audit::{Finding, PassedOver, Settings};
 use crate::backend::Backend;
 use crate::env::DataFolder;
@@ -32,14 +32,14 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
         if facts.ledger.epsilon.is_some() && !replays {
             looks.extend(match &plan.task {
                 Task::Bandit(bandit) => bandit::looks(&job, &plan, bandit, &facts.ledger)?,
-                Task::Contextual(task) => people::looks(&job, &plan, task, &facts.ledger)?,
+                Task::Contextual(task) => users::looks(&job, &plan, task, &facts.ledger)?,
                 Task::Online(online) => samples::looks(&job, &plan, online, &facts.ledger)?,
             });
         }
         let mut reason = "claims nothing".to_owned();
         if replays {
             reason =
-                "a log is replayed, and its rows cannot be planted; audit the policy on an environment with people".to_owned();
+                "a log is replayed, and its rows cannot be planted; audit the policy on an environment with users".to_owned();
         }
         if let (Task::Bandit(bandit), Some(inputs)) = (&plan.task, &facts.inputs) {
             match (&bandit.curator, &inputs.guarantee) {

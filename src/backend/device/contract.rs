@@ -81,7 +81,7 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// "gpu" or "reference".
     fn name(&self) -> &'static str;
 
-    /// What it is, for people and the manifest.
+    /// What it is, for readers and the manifest.
     fn description(&self) -> String;
 
     /// Whether it computes in this type.

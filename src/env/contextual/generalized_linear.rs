@@ -44,7 +44,7 @@ struct Plan {
     noise: Option<Arc<dyn Noise>>,
 }
 
-/// Contexts drawn before a margin is refused, and before a person is taken as they are.
+/// Contexts drawn before a margin is refused, and before a user is taken as they are.
 const PROBES: usize = 2000;
 /// Of these at least so many must keep the margin.
 const LEAST_KEPT: usize = 20;
@@ -87,7 +87,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ContextualPlan> {
     let radius = args.number("radius", "l1 norm of every arm's parameters").above(0.0).at_most(1e6).or(1.0);
     let link = Link::parse(args);
     let margin = args
-        .number("margin", "people whose best arm is ahead of their second by less do not come, in units of the reward")
+        .number("margin", "users whose best arm is ahead of their second by less do not come, in units of the reward")
         .at_least(0.0)
         .at_most(1e6)
         .or(0.0);
@@ -202,13 +202,13 @@ impl Contextual for Environment {
         if 0.0 < plan.margin {
             let mut probe = Instance { stream: self.streams.of(trial, Purpose::Domain), ..instance.clone() };
             let kept = (0..PROBES).filter(|_| {
-                probe.person();
+                probe.user();
                 plan.margin <= probe.ahead()
             });
             let kept = kept.count();
             if kept < LEAST_KEPT {
                 return Err(Error::input(
-                    Diagnostic::new(format!("only {kept} of {PROBES} people keep a margin of {} in trial {trial}", plan.margin))
+                    Diagnostic::new(format!("only {kept} of {PROBES} users keep a margin of {} in trial {trial}", plan.margin))
                         .hint("lower `margin`, or the number of `arms`"),
                 ));
             }
@@ -278,7 +278,7 @@ struct Instance {
 }
 
 impl Instance {
-    fn person(&mut self) {
+    fn user(&mut self) {
         match self.contexts {
             Law::Gaussian => self.stream.normals(&mut self.context),
             Law::Uniform => {
@@ -348,13 +348,13 @@ fn largest(x: &[f64]) -> f64 {
 
 impl ContextInstance for Instance {
     fn next(&mut self) {
-        self.person();
+        self.user();
         if 0.0 < self.margin {
             for _ in 0..MOST_TRIES {
                 if self.margin <= self.ahead() {
                     return;
                 }
-                self.person();
+                self.user();
             }
         }
     }

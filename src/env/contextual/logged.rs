@@ -40,7 +40,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
         .texts("arms", "the arms that policies choose among, as that column names them; rows with others count as not matched");
     let reward = args.required_text("reward", "column with what came of it");
     let range = args.numbers("reward_range", "public range of a reward; absent: [0, 1]");
-    let propensity = args.text("propensity", "column with the probability with which the arm was shown to this person");
+    let propensity = args.text("propensity", "column with the probability with which the arm was shown to this user");
     if propensity.is_none() {
         args.missing("propensity", "without the log's propensities nothing can be said of another policy");
     }
@@ -72,7 +72,7 @@ impl Plan {
     fn made_up(&self, context: &BuildContext<'_>) -> Vec<Cells> {
         let kinds: Vec<CellKind> = self.features.columns().into_iter().map(|(_, kind)| kind).collect();
         let (n_rows, n_arms, mut stream) = (context.rounds as usize, self.arms.len(), context.streams.shared(Purpose::Domain));
-        let (mut cells, right) = stand_in::people(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
+        let (mut cells, right) = stand_in::users(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
         // Every arm is shown where rounds allow it.
         let shown: Vec<usize> = (0..n_rows).map(|row| if row < n_arms { row } else { stream.index(n_arms) }).collect();
         let reward = |(right, shown): (&usize, &usize)| if right == shown { self.range.1 } else { self.range.0 };

@@ -1,4 +1,4 @@
-//! Contextual problems: every round a person comes with a context, and each arm has a mean reward for that person; one file each.
+//! Contextual problems: every round a user comes with a context, and each arm has a mean reward for that user; one file each.
 
 mod contract;
 pub mod generalized_linear;

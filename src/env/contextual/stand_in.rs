@@ -1,4 +1,4 @@
-//! People made up in the place of a file: the columns that a spec names, with a right arm that follows from the first feature nine times in ten.
+//! Users made up in the place of a file: the columns that a spec names, with a right arm that follows from the first feature nine times in ten.
 
 use crate::env::csv_table::{CellKind, Cells};
 use crate::rng::Stream;
@@ -6,8 +6,8 @@ use crate::rng::Stream;
 /// Levels of a made-up category.
 const LEVELS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// Features by kind (numbers within their ranges) and the arm that is right for each person.
-pub(super) fn people(
+/// Features by kind (numbers within their ranges) and the arm that is right for each user.
+pub(super) fn users(
     columns: &[CellKind],
     ranges: &[(f64, f64)],
     n_rows: usize,
@@ -15,7 +15,7 @@ pub(super) fn people(
     stream: &mut Stream,
 ) -> (Vec<Cells>, Vec<usize>) {
     let mut ranges = ranges.iter();
-    // Where each person stands in the first column, from 0 to 1.
+    // Where each user stands in the first column, from 0 to 1.
     let mut first: Option<Vec<f64>> = None;
     let mut cells = Vec::with_capacity(columns.len());
     for kind in columns {
@@ -46,4 +46,4 @@ pub(super) fn fact() -> (String, serde_json::Value) {
 }
 
 /// The key that asks for it.
-pub(super) const DOC: &str = "make people up instead of reading the file, as many as there are rounds";
+pub(super) const DOC: &str = "make users up instead of reading the file, as many as there are rounds";

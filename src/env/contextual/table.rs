@@ -1,5 +1,5 @@
-//! `contexts-table`: the people of a CSV, in random order. Every arm's reward for every person is in the file: as a column an arm, or as
-//! the label that a person should have got (as in Bastani2020's warfarin experiment: three dose arms).
+//! `contexts-table`: the users of a CSV, in random order. Every arm's reward for every user is in the file: as a column an arm, or as
+//! the label that a user should have got (as in Bastani2020's warfarin experiment: three dose arms).
 
 use super::table_features::FeaturePlan;
 use super::{ContextInstance, Contextual, ContextualPlan, stand_in};
@@ -40,11 +40,11 @@ struct Plan {
 
 /// Reads the environment's keys.
 pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
-    let file = args.required_text("file", "CSV (plain or .gz) with a header: a row a person");
+    let file = args.required_text("file", "CSV (plain or .gz) with a header: a row a user");
     let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
     let stand_in = args.flag("stand_in", stand_in::DOC, false);
     let features = FeaturePlan::parse(args);
-    let label = args.text("label", "column that says which arm is right for a person");
+    let label = args.text("label", "column that says which arm is right for a user");
     let cuts = args.numbers("cuts", "the right arm is the number of these that the label is at or above; ascending");
     let classes = args.texts("classes", "the right arm is the place of the label among these");
     let columns = args.texts("rewards", "columns with the reward of each arm, in the place of a label");
@@ -76,8 +76,8 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
         _ => {}
     }
     let again = args.word(
-        "people",
-        "everybody comes once, in random order; or is drawn anew every round, so that people come again",
+        "users",
+        "everybody comes once, in random order; or is drawn anew every round, so that users come again",
         &["once", "again"],
         Some("once"),
     ) == "again";
@@ -174,7 +174,7 @@ impl ContextualPlan for Plan {
         let cells = if self.stand_in {
             let kinds: Vec<CellKind> = columns.iter().map(|(_, kind)| *kind).collect();
             let (n_rows, mut stream) = (context.rounds as usize, context.streams.shared(Purpose::Domain));
-            let (mut cells, right) = stand_in::people(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
+            let (mut cells, right) = stand_in::users(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
             cells.extend(payoff.stand_in(&right, self.range.unwrap_or(self.right)));
             cells
         } else {
@@ -182,13 +182,13 @@ impl ContextualPlan for Plan {
             read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns)?
         };
         let rewards = payoff.rewards(&cells[of_features..], self.right)?;
-        let n_people = rewards.len() / n_arms;
-        if !self.again && (n_people as u64) < context.rounds {
-            let message = format!("the file has {n_people} people, and the run {} rounds", context.rounds);
-            let hint = format!("set `rounds` to at most {n_people}, or `people = \"again\"` to draw people more than once");
+        let n_users = rewards.len() / n_arms;
+        if !self.again && (n_users as u64) < context.rounds {
+            let message = format!("the file has {n_users} users, and the run {} rounds", context.rounds);
+            let hint = format!("set `rounds` to at most {n_users}, or `users = \"again\"` to draw users more than once");
             return Err(Error::input(Diagnostic::new(message).hint(hint)));
         }
-        let features = self.features.build(&cells[..of_features], n_people, context)?;
+        let features = self.features.build(&cells[..of_features], n_users, context)?;
         let fold = |start: f64, pick: fn(f64, f64) -> f64| rewards.iter().copied().fold(start, pick);
         let found = (fold(f64::INFINITY, f64::min), fold(f64::NEG_INFINITY, f64::max));
         let range = match (payoff, self.range) {
@@ -219,8 +219,8 @@ impl ContextualPlan for Plan {
         };
         let mut told: Vec<(String, serde_json::Value)> = vec![
             ("arms".into(), n_arms.into()),
-            ("people in the file".into(), n_people.into()),
-            ("share of people for whom each arm is best".into(), shares(&rewards, n_arms).into()),
+            ("users in the file".into(), n_users.into()),
+            ("share of users for whom each arm is best".into(), shares(&rewards, n_arms).into()),
         ];
         told.extend(features.facts);
         told.push(("range of rewards".into(), serde_json::json!([range.0, range.1])));
@@ -229,7 +229,7 @@ impl ContextualPlan for Plan {
             told.push(("the range of rewards".into(), "is the file's own; state `reward_range`".into()));
         }
         if self.again {
-            told.push(("people".into(), "are drawn again every round, so that the same person may return: `privateer account --participations k` prices k rounds".into()));
+            told.push(("users".into(), "are drawn again every round, so that the same user may return: `privateer account --participations k` prices k rounds".into()));
         }
         told.push(("unit of regret".into(), "that of the reward".into()));
         told.extend(self.stand_in.then(stand_in::fact));
@@ -256,11 +256,11 @@ fn shares(rewards: &[f64], n_arms: usize) -> Vec<f64> {
     counts.into_iter().map(|count| libm::round(1e4 * count / n_rows) / 1e4).collect()
 }
 
-/// People with their rewards.
+/// Users with their rewards.
 struct Table {
-    /// People x d.
+    /// Users x d.
     contexts: Vec<f64>,
-    /// People x arms.
+    /// Users x arms.
     rewards: Vec<f64>,
     facts: ContextFacts,
     told: Vec<(String, serde_json::Value)>,
@@ -280,10 +280,10 @@ impl Contextual for Environment {
     }
 
     fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
-        let n_people = self.table.rewards.len() / self.table.facts.n_arms;
+        let n_users = self.table.rewards.len() / self.table.facts.n_arms;
         Ok(Box::new(Instance {
             table: Arc::clone(&self.table),
-            order: Order::new(n_people, self.again, self.streams.of(trial, Purpose::Contexts)),
+            order: Order::new(n_users, self.again, self.streams.of(trial, Purpose::Contexts)),
         }))
     }
 

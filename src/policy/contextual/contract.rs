@@ -8,7 +8,7 @@ use crate::rng::Stream;
 
 /// One algorithm in one trial: the server's side. Everything it keeps comes from released signals.
 pub trait ContextPolicy: Send {
-    /// The arm for a person with this context. Takes `&self`: nothing of a context can be kept. `scratch` saves an allocation a
+    /// The arm for a user with this context. Takes `&self`: nothing of a context can be kept. `scratch` saves an allocation a
     /// round; what is in it on entry has no meaning.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! `dp-hdb` [Han2022, algorithm 3]: every arm is shown `warm_up` times; afterwards, among the arms whose warm-up estimate is within half of
-//! `gap` of the best for the person at hand, the one with the largest running estimate. Estimates come from `privacy::interactions::choices`.
+//! `gap` of the best for the user at hand, the one with the largest running estimate. Estimates come from `privacy::interactions::choices`.
 
 use super::contract::{best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
@@ -166,7 +166,7 @@ impl ContextPolicyMaker for Maker {
     fn ledger(&self) -> Ledger {
         let unclipped = self.choices.bounds.is_none();
         let doubt = if !self.choices.synthetic {
-            ("an arm that does not move was not shown: without synthetic updates the arm of every person can be read off", "E30")
+            ("an arm that does not move was not shown: without synthetic updates the arm of every user can be read off", "E30")
         } else if unclipped {
             ("rewards are not clipped: no loss is bounded", "E31")
         } else {

@@ -172,9 +172,9 @@ impl Consts {
         if self.printed {
             // Upsilon, within [Upsilon, 3 Upsilon] after the shift by 2 Upsilon, and gamma; the local form alike.
             let (upsilon, sigma, nodes) = if self.local {
-                let people = round.max(1);
-                let upsilon = zheng2020::spectrum(self.sigma, people, self.layout.n_rows(), self.rounds, self.failure_prob);
-                (upsilon, self.sigma * libm::sqrt(people as f64), 1)
+                let users = round.max(1);
+                let upsilon = zheng2020::spectrum(self.sigma, users, self.layout.n_rows(), self.rounds, self.failure_prob);
+                (upsilon, self.sigma * libm::sqrt(users as f64), 1)
             } else {
                 let (nodes, rows) = (self.nodes, self.layout.n_rows());
                 (dubey2021::spectrum(self.sigma, nodes, rows, self.rounds, self.failure_prob), self.sigma, nodes)

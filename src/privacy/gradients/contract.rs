@@ -4,7 +4,7 @@ use crate::linalg::Norm;
 use crate::rng::Stream;
 use std::fmt;
 
-/// One person's data: features and a response.
+/// One record: features and a response.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample<'a> {
     /// Features, one a dimension.

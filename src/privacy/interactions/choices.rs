@@ -67,7 +67,7 @@ pub struct ChoiceTerms {
     pub synthetic: bool,
 }
 
-/// Bounds on one person's data and on what it adds.
+/// Bounds on one user's data and on what it adds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChoiceBounds {
     /// M: on entries of a context.

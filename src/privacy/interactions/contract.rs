@@ -5,7 +5,7 @@ use super::sums::Layout;
 use crate::privacy::{Raw, Released};
 use crate::rng::Stream;
 
-/// One person's data.
+/// One user's data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interaction<'a> {
     /// Who came: one number a feature.

@@ -1,6 +1,6 @@
-//! Privatizers of interactions: a person comes with a context, is shown an arm and gives a reward. Joint differential privacy (Shariff2018):
-//! what is shown to everybody else hardly changes when one person's context and reward are replaced by any other's; the arm that is
-//! shown to that person follows their own context in the clear.
+//! Privatizers of interactions: a user comes with a context, is shown an arm and gives a reward. Joint differential privacy (Shariff2018):
+//! what is shown to everybody else hardly changes when one user's context and reward are replaced by any other's; the arm that is
+//! shown to that user follows their own context in the clear.
 //!
 //! In reading order: an interaction and what leaves of it ([`Interaction`], [`InteractionSignal`]), what a spec asks for ([`InteractionRequest`]), interactions
 //! passed on as they are ([`no_privacy`]), noisy running sums over the interactions of all arms ([`sums`]), noisy choices

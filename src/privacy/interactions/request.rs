@@ -9,7 +9,7 @@ pub struct InteractionRequest {
     pub mechanism: &'static str,
     /// Which calibration of the paper.
     pub calibration: Calibration,
-    /// Privacy loss of one person.
+    /// Privacy loss of one user.
     pub epsilon: Option<f64>,
     /// Failure probability; `None` takes one over the number of rounds.
     pub delta: Option<f64>,

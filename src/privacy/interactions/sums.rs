@@ -6,7 +6,7 @@
 //! * `tight`: a matrix an arm. Blocks off the diagonal are zero whatever anybody does and need no noise. Contexts are scaled to the
 //!   unit ball and rewards to [-1/2, 1/2], where one sigma serves both; the corner `sum y²` is never released.
 //!
-//! Sensitivity. Let one person's (phi, y) in block a become (phi', y') in block a'. In one block that is the pair of
+//! Sensitivity. Let one user's (phi, y) in block a become (phi', y') in block a'. In one block that is the pair of
 //! `accounting::sensitivity::gram_and_reward_mu_squared`, a supremum over `c = phi·phi'`; in two blocks it is that pair's value at
 //! c = 0. So no number of arms enters. Proof: `docs/proofs/interactions.md`.
 
@@ -215,8 +215,8 @@ impl InteractionSums {
         }
         let noise_formula = format!("sigma = {sigma:.6}: {noise_formula}");
         let stds = if terms.local {
-            // One draw a person.
-            terms.due.iter().map(|&people| sigma * libm::sqrt(people as f64)).collect()
+            // One draw a user.
+            terms.due.iter().map(|&users| sigma * libm::sqrt(users as f64)).collect()
         } else {
             factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect()
         };

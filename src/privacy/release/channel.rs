@@ -1,4 +1,4 @@
-//! The release-grade side of whatever a policy learns from: rewards one by one, or sums over people.
+//! The release-grade side of whatever a policy learns from: rewards one by one, or sums over users.
 
 use super::{ReleaseError, RewardRelease, SumsRelease};
 use crate::privacy::sums::SumsMechanism;
@@ -51,7 +51,7 @@ impl ChannelRelease {
         Ok(Self { kind })
     }
 
-    /// Takes one person's reward. What comes out must be kept: a second draw for the same reward would spend the budget again. An error
+    /// Takes one user's reward. What comes out must be kept: a second draw for the same reward would spend the budget again. An error
     /// leaves everything as it was.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl ChannelRelease {
         }
     }
 
-    /// Whether raw sums are held between people, and with them in [`ChannelRelease::save`].
+    /// Whether raw sums are held between users, and with them in [`ChannelRelease::save`].
     #[must_use]
     pub fn holds_raw(&self) -> bool {
         match &self.kind {
@@ -80,12 +80,12 @@ impl ChannelRelease {
         }
     }
 
-    /// People so far; none where nothing is kept of them.
+    /// Users so far; none where nothing is kept of them.
     #[must_use]
-    pub fn people(&self) -> Option<u64> {
+    pub fn users(&self) -> Option<u64> {
         match &self.kind {
             Kind::Rewards(_) => None,
-            Kind::Sums(release) => Some(release.people()),
+            Kind::Sums(release) => Some(release.users()),
             Kind::Open(_, privatizer) => Some(privatizer.counts().rewards),
         }
     }

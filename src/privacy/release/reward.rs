@@ -55,7 +55,7 @@ impl RewardRelease {
             _ => return Err(ReleaseError::Range(named())),
         };
         let made = Self { kind: Kind::Noisy { noise, epsilon, lo, hi } };
-        // Found out at set-up, not with the first person's reward.
+        // Found out at set-up, not with the first user's reward.
         made.noised(Raw::seal(lo))?;
         Ok(made)
     }

@@ -1,4 +1,4 @@
-//! Exact sums over people: the sums are right, the noise is of the stated size, and a state that was saved goes on as if it had not been.
+//! Exact sums over users: the sums are right, the noise is of the stated size, and a state that was saved goes on as if it had not been.
 
 use super::sampler_tests::Seeded;
 use super::{ReleaseError, SumsRelease};
@@ -31,8 +31,8 @@ fn release(entry: &SumsEntry, rounds: u64, releases: u64, epochs: Epochs) -> Opt
         .map(|mechanism| SumsRelease::new(mechanism.exact().expect("tight")).expect("sizes"))
 }
 
-/// Features and reward of a person, and what they add to `phi phi^T` (packed) and `(y - 1/2) phi`.
-fn person(t: u64) -> ([f64; M], f64, Vec<f64>) {
+/// Features and reward of a user, and what they add to `phi phi^T` (packed) and `(y - 1/2) phi`.
+fn user(t: u64) -> ([f64; M], f64, Vec<f64>) {
     let angle = 0.7 * t as f64;
     let (phi, reward) = ([0.6 * angle.cos(), 0.6 * angle.sin(), 0.5], (t % 5) as f64 / 4.0);
     let mut item: Vec<f64> = (0..M).flat_map(|i| (i..M).map(move |j| phi[i] * phi[j])).collect();
@@ -41,7 +41,7 @@ fn person(t: u64) -> ([f64; M], f64, Vec<f64>) {
 }
 
 fn take(release: &mut SumsRelease, t: u64, give: bool, words: &mut Seeded) -> Signal {
-    let (phi, reward, _) = person(t);
+    let (phi, reward, _) = user(t);
     let query = Query { features: phi.to_vec().into(), release: give };
     release.noised(&query, Raw::seal(reward), words).value().clone()
 }
@@ -59,10 +59,10 @@ fn sums_are_right_and_noise_is_of_the_stated_size() {
             let mut items = [0.0; 9];
             let (mut truth, mut std) = (vec![0.0; 9], 0.0);
             for t in 1..=rounds {
-                truth.iter_mut().zip(person(t).2).for_each(|(sum, x)| *sum += x);
+                truth.iter_mut().zip(user(t).2).for_each(|(sum, x)| *sum += x);
                 match take(&mut release, t, true, &mut words) {
                     Signal::Sums(sums) => {
-                        assert_eq!((sums.people, sums.gram_std), (t, sums.moment_std));
+                        assert_eq!((sums.users, sums.gram_std), (t, sums.moment_std));
                         items.copy_from_slice(&sums.entries);
                         std = sums.gram_std;
                     }
@@ -85,7 +85,7 @@ fn sums_are_right_and_noise_is_of_the_stated_size() {
     }
 }
 
-/// At the same bits a release that is saved and taken up after every person gives out what an uninterrupted one does, for every form,
+/// At the same bits a release that is saved and taken up after every user gives out what an uninterrupted one does, for every form,
 /// schedule and kind of epoch; a state that was tampered with is refused.
 #[test]
 fn a_saved_stream_goes_on() {
@@ -103,7 +103,7 @@ fn a_saved_stream_goes_on() {
                 let give = t % every == 0;
                 let expected = take(&mut whole, t, give, &mut one);
                 assert_eq!(take(&mut cut, t, give, &mut other), expected, "{} {epochs:?} {t}", entry.name);
-                assert_eq!(cut.people(), t);
+                assert_eq!(cut.users(), t);
                 let saved = cut.save();
                 cut = make().expect("the same");
                 let text = saved.to_string();
@@ -111,7 +111,7 @@ fn a_saved_stream_goes_on() {
                 assert_eq!(cut.save(), saved);
             }
             let saved = cut.save();
-            for (key, value) in [("version", 2), ("epoch", 99), ("people", 14)] {
+            for (key, value) in [("version", 2), ("epoch", 99), ("users", 14)] {
                 let mut bad = saved.clone();
                 bad[key] = value.into();
                 assert!(make().expect("the same").load(bad).is_err(), "{} {key}", entry.name);
@@ -131,7 +131,7 @@ fn a_saved_stream_goes_on() {
     }
 }
 
-/// Rows that hold so many people that doubles round their running sums pay for it: by more than the rounding to whole numbers does, and
+/// Rows that hold so many users that doubles round their running sums pay for it: by more than the rounding to whole numbers does, and
 /// not where sums of nodes are exact. Streams beyond 2^53 steps are refused.
 #[test]
 fn streams_near_the_end_of_exact_doubles_pay_for_rounding() {
@@ -172,7 +172,7 @@ fn calibrations_are_kept() {
         assert!((1.0..1.02).contains(&(exact.sigma() / simulated)), "{}: {} {simulated}", entry.name, exact.sigma());
         let query = Query { features: vec![0.0; M].into(), release: true };
         assert_eq!(exact.release(&query, Raw::seal(f64::NAN)).expect_err("no number"), ReleaseError::NotFinite);
-        assert_eq!(exact.people(), 0, "a refusal takes nobody in");
+        assert_eq!(exact.users(), 0, "a refusal takes nobody in");
         let corrected = built(&entry, Calibration::Corrected, 100, 100, Epochs::One).expect("built");
         assert!(corrected.exact().is_none(), "{}", entry.name);
     }

@@ -9,7 +9,7 @@
 //!
 //! Proof: `docs/proofs/sums.md`.
 
-use super::person::{Clipping, released};
+use super::user::{Clipping, released};
 use super::statement::{SumsStatement, ledger};
 use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::privacy::accounting::sensitivity::{Participation, Relation, gram_and_reward};
@@ -341,7 +341,7 @@ struct State {
     rounds: u64,
     sums: Option<PrefixState>,
     before: Vec<f64>,
-    before_people: u64,
+    before_users: u64,
     before_std: f64,
     last: Option<(Vec<f64>, u64, f64)>,
     counts: ReleaseCounts,
@@ -381,12 +381,12 @@ impl JointPrivatizer {
         }
         (made.epoch, made.rounds, made.counts) = (state.epoch, state.rounds, state.counts);
         let std = state.before_std;
-        made.before = Sums { people: state.before_people, gram_std: std, moment_std: std, ..made.before };
+        made.before = Sums { users: state.before_users, gram_std: std, moment_std: std, ..made.before };
         made.before.entries = state.before;
         made.open();
         let horizon = made.horizon();
         made.last =
-            state.last.map(|(entries, people, std)| Arc::new(Sums { entries, people, gram_std: std, moment_std: std, horizon }));
+            state.last.map(|(entries, users, std)| Arc::new(Sums { entries, users, gram_std: std, moment_std: std, horizon }));
         let fits = match (&mut made.sums, state.sums) {
             (Some(sums), Some(state)) => sums.load(state),
             (None, None) => true,
@@ -414,14 +414,14 @@ impl JointPrivatizer {
         };
         let Ok(released) = sums.next(&mut draw) else { return Signal::Nothing };
         let mut entries = released.value().to_vec();
-        if 0 < self.before.people {
+        if 0 < self.before.users {
             entries.iter_mut().zip(&self.before.entries).for_each(|(entry, before)| *entry += before);
         }
         // Carried noise is independent of this epoch's.
         let std = libm::hypot(epoch.stds[row], self.before.gram_std);
-        let people = self.before.people + self.rounds;
+        let users = self.before.users + self.rounds;
         self.counts.releases += 1;
-        let sums = Arc::new(Sums { entries, people, gram_std: std, moment_std: std, horizon });
+        let sums = Arc::new(Sums { entries, users, gram_std: std, moment_std: std, horizon });
         self.last = Some(Arc::clone(&sums));
         Signal::Sums(sums)
     }
@@ -463,9 +463,9 @@ impl Privatizer for JointPrivatizer {
             rounds: self.rounds,
             sums: self.sums.as_ref().map(PrefixSums::save),
             before: self.before.entries.clone(),
-            before_people: self.before.people,
+            before_users: self.before.users,
             before_std: self.before.gram_std,
-            last: self.last.as_ref().map(|last| (last.entries.clone(), last.people, last.gram_std)),
+            last: self.last.as_ref().map(|last| (last.entries.clone(), last.users, last.gram_std)),
             counts: self.counts,
         })
     }

@@ -8,7 +8,7 @@
 //! Proof: `docs/proofs/sums.md`.
 
 use super::joint::Rewards;
-use super::person::{Clipping, released};
+use super::user::{Clipping, released};
 use super::statement::{SumsStatement, ledger};
 use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::planted::{self, PlantedFault};
@@ -25,13 +25,13 @@ use std::sync::Arc;
 /// The registry line.
 pub const ENTRY: SumsEntry = SumsEntry {
     name: "local-gaussian",
-    summary: "every person's own Gaussian noise on phi phi^T and y phi",
+    summary: "every user's own Gaussian noise on phi phi^T and y phi",
     paper: "Dubey2021",
     local: true,
     build,
 };
 
-/// Noise of one person's item.
+/// Noise of one user's item.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Noise {
     gram: f64,
@@ -62,7 +62,7 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     if need.epochs != Epochs::One {
         return Err(Refusal::new(
             "mechanism",
-            "items of people who add their own noise know no horizon",
+            "items of users who add their own noise know no horizon",
             "a policy without `epochs`",
         ));
     }
@@ -178,7 +178,7 @@ impl LocalPrivatizer {
 impl Privatizer for LocalPrivatizer {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
         let (m, Noise { gram, moment, diagonal }) = (self.need.n_features, self.noise);
-        let mut item = Sums { gram_std: gram, moment_std: moment, people: 1, ..Sums::empty(m, self.need.rounds) };
+        let mut item = Sums { gram_std: gram, moment_std: moment, users: 1, ..Sums::empty(m, self.need.rounds) };
         self.clipping.item(&query.features, reward, &mut self.counts, &mut item.entries);
         match &mut self.stored {
             Some(stored) => {
@@ -212,8 +212,8 @@ impl Privatizer for LocalPrivatizer {
     }
 }
 
-/// A privatizer whose people take these draws in the place of random ones: for reference cases. What it releases is not private.
-/// * `draws` — packed upper triangle, then the vector, one a person, of standard deviations `sigma_gram`, `sigma_moment`
+/// A privatizer whose users take these draws in the place of random ones: for reference cases. What it releases is not private.
+/// * `draws` — packed upper triangle, then the vector, one a user, of standard deviations `sigma_gram`, `sigma_moment`
 #[must_use]
 pub fn stored(need: SumsNeed, sigma_gram: f64, sigma_moment: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
     let noise = Noise { gram: sigma_gram, moment: sigma_moment, diagonal: 1.0 };

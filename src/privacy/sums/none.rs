@@ -1,6 +1,6 @@
 //! The sums as they are: no noise, no clipping, and a ledger that says so.
 
-use super::person::{Clipping, released};
+use super::user::{Clipping, released};
 use super::statement::{SumsStatement, ledger};
 use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsRequest};
 use crate::privacy::{Calibration, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Signal};
@@ -38,8 +38,8 @@ impl SumsMechanism for Nothing {
     }
 
     fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
-        let State { version, entries, people, counts } = serde_json::from_value(state).map_err(|source| source.to_string())?;
-        let sums = Sums { people, ..Sums::empty(self.n_features, self.rounds) };
+        let State { version, entries, users, counts } = serde_json::from_value(state).map_err(|source| source.to_string())?;
+        let sums = Sums { users, ..Sums::empty(self.n_features, self.rounds) };
         if version != 1 || entries.len() != sums.entries.len() || entries.iter().any(|x| !x.is_finite()) {
             return Err("it is of another version, or of other sums".to_owned());
         }
@@ -79,7 +79,7 @@ struct Plain {
 struct State {
     version: u32,
     entries: Vec<f64>,
-    people: u64,
+    users: u64,
     counts: ReleaseCounts,
 }
 
@@ -87,7 +87,7 @@ impl Privatizer for Plain {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
         CLIPPING.item(&query.features, reward, &mut self.counts, &mut self.item);
         self.sums.entries.iter_mut().zip(&self.item).for_each(|(sum, entry)| *sum += entry);
-        self.sums.people += 1;
+        self.sums.users += 1;
         if !query.release {
             return released(Signal::Nothing);
         }
@@ -100,7 +100,7 @@ impl Privatizer for Plain {
     }
 
     fn save(&self) -> serde_json::Value {
-        let Sums { entries, people, .. } = self.sums.clone();
-        serde_json::json!(State { version: 1, entries, people, counts: self.counts })
+        let Sums { entries, users, .. } = self.sums.clone();
+        serde_json::json!(State { version: 1, entries, users, counts: self.counts })
     }
 }

@@ -1,6 +1,6 @@
 //! What a ledger says of private sums.
 
-use super::person::Clipping;
+use super::user::Clipping;
 use crate::privacy::{Adversary, Calibration, Delta, Epsilon, Event, Growth, Ledger, Statement, ThreatModel, Unit};
 
 /// What a mechanism states about itself.

@@ -271,17 +271,17 @@ fn planted_faults_of_the_noise_are_found() {
     assert!(!noise_is_as_stated(&tree, drawn_anew), "nodes drawn anew");
 }
 
-/// Epochs of 1, 1, 2, 4, …: each starts from nothing or from the last release, people are counted, and noise adds up.
+/// Epochs of 1, 1, 2, 4, …: each starts from nothing or from the last release, users are counted, and noise adds up.
 #[test]
 fn epochs() {
     let blt = joint::ENTRIES[2];
     let query = || Query { features: vec![1.0].into(), release: true };
-    for (epochs, people) in [(Epochs::Restart, [1, 1, 1, 2, 1, 2, 3, 4, 1, 2]), (Epochs::Carry, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])]
+    for (epochs, users) in [(Epochs::Restart, [1, 1, 1, 2, 1, 2, 3, 4, 1, 2]), (Epochs::Carry, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])]
     {
         let built = built(&blt, Calibration::Tight, 1.0, SumsNeed { epochs, ..need(10, 1) }).expect("a mechanism");
         let (mut privatizer, mut luck) = (built.privatizer(), stream("epochs"));
         let mut last_std = 0.0;
-        for (round, &expected) in people.iter().enumerate() {
+        for (round, &expected) in users.iter().enumerate() {
             if round == 5 {
                 // A saved privatizer goes on in the middle of an epoch.
                 privatizer = built.restore(privatizer.save()).expect("its own state");
@@ -290,7 +290,7 @@ fn epochs() {
                 panic!("no sums")
             };
             let horizon = (round as u64 + 1).next_power_of_two();
-            assert_eq!((sums.people, sums.horizon), (expected, horizon), "{epochs:?} round {round}");
+            assert_eq!((sums.users, sums.horizon), (expected, horizon), "{epochs:?} round {round}");
             let raw = expected as f64;
             assert!((sums.entries[0] - raw).abs() < 9.0 * sums.gram_std, "{epochs:?} round {round}: {sums:?}");
             if epochs == Epochs::Carry {
@@ -301,9 +301,9 @@ fn epochs() {
     }
 }
 
-/// People between two releases enter the later one together, each once; rounds without a release give nothing out and draw nothing.
+/// Users between two releases enter the later one together, each once; rounds without a release give nothing out and draw nothing.
 #[test]
-fn rows_of_several_people() {
+fn rows_of_several_users() {
     let nothing = (none::ENTRY.build)(&request(&none::ENTRY, Calibration::Tight, 1.0, need(6, 1))).expect("no mechanism");
     let built = built(&joint::ENTRIES[0], Calibration::Tight, 1.0, SumsNeed { releases: 2, ..need(6, 1) }).expect("a mechanism");
     let (mut noisy, mut plain, mut luck) = (built.privatizer(), nothing.privatizer(), stream("rows"));
@@ -317,7 +317,7 @@ fn rows_of_several_people() {
         match (signal, exact) {
             (Signal::Nothing, Signal::Nothing) => assert_eq!((luck.drawn(), query.release), (words, false)),
             (Signal::Sums(noisy), Signal::Sums(plain)) => {
-                assert_eq!((noisy.people, plain.people, luck.drawn()), (round, round, words + 2));
+                assert_eq!((noisy.users, plain.users, luck.drawn()), (round, round, words + 2));
                 assert_eq!(plain.entries[0], round as f64);
                 assert!((noisy.entries[0] - plain.entries[0]).abs() < 9.0 * noisy.gram_std);
             }

@@ -89,7 +89,7 @@ fn of_gram() -> Vec<Case> {
     let own = quote::factorisation("tree", 1).expect("a factorisation");
     let sigma = |reward: f64| quote::least_sigma(&StreamKind::Gram { reward }, once(), own.as_ref(), budget());
     let unit = sigma(1.0) / 2.0;
-    let of = |name: &str, parts: Vec<Part>| prefix::case(name.to_owned(), prefix::CLAIM, &own, parts, &[1], "one person's pair");
+    let of = |name: &str, parts: Vec<Part>| prefix::case(name.to_owned(), prefix::CLAIM, &own, parts, &[1], "one user's pair");
     let (e1, e2, large) = ([1.0, 0.0], [0.0, 1.0], 3.0);
     vec![
         // Y in the place of 2Y.

@@ -109,18 +109,18 @@ fn every_kind_of_run_survives_and_is_seen() {
 /// Runs that are broken between the policy and the engine, claims untouched.
 #[test]
 fn broken_runs_are_refuted() {
-    let (people, samples) = ("epsilon = 4.0\ndelta = 1e-2", 2000);
+    let (users, samples) = ("epsilon = 4.0\ndelta = 1e-2", 2000);
     let of_kind = |name: &str| kinds().into_iter().map(|(kind, _)| kind).find(|kind| kind.contains(name)).expect("a kind");
     // Each round's noise is drawn anew from the start of its stream: one draw serves all rounds.
     for name in ["\"dp-linucb\"", "\"dp-tofw\"", "\"noisy-sfw\""] {
-        let broken = forgetful(sweep(&text_of(&of_kind(name), people)));
+        let broken = forgetful(sweep(&text_of(&of_kind(name), users)));
         let found = of(&broken, samples).findings;
         println!("{name} forgetful: {:.3}", found[0].at_least);
         assert_eq!(found[0].verdict, Verdict::Refuted, "{name}: {found:?}");
     }
     // Noise for one step in a run of many: nothing is composed.
     for name in ["\"dp-hdb\"", "\"dp-pofw\""] {
-        let text = text_of(&of_kind(name), people).replace("rounds = 16", "rounds = 32");
+        let text = text_of(&of_kind(name), users).replace("rounds = 16", "rounds = 32");
         let found = of(&impatient(sweep(&text)), 3 * samples).findings;
         println!("{name} impatient: {:.3}", found[0].at_least);
         assert_eq!(found[0].verdict, Verdict::Refuted, "{name}: {found:?}");

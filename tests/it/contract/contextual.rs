@@ -24,7 +24,7 @@ fn environments() -> Vec<String> {
             ],
             "contexts-table" => vec![
                 "file = \"x.csv\"\nstand_in = true\nnumbers = [\"age\"]\nlows = [0]\nhighs = [100]\nlabel = \"dose\"\ncuts = [21, 49]\n",
-                "file = \"x.csv\"\nstand_in = true\ncategories = [\"town\"]\nleast = 3\nrewards = [\"a\", \"b\"]\npeople = \"again\"\n",
+                "file = \"x.csv\"\nstand_in = true\ncategories = [\"town\"]\nleast = 3\nrewards = [\"a\", \"b\"]\nusers = \"again\"\n",
             ],
             // No regrets: tested on its own.
             _ => vec![],
@@ -70,10 +70,10 @@ fn every_policy_meets_every_environment_with_the_same_bytes() {
     }
 }
 
-/// People do not depend on who chooses: with the same arm every round, regrets would be the same. The first round of two policies that
+/// Users do not depend on who chooses: with the same arm every round, regrets would be the same. The first round of two policies that
 /// show the same arm has the same regret.
 #[test]
-fn all_policies_meet_the_same_people() {
+fn all_policies_meet_the_same_users() {
     for environment in environments() {
         let run = ran(&spec(&environment, "epsilon = 2.0", &policies()).replace("block = 3", "block = 5"));
         let mut seen = std::collections::BTreeMap::new();
@@ -139,7 +139,7 @@ fn states_can_be_saved() {
             let cell = preparation.contextual(plan).expect("a cell");
             let streams = Streams::new(1, "states");
             let (mut noise, mut own) = (streams.of(0, Purpose::Noise), streams.of(0, Purpose::Start));
-            let mut people = cell.environment.draw(0).expect("people");
+            let mut users = cell.environment.draw(0).expect("users");
             let (mut policy, mut privatizer) = (cell.maker.make(), cell.maker.privatizer());
             let (mut other, mut scratch) = (cell.maker.make(), Scratch::default());
             for round in 0..50 {
@@ -149,14 +149,14 @@ fn states_can_be_saved() {
                     other = cell.maker.restore(&state).unwrap_or_else(|error| panic!("{error}"));
                     assert_eq!(other.save(), state, "{}", plan.policy);
                 }
-                people.next();
+                users.next();
                 let mut same = own.clone();
-                let arm = policy.choose(people.context(), &mut own, &mut scratch).expect("an arm");
-                let signal = privatizer.release(seal(people.context(), arm, people.reward(arm, &mut noise)), &mut noise);
+                let arm = policy.choose(users.context(), &mut own, &mut scratch).expect("an arm");
+                let signal = privatizer.release(seal(users.context(), arm, users.reward(arm, &mut noise)), &mut noise);
                 policy.update(&signal);
                 if 20 <= round {
                     assert_eq!(
-                        other.choose(people.context(), &mut same, &mut scratch).ok(),
+                        other.choose(users.context(), &mut same, &mut scratch).ok(),
                         Some(arm),
                         "{} {round}",
                         plan.policy

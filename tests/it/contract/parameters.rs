@@ -49,7 +49,7 @@ fn they_give_the_model_back() {
                 }
                 // Nothing of the points played, and nothing that is not a number of the release.
                 let keys: BTreeSet<&str> = parameters.as_object().expect("a table").keys().map(String::as_str).collect();
-                assert_eq!(keys, BTreeSet::from(["entries", "gram_std", "horizon", "moment_std", "people"]));
+                assert_eq!(keys, BTreeSet::from(["entries", "gram_std", "horizon", "moment_std", "users"]));
                 for (bad, points) in [
                     (parameters.clone(), vec![0.5; dimension + 1]),
                     (serde_json::json!({"entries": [1.0]}), vec![0.5; dimension]),

@@ -1,4 +1,4 @@
-//! People with contexts: the first person's reward is at either end of its range. For the white box all others have contexts of zeros, which
+//! Users with contexts: the first user's reward is at either end of its range. For the white box all others have contexts of zeros, which
 //! add nothing; for the black box they are those of the problem's first trial, with their mean rewards.
 
 use super::fit::{Transcripts, played};
@@ -40,8 +40,8 @@ pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, task: &ContextualBandit, led
     let black: Result<Heard, Error> = replayed(false);
     let rows = black?.rows.into_inner().unwrap_or_else(PoisonError::into_inner);
     let black = played(&rows, job.samples(), n_arms).logistic();
-    let pair = format!("the first person's reward is {first} against {second}");
-    let score = "a linear discriminant of all releases along the first person's context";
+    let pair = format!("the first user's reward is {first} against {second}");
+    let score = "a linear discriminant of all releases along the first user's context";
     Ok(vec![
         look(plan, ledger, "white box", &pair, score, white),
         look(plan, ledger, "black box", &pair, "a logistic fit on the arms shown after round 1", black),
@@ -84,7 +84,7 @@ impl Contextual for Planted {
     fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
         let facts = self.inner.facts();
         let side = side_of(trial, self.samples);
-        Ok(Box::new(People {
+        Ok(Box::new(AuditedUsers {
             inner: self.inner.draw(0)?,
             zeros: self.zeros.then(|| (vec![0.0; facts.dimension], vec![0.0; facts.n_arms])),
             context: canary(facts),
@@ -102,16 +102,16 @@ impl Contextual for Planted {
     }
 }
 
-struct People {
+struct AuditedUsers {
     inner: Box<dyn ContextInstance>,
-    /// The context of all later people and their mean rewards, where they are zeros.
+    /// The context of all later users and their mean rewards, where they are zeros.
     zeros: Option<(Vec<f64>, Vec<f64>)>,
     context: Vec<f64>,
     reward: f64,
     round: u64,
 }
 
-impl ContextInstance for People {
+impl ContextInstance for AuditedUsers {
     fn next(&mut self) {
         self.inner.next();
         self.round += 1;

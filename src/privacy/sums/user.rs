@@ -1,4 +1,4 @@
-//! One person's item before any noise: the reward clipped and centred, the features kept within the unit ball.
+//! One user's item before any noise: the reward clipped and centred, the features kept within the unit ball.
 
 use crate::planted::{self, PlantedFault};
 use crate::privacy::{Raw, ReleaseCounts, Released, Signal};
