@@ -62,7 +62,7 @@ fn trial(c: &mut Criterion) {
     group.finish();
 }
 
-/// The modeler of an outsourced problem: 10 000 images of a trial's own, 50 queries, noise variance 1e-5; one run an iteration.
+/// The modeler of an outsourced problem: 10 000 released inputs of a trial's own, 50 queries, noise variance 1e-5; one run an iteration.
 fn modeler(c: &mut Criterion) {
     let mut group = c.benchmark_group("modeler_N10000_T50");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");

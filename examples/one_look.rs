@@ -7,7 +7,7 @@
 //! Run: `cargo run --release --example one_look`. Prints, for both branches, how often the look was right about a row that moved by 1e-3.
 
 use privateer::privacy::curator::Inputs;
-use privateer::privacy::curator::projection::{centred, images, lifted};
+use privateer::privacy::curator::projection::{centred, released_inputs, lifted};
 use privateer::privacy::printed::kharkovskii2020::omega;
 use privateer::rng::{Purpose, Streams};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let truth = secret.bernoulli(0.5);
             let m: Vec<f64> = (0..2 * COLUMNS).map(|_| secret.normal()).collect();
             let held = if truth { &data } else { &neighbour };
-            let z = images(&lifted(held, 2, threshold, false)?, 2, &m, COLUMNS);
+            let z = released_inputs(&lifted(held, 2, threshold, false)?, 2, &m, COLUMNS);
             right += u64::from((outside(&z, &columns) < 1e-9) == truth);
         }
         println!("{branch}, omega = {threshold:.1}: right in {right} of {LOOKS} looks");

@@ -1,4 +1,4 @@
-//! Attacks on curators of inputs: one row moves by the radius, and the images of all rows are seen.
+//! Attacks on curators of inputs: one row moves by the radius, and the released inputs of all rows are seen.
 
 use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
@@ -31,7 +31,7 @@ pub fn cases(entry: &CuratorEntry) -> Result<Vec<Case>, Error> {
     ])
 }
 
-/// The first of three rows moves by one along `step`; its image moves along `seen`.
+/// The first of three rows moves by one along `step`; its released row moves along `seen`.
 fn of_row(name: String, curator: Arc<dyn Curator>, step: Vec<f64>, seen: Vec<f64>) -> Case {
     let ledger = curator.ledger(3, COLUMNS);
     let attack = move |side: Side, stream: &mut Stream| {
@@ -39,11 +39,11 @@ fn of_row(name: String, curator: Arc<dyn Curator>, step: Vec<f64>, seen: Vec<f64
         rows[COLUMNS..].fill(0.5);
         rows.iter_mut().zip(&step).for_each(|(entry, step)| *entry = side.pick(0.5, -0.5) * step);
         match curator.release(Raw::seal(Inputs::new(COLUMNS, Arc::new(rows))), stream) {
-            Ok(images) => images.value().values.iter().zip(&seen).map(|(image, seen)| image * seen).sum(),
+            Ok(released_inputs) => released_inputs.value().values.iter().zip(&seen).map(|(released, seen)| released * seen).sum(),
             Err(_) => f64::NAN,
         }
     };
-    Case::new(name, claim(&ledger), "one of three rows moves by 1, the radius", "its image along the move", attack)
+    Case::new(name, claim(&ledger), "one of three rows moves by 1, the radius", "its released row along the move", attack)
         .gaussian()
         .source(SOURCE)
 }
@@ -69,7 +69,7 @@ pub fn released() -> Vec<Case> {
     let beyond = "one of three rows is 10^6 e1 against -10^6 e1, moved to norm 1; the radius is 2";
     let whole = attack(vec![1.0, 0.0, 0.0], |(epsilon, delta)| RowsRelease::calibrated(epsilon, delta, 1.0, 2.0, COLUMNS));
     let narrow = attack(along, |budget| RowsRelease::projected(budget, 1.0, 2.0, COLUMNS, (1, SEED)));
-    let (pair, score) = ("one of three rows moves by 1, the radius", "the first number of its image");
+    let (pair, score) = ("one of three rows moves by 1, the radius", "the first number of its released row");
     let name = "discrete-gaussian-rows";
     vec![
         Case::new(name, BUDGET, pair, score, whole).gaussian().source(SOURCE),

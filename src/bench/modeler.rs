@@ -1,5 +1,5 @@
-//! The modeler of an outsourced problem [Kharkovskii2020]: GP-UCB over images that a curator gave out, 100 x 100 of them by
-//! default. Every run has a function and images of its own, so that nothing is shared but the loop.
+//! The modeler of an outsourced problem [Kharkovskii2020]: GP-UCB over released inputs that a curator gave out, 100 x 100 of them by
+//! default. Every run has a function and released inputs of its own, so that nothing is shared but the loop.
 
 use super::job::MOST_BYTES;
 use super::learner::{Learner, Team};
@@ -38,7 +38,7 @@ pub struct ModelerJob {
     pub rounds: usize,
     /// Runs, each with inputs of its own.
     pub runs: usize,
-    /// Seed of functions, images and noise.
+    /// Seed of functions, released inputs and noise.
     pub seed: u64,
 }
 
@@ -77,7 +77,7 @@ impl ModelerJob {
         }
         let [n, t, b] = [self.points, self.rounds, self.runs].map(|count| count as f64);
         let k = n.min(t + 1.0);
-        // A run: function and images, planes of the screen, a kernel column for each point visited, and the K x K state.
+        // A run: function and released inputs, planes of the screen, a kernel column for each point visited, and the K x K state.
         let needs_bytes = 8.0 * b * (8.0 * n + n * k + 2.5 * k * k + t);
         if MOST_BYTES < needs_bytes {
             return Err(Error::TooLarge {
@@ -115,8 +115,8 @@ impl Runs {
         let one = |run: usize| {
             let of = |purpose| streams.of(run as u64, purpose);
             let mut curator = of(Purpose::Curator);
-            let images = grid.coordinates().iter().map(|x| x + IMAGE_NOISE * curator.normal()).collect();
-            let points = Points::new(2, images);
+            let released_inputs = grid.coordinates().iter().map(|x| x + IMAGE_NOISE * curator.normal()).collect();
+            let points = Points::new(2, released_inputs);
             // This kernel factorizes over the axes and has a formula for noisy rows.
             let gram = KernelGram::of_noisy_rows(&kernel, points, IMAGE_NOISE * IMAGE_NOISE)?;
             let mut noise = of(Purpose::Noise);
@@ -182,7 +182,7 @@ pub struct MeasuredModeler {
     pub software_adapter: bool,
     /// Worker threads.
     pub threads: usize,
-    /// Functions, images, screens and first observations, of all runs.
+    /// Functions, released inputs, screens and first observations, of all runs.
     pub setup_seconds: f64,
     /// Wall seconds of all rounds of all runs, one a repetition.
     pub seconds: Vec<f64>,
@@ -249,7 +249,7 @@ impl MeasuredModeler {
 
 /// Runs the job and measures it, on the threads of `pool`.
 ///
-/// Not timed: functions, images and the first observation. Timed: every round after it, kernel columns included.
+/// Not timed: functions, released inputs and the first observation. Timed: every round after it, kernel columns included.
 ///
 /// # Errors
 /// As [`ModelerJob::check`]; whatever a screen or a decision refuses; [`Error::CheckSaidNo`] if two repetitions choose differently.

@@ -47,7 +47,7 @@ enum Command {
     Check(check::CheckArgs),
     /// Price a spec or a mechanism without running it, or find the least noise for a budget
     Account(account::AccountArgs),
-    /// Give out the inputs of a table for real, by row, with exact noise: images and a ledger
+    /// Give out the inputs of a table for real, by row, with exact noise: released inputs and a ledger
     Curate(curate::CurateArgs),
     /// Start a session: one policy over a file of points, whose rewards are told
     Init(session::InitArgs),

@@ -10,7 +10,7 @@ use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
 use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, Setting, SharedInputs, TableCache};
-use crate::privacy::curator::{Curator, Images, Inputs};
+use crate::privacy::curator::{Curator, ReleasedInputs, Inputs};
 use crate::privacy::{Channel, Ledger, Raw, Released};
 use crate::rng::{Purpose, Streams};
 use crate::score::AxisFeatures;
@@ -426,7 +426,7 @@ fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
     match (environment.points(), environment.kernel()) {
         (Some(points), Some(kernel)) => Ok(KnownInputs::Released { n_points: points.n_points(), kernel: Arc::clone(kernel) }),
         _ => Err(Error::input(
-            Diagnostic::new("a curator gives out images of inputs, and the points of this environment have no coordinates")
+            Diagnostic::new("a curator gives out released inputs, and the points of this environment have no coordinates")
                 .hint("use an environment over points, such as `gp-sample` or `points-table`, or drop `[curator]`"),
         )),
     }
@@ -448,12 +448,12 @@ impl ReadyCell {
     }
 
     /// What the trial's curator gives out; `None` without one.
-    fn images(&self, trial: u64) -> Result<Option<Arc<Released<Images>>>, Error> {
+    fn released_inputs(&self, trial: u64) -> Result<Option<Arc<Released<ReleasedInputs>>>, Error> {
         let (Some(curator), Some(plan), Some(inputs)) = (&self.curator, &self.bandit.curator, self.inputs()) else {
             return Ok(None);
         };
-        let images = curator.release(inputs, &mut self.streams.of(trial, Purpose::Curator));
-        Ok(Some(Arc::new(images.map_err(|refusal| plan.place(refusal))?)))
+        let released_inputs = curator.release(inputs, &mut self.streams.of(trial, Purpose::Curator));
+        Ok(Some(Arc::new(released_inputs.map_err(|refusal| plan.place(refusal))?)))
     }
 
     fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
@@ -467,7 +467,7 @@ impl ReadyCell {
             )?;
         }
         let train = self.environment.train_readings().cloned();
-        let setting = Setting { images: self.images(trial)?, ..Setting::new(instance.facts(), &mechanism, train) };
+        let setting = Setting { released_inputs: self.released_inputs(trial)?, ..Setting::new(instance.facts(), &mechanism, train) };
         let policy = self.maker.make(&setting)?;
         let facts = self.maker.facts(&setting);
         Ok(ReadyTrial { instance, mechanism, setting, policy, facts })

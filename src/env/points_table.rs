@@ -55,7 +55,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
             "value",
             "column that is the mean reward; without it rewards are told (`privateer init`), and `bound` must be stated",
         ),
-        released: args.text("released", "ledger that `privateer curate` wrote: `file` holds images of inputs, with noise"),
+        released: args.text("released", "ledger that `privateer curate` wrote: `file` holds released inputs, with noise"),
         minimise: args.word("goal", "whether large or small values are good", &["maximise", "minimise"], Some("maximise"))
             == "minimise",
         log: args.flag("log", "take the logarithm of the values", false),
@@ -117,7 +117,7 @@ impl EnvironmentPlan for PointsTable {
         let Some(gram) = KernelGram::of_noisy_rows(&kernel, points.clone(), noise_variance) else {
             return Err(Error::input(
                 Diagnostic::new("the covariance given noisy inputs is known for `squared-exponential` kernels alone")
-                    .hint("use that kernel for images that `privateer curate` released"),
+                    .hint("use that kernel for released inputs that `privateer curate` released"),
             ));
         };
         let told = match (&values, self.bound) {
@@ -138,7 +138,7 @@ impl EnvironmentPlan for PointsTable {
         };
         let make = |values| Instance::new(Arc::new(values), noise, self.bound, context.rounds, self.regret);
         Ok(Arc::new(PointsEnvironment {
-            // Noisy images are no coordinates of the function: what reads them must know of the noise.
+            // Noisy released inputs are no coordinates of the function: what reads them must know of the noise.
             kernel: (noise_variance == 0.0).then_some(kernel),
             gram: tabulated(gram),
             instance: values.map(make).transpose()?,
@@ -210,16 +210,16 @@ impl PointsTable {
         Ok(())
     }
 
-    /// The variance of the noise on released inputs; 0 where they are no images.
-    fn noise_variance(&self, context: &BuildContext<'_>, images: &Path) -> Result<f64, Error> {
+    /// The variance of the noise on released inputs; 0 where they are no released inputs.
+    fn noise_variance(&self, context: &BuildContext<'_>, released_inputs: &Path) -> Result<f64, Error> {
         let Some(name) = &self.released else { return Ok(0.0) };
         if self.standardise || self.scales.is_some() {
             return Err(Error::input(
-                Diagnostic::new("released images were scaled by the curator, and their noise is stated in their own units")
-                    .hint("drop `standardise` and `scales`, and give the kernel length-scales in units of the images"),
+                Diagnostic::new("released inputs were scaled by the curator, and their noise is stated in their own units")
+                    .hint("drop `standardise` and `scales`, and give the kernel length-scales in units of the released inputs"),
             ));
         }
-        let path = context.data.find(name, Some("the ledger that `privateer curate` wrote beside the images"), false)?;
+        let path = context.data.find(name, Some("the ledger that `privateer curate` wrote beside the released inputs"), false)?;
         let ledger = CuratedLedger::read(&path)?;
         if ledger.projection.is_some() && self.kernel.as_ref().is_some_and(|kernel| kernel.dimension().is_some()) {
             return Err(Error::input(
@@ -227,7 +227,7 @@ impl PointsTable {
                     .hint("give the kernel one `lengthscale`: the curator's `--scales` have divided the inputs by theirs"),
             ));
         }
-        ledger.noise_variance(&path, images, &self.inputs)
+        ledger.noise_variance(&path, released_inputs, &self.inputs)
     }
 }
 

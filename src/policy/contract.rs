@@ -4,7 +4,7 @@ use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
 use crate::gp::{Points, ProductDomain, TrainReadings};
 use crate::params::Args;
-use crate::privacy::curator::Images;
+use crate::privacy::curator::ReleasedInputs;
 use crate::privacy::sums::{SumsFacts, SumsNeed};
 use crate::privacy::{Channel, Protection, Query, Released, RewardFacts, RewardMechanism, Signal};
 use crate::rng::{Stream, Streams};
@@ -128,7 +128,7 @@ pub struct Problem {
 pub enum KnownInputs {
     /// All of them, the same in every trial.
     Shared(SharedInputs),
-    /// A curator gives out images of them, other ones in every trial: [`Setting::images`].
+    /// A curator gives out released inputs, other ones in every trial: [`Setting::released_inputs`].
     Released {
         /// Number of rows.
         n_points: usize,
@@ -219,16 +219,16 @@ pub struct Setting {
     /// Readings of an earlier time, where the environment has any.
     pub train: Option<Arc<TrainReadings>>,
     /// What the trial's curator gave out of the inputs, where there is one.
-    pub images: Option<Arc<Released<Images>>>,
+    pub released_inputs: Option<Arc<Released<ReleasedInputs>>>,
 }
 
 impl Setting {
-    /// What a policy may know under this mechanism; without images.
+    /// What a policy may know under this mechanism; without released inputs.
     #[must_use]
     pub fn new(facts: &RewardFacts, channel: &Channel, train: Option<Arc<TrainReadings>>) -> Self {
         let released =
             channel.rewards().map_or_else(|| ReleasedFacts::nothing(facts), |rewards| ReleasedFacts::of(rewards, facts));
-        Self { facts: facts.clone(), released, sums: channel.sums().map(|sums| sums.facts()), train, images: None }
+        Self { facts: facts.clone(), released, sums: channel.sums().map(|sums| sums.facts()), train, released_inputs: None }
     }
 }
 

@@ -127,7 +127,7 @@ impl PreparedPosterior {
     /// The prior of one trial.
     ///
     /// # Errors
-    /// As [`InputNoiseModel::covariance`], or a trial without the images it needs.
+    /// As [`InputNoiseModel::covariance`], or a trial without the released inputs it needs.
     pub fn prior(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Posterior>, Error> {
         Ok(match self {
             Self::Exact(gram, bound) if CovariancePosterior::suits(gram.n_points(), *bound, ridge) => {
@@ -164,10 +164,10 @@ impl PreparedPosterior {
     }
 
     fn own(&self, setting: &Setting) -> Result<Arc<dyn GramSource>, Error> {
-        match (self, &setting.images) {
-            (Self::Own { kernel, input_noise, .. }, Some(images)) => Ok(Arc::new(input_noise.covariance(images, kernel)?)),
+        match (self, &setting.released_inputs) {
+            (Self::Own { kernel, input_noise, .. }, Some(released_inputs)) => Ok(Arc::new(input_noise.covariance(released_inputs, kernel)?)),
             _ => Err(Error::Failed {
-                problem: "a policy over a curator's images was made without any".to_owned(),
+                problem: "a policy over a curator's released inputs was made without any".to_owned(),
                 hint: "this is a fault of the program, not of the spec: please report it".to_owned(),
             }),
         }

@@ -298,7 +298,7 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
             let derivation = "a row that moves by the radius moves its released row by at most sigma_max(P) times that";
             (Some(sensitivity), derivation.to_owned(), None)
         }
-        (Unit::Row, _) => (None, "neighbours have images of different column spaces (E16)".to_owned(), None),
+        (Unit::Row, _) => (None, "neighbours have released inputs of different column spaces (E16)".to_owned(), None),
         _ => match ledger.clip {
             Some([lo, hi]) => (
                 Some(sensitivity::scalar(lo, hi, Relation::Replace)),

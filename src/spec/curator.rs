@@ -56,7 +56,7 @@ impl CuratorPlan {
             .above(0.0)
             .optional("must be given for `input-noise`; 1 for the projections");
         let columns =
-            args.count("columns", "r: coordinates of an image").between(1, 10_000).optional("as many as the inputs have");
+            args.count("columns", "r: coordinates of a released row").between(1, 10_000).optional("as many as the inputs have");
         let doc = "scale the centred inputs so that this stands for `bound` before the mechanism; `radius` counts in these units";
         let norm = args.number("norm", doc).above(0.0).optional("no scaling");
         let doc = "public bound on the norm of a centred row, in units of the inputs; longer rows are moved to it";

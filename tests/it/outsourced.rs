@@ -1,4 +1,4 @@
-//! Outsourced optimization: what a modeler over a curator's images believes is calibrated, and a modeler never sees the inputs.
+//! Outsourced optimization: what a modeler over a curator's released inputs believes is calibrated, and a modeler never sees the inputs.
 
 use crate::support::{prepared, ran, stream};
 use privateer::env::DataFolder;
@@ -34,8 +34,8 @@ fn coverage(epsilon: f64, word: &str) -> f64 {
     for _ in 0..30 {
         let f = sampler.sample(&mut draws);
         let inputs = Inputs::new(2, Arc::clone(points.coordinates()));
-        let images = curator.release(Raw::seal(inputs), &mut draws).expect("images");
-        let gram: KernelGram = input_noise(word).covariance(&images, &kernel).expect("a covariance");
+        let released_inputs = curator.release(Raw::seal(inputs), &mut draws).expect("released inputs");
+        let gram: KernelGram = input_noise(word).covariance(&released_inputs, &kernel).expect("a covariance");
         let mut posterior = ExactPosterior::new(Arc::new(gram), 1e-5);
         for _ in 0..50 {
             let row = draws.index(1600);

@@ -102,7 +102,7 @@ impl Constants {
             laplace_scale: laplace.then_some(self.laplace_scale),
             clipped_bound: bounded.then_some(self.bound + self.noise_bound),
         };
-        Setting { facts, released, sums: None, train: None, images: None }
+        Setting { facts, released, sums: None, train: None, released_inputs: None }
     }
 
     /// The registered policy over these points.

@@ -354,7 +354,7 @@ fn play(file: &Value) -> Result<Found, String> {
         released: ReleasedFacts { output_bound: None, mechanism_variance: 0.0, laplace_scale: None, clipped_bound: None },
         sums: Some(facts),
         train: None,
-        images: None,
+        released_inputs: None,
     };
     let mut policy = maker.make(&setting).map_err(said)?;
     let mut screen = Cpu::default().prepare(&maker.basis().ok_or("no basis")?).map_err(said)?.open(1);

@@ -10,7 +10,7 @@ use crate::privacy::{Calibration, Raw};
 use crate::rng::Stream;
 use std::sync::Arc;
 
-/// E16: one look at the images tells two neighbours apart, with singular values far above omega and far below it: in the plain
+/// E16: one look at the released inputs tells two neighbours apart, with singular values far above omega and far below it: in the plain
 /// branch and in the lifted one (E17).
 ///
 /// # Errors
@@ -34,15 +34,15 @@ fn of(entry: &CuratorEntry, branch: &str, size: f64) -> Result<Case, Error> {
     let known = centred(column(Side::First));
     let attack = move |side: Side, stream: &mut Stream| {
         let inputs = Inputs::new(1, Arc::new(column(side).to_vec()));
-        let Ok(images) = curator.release(Raw::seal(inputs), stream) else { return f64::NAN };
-        let &[a, b, c, d] = images.value().values.as_slice() else { return f64::NAN };
-        let images = [a, b, c, d];
-        // What of the images lies outside of the column space of the first inputs.
-        let along = (0..4).map(|i| images[i] * known[i]).sum::<f64>() / (norm(&known) * norm(&known));
-        let outside = [0, 1, 2, 3].map(|i| images[i] - along * known[i]);
-        -norm(&outside) / norm(&images)
+        let Ok(released_inputs) = curator.release(Raw::seal(inputs), stream) else { return f64::NAN };
+        let &[a, b, c, d] = released_inputs.value().values.as_slice() else { return f64::NAN };
+        let released_inputs = [a, b, c, d];
+        // What of the released inputs lies outside of the column space of the first inputs.
+        let along = (0..4).map(|i| released_inputs[i] * known[i]).sum::<f64>() / (norm(&known) * norm(&known));
+        let outside = [0, 1, 2, 3].map(|i| released_inputs[i] - along * known[i]);
+        -norm(&outside) / norm(&released_inputs)
     };
-    let score = "the share of the images outside of the column space of the first inputs, negated";
+    let score = "the share of the released inputs outside of the column space of the first inputs, negated";
     let name = format!("{}, printed, {branch}", entry.name);
     let case = Case::new(name, claimed, "one of four inputs moves by 1/1000", score, attack);
     Ok(case.erratum("E16").source("Kharkovskii2020, theorem 1"))

@@ -2,7 +2,7 @@
 //! once. Proof: `docs/proofs/rows.md`.
 
 use super::projection::product;
-use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
+use super::{Curator, CuratorEntry, CuratorRequest, ReleasedInputs, Inputs};
 use crate::linalg::eigen_symmetric;
 use crate::planted::{self, PlantedFault};
 use crate::privacy::{Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, analytic_gaussian_sigma};
@@ -56,7 +56,7 @@ impl InputNoise {
 }
 
 impl Curator for InputNoise {
-    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<Images>, Refusal> {
+    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<ReleasedInputs>, Refusal> {
         let inputs = inputs.open();
         let d = inputs.dimension();
         let projection = self.projection(d);
@@ -67,7 +67,7 @@ impl Curator for InputNoise {
         let (sigma, share) = (self.sigma(d), planted::noise_share(PlantedFault::RowNoise));
         values.iter_mut().for_each(|value| *value += share * sigma * stream.normal());
         let aligned = projection.is_none();
-        Ok(Released::mark(Images { dimension, values: Arc::new(values), noise_variance: sigma * sigma, aligned }))
+        Ok(Released::mark(ReleasedInputs { dimension, values: Arc::new(values), noise_variance: sigma * sigma, aligned }))
     }
 
     fn ledger(&self, _n_rows: usize, dimension: usize) -> Ledger {

@@ -4,7 +4,7 @@
 //! **Neither is private** (E16): `Z` has the column space of the inputs, and neighbours have different ones, so one look tells them
 //! apart for certain. For reproducing published figures only; the ledger says "no guarantee".
 
-use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
+use super::{Curator, CuratorEntry, CuratorRequest, ReleasedInputs, Inputs};
 use crate::linalg::{Eigen, eigen_symmetric};
 use crate::privacy::{
     Calibration, Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, printed::kharkovskii2020::omega,
@@ -67,10 +67,10 @@ impl Projection {
 }
 
 impl Curator for Projection {
-    /// Draws `M` column by column, so that more columns extend fewer. Distances between images are all that a modeler with
-    /// an isotropic kernel sees: where `r` is larger than the dimension `d` the images come in `d` coordinates, with the
+    /// Draws `M` column by column, so that more columns extend fewer. Distances between released inputs are all that a modeler with
+    /// an isotropic kernel sees: where `r` is larger than the dimension `d` the released inputs come in `d` coordinates, with the
     /// distances of `Z` (a simulation may turn them; whoever receives `Z` cannot shorten it).
-    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<Images>, Refusal> {
+    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<ReleasedInputs>, Refusal> {
         let inputs = inputs.open();
         let d = inputs.dimension();
         let r = self.n_columns(d);
@@ -87,7 +87,7 @@ impl Curator for Projection {
         }
         let (map, dimension) = if r <= d { (map, r) } else { (root(&map, d, r), d) };
         let values = Arc::new(product(&centred, &map, d, dimension));
-        Ok(Released::mark(Images { dimension, values, noise_variance: 0.0, aligned: false }))
+        Ok(Released::mark(ReleasedInputs { dimension, values, noise_variance: 0.0, aligned: false }))
     }
 
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger {
@@ -113,7 +113,7 @@ impl Curator for Projection {
                 self.omega(dimension)
             ),
             doubt: Some((
-                "the images keep the column space of the inputs, so one look tells two neighbouring data sets apart for certain",
+                "the released inputs keep the column space of the inputs, so one look tells two neighbouring data sets apart for certain",
                 "E16",
             )),
             notes: Vec::new(),
@@ -153,11 +153,11 @@ pub fn lifted(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec
 
 /// `Z = lifted M / sqrt(r)`, `n x r`, with `M` of `d x r`, all row-major [Kharkovskii2020, algorithm 1, line 10].
 #[must_use]
-pub fn images(lifted: &[f64], d: usize, m: &[f64], r: usize) -> Vec<f64> {
+pub fn released_inputs(lifted: &[f64], d: usize, m: &[f64], r: usize) -> Vec<f64> {
     let unit = 1.0 / libm::sqrt(r as f64);
-    let mut images = product(lifted, m, d, r);
-    images.iter_mut().for_each(|z| *z *= unit);
-    images
+    let mut released_inputs = product(lifted, m, d, r);
+    released_inputs.iter_mut().for_each(|z| *z *= unit);
+    released_inputs
 }
 
 /// `V diag(g(s)/s) V^T`, `d x d`: what a lift multiplies the centred inputs by; the identity where nothing is lifted.

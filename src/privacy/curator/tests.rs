@@ -19,7 +19,7 @@ fn request(calibration: Calibration, epsilon: f64, radius: Option<f64>, columns:
     CuratorRequest { calibration, epsilon, delta, radius, columns }
 }
 
-fn images(curator: &dyn Curator, inputs: &Inputs) -> Images {
+fn released_inputs(curator: &dyn Curator, inputs: &Inputs) -> ReleasedInputs {
     curator.release(Raw::seal(inputs.clone()), &mut stream("draws")).expect("released").value().clone()
 }
 
@@ -27,13 +27,13 @@ fn distance(values: &[f64], d: usize, a: usize, b: usize) -> f64 {
     (0..d).map(|j| values[a * d + j] - values[b * d + j]).map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// Images in d coordinates have the distances of the n x r matrix that the paper releases.
+/// Released inputs in d coordinates have the distances of the n x r matrix that the paper releases.
 #[test]
 fn the_short_form_keeps_the_distances_of_the_long_one() {
     for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::ALWAYS_LIFT, 1e4), (projection::PROJECTION, 1e6)] {
         let (data, r) = (inputs(40, 3, 30.0), 7);
         let short =
-            images((entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(r))).expect("built").as_ref(), &data);
+            released_inputs((entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(r))).expect("built").as_ref(), &data);
         assert_eq!((short.dimension, short.noise_variance, short.aligned), (3, 0.0, false));
         let mut draws = stream("draws");
         // M column by column.
@@ -56,7 +56,7 @@ fn the_short_form_keeps_the_distances_of_the_long_one() {
 fn more_columns_extend_fewer() {
     let data = inputs(10, 4, 1.0);
     let of = |r| {
-        images(
+        released_inputs(
             (projection::PROJECTION.build)(&request(Calibration::AsPrinted, 1e9, None, Some(r))).expect("built").as_ref(),
             &data,
         )
@@ -72,17 +72,17 @@ fn more_columns_extend_fewer() {
 
 /// One look separates neighbours that differ by a thousandth in one row, in both branches and when always lifting (E16).
 #[test]
-fn a_look_at_the_images_tells_neighbours_apart() {
+fn a_look_at_released_inputs_tells_neighbours_apart() {
     for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::PROJECTION, 1e6), (projection::ALWAYS_LIFT, 1.0)] {
         let data = inputs(200, 2, 20.0);
         let mut moved = data.values().to_vec();
         moved[2 * 77] += 1e-3;
         let neighbour = Inputs::new(2, Arc::new(moved));
         let curator = (entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(2))).expect("built");
-        // What of the images lies outside of the column space of a data set, as a share.
-        let outside = |images: &Images, of: &Inputs| {
+        // What of the released inputs lies outside of the column space of a data set, as a share.
+        let outside = |released_inputs: &ReleasedInputs, of: &Inputs| {
             let mut basis = orthonormal(&centred(of), 2);
-            let z = &images.values;
+            let z = &released_inputs.values;
             let total: f64 = z.iter().map(|v| v * v).sum();
             let mut rest = 0.0;
             for c in 0..2 {
@@ -130,12 +130,12 @@ fn input_noise_has_the_stated_size_and_a_guarantee() {
     let data = inputs(20_000, 2, 5.0);
     for (epsilon, sigma) in [(std::f64::consts::E.powf(1.1), 1.389), (1.0, 3.73)] {
         let curator = (input_noise::ENTRY.build)(&request(Calibration::Tight, epsilon, Some(2.0), None)).expect("built");
-        let images = images(curator.as_ref(), &data);
-        assert!(images.aligned && (images.noise_variance.sqrt() / 2.0 - sigma).abs() < 5e-3, "{}", images.noise_variance);
+        let released_inputs = released_inputs(curator.as_ref(), &data);
+        assert!(released_inputs.aligned && (released_inputs.noise_variance.sqrt() / 2.0 - sigma).abs() < 5e-3, "{}", released_inputs.noise_variance);
         let n = data.values().len() as f64;
-        let square = images.values.iter().zip(data.values()).map(|(z, x)| (z - x) * (z - x)).sum::<f64>() / n;
+        let square = released_inputs.values.iter().zip(data.values()).map(|(z, x)| (z - x) * (z - x)).sum::<f64>() / n;
         // The variance of 40 000 squares: five standard deviations, a false alarm once in a million.
-        assert!((square / images.noise_variance - 1.0).abs() < 5.0 * (2.0 / n).sqrt(), "{square}");
+        assert!((square / released_inputs.noise_variance - 1.0).abs() < 5.0 * (2.0 / n).sqrt(), "{square}");
         let ledger = curator.ledger(20_000, 2);
         assert_eq!(ledger.guarantee, Guarantee::Holds);
         let neighbours = ledger.threat_model.neighbours_words();
@@ -148,8 +148,8 @@ fn input_noise_has_the_stated_size_and_a_guarantee() {
 fn fewer_columns_go_through_the_public_projection() {
     let data = inputs(30, 5, 1.0);
     let curator = (input_noise::ENTRY.build)(&request(Calibration::Tight, 1e3, Some(1.0), Some(2))).expect("built");
-    let images = images(curator.as_ref(), &data);
-    assert_eq!((images.dimension, images.aligned), (2, false));
+    let released_inputs = released_inputs(curator.as_ref(), &data);
+    assert_eq!((released_inputs.dimension, released_inputs.aligned), (2, false));
     let map = public_projection(5, 2, PUBLIC_SEED);
     let stretch = largest_singular_value(&map, 5, 2);
     // Power iteration on P^T P from a start that no eigenvector is orthogonal to.
@@ -209,10 +209,10 @@ fn fact(curator: &Scaled, data: &Inputs, name: &str) -> serde_json::Value {
 #[test]
 fn rows_beyond_the_bound_are_moved_counted_and_said() {
     let moved = [1.2, 1.6, -1.2, -1.6, 0.6, 0.8, -0.6, -0.8, 0.0, 0.0];
-    let plain = images(&scaled(None, Some(100.0)), &five_rows());
+    let plain = released_inputs(&scaled(None, Some(100.0)), &five_rows());
     for (norm, scale) in [(None, 1.0), (Some(10.0), 5.0), (Some(0.5), 0.25)] {
         let curator = scaled(norm, Some(2.0));
-        let found = images(&curator, &five_rows());
+        let found = released_inputs(&curator, &five_rows());
         let off = found.values.iter().zip(moved).map(|(z, x)| (z - x).abs()).fold(0.0, f64::max);
         assert!(off < 2e-5, "{norm:?}: {:?}", found.values);
         // Noise of the scaled units, told in those of the inputs.
@@ -251,7 +251,7 @@ fn moving_rows_takes_neighbours_no_further_apart() {
         let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
         let curator = scaled((trial % 2 == 0).then_some(7.0), Some(0.5 + 0.02 * f64::from(trial)));
         let (before, after) =
-            (apart(data.values(), other.values()), apart(&images(&curator, &data).values, &images(&curator, &other).values));
+            (apart(data.values(), other.values()), apart(&released_inputs(&curator, &data).values, &released_inputs(&curator, &other).values));
         assert!(after <= before * (1.0 + 1e-9), "{trial}: {before} became {after}");
     }
 }

@@ -97,8 +97,8 @@ fn noise_on_rows_has_its_size() {
         CuratorRequest { calibration: Calibration::Tight, epsilon: e(1.0), delta: d(1e-3), radius: Some(1.0), columns: None };
     let curator = (input_noise::ENTRY.build)(&request).expect("a curator");
     let inputs = Inputs::new(2, Arc::new(vec![0.0; N as usize]));
-    let images = curator.release(Raw::seal(inputs), &mut stream(6)).expect("images");
-    is_variance(&images.value().values, images.value().noise_variance);
+    let released_inputs = curator.release(Raw::seal(inputs), &mut stream(6)).expect("released inputs");
+    is_variance(&released_inputs.value().values, released_inputs.value().noise_variance);
 }
 
 #[test]

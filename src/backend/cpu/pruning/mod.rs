@@ -25,7 +25,7 @@
 //! depend on how many runs it has missed, and what the look says takes the place of `M` and `S`. Most blocks that are looked at are not
 //! scored (`search`).
 //!
-//! A row's own part (an image of noisy inputs shares with no other row what the noise hides of it) is in no anchor and no distance: the first
+//! A row's own part (a released row of noisy inputs shares with no other row what the noise hides of it) is in no anchor and no distance: the first
 //! two bounds then hold for points that were not visited. A visited point's mean is the average of its rewards less `ridge / count` times its
 //! weight and its spread² at most `ridge / count`, which bounds its score each round.
 //!

@@ -1,4 +1,4 @@
-//! Images and the ledger beside them: what was released is what is read, whole or behind a public projection.
+//! Released inputs and the ledger beside them: what was released is what is read, whole or behind a public projection.
 
 use crate::program::{code, stderr};
 use crate::two_parties::{CURATE, fine, refused, run, spec, table};
@@ -7,31 +7,31 @@ use std::fs;
 
 /// One byte, a column's name, a row: each is seen, in words that name both files, what is there and what should be.
 #[test]
-fn images_that_are_not_those_of_their_ledger_are_refused() {
+fn released_inputs_that_are_not_those_of_their_ledger_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     table(here);
     fine(here, &CURATE);
     spec(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
-    let images = fs::read_to_string(here.join("released.csv")).expect("images");
+    let released_inputs = fs::read_to_string(here.join("released.csv")).expect("released inputs");
     let init = ["init", "state", "modeler.toml"];
     // The last digit of the last number, so that it is a number still.
-    let digit = images.trim_end().chars().last().expect("a digit");
+    let digit = released_inputs.trim_end().chars().last().expect("a digit");
     let other = if digit == '1' { '2' } else { '1' };
-    let byte = format!("{}{other}\n", &images.trim_end()[..images.trim_end().len() - 1]);
-    let one_less = images.trim_end().rsplit_once('\n').expect("rows").0.to_owned() + "\n";
+    let byte = format!("{}{other}\n", &released_inputs.trim_end()[..released_inputs.trim_end().len() - 1]);
+    let one_less = released_inputs.trim_end().rsplit_once('\n').expect("rows").0.to_owned() + "\n";
     for (planted, words) in [
         (byte, vec!["released.csv.ledger.json", "SHA-256", "expected"]),
-        (images.replacen("x,y", "x,z", 1), vec!["columns `x`, `z`", "`x`, `y`"]),
-        (images.replacen("x,y", "y,x", 1), vec!["columns `y`, `x`", "`x`, `y`"]),
+        (released_inputs.replacen("x,y", "x,z", 1), vec!["columns `x`, `z`", "`x`, `y`"]),
+        (released_inputs.replacen("x,y", "y,x", 1), vec!["columns `y`, `x`", "`x`, `y`"]),
         (one_less, vec!["59 rows", "is of 60"]),
-        (format!("{images}0.5,0.5\n"), vec!["61 rows", "is of 60"]),
+        (format!("{released_inputs}0.5,0.5\n"), vec!["61 rows", "is of 60"]),
         // Rows in another order are other rows.
         (
-            images
+            released_inputs
                 .lines()
                 .take(1)
-                .chain(images.lines().skip(1).collect::<Vec<_>>().into_iter().rev())
+                .chain(released_inputs.lines().skip(1).collect::<Vec<_>>().into_iter().rev())
                 .fold(String::new(), |all, line| all + line + "\n"),
             vec!["SHA-256"],
         ),
@@ -40,7 +40,7 @@ fn images_that_are_not_those_of_their_ledger_are_refused() {
         refused(here, &init, &words);
         assert!(!here.join("state").exists());
     }
-    fs::write(here.join("released.csv"), &images).expect("written");
+    fs::write(here.join("released.csv"), &released_inputs).expect("written");
     // A ledger that somebody changed.
     let path = here.join("released.csv.ledger.json");
     let text = fs::read_to_string(&path).expect("a ledger");
@@ -55,7 +55,7 @@ fn images_that_are_not_those_of_their_ledger_are_refused() {
         fs::write(&path, planted).expect("written");
         refused(here, &init, &[if old.contains("version") { "has version 3" } else { "is not the ledger that was written" }]);
     }
-    // One that was sealed again, which fits neither images nor spec.
+    // One that was sealed again, which fits neither released inputs nor spec.
     fs::write(&path, &text).expect("written");
     let ledger = CuratedLedger::read(&path).expect("a ledger");
     for (planted, words) in [
@@ -75,13 +75,13 @@ fn images_that_are_not_those_of_their_ledger_are_refused() {
     // Columns may be read in another order, and all must be read.
     let modeler = fs::read_to_string(here.join("modeler.toml")).expect("a spec");
     fs::write(here.join("half.toml"), modeler.replace("[\"x\", \"y\"]", "[\"x\"]")).expect("written");
-    refused(here, &["init", "state", "half.toml"], &["every column of the images"]);
+    refused(here, &["init", "state", "half.toml"], &["every column of the released inputs"]);
     fs::write(here.join("turned.toml"), modeler.replace("[\"x\", \"y\"]", "[\"y\", \"x\"]")).expect("written");
     fine(here, &["init", "turned", "turned.toml"]);
     fine(here, &init);
 }
 
-/// Images behind a projection: named z1, …, with the matrix in the ledger, noise that pays for its stretch, and a modeler that may not give
+/// Released inputs behind a projection: named z1, …, with the matrix in the ledger, noise that pays for its stretch, and a modeler that may not give
 /// each coordinate a length-scale.
 #[test]
 fn a_projection_is_public_and_paid_for() {
@@ -99,7 +99,7 @@ fn a_projection_is_public_and_paid_for() {
     refused(here, &with(&["--projection", "0"]), &["1 to 3"]);
     assert_eq!(code(&run(here, &with(&["--projection-seed", "4"]))), Some(2));
     fine(here, &with(&["--projection", "2", "--projection-seed", "4"]));
-    let text = fs::read_to_string(here.join("released.csv")).expect("images");
+    let text = fs::read_to_string(here.join("released.csv")).expect("released inputs");
     let ledger: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(here.join("released.csv.ledger.json")).expect("a ledger")).expect("JSON");
     assert!(text.starts_with("z1,z2\n") && text.lines().count() == 61, "{text}");
@@ -123,12 +123,12 @@ fn a_projection_is_public_and_paid_for() {
         serde_json::from_str(&fs::read_to_string(here.join("whole.csv.ledger.json")).expect("a ledger")).expect("JSON");
     let (sigma, unit) = (number(&ledger["sigma"]), number(&plain["sigma"]));
     assert!((sigma / (unit * stretch) - 1.0).abs() < 1e-4, "{sigma} {unit} {stretch}");
-    // What lies in the images: rows times the matrix, and noise of that size. 120 squares: six standard deviations of their mean.
-    let images: Vec<f64> =
+    // What lies in the released inputs: rows times the matrix, and noise of that size. 120 squares: six standard deviations of their mean.
+    let released_inputs: Vec<f64> =
         text.lines().skip(1).flat_map(|line| line.split(',').map(|x| x.parse::<f64>().expect("a number"))).collect();
     let row = |i: usize| [2.0 * libm::cos(i as f64 * 0.1), 2.0 * libm::sin(i as f64 * 0.1), 7.5];
     let image = |i: usize, j: usize| (0..3).map(|k| row(i)[k] * matrix[2 * k + j]).sum::<f64>();
-    let noise: f64 = images.iter().enumerate().map(|(at, z)| (z - image(at / 2, at % 2)).powi(2)).sum::<f64>() / 120.0;
+    let noise: f64 = released_inputs.iter().enumerate().map(|(at, z)| (z - image(at / 2, at % 2)).powi(2)).sum::<f64>() / 120.0;
     assert!((noise / (sigma * sigma) - 1.0).abs() < 6.0 * (2.0f64 / 120.0).sqrt(), "{noise} {sigma}");
     spec(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
     let modeler = fs::read_to_string(here.join("modeler.toml")).expect("a spec").replace("[\"x\", \"y\"]", "[\"z1\", \"z2\"]");
