@@ -4,7 +4,7 @@ use crate::error::{Diagnostic, Error};
 use crate::linalg::Norm;
 use crate::oco::learner::{LearnerPlan, LearnerStreams, Request, dp_pofw, dp_tofw, noisy_sfw, noisy_sgd, ofw};
 use crate::oco::loss::{Loss, squared::Squared};
-use crate::oco::problem::{Parts, Problem, ProblemContext, regression};
+use crate::oco::problem::{ProblemRegistry, Problem, ProblemContext, regression};
 use crate::oco::set::{ConstraintSet, LpBall, SetPlan};
 use crate::params::{Args, Entry, Node, Sink, Table, Value};
 use crate::privacy::Calibration;
@@ -76,7 +76,7 @@ impl SetPlan for Ball {
     }
 }
 
-impl Parts for Fixed {
+impl ProblemRegistry for Fixed {
     fn set(&self, _args: &Args<'_>, _key: &'static str) -> Option<Box<dyn SetPlan>> {
         Some(Box::new(Ball(self.0)))
     }

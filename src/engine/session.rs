@@ -86,7 +86,7 @@ const STATE_VERSION: u32 = 1;
 const MOST_BOUNDS: f64 = 1000.0;
 
 /// A session's parts as its spec gives them.
-struct Parts {
+struct SessionSetup {
     plan: CellPlan,
     streams: Streams,
     maker: Box<dyn PolicyMaker>,
@@ -128,7 +128,7 @@ impl State {
     }
 
     /// Fails where the points are not those that the session began with, or the state does not hang together.
-    fn check(&self, parts: &Parts) -> Result<(), Error> {
+    fn check(&self, parts: &SessionSetup) -> Result<(), Error> {
         if self.fingerprint != parts.fingerprint {
             return Err(Error::input(
                 Diagnostic::new(format!(
@@ -170,7 +170,7 @@ impl Session {
         Self::fresh(sweep, parts(sweep, preparation)?)
     }
 
-    fn fresh(sweep: &Sweep, parts: Parts) -> Result<Self, Error> {
+    fn fresh(sweep: &Sweep, parts: SessionSetup) -> Result<Self, Error> {
         let policy = parts.maker.make(&parts.setting)?;
         let state = State {
             version: STATE_VERSION,
@@ -212,8 +212,8 @@ impl Session {
         Ok(Self::assemble(parts, policy, state))
     }
 
-    fn assemble(parts: Parts, policy: Box<dyn Policy>, state: State) -> Self {
-        let Parts { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
+    fn assemble(parts: SessionSetup, policy: Box<dyn Policy>, state: State) -> Self {
+        let SessionSetup { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
         let draws = draws(&streams, &plan, state.told.len() as u64);
         let asked = AskTell::resumed(policy, draws, domain.as_ref(), state.asked.map(|row| row as usize));
         Self { plan, streams, asked, release, ledger, bound, n_points, fingerprint, state }
@@ -388,7 +388,7 @@ fn draws(streams: &Streams, plan: &CellPlan, round: u64) -> PolicyStreams {
     PolicyStreams { start: streams.of(round, Purpose::Start), own: streams.of(round, Purpose::Policy(plan.policy.as_str())) }
 }
 
-fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
+fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<SessionSetup, Error> {
     let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
     let [plan] = sweep.cells.as_slice() else {
         return refuse(
@@ -450,7 +450,7 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
     let bound = facts.bound;
     let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());
     let fingerprint = cell.environment.facts().into_iter().find(|(name, _)| name.starts_with("fingerprint"));
-    Ok(Parts {
+    Ok(SessionSetup {
         n_points: cell.environment.gram().n_points(),
         fingerprint: fingerprint.and_then(|(_, value)| value.as_str().map(str::to_owned)).unwrap_or_default(),
         streams: Streams::new(sweep.seed, "session"),

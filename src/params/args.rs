@@ -76,7 +76,7 @@ pub struct KeyDoc {
     pub doc: &'static str,
 }
 
-/// A reader over one table. Getters return a stand-in (NaN, 0, the first word) after a mistake: callers only collect
+/// A reader over one table. Getters return a synthetic substitute (NaN, 0, the first word) after a mistake: callers only collect
 /// values, and nothing is computed from them before [`Sink::into_result`] said that all are valid.
 #[derive(Debug)]
 pub struct Args<'a> {

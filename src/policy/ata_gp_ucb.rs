@@ -7,7 +7,7 @@
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments, parse_order, power};
-use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use crate::error::Error;
 use crate::gp::SortedRewards;
 use crate::gp::truncation::truncated_theta;
@@ -18,7 +18,7 @@ use crate::score::{Basis, Change, ScoreModel};
 const NAME: &str = "ata-gp-ucb";
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
     Box::new(Ata { sketch: Sketch::parse(args), moment: Moment::parse_reward(args), order: parse_order(args) })
 }
 

@@ -346,7 +346,7 @@ pub trait PolicyMaker: Send + Sync {
 }
 
 /// What a policy's parser may ask of the registry.
-pub trait Parts {
+pub trait FeatureRegistry {
     /// Reads a feature map under `key`; `None` if absent or wrong (the sink then knows).
     fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>>;
 }

@@ -3,7 +3,7 @@
 
 use super::posterior_plan::{PreparedPosterior, RestoreError};
 use super::{
-    Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
+    Initial, FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
 };
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Posterior;
@@ -74,8 +74,8 @@ pub struct GpPlan {
 
 impl GpPlan {
     /// Reads the keys that all these policies share, after those of the rule.
-    pub fn parse(args: &Args<'_>, parts: &dyn Parts, rule: impl RuleMaker + 'static) -> Box<dyn PolicyPlan> {
-        Self::over(args, || PosteriorPlan::parse(args, parts), rule)
+    pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry, rule: impl RuleMaker + 'static) -> Box<dyn PolicyPlan> {
+        Self::over(args, || PosteriorPlan::parse(args, registry), rule)
     }
 
     /// As [`GpPlan::parse`], with a posterior that is read in the policy's own way.

@@ -1,14 +1,14 @@
 //! `igp-ucb` [Chowdhury2017, Algorithm 1, Theorem 2]: the frequentist beta with the realised information gain.
 
 use super::gp_policy::failure_prob;
-use super::{ExplorationFactor, GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
+use super::{ExplorationFactor, GpPlan, FeatureRegistry, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use crate::error::Diagnostic;
 use crate::params::Args;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
     let maker = IgpUcb { beta: ExplorationFactor::parse(args), failure_prob: failure_prob(args) };
-    GpPlan::parse(args, parts, maker)
+    GpPlan::parse(args, registry, maker)
 }
 
 /// R of the sub-Gaussian betas: the bound of the released reward where there is one, the bound of the noise without a

@@ -2,7 +2,7 @@
 //! environment's kernel, the model is linear, and has no offset.
 
 use super::sums_policy::{Kind, SumsPlan};
-use super::{FeaturesPlan, Parts, PolicyPlan, Problem};
+use super::{FeaturesPlan, FeatureRegistry, PolicyPlan, Problem};
 use crate::error::{Diagnostic, Error};
 use crate::gp::Points;
 use crate::params::Args;
@@ -10,9 +10,9 @@ use crate::score::FeatureTable;
 use std::sync::Arc;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
     let kind = Kind { name: "jdp-linucb", local: false, linear: true };
-    SumsPlan::parse(args, parts, kind, Arc::new(Coordinates))
+    SumsPlan::parse(args, registry, kind, Arc::new(Coordinates))
 }
 
 /// Coordinates as features.

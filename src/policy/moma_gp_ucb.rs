@@ -6,7 +6,7 @@
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments};
-use super::{ExplorationFactor, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{ExplorationFactor, FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use crate::error::{Diagnostic, Error};
 use crate::linalg::dot;
 use crate::params::Args;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 const NAME: &str = "moma-gp-ucb";
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
     let k = args.count("k", "users that play the same point, at least 3, and estimates between which the median decides");
     Box::new(Moma {
         sketch: Sketch::parse(args),

@@ -1,6 +1,6 @@
 //! Which posterior a GP policy keeps.
 
-use super::{FeaturesPlan, InputNoiseModel, KnownInputs, Parts, Problem, Setting, SharedInputs};
+use super::{FeaturesPlan, InputNoiseModel, KnownInputs, FeatureRegistry, Problem, Setting, SharedInputs};
 use crate::error::{Diagnostic, Error};
 use crate::gp::Plays;
 use crate::gp::kernel::Kernel;
@@ -48,9 +48,9 @@ pub enum PreparedPosterior {
 
 impl PosteriorPlan {
     /// Reads the keys `features` (without it, the posterior is exact) and `input_noise`.
-    pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Self {
+    pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Self {
         let input_noise = InputNoiseModel::parse(args);
-        parts.features(args, "features").map_or(Self::Exact(input_noise), Self::Features)
+        registry.features(args, "features").map_or(Self::Exact(input_noise), Self::Features)
     }
 
     /// Reads the key `features` where only one map will do, which `build` reads; that map with its defaults when absent.

@@ -10,21 +10,21 @@
 
 use super::gp_policy::failure_prob;
 use super::tail_moments::{Moment, parse_order, power};
-use super::{ExplorationFactor, GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
+use super::{ExplorationFactor, GpPlan, FeatureRegistry, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use crate::error::Diagnostic;
 use crate::gp::TrainReadings;
 use crate::params::Args;
 use std::f64::consts::SQRT_2;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
     let maker = TgpUcb {
         beta: ExplorationFactor::parse(args),
         failure_prob: failure_prob(args),
         moment: Moment::parse_reward(args),
         order: parse_order(args),
     };
-    GpPlan::parse(args, parts, maker)
+    GpPlan::parse(args, registry, maker)
 }
 
 struct TgpUcb {

@@ -1,6 +1,6 @@
 //! `uniform`: a uniformly random point every round; the yardstick that a private policy must beat.
 
-use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
+use super::{FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Visits;
 use crate::params::Args;
@@ -8,7 +8,7 @@ use crate::privacy::{Released, Signal};
 use crate::score::{Basis, Change, ScoreModel, lowest_within_tie};
 
 /// Reads the policy's keys: it has none.
-pub fn parse(_args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+pub fn parse(_args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
     Box::new(Uniform)
 }
 

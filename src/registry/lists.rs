@@ -4,17 +4,17 @@ use super::Entry;
 use crate::env::contextual::{ContextualPlan, generalized_linear, logged, table};
 pub use crate::env::noise::NOISES;
 use crate::env::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
-use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_sample, points_table, rkhs};
+use crate::env::{EnvironmentPlan, EnvironmentRegistry, arms_table, gp_sample, points_table, rkhs};
 use crate::gp::kernel::empirical::Normalise;
-use crate::gp::kernel::{Kernel, Parts as KernelParts, additive, empirical, linear, matern, squared_exponential};
+use crate::gp::kernel::{Kernel, KernelRegistry, additive, empirical, linear, matern, squared_exponential};
 use crate::oco::learner::{LearnerPlan, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, projected_sgd};
 use crate::oco::loss::{Loss, logistic, smoothed_absolute, squared};
-use crate::oco::problem::{Parts as ProblemParts, ProblemPlan, regression};
+use crate::oco::problem::{ProblemRegistry, ProblemPlan, regression};
 use crate::oco::set::{SetPlan, lp_ball, polytope, simplex};
 use crate::params::Args;
 use crate::policy::contextual::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, lasso_bandit, linucb, random_arm};
 use crate::policy::{
-    FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb,
+    FeaturesPlan, FeatureRegistry, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb,
     local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
 };
 use crate::privacy::MechanismEntry;
@@ -29,7 +29,7 @@ pub enum KernelBuild {
     /// A function of two points.
     Function(fn(&Args<'_>) -> Arc<dyn Kernel>),
     /// A function of two points that is made of another kernel; `None` after a mistake.
-    Composed(fn(&Args<'_>, &dyn KernelParts) -> Option<Arc<dyn Kernel>>),
+    Composed(fn(&Args<'_>, &dyn KernelRegistry) -> Option<Arc<dyn Kernel>>),
     /// From a table of samples.
     Empirical(fn(&Args<'_>) -> Normalise),
 }
@@ -37,14 +37,14 @@ pub enum KernelBuild {
 /// Reads a feature map.
 pub type FeaturesBuild = fn(&Args<'_>) -> Arc<dyn FeaturesPlan>;
 /// Reads an environment.
-pub type EnvironmentBuild = fn(&Args<'_>, &dyn EnvironmentParts) -> Box<dyn EnvironmentPlan>;
+pub type EnvironmentBuild = fn(&Args<'_>, &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan>;
 /// Reads a contextual environment.
-pub type ContextualBuild = fn(&Args<'_>, &dyn EnvironmentParts) -> Box<dyn ContextualPlan>;
+pub type ContextualBuild = fn(&Args<'_>, &dyn EnvironmentRegistry) -> Box<dyn ContextualPlan>;
 /// Reads a policy.
-pub type PolicyBuild = fn(&Args<'_>, &dyn PolicyParts) -> Box<dyn PolicyPlan>;
+pub type PolicyBuild = fn(&Args<'_>, &dyn FeatureRegistry) -> Box<dyn PolicyPlan>;
 
 /// Reads a problem of online convex optimization.
-pub type ProblemBuild = fn(&Args<'_>, &dyn ProblemParts) -> Box<dyn ProblemPlan>;
+pub type ProblemBuild = fn(&Args<'_>, &dyn ProblemRegistry) -> Box<dyn ProblemPlan>;
 /// Reads a constraint set.
 pub type SetBuild = fn(&Args<'_>) -> Box<dyn SetPlan>;
 /// Reads a loss.

@@ -30,7 +30,7 @@ pub(super) fn page(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figure
         include_str!("page.css"),
     );
     html += &format!("<p class=\"meta\">{}</p>\n", escape(&overview(run, points)));
-    html += &stand_in(run);
+    html += &synthetic(run);
     html += &format!("<p class=\"answer\">{}</p>\n", escape(&answer(run, points)));
     html += "<nav aria-label=\"Contents\"><ol>";
     for section in &sections {
@@ -174,8 +174,8 @@ fn overview(run: &Run, points: &[SweepPoint]) -> String {
 }
 
 /// Generated data in the place of a published set must be seen at once.
-fn stand_in(run: &Run) -> String {
-    let flag = |cell: &super::collect::CellData| match cell.info.facts.get("stand_in") {
+fn synthetic(run: &Run) -> String {
+    let flag = |cell: &super::collect::CellData| match cell.info.facts.get("synthetic") {
         None | Some(serde_json::Value::Null | serde_json::Value::Bool(false)) => None,
         Some(serde_json::Value::Bool(true)) => Some("generated data stand in for the published set".to_owned()),
         Some(other) => Some(shown(other)),
@@ -183,7 +183,7 @@ fn stand_in(run: &Run) -> String {
     run.cells
         .iter()
         .find_map(flag)
-        .map_or(String::new(), |text| format!("<p class=\"notice\"><b>Stand-in data.</b> {}</p>\n", escape(&text)))
+        .map_or(String::new(), |text| format!("<p class=\"notice\"><b>Synthetic substitute data.</b> {}</p>\n", escape(&text)))
 }
 
 fn reproduce(run: &Run) -> String {

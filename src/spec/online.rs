@@ -7,7 +7,7 @@ use crate::oco::learner::{LearnerPlan, Rates, Request};
 use crate::oco::problem::ProblemPlan;
 use crate::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use crate::privacy::{Calibration, Refusal};
-use crate::registry::{LEARNERS, PROBLEMS, Shelf, find, names};
+use crate::registry::{LEARNERS, PROBLEMS, Registry, find, names};
 use crate::spec::path;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ fn problem(
     let kind = args.kind("problem", &names(PROBLEMS))?;
     let label = args.text("label", "name of the problem's random streams").unwrap_or_else(|| kind.clone());
     let entry = find(PROBLEMS, &kind)?;
-    let plan: Arc<dyn ProblemPlan> = Arc::from((entry.build)(&args, &Shelf));
+    let plan: Arc<dyn ProblemPlan> = Arc::from((entry.build)(&args, &Registry));
     args.finish();
     note_defaults("problem", &args.documented(), &written_json(written), defaults);
     let place = written.span.as_ref().map(|span| shared.sink.sources().place(span));

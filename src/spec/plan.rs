@@ -13,7 +13,7 @@ use crate::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use crate::registry::{
-    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, Shelf, find, names,
+    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, Registry, find, names,
 };
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -184,8 +184,8 @@ impl Reader<'_> {
         let kind = args.kind("environment", &environments())?;
         let label = args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
         let plan = match find(ENVIRONMENTS, &kind) {
-            Some(entry) => Setting::Points(Arc::from((entry.build)(&args, &Shelf))),
-            None => Setting::Contextual(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args, &Shelf))),
+            Some(entry) => Setting::Points(Arc::from((entry.build)(&args, &Registry))),
+            None => Setting::Contextual(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args, &Registry))),
         };
         args.finish();
         note_defaults("environment", &args.documented(), &written_json(written), defaults);
@@ -284,7 +284,7 @@ impl Reader<'_> {
                 args.reject("kind", message, expected);
                 continue;
             }
-            let points = find(POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args, &Shelf)));
+            let points = find(POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args, &Registry)));
             let by_contexts = find(CONTEXTUAL_POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args)));
             // Keys of the policy's own `privacy` and `curator` tables stand over those of the spec's.
             args.table("privacy");

@@ -304,7 +304,7 @@ fn numbers_of_the_data_are_declared_or_the_claim_goes() {
     let (declared, _, exit) = guarantee("public = [\"covariance\", \"moments\", \"range\"]");
     assert_eq!((declared, exit), (Guarantee::Holds, Some(0)));
     // Generated readings are nobody's.
-    assert_eq!(guarantee("stand_in = true").0, Guarantee::Holds);
+    assert_eq!(guarantee("synthetic = true").0, Guarantee::Holds);
     fs::write(folder.path().join("spec.toml"), spec("public = [\"moment\"]")).expect("the spec");
     let wrong = run(folder.path(), &["account", "spec.toml", "--data", &data]);
     let said = crate::program::stderr(&wrong);

@@ -6,7 +6,7 @@ use privateer::gp::{KernelGram, Points, tabulated};
 use privateer::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting, SharedInputs};
 use privateer::privacy::{Calibration, Query, Raw, Released, Request, RewardFacts, RewardMechanism, Signal};
-use privateer::registry::{MECHANISMS, POLICIES, Shelf, find};
+use privateer::registry::{MECHANISMS, POLICIES, Registry, find};
 use privateer::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ impl Constants {
         let table = table(keys);
         let sink = Sink::new(Sources::default());
         let args = Args::new(&table, "policy", &sink);
-        let plan = (find(POLICIES, name).ok_or("the policy is not registered")?.build)(&args, &Shelf);
+        let plan = (find(POLICIES, name).ok_or("the policy is not registered")?.build)(&args, &Registry);
         args.finish();
         sink.into_result().map_err(said)?;
         let problem = Problem {

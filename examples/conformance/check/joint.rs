@@ -11,7 +11,7 @@ use privateer::gp::kernel::linear::Linear;
 use privateer::gp::{KernelGram, Points, tabulated};
 use privateer::linalg::eigen_symmetric;
 use privateer::params::{Args, Sink, Value as Key};
-use privateer::policy::{FeaturesPlan, KnownInputs, Parts, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs};
+use privateer::policy::{FeaturesPlan, KnownInputs, FeatureRegistry, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs};
 use privateer::privacy::printed::{dubey2021, dubey2021_local};
 use privateer::privacy::streams::tree::Tree;
 use privateer::privacy::streams::{Factorisation, PrefixSums, Shape};
@@ -140,9 +140,9 @@ impl FeaturesPlan for Given {
     }
 }
 
-struct Shelf(Arc<Given>);
+struct Registry(Arc<Given>);
 
-impl Parts for Shelf {
+impl FeatureRegistry for Registry {
     fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>> {
         args.documents(key, "given");
         Some(self.0.clone())
@@ -331,7 +331,7 @@ fn play(file: &Value) -> Result<Found, String> {
     let sink = Sink::new(Sources::default());
     let args = Args::new(&keys, "policy", &sink);
     let name = if local { "local-jdp-gp-ucb" } else { "jdp-gp-ucb" };
-    let shelf = Shelf(Arc::new(Given(features.clone())));
+    let shelf = Registry(Arc::new(Given(features.clone())));
     let plan = (find(POLICIES, name).ok_or("the policy is not registered")?.build)(&args, &shelf);
     args.finish();
     sink.into_result().map_err(said)?;

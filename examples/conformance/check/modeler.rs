@@ -14,7 +14,7 @@ use privateer::params::{Args, Entry, Node, Sink, Table, Value as Parameter};
 use privateer::policy::{KnownInputs, Problem, ReleasedFacts, Setting, SharedInputs};
 use privateer::privacy::RewardFacts;
 use privateer::privacy::curator::{Inputs, projection::centred};
-use privateer::registry::{POLICIES, Shelf, find};
+use privateer::registry::{POLICIES, Registry, find};
 use privateer::rng::Streams;
 use privateer::score::{Moments, lowest_within_tie};
 use serde_json::Value;
@@ -178,7 +178,7 @@ fn by_policy(file: &Value, sequence: &Value) -> Result<Vec<usize>, String> {
     ];
     let (table, sink) = (Table { entries, span: None }, Sink::new(Sources::default()));
     let args = Args::new(&table, "policy", &sink);
-    let plan = (find(POLICIES, "gp-ucb").ok_or("the policy is not registered")?.build)(&args, &Shelf);
+    let plan = (find(POLICIES, "gp-ucb").ok_or("the policy is not registered")?.build)(&args, &Registry);
     args.finish();
     sink.into_result().map_err(said)?;
     let inputs = SharedInputs {

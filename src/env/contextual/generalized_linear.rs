@@ -2,7 +2,7 @@
 
 use super::{ContextInstance, Contextual, ContextualPlan};
 use crate::env::noise::Noise;
-use crate::env::{BuildContext, Parts};
+use crate::env::{BuildContext, EnvironmentRegistry};
 use crate::error::{Diagnostic, Error};
 use crate::linalg::dot;
 use crate::params::Args;
@@ -65,7 +65,7 @@ fn law(args: &Args<'_>, key: &'static str, doc: &'static str, default: &'static 
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn ContextualPlan> {
     let dimension = args.count("dimension", "d: features of a context").between(1, 100_000).required() as usize;
     let n_arms = args.count("arms", "K: arms").between(2, 10_000).or(2) as usize;
     let contexts = law(args, "contexts", "law of a context's entries", "gaussian").unwrap_or(Law::Gaussian);
@@ -103,7 +103,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ContextualPlan> {
             );
         }
     }
-    let noise = parts.noise(args, "noise");
+    let noise = registry.noise(args, "noise");
     Box::new(Plan { n_arms, dimension, contexts, scale, parameters, positive: signs == "positive", radius, link, margin, noise })
 }
 

@@ -3,9 +3,9 @@
 
 use super::table::Order;
 use super::table_features::FeaturePlan;
-use super::{ContextInstance, Contextual, ContextualPlan, Logged, stand_in};
+use super::{ContextInstance, Contextual, ContextualPlan, Logged, synthetic};
 use crate::env::csv_table::{CellKind, Cells, read_columns};
-use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, Parts};
+use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, EnvironmentRegistry};
 use crate::error::{Diagnostic, Error};
 use crate::params::Args;
 use crate::privacy::Raw;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 struct Plan {
     file: String,
     about: Option<String>,
-    stand_in: bool,
+    synthetic: bool,
     features: FeaturePlan,
     arm: String,
     arms: Vec<String>,
@@ -30,10 +30,10 @@ struct Plan {
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>, _parts: &dyn EnvironmentRegistry) -> Box<dyn ContextualPlan> {
     let file = args.required_text("file", "CSV (plain or .gz) with a header: a row for each time that an arm was shown");
     let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
-    let stand_in = args.flag("stand_in", stand_in::DOC, false);
+    let synthetic = args.flag("synthetic", synthetic::DOC, false);
     let features = FeaturePlan::parse(args);
     let arm = args.required_text("arm", "column with the arm that was shown");
     let arms = args
@@ -64,7 +64,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
         args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
     let link = Link::parse(args);
     let public = DeclaredPublic::parse(args, &[DataDerived::Levels]);
-    Box::new(Plan { file, about, stand_in, features, arm, arms, reward, range, propensity, radius, link, public })
+    Box::new(Plan { file, about, synthetic, features, arm, arms, reward, range, propensity, radius, link, public })
 }
 
 impl Plan {
@@ -72,7 +72,7 @@ impl Plan {
     fn made_up(&self, context: &BuildContext<'_>) -> Vec<Cells> {
         let kinds: Vec<CellKind> = self.features.columns().into_iter().map(|(_, kind)| kind).collect();
         let (n_rows, n_arms, mut stream) = (context.rounds as usize, self.arms.len(), context.streams.shared(Purpose::Domain));
-        let (mut cells, right) = stand_in::users(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
+        let (mut cells, right) = synthetic::users(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
         // Every arm is shown where rounds allow it.
         let shown: Vec<usize> = (0..n_rows).map(|row| if row < n_arms { row } else { stream.index(n_arms) }).collect();
         let reward = |(right, shown): (&usize, &usize)| if right == shown { self.range.1 } else { self.range.0 };
@@ -95,7 +95,7 @@ impl ContextualPlan for Plan {
         };
         let mut columns = self.features.columns();
         let of_features = columns.len();
-        let cells = if self.stand_in {
+        let cells = if self.synthetic {
             self.made_up(context)
         } else {
             let kinds = [CellKind::Text, CellKind::Number, CellKind::Number];
@@ -164,7 +164,7 @@ impl ContextualPlan for Plan {
             ("rows that a policy learns from, at most".into(), facts.rounds.into()),
         ];
         told.extend(features.facts);
-        told.extend(self.stand_in.then(stand_in::fact));
+        told.extend(self.synthetic.then(synthetic::fact));
         let rows = arms
             .into_iter()
             .zip(rewards)
@@ -172,7 +172,7 @@ impl ContextualPlan for Plan {
             .map(|((arm, &reward), &propensity)| Logged { arm, reward, propensity, floor })
             .collect();
         let notes = vec!["of the policy where it is live: what a replay leaves out of the log is not priced".to_owned()];
-        let takes_levels = features.takes_levels && !self.stand_in;
+        let takes_levels = features.takes_levels && !self.synthetic;
         let derived = self.public.split(takes_levels.then_some(DataDerived::Levels));
         let log = Arc::new(Log { contexts: features.contexts, rows, facts, told, notes, derived });
         Ok(Arc::new(Environment { log, streams: context.streams.clone() }))

@@ -3,7 +3,7 @@
 mod contract;
 pub mod generalized_linear;
 pub mod logged;
-mod stand_in;
+mod synthetic;
 pub mod table;
 mod table_features;
 

@@ -2,9 +2,9 @@
 //! the label that a user should have got (as in Bastani2020's warfarin experiment: three dose arms).
 
 use super::table_features::FeaturePlan;
-use super::{ContextInstance, Contextual, ContextualPlan, stand_in};
+use super::{ContextInstance, Contextual, ContextualPlan, synthetic};
 use crate::env::csv_table::{CellKind, Cells, read_columns};
-use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, Parts};
+use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, EnvironmentRegistry};
 use crate::error::{Diagnostic, Error};
 use crate::params::Args;
 use crate::privacy::Raw;
@@ -27,7 +27,7 @@ enum Payoff {
 struct Plan {
     file: String,
     about: Option<String>,
-    stand_in: bool,
+    synthetic: bool,
     features: FeaturePlan,
     payoff: Option<Payoff>,
     right: (f64, f64),
@@ -39,10 +39,10 @@ struct Plan {
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>, _parts: &dyn EnvironmentRegistry) -> Box<dyn ContextualPlan> {
     let file = args.required_text("file", "CSV (plain or .gz) with a header: a row a user");
     let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
-    let stand_in = args.flag("stand_in", stand_in::DOC, false);
+    let synthetic = args.flag("synthetic", synthetic::DOC, false);
     let features = FeaturePlan::parse(args);
     let label = args.text("label", "column that says which arm is right for a user");
     let cuts = args.numbers("cuts", "the right arm is the number of these that the label is at or above; ascending");
@@ -85,7 +85,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
         args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
     let link = Link::parse(args);
     let public = DeclaredPublic::parse(args, &[DataDerived::Levels, DataDerived::Range]);
-    Box::new(Plan { file, about, stand_in, features, payoff, right, range, again, radius, link, public })
+    Box::new(Plan { file, about, synthetic, features, payoff, right, range, again, radius, link, public })
 }
 
 /// Two ascending numbers, if they are written.
@@ -117,7 +117,7 @@ impl Payoff {
     }
 
     /// Columns in which these arms are right.
-    fn stand_in(&self, right: &[usize], (low, high): (f64, f64)) -> Vec<Cells> {
+    fn synthetic(&self, right: &[usize], (low, high): (f64, f64)) -> Vec<Cells> {
         let of_arm = |arm: usize| right.iter().map(|&right| if right == arm { high } else { low }).collect();
         match self {
             Self::Columns(columns) => (0..columns.len()).map(|arm| Cells::Numbers(of_arm(arm))).collect(),
@@ -171,11 +171,11 @@ impl ContextualPlan for Plan {
         };
         let n_arms = payoff.n_arms();
         let (mut columns, of_features) = (self.features.columns(), self.features.columns().len());
-        let cells = if self.stand_in {
+        let cells = if self.synthetic {
             let kinds: Vec<CellKind> = columns.iter().map(|(_, kind)| *kind).collect();
             let (n_rows, mut stream) = (context.rounds as usize, context.streams.shared(Purpose::Domain));
-            let (mut cells, right) = stand_in::users(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
-            cells.extend(payoff.stand_in(&right, self.range.unwrap_or(self.right)));
+            let (mut cells, right) = synthetic::users(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
+            cells.extend(payoff.synthetic(&right, self.range.unwrap_or(self.right)));
             cells
         } else {
             columns.extend(payoff.columns());
@@ -232,13 +232,13 @@ impl ContextualPlan for Plan {
             told.push(("users".into(), "are drawn again every round, so that the same user may return: `privateer account --participations k` prices k rounds".into()));
         }
         told.push(("unit of regret".into(), "that of the reward".into()));
-        told.extend(self.stand_in.then(stand_in::fact));
+        told.extend(self.synthetic.then(synthetic::fact));
         let mut notes = Vec::new();
         if self.again {
             notes.push("users are drawn again every round: the claim is about one round of a user".to_owned());
         }
         let used = [(DataDerived::Levels, features.takes_levels), (DataDerived::Range, takes_range)];
-        let real = !self.stand_in;
+        let real = !self.synthetic;
         let derived = self.public.split(used.into_iter().filter_map(|(kind, is_used)| (is_used && real).then_some(kind)));
         let table = Arc::new(Table { contexts: features.contexts, rewards, facts, told, notes, derived });
         Ok(Arc::new(Environment { table, again: self.again, streams: context.streams.clone() }))

@@ -99,7 +99,7 @@ pub struct Summand {
 }
 
 /// What the parser of a composed kernel may ask for.
-pub trait Parts {
+pub trait KernelRegistry {
     /// Reads a kernel under `key`; `None` if wrong (the sink then knows).
     fn part(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Kernel>>;
 }

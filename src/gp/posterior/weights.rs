@@ -17,7 +17,7 @@
 //! the collapsed visits every [`REBUILD_EVERY`] observations. All of it is a function of the observations alone, hence
 //! the same bits on every path.
 
-use super::SpanModel;
+use super::FeatureDualForm;
 use super::run::{Observed, Run, rounded};
 use super::visits::are_possible;
 use super::waiting::{Closed, Direction, Take, along};
@@ -85,7 +85,7 @@ impl WeightModel {
 
     /// As another model, from collapsed visits as of [`WeightModel::rebuild`]. `None` if the factorization fails.
     #[must_use]
-    pub fn of<'c>(span: &SpanModel, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
+    pub fn of<'c>(span: &FeatureDualForm, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
         let mut model = Self::new(span.ridge(), span.n());
         (model.gain, model.reward_bound) = (span.gain(), span.reward_bound());
         model.rebuild(visits).then_some(model)

@@ -3,7 +3,7 @@
 //! `x` is a standard normal vector scaled to `|x|_q = 1`. The truth is `ones/|ones|_p`, or (the paper's words) a normal vector scaled to
 //! `|truth|_p = 1`, drawn anew for every trial. Responses: `<x, truth>` plus normal noise, or 0 and 1 with logistic odds.
 
-use super::{Evaluation, Parts, Problem, ProblemContext, ProblemPlan, Score, Stream, Trial};
+use super::{Evaluation, ProblemRegistry, Problem, ProblemContext, ProblemPlan, Score, Stream, Trial};
 use crate::error::{Diagnostic, Error};
 use crate::linalg::{Norm, dot};
 use crate::oco::learner::Setting;
@@ -33,19 +33,19 @@ struct Plan {
 }
 
 /// Reads a linear regression.
-pub fn parse_linear(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ProblemPlan> {
-    parse(args, parts, Response::Linear, "squared")
+pub fn parse_linear(args: &Args<'_>, registry: &dyn ProblemRegistry) -> Box<dyn ProblemPlan> {
+    parse(args, registry, Response::Linear, "squared")
 }
 
 /// Reads a logistic regression.
-pub fn parse_logistic(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ProblemPlan> {
-    parse(args, parts, Response::Logistic, "logistic")
+pub fn parse_logistic(args: &Args<'_>, registry: &dyn ProblemRegistry) -> Box<dyn ProblemPlan> {
+    parse(args, registry, Response::Logistic, "logistic")
 }
 
-fn parse(args: &Args<'_>, parts: &dyn Parts, response: Response, loss: &'static str) -> Box<dyn ProblemPlan> {
+fn parse(args: &Args<'_>, registry: &dyn ProblemRegistry, response: Response, loss: &'static str) -> Box<dyn ProblemPlan> {
     let dimension = args.count("dimension", "features").between(1, 100_000).required() as usize;
-    let set = parts.set(args, "set");
-    let loss = parts.loss(args, "loss", loss);
+    let set = registry.set(args, "set");
+    let loss = registry.loss(args, "loss", loss);
     let truth = args.word(
         "truth",
         "the true parameter: all entries equal, or normal entries drawn for every trial",

@@ -156,7 +156,7 @@ fn nothing_is_passed_over_in_silence() {
     assert!(white.reached().is_some_and(|reached| 0.3 < reached), "{white:?}");
     let printed = curated("calibration = \"as-printed\"");
     assert!(printed.findings.is_empty() && printed.passed_over[0].reason.contains("no guarantee"), "{printed:?}");
-    let replay = "rounds = 60\ntrials = 2\n[environment]\nkind = \"logged-replay\"\nfile = \"log.csv\"\nstand_in = true\narm = \"item\"\n\
+    let replay = "rounds = 60\ntrials = 2\n[environment]\nkind = \"logged-replay\"\nfile = \"log.csv\"\nsynthetic = true\narm = \"item\"\n\
                   arms = [\"a\", \"b\"]\nreward = \"click\"\npropensity = \"p\"\nnumbers = [\"age\"]\nlows = [0.0]\nhighs = [100.0]\n\
                   [privacy]\nepsilon = 2.0\n[[policy]]\nkind = \"dp-linucb\"\n";
     let replay = of(&sweep(replay), 200);

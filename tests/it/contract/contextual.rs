@@ -23,8 +23,8 @@ fn environments() -> Vec<String> {
                 "dimension = 7\ncontexts = { kind = \"sparse\", nonzeros = 2 }\nscale = \"none\"\nsigns = \"random\"\nnoise = { kind = \"uniform\", bound = 0.1 }\n",
             ],
             "contexts-table" => vec![
-                "file = \"x.csv\"\nstand_in = true\nnumbers = [\"age\"]\nlows = [0]\nhighs = [100]\nlabel = \"dose\"\ncuts = [21, 49]\n",
-                "file = \"x.csv\"\nstand_in = true\ncategories = [\"town\"]\nleast = 3\nrewards = [\"a\", \"b\"]\nusers = \"again\"\n",
+                "file = \"x.csv\"\nsynthetic = true\nnumbers = [\"age\"]\nlows = [0]\nhighs = [100]\nlabel = \"dose\"\ncuts = [21, 49]\n",
+                "file = \"x.csv\"\nsynthetic = true\ncategories = [\"town\"]\nleast = 3\nrewards = [\"a\", \"b\"]\nusers = \"again\"\n",
             ],
             // No regrets: tested on its own.
             _ => vec![],

@@ -82,7 +82,7 @@ fn environments() -> Vec<(&'static str, String)> {
         ("matern", on(100, "kind = \"matern\", nu = 2.5, lengthscale = 0.1", "1.0")),
         ("linear", on(64, "kind = \"linear\", bias = 0.5", "1.0")),
         ("large", on(50, "kind = \"squared-exponential\", lengthscale = 0.1, variance = 1e6", "1000.0")),
-        ("table", "kind = \"arms-table\"\nstand_in = true".to_owned()),
+        ("table", "kind = \"arms-table\"\nsynthetic = true".to_owned()),
     ]
 }
 

@@ -186,7 +186,7 @@ impl PrunedTrial {
                 return None;
             }
         }
-        // These observations are computed as the model's own are, so they round as those do: `DualModel::state_error`, of as many updates
+        // These observations are computed as the model's own are, so they round as those do: `KernelDualForm::state_error`, of as many updates
         // as there are points and of a bound on its weights, beside the model's own distance from what it stands for.
         let k = visited.points.len() as f64;
         let share = rounded_share(k, k);

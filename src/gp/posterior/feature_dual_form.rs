@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 /// The state over the slots of [`Visits`], in `n` coordinates. Those of a slot are asked for: `coordinates(slot)` has `n` numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SpanModel {
+pub struct FeatureDualForm {
     ridge: f64,
     n: usize,
     /// Factor of `A` without the open run.
@@ -54,7 +54,7 @@ struct OpenStreak {
     variance: f64,
 }
 
-impl SpanModel {
+impl FeatureDualForm {
     /// A model in `n` coordinates; `ridge > 0`.
     #[must_use]
     pub fn new(ridge: f64, n: usize) -> Self {

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 /// The state over the slots of [`Visits`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DualModel {
+pub struct KernelDualForm {
     ridge: f64,
     /// Factor of `A` without the open run's further observations.
     factor: GrowingCholesky,
@@ -88,7 +88,7 @@ impl Run {
     }
 }
 
-impl DualModel {
+impl KernelDualForm {
     /// A model without observations; `ridge > 0`.
     #[must_use]
     pub fn new(ridge: f64) -> Self {

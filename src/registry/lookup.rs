@@ -1,20 +1,20 @@
-//! Looks names up for parsers that need parts of other rooms.
+//! Looks names up for parsers that need entries of other rooms.
 
 use super::Entry;
 use super::lists::{FEATURES, KERNELS, KernelBuild, LOSSES, SETS};
 use crate::env::noise::{Noise, noise_kinds, parse_noise};
-use crate::env::{KernelChoice, Parts as EnvironmentParts};
-use crate::gp::kernel::{Kernel, Parts as KernelParts};
+use crate::env::{KernelChoice, EnvironmentRegistry};
+use crate::gp::kernel::{Kernel, KernelRegistry};
 use crate::oco::loss::Loss;
-use crate::oco::problem::Parts as ProblemParts;
+use crate::oco::problem::ProblemRegistry;
 use crate::oco::set::SetPlan;
 use crate::params::Args;
-use crate::policy::{FeaturesPlan, Parts as PolicyParts};
+use crate::policy::{FeaturesPlan, FeatureRegistry};
 use std::sync::Arc;
 
-/// The registry as a parts supplier.
+/// The registry, as parsers use it.
 #[derive(Debug, Clone, Copy)]
-pub struct Shelf;
+pub struct Registry;
 
 /// The entry of this name.
 #[must_use]
@@ -28,7 +28,7 @@ pub fn names<B>(entries: &'static [Entry<B>]) -> Vec<&'static str> {
     entries.iter().map(|entry| entry.name).collect()
 }
 
-impl EnvironmentParts for Shelf {
+impl EnvironmentRegistry for Registry {
     fn kernel(&self, args: &Args<'_>, key: &'static str) -> Option<KernelChoice> {
         let variant = args.required_variant(key, "prior covariance", &names(KERNELS))?;
         let choice = match find(KERNELS, &variant.kind)?.build {
@@ -48,7 +48,7 @@ impl EnvironmentParts for Shelf {
     }
 }
 
-impl KernelParts for Shelf {
+impl KernelRegistry for Registry {
     fn part(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Kernel>> {
         let plain = |entry: &&Entry<KernelBuild>| matches!(entry.build, KernelBuild::Function(_));
         let kinds: Vec<&'static str> = KERNELS.iter().filter(plain).map(|entry| entry.name).collect();
@@ -60,7 +60,7 @@ impl KernelParts for Shelf {
     }
 }
 
-impl ProblemParts for Shelf {
+impl ProblemRegistry for Registry {
     fn set(&self, args: &Args<'_>, key: &'static str) -> Option<Box<dyn SetPlan>> {
         let variant = args.required_variant(key, "where parameters live", &names(SETS))?;
         let set = (find(SETS, &variant.kind)?.build)(&variant.args);
@@ -78,7 +78,7 @@ impl ProblemParts for Shelf {
     }
 }
 
-impl PolicyParts for Shelf {
+impl FeatureRegistry for Registry {
     fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>> {
         let variant = args.variant(
             key,

@@ -7,18 +7,18 @@ use crate::rng::Stream;
 
 /// Shape of the generated tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StandIn {
+pub struct SyntheticSubstitute {
     arms: usize,
     train_rows: usize,
     test_rows: usize,
 }
 
-impl StandIn {
-    /// Reads the stand-in's keys; `None` unless it is wanted.
+impl SyntheticSubstitute {
+    /// Reads the synthetic substitute's keys; `None` unless it is wanted.
     pub fn parse(args: &Args<'_>, wanted: bool) -> Option<Self> {
-        let nested = args.table("stand_in_shape");
+        let nested = args.table("synthetic_shape");
         let shape = Self {
-            arms: nested.count("arms", "arms of the stand-in").between(2, 100_000).or(41) as usize,
+            arms: nested.count("arms", "arms of the synthetic substitute").between(2, 100_000).or(41) as usize,
             train_rows: nested.count("train_rows", "rows of its train table").between(2, 1_000_000).or(601) as usize,
             test_rows: nested.count("test_rows", "rows of its test table").between(2, 1_000_000).or(192) as usize,
         };

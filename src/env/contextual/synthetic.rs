@@ -42,7 +42,7 @@ pub(super) fn users(
 
 /// The fact that says so.
 pub(super) fn fact() -> (String, serde_json::Value) {
-    ("stand_in".into(), "generated, not the published data".into())
+    ("synthetic".into(), "generated, not the published data".into())
 }
 
 /// The key that asks for it.
