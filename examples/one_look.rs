@@ -7,7 +7,7 @@
 //! Run: `cargo run --release --example one_look`. Prints, for both branches, how often the look was right about a row that moved by 1e-3.
 
 use privateer::privacy::curator::Inputs;
-use privateer::privacy::curator::projection::{centred, released_inputs, lifted};
+use privateer::privacy::curator::projection::{centred, lifted, released_inputs};
 use privateer::privacy::printed::kharkovskii2020::omega;
 use privateer::rng::{Purpose, Streams};
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use crate::policy::contextual::ContextPolicyMaker;
 use crate::privacy::Raw;
 use crate::privacy::interactions::choices::ArmStep;
 use crate::privacy::interactions::sums::Layout;
-use crate::privacy::interactions::{ContextFacts, Link, Interaction, InteractionSignal};
+use crate::privacy::interactions::{ContextFacts, Interaction, InteractionSignal, Link};
 use crate::rng::Stream;
 use crate::spec::{Sweep, Task};
 use std::sync::Arc;

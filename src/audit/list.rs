@@ -1,6 +1,6 @@
 //! What is audited: one line a mechanism, one line a false claim.
 
-use super::{Case, choice, curators, gradients, prefix, printed, release, rewards, steps, sums, vertices, interactions};
+use super::{Case, choice, curators, gradients, interactions, prefix, printed, release, rewards, steps, sums, vertices};
 use crate::error::Error;
 use crate::privacy::curator::input_noise;
 use crate::privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
@@ -58,8 +58,10 @@ pub static AUDITS: &[AuditEntry] = &[
         .of(&["noisy-sfw with generalized-gaussian"]),
     sound("stored-gaussian", "gradients of secretly drawn samples", steps::stored).of(&["noisy-sgd with gaussian"]),
     sound("visits-tree", "sums over interactions by the tree", || interactions::sums("tree")).of(&["dp-linucb with tree"]),
-    sound("visits-honaker", "sums over interactions by the weighted tree", || interactions::sums("honaker")).of(&["dp-linucb with honaker"]),
-    sound("visits-blt", "sums over interactions by buffered Toeplitz matrices", || interactions::sums("blt")).of(&["dp-linucb with blt"]),
+    sound("visits-honaker", "sums over interactions by the weighted tree", || interactions::sums("honaker"))
+        .of(&["dp-linucb with honaker"]),
+    sound("visits-blt", "sums over interactions by buffered Toeplitz matrices", || interactions::sums("blt"))
+        .of(&["dp-linucb with blt"]),
     sound("visits-sqrt-toeplitz", "sums over interactions by the square root", || interactions::sums("sqrt-toeplitz"))
         .of(&["dp-linucb with sqrt-toeplitz"]),
     sound("visits-own", "every user's own item", || interactions::sums("own")).of(&["ldp-linucb with own"]),

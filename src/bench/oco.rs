@@ -4,7 +4,7 @@ use crate::error::{Diagnostic, Error};
 use crate::linalg::Norm;
 use crate::oco::learner::{LearnerPlan, LearnerStreams, Request, dp_pofw, dp_tofw, noisy_sfw, noisy_sgd, ofw};
 use crate::oco::loss::{Loss, squared::Squared};
-use crate::oco::problem::{ProblemRegistry, Problem, ProblemContext, regression};
+use crate::oco::problem::{Problem, ProblemContext, ProblemRegistry, regression};
 use crate::oco::set::{ConstraintSet, LpBall, SetPlan};
 use crate::params::{Args, Entry, Node, Sink, Table, Value};
 use crate::privacy::Calibration;

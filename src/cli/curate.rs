@@ -201,7 +201,10 @@ fn clear_interrupted(out: &Path, ledger_path: &Path) -> Result<(), Error> {
         }
         // Before the released inputs: while they are there, this command can be interrupted and run again.
         remove_file(ledger_path, "remove the ledger")?;
-        note(&format!("removed `{}`: its release was interrupted before any released inputs were given out", ledger_path.display()));
+        note(&format!(
+            "removed `{}`: its release was interrupted before any released inputs were given out",
+            ledger_path.display()
+        ));
     }
     say_removed(remove_leftovers_of(out)? + remove_leftovers_of(ledger_path)?);
     Ok(())
@@ -219,7 +222,9 @@ fn warn_of_columns(names: &[String], values: &[f64], rows: usize) {
     let column = |j: usize| values.iter().skip(j).step_by(d);
     for (j, name) in names.iter().enumerate() {
         if column(j).all(|x| Some(x) == column(j).next()) && 1 < rows {
-            note(&format!("warning: column `{name}` is constant: its released inputs are noise alone\nhint: leave it out of `--columns`"));
+            note(&format!(
+                "warning: column `{name}` is constant: its released inputs are noise alone\nhint: leave it out of `--columns`"
+            ));
         } else if let Some(twin) = (0..j).find(|&i| column(i).eq(column(j))) {
             note(&format!(
                 "warning: columns `{}` and `{name}` are the same: both count in the norm of a row\nhint: leave one out of `--columns`",

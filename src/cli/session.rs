@@ -224,7 +224,10 @@ impl OpenSession {
     }
 }
 
-fn with_session(open: &mut OpenSession, act: impl FnOnce(&mut Session, &mut StateFile) -> Result<(), Error>) -> Result<(), Error> {
+fn with_session(
+    open: &mut OpenSession,
+    act: impl FnOnce(&mut Session, &mut StateFile) -> Result<(), Error>,
+) -> Result<(), Error> {
     let backend = Cpu::default();
     let preparation = Preparation::new(&open.sweep, &open.data, &backend);
     let mut session = Session::restore(&open.sweep, &preparation, open.file.get("session"))?;

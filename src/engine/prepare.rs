@@ -10,7 +10,7 @@ use crate::env::contextual::Contextual;
 use crate::env::{BuildContext, DataFolder, Environment, Instance};
 use crate::error::{Diagnostic, Error};
 use crate::policy::{KnownInputs, Policy, PolicyMaker, Problem, Setting, SharedInputs, TableCache};
-use crate::privacy::curator::{Curator, ReleasedInputs, Inputs};
+use crate::privacy::curator::{Curator, Inputs, ReleasedInputs};
 use crate::privacy::{Channel, Ledger, Raw, Released};
 use crate::rng::{Purpose, Streams};
 use crate::score::AxisFeatures;
@@ -467,7 +467,8 @@ impl ReadyCell {
             )?;
         }
         let train = self.environment.train_readings().cloned();
-        let setting = Setting { released_inputs: self.released_inputs(trial)?, ..Setting::new(instance.facts(), &mechanism, train) };
+        let setting =
+            Setting { released_inputs: self.released_inputs(trial)?, ..Setting::new(instance.facts(), &mechanism, train) };
         let policy = self.maker.make(&setting)?;
         let facts = self.maker.facts(&setting);
         Ok(ReadyTrial { instance, mechanism, setting, policy, facts })

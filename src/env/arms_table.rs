@@ -7,7 +7,7 @@ use super::csv_table::{CsvOptions, CsvTable, read_table};
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::{Noise, Resampled};
 use super::synthetic::SyntheticSubstitute;
-use super::{BuildContext, Environment, EnvironmentPlan, Instance, KernelChoice, EnvironmentRegistry, RegretUnit};
+use super::{BuildContext, Environment, EnvironmentPlan, EnvironmentRegistry, Instance, KernelChoice, RegretUnit};
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
 use crate::gp::kernel::empirical::{Normalise, empirical_covariance};

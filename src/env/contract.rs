@@ -416,7 +416,8 @@ impl DataFolder {
             Some(root) => format!("in `{}`, which is not a folder", root.display()),
             None => "in the working folder".to_owned(),
         };
-        let instead = if synthetic { ", or run the generated synthetic substitute with `--set environment.synthetic=true`" } else { "" };
+        let instead =
+            if synthetic { ", or run the generated synthetic substitute with `--set environment.synthetic=true`" } else { "" };
         Err(Error::input(
             Diagnostic::new(format!("data file `{name}`{what} is not {place}"))
                 .hint(format!("name the folder that holds it with `--data DIR` or PRIVATEER_DATA{instead}")),

@@ -58,7 +58,13 @@ impl CuratedLedger {
     ///
     /// Radius, bound and sigma are those that the release was calibrated with.
     #[must_use]
-    pub fn with_released_inputs(rows: &Release<Vec<f64>>, columns: &[&str], radius: f64, bound: f64, sigma: f64) -> (Self, String) {
+    pub fn with_released_inputs(
+        rows: &Release<Vec<f64>>,
+        columns: &[&str],
+        radius: f64,
+        bound: f64,
+        sigma: f64,
+    ) -> (Self, String) {
         let released_inputs = text(columns, rows.value());
         let ledger = Self {
             format: Self::FORMAT.to_owned(),

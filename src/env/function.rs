@@ -2,7 +2,7 @@
 
 use super::domain::Place;
 use super::noise::Noise;
-use super::{BuildContext, DomainPlan, Environment, Instance, KernelChoice, EnvironmentRegistry, RegretUnit, SetsPlan};
+use super::{BuildContext, DomainPlan, Environment, EnvironmentRegistry, Instance, KernelChoice, RegretUnit, SetsPlan};
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
 use crate::gp::{KernelGram, Points, ProductDomain, tabulated};

@@ -18,7 +18,9 @@ mod sets;
 mod synthetic;
 pub mod test_function;
 
-pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, KernelChoice, EnvironmentRegistry, RegretUnit};
+pub use contract::{
+    BuildContext, DataFolder, Environment, EnvironmentPlan, EnvironmentRegistry, Instance, KernelChoice, RegretUnit,
+};
 pub use curated::CuratedLedger;
 pub use data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 pub use domain::DomainPlan;

@@ -5,7 +5,7 @@ use super::curated::CuratedLedger;
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::Noise;
 use super::synthetic::points_with_values;
-use super::{BuildContext, Environment, EnvironmentPlan, Instance, KernelChoice, EnvironmentRegistry, RegretUnit};
+use super::{BuildContext, Environment, EnvironmentPlan, EnvironmentRegistry, Instance, KernelChoice, RegretUnit};
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::Kernel;
 use crate::gp::{KernelGram, Points, tabulated};

@@ -23,7 +23,15 @@ pub fn closest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 }
 
 /// Keys and words that a spec or command line no longer knows, with their present names.
-const RENAMED: [(&str, &str); 3] = [("reading", "calibration"), ("printed", "as-printed"), ("width", "beta")];
+const RENAMED: [(&str, &str); 7] = [
+    ("reading", "calibration"),
+    ("printed", "as-printed"),
+    ("width", "beta"),
+    ("people", "users"),
+    ("stand_in", "synthetic"),
+    ("stand_in_rows", "synthetic_rows"),
+    ("stand_in_shape", "synthetic_shape"),
+];
 
 /// The present name of a renamed key or word, if it is among the known ones.
 #[must_use]

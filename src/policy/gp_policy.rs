@@ -3,7 +3,8 @@
 
 use super::posterior_plan::{PreparedPosterior, RestoreError};
 use super::{
-    Initial, FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
+    FeatureRegistry, Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource,
+    Setting,
 };
 use crate::error::{Diagnostic, Error};
 use crate::gp::posterior::Posterior;

@@ -2,7 +2,7 @@
 
 use super::gp_policy::failure_prob;
 use super::igp_ucb::noise_scale;
-use super::{ExplorationFactor, GpPlan, FeatureRegistry, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
+use super::{ExplorationFactor, FeatureRegistry, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use crate::error::Diagnostic;
 use crate::params::Args;
 use std::f64::consts::PI;

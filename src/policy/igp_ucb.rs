@@ -1,7 +1,7 @@
 //! `igp-ucb` [Chowdhury2017, Algorithm 1, Theorem 2]: the frequentist beta with the realised information gain.
 
 use super::gp_policy::failure_prob;
-use super::{ExplorationFactor, GpPlan, FeatureRegistry, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
+use super::{ExplorationFactor, FeatureRegistry, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use crate::error::Diagnostic;
 use crate::params::Args;
 

@@ -2,7 +2,7 @@
 //! environment's kernel, the model is linear, and has no offset.
 
 use super::sums_policy::{Kind, SumsPlan};
-use super::{FeaturesPlan, FeatureRegistry, PolicyPlan, Problem};
+use super::{FeatureRegistry, FeaturesPlan, PolicyPlan, Problem};
 use crate::error::{Diagnostic, Error};
 use crate::gp::Points;
 use crate::params::Args;

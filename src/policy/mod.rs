@@ -32,7 +32,7 @@ pub mod tgp_ucb;
 pub mod uniform;
 
 pub use contract::{
-    FeaturesPlan, KnownInputs, FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
+    FeatureRegistry, FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
     ReleasedFacts, Setting, SharedInputs, TableCache,
 };
 pub use exploration_factor::ExplorationFactor;

@@ -1,6 +1,6 @@
 //! Which posterior a GP policy keeps.
 
-use super::{FeaturesPlan, InputNoiseModel, KnownInputs, FeatureRegistry, Problem, Setting, SharedInputs};
+use super::{FeatureRegistry, FeaturesPlan, InputNoiseModel, KnownInputs, Problem, Setting, SharedInputs};
 use crate::error::{Diagnostic, Error};
 use crate::gp::Plays;
 use crate::gp::kernel::Kernel;
@@ -165,7 +165,9 @@ impl PreparedPosterior {
 
     fn own(&self, setting: &Setting) -> Result<Arc<dyn GramSource>, Error> {
         match (self, &setting.released_inputs) {
-            (Self::Own { kernel, input_noise, .. }, Some(released_inputs)) => Ok(Arc::new(input_noise.covariance(released_inputs, kernel)?)),
+            (Self::Own { kernel, input_noise, .. }, Some(released_inputs)) => {
+                Ok(Arc::new(input_noise.covariance(released_inputs, kernel)?))
+            }
             _ => Err(Error::Failed {
                 problem: "a policy over a curator's released inputs was made without any".to_owned(),
                 hint: "this is a fault of the program, not of the spec: please report it".to_owned(),

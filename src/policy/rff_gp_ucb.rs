@@ -2,7 +2,7 @@
 
 use super::feature_ucb::FeatureUcb;
 use super::features::random_fourier;
-use super::{GpPlan, FeatureRegistry, PolicyPlan, PosteriorPlan};
+use super::{FeatureRegistry, GpPlan, PolicyPlan, PosteriorPlan};
 use crate::params::Args;
 
 /// Reads the policy's keys.

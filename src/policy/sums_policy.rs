@@ -9,7 +9,7 @@ use super::release_rule::{Extrapolation, ReleaseRule};
 pub use super::sums_state::Kind;
 use super::sums_state::{Parameters, STATE_VERSION, State};
 use super::{
-    ExplorationFactor, FeaturesPlan, Initial, FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal,
+    ExplorationFactor, FeatureRegistry, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal,
     RandomSource, Setting, SharedInputs,
 };
 use crate::error::{Diagnostic, Error};
@@ -43,7 +43,12 @@ struct Keys {
 
 impl SumsPlan {
     /// Reads the keys; `default` are the features where the spec names none.
-    pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry, kind: Kind, default: Arc<dyn FeaturesPlan>) -> Box<dyn PolicyPlan> {
+    pub fn parse(
+        args: &Args<'_>,
+        registry: &dyn FeatureRegistry,
+        kind: Kind,
+        default: Arc<dyn FeaturesPlan>,
+    ) -> Box<dyn PolicyPlan> {
         let features = if kind.linear { default } else { registry.features(args, "features").unwrap_or(default) };
         let beta = ExplorationFactor::parse(args);
         let failure_prob = super::gp_policy::failure_prob(args);

@@ -10,7 +10,7 @@
 
 use super::gp_policy::failure_prob;
 use super::tail_moments::{Moment, parse_order, power};
-use super::{ExplorationFactor, GpPlan, FeatureRegistry, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
+use super::{ExplorationFactor, FeatureRegistry, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use crate::error::Diagnostic;
 use crate::gp::TrainReadings;
 use crate::params::Args;

@@ -17,6 +17,7 @@ pub mod curator;
 mod event;
 pub mod gradients;
 mod guarantee;
+pub mod interactions;
 mod ledger;
 pub mod mechanism;
 pub mod printed;
@@ -29,7 +30,6 @@ mod stream_ledger;
 pub mod streams;
 pub mod sums;
 mod threat_model;
-pub mod interactions;
 
 pub use accountant::{PrivacyLoss, price};
 pub use analytic_gaussian::{analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};

@@ -9,13 +9,13 @@ use crate::gp::kernel::empirical::Normalise;
 use crate::gp::kernel::{Kernel, KernelRegistry, additive, empirical, linear, matern, squared_exponential};
 use crate::oco::learner::{LearnerPlan, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, projected_sgd};
 use crate::oco::loss::{Loss, logistic, smoothed_absolute, squared};
-use crate::oco::problem::{ProblemRegistry, ProblemPlan, regression};
+use crate::oco::problem::{ProblemPlan, ProblemRegistry, regression};
 use crate::oco::set::{SetPlan, lp_ball, polytope, simplex};
 use crate::params::Args;
 use crate::policy::contextual::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, lasso_bandit, linucb, random_arm};
 use crate::policy::{
-    FeaturesPlan, FeatureRegistry, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb,
-    local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
+    FeatureRegistry, FeaturesPlan, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb,
+    moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
 };
 use crate::privacy::MechanismEntry;
 use crate::privacy::curator::{CuratorEntry, input_noise, projection};

@@ -3,13 +3,13 @@
 use super::Entry;
 use super::lists::{FEATURES, KERNELS, KernelBuild, LOSSES, SETS};
 use crate::env::noise::{Noise, noise_kinds, parse_noise};
-use crate::env::{KernelChoice, EnvironmentRegistry};
+use crate::env::{EnvironmentRegistry, KernelChoice};
 use crate::gp::kernel::{Kernel, KernelRegistry};
 use crate::oco::loss::Loss;
 use crate::oco::problem::ProblemRegistry;
 use crate::oco::set::SetPlan;
 use crate::params::Args;
-use crate::policy::{FeaturesPlan, FeatureRegistry};
+use crate::policy::{FeatureRegistry, FeaturesPlan};
 use std::sync::Arc;
 
 /// The registry, as parsers use it.

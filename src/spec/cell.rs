@@ -2,8 +2,8 @@
 
 use super::OnlinePlan;
 use super::curator::CuratorPlan;
-use super::privacy::PrivacyPlan;
 use super::interactions::InteractionPlan;
+use super::privacy::PrivacyPlan;
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::error::{Error, Place};

@@ -26,8 +26,7 @@ impl InteractionPlan {
             Some(default),
         );
         let calibration = calibration(args);
-        let epsilon =
-            args.number("epsilon", "privacy loss of one user").above(0.0).optional("none; private policies require it");
+        let epsilon = args.number("epsilon", "privacy loss of one user").above(0.0).optional("none; private policies require it");
         let delta = args
             .number("delta", "failure probability of the claim")
             .above(0.0)

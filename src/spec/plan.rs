@@ -2,9 +2,9 @@
 
 use super::cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 use super::curator::CuratorPlan;
+use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
-use super::interactions::InteractionPlan;
 use super::{Recorded, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;

@@ -4,7 +4,7 @@ use super::outcome::{Outcome, Tolerance};
 use super::read::{matrix, number};
 use privateer::gp::Points;
 use privateer::privacy::curator::Inputs;
-use privateer::privacy::curator::projection::{centred, released_inputs, lifted, singular_values};
+use privateer::privacy::curator::projection::{centred, lifted, released_inputs, singular_values};
 use privateer::privacy::printed::kharkovskii2020::{grid_singular_value, omega, omega_as_printed};
 use serde_json::Value;
 use std::sync::Arc;

@@ -11,7 +11,9 @@ use privateer::gp::kernel::linear::Linear;
 use privateer::gp::{KernelGram, Points, tabulated};
 use privateer::linalg::eigen_symmetric;
 use privateer::params::{Args, Sink, Value as Key};
-use privateer::policy::{FeaturesPlan, KnownInputs, FeatureRegistry, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs};
+use privateer::policy::{
+    FeatureRegistry, FeaturesPlan, KnownInputs, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs,
+};
 use privateer::privacy::printed::{dubey2021, dubey2021_local};
 use privateer::privacy::streams::tree::Tree;
 use privateer::privacy::streams::{Factorisation, PrefixSums, Shape};

@@ -43,7 +43,9 @@ pub(super) fn looks(
             .into_par_iter()
             .map(|trial| {
                 let setting = cell.trial(trial)?.setting;
-                let row = setting.released_inputs.map(|released_inputs| released_inputs.value().values[..released_inputs.value().dimension].to_vec());
+                let row = setting
+                    .released_inputs
+                    .map(|released_inputs| released_inputs.value().values[..released_inputs.value().dimension].to_vec());
                 Ok(row.unwrap_or_default())
             })
             .collect::<Result<Vec<Vec<f64>>, Error>>()?;

@@ -9,10 +9,10 @@ mod bandit;
 mod curated;
 mod fit;
 mod logistic;
-mod users;
 mod planted;
 mod replay;
 mod samples;
 mod sweep;
+mod users;
 
 pub use sweep::{RunsAudit, of_runs};

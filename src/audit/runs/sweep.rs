@@ -1,7 +1,7 @@
 //! All cells of a sweep, at one family-wise error rate.
 
 use super::replay::{Job, Look};
-use super::{bandit, curated, users, samples};
+use super::{bandit, curated, samples, users};
 use crate::audit::{Finding, PassedOver, Settings};
 use crate::backend::Backend;
 use crate::env::DataFolder;

@@ -3,7 +3,7 @@
 use super::{Form, Sizes, TestFunction};
 use crate::env::domain::Place;
 use crate::env::function::FunctionPlan;
-use crate::env::{BuildContext, Environment, EnvironmentPlan, Instance, EnvironmentRegistry};
+use crate::env::{BuildContext, Environment, EnvironmentPlan, EnvironmentRegistry, Instance};
 use crate::error::Error;
 use crate::gp::kernel::Kernel;
 use crate::gp::{Points, ProductDomain, TableGram};
@@ -20,7 +20,11 @@ pub struct TestEnvironment {
 
 impl TestEnvironment {
     /// Reads the keys of the environment of this function.
-    pub fn parse(function: &'static TestFunction, args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
+    pub fn parse(
+        function: &'static TestFunction,
+        args: &Args<'_>,
+        registry: &dyn EnvironmentRegistry,
+    ) -> Box<dyn EnvironmentPlan> {
         let doc = "as in the literature, on its own box; or on [-1/2, 1/2]^d, divided so that values are of order one";
         let scaled = args.word("variant", doc, &["textbook", "scaled"], Some("textbook")) == "scaled";
         let (dimension, most) = match function.sizes {

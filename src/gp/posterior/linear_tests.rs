@@ -1,7 +1,7 @@
 //! Both forms of a linear model against each other, and the change from one to the other.
 
 use super::linear::LinearModel;
-use super::{FeaturePosterior, Posterior, FeatureDualForm, Visits, WeightModel};
+use super::{FeatureDualForm, FeaturePosterior, Posterior, Visits, WeightModel};
 use crate::linalg::{add_scaled, dot};
 use crate::rng::{Purpose, Stream, Streams};
 use crate::score::{Change, FeatureTable, ScoreModel};

@@ -9,10 +9,11 @@ mod contract;
 mod covariance;
 #[cfg(test)]
 mod covariance_tests;
-mod kernel_dual_form;
 mod exact;
 mod explained;
+mod feature_dual_form;
 mod features;
+mod kernel_dual_form;
 mod linear;
 #[cfg(test)]
 mod linear_tests;
@@ -23,7 +24,6 @@ mod sketched_change;
 mod sketched_state;
 #[cfg(test)]
 mod sketched_tests;
-mod feature_dual_form;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -33,12 +33,12 @@ mod weights;
 
 pub use contract::Posterior;
 pub use covariance::CovariancePosterior;
-pub use kernel_dual_form::KernelDualForm;
 pub use exact::ExactPosterior;
+pub use feature_dual_form::FeatureDualForm;
 pub use features::FeaturePosterior;
+pub use kernel_dual_form::KernelDualForm;
 pub use run::Observed;
 pub use sketched::SketchedPosterior;
-pub use feature_dual_form::FeatureDualForm;
 pub use sums::{Repair, SumsPosterior, Unusable};
 pub use visits::Visits;
 pub use weights::{REBUILD_EVERY, WeightModel};

@@ -3,7 +3,7 @@
 //! `x` is a standard normal vector scaled to `|x|_q = 1`. The truth is `ones/|ones|_p`, or (the paper's words) a normal vector scaled to
 //! `|truth|_p = 1`, drawn anew for every trial. Responses: `<x, truth>` plus normal noise, or 0 and 1 with logistic odds.
 
-use super::{Evaluation, ProblemRegistry, Problem, ProblemContext, ProblemPlan, Score, Stream, Trial};
+use super::{Evaluation, Problem, ProblemContext, ProblemPlan, ProblemRegistry, Score, Stream, Trial};
 use crate::error::{Diagnostic, Error};
 use crate::linalg::{Norm, dot};
 use crate::oco::learner::Setting;

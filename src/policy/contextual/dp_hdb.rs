@@ -8,7 +8,9 @@ use crate::linalg::{Norm, dot};
 use crate::params::Args;
 use crate::privacy::gradients::{Constants, SampleClip, Terms};
 use crate::privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms, advance};
-use crate::privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal, InteractionStatement, interaction_ledger};
+use crate::privacy::interactions::{
+    ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal, InteractionStatement, interaction_ledger,
+};
 use crate::privacy::{Calibration, Delta, Epsilon, Event, Ledger, Refusal, Released};
 use crate::rng::Stream;
 use serde::{Deserialize, Serialize};

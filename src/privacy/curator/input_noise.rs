@@ -2,7 +2,7 @@
 //! once. Proof: `docs/proofs/rows.md`.
 
 use super::projection::product;
-use super::{Curator, CuratorEntry, CuratorRequest, ReleasedInputs, Inputs};
+use super::{Curator, CuratorEntry, CuratorRequest, Inputs, ReleasedInputs};
 use crate::linalg::eigen_symmetric;
 use crate::planted::{self, PlantedFault};
 use crate::privacy::{Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, analytic_gaussian_sigma};

@@ -4,7 +4,7 @@
 //! **Neither is private** (E16): `Z` has the column space of the inputs, and neighbours have different ones, so one look tells them
 //! apart for certain. For reproducing published figures only; the ledger says "no guarantee".
 
-use super::{Curator, CuratorEntry, CuratorRequest, ReleasedInputs, Inputs};
+use super::{Curator, CuratorEntry, CuratorRequest, Inputs, ReleasedInputs};
 use crate::linalg::{Eigen, eigen_symmetric};
 use crate::privacy::{
     Calibration, Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, printed::kharkovskii2020::omega,

@@ -2,7 +2,7 @@
 //! further apart than they were (times the scale), so what the mechanism promises in its own units holds.
 
 use super::projection::centred;
-use super::{Curator, ReleasedInputs, Inputs};
+use super::{Curator, Inputs, ReleasedInputs};
 use crate::privacy::{Ledger, Neighbours, RadiusUnits, Raw, Refusal, Released};
 use crate::rng::Stream;
 use std::sync::Arc;

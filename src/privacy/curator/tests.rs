@@ -32,8 +32,10 @@ fn distance(values: &[f64], d: usize, a: usize, b: usize) -> f64 {
 fn the_short_form_keeps_the_distances_of_the_long_one() {
     for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::ALWAYS_LIFT, 1e4), (projection::PROJECTION, 1e6)] {
         let (data, r) = (inputs(40, 3, 30.0), 7);
-        let short =
-            released_inputs((entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(r))).expect("built").as_ref(), &data);
+        let short = released_inputs(
+            (entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(r))).expect("built").as_ref(),
+            &data,
+        );
         assert_eq!((short.dimension, short.noise_variance, short.aligned), (3, 0.0, false));
         let mut draws = stream("draws");
         // M column by column.
@@ -131,7 +133,11 @@ fn input_noise_has_the_stated_size_and_a_guarantee() {
     for (epsilon, sigma) in [(std::f64::consts::E.powf(1.1), 1.389), (1.0, 3.73)] {
         let curator = (input_noise::ENTRY.build)(&request(Calibration::Tight, epsilon, Some(2.0), None)).expect("built");
         let released_inputs = released_inputs(curator.as_ref(), &data);
-        assert!(released_inputs.aligned && (released_inputs.noise_variance.sqrt() / 2.0 - sigma).abs() < 5e-3, "{}", released_inputs.noise_variance);
+        assert!(
+            released_inputs.aligned && (released_inputs.noise_variance.sqrt() / 2.0 - sigma).abs() < 5e-3,
+            "{}",
+            released_inputs.noise_variance
+        );
         let n = data.values().len() as f64;
         let square = released_inputs.values.iter().zip(data.values()).map(|(z, x)| (z - x) * (z - x)).sum::<f64>() / n;
         // The variance of 40 000 squares: five standard deviations, a false alarm once in a million.
@@ -250,8 +256,10 @@ fn moving_rows_takes_neighbours_no_further_apart() {
         let other = Inputs::new(3, Arc::new(other));
         let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
         let curator = scaled((trial % 2 == 0).then_some(7.0), Some(0.5 + 0.02 * f64::from(trial)));
-        let (before, after) =
-            (apart(data.values(), other.values()), apart(&released_inputs(&curator, &data).values, &released_inputs(&curator, &other).values));
+        let (before, after) = (
+            apart(data.values(), other.values()),
+            apart(&released_inputs(&curator, &data).values, &released_inputs(&curator, &other).values),
+        );
         assert!(after <= before * (1.0 + 1e-9), "{trial}: {before} became {after}");
     }
 }

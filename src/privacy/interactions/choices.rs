@@ -8,7 +8,7 @@
 //! Price. A replaced interaction moves either one arm's scores by their whole range, or two arms' by half of it each, as against zero gradients;
 //! both cost at most what one stream costs (E30), so neither the number of arms nor a factor 2 enters. Proof: `docs/proofs/interactions.md`.
 
-use super::{ContextFacts, Link, Interaction, InteractionPrivatizer, InteractionSignal};
+use super::{ContextFacts, Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use crate::linalg::dot;
 use crate::planted::{self, PlantedFault};
 use crate::privacy::gradients::Start;

@@ -1,8 +1,8 @@
 //! Sums and choices: what they hold without noise, how much noise they carry, and that faults would show.
 
 use super::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms};
-use super::sums::{Layout, SumsTerms, InteractionSums};
-use super::{Link, InteractionPrivatizer, InteractionSignal, seal};
+use super::sums::{InteractionSums, Layout, SumsTerms};
+use super::{InteractionPrivatizer, InteractionSignal, Link, seal};
 use crate::privacy::accounting::sensitivity::{Relation, gram_and_reward_mu_squared};
 use crate::privacy::gradients::Start;
 use crate::privacy::{Calibration, Delta, Epsilon, Guarantee, Raw, Refusal};
@@ -148,7 +148,9 @@ fn choices_follow_their_weights() {
         for trial in 0..n {
             let mut arms = ArmChoices::new(choices(ChoiceLaw::Gumbel { scale }));
             let signal = arms.release(seal(&[1.0, -0.5, 0.0], 0, Raw::seal(1.0)), &mut stream(trial));
-            let InteractionSignal::Steps(&[ArmStep::Vertex(index), ArmStep::None]) = *signal.value() else { panic!("{signal:?}") };
+            let InteractionSignal::Steps(&[ArmStep::Vertex(index), ArmStep::None]) = *signal.value() else {
+                panic!("{signal:?}")
+            };
             shares[index] += 1.0 / n as f64;
         }
         shares

@@ -9,8 +9,8 @@
 //!
 //! Proof: `docs/proofs/sums.md`.
 
-use super::user::{Clipping, released};
 use super::statement::{SumsStatement, ledger};
+use super::user::{Clipping, released};
 use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::privacy::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::privacy::event::Factor;

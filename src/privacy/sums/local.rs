@@ -8,8 +8,8 @@
 //! Proof: `docs/proofs/sums.md`.
 
 use super::joint::Rewards;
-use super::user::{Clipping, released};
 use super::statement::{SumsStatement, ledger};
+use super::user::{Clipping, released};
 use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::planted::{self, PlantedFault};
 use crate::privacy::printed::dubey2021_local;

@@ -9,8 +9,8 @@ mod contract;
 pub mod joint;
 pub mod local;
 pub mod none;
-mod user;
 mod statement;
+mod user;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The sums as they are: no noise, no clipping, and a ledger that says so.
 
-use super::user::{Clipping, released};
 use super::statement::{SumsStatement, ledger};
+use super::user::{Clipping, released};
 use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsRequest};
 use crate::privacy::{Calibration, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Signal};
 use crate::rng::Stream;

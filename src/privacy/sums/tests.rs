@@ -276,8 +276,7 @@ fn planted_faults_of_the_noise_are_found() {
 fn epochs() {
     let blt = joint::ENTRIES[2];
     let query = || Query { features: vec![1.0].into(), release: true };
-    for (epochs, users) in [(Epochs::Restart, [1, 1, 1, 2, 1, 2, 3, 4, 1, 2]), (Epochs::Carry, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])]
-    {
+    for (epochs, users) in [(Epochs::Restart, [1, 1, 1, 2, 1, 2, 3, 4, 1, 2]), (Epochs::Carry, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])] {
         let built = built(&blt, Calibration::Tight, 1.0, SumsNeed { epochs, ..need(10, 1) }).expect("a mechanism");
         let (mut privatizer, mut luck) = (built.privatizer(), stream("epochs"));
         let mut last_std = 0.0;

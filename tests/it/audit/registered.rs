@@ -4,8 +4,8 @@ use privateer::audit::{AUDITS, AuditEntry, Case, PRINTED, Settings, Verdict, aud
 use privateer::backend::Cpu;
 use privateer::engine::Preparation;
 use privateer::env::DataFolder;
-use privateer::privacy::quote::FACTORISATIONS;
 use privateer::privacy::interactions::InteractionRequest;
+use privateer::privacy::quote::FACTORISATIONS;
 use privateer::registry::{CONTEXTUAL_POLICIES, CURATORS, GRADIENT_NOISES, LEARNERS, MECHANISMS, SUMS};
 use privateer::spec::Sweep;
 

@@ -155,12 +155,7 @@ fn states_can_be_saved() {
                 let signal = privatizer.release(seal(users.context(), arm, users.reward(arm, &mut noise)), &mut noise);
                 policy.update(&signal);
                 if 20 <= round {
-                    assert_eq!(
-                        other.choose(users.context(), &mut same, &mut scratch).ok(),
-                        Some(arm),
-                        "{} {round}",
-                        plan.policy
-                    );
+                    assert_eq!(other.choose(users.context(), &mut same, &mut scratch).ok(), Some(arm), "{} {round}", plan.policy);
                     other.update(&signal);
                     assert_eq!(other.save(), policy.save(), "{} {round}", plan.policy);
                 }

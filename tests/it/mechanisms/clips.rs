@@ -4,13 +4,13 @@ use super::parts::{d, e, interactions, rewards, stream, sums};
 use privateer::linalg::Norm;
 use privateer::privacy::accounting::sensitivity::{Participation, Relation};
 use privateer::privacy::gradients::{self, Clip, Gradient, NoNoise, Sample, SampleClip, SampleGradients, Start};
+use privateer::privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms};
+use privateer::privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use privateer::privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
 use privateer::privacy::release::{BitRelease, RewardRelease, RowsRelease, SumsRelease, TreeRelease, VectorRelease};
 use privateer::privacy::streams::tree::Tree;
 use privateer::privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer::privacy::sums::{SumsEntry, joint, local};
-use privateer::privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms};
-use privateer::privacy::interactions::{Link, Interaction, InteractionPrivatizer, InteractionSignal};
 use privateer::privacy::{MechanismEntry, Query, Raw, Signal};
 use std::sync::{Arc, Mutex};
 

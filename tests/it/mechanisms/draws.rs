@@ -3,11 +3,11 @@
 use super::parts::{d, e, interactions, mean_square, stream, sums};
 use privateer::privacy::accounting::sensitivity::{Participation, Relation};
 use privateer::privacy::gradients::{BatchGradients, BatchPlan, Gradient, NoNoise, Query as Iterates, Sample};
+use privateer::privacy::interactions::{Interaction, InteractionSignal};
 use privateer::privacy::release::{LaplaceRelease, SumsRelease, TreeRelease};
 use privateer::privacy::streams::tree::Tree;
 use privateer::privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer::privacy::sums::joint;
-use privateer::privacy::interactions::{Interaction, InteractionSignal};
 use privateer::privacy::{Query, Raw, Signal};
 use std::sync::Arc;
 

@@ -6,11 +6,11 @@ use privateer::privacy::gradients::{
     Choice, GeneralizedGaussian, Gradient, IsotropicGaussian, LaplaceVector, Query as Iterates, Sample, Start, VectorNoise,
     VertexChoice, Vertices,
 };
+use privateer::privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
+use privateer::privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use privateer::privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
 use privateer::privacy::streams::Shape;
 use privateer::privacy::sums::local;
-use privateer::privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
-use privateer::privacy::interactions::{Link, Interaction, InteractionPrivatizer, InteractionSignal};
 use privateer::privacy::{Calibration, MechanismEntry, Query, Raw, Signal};
 use std::sync::Arc;
 

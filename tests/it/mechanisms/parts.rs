@@ -1,7 +1,7 @@
 //! What these tests share: budgets, streams, calibrated mechanisms.
 
+use privateer::privacy::interactions::sums::{InteractionSums, Layout, SumsTerms};
 use privateer::privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest};
-use privateer::privacy::interactions::sums::{Layout, SumsTerms, InteractionSums};
 use privateer::privacy::{Calibration, Delta, Epsilon, MechanismEntry, Request, RewardFacts, RewardMechanism};
 use privateer::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
