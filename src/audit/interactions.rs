@@ -85,7 +85,7 @@ fn told(
 
 /// Which rounds are of the changed user, and how many there are.
 #[derive(Clone, Copy)]
-struct Plan<'a> {
+struct InteractionAttackPlan<'a> {
     maker: &'a Arc<dyn ContextPolicyMaker>,
     rounds: u64,
     releases: u64,
@@ -102,11 +102,11 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let privacy = format!("mechanism = \"{asked}\"\nepsilon = 4.0\ndelta = 1e-3");
     let of = |growth: f64, rounds: u64| made(&format!("kind = \"{policy}\"\ngrowth = {growth:.1}"), &privacy, rounds);
     let (every, few, sparse) = (of(1.0, SUMS)?, of(1.0, FEW_SUMS)?, of(2.0, FEW_SUMS)?);
-    let long = Plan { maker: &every, rounds: SUMS, releases: SUMS, from: 1, count: 1 };
-    let short = Plan { maker: &few, rounds: FEW_SUMS, releases: FEW_SUMS, ..long };
-    let four = Plan { from: 5, count: 4, ..short };
+    let long = InteractionAttackPlan { maker: &every, rounds: SUMS, releases: SUMS, from: 1, count: 1 };
+    let short = InteractionAttackPlan { maker: &few, rounds: FEW_SUMS, releases: FEW_SUMS, ..long };
+    let four = InteractionAttackPlan { from: 5, count: 4, ..short };
     // Releases after rounds 1, 2, 4 and 8.
-    let at_once = Plan { maker: &sparse, releases: 4, ..four };
+    let at_once = InteractionAttackPlan { maker: &sparse, releases: 4, ..four };
     // Rewards are centred and halved: 1/2 against -1/2, for which the worst cosine of two contexts is 1/4 (E7).
     let c = 0.25;
     let along = |size: f64, reward: f64| AuditedUser { context: [size, 0.0], arm: 0, reward };
@@ -124,7 +124,7 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     ];
     let layout = Layout { n_arms: SIZE, dimension: SIZE, joint: false };
     let cases = pairs.map(|(suffix, plan, first, second, words)| {
-        let Plan { maker, rounds, releases, from, count } = plan;
+        let InteractionAttackPlan { maker, rounds, releases, from, count } = plan;
         let claim = claim_of(&maker.ledger(), count);
         let of = Arc::clone(maker);
         let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {

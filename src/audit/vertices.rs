@@ -24,9 +24,9 @@ const SOURCE: &str = "docs/proofs/gradients.md";
 
 /// The point 1, and the point -1 so many times: diameter 2.
 #[derive(Debug)]
-struct Ends(usize);
+struct VertexEnds(usize);
 
-impl Vertices for Ends {
+impl Vertices for VertexEnds {
     fn count(&self) -> usize {
         1 + self.0
     }
@@ -73,7 +73,7 @@ fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Ca
     let clip = terms.bounds(1.0).filter(|_| start == Start::Half);
     let attack = move |(size, y): (f64, f64)| {
         move |side: Side, stream: &mut Stream| {
-            let mut choices = VertexChoice::new(Arc::new(Linear), 1, start, clip, Arc::new(Ends(1)), law(gumbel, scale));
+            let mut choices = VertexChoice::new(Arc::new(Linear), 1, start, clip, Arc::new(VertexEnds(1)), law(gumbel, scale));
             let origin = [0.0];
             let query = Query { now: &origin, before: &origin };
             let mut score = 0.0;
@@ -108,7 +108,7 @@ fn one_choice(name: &str, gumbel: bool) -> Case {
     let scale = 2.0 / ONE_CHOICE.epsilon;
     let attack = move |side: Side, stream: &mut Stream| {
         let mut choices =
-            VertexChoice::new(Arc::new(Linear), 1, Start::Half, None, Arc::new(Ends(CANDIDATES - 1)), law(gumbel, scale));
+            VertexChoice::new(Arc::new(Linear), 1, Start::Half, None, Arc::new(VertexEnds(CANDIDATES - 1)), law(gumbel, scale));
         let origin = [0.0];
         let x = [side.pick(-1.0, 1.0)];
         let query = Query { now: &origin, before: &origin };

@@ -19,18 +19,18 @@ type FailureObserver = Arc<dyn Fn(&Error) + Send + Sync>;
 /// A backend with the CPU behind it.
 pub struct Fallback {
     device: Arc<dyn Backend>,
-    link: Arc<Link>,
+    link: Arc<FallbackLink>,
 }
 
 /// What all screens share: whether the device is still believed, and who is told of failures.
-struct Link {
+struct FallbackLink {
     untrusted: AtomicBool,
     /// What was told already: a lost device fails for every basis with the same words.
     said: Mutex<BTreeSet<String>>,
     told: FailureObserver,
 }
 
-impl Link {
+impl FallbackLink {
     fn tell(&self, error: &Error) {
         if self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(error.to_string()) {
             (self.told)(error);
@@ -58,7 +58,7 @@ impl fmt::Debug for Fallback {
 impl Fallback {
     /// `device` with the CPU behind it; `told` is called once with each failure that is worded differently.
     pub fn new(device: Arc<dyn Backend>, told: impl Fn(&Error) + Send + Sync + 'static) -> Self {
-        let link = Link { untrusted: AtomicBool::new(false), said: Mutex::default(), told: Arc::new(told) };
+        let link = FallbackLink { untrusted: AtomicBool::new(false), said: Mutex::default(), told: Arc::new(told) };
         Self { device, link: Arc::new(link) }
     }
 }
@@ -91,7 +91,7 @@ impl Backend for Fallback {
         } else {
             None
         };
-        Ok(Arc::new(FallbackDomain(Arc::new(Shared {
+        Ok(Arc::new(FallbackDomain(Arc::new(FallbackShared {
             basis: basis.clone(),
             device,
             failed: AtomicBool::new(false),
@@ -101,7 +101,7 @@ impl Backend for Fallback {
     }
 }
 
-struct Shared {
+struct FallbackShared {
     basis: Basis,
     /// `None` where the basis does not suit the device.
     device: Option<Arc<dyn Domain>>,
@@ -109,10 +109,10 @@ struct Shared {
     failed: AtomicBool,
     /// Made when first needed: it may hold a table of its own.
     cpu: Mutex<Option<Arc<dyn Domain>>>,
-    link: Arc<Link>,
+    link: Arc<FallbackLink>,
 }
 
-impl Shared {
+impl FallbackShared {
     fn device(&self) -> Option<&Arc<dyn Domain>> {
         self.device.as_ref().filter(|_| self.link.is_trusted() && !self.failed.load(Ordering::SeqCst))
     }
@@ -126,7 +126,7 @@ impl Shared {
     }
 }
 
-struct FallbackDomain(Arc<Shared>);
+struct FallbackDomain(Arc<FallbackShared>);
 
 impl Domain for FallbackDomain {
     fn most_in_batch(&self) -> usize {
@@ -157,7 +157,7 @@ impl Domain for FallbackDomain {
 }
 
 struct FallbackScreen {
-    shared: Arc<Shared>,
+    shared: Arc<FallbackShared>,
     n_trials: usize,
     on_device: bool,
     /// `None` until the CPU's is needed.

@@ -78,7 +78,7 @@ struct Half {
 
 /// What a round of eight trials leaves behind for nobody: one a thread, so that it stays in the nearest caches.
 #[derive(Debug, Default)]
-struct Scratch {
+struct FullRankScratch {
     /// `V`, then its upper factor.
     upper: Vec<Eight>,
     pivots: Vec<Eight>,
@@ -89,7 +89,7 @@ struct Scratch {
 }
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static SCRATCH: RefCell<FullRankScratch> = RefCell::default();
 }
 
 impl FullRank {
@@ -204,10 +204,10 @@ impl FullRank {
 
 impl Half {
     /// `V` after the newest observation.
-    fn form(&mut self, common: &Common, scratch: &mut Scratch, rewards: [f64; LANES]) {
+    fn form(&mut self, common: &Common, scratch: &mut FullRankScratch, rewards: [f64; LANES]) {
         let n = common.table.n_features;
         let padded = n.next_multiple_of(TILE);
-        let Scratch { upper: whole, pivots, inverses, since, draws } = scratch;
+        let FullRankScratch { upper: whole, pivots, inverses, since, draws } = scratch;
         whole.resize(padded * padded, Eight::ZERO);
         pivots.resize(padded, Eight::ZERO);
         inverses.resize(padded, Eight::ZERO);
@@ -281,14 +281,14 @@ impl Half {
     fn factor(
         &mut self,
         common: &Common,
-        scratch: &mut Scratch,
+        scratch: &mut FullRankScratch,
         narrow: &mut [Sixteen],
         half: usize,
         used: usize,
     ) -> Result<[LaneNorms; LANES], NotPositive> {
         let n = common.table.n_features;
         let arch = pulp::Arch::new();
-        let Scratch { upper, pivots, inverses, .. } = scratch;
+        let FullRankScratch { upper, pivots, inverses, .. } = scratch;
         arch.dispatch(Factorize { a: upper, pivots, inverses });
         for (row, pivots) in pivots.iter().enumerate() {
             if let Some(&pivot) = pivots.0[..used].iter().find(|&&pivot| !(0.0 < pivot && pivot.is_finite())) {

@@ -30,7 +30,7 @@ pub struct Instance {
 /// The part of `instance.json` that matters here.
 #[derive(Deserialize)]
 #[expect(non_snake_case, reason = "the names of the file")]
-struct Stated {
+struct StatedSizes {
     N: usize,
     m: usize,
     B: usize,
@@ -125,7 +125,7 @@ fn stated(path: &Path, workload: Workload) -> Result<Job, Error> {
         hint: "it states N, m, B, T, seed, lengthscale, lam, beta, noise_std and node_std of the arrays beside it".to_owned(),
     };
     let text = std::fs::read_to_string(path).map_err(|problem| corrupt(format!("cannot be read: {problem}")))?;
-    let stated: Stated = serde_json::from_str(&text).map_err(|problem| corrupt(format!("is not understood: {problem}")))?;
+    let stated: StatedSizes = serde_json::from_str(&text).map_err(|problem| corrupt(format!("is not understood: {problem}")))?;
     Ok(Job {
         workload,
         points: stated.N,

@@ -47,9 +47,9 @@ impl Timed {
 }
 
 /// Name, learner, request, p, d, T.
-type Job = (&'static str, fn(&Args<'_>) -> Box<dyn LearnerPlan>, &'static str, Calibration, f64, usize, u64);
+type LearnerJob = (&'static str, fn(&Args<'_>) -> Box<dyn LearnerPlan>, &'static str, Calibration, f64, usize, u64);
 
-const JOBS: [Job; 13] = [
+const JOBS: [LearnerJob; 13] = [
     ("ofw, no noise", ofw::parse, "none", Calibration::Tight, 1.5, 20, 10_000),
     ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Calibration::Tight, 1.5, 20, 10_000),
     ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Calibration::Tight, 1.5, 20, 1_000),
@@ -65,7 +65,7 @@ const JOBS: [Job; 13] = [
     ("noisy-sgd (T² steps)", noisy_sgd::parse, "auto", Calibration::Tight, f64::INFINITY, 20, 1_000),
 ];
 
-struct Fixed(f64);
+struct FixedSample(f64);
 
 #[derive(Debug)]
 struct Ball(f64);
@@ -76,7 +76,7 @@ impl SetPlan for Ball {
     }
 }
 
-impl ProblemRegistry for Fixed {
+impl ProblemRegistry for FixedSample {
     fn set(&self, _args: &Args<'_>, _key: &'static str) -> Option<Box<dyn SetPlan>> {
         Some(Box::new(Ball(self.0)))
     }
@@ -90,7 +90,7 @@ fn problem(p: f64, dimension: usize, rounds: u64) -> Result<Arc<dyn Problem>, Er
     let sink = Sink::new(crate::error::Sources::default());
     let number = |key: &str, n: usize| Entry { key: key.to_owned(), key_span: None, node: Node::bare(Value::Integer(n as i64)) };
     let table = Table { entries: vec![number("dimension", dimension), number("test_samples", 1)], span: None };
-    let plan = regression::parse_linear(&Args::new(&table, "problem", &sink), &Fixed(p));
+    let plan = regression::parse_linear(&Args::new(&table, "problem", &sink), &FixedSample(p));
     let streams = Streams::new(1, "bench");
     plan.build(&ProblemContext { streams: &streams, rounds, memory_bytes: 1e12 })
 }

@@ -58,7 +58,7 @@ pub fn settled(
 /// The point with the largest score, the lowest index among ties.
 fn best_of(table: MomentTable<'_>, beta: f64, scores: &mut Vec<f64>) -> Result<usize, Error> {
     scores.resize(table.means.len(), 0.0);
-    let best = pulp::Arch::new().dispatch(Scores { table, beta, scores });
+    let best = pulp::Arch::new().dispatch(TableScores { table, beta, scores });
     let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
     // A NaN makes the floor one too.
     scores.iter().position(|&score| floor <= score).ok_or_else(|| not_a_number(beta))
@@ -68,13 +68,13 @@ fn best_of(table: MomentTable<'_>, beta: f64, scores: &mut Vec<f64>) -> Result<u
 const LANES: usize = 16;
 
 /// Writes every score; the largest, NaN where one is.
-struct Scores<'a> {
+struct TableScores<'a> {
     table: MomentTable<'a>,
     beta: f64,
     scores: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Scores<'_> {
+impl NullaryFnOnce for TableScores<'_> {
     type Output = f64;
 
     #[inline(always)]

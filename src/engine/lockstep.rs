@@ -22,7 +22,7 @@ use std::sync::Arc;
 const STOP_EVERY: u64 = 64;
 
 /// One trial as it runs.
-struct Trial {
+struct LockstepTrial {
     cell: u32,
     number: u64,
     ready: ReadyTrial,
@@ -40,7 +40,7 @@ struct Trial {
     rows: Rows,
 }
 
-impl Trial {
+impl LockstepTrial {
     fn start(cell: &ReadyCell, number: u64) -> Result<Self, Error> {
         let ready = cell.trial(number)?;
         let label = cell.plan.policy.as_str();
@@ -136,8 +136,8 @@ pub struct BatchResult {
 }
 
 /// Trials that share a screen: while it works in the background, other parts of the batch decide, observe and update.
-struct Part {
-    trials: Vec<Trial>,
+struct LockstepPart {
+    trials: Vec<LockstepTrial>,
     screen: Option<Box<dyn Screen>>,
     proposals: Vec<Proposal>,
     answers: Vec<Candidates>,
@@ -148,9 +148,9 @@ struct Part {
     axes: Option<Arc<[AxisFeatures]>>,
 }
 
-impl Part {
+impl LockstepPart {
     fn start(cell: &ReadyCell, numbers: Range<u64>) -> Result<Self, Error> {
-        let trials = numbers.map(|number| Trial::start(cell, number)).collect::<Result<Vec<Trial>, Error>>()?;
+        let trials = numbers.map(|number| LockstepTrial::start(cell, number)).collect::<Result<Vec<LockstepTrial>, Error>>()?;
         Ok(Self {
             screen: cell.domain.as_ref().map(|domain| domain.open(trials.len())),
             proposals: vec![Proposal::Play(0); trials.len()],
@@ -257,8 +257,9 @@ pub fn batch(
     let n_parts = cell.domain.as_ref().map_or(1, |domain| domain.in_flight() as u64).clamp(1, n_trials.max(1));
     let size = n_trials.div_ceil(n_parts).max(1);
     let starts = numbers.clone().step_by(size as usize);
-    let mut parts =
-        starts.map(|first| Part::start(cell, first..(first + size).min(numbers.end))).collect::<Result<Vec<Part>, Error>>()?;
+    let mut parts = starts
+        .map(|first| LockstepPart::start(cell, first..(first + size).min(numbers.end)))
+        .collect::<Result<Vec<LockstepPart>, Error>>()?;
     let mut next_recorded = recorded.iter().copied().peekable();
     for part in &mut parts {
         part.begin()?;

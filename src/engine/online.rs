@@ -23,12 +23,12 @@ const STOP_EVERY: u64 = 64;
 /// Makes online cells ready.
 #[derive(Default)]
 pub(super) struct OnlinePreparation {
-    problems: Mutex<Vec<(String, Arc<Ready>)>>,
+    problems: Mutex<Vec<(String, Arc<OnlineProblem>)>>,
     rates: Mutex<BTreeMap<u32, Arc<Mutex<Option<f64>>>>>,
 }
 
 /// A problem with its streams; the problem is built by whoever comes first.
-struct Ready {
+struct OnlineProblem {
     streams: Streams,
     problem: Mutex<Option<Arc<dyn Problem>>>,
 }
@@ -60,7 +60,7 @@ impl OnlinePreparation {
                     if KEPT <= kept.len() {
                         kept.remove(0);
                     }
-                    let ready = Arc::new(Ready { streams: Streams::new(sweep.seed, label), problem: Mutex::new(None) });
+                    let ready = Arc::new(OnlineProblem { streams: Streams::new(sweep.seed, label), problem: Mutex::new(None) });
                     kept.push((key, Arc::clone(&ready)));
                     ready
                 }

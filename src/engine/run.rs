@@ -85,7 +85,7 @@ pub fn run(
     let all = units(sweep, options.shard);
     let open: Vec<Unit> = all.iter().copied().filter(|unit| !done.contains(unit)).collect();
     let tally = Mutex::new(Tally { skipped: all.len() - open.len(), ..Tally::default() });
-    let job = Job { sweep, preparation, options, stop, observer, doubt: Doubt::default() };
+    let job = UnitJob { sweep, preparation, options, stop, observer, doubt: Doubt::default() };
     let count = |counters: &Counters, finished: usize, redone: usize| {
         let mut tally = lock(&tally);
         tally.finished += finished;
@@ -144,7 +144,7 @@ struct Done {
     trials: Vec<TrialEnd>,
 }
 
-struct Job<'a> {
+struct UnitJob<'a> {
     sweep: &'a Sweep,
     preparation: &'a Preparation<'a>,
     options: Options,
@@ -153,7 +153,7 @@ struct Job<'a> {
     doubt: Doubt,
 }
 
-impl Job<'_> {
+impl UnitJob<'_> {
     /// Runs one unit and hands its rows over; `None` if stopped. When a device turns out not to be trusted, everything it
     /// did in this run is taken back, this unit is run again (on what the backend has put in its place), and the others
     /// wait to be.

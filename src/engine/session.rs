@@ -47,12 +47,12 @@ pub struct Session {
     bound: f64,
     n_points: usize,
     fingerprint: String,
-    state: State,
+    state: SessionState,
 }
 
 /// What is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
+struct SessionState {
     version: u32,
     /// Hash of the resolved spec.
     spec_hash: String,
@@ -99,7 +99,7 @@ struct SessionSetup {
     fingerprint: String,
 }
 
-impl State {
+impl SessionState {
     /// Reads a saved state of a spec; nothing is built for a state of another one.
     fn read(sweep: &Sweep, saved: &serde_json::Value) -> Result<Self, Error> {
         let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
@@ -172,7 +172,7 @@ impl Session {
 
     fn fresh(sweep: &Sweep, parts: SessionSetup) -> Result<Self, Error> {
         let policy = parts.maker.make(&parts.setting)?;
-        let state = State {
+        let state = SessionState {
             version: STATE_VERSION,
             spec_hash: sweep.hash.clone(),
             fingerprint: parts.fingerprint.clone(),
@@ -190,7 +190,7 @@ impl Session {
     /// # Errors
     /// A state of another spec, of other points or of a newer version; one that does not hang together.
     pub fn restore(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
-        let state = State::read(sweep, saved)?;
+        let state = SessionState::read(sweep, saved)?;
         let mut parts = parts(sweep, preparation)?;
         state.check(&parts)?;
         let told = state.told.len() as u64;
@@ -212,7 +212,7 @@ impl Session {
         Ok(Self::assemble(parts, policy, state))
     }
 
-    fn assemble(parts: SessionSetup, policy: Box<dyn Policy>, state: State) -> Self {
+    fn assemble(parts: SessionSetup, policy: Box<dyn Policy>, state: SessionState) -> Self {
         let SessionSetup { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
         let draws = draws(&streams, &plan, state.told.len() as u64);
         let asked = AskTell::resumed(policy, draws, domain.as_ref(), state.asked.map(|row| row as usize));
@@ -307,7 +307,7 @@ impl Session {
     /// instead of rewards, one without a reward, and those of [`Session::restore`].
     pub fn undo(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
         let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
-        let state = State::read(sweep, saved)?;
+        let state = SessionState::read(sweep, saved)?;
         let parts = parts(sweep, preparation)?;
         state.check(&parts)?;
         if parts.ledger.guarantee != Guarantee::NotPrivate {

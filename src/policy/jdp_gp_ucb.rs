@@ -1,6 +1,6 @@
 //! `jdp-gp-ucb` [Dubey2021, algorithms 1 and 2]: GP-UCB over features from running sums of a trusted privatizer.
 
-use super::sums_policy::{Kind, SumsPlan};
+use super::sums_policy::{SumsPlan, SumsPolicyKind};
 use super::{FeatureRegistry, PolicyPlan};
 use crate::gp::features::exact::Exact;
 use crate::params::Args;
@@ -8,6 +8,6 @@ use std::sync::Arc;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
-    let kind = Kind { name: "jdp-gp-ucb", local: false, linear: false };
+    let kind = SumsPolicyKind { name: "jdp-gp-ucb", local: false, linear: false };
     SumsPlan::parse(args, registry, kind, Arc::new(Exact::default()))
 }

@@ -1,7 +1,7 @@
 //! `jdp-linucb` (ShariffSheffet2018): linear UCB over the coordinates themselves, from running sums of a trusted privatizer. Whatever the
 //! environment's kernel, the model is linear, and has no offset.
 
-use super::sums_policy::{Kind, SumsPlan};
+use super::sums_policy::{SumsPlan, SumsPolicyKind};
 use super::{FeatureRegistry, FeaturesPlan, PolicyPlan, Problem};
 use crate::error::{Diagnostic, Error};
 use crate::gp::Points;
@@ -11,15 +11,15 @@ use std::sync::Arc;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
-    let kind = Kind { name: "jdp-linucb", local: false, linear: true };
-    SumsPlan::parse(args, registry, kind, Arc::new(Coordinates))
+    let kind = SumsPolicyKind { name: "jdp-linucb", local: false, linear: true };
+    SumsPlan::parse(args, registry, kind, Arc::new(CoordinateFeatures))
 }
 
 /// Coordinates as features.
 #[derive(Debug)]
-struct Coordinates;
+struct CoordinateFeatures;
 
-impl FeaturesPlan for Coordinates {
+impl FeaturesPlan for CoordinateFeatures {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
         let Some(points) = &problem.shared()?.points else {
             let diagnostic = Diagnostic::new("`jdp-linucb` needs points with coordinates, and this domain has none");

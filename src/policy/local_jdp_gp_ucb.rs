@@ -1,6 +1,6 @@
 //! `local-jdp-gp-ucb` [Dubey2021, algorithm 3]: GP-UCB over features from items to which everybody has added their own noise.
 
-use super::sums_policy::{Kind, SumsPlan};
+use super::sums_policy::{SumsPlan, SumsPolicyKind};
 use super::{FeatureRegistry, PolicyPlan};
 use crate::gp::features::exact::Exact;
 use crate::params::Args;
@@ -8,6 +8,6 @@ use std::sync::Arc;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
-    let kind = Kind { name: "local-jdp-gp-ucb", local: true, linear: false };
+    let kind = SumsPolicyKind { name: "local-jdp-gp-ucb", local: true, linear: false };
     SumsPlan::parse(args, registry, kind, Arc::new(Exact::default()))
 }

@@ -6,8 +6,8 @@
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
-pub use super::sums_state::Kind;
-use super::sums_state::{Parameters, STATE_VERSION, State};
+pub use super::sums_state::SumsPolicyKind;
+use super::sums_state::{STATE_VERSION, SumsParameters, SumsPolicyState};
 use super::{
     ExplorationFactor, FeatureRegistry, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal,
     RandomSource, Setting, SharedInputs,
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// A server as read from a spec.
 pub struct SumsPlan {
-    kind: Kind,
+    kind: SumsPolicyKind,
     features: Arc<dyn FeaturesPlan>,
     keys: Keys,
 }
@@ -46,7 +46,7 @@ impl SumsPlan {
     pub fn parse(
         args: &Args<'_>,
         registry: &dyn FeatureRegistry,
-        kind: Kind,
+        kind: SumsPolicyKind,
         default: Arc<dyn FeaturesPlan>,
     ) -> Box<dyn PolicyPlan> {
         let features = if kind.linear { default } else { registry.features(args, "features").unwrap_or(default) };
@@ -101,7 +101,7 @@ impl PolicyPlan for SumsPlan {
             return Err(Error::input(diagnostic.hint("check the kernel, or name other `features`")));
         }
         let release = self.keys.release;
-        Ok(Box::new(SumsMaker(Arc::new(Shared {
+        Ok(Box::new(SumsMaker(Arc::new(SumsPolicyShared {
             kind: self.kind,
             keys: self.keys,
             prior_bound: plays.prior_bound(),
@@ -123,8 +123,8 @@ impl PolicyPlan for SumsPlan {
 }
 
 /// What all trials share.
-struct Shared {
-    kind: Kind,
+struct SumsPolicyShared {
+    kind: SumsPolicyKind,
     keys: Keys,
     table: Arc<FeatureTable>,
     /// The axes of a product domain.
@@ -140,14 +140,14 @@ struct Shared {
     problem: Problem,
 }
 
-impl Shared {
+impl SumsPolicyShared {
     /// The ridge in unit coordinates.
     fn ridge(&self) -> f64 {
         self.keys.ridge / (self.norm * self.norm)
     }
 }
 
-struct SumsMaker(Arc<Shared>);
+struct SumsMaker(Arc<SumsPolicyShared>);
 
 impl SumsMaker {
     fn facts(&self, setting: &Setting) -> Result<SumsFacts, Error> {
@@ -166,7 +166,7 @@ impl SumsMaker {
             let what = format!("beta of `{}` needs the scale of the noise, and this problem's has no variance", shared.kind.name);
             return Err(Error::input(Diagnostic::new(what).hint("state `noise_std` in the policy, or `privacy.clip`")));
         };
-        let Shared { ref table, prior_bound, norm, need, .. } = *shared;
+        let SumsPolicyShared { ref table, prior_bound, norm, need, .. } = *shared;
         let posterior = SumsPosterior::new(Arc::clone(table), prior_bound, 1.0 / norm, shared.ridge());
         let empty = Sums::empty(need.n_features, if need.epochs == Epochs::One { need.rounds } else { 1 });
         let mut server = Server {
@@ -240,7 +240,7 @@ impl PolicyMaker for SumsMaker {
             let why = format!("the points have {dimension} coordinates, and the domain of the run {}", domain.dimension());
             return refuse(why, "give a column for each coordinate, in their order");
         }
-        let parameters = serde_json::from_value::<Parameters>(parameters.clone()).ok();
+        let parameters = serde_json::from_value::<SumsParameters>(parameters.clone()).ok();
         let Some(sums) = parameters.and_then(|parameters| parameters.sums(shared.need.n_features)) else {
             return refuse(
                 format!("the parameters are not those of `{name}` over this problem"),
@@ -282,7 +282,7 @@ impl PolicyMaker for SumsMaker {
         if shared.axes.is_some() {
             return refuse("plays over a product domain are not part of it");
         }
-        let state: State = match serde_json::from_value(state) {
+        let state: SumsPolicyState = match serde_json::from_value(state) {
             Ok(state) => state,
             Err(source) => return refuse(&source.to_string()),
         };
@@ -307,7 +307,7 @@ impl PolicyMaker for SumsMaker {
 
 /// One trial.
 struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<SumsPolicyShared>,
     facts: SumsFacts,
     bound: f64,
     noise_std: f64,
@@ -333,7 +333,7 @@ struct Server {
 impl Server {
     /// The model of the sums.
     fn refresh(&mut self) {
-        let Shared { keys, need, .. } = &*self.shared;
+        let SumsPolicyShared { keys, need, .. } = &*self.shared;
         let (m, ridge) = (need.n_features, self.shared.ridge());
         self.bounds = keys.spectrum.at(&self.facts, &self.sums, m, ridge, keys.failure_prob);
         let (gram, moment) = self.sums.parts(m);
@@ -354,7 +354,7 @@ impl Server {
         if self.broken {
             return f64::NAN;
         }
-        let Shared { keys, table, norm, need, .. } = &*self.shared;
+        let SumsPolicyShared { keys, table, norm, need, .. } = &*self.shared;
         let (ridge, rho, zeta) = (self.shared.ridge(), self.noise_std, keys.failure_prob);
         let NoiseBounds { shift, floor, least, greatest, kappa, below, .. } = self.bounds;
         let m = need.n_features as f64;
@@ -400,7 +400,7 @@ impl Server {
 
 impl Policy for Server {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
-        let Shared { keys, table, .. } = &*self.shared;
+        let SumsPolicyShared { keys, table, .. } = &*self.shared;
         if keys.initial.is_random(self.round) {
             return Proposal::Random { source: RandomSource::Design, n_points: table.n_points };
         }
@@ -474,7 +474,7 @@ impl Policy for Server {
 
     /// The last release, or all items: points played are not in it.
     fn parameters(&self) -> Option<serde_json::Value> {
-        Some(serde_json::json!(Parameters::of(self.items.as_ref().unwrap_or(&self.sums))))
+        Some(serde_json::json!(SumsParameters::of(self.items.as_ref().unwrap_or(&self.sums))))
     }
 
     fn told(&self) -> u64 {
@@ -482,12 +482,12 @@ impl Policy for Server {
     }
 
     fn save(&self) -> serde_json::Value {
-        serde_json::json!(State {
+        serde_json::json!(SumsPolicyState {
             policy: self.shared.kind.name.to_owned(),
             version: STATE_VERSION,
             round: self.round,
-            released: Parameters::of(&self.sums),
-            items: self.items.as_ref().map(Parameters::of),
+            released: SumsParameters::of(&self.sums),
+            items: self.items.as_ref().map(SumsParameters::of),
             releases: self.releases,
             next_release: self.next_release,
             repaired: self.repaired,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What tells one of these policies from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
+pub struct SumsPolicyKind {
     /// Its registered name.
     pub name: &'static str,
     /// Whether users add their own noise.
@@ -19,7 +19,7 @@ pub const STATE_VERSION: u64 = 1;
 
 /// What is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct SumsPolicyState {
     /// Registered name.
     pub policy: String,
     /// Of this form.
@@ -27,9 +27,9 @@ pub struct State {
     /// The coming round, 1-based.
     pub round: u64,
     /// The sums that the model stands on.
-    pub released: Parameters,
+    pub released: SumsParameters,
     /// The sum of all items, where users add their own noise: the model follows on its schedule.
-    pub items: Option<Parameters>,
+    pub items: Option<SumsParameters>,
     /// Releases taken in.
     pub releases: u64,
     /// The round after which the next one is asked for; 0: none is.
@@ -40,7 +40,7 @@ pub struct State {
     pub played: Vec<u32>,
 }
 
-impl State {
+impl SumsPolicyState {
     /// What of plays and rounds no run over so many points can have saved; `None` if all is possible.
     pub fn fault(&self, n_points: usize) -> Option<&'static str> {
         let ascending = self.played.is_sorted_by(|a, b| a < b);
@@ -55,7 +55,7 @@ impl State {
 
 /// Released sums as plain data: what a model can be evaluated from anywhere [Dubey2021, remark 1].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Parameters {
+pub struct SumsParameters {
     users: u64,
     horizon: u64,
     gram_std: f64,
@@ -64,7 +64,7 @@ pub struct Parameters {
     entries: Vec<f64>,
 }
 
-impl Parameters {
+impl SumsParameters {
     /// Of a release.
     pub fn of(sums: &Sums) -> Self {
         let Sums { users, gram_std, moment_std, horizon, ref entries } = *sums;

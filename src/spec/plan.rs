@@ -55,7 +55,7 @@ pub struct Sweep {
 
 /// An environment as read from a spec, of either kind.
 #[derive(Clone)]
-enum Setting {
+enum PlanSetting {
     Points(Arc<dyn EnvironmentPlan>),
     Contextual(Arc<dyn ContextualPlan>),
 }
@@ -184,8 +184,8 @@ impl Reader<'_> {
         let kind = args.kind("environment", &environments())?;
         let label = args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
         let plan = match find(ENVIRONMENTS, &kind) {
-            Some(entry) => Setting::Points(Arc::from((entry.build)(&args, &Registry))),
-            None => Setting::Contextual(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args, &Registry))),
+            Some(entry) => PlanSetting::Points(Arc::from((entry.build)(&args, &Registry))),
+            None => PlanSetting::Contextual(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args, &Registry))),
         };
         args.finish();
         note_defaults("environment", &args.documented(), &written_json(written), defaults);
@@ -331,10 +331,10 @@ impl Reader<'_> {
             resolved["defaults"] = serde_json::json!(defaults);
             let Some(environment) = &environment else { continue };
             let task = match (environment.plan.clone(), chooser) {
-                (Setting::Points(environment_plan), Chooser::Points(policy_plan, privacy)) => {
+                (PlanSetting::Points(environment_plan), Chooser::Points(policy_plan, privacy)) => {
                     Task::Bandit(BanditPlan { environment_plan, privacy, curator, policy_plan })
                 }
-                (Setting::Contextual(environment_plan), Chooser::Contextual(policy_plan, privacy)) => {
+                (PlanSetting::Contextual(environment_plan), Chooser::Contextual(policy_plan, privacy)) => {
                     Task::Contextual(ContextualBandit { environment_plan, privacy, policy_plan })
                 }
                 // Refused above.
@@ -367,15 +367,15 @@ fn policies() -> Vec<&'static str> {
 }
 
 /// What is wrong with a policy in an environment, and what was expected.
-fn mismatch(setting: Option<&Setting>, policy: &str) -> Option<(String, String)> {
+fn mismatch(setting: Option<&PlanSetting>, policy: &str) -> Option<(String, String)> {
     let chooses_by_context = find(CONTEXTUAL_POLICIES, policy).is_some();
     let one_of = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match (setting, chooses_by_context) {
-        (Some(Setting::Contextual(_)), false) => Some((
+        (Some(PlanSetting::Contextual(_)), false) => Some((
             format!("policy `{policy}` plays points of a domain, and the environment shows arms to users with contexts"),
             format!("one of {}", one_of(names(CONTEXTUAL_POLICIES))),
         )),
-        (Some(Setting::Points(_)), true) => Some((
+        (Some(PlanSetting::Points(_)), true) => Some((
             format!("policy `{policy}` chooses by contexts, and the environment has none"),
             format!(
                 "one of {}, or an environment with contexts: {}",
@@ -412,7 +412,7 @@ fn is_online(table: &Table) -> bool {
 /// The environment of a sweep point.
 struct EnvironmentRead {
     label: String,
-    plan: Setting,
+    plan: PlanSetting,
     place: Option<Place>,
 }
 

@@ -50,7 +50,7 @@ pub(super) fn looks(
             })
             .collect::<Result<Vec<Vec<f64>>, Error>>()?;
         white.push(released_inputs);
-        let heard = Heard(Mutex::default());
+        let heard = CuratedTranscript(Mutex::default());
         engine::run(&sweep, &preparation, Options::default(), &Default::default(), &Stop::new(), &heard)?;
         black.push(heard.0.into_inner().unwrap_or_else(PoisonError::into_inner));
     }
@@ -90,9 +90,9 @@ impl EnvironmentPlan for MovedPlan {
     }
 }
 
-struct Heard(Mutex<Rows>);
+struct CuratedTranscript(Mutex<Rows>);
 
-impl Observer for Heard {
+impl Observer for CuratedTranscript {
     fn progressed(&self, _trial_rounds: u64) {}
 
     fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {

@@ -25,19 +25,19 @@ pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, task: &ContextualBandit, led
     let replayed = |zeros: bool| {
         let mut planted = plan.clone();
         let inner = Arc::clone(&task.environment_plan);
-        let environment_plan = Arc::new(PlantedPlan { inner, samples: job.samples(), rewards: (first, second), zeros });
+        let environment_plan = Arc::new(PlantedUserPlan { inner, samples: job.samples(), rewards: (first, second), zeros });
         planted.task = Task::Contextual(ContextualBandit { environment_plan, ..task.clone() });
-        let heard = Heard { rounds: plan.rounds as usize, dimension, trials: Mutex::default(), rows: Mutex::default() };
+        let heard = UserTranscript { rounds: plan.rounds as usize, dimension, trials: Mutex::default(), rows: Mutex::default() };
         job.play(planted, &heard)?;
         Ok(heard)
     };
-    let white: Heard = replayed(true)?;
+    let white: UserTranscript = replayed(true)?;
     let mut transcripts = Transcripts { width: plan.rounds as usize, first: Vec::new(), second: Vec::new() };
     for (number, trial) in white.trials.into_inner().unwrap_or_else(PoisonError::into_inner) {
         job.side(number).pick(&mut transcripts.first, &mut transcripts.second).extend(trial.told);
     }
     let white = transcripts.discriminant();
-    let black: Result<Heard, Error> = replayed(false);
+    let black: Result<UserTranscript, Error> = replayed(false);
     let rows = black?.rows.into_inner().unwrap_or_else(PoisonError::into_inner);
     let black = played(&rows, job.samples(), n_arms).logistic();
     let pair = format!("the first user's reward is {first} against {second}");
@@ -48,7 +48,7 @@ pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, task: &ContextualBandit, led
     ])
 }
 
-struct PlantedPlan {
+struct PlantedUserPlan {
     inner: Arc<dyn ContextualPlan>,
     samples: u64,
     rewards: (f64, f64),
@@ -56,14 +56,14 @@ struct PlantedPlan {
     zeros: bool,
 }
 
-impl ContextualPlan for PlantedPlan {
+impl ContextualPlan for PlantedUserPlan {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
         let Self { samples, rewards, zeros, .. } = *self;
-        Ok(Arc::new(Planted { inner: self.inner.build(context)?, samples, rewards, zeros }))
+        Ok(Arc::new(PlantedUserPolicy { inner: self.inner.build(context)?, samples, rewards, zeros }))
     }
 }
 
-struct Planted {
+struct PlantedUserPolicy {
     inner: Arc<dyn Contextual>,
     samples: u64,
     rewards: (f64, f64),
@@ -76,7 +76,7 @@ fn canary(facts: &ContextFacts) -> Vec<f64> {
     vec![facts.largest_entry.min(facts.length / libm::sqrt(d as f64)); d]
 }
 
-impl Contextual for Planted {
+impl Contextual for PlantedUserPolicy {
     fn facts(&self) -> &ContextFacts {
         self.inner.facts()
     }
@@ -135,15 +135,15 @@ impl ContextInstance for AuditedUsers {
 }
 
 /// Listens to the engine.
-struct Heard {
+struct UserTranscript {
     rounds: usize,
     dimension: usize,
-    trials: Mutex<BTreeMap<u64, Trial>>,
+    trials: Mutex<BTreeMap<u64, UserTrial>>,
     rows: Mutex<Rows>,
 }
 
 /// What was heard of one trial.
-struct Trial {
+struct UserTrial {
     /// The arm of round 1.
     arm: usize,
     last: f64,
@@ -151,12 +151,12 @@ struct Trial {
     told: Vec<f64>,
 }
 
-impl Observer for Heard {
+impl Observer for UserTranscript {
     fn progressed(&self, _trial_rounds: u64) {}
 
     fn visited(&self, at: Place, arm: usize, signal: &Released<InteractionSignal<'_>>) {
         let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
-        let trial = trials.entry(at.trial).or_insert_with(|| Trial { arm, last: 0.0, told: vec![0.0; self.rounds] });
+        let trial = trials.entry(at.trial).or_insert_with(|| UserTrial { arm, last: 0.0, told: vec![0.0; self.rounds] });
         let said = match *signal.value() {
             InteractionSignal::Sums { layout, entries, .. } => {
                 let (group, start) = layout.place(trial.arm);

@@ -26,7 +26,7 @@ pub enum OwnedStart<'a> {
 }
 
 /// A lane's part of a round with its data.
-pub struct Plan<'a> {
+pub struct LanePlan<'a> {
     /// Step 1.
     pub start: OwnedStart<'a>,
     /// Step 2.
@@ -47,7 +47,7 @@ impl OwnedStart<'_> {
 
 impl BatchedScreen {
     /// Decides what a lane does this round. `None`: the host answers.
-    pub fn plan<'a>(&mut self, request: &TrialScore<'a>) -> Result<(Asked, Option<Plan<'a>>), Error> {
+    pub fn plan<'a>(&mut self, request: &TrialScore<'a>) -> Result<(Asked, Option<LanePlan<'a>>), Error> {
         let (scale, kernel_error) = self.facts(request)?;
         let precision = self.precision;
         let table = matches!(self.shared.basis, Basis::Table(_));
@@ -140,7 +140,7 @@ impl BatchedScreen {
         self.counters.rebuilds += u64::from(was_fresh && !kept && !matches!(request.change, Change::Factor));
         let from_factor = matches!(start, OwnedStart::Factor(_));
         self.count_round(from_factor, was_fresh && from_factor && !matches!(request.change, Change::Factor));
-        Ok((Asked::Device { from_factor }, Some(Plan { start, visit })))
+        Ok((Asked::Device { from_factor }, Some(LanePlan { start, visit })))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The screens of some trials in lockstep on a device.
 
-use super::backend::Shared;
+use super::backend::BatchedShared;
 use super::ledger::Ledger;
-use super::plan::{Asked, OwnedStart, Plan, largest};
+use super::plan::{Asked, LanePlan, OwnedStart, largest};
 use super::trust::{plausible, untrusted, violations};
 use crate::backend::device::{Answer, Band4, CAPACITY, LaneWork, Lanes, Precision, Tables};
 use crate::backend::lane::Lane;
@@ -19,7 +19,7 @@ pub type Own = (Arc<Scale>, f64);
 /// See [`Screen`].
 pub struct BatchedScreen {
     /// What all screens share.
-    pub shared: Arc<Shared>,
+    pub shared: Arc<BatchedShared>,
     on_device: Result<Box<dyn Lanes>, Error>,
     /// The type that lanes are in.
     pub precision: Precision,
@@ -37,7 +37,7 @@ pub struct BatchedScreen {
 
 impl BatchedScreen {
     /// Of so many trials.
-    pub fn new(shared: Arc<Shared>, on_device: Result<Box<dyn Lanes>, Error>, n_trials: usize) -> Self {
+    pub fn new(shared: Arc<BatchedShared>, on_device: Result<Box<dyn Lanes>, Error>, n_trials: usize) -> Self {
         Self {
             on_device,
             precision: shared.precision,
@@ -122,7 +122,7 @@ impl BatchedScreen {
     }
 
     /// Sets the device to work on these requests.
-    fn submit(&mut self, planned: &[(TrialScore<'_>, Plan<'_>)]) -> Result<(), Error> {
+    fn submit(&mut self, planned: &[(TrialScore<'_>, LanePlan<'_>)]) -> Result<(), Error> {
         // 0 is what memory that was never written may hold.
         self.stamp = self.stamp.checked_add(1).unwrap_or(1);
         let stamp = self.stamp;
@@ -294,7 +294,7 @@ impl BatchedScreen {
             let prior = request.model.prior_variance_bound();
             let lane = &mut self.lanes[request.trial];
             match request.model.factor().filter(|factor| lane.start_factor(factor, &scale, prior, kernel_error, precision)) {
-                Some(factor) => planned.push((i, (request, Plan { start: OwnedStart::Factor(factor), visit: None }))),
+                Some(factor) => planned.push((i, (request, LanePlan { start: OwnedStart::Factor(factor), visit: None }))),
                 None => self.scan(&request, &mut out[i]),
             }
         }

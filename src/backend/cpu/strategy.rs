@@ -68,7 +68,7 @@ impl Backend for Cpu {
 
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error> {
         let scale = Arc::new(Scale::of(basis));
-        Ok(Arc::new(CpuDomain(Arc::new(Shared {
+        Ok(Arc::new(CpuDomain(Arc::new(StrategyTables {
             basis: basis.clone(),
             scale,
             columns: OnceLock::new(),
@@ -84,7 +84,7 @@ impl Backend for Cpu {
 }
 
 /// What all screens over a basis share.
-struct Shared {
+struct StrategyTables {
     basis: Basis,
     scale: Arc<Scale>,
     /// Feature-major copy of a table: one feature of all points is contiguous, so that a block's sums run in many lanes.
@@ -103,7 +103,7 @@ struct Shared {
     may_prune: bool,
 }
 
-impl Shared {
+impl StrategyTables {
     /// A trial on the pruned path, where there is one for this model; `before` has followed it up to something that no row says.
     fn pruned(&self, request: &TrialScore<'_>, before: Option<PrunedTrial>) -> Option<PrunedTrial> {
         if matches!(request.change, Change::Factor | Change::Weights { .. })
@@ -153,7 +153,7 @@ impl Shared {
     }
 }
 
-struct CpuDomain(Arc<Shared>);
+struct CpuDomain(Arc<StrategyTables>);
 
 impl Domain for CpuDomain {
     fn batch(&self, update_kind: UpdateKind) -> usize {
@@ -188,7 +188,7 @@ impl Domain for CpuDomain {
 }
 
 struct CpuScreen {
-    shared: Arc<Shared>,
+    shared: Arc<StrategyTables>,
     /// Made when first needed: a model that is new every round needs none.
     trials: Vec<Option<TrialScreen>>,
     /// Trials on the pruned path; those that have left it or never were on it are in `trials`.

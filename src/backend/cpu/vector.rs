@@ -129,17 +129,17 @@ fn magnitude_in_lanes(values: &[f64]) -> f64 {
 
 /// Writes `mean + beta * sqrt(max(0, variance))` and returns the largest score; NaNs are passed over.
 pub fn score(mean: &[f64], variance: &[f64], beta: f64, out: &mut [f64]) -> f64 {
-    wide(Score { mean, variance, beta, out })
+    wide(ScoreLoop { mean, variance, beta, out })
 }
 
-struct Score<'a> {
+struct ScoreLoop<'a> {
     mean: &'a [f64],
     variance: &'a [f64],
     beta: f64,
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Score<'_> {
+impl NullaryFnOnce for ScoreLoop<'_> {
     type Output = f64;
 
     #[inline(always)]

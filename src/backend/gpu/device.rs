@@ -43,11 +43,11 @@ pub struct Replacement {
 /// A GPU.
 #[derive(Clone)]
 pub struct Gpu {
-    shared: Arc<Shared>,
+    shared: Arc<GpuShared>,
 }
 
 /// What everything on a device needs.
-pub struct Shared {
+pub struct GpuShared {
     /// Of wgpu.
     pub device: wgpu::Device,
     /// Of wgpu.
@@ -120,7 +120,7 @@ impl Gpu {
         let name = facts.name.clone();
         device.on_uncaptured_error(Arc::new(move |problem: wgpu::Error| on_error.note(format!("{name} failed: {problem}"))));
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
-        let mut shared = Shared {
+        let mut shared = GpuShared {
             device,
             queue,
             facts,
@@ -153,7 +153,7 @@ impl Gpu {
         self.shared.device.destroy();
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
+    pub(super) fn shared(&self) -> &Arc<GpuShared> {
         &self.shared
     }
 }
@@ -201,7 +201,7 @@ fn tightened(mut limits: wgpu::Limits, options: &GpuOptions) -> wgpu::Limits {
     limits
 }
 
-impl Shared {
+impl GpuShared {
     /// The size of all workgroups of a type.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Lanes on the device: a round is one submission.
 
-use super::buffers::{Growing, Plain, storage, upload};
-use super::device::{Dispatch, Shared, run};
+use super::buffers::{GrowingBuffer, Plain, storage, upload};
+use super::device::{Dispatch, GpuShared, run};
 use super::layout::{self, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Pass, Pipeline};
 #[cfg(test)]
@@ -24,7 +24,7 @@ const FIRST_BYTES: u64 = 1 << 16;
 
 /// Lanes in one type.
 pub struct GpuLanes<R> {
-    shared: Arc<Shared>,
+    shared: Arc<GpuShared>,
     extent: Extent,
     n_lanes: usize,
     columns: Columns,
@@ -33,9 +33,9 @@ pub struct GpuLanes<R> {
     sources: Vec<Source>,
     passes: Passes,
     workgroup: Workgroup,
-    buffers: Buffers,
+    buffers: GpuLaneBuffers,
     /// Bind groups; made anew when a buffer is replaced.
-    bound: Option<Bound>,
+    bound: Option<BoundBuffers>,
     staging: [Staging; 2],
     packed: Packed<R>,
     rounds: usize,
@@ -51,11 +51,11 @@ struct Passes {
     select: Pipeline,
 }
 
-struct Buffers {
+struct GpuLaneBuffers {
     works: wgpu::Buffer,
     numbers: wgpu::Buffer,
-    indices: Growing,
-    coefficients: Growing,
+    indices: GrowingBuffer,
+    coefficients: GrowingBuffer,
     base: wgpu::Buffer,
     planes: wgpu::Buffer,
     partials: wgpu::Buffer,
@@ -64,7 +64,7 @@ struct Buffers {
     maxima: wgpu::Buffer,
 }
 
-struct Bound {
+struct BoundBuffers {
     /// One for each chunk.
     factor: Vec<wgpu::BindGroup>,
     project: Vec<wgpu::BindGroup>,
@@ -104,11 +104,11 @@ impl<R: Plain> GpuLanes<R> {
         };
         let room = |label, each: usize| storage(shared, label, (n_lanes * each) as u64);
         let size = size_of::<R>();
-        let buffers = Buffers {
+        let buffers = GpuLaneBuffers {
             works: room("works", WORK_BYTES)?,
             numbers: room("numbers", N_NUMBERS * size)?,
-            indices: Growing::new(shared, "indices", FIRST_BYTES)?,
-            coefficients: Growing::new(shared, "coefficients", FIRST_BYTES)?,
+            indices: GrowingBuffer::new(shared, "indices", FIRST_BYTES)?,
+            coefficients: GrowingBuffer::new(shared, "coefficients", FIRST_BYTES)?,
             base: tables.base.clone(),
             planes: room("planes", PLANES * extent.stride * size)?,
             partials: room("partials", MAXIMA * extent.n_tiles() * size)?,
@@ -160,7 +160,7 @@ impl<R: Plain> GpuLanes<R> {
         Ok(())
     }
 
-    fn bind(&self) -> Result<Bound, Error> {
+    fn bind(&self) -> Result<BoundBuffers, Error> {
         let buffers = &self.buffers;
         let bind = |pipeline: &Pipeline, source: &Source| {
             pipeline.bind(
@@ -183,7 +183,7 @@ impl<R: Plain> GpuLanes<R> {
         };
         let each =
             |pipeline: &Pipeline| self.sources.iter().map(|source| bind(pipeline, source)).collect::<Result<Vec<_>, Error>>();
-        Ok(Bound {
+        Ok(BoundBuffers {
             factor: each(&self.passes.factor)?,
             project: each(&self.passes.project)?,
             update: bind(&self.passes.update, &self.sources[0])?,
@@ -193,7 +193,7 @@ impl<R: Plain> GpuLanes<R> {
     }
 
     /// The passes of the packed round, in order.
-    fn dispatches<'a>(&'a self, bound: &'a Bound) -> Vec<Dispatch<'a>> {
+    fn dispatches<'a>(&'a self, bound: &'a BoundBuffers) -> Vec<Dispatch<'a>> {
         let (packed, passes) = (&self.packed, &self.passes);
         let rows = match self.columns {
             Columns::Features(_) => packed.n_projected.div_ceil(TOGETHER),

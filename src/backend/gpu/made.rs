@@ -1,7 +1,7 @@
 //! Tables that the device makes itself, with a sample compared with the host's values.
 
 use super::buffers::{Plain, filled, storage, uniform};
-use super::device::{Shared, run};
+use super::device::{GpuShared, run};
 use super::layout::{self, Shape, number_values, work_words};
 use super::pipeline::Pass;
 use super::readback::{Staging, guarded};
@@ -28,7 +28,7 @@ pub struct DeviceTable {
 /// # Errors
 /// If the device has no room or is lost.
 pub fn features<R: Plain>(
-    shared: &Shared,
+    shared: &GpuShared,
     table: &FeatureTable,
     extent: Extent,
     chunks: &[Chunk],
@@ -64,7 +64,7 @@ pub fn features<R: Plain>(
 /// # Errors
 /// If the device has no room or is lost.
 pub fn gram<W: Plain, R: Plain>(
-    shared: &Shared,
+    shared: &GpuShared,
     source: &dyn GramSource,
     form: &KernelForm,
     extent: Extent,
@@ -118,7 +118,7 @@ fn plain_coordinates(form: &FourierForm, extent: Extent) -> Vec<f64> {
 
 /// Makes one chunk of a table: `n_columns` of them, by `groups` rows of workgroups.
 fn make<R: Plain>(
-    shared: &Shared,
+    shared: &GpuShared,
     pass: Pass,
     shape: Shape,
     n_columns: usize,
@@ -142,7 +142,7 @@ fn make<R: Plain>(
 
 /// Reads a sample of a table: column, point, value. The last column and the last point are in it.
 fn sample<R: Plain>(
-    shared: &Shared,
+    shared: &GpuShared,
     table: &wgpu::Buffer,
     extent: Extent,
     chunk: Chunk,

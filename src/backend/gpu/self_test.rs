@@ -2,7 +2,7 @@
 //! wrong is not used.
 
 use super::buffers::{Plain, storage, uniform, upload};
-use super::device::{Shared, run};
+use super::device::{GpuShared, run};
 use super::layout::{self, Shape};
 use super::pipeline::Pass;
 use super::readback::{Staging, guarded};
@@ -16,7 +16,7 @@ const RESULTS: usize = 8;
 const REDUCED: usize = 5;
 const GROUPS: usize = 4;
 
-impl Shared {
+impl GpuShared {
     /// Runs a shader on numbers.
     fn computed<R: Plain>(
         &self,

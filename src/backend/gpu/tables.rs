@@ -1,7 +1,7 @@
 //! Tables on the device.
 
 use super::buffers::{Plain, filled, uniform};
-use super::device::Shared;
+use super::device::GpuShared;
 use super::lanes::GpuLanes;
 use super::layout::Shape;
 use super::made::{self, DeviceTable};
@@ -32,7 +32,7 @@ pub struct Source {
 /// Tables in one type.
 pub struct GpuTables<R> {
     /// The device.
-    pub shared: Arc<Shared>,
+    pub shared: Arc<GpuShared>,
     /// Of the domain.
     pub extent: Extent,
     /// Where columns come from.
@@ -52,7 +52,7 @@ impl<R: Plain> GpuTables<R> {
     ///
     /// # Errors
     /// If they do not fit, or the kernel is none that a device evaluates.
-    pub fn new(shared: &Arc<Shared>, spec: TableSpec<'_>) -> Result<Self, Error> {
+    pub fn new(shared: &Arc<GpuShared>, spec: TableSpec<'_>) -> Result<Self, Error> {
         let extent = Extent::new(n_points(&spec));
         if extent.n_points == 0 || shared.max_groups < extent.n_tiles() {
             return Err(device_error(format!("{} points are more, or fewer, than a device can hold", extent.n_points)));

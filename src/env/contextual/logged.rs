@@ -14,7 +14,7 @@ use crate::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
-struct Plan {
+struct LoggedReplayPlan {
     file: String,
     about: Option<String>,
     synthetic: bool,
@@ -64,10 +64,10 @@ pub fn parse(args: &Args<'_>, _parts: &dyn EnvironmentRegistry) -> Box<dyn Conte
         args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
     let link = Link::parse(args);
     let public = DeclaredPublic::parse(args, &[DataDerived::Levels]);
-    Box::new(Plan { file, about, synthetic, features, arm, arms, reward, range, propensity, radius, link, public })
+    Box::new(LoggedReplayPlan { file, about, synthetic, features, arm, arms, reward, range, propensity, radius, link, public })
 }
 
-impl Plan {
+impl LoggedReplayPlan {
     /// A log of arms shown at random.
     fn made_up(&self, context: &BuildContext<'_>) -> Vec<Cells> {
         let kinds: Vec<CellKind> = self.features.columns().into_iter().map(|(_, kind)| kind).collect();
@@ -84,7 +84,7 @@ impl Plan {
     }
 }
 
-impl ContextualPlan for Plan {
+impl ContextualPlan for LoggedReplayPlan {
     fn replays(&self) -> bool {
         true
     }
@@ -175,7 +175,7 @@ impl ContextualPlan for Plan {
         let takes_levels = features.takes_levels && !self.synthetic;
         let derived = self.public.split(takes_levels.then_some(DataDerived::Levels));
         let log = Arc::new(Log { contexts: features.contexts, rows, facts, told, notes, derived });
-        Ok(Arc::new(Environment { log, streams: context.streams.clone() }))
+        Ok(Arc::new(LoggedReplayEnvironment { log, streams: context.streams.clone() }))
     }
 }
 
@@ -189,19 +189,19 @@ struct Log {
     derived: DerivedNumbers,
 }
 
-struct Environment {
+struct LoggedReplayEnvironment {
     log: Arc<Log>,
     streams: Streams,
 }
 
-impl Contextual for Environment {
+impl Contextual for LoggedReplayEnvironment {
     fn facts(&self) -> &ContextFacts {
         &self.log.facts
     }
 
     fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
         let order = Order::new(self.log.rows.len(), false, self.streams.of(trial, Purpose::Contexts));
-        Ok(Box::new(Instance { log: Arc::clone(&self.log), order }))
+        Ok(Box::new(LoggedReplayInstance { log: Arc::clone(&self.log), order }))
     }
 
     fn describe(&self) -> Vec<(String, serde_json::Value)> {
@@ -217,18 +217,18 @@ impl Contextual for Environment {
     }
 }
 
-struct Instance {
+struct LoggedReplayInstance {
     log: Arc<Log>,
     order: Order,
 }
 
-impl Instance {
+impl LoggedReplayInstance {
     fn row(&self) -> Logged {
         self.order.of(&self.log.rows, 1)[0]
     }
 }
 
-impl ContextInstance for Instance {
+impl ContextInstance for LoggedReplayInstance {
     fn next(&mut self) {
         self.order.next();
     }

@@ -24,7 +24,7 @@ enum Payoff {
 }
 
 #[derive(Debug, Clone)]
-struct Plan {
+struct ContextsTablePlan {
     file: String,
     about: Option<String>,
     synthetic: bool,
@@ -85,7 +85,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn EnvironmentRegistry) -> Box<dyn Conte
         args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
     let link = Link::parse(args);
     let public = DeclaredPublic::parse(args, &[DataDerived::Levels, DataDerived::Range]);
-    Box::new(Plan { file, about, synthetic, features, payoff, right, range, again, radius, link, public })
+    Box::new(ContextsTablePlan { file, about, synthetic, features, payoff, right, range, again, radius, link, public })
 }
 
 /// Two ascending numbers, if they are written.
@@ -164,7 +164,7 @@ impl Payoff {
     }
 }
 
-impl ContextualPlan for Plan {
+impl ContextualPlan for ContextsTablePlan {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
         let Some(payoff) = &self.payoff else {
             return Err(Error::input(Diagnostic::new("the environment states no rewards")));
@@ -241,7 +241,7 @@ impl ContextualPlan for Plan {
         let real = !self.synthetic;
         let derived = self.public.split(used.into_iter().filter_map(|(kind, is_used)| (is_used && real).then_some(kind)));
         let table = Arc::new(Table { contexts: features.contexts, rewards, facts, told, notes, derived });
-        Ok(Arc::new(Environment { table, again: self.again, streams: context.streams.clone() }))
+        Ok(Arc::new(ContextsTableEnvironment { table, again: self.again, streams: context.streams.clone() }))
     }
 }
 
@@ -268,20 +268,20 @@ struct Table {
     derived: DerivedNumbers,
 }
 
-struct Environment {
+struct ContextsTableEnvironment {
     table: Arc<Table>,
     again: bool,
     streams: Streams,
 }
 
-impl Contextual for Environment {
+impl Contextual for ContextsTableEnvironment {
     fn facts(&self) -> &ContextFacts {
         &self.table.facts
     }
 
     fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
         let n_users = self.table.rewards.len() / self.table.facts.n_arms;
-        Ok(Box::new(Instance {
+        Ok(Box::new(ContextsTableInstance {
             table: Arc::clone(&self.table),
             order: Order::new(n_users, self.again, self.streams.of(trial, Purpose::Contexts)),
         }))
@@ -333,12 +333,12 @@ impl Order {
     }
 }
 
-struct Instance {
+struct ContextsTableInstance {
     table: Arc<Table>,
     order: Order,
 }
 
-impl ContextInstance for Instance {
+impl ContextInstance for ContextsTableInstance {
     fn next(&mut self) {
         self.order.next();
     }

@@ -17,7 +17,7 @@ pub struct ExactPosterior {
     /// Whether the inputs are this trial's own.
     own: bool,
     prior_bound: f64,
-    state: State,
+    state: ExactState,
     /// Coefficients of the last run over the visited points' Gram columns.
     row: Vec<f64>,
     change: PendingChange,
@@ -25,7 +25,7 @@ pub struct ExactPosterior {
 
 /// What is saved: everything that cannot be derived from the problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
+struct ExactState {
     version: u32,
     model: KernelDualForm,
     visits: Visits,
@@ -48,7 +48,7 @@ impl ExactPosterior {
     /// As [`ExactPosterior::new`], with the [`ExactPosterior::prior_bound`] of the domain already found.
     #[must_use]
     pub fn with_prior_bound(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
-        let state = State { version: 1, model: KernelDualForm::new(ridge), visits: Visits::default() };
+        let state = ExactState { version: 1, model: KernelDualForm::new(ridge), visits: Visits::default() };
         Self { gram, own: false, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
     }
 
@@ -64,7 +64,7 @@ impl ExactPosterior {
     /// # Errors
     /// If the value is not a saved state of this version, or does not hang together.
     pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
-        let state: State = serde_json::from_value(saved)?;
+        let state: ExactState = serde_json::from_value(saved)?;
         if state.version != 1 {
             return Err(serde::de::Error::custom(format!(
                 "exact posterior state has version {}, this program reads 1",

@@ -31,7 +31,7 @@ pub struct KernelDualForm {
     factor: GrowingCholesky,
     /// `w` without them.
     weights: Vec<f64>,
-    run: Option<Run>,
+    run: Option<KernelStreak>,
     /// Information gain without them.
     gain: f64,
     /// Largest magnitude of a reward so far.
@@ -43,7 +43,7 @@ pub struct KernelDualForm {
 
 /// The open run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Run {
+struct KernelStreak {
     slot: usize,
     /// `n0` and the sum of their rewards.
     count: f64,
@@ -57,7 +57,7 @@ struct Run {
     weight: f64,
 }
 
-impl Run {
+impl KernelStreak {
     /// `delta` after `more` further observations; 0 before the first.
     fn delta(&self, ridge: f64, more: f64) -> f64 {
         ridge * more / (self.count * (self.count + more))
@@ -171,7 +171,7 @@ impl KernelDualForm {
         linalg::add_scaled(&mut self.weights, surprise, &direction);
         self.gain += 0.5 * libm::log1p(variance / self.ridge);
         let weight = self.weights[slot];
-        self.run = Some(Run { slot, count: 1.0, sum: reward, more: 0.0, more_sum: 0.0, direction, weight });
+        self.run = Some(KernelStreak { slot, count: 1.0, sum: reward, more: 0.0, more_sum: 0.0, direction, weight });
         // p = g · k(x) = cov(new, x) / pivot: spread² falls by cov² / pivot, the mean rises by surprise cov / pivot.
         Observed { scale: pivot.sqrt(), mean_step: surprise, repeated: false }
     }
@@ -184,7 +184,7 @@ impl KernelDualForm {
             let direction = self.solve_axis(slot);
             let (count, sum) = (visits.counts[slot] as f64, visits.sums[slot]);
             let weight = self.weights[slot];
-            self.run = Some(Run { slot, count, sum, more: 0.0, more_sum: 0.0, direction, weight });
+            self.run = Some(KernelStreak { slot, count, sum, more: 0.0, more_sum: 0.0, direction, weight });
         }
         self.count(reward);
         let ridge = self.ridge;

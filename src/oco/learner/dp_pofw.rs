@@ -9,14 +9,14 @@ use crate::privacy::{Calibration, Raw, Refusal};
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Plan;
+struct DpPofwPlan;
 
 /// Has no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(Plan)
+    Box::new(DpPofwPlan)
 }
 
-struct Maker {
+struct DpPofwMaker {
     set: Arc<dyn ConstraintSet>,
     vertices: Arc<dyn Vertices>,
     gradient: Arc<dyn Gradient>,
@@ -27,7 +27,7 @@ struct Maker {
     made: LearnerCalibration,
 }
 
-impl LearnerPlan for Plan {
+impl LearnerPlan for DpPofwPlan {
     fn is_private(&self) -> bool {
         true
     }
@@ -62,7 +62,7 @@ impl LearnerPlan for Plan {
             notes: Vec::new(),
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("vertices".to_owned(), vertices.count().into())],
         };
-        Ok(Box::new(Maker {
+        Ok(Box::new(DpPofwMaker {
             set: Arc::clone(&setting.set),
             vertices,
             gradient: request.gradient(setting),
@@ -75,7 +75,7 @@ impl LearnerPlan for Plan {
     }
 }
 
-impl LearnerMaker for Maker {
+impl LearnerMaker for DpPofwMaker {
     fn make(&self) -> Box<dyn Learner> {
         let choice = match self.noise {
             None => Choice::Exact,

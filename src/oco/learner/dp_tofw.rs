@@ -13,14 +13,14 @@ use crate::privacy::{Calibration, Raw, Refusal, quote};
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Plan;
+struct DpTofwPlan;
 
 /// Has no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(Plan)
+    Box::new(DpTofwPlan)
 }
 
-struct Maker {
+struct DpTofwMaker {
     set: Arc<dyn ConstraintSet>,
     gradient: Arc<dyn Gradient>,
     clip: Option<Clip>,
@@ -30,7 +30,7 @@ struct Maker {
     made: LearnerCalibration,
 }
 
-impl LearnerPlan for Plan {
+impl LearnerPlan for DpTofwPlan {
     fn is_private(&self) -> bool {
         true
     }
@@ -60,7 +60,7 @@ impl LearnerPlan for Plan {
             notes: Vec::new(),
             facts,
         };
-        Ok(Box::new(Maker {
+        Ok(Box::new(DpTofwMaker {
             set: Arc::clone(&setting.set),
             gradient: request.gradient(setting),
             clip: terms.bounds(learning_rate),
@@ -72,7 +72,7 @@ impl LearnerPlan for Plan {
     }
 }
 
-impl LearnerMaker for Maker {
+impl LearnerMaker for DpTofwMaker {
     fn make(&self) -> Box<dyn Learner> {
         let noise = self.law.sampler().map(|law| (self.factorisation.as_ref(), law));
         let dimension = self.set.dimension();

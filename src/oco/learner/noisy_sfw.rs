@@ -12,11 +12,11 @@ use crate::privacy::{Raw, Refusal};
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Plan;
+struct NoisySfwPlan;
 
 /// Has no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(Plan)
+    Box::new(NoisySfwPlan)
 }
 
 /// How n samples are divided, and the step.
@@ -31,7 +31,7 @@ pub fn plan(n: u64, learning_rate: f64) -> (BatchPlan, f64) {
     (batches, learning_rate * libm::log(n as f64) / (2.0 * root))
 }
 
-struct Maker {
+struct NoisySfwMaker {
     set: Arc<dyn ConstraintSet>,
     gradient: Arc<dyn Gradient>,
     clip: Option<Clip>,
@@ -42,7 +42,7 @@ struct Maker {
     made: LearnerCalibration,
 }
 
-impl LearnerPlan for Plan {
+impl LearnerPlan for NoisySfwPlan {
     fn is_private(&self) -> bool {
         true
     }
@@ -62,7 +62,7 @@ impl LearnerPlan for Plan {
             notes: vec!["each sample is in one batch; releases after a batch is full".to_owned()],
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())],
         };
-        Ok(Box::new(Maker {
+        Ok(Box::new(NoisySfwMaker {
             set: Arc::clone(&setting.set),
             gradient: request.gradient(setting),
             clip: terms.bounds(learning_rate),
@@ -75,7 +75,7 @@ impl LearnerPlan for Plan {
     }
 }
 
-impl LearnerMaker for Maker {
+impl LearnerMaker for NoisySfwMaker {
     fn make(&self) -> Box<dyn Learner> {
         let sampler = |law: VectorLaw| law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
         let noises = (sampler(self.laws.0), sampler(self.laws.1));

@@ -20,7 +20,7 @@ const NAME: &str = "dp-hdb";
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
     let positive = |key, doc, meaning: &str| args.number(key, doc).above(0.0).at_most(1e12).optional(meaning);
-    Box::new(Plan {
+    Box::new(DpHdbPlan {
         warm_up: args
             .count("warm_up", "rounds in which each arm is shown before anything else")
             .between(1, 1 << 40)
@@ -44,7 +44,7 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
     })
 }
 
-struct Plan {
+struct DpHdbPlan {
     warm_up: Option<u64>,
     gap: Option<f64>,
     radius: Option<f64>,
@@ -53,7 +53,7 @@ struct Plan {
     stated: (f64, f64),
 }
 
-impl Plan {
+impl DpHdbPlan {
     fn warm_up(&self, facts: &ContextFacts) -> Result<u64, Refusal> {
         let (k, d, t) = (facts.n_arms as u64, facts.dimension as f64, facts.rounds as f64);
         // t_0 = O(ln(dT/alpha) ln T / epsilon²) [Han2022, theorem 4.2], at epsilon = 1 whatever the budget: about 120 in the paper's figure.
@@ -68,7 +68,7 @@ impl Plan {
     }
 }
 
-impl ContextPolicyPlan for Plan {
+impl ContextPolicyPlan for DpHdbPlan {
     fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let budget = request.budget(facts.rounds)?;
         let warm_up = self.warm_up(facts)?;
@@ -135,11 +135,11 @@ impl ContextPolicyPlan for Plan {
             synthetic: self.synthetic,
         };
         let (event, noise_formula) = (priced.event, priced.noise_formula);
-        Ok(Box::new(Maker { choices, gap: self.gap, calibration: request.calibration, budget, event, noise_formula }))
+        Ok(Box::new(DpHdbMaker { choices, gap: self.gap, calibration: request.calibration, budget, event, noise_formula }))
     }
 }
 
-struct Maker {
+struct DpHdbMaker {
     choices: ChoiceTerms,
     gap: Option<f64>,
     calibration: Calibration,
@@ -148,17 +148,17 @@ struct Maker {
     noise_formula: String,
 }
 
-impl Maker {
-    fn of(&self, state: State) -> Box<dyn ContextPolicy> {
+impl DpHdbMaker {
+    fn of(&self, state: DpHdbState) -> Box<dyn ContextPolicy> {
         Box::new(DpHdb { choices: self.choices, half_gap: self.gap.map_or(f64::INFINITY, |gap| 0.5 * gap), state })
     }
 }
 
-impl ContextPolicyMaker for Maker {
+impl ContextPolicyMaker for DpHdbMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
         let zeros = vec![0.0; self.choices.n_arms * self.choices.dimension];
         let steps = vec![0; self.choices.n_arms];
-        self.of(State { round: 0, steps, counts: zeros.clone(), frozen: zeros })
+        self.of(DpHdbState { round: 0, steps, counts: zeros.clone(), frozen: zeros })
     }
 
     fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
@@ -213,7 +213,7 @@ impl ContextPolicyMaker for Maker {
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: State = restored(NAME, state)?;
+        let state: DpHdbState = restored(NAME, state)?;
         let n = self.choices.n_arms * self.choices.dimension;
         let finite = state.counts.iter().chain(&state.frozen).all(|x| x.is_finite());
         let fits = state.counts.len() == n && state.frozen.len() == n && state.steps.len() == self.choices.n_arms;
@@ -222,7 +222,7 @@ impl ContextPolicyMaker for Maker {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
+struct DpHdbState {
     /// Rounds taken in.
     round: u64,
     /// Steps of each arm.
@@ -236,7 +236,7 @@ struct State {
 struct DpHdb {
     choices: ChoiceTerms,
     half_gap: f64,
-    state: State,
+    state: DpHdbState,
 }
 
 impl DpHdb {
@@ -298,7 +298,7 @@ impl ContextPolicy for DpHdb {
 #[doc(hidden)]
 #[must_use]
 pub fn stored(choices: ChoiceTerms, gap: f64) -> Box<dyn ContextPolicy> {
-    let maker = Maker {
+    let maker = DpHdbMaker {
         choices,
         gap: Some(gap),
         calibration: Calibration::AsPrinted,

@@ -33,7 +33,7 @@ pub fn parse_local(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
 }
 
 fn plan(args: &Args<'_>, name: &'static str, local: bool) -> Box<dyn ContextPolicyPlan> {
-    Box::new(Plan {
+    Box::new(DpLinUcbPlan {
         name,
         local,
         beta: ExplorationFactor::parse(args),
@@ -57,7 +57,7 @@ fn plan(args: &Args<'_>, name: &'static str, local: bool) -> Box<dyn ContextPoli
     })
 }
 
-struct Plan {
+struct DpLinUcbPlan {
     name: &'static str,
     local: bool,
     beta: ExplorationFactor,
@@ -74,7 +74,7 @@ fn due(rounds: u64, growth: f64) -> Arc<[u64]> {
     std::iter::successors(Some(1), next).collect()
 }
 
-impl ContextPolicyPlan for Plan {
+impl ContextPolicyPlan for DpLinUcbPlan {
     fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let Some(budget) = request.budget(facts.rounds)? else {
             let message = format!("`{}` is private by its kind", self.name);
@@ -108,7 +108,7 @@ impl ContextPolicyPlan for Plan {
         let length = context_length / sums.context_unit();
         let bound = facts.parameter_length * sums.context_unit() / sums.reward_unit();
         let total = bound * libm::sqrt(n_arms as f64);
-        Ok(Box::new(Maker {
+        Ok(Box::new(DpLinUcbMaker {
             name: self.name,
             consts: Arc::new(Consts {
                 layout,
@@ -158,7 +158,7 @@ struct Consts {
 
 /// Bounds on the regularizer that noise and shift make together, and what the noise on `u` adds to beta.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Spectrum {
+struct RegularizerSpectrum {
     shift: f64,
     least: f64,
     most: f64,
@@ -167,7 +167,7 @@ struct Spectrum {
 
 impl Consts {
     /// After `round` rounds, with noise of this standard deviation in the sums.
-    fn spectrum(&self, round: u64, std: f64) -> Spectrum {
+    fn spectrum(&self, round: u64, std: f64) -> RegularizerSpectrum {
         let (n, log) = (self.layout.n_rows() as f64, libm::log(2.0 * self.rounds as f64 / self.failure_prob));
         if self.printed {
             // Upsilon, within [Upsilon, 3 Upsilon] after the shift by 2 Upsilon, and gamma; the local form alike.
@@ -180,17 +180,17 @@ impl Consts {
                 (dubey2021::spectrum(self.sigma, nodes, rows, self.rounds, self.failure_prob), self.sigma, nodes)
             };
             let gamma = shariff2018::gamma(sigma, nodes, upsilon, self.n_features(), self.rounds, self.failure_prob);
-            return Spectrum { shift: 2.0 * upsilon * self.shift, least: upsilon, most: 3.0 * upsilon, gamma };
+            return RegularizerSpectrum { shift: 2.0 * upsilon * self.shift, least: upsilon, most: 3.0 * upsilon, gamma };
         }
         let vector = libm::sqrt(self.n_features() as f64) + libm::sqrt(2.0 * log);
         let norm = 2.0 * std * (libm::sqrt(n) + libm::sqrt(log));
         let shift = self.ridge + self.shift * norm;
         let least = self.ridge + (self.shift - 1.0).max(0.0) * norm;
-        Spectrum { shift, least, most: shift + norm, gamma: std * vector / libm::sqrt(least) }
+        RegularizerSpectrum { shift, least, most: shift + norm, gamma: std * vector / libm::sqrt(least) }
     }
 
     /// Beta of round `round`, 1-based.
-    fn beta(&self, round: u64, spectrum: &Spectrum) -> f64 {
+    fn beta(&self, round: u64, spectrum: &RegularizerSpectrum) -> f64 {
         let terms = BetaTerms {
             noise_sd: self.noise_sd,
             length: self.length,
@@ -209,25 +209,25 @@ impl Consts {
     }
 }
 
-struct Maker {
+struct DpLinUcbMaker {
     name: &'static str,
     consts: Arc<Consts>,
     sums: InteractionSums,
 }
 
-impl Maker {
-    fn of(&self, state: State) -> Box<dyn ContextPolicy> {
+impl DpLinUcbMaker {
+    fn of(&self, state: DpLinUcbState) -> Box<dyn ContextPolicy> {
         let spectrum = self.consts.spectrum(state.round, state.std);
         let beta = self.consts.beta(state.round + 1, &spectrum);
         Box::new(DpLinUcb { name: self.name, consts: Arc::clone(&self.consts), spectrum, beta, state })
     }
 }
 
-impl ContextPolicyMaker for Maker {
+impl ContextPolicyMaker for DpLinUcbMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
         let std = self.consts.first_std;
         let shift = self.consts.spectrum(0, std).shift.max(f64::MIN_POSITIVE);
-        self.of(State { round: 0, std, repairs: 0, models: ArmModels::empty(self.consts.layout, shift) })
+        self.of(DpLinUcbState { round: 0, std, repairs: 0, models: ArmModels::empty(self.consts.layout, shift) })
     }
 
     fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
@@ -250,14 +250,14 @@ impl ContextPolicyMaker for Maker {
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: State = restored(self.name, state)?;
+        let state: DpLinUcbState = restored(self.name, state)?;
         let fits = state.models.fits(self.consts.layout) && state.std.is_finite() && 0.0 < state.std;
         if fits { Ok(self.of(state)) } else { Err(misfit(self.name)) }
     }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
+struct DpLinUcbState {
     /// Rounds taken in.
     round: u64,
     /// Standard deviation of the noise in the models.
@@ -269,10 +269,10 @@ struct State {
 struct DpLinUcb {
     name: &'static str,
     consts: Arc<Consts>,
-    spectrum: Spectrum,
+    spectrum: RegularizerSpectrum,
     /// Of the coming round.
     beta: f64,
-    state: State,
+    state: DpLinUcbState,
 }
 
 impl ContextPolicy for DpLinUcb {

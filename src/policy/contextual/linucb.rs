@@ -18,14 +18,14 @@ const NAME: &str = "linucb";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
-    Box::new(Plan {
+    Box::new(LinUcbPlan {
         beta: ExplorationFactor::parse(args),
         failure_prob: failure_prob(args),
         ridge: args.number("ridge", "what is added to the diagonal of every arm's matrix").above(0.0).at_most(1e12).or(1.0),
     })
 }
 
-struct Plan {
+struct LinUcbPlan {
     beta: ExplorationFactor,
     failure_prob: f64,
     ridge: f64,
@@ -37,7 +37,7 @@ pub(super) fn noise_scale(facts: &ContextFacts) -> f64 {
     facts.noise_sd.or(half).unwrap_or(1.0)
 }
 
-impl ContextPolicyPlan for Plan {
+impl ContextPolicyPlan for LinUcbPlan {
     fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let (k, d, sd) = (facts.n_arms as f64, facts.dimension as f64, noise_scale(facts));
         let (length, s, ridge, failure, beta) = (facts.length, facts.parameter_length, self.ridge, self.failure_prob, self.beta);
@@ -49,7 +49,7 @@ impl ContextPolicyPlan for Plan {
                 || sd * libm::sqrt(d) + libm::sqrt(ridge) * s,
             )
         };
-        Ok(Box::new(Maker {
+        Ok(Box::new(LinUcbMaker {
             n_arms: facts.n_arms,
             dimension: facts.dimension,
             ridge,
@@ -59,7 +59,7 @@ impl ContextPolicyPlan for Plan {
     }
 }
 
-struct Maker {
+struct LinUcbMaker {
     n_arms: usize,
     dimension: usize,
     ridge: f64,
@@ -67,17 +67,17 @@ struct Maker {
     ledger: Ledger,
 }
 
-impl Maker {
-    fn of(&self, state: State) -> Box<dyn ContextPolicy> {
+impl LinUcbMaker {
+    fn of(&self, state: LinUcbState) -> Box<dyn ContextPolicy> {
         let rule = Arc::clone(&self.beta);
         let beta = rule(state.round + 1);
         Box::new(LinUcb { n_arms: self.n_arms, rule, beta, gains: vec![0.0; self.dimension], state })
     }
 }
 
-impl ContextPolicyMaker for Maker {
+impl ContextPolicyMaker for LinUcbMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
-        self.of(State::new(self.n_arms, self.dimension, self.ridge))
+        self.of(LinUcbState::new(self.n_arms, self.dimension, self.ridge))
     }
 
     fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
@@ -89,14 +89,14 @@ impl ContextPolicyMaker for Maker {
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: State = restored(NAME, state)?;
+        let state: LinUcbState = restored(NAME, state)?;
         if state.fits(self.n_arms, self.dimension) { Ok(self.of(state)) } else { Err(misfit(NAME)) }
     }
 }
 
 /// Ridge models of arms that see every interaction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct LinUcbState {
     /// Rounds taken in.
     pub(super) round: u64,
     /// `V_a^{-1}`, one an arm, kept by Sherman and Morrison.
@@ -105,7 +105,7 @@ pub(super) struct State {
     thetas: Vec<f64>,
 }
 
-impl State {
+impl LinUcbState {
     pub(super) fn new(n_arms: usize, dimension: usize, ridge: f64) -> Self {
         let mut inverses = vec![0.0; n_arms * dimension * dimension];
         for inverse in inverses.chunks_exact_mut(dimension * dimension) {
@@ -155,7 +155,7 @@ struct LinUcb {
     /// Of the coming round.
     beta: f64,
     gains: Vec<f64>,
-    state: State,
+    state: LinUcbState,
 }
 
 impl ContextPolicy for LinUcb {

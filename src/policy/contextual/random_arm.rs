@@ -13,23 +13,23 @@ const NAME: &str = "random-arm";
 
 /// Reads the policy's keys: it has none.
 pub fn parse(_args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
-    Box::new(Plan)
+    Box::new(RandomArmPlan)
 }
 
-struct Plan;
+struct RandomArmPlan;
 
-impl ContextPolicyPlan for Plan {
+impl ContextPolicyPlan for RandomArmPlan {
     fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        Ok(Box::new(Maker { n_arms: facts.n_arms, ledger: no_privacy::ledger(request.calibration) }))
+        Ok(Box::new(RandomArmMaker { n_arms: facts.n_arms, ledger: no_privacy::ledger(request.calibration) }))
     }
 }
 
-struct Maker {
+struct RandomArmMaker {
     n_arms: usize,
     ledger: Ledger,
 }
 
-impl ContextPolicyMaker for Maker {
+impl ContextPolicyMaker for RandomArmMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
         Box::new(RandomArm { n_arms: self.n_arms })
     }

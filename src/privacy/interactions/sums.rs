@@ -276,7 +276,7 @@ impl InteractionSums {
     #[must_use]
     pub fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         let layout = self.terms.layout;
-        Box::new(Privatizer {
+        Box::new(InteractionSumsPrivatizer {
             layout,
             due: Arc::clone(&self.terms.due),
             range: self.terms.range,
@@ -302,7 +302,7 @@ impl InteractionSums {
     #[must_use]
     pub fn stored(&self, draws: Vec<Vec<f64>>) -> Box<dyn InteractionPrivatizer> {
         let layout = self.terms.layout;
-        Box::new(Privatizer {
+        Box::new(InteractionSumsPrivatizer {
             layout,
             due: Arc::clone(&self.terms.due),
             range: (f64::NEG_INFINITY, f64::INFINITY),
@@ -353,7 +353,7 @@ impl InteractionSums {
 }
 
 #[derive(Debug)]
-struct Privatizer {
+struct InteractionSumsPrivatizer {
     layout: Layout,
     due: Arc<[u64]>,
     range: (f64, f64),
@@ -373,7 +373,7 @@ struct Privatizer {
     stored: Option<std::collections::VecDeque<Vec<f64>>>,
 }
 
-impl Privatizer {
+impl InteractionSumsPrivatizer {
     /// Opens an interaction and adds it; one that is not as agreed adds nothing, or the centre of the range.
     fn add(&mut self, interaction: Interaction<'_>) {
         let Interaction { context, arm, reward } = interaction;
@@ -393,7 +393,7 @@ impl Privatizer {
     }
 }
 
-impl InteractionPrivatizer for Privatizer {
+impl InteractionPrivatizer for InteractionSumsPrivatizer {
     fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>> {
         self.add(interaction.open());
         self.round += 1;

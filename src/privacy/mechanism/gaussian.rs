@@ -20,7 +20,7 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
 };
 
 #[derive(Debug, Clone, Copy)]
-struct Gaussian {
+struct GaussianMechanism {
     calibration: Calibration,
     epsilon: Epsilon,
     delta: Delta,
@@ -39,10 +39,10 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     // sigma = sensitivity sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]; proof: docs/proofs/gaussian.md
     let sigma = window.width() * analytic_gaussian_sigma(epsilon, delta);
     representable(request, sigma * sigma)?;
-    Ok(Arc::new(Gaussian { calibration: request.calibration, epsilon, delta, window, sigma }))
+    Ok(Arc::new(GaussianMechanism { calibration: request.calibration, epsilon, delta, window, sigma }))
 }
 
-impl Privatizer for Gaussian {
+impl Privatizer for GaussianMechanism {
     fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
         let reward = reward.open();
         let kept = if planted::is(PlantedFault::GaussianClip) { reward } else { self.window.clip(reward) };
@@ -51,7 +51,7 @@ impl Privatizer for Gaussian {
     }
 }
 
-impl RewardMechanism for Gaussian {
+impl RewardMechanism for GaussianMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(*self)
     }

@@ -12,7 +12,7 @@ pub const ENTRY: MechanismEntry =
     MechanismEntry { name: "none", summary: "no privacy: the reward as it is, never clipped", paper: "", build };
 
 #[derive(Debug, Clone, Copy)]
-struct Nothing {
+struct NoMechanism {
     calibration: Calibration,
 }
 
@@ -21,16 +21,16 @@ struct Nothing {
 /// # Errors
 /// None.
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    Ok(Arc::new(Nothing { calibration: request.calibration }))
+    Ok(Arc::new(NoMechanism { calibration: request.calibration }))
 }
 
-impl Privatizer for Nothing {
+impl Privatizer for NoMechanism {
     fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
         Released::mark(Signal::Reward(reward.open()))
     }
 }
 
-impl RewardMechanism for Nothing {
+impl RewardMechanism for NoMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(*self)
     }

@@ -29,7 +29,7 @@ pub struct SumsRelease {
     /// Users in this epoch.
     users: u64,
     /// The stream of this epoch; none in the local model, or where the horizon is over.
-    stream: Option<Stream>,
+    stream: Option<SumsReleaseStream>,
     /// The last release of the epochs before, where they are carried.
     before: Option<Sums>,
     last: Option<Sums>,
@@ -37,7 +37,7 @@ pub struct SumsRelease {
 
 /// One epoch's stream.
 #[derive(Debug)]
-struct Stream {
+struct SumsReleaseStream {
     /// Rows released.
     rows: u64,
     /// The row under way, in steps: raw.
@@ -52,7 +52,7 @@ struct Stream {
 
 /// What is saved. Raw rows are in it where the model is joint.
 #[derive(Debug, Serialize, Deserialize)]
-struct State {
+struct SumsReleaseState {
     version: u32,
     /// Step and noise of each grid: what the numbers below are counted in.
     grids: Vec<(f64, u64)>,
@@ -158,7 +158,7 @@ impl SumsRelease {
         self.stream = self.plan.epochs.get(self.epoch).zip(self.grids.get(self.epoch)).and_then(|(epoch, grid)| {
             let factorisation = epoch.factorisation.as_ref()?;
             let sigma = grid.noise as f64 * grid.step;
-            Some(Stream {
+            Some(SumsReleaseStream {
                 rows: 0,
                 row: vec![0; shape.len()],
                 transform: factorisation.transform(shape.len())?,
@@ -268,7 +268,7 @@ impl SumsRelease {
     /// The state as plain data: as secret as the data where raw sums are held.
     #[must_use]
     pub fn save(&self) -> serde_json::Value {
-        serde_json::json!(State {
+        serde_json::json!(SumsReleaseState {
             version: 1,
             grids: self.units(),
             epoch: self.epoch,
@@ -289,7 +289,7 @@ impl SumsRelease {
     /// # Errors
     /// What is wrong with it, in words. This release is then not to be used.
     pub fn load(&mut self, state: serde_json::Value) -> Result<(), String> {
-        let state: State = serde_json::from_value(state).map_err(|source| source.to_string())?;
+        let state: SumsReleaseState = serde_json::from_value(state).map_err(|source| source.to_string())?;
         let (epochs, length) = (self.plan.epochs.len(), self.plan.shape().len());
         let rounds = self.plan.epochs.get(state.epoch).map_or(0, |epoch| epoch.rounds);
         // An epoch whose users are all there has made room for the next.

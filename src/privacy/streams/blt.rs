@@ -149,9 +149,9 @@ struct BltNoise {
 const BLOCK: usize = 256;
 
 /// One step of all entries: the same operations on each in the same order, in the processor's widest lanes.
-struct Step<'a>(&'a mut BltNoise);
+struct BltStep<'a>(&'a mut BltNoise);
 
-impl NullaryFnOnce for Step<'_> {
+impl NullaryFnOnce for BltStep<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -175,7 +175,7 @@ impl PrefixNoise for BltNoise {
         self.round += 1;
         // y = z - sum omega_i s_i; s_i <- theta_i s_i + y; prefix += y.
         draw(&mut self.fresh);
-        wide(Step(self));
+        wide(BltStep(self));
         &self.prefix
     }
 

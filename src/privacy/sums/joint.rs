@@ -64,11 +64,11 @@ struct Epoch {
 
 #[derive(Debug, Clone)]
 struct Joint {
-    shared: Arc<Shared>,
+    shared: Arc<JointSumsShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct JointSumsShared {
     factor: Factor,
     calibration: Calibration,
     budget: Option<(Epsilon, Delta)>,
@@ -129,7 +129,7 @@ fn build(request: &SumsRequest, factor: Factor) -> Result<Arc<dyn SumsMechanism>
     let epochs: Vec<Epoch> = made.into_iter().map(|(epoch, _)| epoch).collect();
     let spectrum = Spectrum::Joint { std: largest(spec.calibration, factor, &epochs) };
     Ok(Arc::new(Joint {
-        shared: Arc::new(Shared {
+        shared: Arc::new(JointSumsShared {
             factor,
             calibration: spec.calibration,
             budget: Some((epsilon, delta)),
@@ -249,7 +249,7 @@ impl SumsMechanism for Joint {
     }
 
     fn facts(&self) -> SumsFacts {
-        let Shared { calibration, clipping, spectrum, .. } = *self.shared;
+        let JointSumsShared { calibration, clipping, spectrum, .. } = *self.shared;
         SumsFacts { calibration, clip: clipping.range, centre: clipping.centre, spectrum }
     }
 
@@ -307,7 +307,7 @@ impl SumsMechanism for Joint {
     }
 
     fn exact(&self) -> Option<ExactSums> {
-        let Shared { calibration, budget, need, clipping, reach, ref epochs, .. } = *self.shared;
+        let JointSumsShared { calibration, budget, need, clipping, reach, ref epochs, .. } = *self.shared;
         let ((epsilon, delta), reach) = budget.filter(|_| calibration == Calibration::Tight).zip(reach)?;
         let epochs = epochs.iter().map(|Epoch { rounds, horizon, factorisation, .. }| {
             let factorisation = Some(Arc::clone(factorisation));
@@ -319,7 +319,7 @@ impl SumsMechanism for Joint {
 
 /// Raw sums, and the noise under way.
 struct JointPrivatizer {
-    shared: Arc<Shared>,
+    shared: Arc<JointSumsShared>,
     epoch: usize,
     /// Rounds taken in this epoch.
     rounds: u64,
@@ -335,7 +335,7 @@ struct JointPrivatizer {
 }
 
 #[derive(Serialize, Deserialize)]
-struct State {
+struct JointSumsState {
     version: u32,
     epoch: usize,
     rounds: u64,
@@ -348,7 +348,7 @@ struct State {
 }
 
 impl JointPrivatizer {
-    fn new(shared: Arc<Shared>) -> Self {
+    fn new(shared: Arc<JointSumsShared>) -> Self {
         let m = shared.need.n_features;
         let mut made = Self {
             epoch: 0,
@@ -371,8 +371,8 @@ impl JointPrivatizer {
         self.sums = self.shared.epochs.get(self.epoch).map(|epoch| PrefixSums::new(&epoch.factorisation, shape, epoch.sigma));
     }
 
-    fn restore(shared: Arc<Shared>, state: serde_json::Value) -> Result<Self, String> {
-        let state: State = serde_json::from_value(state).map_err(|source| source.to_string())?;
+    fn restore(shared: Arc<JointSumsShared>, state: serde_json::Value) -> Result<Self, String> {
+        let state: JointSumsState = serde_json::from_value(state).map_err(|source| source.to_string())?;
         let mut made = Self::new(shared);
         let finite = |values: &[f64]| values.len() == made.item.len() && values.iter().all(|x| x.is_finite());
         let last_fits = state.last.as_ref().is_none_or(|(entries, _, std)| finite(entries) && std.is_finite());
@@ -457,7 +457,7 @@ impl Privatizer for JointPrivatizer {
     }
 
     fn save(&self) -> serde_json::Value {
-        serde_json::json!(State {
+        serde_json::json!(JointSumsState {
             version: 1,
             epoch: self.epoch,
             rounds: self.rounds,
@@ -479,7 +479,7 @@ impl Privatizer for JointPrivatizer {
 pub fn stored(need: SumsNeed, sigma: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
     let factorisation = Factor::Tree.factorisation(need.releases);
     let stds = factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect();
-    let shared = Shared {
+    let shared = JointSumsShared {
         factor: Factor::Tree,
         calibration: Calibration::AsPrinted,
         budget: None,

@@ -33,7 +33,7 @@ pub const ENTRY: SumsEntry = SumsEntry {
 
 /// Noise of one user's item.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Noise {
+struct LocalSumsNoise {
     gram: f64,
     moment: f64,
     /// Diagonal entries of the matrix have this many times the standard deviation of the others.
@@ -48,7 +48,7 @@ struct Local {
     need: SumsNeed,
     clipping: Clipping,
     reach: Option<f64>,
-    noise: Noise,
+    noise: LocalSumsNoise,
 }
 
 /// Calibrates the mechanism.
@@ -74,16 +74,16 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
                 Some(reach) => dubey2021_local::sigma_reward_bounded(reach, a, b),
                 None => dubey2021_local::sigma_reward(rewards.bound, need.n_features, a, b),
             };
-            Noise { gram: dubey2021_local::sigma_gram(a, b), moment, diagonal: 1.0 }
+            LocalSumsNoise { gram: dubey2021_local::sigma_gram(a, b), moment, diagonal: 1.0 }
         }
         Calibration::Corrected => {
             let unit = half(epsilon, delta).map(|(a, b)| analytic_gaussian_sigma(a, b)).unwrap_or(f64::NAN);
             // L2 sensitivity sqrt(2) where the diagonal's variance is not larger (E13), 2 Y (E14).
-            Noise { gram: SQRT_2 * unit, moment: 2.0 * rewards.reach.unwrap_or(f64::INFINITY) * unit, diagonal: 1.0 }
+            LocalSumsNoise { gram: SQRT_2 * unit, moment: 2.0 * rewards.reach.unwrap_or(f64::INFINITY) * unit, diagonal: 1.0 }
         }
         Calibration::Tight => {
             let sigma = rewards.sensitivity() * analytic_gaussian_sigma(epsilon, delta);
-            Noise { gram: sigma, moment: sigma, diagonal: SQRT_2 }
+            LocalSumsNoise { gram: sigma, moment: sigma, diagonal: SQRT_2 }
         }
     };
     if !((noise.gram * noise.gram).is_normal() && (noise.moment * noise.moment).is_normal()) {
@@ -161,7 +161,7 @@ impl SumsMechanism for Local {
 struct LocalPrivatizer {
     need: SumsNeed,
     clipping: Clipping,
-    noise: Noise,
+    noise: LocalSumsNoise,
     counts: ReleaseCounts,
     draws: Vec<f64>,
     /// Draws in the place of random ones.
@@ -169,7 +169,7 @@ struct LocalPrivatizer {
 }
 
 impl LocalPrivatizer {
-    fn new(need: SumsNeed, clipping: Clipping, noise: Noise) -> Self {
+    fn new(need: SumsNeed, clipping: Clipping, noise: LocalSumsNoise) -> Self {
         let draws = Sums::empty(need.n_features, need.rounds).entries;
         Self { need, clipping, noise, counts: ReleaseCounts::default(), draws, stored: None }
     }
@@ -177,7 +177,7 @@ impl LocalPrivatizer {
 
 impl Privatizer for LocalPrivatizer {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
-        let (m, Noise { gram, moment, diagonal }) = (self.need.n_features, self.noise);
+        let (m, LocalSumsNoise { gram, moment, diagonal }) = (self.need.n_features, self.noise);
         let mut item = Sums { gram_std: gram, moment_std: moment, users: 1, ..Sums::empty(m, self.need.rounds) };
         self.clipping.item(&query.features, reward, &mut self.counts, &mut item.entries);
         match &mut self.stored {
@@ -216,7 +216,7 @@ impl Privatizer for LocalPrivatizer {
 /// * `draws` — packed upper triangle, then the vector, one a user, of standard deviations `sigma_gram`, `sigma_moment`
 #[must_use]
 pub fn stored(need: SumsNeed, sigma_gram: f64, sigma_moment: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
-    let noise = Noise { gram: sigma_gram, moment: sigma_moment, diagonal: 1.0 };
+    let noise = LocalSumsNoise { gram: sigma_gram, moment: sigma_moment, diagonal: 1.0 };
     let clipping = Clipping { range: None, centre: 0.0 };
     Box::new(LocalPrivatizer { stored: Some(draws.into()), ..LocalPrivatizer::new(need, clipping, noise) })
 }

@@ -20,7 +20,7 @@ pub const ENTRY: SumsEntry = SumsEntry {
 const CLIPPING: Clipping = Clipping { range: None, centre: 0.0 };
 
 #[derive(Debug, Clone, Copy)]
-struct Nothing {
+struct NoSumsMechanism {
     calibration: Calibration,
     n_features: usize,
     rounds: u64,
@@ -28,22 +28,23 @@ struct Nothing {
 
 fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     let SumsRequest { spec, need } = request;
-    Ok(Arc::new(Nothing { calibration: spec.calibration, n_features: need.n_features, rounds: need.rounds }))
+    Ok(Arc::new(NoSumsMechanism { calibration: spec.calibration, n_features: need.n_features, rounds: need.rounds }))
 }
 
-impl SumsMechanism for Nothing {
+impl SumsMechanism for NoSumsMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         let sums = Sums::empty(self.n_features, self.rounds);
-        Box::new(Plain { item: sums.entries.clone(), sums, counts: ReleaseCounts::default() })
+        Box::new(PlainSums { item: sums.entries.clone(), sums, counts: ReleaseCounts::default() })
     }
 
     fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
-        let State { version, entries, users, counts } = serde_json::from_value(state).map_err(|source| source.to_string())?;
+        let PlainSumsState { version, entries, users, counts } =
+            serde_json::from_value(state).map_err(|source| source.to_string())?;
         let sums = Sums { users, ..Sums::empty(self.n_features, self.rounds) };
         if version != 1 || entries.len() != sums.entries.len() || entries.iter().any(|x| !x.is_finite()) {
             return Err("it is of another version, or of other sums".to_owned());
         }
-        Ok(Box::new(Plain { item: sums.entries.clone(), sums: Sums { entries, ..sums }, counts }))
+        Ok(Box::new(PlainSums { item: sums.entries.clone(), sums: Sums { entries, ..sums }, counts }))
     }
 
     fn facts(&self) -> SumsFacts {
@@ -69,21 +70,21 @@ impl SumsMechanism for Nothing {
     }
 }
 
-struct Plain {
+struct PlainSums {
     sums: Sums,
     item: Vec<f64>,
     counts: ReleaseCounts,
 }
 
 #[derive(Serialize, Deserialize)]
-struct State {
+struct PlainSumsState {
     version: u32,
     entries: Vec<f64>,
     users: u64,
     counts: ReleaseCounts,
 }
 
-impl Privatizer for Plain {
+impl Privatizer for PlainSums {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
         CLIPPING.item(&query.features, reward, &mut self.counts, &mut self.item);
         self.sums.entries.iter_mut().zip(&self.item).for_each(|(sum, entry)| *sum += entry);
@@ -101,6 +102,6 @@ impl Privatizer for Plain {
 
     fn save(&self) -> serde_json::Value {
         let Sums { entries, users, .. } = self.sums.clone();
-        serde_json::json!(State { version: 1, entries, users, counts: self.counts })
+        serde_json::json!(PlainSumsState { version: 1, entries, users, counts: self.counts })
     }
 }

@@ -130,7 +130,7 @@ impl Bounds {
     pub fn start_run(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
         let rounded = self.rounded();
         self.snapshots.close(self.open, self.row_square, rounded);
-        wide_fused(Start { bounds: self, shared, visited, row, alpha });
+        wide_fused(StartBounds { bounds: self, shared, visited, row, alpha });
         self.open = Sums::default();
         self.run += 1;
     }
@@ -140,7 +140,7 @@ impl Bounds {
         self.open.steps += mean_step;
         self.open.squares += scale * scale;
         let (mean, variance) = (&mut self.mean, &mut self.variance);
-        wide(Apply { p: &self.p, square: scale * scale, step: mean_step, mean, variance });
+        wide(ApplyBounds { p: &self.p, square: scale * scale, step: mean_step, mean, variance });
     }
 
     /// Bounds of all blocks at this beta; `beyond` bounds what theta's coordinates leave out of a distance.
@@ -168,7 +168,7 @@ impl Bounds {
         }
         let anchors = &shared.anchored.anchors;
         Arch::new().dispatch(OverAnchors { anchors, now: &self.mean, then: Some(&self.mean_then), out: &mut self.of_block });
-        wide(Bound { bounds: self, beta, shared });
+        wide(BoundLoop { bounds: self, beta, shared });
     }
 
     /// Bound on what the square of a distance rounds off by a run: its parts are sums of m products each, of numbers of this size.
@@ -284,7 +284,7 @@ impl Bounds {
 }
 
 /// [`Bounds::start_run`] in wide lanes.
-struct Start<'a> {
+struct StartBounds<'a> {
     bounds: &'a mut Bounds,
     shared: &'a Blocks,
     visited: &'a [u32],
@@ -292,7 +292,7 @@ struct Start<'a> {
     alpha: &'a [f64],
 }
 
-impl Fusible for Start<'_> {
+impl Fusible for StartBounds<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -327,13 +327,13 @@ impl Fusible for Start<'_> {
 // Loops over plain slices: of chunks the compiler makes one loop with the lanes gathered.
 
 /// The bounds from their parts, in wide lanes.
-struct Bound<'a> {
+struct BoundLoop<'a> {
     bounds: &'a mut Bounds,
     beta: f64,
     shared: &'a Blocks,
 }
 
-impl NullaryFnOnce for Bound<'_> {
+impl NullaryFnOnce for BoundLoop<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -401,7 +401,7 @@ fn root_above(square: f64) -> f64 {
 }
 
 /// `variance -= square p²`, `mean += step p` in wide lanes.
-struct Apply<'a> {
+struct ApplyBounds<'a> {
     p: &'a [f64],
     square: f64,
     step: f64,
@@ -409,7 +409,7 @@ struct Apply<'a> {
     variance: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Apply<'_> {
+impl NullaryFnOnce for ApplyBounds<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -71,7 +71,7 @@ impl GridValues {
     pub fn update(&mut self) {
         if self.squares != 0.0 || self.steps != 0.0 {
             let (square, step) = (std::mem::take(&mut self.squares), std::mem::take(&mut self.steps));
-            wide(Apply { values: self, square, step });
+            wide(ApplyGrid { values: self, square, step });
         }
     }
 
@@ -108,13 +108,13 @@ impl GridValues {
 const ROUNDING: f64 = (2 * WEIGHT_ROUNDINGS + 4 * STENCIL + 8) as f64 * 0.5 * f32::EPSILON as f64;
 
 /// `mean += step p`, `spread -= square p²`.
-struct Apply<'a> {
+struct ApplyGrid<'a> {
     values: &'a mut GridValues,
     square: f64,
     step: f64,
 }
 
-impl NullaryFnOnce for Apply<'_> {
+impl NullaryFnOnce for ApplyGrid<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -69,7 +69,7 @@ pub struct InterpolationGrid {
 }
 
 /// One axis on its way.
-struct Axis {
+struct GridAxis {
     low: f64,
     step: f64,
     count: usize,
@@ -81,7 +81,7 @@ struct Axis {
     widest: f64,
 }
 
-impl Axis {
+impl GridAxis {
     fn of(cosines: &[(f64, f64)], (low, high): (f64, f64), tile: usize, most: usize) -> Option<Self> {
         let power = |w: f64| (0..STENCIL).map(|_| w * w).product::<f64>();
         let factorial: f64 = (1..=STENCIL).map(|i| i as f64).product();
@@ -131,7 +131,7 @@ impl InterpolationGrid {
         let &[first, second] = range else { return None };
         let nodes = plane.len() / 2 / POINTS_A_NODE;
         let most = nodes.isqrt();
-        let axes = [Axis::of(&kernels[0], first, ROWS, most)?, Axis::of(&kernels[1], second, LANES, most)?];
+        let axes = [GridAxis::of(&kernels[0], first, ROWS, most)?, GridAxis::of(&kernels[1], second, LANES, most)?];
         let size = order.size;
         let n = order.n_blocks();
         let mut made = Self {

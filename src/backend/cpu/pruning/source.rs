@@ -15,7 +15,7 @@ const U: f64 = f64::EPSILON / 2.0;
 /// A kernel as a product of sums over short vectors, one of each factor for every point.
 #[derive(Debug)]
 pub struct Source {
-    factors: Vec<Factor>,
+    factors: Vec<SourceFactor>,
     /// What the factors are the axes of, where they are those of a plane.
     tensor: Option<Tensor>,
     /// Rows over the features as products, where anchors stand in lines.
@@ -26,7 +26,7 @@ pub struct Source {
 
 /// The vectors of one factor.
 #[derive(Debug)]
-struct Factor {
+struct SourceFactor {
     /// Their length.
     q: usize,
     /// `n_points x q`, row-major.
@@ -56,7 +56,7 @@ impl Vectors {
     }
 }
 
-impl Factor {
+impl SourceFactor {
     fn of(q: usize, vectors: Vectors, order: &Order) -> Self {
         let rows = vectors.all();
         let mut blocks = vec![0.0; order.n_blocks() * q * order.size];
@@ -101,12 +101,12 @@ impl Source {
             let rounded = 4.0 * (tensor.first.len() as f64 + tensor.second.len() as f64 + 8.0) * U * prior;
             if error < 64.0 * table.n_features as f64 * U * prior {
                 let factors = [(tensor.first.len(), first), (tensor.second.len(), second)];
-                let factors = factors.into_iter().map(|(n, rows)| Factor::of(2 * n, Vectors::Own(rows), order)).collect();
+                let factors = factors.into_iter().map(|(n, rows)| SourceFactor::of(2 * n, Vectors::Own(rows), order)).collect();
                 return Self { factors, tensor: Some(tensor), products: None, error: error + rounded };
             }
         }
         let m = table.n_features;
-        let factors = vec![Factor::of(m, Vectors::Table(Arc::clone(table)), order)];
+        let factors = vec![SourceFactor::of(m, Vectors::Table(Arc::clone(table)), order)];
         Self { factors, tensor: None, products: None, error: 2.0 * (m as f64 + 8.0) * U * prior }
     }
 

@@ -76,7 +76,7 @@ impl<'a> Alone<'a> {
         let Self { tables: Tables { by, lanes, features, .. }, fine, .. } = self;
         let point = point as usize;
         let (c, phi) = (lanes.row(point), features.row(point));
-        let (form, mean) = pulp::Arch::new().dispatch(Sums { c, forms: &self.forms, phi, weights: &self.weights });
+        let (form, mean) = pulp::Arch::new().dispatch(RefinedSums { c, forms: &self.forms, phi, weights: &self.weights });
         let size = f64::from(by.size[point]);
         let (rho, trace) = (f64::from(by.rho[point]), f64::from(by.trace[point]));
         let e_own = fine.e + fine.e_size * size + fine.e_rho * rho + fine.e_trace * trace;
@@ -123,14 +123,14 @@ impl<'a> Alone<'a> {
 }
 
 /// `sum c_j f_j` and `phi · w`.
-struct Sums<'a> {
+struct RefinedSums<'a> {
     c: &'a [f32],
     forms: &'a [f64],
     phi: &'a [f64],
     weights: &'a [f64],
 }
 
-impl NullaryFnOnce for Sums<'_> {
+impl NullaryFnOnce for RefinedSums<'_> {
     type Output = (f64, f64);
 
     #[inline(always)]

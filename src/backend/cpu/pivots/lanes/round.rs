@@ -15,14 +15,14 @@ const SHARING: usize = 2;
 /// Room for rounds.
 #[derive(Debug, Default)]
 pub struct LaneScreen {
-    groups: Vec<Group>,
+    groups: Vec<LaneGroup>,
     since_check: u32,
     next_checked: usize,
 }
 
 /// Sixteen trials.
 #[derive(Debug)]
-struct Group {
+struct LaneGroup {
     /// Forms at the pivots.
     forms: Vec<Sixteen>,
     ends: LaneEnds,
@@ -60,7 +60,7 @@ pub struct Tables<'a> {
     pub scale: &'a Scale,
 }
 
-impl Default for Group {
+impl Default for LaneGroup {
     fn default() -> Self {
         let zero = Sixteen::ZERO;
         let ends =
@@ -75,7 +75,7 @@ impl LaneScreen {
     pub fn round(&mut self, tables: Tables<'_>, asked: &[AskedLane<'_>], out: &mut [Candidates]) -> u64 {
         let same = |a: &AskedLane<'_>, b: &AskedLane<'_>| std::ptr::eq(a.lanes.rows, b.lanes.rows);
         let parts: Vec<&[AskedLane<'_>]> = asked.chunk_by(same).collect();
-        self.groups.resize_with(parts.len().max(self.groups.len()), Group::default);
+        self.groups.resize_with(parts.len().max(self.groups.len()), LaneGroup::default);
         for (group, part) in self.groups.iter_mut().zip(&parts) {
             group.at_pivots(tables, part);
         }
@@ -103,7 +103,7 @@ impl LaneScreen {
     }
 }
 
-impl Group {
+impl LaneGroup {
     /// Forms at the pivots, and what intervals are made of.
     fn at_pivots(&mut self, tables: Tables<'_>, part: &[AskedLane<'_>]) {
         let Tables { by, lanes: table, scale, .. } = tables;
@@ -236,7 +236,7 @@ impl Group {
 }
 
 /// Scores of all points for `V` groups: tiles that may hold a best are kept.
-fn spread<const V: usize>(table: &LaneTable, groups: [&mut Group; V], lanes: [FactorLanes<'_>; V]) {
+fn spread<const V: usize>(table: &LaneTable, groups: [&mut LaneGroup; V], lanes: [FactorLanes<'_>; V]) {
     let arch = pulp::Arch::new();
     let (of_outer, of_features) = (table.rank * POINTS, table.n_features * POINTS);
     let mut kept: [Vec<CandidateTile>; V] = std::array::from_fn(|v| std::mem::take(&mut groups[v].kept));

@@ -8,13 +8,13 @@ use crate::score::{Basis, Change, ScoreModel};
 use std::sync::Arc;
 
 /// Factors side by side, as a model that keeps them so would hand them out.
-struct Lanes {
+struct TestLanes {
     rows: Vec<Sixteen>,
     weights: Vec<Sixteen>,
     norms: [LaneNorms; LANES],
 }
 
-impl Lanes {
+impl TestLanes {
     fn of(models: &[Plain], m: usize) -> Self {
         let mut lanes = Self {
             rows: vec![Sixteen::ZERO; narrow_place(m.div_ceil(TILE))],
@@ -56,12 +56,12 @@ fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[Plain]], beta: f64)
     let features = Arc::clone(&parts[0][0].table);
     let scale = Scale::of(&Basis::Table(Arc::clone(&features)));
     let tables = Tables { by, lanes: table, features: &features, scale: &scale };
-    let lanes: Vec<Lanes> = parts.iter().map(|models| Lanes::of(models, features.n_features)).collect();
+    let lanes: Vec<TestLanes> = parts.iter().map(|models| TestLanes::of(models, features.n_features)).collect();
     let asked: Vec<AskedLane<'_>> = parts
         .iter()
         .zip(&lanes)
         .flat_map(|(models, lanes)| {
-            let Lanes { rows, weights, norms } = lanes;
+            let TestLanes { rows, weights, norms } = lanes;
             let factor = FactorLanes { n_features: weights.len(), rows, weights, norms };
             let request = move |model| TrialScore::new(0, Change::Factor, beta, model);
             models.iter().enumerate().map(move |(lane, model)| AskedLane { request: request(model), lanes: factor, lane })
@@ -82,7 +82,7 @@ fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[Plain]], beta: f64)
                 }
             }
             let asked = AskedLane { request: TrialScore::new(0, Change::Factor, beta, model), lane, ..asked[0] };
-            let lanes = Lanes::of(models, features.n_features);
+            let lanes = TestLanes::of(models, features.n_features);
             let factor = FactorLanes { rows: &lanes.rows, weights: &lanes.weights, norms: &lanes.norms, ..asked.lanes };
             let asked = AskedLane { lanes: factor, ..asked };
             let alone = group.alone(tables, &asked).expect("in use");
