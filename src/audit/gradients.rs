@@ -22,9 +22,9 @@ pub(super) const CLAIM: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
 
 /// The gradient of `y <x, theta>`: for |y| <= 1, L is the bound on |x|, and beta is zero. Nothing bounds y but the clip of gradients.
 #[derive(Debug)]
-pub(super) struct Linear;
+pub(super) struct LinearLoss;
 
-impl Gradient for Linear {
+impl Gradient for LinearLoss {
     fn gradient(&self, _theta: &[f64], sample: Sample<'_>, out: &mut [f64]) {
         out.iter_mut().zip(sample.x).for_each(|(out, x)| *out = sample.y * x);
     }
@@ -122,7 +122,7 @@ fn of_sums(name: &str, generalized: bool, calibration: Calibration, claim: Claim
     let play = move |side: Side, (size, y): (f64, f64), stream: &mut Stream, seen: &mut dyn FnMut(u64, &[f64])| {
         let Some(sampler) = law.sampler() else { return false };
         let noise: (&dyn Factorisation, Box<dyn VectorNoise>) = (of.as_ref(), sampler);
-        let mut sums = PrefixGradients::new(Arc::new(Linear), DIMENSION, Start::Half, clip, Some(noise));
+        let mut sums = PrefixGradients::new(Arc::new(LinearLoss), DIMENSION, Start::Half, clip, Some(noise));
         let origin = [0.0; DIMENSION];
         let query = Query { now: &origin, before: &origin };
         (1..=rounds).all(|t| {

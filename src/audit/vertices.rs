@@ -2,7 +2,7 @@
 //! vertices tie but for it; small losses that add up as for normal noise. One choice: a vertex behind many others moves against all
 //! of them, and its rare win shows the whole range.
 
-use super::gradients::{Linear, OUTSIDE, response, terms};
+use super::gradients::{LinearLoss, OUTSIDE, response, terms};
 use super::rewards::refused;
 use super::{Case, Claim, Side};
 use crate::error::Error;
@@ -73,7 +73,8 @@ fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Ca
     let clip = terms.bounds(1.0).filter(|_| start == Start::Half);
     let attack = move |(size, y): (f64, f64)| {
         move |side: Side, stream: &mut Stream| {
-            let mut choices = VertexChoice::new(Arc::new(Linear), 1, start, clip, Arc::new(VertexEnds(1)), law(gumbel, scale));
+            let mut choices =
+                VertexChoice::new(Arc::new(LinearLoss), 1, start, clip, Arc::new(VertexEnds(1)), law(gumbel, scale));
             let origin = [0.0];
             let query = Query { now: &origin, before: &origin };
             let mut score = 0.0;
@@ -107,8 +108,14 @@ pub(super) fn falling(t: u64) -> f64 {
 fn one_choice(name: &str, gumbel: bool) -> Case {
     let scale = 2.0 / ONE_CHOICE.epsilon;
     let attack = move |side: Side, stream: &mut Stream| {
-        let mut choices =
-            VertexChoice::new(Arc::new(Linear), 1, Start::Half, None, Arc::new(VertexEnds(CANDIDATES - 1)), law(gumbel, scale));
+        let mut choices = VertexChoice::new(
+            Arc::new(LinearLoss),
+            1,
+            Start::Half,
+            None,
+            Arc::new(VertexEnds(CANDIDATES - 1)),
+            law(gumbel, scale),
+        );
         let origin = [0.0];
         let x = [side.pick(-1.0, 1.0)];
         let query = Query { now: &origin, before: &origin };

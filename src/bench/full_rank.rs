@@ -1,6 +1,6 @@
 //! The linear model whose precision matrix is new in every entry every round, of up to sixteen trials side by side.
 
-use super::columns::{Columns, Form, forms};
+use super::columns::{BenchColumns, BenchForm, forms};
 use super::formed::Formed;
 use super::tree;
 use crate::error::Error;
@@ -350,7 +350,7 @@ pub struct Model<'a> {
     /// `R`, row-major, made where a screen asks for it.
     rows: OnceLock<Vec<f64>>,
     /// Its columns and the weights, made where exact scores are asked for.
-    columns: OnceLock<Columns>,
+    columns: OnceLock<BenchColumns>,
     exact_weights: OnceLock<Vec<f64>>,
 }
 
@@ -373,10 +373,10 @@ impl Model<'_> {
         })
     }
 
-    fn columns(&self) -> &Columns {
+    fn columns(&self) -> &BenchColumns {
         self.columns.get_or_init(|| {
             let (half, lane) = self.half();
-            Columns::of(&half.rows, lane, self.of.weights.len())
+            BenchColumns::of(&half.rows, lane, self.of.weights.len())
         })
     }
 
@@ -391,7 +391,8 @@ impl ScoreModel for Model<'_> {
         let phi = self.of.common.table.row(point);
         let foreseen = self.of.foreseen.get().and_then(|all| all.get(self.lane));
         let known = foreseen.and_then(|known| known.iter().find(|(known, _)| *known as usize == point));
-        let form = known.map_or_else(|| pulp::Arch::new().dispatch(Form { columns: self.columns(), phi }), |&(_, form)| form);
+        let form =
+            known.map_or_else(|| pulp::Arch::new().dispatch(BenchForm { columns: self.columns(), phi }), |&(_, form)| form);
         let weights = self.exact_weights.get_or_init(|| self.weights());
         Moments { mean: dot(weights, phi), variance: self.of.common.table.residual[point] + form }
     }
@@ -430,13 +431,13 @@ impl ScoreModel for Model<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Instance, Job, Size, Workload};
+    use crate::bench::{BenchInstance, Job, Size, Workload};
 
     /// A trial does not depend on its neighbours nor on its place, to the last bit.
     #[test]
     fn a_trial_is_the_same_in_every_lane() {
         let job = Job { points: 60, features: 36, trials: 11, ..Job::standard(Workload::FullRank, Size::Small) };
-        let instance = Instance::draw(&job);
+        let instance = BenchInstance::draw(&job);
         let common = Common { table: Arc::clone(&instance.table), prior_bound: 1.1, ridge: 0.3, node_std: 0.05, rounds: 9 };
         let streams = Streams::new(1, "lanes");
         let team = |first: usize, trials: usize| {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What all workloads of one size share.
 #[derive(Debug, Clone)]
-pub struct Instance {
+pub struct BenchInstance {
     /// Features; its `kernel_error` is measured over the first 400 points.
     pub table: Arc<FeatureTable>,
     /// Mean reward of every point.
@@ -43,7 +43,7 @@ struct StatedSizes {
     node_std: f64,
 }
 
-impl Instance {
+impl BenchInstance {
     /// Own instance: uniform points of the unit square, quadrature Fourier features of the squared exponential, a function with
     /// standard normal weights scaled to `max |f| = 1`.
     #[must_use]

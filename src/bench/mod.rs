@@ -33,12 +33,12 @@ mod tree;
 
 pub use ceiling::Ceilings;
 pub use exact::{ExactJob, MeasuredExact, measure_exact};
-pub use instance::Instance;
+pub use instance::BenchInstance;
 pub use job::{Flags, Job, Size, Workload};
 pub use modeler::{MeasuredModeler, ModelerJob, measure_modeler};
 pub use npy::{Floats, floats, integers};
 pub use oco::{Timed, measure_oco};
 pub use outcome::{Measured, PEER};
 pub use quadrature::quadrature_fourier;
-pub use run::{Machine, Options, measure};
+pub use run::{BenchOptions, Machine, measure};
 pub use table::table;

@@ -2,10 +2,10 @@
 //! default. Every run has a function and released inputs of its own, so that nothing is shared but the loop.
 
 use super::job::MOST_BYTES;
-use super::learner::{Learner, Team};
+use super::learner::{BenchLearner, Team};
 use super::memory;
 use super::outcome::checksum;
-use super::run::{Machine, Options, Played, Split, Trials, batch, batches, verify};
+use super::run::{BenchOptions, Machine, Played, Split, Trials, batch, batches, verify};
 use crate::backend::UpdateKind;
 use crate::error::{Diagnostic, Error};
 use crate::gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
@@ -155,10 +155,10 @@ impl Trials for Runs {
     }
 
     fn team(&self, first: usize, end: usize) -> Result<Team, Error> {
-        let one = |trial: usize| -> Box<dyn Learner> {
+        let one = |trial: usize| -> Box<dyn BenchLearner> {
             let OneRun { gram, start, .. } = &self.runs[trial];
             let mut posterior = ExactPosterior::with_prior_bound(Arc::clone(gram) as _, 1.0, NOISE_VARIANCE).over_own_inputs();
-            Learner::observe(&mut posterior, *start, self.reward(*start, 0, trial));
+            BenchLearner::observe(&mut posterior, *start, self.reward(*start, 0, trial));
             Box::new(posterior)
         };
         Ok(Team::Each((first..end).map(one).collect()))
@@ -257,7 +257,7 @@ pub fn measure_modeler(
     job: &ModelerJob,
     machine: &Machine,
     pool: &rayon::ThreadPool,
-    options: Options,
+    options: BenchOptions,
 ) -> Result<MeasuredModeler, Error> {
     job.check()?;
     let begun = Instant::now();

@@ -2,9 +2,9 @@
 
 use super::ceiling::Ceilings;
 use super::full_rank::{Common, FullRank, TRIALS};
-use super::learner::{Learner, Player, Team};
+use super::learner::{BenchLearner, Player, Team};
 use super::outcome::{Measured, Regret, checksum, median_and_p99};
-use super::{Instance, Job, Workload, memory};
+use super::{BenchInstance, Job, Workload, memory};
 use crate::backend::{Backend, Counters, Domain, Screen, UpdateKind};
 use crate::engine::decide;
 use crate::error::Error;
@@ -34,7 +34,7 @@ pub struct Machine {
 
 /// How it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct BenchOptions {
     /// Times that the whole loop is run.
     pub repeat: usize,
     /// Whether every choice is compared with the best of all points in f64, after the timing.
@@ -87,7 +87,7 @@ pub(super) trait Trials: Sync {
 /// Everything that a trial over features needs and shares.
 struct Setup<'a> {
     job: &'a Job,
-    instance: &'a Instance,
+    instance: &'a BenchInstance,
     prior_bound: f64,
     streams: Streams,
 }
@@ -115,11 +115,11 @@ impl Trials for Setup<'_> {
     fn team(&self, first: usize, end: usize) -> Result<Team, Error> {
         let job = self.job;
         let start = |trial: usize| (self.instance.start[trial], self.reward(self.instance.start[trial], 0, trial));
-        let one = |trial: usize| -> Box<dyn Learner> {
+        let one = |trial: usize| -> Box<dyn BenchLearner> {
             let table = Arc::clone(&self.instance.table);
             let mut posterior = FeaturePosterior::with_prior_bound(table, self.prior_bound, job.ridge);
             let (point, reward) = start(trial);
-            Learner::observe(&mut posterior, point, reward);
+            BenchLearner::observe(&mut posterior, point, reward);
             Box::new(posterior)
         };
         let lanes = |first: usize| {
@@ -145,7 +145,7 @@ impl Trials for Setup<'_> {
 }
 
 /// Trials that share a screen.
-pub(super) struct Group {
+pub(super) struct TrialGroup {
     /// Number of the first trial.
     first: usize,
     /// Until the last round; then what it counted stands in `counters`, and its memory is free for others, as in a run.
@@ -166,7 +166,7 @@ pub(super) struct Group {
     spread_out: bool,
 }
 
-impl Group {
+impl TrialGroup {
     fn open(setup: &dyn Trials, domain: &dyn Domain, first: usize, end: usize, spread_out: bool) -> Result<Self, Error> {
         let n = end - first;
         Ok(Self {
@@ -246,7 +246,7 @@ fn requests<'a>(players: &'a [Player<'_>], beta: f64) -> Vec<TrialScore<'a>> {
 }
 
 /// Groups of one batch, all rounds: while one group is screened, the trials of another are updated.
-pub(super) fn batch(setup: &dyn Trials, groups: &mut [Group]) -> Result<(), Error> {
+pub(super) fn batch(setup: &dyn Trials, groups: &mut [TrialGroup]) -> Result<(), Error> {
     let rounds = setup.rounds();
     let mut clock = Clock(Instant::now());
     for group in groups.iter_mut() {
@@ -271,7 +271,7 @@ pub(super) fn batch(setup: &dyn Trials, groups: &mut [Group]) -> Result<(), Erro
 }
 
 /// The batches of all trials, their screens open and their first observations made.
-pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec<Group>>, Error> {
+pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec<TrialGroup>>, Error> {
     let (trials, threads) = (setup.trials(), rayon::current_num_threads());
     // A device takes whole batches; on the CPU they are cut finer where threads would be idle.
     let in_flight = domain.in_flight().max(1);
@@ -289,7 +289,7 @@ pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec
     (0..n)
         .map(|batch| {
             let (first, end) = (begins(batch), begins(batch + 1));
-            let open = |first: usize| Group::open(setup, domain, first, (first + part).min(end), spread_out);
+            let open = |first: usize| TrialGroup::open(setup, domain, first, (first + part).min(end), spread_out);
             (first..end).step_by(part).map(open).collect()
         })
         .collect()
@@ -303,10 +303,10 @@ pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec
 /// Whatever a screen, a model or a decision refuses; [`Error::CheckSaidNo`] if two repetitions choose differently.
 pub fn measure(
     job: &Job,
-    instance: &Instance,
+    instance: &BenchInstance,
     machine: &Machine,
     pool: &rayon::ThreadPool,
-    options: Options,
+    options: BenchOptions,
 ) -> Result<Measured, Error> {
     let begun = Instant::now();
     let peak_known = memory::forget_peak();
@@ -385,7 +385,7 @@ pub(super) struct Played {
 }
 
 impl Played {
-    pub(super) fn of(setup: &dyn Trials, groups: impl Iterator<Item = Group>) -> Self {
+    pub(super) fn of(setup: &dyn Trials, groups: impl Iterator<Item = TrialGroup>) -> Self {
         let trials = setup.trials();
         let mut played = Self { actions: vec![0; setup.rounds() * trials], ..Self::default() };
         for group in groups {

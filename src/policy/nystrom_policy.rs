@@ -161,7 +161,7 @@ impl PreparedSketch {
     /// The model of one trial before its first update.
     pub fn prior(&self) -> SketchModel {
         let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge, self.keys.follows());
-        let mut model = self.around(posterior, SketchState::default());
+        let mut model = self.around(posterior, NystromState::default());
         if let Some(dictionary) = &self.fixed {
             model.posterior.set_dictionary(dictionary.clone());
             model.posterior.refresh();
@@ -169,7 +169,7 @@ impl PreparedSketch {
         model
     }
 
-    fn around(&self, posterior: SketchedPosterior, state: SketchState) -> SketchModel {
+    fn around(&self, posterior: SketchedPosterior, state: NystromState) -> SketchModel {
         SketchModel {
             posterior,
             state,
@@ -193,7 +193,7 @@ impl PreparedSketch {
             ));
         }
         let unreadable = |why: String| unreadable(name, &why);
-        let state: SketchState =
+        let state: NystromState =
             serde_json::from_value(saved["sketch"].clone()).map_err(|source| unreadable(source.to_string()))?;
         let (gram, posterior) = (Arc::clone(&self.gram), saved["posterior"].clone());
         let posterior = SketchedPosterior::restore(gram, self.prior_bound, self.keys.ridge, self.keys.follows(), posterior)
@@ -219,7 +219,7 @@ pub fn unreadable(name: &str, why: &str) -> Error {
 
 /// What is saved beside the posterior.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct SketchState {
+struct NystromState {
     /// Updates when the dictionary was last drawn; 0 before.
     drawn_at: u64,
     /// One uniform number for each visited point and one for a new one, for the coming update; empty if none is under way.
@@ -231,7 +231,7 @@ struct SketchState {
 pub struct SketchModel {
     /// The posterior.
     pub posterior: SketchedPosterior,
-    state: SketchState,
+    state: NystromState,
     resample: Resample,
     inclusion: f64,
     initial: Initial,

@@ -5,7 +5,7 @@ use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, n
 use super::outcome::Outcome;
 use super::read::{field, number, optional_number};
 use privateer::gp::Points;
-use privateer::gp::kernel::linear::Linear;
+use privateer::gp::kernel::linear::LinearKernel;
 use privateer::gp::kernel::{Lengthscales, squared_exponential::SquaredExponential};
 use privateer::policy::{Policy, PolicyMaker, Proposal};
 use privateer::privacy::accounting::zcdp;
@@ -171,7 +171,8 @@ fn laplace_scale(row: &Value) -> Result<f64, String> {
 fn standing(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<Box<dyn Policy>, String> {
     let constants = constants(row)?;
     // One point with any covariance: beta values look at round and gain alone.
-    let maker = constants.maker(formulas, Arc::new(Linear::new(1.0, 0.0)), Points::new(1, vec![1.0]), &Nystrom::default())?;
+    let maker =
+        constants.maker(formulas, Arc::new(LinearKernel::new(1.0, 0.0)), Points::new(1, vec![1.0]), &Nystrom::default())?;
     let setting = constants.setting(formulas);
     let mut state = maker.make(&setting).map_err(said)?.save();
     let mut put = |pointer: &str, value: Value| state.pointer_mut(pointer).map(|at| *at = value);

@@ -7,7 +7,7 @@ use super::read::{field, matrix, number, numbers};
 use privateer::backend::{Backend, Cpu};
 use privateer::engine::decide;
 use privateer::error::{Error, Sources};
-use privateer::gp::kernel::linear::Linear;
+use privateer::gp::kernel::linear::LinearKernel;
 use privateer::gp::{KernelGram, Points, tabulated};
 use privateer::linalg::eigen_symmetric;
 use privateer::params::{Args, Sink, Value as Key};
@@ -341,7 +341,7 @@ fn play(file: &Value) -> Result<Found, String> {
     let points = Points::new(1, (0..n_points).map(|i| i as f64).collect());
     let problem = Problem {
         inputs: KnownInputs::Shared(SharedInputs {
-            gram: tabulated(KernelGram::new(Arc::new(Linear::new(1.0, 1.0)), points.clone())),
+            gram: tabulated(KernelGram::new(Arc::new(LinearKernel::new(1.0, 1.0)), points.clone())),
             points: Some(points),
             kernel: None,
         }),

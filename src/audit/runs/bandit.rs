@@ -3,7 +3,7 @@
 
 use super::fit::{Transcripts, played};
 use super::planted::{Canary, PlantedPlan};
-use super::replay::{Job, Look, ends, look};
+use super::replay::{Look, ReplayJob, ends, look};
 use crate::backend::Counters;
 use crate::engine::{Observer, Place, Preparation, Rows, Unit};
 use crate::error::Error;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Both looks at a cell whose ledger claims something for rewards.
-pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, bandit: &BanditPlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
+pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, bandit: &BanditPlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
     let (first, second) = ends(ledger);
     let single = job.sweep_of(vec![plan.clone()], 1);
     let preparation = Preparation::new(&single, job.data, job.backend);
@@ -60,7 +60,7 @@ struct BanditTrial {
 
 impl BanditTranscript {
     /// One row a trial.
-    fn told(self, job: &Job<'_>) -> (Transcripts, Rows) {
+    fn told(self, job: &ReplayJob<'_>) -> (Transcripts, Rows) {
         let trials = self.trials.into_inner().unwrap_or_else(PoisonError::into_inner);
         let width = trials.values().map(|trial| trial.told.len()).max().unwrap_or(1);
         let mut transcripts = Transcripts { width, first: Vec::new(), second: Vec::new() };

@@ -2,7 +2,7 @@
 
 use super::fit::{Transcripts, played};
 use super::planted::Planted;
-use super::replay::{Job, Look, look};
+use super::replay::{Look, ReplayJob, look};
 use crate::backend::Counters;
 use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Both looks at a cell whose curator claims something.
 pub(super) fn looks(
-    job: &Job<'_>,
+    job: &ReplayJob<'_>,
     plan: &CellPlan,
     bandit: &BanditPlan,
     curator: &CuratorPlan,

@@ -2,7 +2,7 @@
 //! **White box**: all that was released. **Black box**: the answers after every round.
 
 use super::fit::Transcripts;
-use super::replay::{Job, Look, look, side_of};
+use super::replay::{Look, ReplayJob, look, side_of};
 use crate::backend::Counters;
 use crate::engine::{Observer, Place, Rows, Unit};
 use crate::error::Error;
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const RESPONSE: f64 = 1e6;
 
 /// Both looks at a cell that claims something.
-pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, online: &OnlinePlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
+pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, online: &OnlinePlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
     let mut planted = plan.clone();
     // Which rate validation data would choose is no part of the claim.
     let rates = match &online.rates {

@@ -1,6 +1,6 @@
 //! All cells of a sweep, at one family-wise error rate.
 
-use super::replay::{Job, Look};
+use super::replay::{Look, ReplayJob};
 use super::{bandit, curated, samples, users};
 use crate::audit::{Finding, PassedOver, Settings};
 use crate::backend::Backend;
@@ -23,7 +23,7 @@ pub struct RunsAudit {
 /// # Errors
 /// Whatever a run of the spec would refuse.
 pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings: Settings) -> Result<RunsAudit, Error> {
-    let job = Job { sweep, data, backend, settings };
+    let job = ReplayJob { sweep, data, backend, settings };
     let (mut looks, mut passed_over): (Vec<Look>, Vec<PassedOver>) = (Vec::new(), Vec::new());
     for plan in &sweep.cells {
         let (plan, facts) = job.shortened(plan)?;

@@ -2,7 +2,7 @@
 //! add nothing; for the black box they are those of the problem's first trial, with their mean rewards.
 
 use super::fit::{Transcripts, played};
-use super::replay::{Job, Look, ends, look, side_of};
+use super::replay::{Look, ReplayJob, ends, look, side_of};
 use crate::backend::Counters;
 use crate::engine::{Observer, Place, Preparation, Rows, Unit};
 use crate::env::BuildContext;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Both looks at a cell that claims something.
-pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, task: &ContextualBandit, ledger: &Ledger) -> Result<Vec<Look>, Error> {
+pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, task: &ContextualBandit, ledger: &Ledger) -> Result<Vec<Look>, Error> {
     let (first, second) = ends(ledger);
     let single = job.sweep_of(vec![plan.clone()], 1);
     let facts = Preparation::new(&single, job.data, job.backend).contextual(plan)?.environment.facts().clone();

@@ -1,6 +1,6 @@
 //! The backend over a device, its prepared bases and its screens.
 
-use super::ledger::Sizes;
+use super::ledger::MemorySizes;
 use super::screen::BatchedScreen;
 use crate::backend::device::{Device, Precision, TableSpec, Tables};
 use crate::backend::scale::Scale;
@@ -111,9 +111,9 @@ pub struct BatchedShared {
 
 impl BatchedShared {
     /// Sizes, where screens over features may go on in f64.
-    pub fn doubles(&self) -> Option<Sizes> {
+    pub fn doubles(&self) -> Option<MemorySizes> {
         let Basis::Table(table) = &self.basis else { return None };
-        self.device.is_some().then_some(Sizes { n: table.n_points, m: table.n_features })
+        self.device.is_some().then_some(MemorySizes { n: table.n_points, m: table.n_features })
     }
 
     /// Tables in f64; `None` where the device has no room for them.

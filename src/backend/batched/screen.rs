@@ -1,8 +1,8 @@
 //! The screens of some trials in lockstep on a device.
 
 use super::backend::BatchedShared;
-use super::ledger::Ledger;
-use super::plan::{Asked, LanePlan, OwnedStart, largest};
+use super::ledger::MemoryLedger;
+use super::plan::{LanePlan, LaneState, OwnedStart, largest};
 use super::trust::{plausible, untrusted, violations};
 use crate::backend::device::{Answer, Band4, CAPACITY, LaneWork, Lanes, Precision, Tables};
 use crate::backend::lane::Lane;
@@ -24,12 +24,12 @@ pub struct BatchedScreen {
     /// The type that lanes are in.
     pub precision: Precision,
     /// What f32 has cost, while f64 is an option.
-    ledger: Option<Ledger>,
+    ledger: Option<MemoryLedger>,
     /// One for each trial.
     pub lanes: Vec<Lane>,
     own: Vec<Option<Own>>,
     stamp: u32,
-    asked: Vec<Asked>,
+    asked: Vec<LaneState>,
     answers: Vec<Answer>,
     /// What happened.
     pub counters: Counters,
@@ -41,7 +41,7 @@ impl BatchedScreen {
         Self {
             on_device,
             precision: shared.precision,
-            ledger: shared.doubles().map(|_| Ledger::default()),
+            ledger: shared.doubles().map(|_| MemoryLedger::default()),
             lanes: (0..n_trials).map(|i| Lane::new(7 * i)).collect(),
             own: vec![None; n_trials],
             shared,
@@ -235,19 +235,19 @@ impl Screen for BatchedScreen {
 
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
         let asked = std::mem::take(&mut self.asked);
-        let by_device = |asked: &Asked| matches!(asked, Asked::Device { .. });
+        let by_device = |asked: &LaneState| matches!(asked, LaneState::Device { .. });
         let requests: Vec<_> = trials.iter().zip(&asked).filter(|(_, a)| by_device(a)).map(|(request, _)| *request).collect();
         let answers = if requests.is_empty() { Vec::new() } else { self.collect(&requests)? };
         let mut next = answers.iter();
         let mut again = Vec::new();
         for (i, ((request, asked), out)) in trials.iter().zip(&asked).zip(out.iter_mut()).enumerate() {
             match *asked {
-                Asked::Prior => {
+                LaneState::Prior => {
                     let (scale, _) = self.facts(request)?;
                     scale.best_priors(request.beta, request.subset, out);
                 }
-                Asked::Scan => self.scan(request, out),
-                Asked::Device { from_factor } => {
+                LaneState::Scan => self.scan(request, out),
+                LaneState::Device { from_factor } => {
                     let Some(answer) = next.next() else { return Err(untrusted("gave too few answers")) };
                     if self.take(request, answer, out) {
                     } else if !from_factor && (by_factor(request.change) || matches!(self.shared.basis, Basis::Table(_))) {

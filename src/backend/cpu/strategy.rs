@@ -2,10 +2,10 @@
 
 use super::factor::{FactorScreen, Table32};
 use super::pivots::{
-    Asked, AskedLane, FINE, FINE_OF_LANES, Growth, Interpolation, LaneScreen, LaneTable, PivotScreen, Tables, dense_work,
-    work_by_pivots,
+    AskedLane, AskedTrial, FINE, FINE_OF_LANES, Interpolation, LaneScreen, LaneTable, LaneTables, PivotGrowth, PivotScreen,
+    dense_work, work_by_pivots,
 };
-use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, Outcome, PrunedTrial, Spare};
+use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
 use super::trial::{BLOCK, TrialScreen};
 use crate::backend::playable::playable;
 use crate::backend::scale::Scale;
@@ -92,7 +92,7 @@ struct StrategyTables {
     /// For whole factors.
     rounded: OnceLock<Table32>,
     /// The set-up of an interpolation from pivots, for tables: for trials one by one and side by side.
-    growth: [Mutex<Option<Growth>>; 2],
+    growth: [Mutex<Option<PivotGrowth>>; 2],
     /// The second of them as lanes read it.
     lanes: OnceLock<LaneTable>,
     /// The set-up of the pruned path, for domains that trials share; `None` within where a domain is too small for it.
@@ -271,7 +271,7 @@ impl CpuScreen {
             self.dense_work[kind] += dense_work;
             // Every guarded value is whole between statements.
             let mut growth = self.shared.growth[kind].lock().unwrap_or_else(PoisonError::into_inner);
-            let growth = growth.get_or_insert_with(|| Growth::new(table, if side_by_side { FINE_OF_LANES } else { FINE }));
+            let growth = growth.get_or_insert_with(|| PivotGrowth::new(table, if side_by_side { FINE_OF_LANES } else { FINE }));
             self.interpolation[kind] = growth.grow(self.dense_work[kind], || self.shared.columns());
         }
         self.interpolation[kind].clone()
@@ -302,7 +302,7 @@ impl CpuScreen {
                     asked_lanes.push(AskedLane { request, lanes, lane });
                 } else if let Some(factor) = request.model.factor() {
                     places.push(place);
-                    asked.push(Asked { request, factor });
+                    asked.push(AskedTrial { request, factor });
                 }
             }
             found.clear();
@@ -312,7 +312,7 @@ impl CpuScreen {
             }
             if !asked_lanes.is_empty() {
                 let lanes = shared.lanes.get_or_init(|| LaneTable::new(&by, table));
-                let tables = Tables { by: &by, lanes, features: table, scale: &shared.scale };
+                let tables = LaneTables { by: &by, lanes, features: table, scale: &shared.scale };
                 self.counters.violations += self.lanes.round(tables, &asked_lanes, &mut found);
             }
             for (place, found) in places.into_iter().zip(found.drain(..)) {
@@ -379,9 +379,9 @@ impl CpuScreen {
             pruned = anew;
         }
         match pruned.candidates(request, &mut self.counters, answer) {
-            Outcome::Pruned => self.pruned[request.trial] = Some(pruned),
-            Outcome::Dearer => self.trials[request.trial] = Some(pruned.dense()),
-            Outcome::Lost => {
+            PruningOutcome::Pruned => self.pruned[request.trial] = Some(pruned),
+            PruningOutcome::Dearer => self.trials[request.trial] = Some(pruned.dense()),
+            PruningOutcome::Lost => {
                 answer.points.clear();
                 return false;
             }

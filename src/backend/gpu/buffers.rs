@@ -7,10 +7,10 @@ use crate::backend::device::tables::device_error;
 use crate::error::Error;
 
 /// A type whose numbers go to the device as they are.
-pub trait Plain: Real + bytemuck::Pod {}
+pub trait GpuNumber: Real + bytemuck::Pod {}
 
-impl Plain for f32 {}
-impl Plain for f64 {}
+impl GpuNumber for f32 {}
+impl GpuNumber for f64 {}
 
 /// Bytes that are on their way to the device at once.
 const PIECE: usize = 32 << 20;

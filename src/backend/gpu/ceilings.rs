@@ -1,8 +1,8 @@
 //! What a device can do at most: a matrix product and a copy, measured.
 
-use super::buffers::{Plain, filled, storage, uniform};
+use super::buffers::{GpuNumber, filled, storage, uniform};
 use super::device::{Gpu, GpuShared, run};
-use super::layout::{self, Shape};
+use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::guarded;
 use crate::backend::device::tables::device_error;
@@ -58,11 +58,11 @@ impl Gpu {
 }
 
 /// Operations a second of a product of two matrices of ones; the result is checked.
-fn product<R: Plain>(shared: &GpuShared, side: usize) -> Result<f64, Error> {
+fn product<R: GpuNumber>(shared: &GpuShared, side: usize) -> Result<f64, Error> {
     let ones = vec![R::of(1.0); side * side];
     let (a, b) = (filled(shared, "left", &ones)?, filled(shared, "right", &ones)?);
     let c = storage(shared, "product", size_of_val(ones.as_slice()) as u64)?;
-    let shape = uniform(shared, &Shape { n_columns: side as u32, ..Shape::default() }.words())?;
+    let shape = uniform(shared, &LayoutShape { n_columns: side as u32, ..LayoutShape::default() }.words())?;
     let pipeline = shared.pipeline(Pass::making("product", R::PRECISION, R::PRECISION))?;
     let bound = [(layout::SHAPE, &shape), (layout::SOURCE, &a), (layout::COEFFICIENTS, &b), (layout::TABLE, &c)];
     let group = pipeline.bind(shared, &bound)?;

@@ -1,6 +1,6 @@
 //! The device: opened, tested, shared.
 
-use super::adapters::{AdapterFacts, Choice, choose};
+use super::adapters::{AdapterChoice, AdapterFacts, choose};
 use super::pipeline::{Pass, Pipeline};
 use super::readback::Health;
 use super::tables::GpuTables;
@@ -76,7 +76,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::Device`] with what was found, if none suits or the best cannot be opened.
-    pub fn open(choice: Choice) -> Result<Self, Error> {
+    pub fn open(choice: AdapterChoice) -> Result<Self, Error> {
         Self::with_options(choice, GpuOptions::default())
     }
 
@@ -85,14 +85,14 @@ impl Gpu {
     /// # Errors
     /// [`Error::Device`] if there is one and it cannot be opened.
     pub fn automatic() -> Result<Option<Self>, Error> {
-        choose(Choice::Auto).ok().map(|found| Self::opened(found, GpuOptions::default())).transpose()
+        choose(AdapterChoice::Auto).ok().map(|found| Self::opened(found, GpuOptions::default())).transpose()
     }
 
     /// [`Gpu::open`] with settings for tests.
     ///
     /// # Errors
     /// As [`Gpu::open`].
-    pub fn with_options(choice: Choice, options: GpuOptions) -> Result<Self, Error> {
+    pub fn with_options(choice: AdapterChoice, options: GpuOptions) -> Result<Self, Error> {
         Self::opened(choose(choice)?, options)
     }
 

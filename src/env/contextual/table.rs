@@ -240,7 +240,7 @@ impl ContextualPlan for ContextsTablePlan {
         let used = [(DataDerived::Levels, features.takes_levels), (DataDerived::Range, takes_range)];
         let real = !self.synthetic;
         let derived = self.public.split(used.into_iter().filter_map(|(kind, is_used)| (is_used && real).then_some(kind)));
-        let table = Arc::new(Table { contexts: features.contexts, rewards, facts, told, notes, derived });
+        let table = Arc::new(UserTable { contexts: features.contexts, rewards, facts, told, notes, derived });
         Ok(Arc::new(ContextsTableEnvironment { table, again: self.again, streams: context.streams.clone() }))
     }
 }
@@ -257,7 +257,7 @@ fn shares(rewards: &[f64], n_arms: usize) -> Vec<f64> {
 }
 
 /// Users with their rewards.
-struct Table {
+struct UserTable {
     /// Users x d.
     contexts: Vec<f64>,
     /// Users x arms.
@@ -269,7 +269,7 @@ struct Table {
 }
 
 struct ContextsTableEnvironment {
-    table: Arc<Table>,
+    table: Arc<UserTable>,
     again: bool,
     streams: Streams,
 }
@@ -334,7 +334,7 @@ impl Order {
 }
 
 struct ContextsTableInstance {
-    table: Arc<Table>,
+    table: Arc<UserTable>,
     order: Order,
 }
 

@@ -14,7 +14,7 @@
 //! [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on every path.
 
 use super::Visits;
-use super::run::{Observed, Run, rounded};
+use super::run::{Observed, Streak, rounded};
 use super::visits::are_possible;
 use crate::linalg::{self, GrowingCholesky, add_rows_wide, add_scaled, dot, dot_rows};
 use crate::score::Moments;
@@ -46,7 +46,7 @@ pub struct FeatureDualForm {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct OpenStreak {
     slot: usize,
-    run: Run,
+    run: Streak,
     /// Observations of the point before the run.
     before: f64,
     /// Of a new point: `l`, and `|c|² - |l|²`.
@@ -200,7 +200,7 @@ impl FeatureDualForm {
         self.direction.clear();
         self.direction.resize(self.n, 0.0);
         add_rows_wide(&self.row, coordinates, &mut self.direction);
-        let run = Run::new(leverage, dot(c, &self.theta));
+        let run = Streak::new(leverage, dot(c, &self.theta));
         self.open = Some(OpenStreak { slot, run, before, l, variance });
     }
 

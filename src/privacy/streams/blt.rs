@@ -2,7 +2,7 @@
 //! State and work of a round do not grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation.
 
 use super::blt_fit::{self, Poles};
-use super::transform::Buffers;
+use super::transform::TransformBuffers;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, toeplitz};
 use crate::linalg::wide;
 use crate::privacy::accounting::sensitivity::Participation;
@@ -131,7 +131,7 @@ impl Factorisation for Blt {
     }
 
     fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
-        Some(Box::new(Buffers::new(self.parameters(), self.rounds, length)))
+        Some(Box::new(TransformBuffers::new(self.parameters(), self.rounds, length)))
     }
 }
 

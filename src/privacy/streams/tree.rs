@@ -1,7 +1,7 @@
 //! The binary tree [Chan2011, Dwork2010] in Fenwick form: every node holds the sum of its leaves and its own fresh noise (noise in
 //! leaves alone would grow with the square root of the round, E6). Only the nodes that prefixes read are drawn: one a round.
 
-use super::transform::Nodes;
+use super::transform::TreeRows;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::planted::{self, PlantedFault};
 use crate::privacy::accounting::sensitivity::Participation;
@@ -64,7 +64,7 @@ impl Factorisation for Tree {
     }
 
     fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
-        Some(Box::new(Nodes::new(self.nodes(), length, false)))
+        Some(Box::new(TreeRows::new(self.nodes(), length, false)))
     }
 }
 

@@ -7,7 +7,9 @@ use crate::support::stream;
 use privateer::backend::{Counters, Cpu};
 use privateer::engine::decide;
 use privateer::gp::features::random_fourier::{draw_frequencies, random_fourier};
-use privateer::gp::kernel::{Kernel, Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+use privateer::gp::kernel::{
+    Kernel, Lengthscales, linear::LinearKernel, matern::Matern, squared_exponential::SquaredExponential,
+};
 use privateer::gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
 use privateer::gp::{KernelGram, Points, TableGram, tabulated};
 use privateer::linalg::{cholesky, dot};
@@ -308,7 +310,7 @@ fn kernels() -> Vec<(&'static str, Arc<dyn Kernel>)> {
         ("Matern 1/2", Arc::new(Matern::new(0.5, l(), 1.0))),
         ("Matern 3/2", Arc::new(Matern::new(1.5, l(), 1.0))),
         ("Matern 5/2", Arc::new(Matern::new(2.5, l(), 1.0))),
-        ("linear", Arc::new(Linear::new(0.4, 0.2))),
+        ("linear", Arc::new(LinearKernel::new(0.4, 0.2))),
     ]
 }
 

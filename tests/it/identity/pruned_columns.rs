@@ -2,7 +2,9 @@
 
 use privateer::backend::{Backend, Band, Counters, Cpu};
 use privateer::engine::decide;
-use privateer::gp::kernel::{Kernel, Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+use privateer::gp::kernel::{
+    Kernel, Lengthscales, linear::LinearKernel, matern::Matern, squared_exponential::SquaredExponential,
+};
 use privateer::gp::posterior::{ExactPosterior, Posterior};
 use privateer::gp::{KernelGram, Points, tabulated};
 use privateer::rng::{Purpose, Streams};
@@ -114,7 +116,7 @@ fn cases() -> Vec<Case> {
         ("large plane, Matern 5/2", Arc::new(gram(&matern(2.5, 0.8), &large)), false, 0.01),
         ("large plane, noisy rows", Arc::new(noisy(&large)), false, 0.01),
         ("table", tabulated(gram(&smooth, &grid)), false, 0.05),
-        ("linear", Arc::new(gram(&(Arc::new(Linear::new(0.5, 0.2)) as Arc<dyn Kernel>), &cube)), true, 0.1),
+        ("linear", Arc::new(gram(&(Arc::new(LinearKernel::new(0.5, 0.2)) as Arc<dyn Kernel>), &cube)), true, 0.1),
     ];
     for (i, (name, gram, own, ridge)) in sources.into_iter().enumerate() {
         for start in [Start::One, Start::Several, Start::Prior, Start::Restored] {

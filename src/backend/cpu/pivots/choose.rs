@@ -51,7 +51,7 @@ fn pays(n_points: usize, n_features: usize, rank: usize) -> bool {
 
 /// The set-up of one table, as far as it has come.
 #[derive(Debug)]
-pub struct Growth {
+pub struct PivotGrowth {
     table: Arc<FeatureTable>,
     /// `max |phi|²`.
     largest: f64,
@@ -82,7 +82,7 @@ pub struct Growing {
     products: Vec<f64>,
 }
 
-impl Growth {
+impl PivotGrowth {
     /// Nothing done yet; the choice ends where so much of `max |phi|²` is left.
     pub fn new(table: &Arc<FeatureTable>, end: f64) -> Self {
         let squares = (0..table.n_points).map(|point| crate::linalg::dot(table.row(point), table.row(point)));
@@ -138,7 +138,7 @@ impl Growth {
 }
 
 #[cfg(test)]
-impl Growth {
+impl PivotGrowth {
     /// Pivots, coordinates and residuals so far, where it is not finished.
     pub fn grown(self) -> Option<Growing> {
         match self.state {

@@ -38,7 +38,7 @@ pub struct PivotScreen {
 }
 
 /// One trial of a round.
-pub struct Asked<'a> {
+pub struct AskedTrial<'a> {
     /// The request.
     pub request: TrialScore<'a>,
     /// Its model's factor.
@@ -48,7 +48,7 @@ pub struct Asked<'a> {
 impl PivotScreen {
     /// Finds the candidates of each trial. An answer is left empty where the numbers do not fit f32: the trial must be scored in
     /// another way. Returns how many points were found outside their intervals.
-    pub fn round(&mut self, table: &Interpolation, scale: &Scale, asked: &[Asked<'_>], out: &mut [Candidates]) -> u64 {
+    pub fn round(&mut self, table: &Interpolation, scale: &Scale, asked: &[AskedTrial<'_>], out: &mut [Candidates]) -> u64 {
         let n_padded = table.size.len();
         self.ends.clear();
         self.best.clear();
@@ -79,8 +79,8 @@ impl PivotScreen {
     }
 
     /// Forms and means of a trial at the pivots, and what its intervals are made of. `None` where the numbers do not fit.
-    fn at_pivots(&mut self, table: &Interpolation, scale: &Scale, asked: &Asked<'_>, i: usize) -> Option<Ends> {
-        let Asked { request, factor } = asked;
+    fn at_pivots(&mut self, table: &Interpolation, scale: &Scale, asked: &AskedTrial<'_>, i: usize) -> Option<Ends> {
+        let AskedTrial { request, factor } = asked;
         let m = table.n_features;
         if factor.spread != FactorSpread::Added || factor.weights.len() != m {
             return None;

@@ -8,7 +8,7 @@ const FIRST_COLUMNS: usize = 16;
 
 /// A run: all observations of one point in a row.
 #[derive(Debug, Default)]
-pub struct Run {
+pub struct BlockStreak {
     /// Coefficients over the visited points' kernel functions.
     pub alpha: Vec<f64>,
     /// Sums of `scale²` and `mean_step` so far.
@@ -46,17 +46,17 @@ impl Block {
 }
 
 /// Brings a block up to date, in wide lanes; gives its largest score and its largest spread².
-pub struct Take<'a> {
+pub struct BlockTake<'a> {
     pub shared: &'a Blocks,
     pub visited: &'a [u32],
-    pub runs: &'a [Run],
+    pub runs: &'a [BlockStreak],
     pub first_run: usize,
     pub index: usize,
     pub block: &'a mut Block,
     pub beta: f64,
 }
 
-impl Fusible for Take<'_> {
+impl Fusible for BlockTake<'_> {
     type Output = (f64, f64);
 
     #[inline(always)]

@@ -4,7 +4,7 @@
 use super::blocks::Blocks;
 use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
 use super::scan::{First, Largest, OverAnchors};
-use super::snapshots::{Along, Now, Snapshots, Sums};
+use super::snapshots::{Along, Now, SnapshotSums, Snapshots};
 use crate::backend::Band;
 use crate::backend::cpu::vector::larger;
 use crate::linalg::{dot, wide};
@@ -43,7 +43,7 @@ pub struct Bounds {
     /// `|theta|²` and `theta · u` for those.
     theta_square: f64,
     theta_along: f64,
-    open: Sums,
+    open: SnapshotSums,
     /// Number of the open run.
     run: usize,
     /// Largest `|theta|` at the starts of runs and when blocks were bounded.
@@ -90,7 +90,7 @@ impl Bounds {
             row_square: 0.0,
             theta_square: 0.0,
             theta_along: 0.0,
-            open: Sums::default(),
+            open: SnapshotSums::default(),
             run: 0,
             largest_theta: 0.0,
             reach: vec![0.0; n],
@@ -131,7 +131,7 @@ impl Bounds {
         let rounded = self.rounded();
         self.snapshots.close(self.open, self.row_square, rounded);
         wide_fused(StartBounds { bounds: self, shared, visited, row, alpha });
-        self.open = Sums::default();
+        self.open = SnapshotSums::default();
         self.run += 1;
     }
 

@@ -67,4 +67,4 @@ mod trial;
 
 pub use blocks::Blocks;
 pub use order::in_blocks;
-pub use trial::{MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, Outcome, PrunedTrial, Spare};
+pub use trial::{MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};

@@ -19,7 +19,7 @@ pub struct Frequency {
 
 /// The shared part.
 #[derive(Debug)]
-pub struct Products {
+pub struct BlockProducts {
     pub frequencies: Vec<Frequency>,
     /// Magnitudes along each axis; a vector holds their cosines, then their sines.
     pub magnitudes: [usize; 2],
@@ -47,7 +47,7 @@ impl Components<'_> {
     }
 }
 
-impl Products {
+impl BlockProducts {
     /// Writes U, row-major with the components of the second axis contiguous.
     pub fn of_row(&self, row: &[f64], out: &mut Vec<f64>) {
         let ([q, r], n) = (self.magnitudes, self.frequencies.len());
@@ -131,9 +131,9 @@ fn sums<S: Simd, const N: usize>(simd: S, weights: WeightProducts<'_>, component
     sums
 }
 
-/// See [`Products::at_anchors`].
+/// See [`BlockProducts::at_anchors`].
 struct AtAnchors<'a> {
-    products: &'a Products,
+    products: &'a BlockProducts,
     u: &'a [f64],
     along: Components<'a>,
     room: &'a mut Vec<f64>,
@@ -163,9 +163,9 @@ impl WithSimd for AtAnchors<'_> {
     }
 }
 
-/// See [`Products::at_nodes`].
+/// See [`BlockProducts::at_nodes`].
 struct AtNodes<'a> {
-    products: &'a Products,
+    products: &'a BlockProducts,
     u: &'a [f64],
     axes: [Components<'a>; 2],
     room: &'a mut Vec<f64>,

@@ -10,7 +10,7 @@ const FEW: usize = 2;
 
 /// Bounds on the errors of means, variances and scores.
 #[derive(Debug, Clone, Copy)]
-pub struct Errors {
+pub struct ScoreErrors {
     pub mean: f64,
     pub variance: f64,
     pub score: f64,
@@ -18,12 +18,12 @@ pub struct Errors {
 
 impl PrunedTrial {
     /// What a score must reach to be among the best.
-    fn floor(best: f64, errors: Errors) -> f64 {
+    fn floor(best: f64, errors: ScoreErrors) -> f64 {
         best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * errors.score
     }
 
     /// Scores the block with the highest bound first, some times over; then all whose bounds still reach the best. Returns the best score.
-    pub fn score_blocks(&mut self, beta: f64, errors: Errors) -> f64 {
+    pub fn score_blocks(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
         let mut best = f64::NEG_INFINITY;
         for turn in 0.. {
             let floor = Self::floor(best, errors);
@@ -39,7 +39,7 @@ impl PrunedTrial {
 
     /// The same where blocks can be looked at from an interpolation grid: the block with the highest bound is looked at, and scored once no other has a higher
     /// one. Then all whose bounds reach that are looked at.
-    pub fn look_and_score(&mut self, beta: f64, errors: Errors) -> f64 {
+    pub fn look_and_score(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
         self.round += 1;
         let slack = Slack {
             beta,
@@ -101,7 +101,7 @@ impl PrunedTrial {
     }
 
     /// Scores a block and returns its largest.
-    fn score(&mut self, block: usize, beta: f64, errors: Errors) -> f64 {
+    fn score(&mut self, block: usize, beta: f64, errors: ScoreErrors) -> f64 {
         let (score, square) = self.take(block, beta);
         self.bounds.scored(block, score, (square + errors.variance).sqrt(), beta, &self.shared);
         self.scored.push(block as u32);

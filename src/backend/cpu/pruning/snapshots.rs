@@ -10,7 +10,7 @@ use pulp::NullaryFnOnce;
 
 /// A run so far: `mean_step²` over `scale²`, both summed, is the square of its standardized innovation.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Sums {
+pub struct SnapshotSums {
     pub squares: f64,
     pub steps: f64,
 }
@@ -38,7 +38,7 @@ pub struct Snapshots {
 /// The open run and what bounds theta, see [`Snapshots::update`].
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
-    pub open: Sums,
+    pub open: SnapshotSums,
     /// `|u|²` of its row.
     pub row_square: f64,
     pub beta: f64,
@@ -74,7 +74,7 @@ impl Snapshots {
     }
 
     /// One more, of now: theta at the start of the open run and its row.
-    pub fn take(&mut self, theta: &[f64], row: &[f64], open: Sums, row_square: f64) -> u32 {
+    pub fn take(&mut self, theta: &[f64], row: &[f64], open: SnapshotSums, row_square: f64) -> u32 {
         let at = self.place();
         self.thetas[at].clear();
         self.thetas[at].extend(theta.iter().zip(row).map(|(theta, u)| theta + open.steps * u));
@@ -92,7 +92,7 @@ impl Snapshots {
     }
 
     /// Takes the open run for good.
-    pub fn close(&mut self, open: Sums, row_square: f64, rounded: f64) {
+    pub fn close(&mut self, open: SnapshotSums, row_square: f64, rounded: f64) {
         wide(Close { snapshots: self, open, row_square, rounded });
     }
 
@@ -116,7 +116,7 @@ fn innovation(squares: f64, steps: f64) -> f64 {
 /// [`Snapshots::close`] in wide lanes.
 struct Close<'a> {
     snapshots: &'a mut Snapshots,
-    open: Sums,
+    open: SnapshotSums,
     row_square: f64,
     rounded: f64,
 }

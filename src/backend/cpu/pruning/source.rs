@@ -3,8 +3,8 @@
 use super::interpolation_grid::Cosines;
 use super::kernels::{LANES, multiply_sum, weighted_sum};
 use super::lattice::Lattice;
-use super::order::Order;
-use super::products::{self, Components, Frequency, Products};
+use super::order::BlockOrder;
+use super::products::{self, BlockProducts, Components, Frequency};
 use crate::linalg::dot;
 use crate::score::{FeatureTable, FourierForm};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct Source {
     /// What the factors are the axes of, where they are those of a plane.
     tensor: Option<Tensor>,
     /// Rows over the features as products, where anchors stand in lines.
-    pub products: Option<Products>,
+    pub products: Option<BlockProducts>,
     /// Bound on `|computed k(x, x') - phi(x) · phi(x')|` over all pairs.
     pub error: f64,
 }
@@ -57,7 +57,7 @@ impl Vectors {
 }
 
 impl SourceFactor {
-    fn of(q: usize, vectors: Vectors, order: &Order) -> Self {
+    fn of(q: usize, vectors: Vectors, order: &BlockOrder) -> Self {
         let rows = vectors.all();
         let mut blocks = vec![0.0; order.n_blocks() * q * order.size];
         for (block, values) in order.points.chunks_exact(order.size).zip(blocks.chunks_exact_mut(q * order.size)) {
@@ -89,7 +89,7 @@ impl SourceFactor {
 
 impl Source {
     /// The kernel of a table in blocks of this order; `norm` bounds `|phi|`. Anchors come later.
-    pub fn of(table: &Arc<FeatureTable>, order: &Order, norm: f64) -> Self {
+    pub fn of(table: &Arc<FeatureTable>, order: &BlockOrder, norm: f64) -> Self {
         let prior = norm * norm;
         let tensor = table.form.as_ref().and_then(Tensor::of);
         if let Some(tensor) = tensor {
@@ -281,9 +281,9 @@ impl Tensor {
         }
     }
 
-    fn products(&self, lattice: &Lattice) -> Products {
+    fn products(&self, lattice: &Lattice) -> BlockProducts {
         let frequency = |&(i, j, si, sj): &(usize, usize, f64, f64)| Frequency { places: [i, j], signs: [si, sj] };
-        Products {
+        BlockProducts {
             frequencies: self.places.iter().map(frequency).collect(),
             magnitudes: [self.first.len(), self.second.len()],
             scale: std::f64::consts::FRAC_1_SQRT_2,

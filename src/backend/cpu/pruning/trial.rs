@@ -1,15 +1,15 @@
 //! One trial on the pruned path.
 
-use super::block::{Block, Run, Take};
+use super::block::{Block, BlockStreak, BlockTake};
 use super::blocks::Blocks;
 use super::bounds::Bounds;
 use super::covariance::Covariance;
 use super::grid_values::GridValues;
-use super::history::{History, Opened};
+use super::history::{History, OpenedStreak};
 use super::kernels::wide_fused;
 use super::order::MOST_SIZE;
-use super::rows::{Rows, Visit};
-use super::search::Errors;
+use super::rows::{AveragedObservation, VisitedRows};
+use super::search::ScoreErrors;
 use crate::backend::cpu::trial::{TrialScreen, settle};
 use crate::backend::cpu::vector;
 use crate::backend::{Band, Counters};
@@ -64,7 +64,7 @@ pub struct Observation<'a> {
 
 /// How a trial goes on after a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PruningOutcome {
     /// On this path.
     Pruned,
     /// This path has cost more than the dense one would have.
@@ -85,7 +85,7 @@ pub struct PrunedTrial {
     /// Whether the last run is one that the model may go on with.
     open: bool,
     /// Runs from number `first_run` on; the last is open.
-    runs: Vec<Run>,
+    runs: Vec<BlockStreak>,
     first_run: usize,
     blocks: Vec<Block>,
     pub(super) bounds: Bounds,
@@ -138,7 +138,7 @@ impl PrunedTrial {
         Self {
             history: History::new(table),
             open: false,
-            runs: vec![Run::default()],
+            runs: vec![BlockStreak::default()],
             first_run: 0,
             blocks,
             bounds: Bounds::new(&shared, m),
@@ -173,11 +173,11 @@ impl PrunedTrial {
         if MOST_LOST < solves {
             return None;
         }
-        let mut rows = Rows::default();
+        let mut rows = VisitedRows::default();
         let (mut largest, mut weights) = (0.0f64, 0.0);
         for ((&point, &count), &sum) in visited.points.iter().zip(visited.counts).zip(visited.sums) {
-            let visit = Visit { point, count, average: sum / count as f64, ridge: visited.ridge };
-            let mut run = Run::default();
+            let visit = AveragedObservation { point, count, average: sum / count as f64, ridge: visited.ridge };
+            let mut run = BlockStreak::default();
             let (opened, scale, step) = self.history.visit(visit, prior, &self.shared, &mut rows, &mut run.alpha);
             self.begin(run, opened, scale, prior);
             largest = largest.max(visit.average.abs());
@@ -224,7 +224,7 @@ impl PrunedTrial {
                 return false;
             }
         } else {
-            let mut run = Run::default();
+            let mut run = BlockStreak::default();
             let Some(opened) = self.history.start(visited, row, prior, &self.shared, &mut run.alpha) else { return false };
             self.begin(run, opened, scale, prior);
             self.open = true;
@@ -234,7 +234,7 @@ impl PrunedTrial {
     }
 
     /// A new run, which the history has opened.
-    fn begin(&mut self, run: Run, opened: Opened, scale: f64, prior: f64) {
+    fn begin(&mut self, run: BlockStreak, opened: OpenedStreak, scale: f64, prior: f64) {
         self.p_error = opened.p_error;
         // Spread² stays at least 0, so that one observation cannot lower it by more than the prior's.
         self.p_bound = if 0.0 < scale { prior.sqrt() * (1.0 + 1e-6) / scale } else { f64::INFINITY };
@@ -299,7 +299,7 @@ impl PrunedTrial {
         let own = &mut self.blocks[block];
         let size = own.mean.len();
         let before = own.columns.len() / size;
-        let found = wide_fused(Take {
+        let found = wide_fused(BlockTake {
             shared: &self.shared,
             visited: self.history.points(),
             runs: &self.runs,
@@ -314,7 +314,7 @@ impl PrunedTrial {
     }
 
     /// Who can be the best: as on the dense path.
-    pub fn candidates(&mut self, request: &TrialScore<'_>, counters: &mut Counters, answer: &mut Candidates) -> Outcome {
+    pub fn candidates(&mut self, request: &TrialScore<'_>, counters: &mut Counters, answer: &mut Candidates) -> PruningOutcome {
         let (beta, model) = (request.beta, request.model);
         self.largest_beta = self.largest_beta.max(beta);
         let state = model.state_error();
@@ -332,12 +332,12 @@ impl PrunedTrial {
         }
         self.work += self.bounds.work_of_a_round();
         self.scored.clear();
-        let errors = Errors { mean: e_mean, variance: e, score: widest };
+        let errors = ScoreErrors { mean: e_mean, variance: e, score: widest };
         let best = if self.values.is_some() { self.look_and_score(beta, errors) } else { self.score_blocks(beta, errors) };
         self.bounds.end_round();
         self.collect(best, beta, e, e_mean, answer);
         if answer.points.is_empty() {
-            return Outcome::Lost;
+            return PruningOutcome::Lost;
         }
         self.extra += answer.points.len() - 1;
         counters.blocks += self.scored.len() as u64;
@@ -348,13 +348,13 @@ impl PrunedTrial {
         }
         self.check_unscored(request, 3.0 * widest + TIE_TOLERANCE * (1.0 + best.abs()), counters);
         if before < counters.violations {
-            return Outcome::Lost;
+            return PruningOutcome::Lost;
         }
         let n = self.n_points();
         self.dense_work += WORK_OF_A_SCORE * n;
         let columns = 8 * self.history.points().len() * n;
         let dearer = self.dense_work + START * n < self.work || n < self.extra || MOST_COLUMN_BYTES < columns;
-        if dearer { Outcome::Dearer } else { Outcome::Pruned }
+        if dearer { PruningOutcome::Dearer } else { PruningOutcome::Pruned }
     }
 
     /// The points of the scored blocks that may be the best.

@@ -5,7 +5,7 @@ use pulp::{Simd, WithSimd};
 
 /// Rows of a factor in a tile.
 pub const ROWS: usize = 4;
-/// Pivots in a tile of [`Forms`].
+/// Pivots in a tile of [`LaneForms`].
 pub const PIVOTS: usize = 3;
 /// Columns whose products follow each other before their sum is added to the total.
 const GROUP: usize = 16;
@@ -19,7 +19,7 @@ pub fn row_depth(n_features: usize) -> f64 {
     (GROUP + n_features.div_ceil(GROUP) + 2) as f64
 }
 
-/// Roundings that a square passes through in [`Forms`].
+/// Roundings that a square passes through in [`LaneForms`].
 pub fn square_depth(n_features: usize) -> f64 {
     (ROWS + n_features.div_ceil(ROWS) + 2) as f64
 }
@@ -40,14 +40,14 @@ fn store<S: Simd>(entry: &mut Sixteen, slice: usize, value: S::f32s) {
 }
 
 /// `out[p] = |R phi_p|²` of all trials; `features` holds three pivots at a time, feature by feature, `columns` features each (a multiple of four).
-pub struct Forms<'a> {
+pub struct LaneForms<'a> {
     pub rows: &'a [Sixteen],
     pub features: &'a [f32],
     pub columns: usize,
     pub out: &'a mut [Sixteen],
 }
 
-impl WithSimd for Forms<'_> {
+impl WithSimd for LaneForms<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -248,13 +248,13 @@ impl WithSimd for Scores<'_> {
 }
 
 /// The largest magnitudes of chosen points, times a share.
-pub struct Largest<'a> {
+pub struct LargestOfLanes<'a> {
     pub values: &'a [Sixteen],
     pub share: f32,
     pub out: &'a mut Sixteen,
 }
 
-impl WithSimd for Largest<'_> {
+impl WithSimd for LargestOfLanes<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -4,7 +4,7 @@
 //! `sum (c_j(x) - c_j(y)) f_j` and the residuals, up to `E |c(x) - c(y)|_1` (neighbours have nearly the same rows) and what each point has of its own: `rho`, and
 //! the rounding of its coefficients. So do means, by `|w| u |phi(x) - phi(y)|`. Spreads then differ by `(v(x) - v(y)) / (sd(x) + sd(y))`.
 
-use super::round::Tables;
+use super::round::LaneTables;
 use crate::linalg::LANES;
 use crate::score::Sixteen;
 use pulp::NullaryFnOnce;
@@ -29,7 +29,7 @@ pub struct Fine {
 
 /// A trial taken out of its lane.
 pub struct Alone<'a> {
-    tables: Tables<'a>,
+    tables: LaneTables<'a>,
     fine: Fine,
     /// Forms at the pivots.
     forms: Vec<f64>,
@@ -66,14 +66,14 @@ impl At {
 
 impl<'a> Alone<'a> {
     /// From its lane.
-    pub fn new(tables: Tables<'a>, fine: Fine, lane: usize, forms: &[Sixteen], weights: &[Sixteen]) -> Self {
+    pub fn new(tables: LaneTables<'a>, fine: Fine, lane: usize, forms: &[Sixteen], weights: &[Sixteen]) -> Self {
         let of = |values: &[Sixteen]| values.iter().map(|value| f64::from(value.0[lane])).collect();
         Self { tables, fine, forms: of(forms), weights: of(weights) }
     }
 
     /// Form and mean of a point, in f64, and what they are off.
     pub fn at(&self, point: u32) -> At {
-        let Self { tables: Tables { by, lanes, features, .. }, fine, .. } = self;
+        let Self { tables: LaneTables { by, lanes, features, .. }, fine, .. } = self;
         let point = point as usize;
         let (c, phi) = (lanes.row(point), features.row(point));
         let (form, mean) = pulp::Arch::new().dispatch(RefinedSums { c, forms: &self.forms, phi, weights: &self.weights });
@@ -93,7 +93,7 @@ impl<'a> Alone<'a> {
 
     /// Whether `x` is below `y` by more than a tie.
     fn below(&self, x: &At, y: &At) -> bool {
-        let Self { tables: Tables { lanes, features, .. }, fine, .. } = self;
+        let Self { tables: LaneTables { lanes, features, .. }, fine, .. } = self;
         let (c, d) = (lanes.row(x.point), lanes.row(y.point));
         let (phi, psi) = (features.row(x.point), features.row(y.point));
         let (apart, squares) = pulp::Arch::new().dispatch(Apart { c, d, phi, psi });

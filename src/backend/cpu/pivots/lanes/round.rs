@@ -1,6 +1,6 @@
 //! A round of trials side by side, and its bounds.
 
-use super::kernels::{self, Forms, LaneEnds, Largest, POINTS, Products, Scores};
+use super::kernels::{self, LaneEnds, LaneForms, LargestOfLanes, POINTS, Products, Scores};
 use super::refine::{Alone, Fine};
 use super::table::LaneTable;
 use crate::backend::cpu::pivots::round::{CHECK_EVERY, CHECKED_POINTS, FormErrors, LARGEST, ROUNDED_UP, TINY, U, gamma};
@@ -53,7 +53,7 @@ pub struct AskedLane<'a> {
 
 /// The table of a screen.
 #[derive(Clone, Copy)]
-pub struct Tables<'a> {
+pub struct LaneTables<'a> {
     pub by: &'a Interpolation,
     pub lanes: &'a LaneTable,
     pub features: &'a FeatureTable,
@@ -72,7 +72,7 @@ impl Default for LaneGroup {
 impl LaneScreen {
     /// Finds the candidates of each trial; an answer is left empty where the numbers do not fit f32. Returns how many points were found
     /// outside their intervals.
-    pub fn round(&mut self, tables: Tables<'_>, asked: &[AskedLane<'_>], out: &mut [Candidates]) -> u64 {
+    pub fn round(&mut self, tables: LaneTables<'_>, asked: &[AskedLane<'_>], out: &mut [Candidates]) -> u64 {
         let same = |a: &AskedLane<'_>, b: &AskedLane<'_>| std::ptr::eq(a.lanes.rows, b.lanes.rows);
         let parts: Vec<&[AskedLane<'_>]> = asked.chunk_by(same).collect();
         self.groups.resize_with(parts.len().max(self.groups.len()), LaneGroup::default);
@@ -105,11 +105,11 @@ impl LaneScreen {
 
 impl LaneGroup {
     /// Forms at the pivots, and what intervals are made of.
-    fn at_pivots(&mut self, tables: Tables<'_>, part: &[AskedLane<'_>]) {
-        let Tables { by, lanes: table, scale, .. } = tables;
+    fn at_pivots(&mut self, tables: LaneTables<'_>, part: &[AskedLane<'_>]) {
+        let LaneTables { by, lanes: table, scale, .. } = tables;
         let lanes = part[0].lanes;
         self.forms.resize(table.pivots.len() / table.columns, Sixteen::ZERO);
-        let forms = Forms { rows: lanes.rows, features: &table.pivots, columns: table.columns, out: &mut self.forms };
+        let forms = LaneForms { rows: lanes.rows, features: &table.pivots, columns: table.columns, out: &mut self.forms };
         pulp::Arch::new().dispatch(forms);
         // A lane that is not in use is never the best.
         self.best_lower = Sixteen([f32::INFINITY; LANES]);
@@ -182,13 +182,13 @@ impl LaneGroup {
     }
 
     /// What is known of a trial in f64; `None` where it is not in use.
-    pub(super) fn alone<'a>(&self, tables: Tables<'a>, asked: &AskedLane<'_>) -> Option<Alone<'a>> {
+    pub(super) fn alone<'a>(&self, tables: LaneTables<'a>, asked: &AskedLane<'_>) -> Option<Alone<'a>> {
         let fine = self.fine[asked.lane]?;
         Some(Alone::new(tables, fine, asked.lane, &self.forms[..tables.by.rank], asked.lanes.weights))
     }
 
     /// Of some points, how many have exact scores outside their intervals.
-    fn violations(&self, tables: Tables<'_>, asked: &AskedLane<'_>, first: usize) -> u64 {
+    fn violations(&self, tables: LaneTables<'_>, asked: &AskedLane<'_>, first: usize) -> u64 {
         let (n, request) = (tables.features.n_points, &asked.request);
         let first = first % request.subset.map_or(n, <[u32]>::len);
         let points = playable(n, request.subset).skip(first).take(CHECKED_POINTS);
@@ -203,7 +203,7 @@ impl LaneGroup {
     }
 
     /// The candidates of a trial.
-    fn candidates(&self, tables: Tables<'_>, asked: &AskedLane<'_>, out: &mut Candidates) {
+    fn candidates(&self, tables: LaneTables<'_>, asked: &AskedLane<'_>, out: &mut Candidates) {
         out.points.clear();
         let lane = asked.lane;
         if self.fine[lane].is_none() {
@@ -268,7 +268,11 @@ fn spread<const V: usize>(table: &LaneTable, groups: [&mut LaneGroup; V], lanes:
             let share = (ROUNDED_UP * 1.25 * (kernels::product_depth(block.chosen) + 3.0) * U) as f32;
             for (what, chosen) in chosen.iter().enumerate() {
                 for (inner, values) in inner.iter_mut().zip(chosen) {
-                    arch.dispatch(Largest { values: &values.as_flattened()[..block.chosen], share, out: &mut inner[what] });
+                    arch.dispatch(LargestOfLanes {
+                        values: &values.as_flattened()[..block.chosen],
+                        share,
+                        out: &mut inner[what],
+                    });
                 }
             }
         }

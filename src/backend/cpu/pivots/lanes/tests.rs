@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::backend::cpu::pivots::FINE_OF_LANES;
-use crate::backend::cpu::pivots::tests::{Draws, N, Plain, best, made_to, smooth};
+use crate::backend::cpu::pivots::tests::{Draws, N, PlainScoreModel, best, made_to, smooth};
 use crate::linalg::{TILE, narrow_place, sum_of_squares};
 use crate::score::{Basis, Change, ScoreModel};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ struct TestLanes {
 }
 
 impl TestLanes {
-    fn of(models: &[Plain], m: usize) -> Self {
+    fn of(models: &[PlainScoreModel], m: usize) -> Self {
         let mut lanes = Self {
             rows: vec![Sixteen::ZERO; narrow_place(m.div_ceil(TILE))],
             weights: vec![Sixteen::ZERO; m],
@@ -35,7 +35,7 @@ impl TestLanes {
 }
 
 /// Norms about the mean of the diagonal, as they are.
-fn norms(model: &Plain, m: usize) -> LaneNorms {
+fn norms(model: &PlainScoreModel, m: usize) -> LaneNorms {
     let centre = (0..m).map(|i| model.rows[i * m + i]).sum::<f64>() / m as f64;
     let column = |j: usize| (0..m).map(move |i| model.rows[i * m + j]);
     let (mut rows, mut form) = (0.0, 0.0);
@@ -52,10 +52,10 @@ fn norms(model: &Plain, m: usize) -> LaneNorms {
 }
 
 /// Scores and intervals outside of what they claim, tiles with blocks, candidates of each trial.
-fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[Plain]], beta: f64) -> (usize, Vec<Candidates>) {
+fn outside(table: &LaneTable, by: &Interpolation, parts: &[&[PlainScoreModel]], beta: f64) -> (usize, Vec<Candidates>) {
     let features = Arc::clone(&parts[0][0].table);
     let scale = Scale::of(&Basis::Table(Arc::clone(&features)));
-    let tables = Tables { by, lanes: table, features: &features, scale: &scale };
+    let tables = LaneTables { by, lanes: table, features: &features, scale: &scale };
     let lanes: Vec<TestLanes> = parts.iter().map(|models| TestLanes::of(models, features.n_features)).collect();
     let asked: Vec<AskedLane<'_>> = parts
         .iter()
@@ -108,9 +108,9 @@ fn scores_side_by_side_hold_exact_ones() {
         [(1.0, 0.1, 2.0), (0.0, 1.0, 1.0), (1e4, 1e-6, 1.0), (1e-9, 1e5, 30.0), (1.0, 1.0, 0.0), (1e-30, 1e-30, 1.0)]
     {
         // Two groups that share a table and one that does not; lanes that are not in use.
-        let parts: Vec<Vec<Plain>> =
-            [16, 3, 1].map(|n| (0..n).map(|_| Plain::draw(&table, &mut draws, weights, rows)).collect()).into();
-        let parts: Vec<&[Plain]> = parts.iter().map(Vec::as_slice).collect();
+        let parts: Vec<Vec<PlainScoreModel>> =
+            [16, 3, 1].map(|n| (0..n).map(|_| PlainScoreModel::draw(&table, &mut draws, weights, rows)).collect()).into();
+        let parts: Vec<&[PlainScoreModel]> = parts.iter().map(Vec::as_slice).collect();
         for lanes in [&blocks, &direct] {
             let (wrong, found) = outside(lanes, &by, &parts, beta);
             assert_eq!(wrong, 0, "{weights} {rows} {beta}");
@@ -122,7 +122,7 @@ fn scores_side_by_side_hold_exact_ones() {
         }
     }
     assert!(several <= 8, "{several} of 40 rounds of ordinary scale have several candidates");
-    let huge = [Plain::draw(&table, &mut draws, 1e30, 1.0), Plain::draw(&table, &mut draws, 1.0, 0.1)];
+    let huge = [PlainScoreModel::draw(&table, &mut draws, 1e30, 1.0), PlainScoreModel::draw(&table, &mut draws, 1.0, 0.1)];
     let (wrong, found) = outside(&direct, &by, &[&huge], 1.0);
     assert!(wrong == 0 && found[0].points.is_empty() && !found[1].points.is_empty(), "numbers beyond f32 go another way");
 }
@@ -133,7 +133,7 @@ fn damaged_tables_are_caught() {
     let table = Arc::new(smooth());
     let by = made_to(FINE_OF_LANES, &table);
     let mut draws = Draws(13);
-    let models: Vec<Plain> = (0..16).map(|_| Plain::draw(&table, &mut draws, 1.0, 0.3)).collect();
+    let models: Vec<PlainScoreModel> = (0..16).map(|_| PlainScoreModel::draw(&table, &mut draws, 1.0, 0.3)).collect();
     let sound = LaneTable::with_blocks_below(f64::INFINITY, &by, &table);
     let mut inner = sound.clone();
     inner.inner.iter_mut().for_each(|u| *u *= 1.01);
