@@ -29,7 +29,7 @@ impl PrunedTrial {
             let floor = Self::floor(best, errors);
             if turn == REFINED && self.shared.anchored.bound_scores() && FEW < self.bounds.reaching(floor) {
                 self.bounds.refine(beta, &self.shared);
-                self.work += self.bounds.work_of_refining();
+                self.cost.work += self.bounds.work_of_refining();
             }
             let Some(block) = self.bounds.next(turn, floor) else { break };
             best = best.max(self.score(block, beta, errors));
@@ -40,19 +40,19 @@ impl PrunedTrial {
     /// The same where blocks can be looked at from an interpolation grid: the block with the highest bound is looked at, and scored once no other has a higher
     /// one. Then all whose bounds reach that are looked at.
     pub fn look_and_score(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
-        self.round += 1;
+        self.grid.round += 1;
         let slack = Slack {
             beta,
             prior: self.shared.norm * self.shared.norm,
             theta: self.bounds.length(),
             // Eigenvalues from 0 to 1, so that their squares add up to no more than they do.
-            n: self.trace.min(self.history.points().len() as f64).sqrt() * (1.0 + 1e-6),
+            n: self.errors.trace.min(self.history.points().len() as f64).sqrt() * (1.0 + 1e-6),
             mean: errors.mean,
             variance: errors.variance,
         };
         let mut best = f64::NEG_INFINITY;
         // The block that held the best is often the only one that may: to bring it up to date costs no more than a look, mostly.
-        if let Some(block) = self.leader.filter(|&block| self.missed(block) <= 1) {
+        if let Some(block) = self.grid.leader.filter(|&block| self.missed(block) <= 1) {
             best = self.score(block, beta, errors);
             if self.bounds.highest(Self::floor(best, errors)).is_none() {
                 return best;
@@ -60,8 +60,8 @@ impl PrunedTrial {
         }
         // Without this more blocks are looked at than it costs.
         self.bounds.refine(beta, &self.shared);
-        self.work += self.bounds.work_of_refining();
-        if let Some(values) = &mut self.values {
+        self.cost.work += self.bounds.work_of_refining();
+        if let Some(values) = &mut self.grid.values {
             values.update();
         }
         let mut all = false;
@@ -71,7 +71,7 @@ impl PrunedTrial {
             }
             let score = self.score(block, beta, errors);
             if best < score {
-                self.leader = Some(block);
+                self.grid.leader = Some(block);
             }
             best = best.max(score);
             if !all {
@@ -89,14 +89,14 @@ impl PrunedTrial {
 
     /// Bounds a block from the interpolation grid; false where that was done this round, or says nothing.
     fn look(&mut self, block: usize, slack: Slack) -> bool {
-        let (Some(values), Some(grid)) = (&self.values, &self.shared.grid) else { return false };
-        if self.looked[block] == self.round || !grid.suits(block) {
+        let (Some(values), Some(grid)) = (&self.grid.values, &self.shared.grid) else { return false };
+        if self.grid.looked[block] == self.grid.round || !grid.suits(block) {
             return false;
         }
-        self.looked[block] = self.round;
+        self.grid.looked[block] = self.grid.round;
         let (score, square) = values.bound(grid, block, self.shared.order.size, slack);
         self.bounds.screened(block, score, square.sqrt(), slack.beta, &self.shared);
-        self.work += self.shared.order.size * (GridValues::WORK + WORK_OF_A_SCORE);
+        self.cost.work += self.shared.order.size * (GridValues::WORK + WORK_OF_A_SCORE);
         true
     }
 
