@@ -1,4 +1,4 @@
-//! What a contextual trial costs: 10⁴ rounds, d = 50, K = 2 (K d = 100), one thread; divide by 10⁴ for a round. `random-arm` is the people
+//! What a contextual trial costs: 10⁴ rounds, d = 50, K = 2 (K d = 100), one thread; divide by 10⁴ for a round. `random-arm` is the users
 //! alone: their contexts, means and rewards. `cargo bench --bench contexts`.
 
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -31,17 +31,17 @@ impl Observer for Nobody {
     }
 }
 
-fn spec(policy: &str, reading: &str) -> String {
+fn spec(policy: &str, calibration: &str) -> String {
     format!(
         "seed = 2022\nrounds = 10000\ntrials = 1\n[environment]\nkind = \"generalized-linear\"\ndimension = 50\narms = 2\n\
-         noise = {{ kind = \"uniform\", bound = 0.05 }}\n[privacy]\nepsilon = 1.0\nreading = \"{reading}\"\n[[policy]]\n{policy}\n"
+         noise = {{ kind = \"uniform\", bound = 0.05 }}\n[privacy]\nepsilon = 1.0\nreading = \"{calibration}\"\n[[policy]]\n{policy}\n"
     )
 }
 
 fn trial(c: &mut Criterion) {
     let mut group = c.benchmark_group("contexts_d50_K2_T10000");
-    for (name, policy, reading) in CASES {
-        let sweep = Sweep::parse("bench.toml", &spec(policy, reading), &[]).expect("a sound spec");
+    for (name, policy, calibration) in CASES {
+        let sweep = Sweep::parse("bench.toml", &spec(policy, calibration), &[]).expect("a sound spec");
         let (data, backend) = (DataFolder::default(), Cpu::default());
         let cell = Preparation::new(&sweep, &data, &backend).contextual(&sweep.cells[0]).expect("a cell");
         group.bench_function(name, |b| {

@@ -3,7 +3,7 @@
 //! `cargo bench --bench features`.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use privateer::bench::{Flags, Instance, Job, Size, Workload};
+use privateer::bench::{BenchInstance, Flags, Job, Size, Workload};
 use privateer_backend::{Backend, Cpu, Screen};
 use privateer_gp::posterior::{FeaturePosterior, Posterior};
 use privateer_gp::score::{
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// One trial after some rounds, and its screen.
 struct Trial {
     id: String,
-    instance: Instance,
+    instance: BenchInstance,
     posterior: FeaturePosterior,
     screen: Box<dyn Screen>,
     answer: [Candidates; 1],
@@ -31,7 +31,7 @@ impl Trial {
     fn new(size: Size) -> Self {
         let flags = Flags { trials: Some(1), ..Flags::default() };
         let job = flags.applied(Job::standard(Workload::Incremental, size)).expect("a job");
-        let instance = Instance::draw(&job);
+        let instance = BenchInstance::draw(&job);
         let posterior = FeaturePosterior::new(Arc::clone(&instance.table), job.ridge);
         let screen = Cpu::default().prepare(&posterior.basis()).expect("a CPU screen").open(1);
         let id = format!("N{}_m{}", job.points, job.features);
@@ -213,7 +213,7 @@ fn pivots(c: &mut Criterion) {
     let mut group = c.benchmark_group("factor");
     for size in [Size::Small, Size::Large] {
         let job = Job::standard(Workload::FullRank, size);
-        let instance = Instance::draw(&job);
+        let instance = BenchInstance::draw(&job);
         let m = job.features;
         let mut stream = Streams::new(0, "bench").of(0, Purpose::Function);
         let mut models: Vec<Plain> = (0..job.trials)
@@ -253,7 +253,7 @@ fn pivots(c: &mut Criterion) {
 
 fn screens(
     group: &mut criterion::BenchmarkGroup<'_, criterion::measurement::WallTime>,
-    instance: &Instance,
+    instance: &BenchInstance,
     models: &[Plain],
     name: &str,
 ) {

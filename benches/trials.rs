@@ -29,7 +29,7 @@ fn spec(policy: &str, mechanism: &str) -> String {
         "seed = 2021\nrounds = 10000\ntrials = 1\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", points = 100 }}\n\
          kernel = {{ kind = \"matern\", nu = 2.5, lengthscale = 0.2 }}\nnoise = {{ kind = \"uniform\", bound = 1.0 }}\n\
          [privacy]\nmechanism = \"{mechanism}\"\nepsilon = 1.0\n[[policy]]\nridge = 3.0\n\
-         width = {{ kind = \"order\", factor = 0.5 }}\n{policy}"
+         beta = {{ kind = \"order\", factor = 0.5 }}\n{policy}"
     )
 }
 
@@ -62,11 +62,11 @@ fn trial(c: &mut Criterion) {
     group.finish();
 }
 
-/// The modeler of an outsourced problem: 10 000 images of a trial's own, 50 queries, noise variance 1e-5; one run an iteration.
+/// The modeler of an outsourced problem: 10 000 released inputs of a trial's own, 50 queries, noise variance 1e-5; one run an iteration.
 fn modeler(c: &mut Criterion) {
     let mut group = c.benchmark_group("modeler_N10000_T50");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
-    for (name, curator) in [("projection", "reading = \"printed\"\ncolumns = 10"), ("input-noise", "radius = 1.0")] {
+    for (name, curator) in [("projection", "calibration = \"as-printed\"\ncolumns = 10"), ("input-noise", "radius = 1.0")] {
         let text = format!(
             "seed = 20\nrounds = 51\ntrials = 10\n[environment]\nkind = \"gp-sample\"\n\
              domain = {{ kind = \"grid\", dimension = 2, points = 100, lo = -17.67, hi = 17.67 }}\n\

@@ -8,7 +8,7 @@
 
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::curator::Inputs;
-use privateer_privacy::curator::projection::{centred, images, lifted};
+use privateer_privacy::curator::projection::{centred, lifted, released_inputs};
 use privateer_privacy::printed::kharkovskii2020::omega;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let truth = secret.bernoulli(0.5);
             let m: Vec<f64> = (0..2 * COLUMNS).map(|_| secret.normal()).collect();
             let held = if truth { &data } else { &neighbour };
-            let z = images(&lifted(held, 2, threshold, false)?, 2, &m, COLUMNS);
+            let z = released_inputs(&lifted(held, 2, threshold, false)?, 2, &m, COLUMNS);
             right += u64::from((outside(&z, &columns) < 1e-9) == truth);
         }
         println!("{branch}, omega = {threshold:.1}: right in {right} of {LOOKS} looks");

@@ -1,4 +1,4 @@
-//! Two parties in one process, through the library: a curator releases images of inputs for real, a modeler asks for rows and is
+//! Two parties in one process, through the library: a curator releases released inputs for real, a modeler asks for rows and is
 //! told rewards. In practice each half runs at another organisation; what passes between them is `released`, `ledger`, rows and
 //! rewards. `two_parties.sh` does the same with the command line.
 //!
@@ -25,7 +25,7 @@ bound = 1.0
 [[policy]]
 kind = "gp-ucb"
 ridge = 0.0025
-width = { kind = "scaled", factor = 0.4 }
+beta = { kind = "scaled", factor = 0.4 }
 "#;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -39,11 +39,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mechanism = RowsRelease::calibrated(epsilon, delta, radius, bound, 2)?;
     let sigma = mechanism.sigma();
     let released = mechanism.release(Raw::seal(rows.clone()))?;
-    let (ledger, images) = CuratedLedger::with_images(&released.rows, &["u", "v"], radius, bound, sigma);
+    let (ledger, released_inputs) = CuratedLedger::with_released_inputs(&released.rows, &["u", "v"], radius, bound, sigma);
     println!("noise {sigma:.3} in each number, ({}, {}) at radius {radius}", ledger.epsilon, ledger.delta);
 
     // What crosses over.
-    std::fs::write(folder.join("released.csv"), images)?;
+    std::fs::write(folder.join("released.csv"), released_inputs)?;
     std::fs::write(folder.join("ledger.json"), serde_json::to_string(&ledger)?)?;
 
     // The modeler: sees the folder alone.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Two organisations, two programs, one optimization: a clinic that holds patients' data and a company that chooses whom to examine.
-# The company never sees the data: only images with noise, and the outcomes of the rows it asks for (which are in the open here).
+# The company never sees the data: only released inputs with noise, and the outcomes of the rows it asks for (which are in the open here).
 #   sh examples/two_parties.sh [FOLDER]      PRIVATEER=path/to/privateer names the program
 set -eu
 privateer=${PRIVATEER:-target/release/privateer}
@@ -12,11 +12,11 @@ awk 'BEGIN { srand(7); print "age,dose,outcome"
   for (i = 0; i < 400; i++) { a = 20 + 60 * rand(); d = 10 * rand()
     printf "%.3f,%.3f,%.4f\n", a, d, exp(-((a - 52) / 15) ^ 2 - ((d - 6) / 2) ^ 2) } }' > "$work/clinic/patients.csv"
 
-echo "== clinic: images leave, with noise from the operating system; centre, scales and bound are public, not the data's own"
+echo "== clinic: released inputs leave, with noise from the operating system; centre, scales and bound are public, not the data's own"
 "$privateer" curate "$work/clinic/patients.csv" --columns age,dose --centre 50,5 --scales 15,2.5 --bound 3 \
   --radius 0.5 --epsilon 4 --delta 1e-6 --out "$work/company/released.csv"
 
-echo "== company: a policy over the images"
+echo "== company: a policy over the released inputs"
 cat > "$work/company/modeler.toml" <<'SPEC'
 rounds = 20
 [environment]
@@ -30,7 +30,7 @@ bound = 1.0
 [[policy]]
 kind = "gp-ucb"
 ridge = 0.0025
-width = { kind = "scaled", factor = 0.4 }
+beta = { kind = "scaled", factor = 0.4 }
 SPEC
 "$privateer" init "$work/company/session" "$work/company/modeler.toml" --data "$work/company"
 

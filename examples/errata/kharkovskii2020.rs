@@ -6,7 +6,7 @@ use privateer_privacy::printed::kharkovskii2020::{grid_singular_value, omega, om
 use privateer_privacy::{gdp_epsilon, gdp_mu};
 
 pub const ERRATA: &[Erratum] = &[
-    Erratum { name: "E16", about: "theorem 1 is false: the images keep the column space of the inputs", show: e16 },
+    Erratum { name: "E16", about: "theorem 1 is false: the released inputs keep the column space of the inputs", show: e16 },
     Erratum { name: "E17", about: "the branch on the least singular value", show: e17 },
     Erratum { name: "E18", about: "omega: the tables and line 5 differ", show: e18 },
     Erratum { name: "E19", about: "centring is harmless, normalising by the data's own largest norm is not", show: e19 },

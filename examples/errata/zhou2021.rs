@@ -3,7 +3,7 @@
 use super::shown::{Erratum, Shown, attacked, budget};
 use privateer::audit::{Case, Settings, Verdict, audit, rewards};
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::Reading;
+use privateer_privacy::Calibration;
 use privateer_privacy::accounting::{Composition, Loss};
 use privateer_privacy::mechanism::laplace;
 use privateer_privacy::printed::zhou2021::{laplace_scale, moment, probable_noise_bound};
@@ -21,7 +21,7 @@ fn e1() -> Shown {
 }
 
 fn e2() -> Shown {
-    let Ok(unclipped) = rewards::built(&laplace::ENTRY, Reading::Printed, 1.0, false) else { return Shown::default() };
+    let Ok(unclipped) = rewards::built(&laplace::ENTRY, Calibration::AsPrinted, 1.0, false) else { return Shown::default() };
     // B + R = 1 is stated and rewards reach 3.
     let case: Case = rewards::of_ends("laplace, B + R = 1, rewards up to 3".to_owned(), &unclipped, (3.0, -3.0), "");
     let found = audit(&[case], Settings { samples: 20_000, ..Settings::default() });

@@ -217,8 +217,8 @@ pub fn ledger(bytes: &[u8]) {
     for bytes in [Some(bytes.to_vec()), sealed.map(String::into_bytes)].into_iter().flatten() {
         through_file("l.json", &bytes, |folder| {
             if let Ok(ledger) = CuratedLedger::read(&folder.join("l.json")) {
-                let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/released.csv");
-                let _ = ledger.noise_variance(Path::new("l.json"), &images, &["x".to_owned(), "y".to_owned()]);
+                let released_inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/released.csv");
+                let _ = ledger.noise_variance(Path::new("l.json"), &released_inputs, &["x".to_owned(), "y".to_owned()]);
             }
         });
     }

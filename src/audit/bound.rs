@@ -13,7 +13,7 @@ const MOST_THRESHOLDS: usize = 2000;
 
 /// An event on which the two sides differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Event {
+struct AttackEvent {
     threshold: f64,
     /// Scores at least the threshold, more likely on the first side; else scores below it, more likely on the second.
     above: bool,
@@ -21,7 +21,7 @@ struct Event {
 
 /// Which statement of privacy is attacked.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Form {
+pub(super) enum BoundForm {
     /// (epsilon, delta).
     Direct {
         /// The failure probability.
@@ -34,7 +34,7 @@ pub(super) enum Form {
     },
 }
 
-impl Form {
+impl BoundForm {
     /// What the event shows of epsilon if its probabilities are these.
     fn shown(self, likely: f64, unlikely: f64) -> f64 {
         match self {
@@ -51,7 +51,7 @@ impl Form {
         }
     }
 
-    /// As [`Form::shown`], on any increasing scale.
+    /// As [`BoundForm::shown`], on any increasing scale.
     fn merit(self, likely: f64, unlikely: f64) -> f64 {
         match self {
             Self::Direct { .. } => self.shown(likely, unlikely),
@@ -66,7 +66,7 @@ fn mu(likely: f64, unlikely: f64) -> f64 {
 }
 
 /// What epsilon is at least, with confidence `1 - alpha`, from as many scores of either side (at least 20, none NaN).
-pub(super) fn epsilon_at_least(first: &[f64], second: &[f64], form: Form, alpha: f64) -> f64 {
+pub(super) fn epsilon_at_least(first: &[f64], second: &[f64], form: BoundForm, alpha: f64) -> f64 {
     let held_out = first.len() / 10;
     let event = chosen(&first[..held_out], &second[..held_out], form);
     let (first, second) = (&first[held_out..], &second[held_out..]);
@@ -76,14 +76,14 @@ pub(super) fn epsilon_at_least(first: &[f64], second: &[f64], form: Form, alpha:
     form.shown(clopper_pearson_lower(likely, n, 0.5 * alpha), clopper_pearson_upper(unlikely, n, 0.5 * alpha))
 }
 
-fn counts(first: &[f64], second: &[f64], event: Event) -> (u64, u64) {
+fn counts(first: &[f64], second: &[f64], event: AttackEvent) -> (u64, u64) {
     let hits = |scores: &[f64]| scores.iter().filter(|&&score| (event.threshold <= score) == event.above).count() as u64;
     if event.above { (hits(first), hits(second)) } else { (hits(second), hits(first)) }
 }
 
 /// The event that looks best on these scores when each share is moved three standard errors (Wilson's) in the mechanism's
 /// favour, so that a lucky few in a tail do not win.
-fn chosen(first: &[f64], second: &[f64], form: Form) -> Event {
+fn chosen(first: &[f64], second: &[f64], form: BoundForm) -> AttackEvent {
     let sorted = |scores: &[f64]| {
         let mut sorted = scores.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -94,14 +94,14 @@ fn chosen(first: &[f64], second: &[f64], form: Form) -> Event {
     thresholds.dedup();
     let step = thresholds.len().div_ceil(MOST_THRESHOLDS).max(1);
     let n = first.len() as f64;
-    let mut best = (f64::NEG_INFINITY, Event { threshold: 0.0, above: true });
+    let mut best = (f64::NEG_INFINITY, AttackEvent { threshold: 0.0, above: true });
     for &threshold in thresholds.iter().step_by(step) {
         let below = |scores: &[f64]| scores.partition_point(|&score| score < threshold) as f64 / n;
         let (p, q) = (below(&first), below(&second));
         for (above, likely, unlikely) in [(true, 1.0 - p, 1.0 - q), (false, q, p)] {
             let merit = form.merit(moved(likely, n, -3.0), moved(unlikely, n, 3.0));
             if best.0 < merit {
-                best = (merit, Event { threshold, above });
+                best = (merit, AttackEvent { threshold, above });
             }
         }
     }
@@ -135,25 +135,25 @@ mod tests {
         };
         let normal = |shift: f64| move |u: f64| shift + normal_quantile(u);
         let n = 100_003;
-        let found = epsilon_at_least(&grid(n, laplace(1.0)), &grid(n, laplace(0.0)), Form::Direct { delta: 0.0 }, 1e-3);
+        let found = epsilon_at_least(&grid(n, laplace(1.0)), &grid(n, laplace(0.0)), BoundForm::Direct { delta: 0.0 }, 1e-3);
         assert!((0.94..1.0).contains(&found), "{found}");
         // The other direction is as good: scores that speak the other way.
-        let turned = epsilon_at_least(&grid(n, laplace(0.0)), &grid(n, laplace(1.0)), Form::Direct { delta: 0.0 }, 1e-3);
+        let turned = epsilon_at_least(&grid(n, laplace(0.0)), &grid(n, laplace(1.0)), BoundForm::Direct { delta: 0.0 }, 1e-3);
         assert!(turned < 0.01, "large scores must speak for the first side: {turned}");
         let delta = Delta::try_from(1e-5).expect("a probability");
         let truth = gdp_epsilon(1.0, delta);
-        let found = epsilon_at_least(&grid(n, normal(1.0)), &grid(n, normal(0.0)), Form::Gaussian { delta }, 1e-3);
+        let found = epsilon_at_least(&grid(n, normal(1.0)), &grid(n, normal(0.0)), BoundForm::Gaussian { delta }, 1e-3);
         assert!((0.93 * truth..truth).contains(&found), "{found} of {truth}");
-        let direct = epsilon_at_least(&grid(n, normal(1.0)), &grid(n, normal(0.0)), Form::Direct { delta: 1e-5 }, 1e-3);
+        let direct = epsilon_at_least(&grid(n, normal(1.0)), &grid(n, normal(0.0)), BoundForm::Direct { delta: 1e-5 }, 1e-3);
         assert!(0.5 * truth < direct && direct < truth, "{direct} of {truth}");
     }
 
     #[test]
     fn certain_leaks_reach_the_logarithm_of_the_replays() {
         let (first, second) = (vec![f64::INFINITY; 1000], vec![f64::NEG_INFINITY; 1000]);
-        let found = epsilon_at_least(&first, &second, Form::Direct { delta: 0.0 }, 0.01);
+        let found = epsilon_at_least(&first, &second, BoundForm::Direct { delta: 0.0 }, 0.01);
         assert!((4.0..libm::log(1000.0)).contains(&found), "{found}");
-        let same = epsilon_at_least(&second, &second, Form::Direct { delta: 0.0 }, 0.01);
+        let same = epsilon_at_least(&second, &second, BoundForm::Direct { delta: 0.0 }, 0.01);
         assert_eq!(same, 0.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Attacks on curators of inputs: one row moves by the radius, and the images of all rows are seen.
+//! Attacks on curators of inputs: one row moves by the radius, and the released inputs of all rows are seen.
 
 use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
@@ -6,7 +6,7 @@ use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::curator::{Curator, CuratorEntry, CuratorRequest, Inputs, PUBLIC_SEED, public_projection};
 use privateer_privacy::release::{ReleaseError, RowsRelease};
-use privateer_privacy::{Delta, Epsilon, Raw, Reading};
+use privateer_privacy::{Calibration, Delta, Epsilon, Raw};
 use std::sync::Arc;
 
 /// Columns of the inputs.
@@ -20,8 +20,8 @@ const SOURCE: &str = "docs/proofs/rows.md";
 /// # Errors
 /// A curator that refuses three rows.
 pub fn cases(entry: &CuratorEntry) -> Result<Vec<Case>, Error> {
-    let whole = built(entry, Reading::Tight, (4.0, 1e-3), None)?;
-    let narrow = built(entry, Reading::Tight, (4.0, 1e-3), Some(1))?;
+    let whole = built(entry, Calibration::Tight, (4.0, 1e-3), None)?;
+    let narrow = built(entry, Calibration::Tight, (4.0, 1e-3), Some(1))?;
     let direction = public_projection(COLUMNS, 1, PUBLIC_SEED);
     let length = libm::sqrt(direction.iter().map(|x| x * x).sum());
     let along = direction.iter().map(|x| x / length).collect();
@@ -31,7 +31,7 @@ pub fn cases(entry: &CuratorEntry) -> Result<Vec<Case>, Error> {
     ])
 }
 
-/// The first of three rows moves by one along `step`; its image moves along `seen`.
+/// The first of three rows moves by one along `step`; its released row moves along `seen`.
 fn of_row(name: String, curator: Arc<dyn Curator>, step: Vec<f64>, seen: Vec<f64>) -> Case {
     let ledger = curator.ledger(3, COLUMNS);
     let attack = move |side: Side, stream: &mut Stream| {
@@ -39,11 +39,11 @@ fn of_row(name: String, curator: Arc<dyn Curator>, step: Vec<f64>, seen: Vec<f64
         rows[COLUMNS..].fill(0.5);
         rows.iter_mut().zip(&step).for_each(|(entry, step)| *entry = side.pick(0.5, -0.5) * step);
         match curator.release(Raw::seal(Inputs::new(COLUMNS, Arc::new(rows))), stream) {
-            Ok(images) => images.value().values.iter().zip(&seen).map(|(image, seen)| image * seen).sum(),
+            Ok(released_inputs) => released_inputs.value().values.iter().zip(&seen).map(|(released, seen)| released * seen).sum(),
             Err(_) => f64::NAN,
         }
     };
-    Case::new(name, claim(&ledger), "one of three rows moves by 1, the radius", "its image along the move", attack)
+    Case::new(name, claim(&ledger), "one of three rows moves by 1, the radius", "its released row along the move", attack)
         .gaussian()
         .source(SOURCE)
 }
@@ -69,7 +69,7 @@ pub fn released() -> Vec<Case> {
     let beyond = "one of three rows is 10^6 e1 against -10^6 e1, moved to norm 1; the radius is 2";
     let whole = attack(vec![1.0, 0.0, 0.0], |(epsilon, delta)| RowsRelease::calibrated(epsilon, delta, 1.0, 2.0, COLUMNS));
     let narrow = attack(along, |budget| RowsRelease::projected(budget, 1.0, 2.0, COLUMNS, (1, SEED)));
-    let (pair, score) = ("one of three rows moves by 1, the radius", "the first number of its image");
+    let (pair, score) = ("one of three rows moves by 1, the radius", "the first number of its released row");
     let name = "discrete-gaussian-rows";
     vec![
         Case::new(name, BUDGET, pair, score, whole).gaussian().source(SOURCE),
@@ -84,13 +84,13 @@ pub fn released() -> Vec<Case> {
 /// Its refusal.
 pub fn built(
     entry: &CuratorEntry,
-    reading: Reading,
+    calibration: Calibration,
     budget: (f64, f64),
     columns: Option<usize>,
 ) -> Result<Arc<dyn Curator>, Error> {
     let bad = |problem: String| Error::Failed { problem, hint: "this is a fault of the audit: please report it".to_owned() };
     let request = CuratorRequest {
-        reading,
+        calibration,
         epsilon: Epsilon::try_from(budget.0).map_err(|number| bad(number.to_string()))?,
         delta: Delta::try_from(budget.1).map_err(|number| bad(number.to_string()))?,
         radius: Some(1.0),

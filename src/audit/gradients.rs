@@ -12,7 +12,7 @@ use privateer_privacy::gradients::{
 };
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
-use privateer_privacy::{Delta, Epsilon, Raw, Reading};
+use privateer_privacy::{Calibration, Delta, Epsilon, Raw};
 use std::sync::Arc;
 
 /// Dimensions of what is released.
@@ -22,9 +22,9 @@ pub(super) const CLAIM: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
 
 /// The gradient of `y <x, theta>`: for |y| <= 1, L is the bound on |x|, and beta is zero. Nothing bounds y but the clip of gradients.
 #[derive(Debug)]
-pub(super) struct Linear;
+pub(super) struct LinearLoss;
 
-impl Gradient for Linear {
+impl Gradient for LinearLoss {
     fn gradient(&self, _theta: &[f64], sample: Sample<'_>, out: &mut [f64]) {
         out.iter_mut().zip(sample.x).for_each(|(out, x)| *out = sample.y * x);
     }
@@ -38,11 +38,18 @@ pub(super) const OUTSIDE: [(&str, f64, f64, &str); 3] = [
 ];
 
 /// Terms over a set of diameter 2 with gradients of size 1 in the dual norm of l_p.
-pub(super) fn terms(reading: Reading, p: f64, dimension: usize, claim: Claim, rounds: u64, smoothness: f64) -> Option<Terms> {
+pub(super) fn terms(
+    calibration: Calibration,
+    p: f64,
+    dimension: usize,
+    claim: Claim,
+    rounds: u64,
+    smoothness: f64,
+) -> Option<Terms> {
     let norm = Norm::of(p)?;
     let constants = Constants { diameter: 2.0, smoothness, lipschitz: 1.0 };
     Some(Terms {
-        reading,
+        calibration,
         budget: Some((Epsilon::try_from(claim.epsilon).ok()?, Delta::try_from(claim.delta).ok()?)),
         rounds,
         dimension,
@@ -59,7 +66,7 @@ pub(super) fn terms(reading: Reading, p: f64, dimension: usize, claim: Claim, ro
 /// A calibration that refuses.
 pub fn sums(generalized: bool) -> Result<Vec<Case>, Error> {
     let name = if generalized { "gradients-generalized-gaussian" } else { "gradients-gaussian" };
-    of_sums(name, generalized, Reading::Tight, CLAIM)
+    of_sums(name, generalized, Calibration::Tight, CLAIM)
 }
 
 /// Along the diagonal for independent normals, where the l3 ball is farthest; along an axis for the noise of its own norm.
@@ -93,7 +100,7 @@ pub(super) fn separation(law: VectorLaw, released: &[f64], m: &[f64]) -> f64 {
 /// A calibration that refuses.
 pub fn printed_gamma_scale() -> Result<Vec<Case>, Error> {
     let mut cases =
-        of_sums("generalised Gaussian, printed Gamma scale", true, Reading::Printed, Claim { epsilon: 1.0, delta: 1e-3 })?;
+        of_sums("generalised Gaussian, printed Gamma scale", true, Calibration::AsPrinted, Claim { epsilon: 1.0, delta: 1e-3 })?;
     cases.iter_mut().for_each(|case| {
         case.erratum = Some("E23");
         case.source = "Han2022, lemma 3.1, algorithm 4".to_owned();
@@ -101,10 +108,10 @@ pub fn printed_gamma_scale() -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-fn of_sums(name: &str, generalized: bool, reading: Reading, claim: Claim) -> Result<Vec<Case>, Error> {
+fn of_sums(name: &str, generalized: bool, calibration: Calibration, claim: Claim) -> Result<Vec<Case>, Error> {
     let rounds = 8;
     // The dual of l_1.5 is l_3.
-    let Some(terms) = terms(reading, 1.5, DIMENSION, claim, rounds, 0.0) else { return Ok(Vec::new()) };
+    let Some(terms) = terms(calibration, 1.5, DIMENSION, claim, rounds, 0.0) else { return Ok(Vec::new()) };
     let factorisation: Arc<dyn Factorisation> = Arc::new(Tree::new(rounds));
     let priced = terms.sum_noise(generalized, factorisation.as_ref(), 1.0).map_err(|refusal| refused(&refusal))?;
     let (law, clip) = (priced.noise, terms.bounds(1.0));
@@ -115,7 +122,7 @@ fn of_sums(name: &str, generalized: bool, reading: Reading, claim: Claim) -> Res
     let play = move |side: Side, (size, y): (f64, f64), stream: &mut Stream, seen: &mut dyn FnMut(u64, &[f64])| {
         let Some(sampler) = law.sampler() else { return false };
         let noise: (&dyn Factorisation, Box<dyn VectorNoise>) = (of.as_ref(), sampler);
-        let mut sums = PrefixGradients::new(Arc::new(Linear), DIMENSION, Start::Half, clip, Some(noise));
+        let mut sums = PrefixGradients::new(Arc::new(LinearLoss), DIMENSION, Start::Half, clip, Some(noise));
         let origin = [0.0; DIMENSION];
         let query = Query { now: &origin, before: &origin };
         (1..=rounds).all(|t| {
@@ -144,7 +151,7 @@ fn of_sums(name: &str, generalized: bool, reading: Reading, claim: Claim) -> Res
     let words =
         if generalized { "the likelihood ratio of the nodes that hold round 1" } else { "the likelihood ratio of all prefixes" };
     let mut cases = vec![Case::new(name, claim, pair, words, attack)];
-    for (suffix, size, y, words) in OUTSIDE.into_iter().filter(|_| reading == Reading::Tight) {
+    for (suffix, size, y, words) in OUTSIDE.into_iter().filter(|_| calibration == Calibration::Tight) {
         let play = play.clone();
         let pair = format!("{words} in round 1 of {rounds}, all others zero");
         let transcript = move |side: Side, stream: &mut Stream, row: &mut [f64]| {

@@ -1,6 +1,6 @@
 //! What is audited: one line a mechanism, one line a false claim.
 
-use super::{Case, choice, curators, gradients, prefix, printed, release, rewards, steps, sums, vertices, visits};
+use super::{Case, choice, curators, gradients, interactions, prefix, printed, release, rewards, steps, sums, vertices};
 use privateer_config::error::Error;
 use privateer_privacy::curator::input_noise;
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
@@ -34,12 +34,12 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("blt", "running sums by buffered Toeplitz matrices", || Ok(prefix::cases("blt"))),
     sound("sqrt-toeplitz", "running sums by the square root", || Ok(prefix::cases("sqrt-toeplitz"))),
     sound("gram-prefix", "running sums of phi phi^T and y phi", || Ok(prefix::gram_cases())),
-    sound("sums-none", "sums over people, no privacy", || sums::cases(&sums_none::ENTRY)),
-    sound("sums-tree", "sums over people by the tree", || sums::cases(&joint::ENTRIES[0])),
-    sound("sums-honaker", "sums over people by the weighted tree", || sums::cases(&joint::ENTRIES[1])),
-    sound("sums-blt", "sums over people by buffered Toeplitz matrices", || sums::cases(&joint::ENTRIES[2])),
-    sound("sums-sqrt-toeplitz", "sums over people by the square root", || sums::cases(&joint::ENTRIES[3])),
-    sound("sums-local-gaussian", "every person's own item", || sums::cases(&local::ENTRY)),
+    sound("sums-none", "sums over users, no privacy", || sums::cases(&sums_none::ENTRY)),
+    sound("sums-tree", "sums over users by the tree", || sums::cases(&joint::ENTRIES[0])),
+    sound("sums-honaker", "sums over users by the weighted tree", || sums::cases(&joint::ENTRIES[1])),
+    sound("sums-blt", "sums over users by buffered Toeplitz matrices", || sums::cases(&joint::ENTRIES[2])),
+    sound("sums-sqrt-toeplitz", "sums over users by the square root", || sums::cases(&joint::ENTRIES[3])),
+    sound("sums-local-gaussian", "every user's own item", || sums::cases(&local::ENTRY)),
     sound("input-noise", "Gaussian noise on rows of inputs", || curators::cases(&input_noise::ENTRY)),
     sound("gradients-gaussian", "running sums of gradients, independent normals", || gradients::sums(false))
         .of(&["dp-tofw with gaussian"]),
@@ -57,15 +57,17 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("batch-generalized-gaussian", "the same, generalised Gaussian", || steps::batches(true))
         .of(&["noisy-sfw with generalized-gaussian"]),
     sound("stored-gaussian", "gradients of secretly drawn samples", steps::stored).of(&["noisy-sgd with gaussian"]),
-    sound("visits-tree", "sums over visits by the tree", || visits::sums("tree")).of(&["dp-linucb with tree"]),
-    sound("visits-honaker", "sums over visits by the weighted tree", || visits::sums("honaker")).of(&["dp-linucb with honaker"]),
-    sound("visits-blt", "sums over visits by buffered Toeplitz matrices", || visits::sums("blt")).of(&["dp-linucb with blt"]),
-    sound("visits-sqrt-toeplitz", "sums over visits by the square root", || visits::sums("sqrt-toeplitz"))
+    sound("visits-tree", "sums over interactions by the tree", || interactions::sums("tree")).of(&["dp-linucb with tree"]),
+    sound("visits-honaker", "sums over interactions by the weighted tree", || interactions::sums("honaker"))
+        .of(&["dp-linucb with honaker"]),
+    sound("visits-blt", "sums over interactions by buffered Toeplitz matrices", || interactions::sums("blt"))
+        .of(&["dp-linucb with blt"]),
+    sound("visits-sqrt-toeplitz", "sums over interactions by the square root", || interactions::sums("sqrt-toeplitz"))
         .of(&["dp-linucb with sqrt-toeplitz"]),
-    sound("visits-own", "every visitor's own item", || visits::sums("own")).of(&["ldp-linucb with own"]),
-    sound("visits-gumbel", "choices of every arm by the exponential mechanism", || visits::choices("gumbel"))
+    sound("visits-own", "every user's own item", || interactions::sums("own")).of(&["ldp-linucb with own"]),
+    sound("visits-gumbel", "choices of every arm by the exponential mechanism", || interactions::choices("gumbel"))
         .of(&["dp-hdb with gumbel"]),
-    sound("visits-laplace", "choices of every arm with Laplace noise", || visits::choices("laplace"))
+    sound("visits-laplace", "choices of every arm with Laplace noise", || interactions::choices("laplace"))
         .of(&["dp-hdb with laplace"]),
     sound("discrete-laplace", "release of one number", || Ok(release::laplace())),
     sound("bit", "release of one bit", || Ok(release::bit())),
@@ -74,7 +76,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("discrete-gaussian-vector", "release of one vector", || Ok(release::vector())),
     sound("discrete-gaussian-tree", "release of running sums", || Ok(release::tree())),
     sound("discrete-gaussian-rows", "release of rows", || Ok(curators::released())),
-    sound("discrete-gaussian-sums", "release of sums over people", sums::released),
+    sound("discrete-gaussian-sums", "release of sums over users", sums::released),
     sound("exponential", "release of one choice", || Ok(choice::cases())),
 ];
 
@@ -90,7 +92,7 @@ pub static PRINTED: &[AuditEntry] = &[
     broken("gamma-scale", "E23", "scale of the Gamma law of the generalised Gaussian", gradients::printed_gamma_scale),
     broken("choice-of-one-score", "E27", "noise for the change of one score", printed::han2022::e27),
     broken("first-gradient", "E28", "the first gradient whole", vertices::whole_first_gradient),
-    broken("synthetic-update", "E30", "no update of the arms not pulled", visits::without_synthetic_updates),
+    broken("synthetic-update", "E30", "no update of the arms not pulled", interactions::without_synthetic_updates),
 ];
 
 const fn sound(name: &'static str, summary: &'static str, cases: fn() -> Result<Vec<Case>, Error>) -> AuditEntry {

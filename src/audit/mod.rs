@@ -17,6 +17,7 @@ pub mod curators;
 mod finding;
 mod fit;
 pub mod gradients;
+pub mod interactions;
 mod list;
 pub mod prefix;
 pub mod printed;
@@ -28,7 +29,6 @@ mod study;
 pub mod sums;
 mod tail;
 pub mod vertices;
-pub mod visits;
 
 pub use case::{Attack, Case, Claim, Play, Score, Side};
 pub use finding::{AuditFile, Finding, PassedOver, Verdict};

@@ -1,4 +1,4 @@
-//! Attacks on running sums: one person's items change, all others are known. The releases are Gaussian about two means, so the
+//! Attacks on running sums: one user's items change, all others are known. The releases are Gaussian about two means, so the
 //! likelihood ratio is `w · releases`, with `w` the solution of `(B B^T) w = what the change adds to each prefix`. B is read off the noise
 //! itself, one draw at a time, so a noise that is not what its factorisation says is met with the attack that fits it.
 
@@ -131,7 +131,7 @@ fn sigma(what: &StreamKind, terms: StreamTerms, factorisation: &dyn Factorisatio
     }
 }
 
-/// The attack on running sums that are released together: one person's items, at the `changed` rounds, are those of either
+/// The attack on running sums that are released together: one user's items, at the `changed` rounds, are those of either
 /// side; all other items are zero.
 #[must_use]
 pub fn case(

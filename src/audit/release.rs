@@ -19,10 +19,10 @@ const OUTSIDE: &str = "one number 10^6 against -10^6, clipped to [-1, 1]";
 const SOURCE: &str = "docs/proofs/discrete.md";
 
 /// Releases one number; `None` where the mechanism refuses.
-type Answer = fn(Epsilon, Raw<f64>) -> Option<Release<f64>>;
+type ReleasedAnswer = fn(Epsilon, Raw<f64>) -> Option<Release<f64>>;
 
 /// The ends of the clip range, numbers far outside of it, and two releases of the same number at what both together cost.
-fn pure(name: &'static str, answer: Answer) -> Vec<Case> {
+fn pure(name: &'static str, answer: ReleasedAnswer) -> Vec<Case> {
     let of = move |size: f64| {
         let epsilon = Epsilon::try_from(PURE.epsilon).ok()?;
         answer(epsilon, Raw::seal(size))

@@ -5,7 +5,7 @@ use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::{
-    Ledger, MechanismEntry, Privatizer, Query, Raw, Reading, Refusal, Request, RewardFacts, RewardMechanism,
+    Calibration, Ledger, MechanismEntry, Privatizer, Query, Raw, Refusal, Request, RewardFacts, RewardMechanism,
 };
 use std::sync::Arc;
 
@@ -20,18 +20,18 @@ const WITH_DELTA: (f64, f64) = (4.0, 1e-3);
 /// A mechanism that refuses rewards in [-1, 1].
 pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
     let mut cases = Vec::new();
-    let probe = built(entry, Reading::Tight, 1.0, true)?.ledger();
+    let probe = built(entry, Calibration::Tight, 1.0, true)?.ledger();
     let epsilons: &[f64] = if probe.epsilon.is_none() || 0.0 < probe.delta { &[WITH_DELTA.0] } else { &EPSILONS };
     for &epsilon in epsilons {
         // Readings that do the same are one case.
         let mut known: Vec<Ledger> = Vec::new();
-        for reading in [Reading::Tight, Reading::Corrected, Reading::Printed] {
-            let mechanism = built(entry, reading, epsilon, true)?;
+        for calibration in [Calibration::Tight, Calibration::Corrected, Calibration::AsPrinted] {
+            let mechanism = built(entry, calibration, epsilon, true)?;
             let ledger = mechanism.ledger();
             if known.iter().any(|other| (other.event, other.clip) == (ledger.event, ledger.clip)) {
                 continue;
             }
-            let label = if known.is_empty() { entry.name.to_owned() } else { format!("{}, {reading}", entry.name) };
+            let label = if known.is_empty() { entry.name.to_owned() } else { format!("{}, {calibration}", entry.name) };
             known.push(ledger);
             let claims = probe.epsilon.is_some();
             let at = if claims { format!("{label} at {epsilon}") } else { label.clone() };
@@ -59,7 +59,7 @@ pub fn claim(ledger: &Ledger) -> Claim {
     Claim { epsilon: ledger.epsilon.unwrap_or(f64::INFINITY), delta: ledger.delta }
 }
 
-/// The attack by two rewards of one person.
+/// The attack by two rewards of one user.
 #[must_use]
 pub fn of_ends(name: String, mechanism: &Arc<dyn RewardMechanism>, rewards: (f64, f64), where_they_lie: &str) -> Case {
     let ledger = mechanism.ledger();
@@ -85,10 +85,15 @@ pub fn answer(privatizer: &mut dyn Privatizer, reward: f64, stream: &mut Stream)
 ///
 /// # Errors
 /// Its refusal.
-pub fn built(entry: &MechanismEntry, reading: Reading, epsilon: f64, bounded: bool) -> Result<Arc<dyn RewardMechanism>, Error> {
+pub fn built(
+    entry: &MechanismEntry,
+    calibration: Calibration,
+    epsilon: f64,
+    bounded: bool,
+) -> Result<Arc<dyn RewardMechanism>, Error> {
     let request = Request {
         mechanism: entry.name.to_owned(),
-        reading,
+        calibration,
         epsilon: Some(epsilon),
         delta: Some(WITH_DELTA.1),
         clip: (!bounded).then_some((-1.0, 1.0)),

@@ -1,7 +1,7 @@
 //! Attacks on noisy gradients of single samples, of batches and of secretly drawn samples: one sample's gradient is g or -g, all others
 //! are zero.
 
-use super::gradients::{CLAIM, DIMENSION, Linear, OUTSIDE, direction, response, separation, terms};
+use super::gradients::{CLAIM, DIMENSION, LinearLoss, OUTSIDE, direction, response, separation, terms};
 use super::rewards::refused;
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
@@ -9,7 +9,7 @@ use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{
     BatchGradients, BatchPlan, Gradient, Query, Sample, SampleGradients, StoredSamples, Terms, VectorLaw, VectorNoise,
 };
-use privateer_privacy::{Raw, Reading};
+use privateer_privacy::{Calibration, Raw};
 use std::sync::Arc;
 
 /// Samples of a data set from which gradients are drawn, and draws.
@@ -32,7 +32,7 @@ fn kind(generalized: bool) -> &'static str {
 
 /// The dual of l_1.5 is l_3.
 fn of_l3(claim: Claim, rounds: u64) -> Result<Terms, Error> {
-    terms(Reading::Tight, 1.5, DIMENSION, claim, rounds, 1.0).ok_or_else(no_budget)
+    terms(Calibration::Tight, 1.5, DIMENSION, claim, rounds, 1.0).ok_or_else(no_budget)
 }
 
 fn no_budget() -> Error {
@@ -64,7 +64,7 @@ pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
     let g = direction(generalized);
     let attack = move |side: Side, stream: &mut Stream| {
         let Ok(noise) = vector(law) else { return f64::NAN };
-        let mut gradients = SampleGradients::new(Arc::new(Linear), DIMENSION, clip, noise);
+        let mut gradients = SampleGradients::new(Arc::new(LinearLoss), DIMENSION, clip, noise);
         let x = g.map(|g| side.pick(g, -g));
         separation(law, gradients.release(&[0.0; DIMENSION], Raw::seal(Sample { x: &x, y: 1.0 }), stream).value(), &g)
     };
@@ -74,7 +74,7 @@ pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
     for (suffix, size, y, words) in OUTSIDE {
         let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
             let Ok(noise) = vector(law) else { return false };
-            let mut gradients = SampleGradients::new(Arc::new(Linear), DIMENSION, clip, noise);
+            let mut gradients = SampleGradients::new(Arc::new(LinearLoss), DIMENSION, clip, noise);
             let (sign, y) = response(side, y);
             let x = g.map(|g| sign * size * g);
             row.copy_from_slice(gradients.release(&[0.0; DIMENSION], Raw::seal(Sample { x: &x, y }), stream).value());
@@ -92,12 +92,12 @@ pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
 fn many_dimensions(name: &str) -> Result<Case, Error> {
     const MANY: usize = 16;
     let claim = Claim { epsilon: 1.0, delta: 1e-2 };
-    let terms = terms(Reading::Tight, 1.5, MANY, claim, 8, 0.0).ok_or_else(no_budget)?;
+    let terms = terms(Calibration::Tight, 1.5, MANY, claim, 8, 0.0).ok_or_else(no_budget)?;
     let (law, clip) = (terms.step_noise(true).map_err(|refusal| refused(&refusal))?.noise, terms.bounds(1.0));
     let g = [libm::cbrt(1.0 / MANY as f64); MANY];
     let attack = move |side: Side, stream: &mut Stream| {
         let Ok(noise) = vector(law) else { return f64::NAN };
-        let mut gradients = SampleGradients::new(Arc::new(Linear), MANY, clip, noise);
+        let mut gradients = SampleGradients::new(Arc::new(LinearLoss), MANY, clip, noise);
         let x = g.map(|g| side.pick(g, -g));
         separation(law, gradients.release(&[0.0; MANY], Raw::seal(Sample { x: &x, y: 1.0 }), stream).value(), &g)
     };
@@ -179,7 +179,7 @@ pub fn stored() -> Result<Vec<Case>, Error> {
     let squared = g.iter().map(|g| g * g).sum::<f64>() / (sigma * sigma);
     let attack = move |side: Side, stream: &mut Stream| {
         let Ok(noise) = vector(law) else { return f64::NAN };
-        let mut samples = StoredSamples::new(Arc::new(Linear), DIMENSION, clip, noise);
+        let mut samples = StoredSamples::new(Arc::new(LinearLoss), DIMENSION, clip, noise);
         for sample in 0..n_samples {
             let x = g.map(|g| if sample == 0 { side.pick(g, -g) } else { 0.0 });
             samples.keep(Raw::seal(Sample { x: &x, y: 1.0 }));
@@ -204,7 +204,7 @@ pub fn stored() -> Result<Vec<Case>, Error> {
     for (suffix, size, y, words) in OUTSIDE {
         let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
             let Ok(noise) = vector(law) else { return false };
-            let mut samples = StoredSamples::new(Arc::new(Linear), DIMENSION, clip, noise);
+            let mut samples = StoredSamples::new(Arc::new(LinearLoss), DIMENSION, clip, noise);
             for sample in 0..n_samples {
                 let (sign, y) = if sample == 0 { response(side, y) } else { (0.0, 0.0) };
                 let x = g.map(|g| sign * size * g);

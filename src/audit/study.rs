@@ -1,6 +1,6 @@
 //! Many cases together, at one family-wise error rate.
 
-use super::bound::{Form, epsilon_at_least};
+use super::bound::{BoundForm, epsilon_at_least};
 use super::case::{Attack, Play};
 use super::fit::discriminant;
 use super::{Case, Claim, Finding, Side, Verdict};
@@ -76,8 +76,8 @@ impl About {
         let gaussian = Delta::try_from(claim.delta).ok().filter(|_| gaussian);
         // Two looks at the same replays share the case's error.
         let share = if gaussian.is_some() { 0.5 * alpha } else { alpha };
-        let direct = epsilon_at_least(first, second, Form::Direct { delta: claim.delta }, share);
-        let gaussian = gaussian.map(|delta| epsilon_at_least(first, second, Form::Gaussian { delta }, share));
+        let direct = epsilon_at_least(first, second, BoundForm::Direct { delta: claim.delta }, share);
+        let gaussian = gaussian.map(|delta| epsilon_at_least(first, second, BoundForm::Gaussian { delta }, share));
         let at_least = gaussian.map_or(direct, |gaussian| gaussian.max(direct));
         let verdict = match claim.epsilon {
             epsilon if epsilon.is_infinite() => Verdict::NoClaim,

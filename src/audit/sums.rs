@@ -1,4 +1,4 @@
-//! Attacks on sums of `phi phi^T` and `y phi` over people, by the privatizers themselves: the pair of one person at the worst angle
+//! Attacks on sums of `phi phi^T` and `y phi` over users, by the privatizers themselves: the pair of one user at the worst angle
 //! changes, everybody else's is known.
 
 use super::rewards::{claim, refused};
@@ -7,7 +7,7 @@ use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::release::SumsRelease;
 use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local};
-use privateer_privacy::{Delta, Ledger, Query, Raw, Reading, Released, Request, RewardFacts, Signal};
+use privateer_privacy::{Calibration, Delta, Ledger, Query, Raw, Released, Request, RewardFacts, Signal};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ const ENTRIES: usize = 5;
 /// The claim, at a delta where the attack sees most of it.
 const BUDGET: (f64, f64) = (4.0, 1e-3);
 
-/// The sums of people with two features and rewards in [-1, 1].
+/// The sums of users with two features and rewards in [-1, 1].
 ///
 /// # Errors
 /// A mechanism that refuses them.
 pub fn cases(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
-    of(entry, ROUNDS, Noise::Simulated)
+    of(entry, ROUNDS, SumsAttackNoise::Simulated)
 }
 
 /// The same sums for real: running sums in buffers and by the tree, and own items.
@@ -39,23 +39,23 @@ pub fn cases(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
 /// # Errors
 /// A mechanism that refuses them.
 pub fn released() -> Result<Vec<Case>, Error> {
-    let mut cases = of(&joint::ENTRIES[2], EXACT_ROUNDS, Noise::Exact)?;
-    cases.extend(of(&joint::ENTRIES[0], EXACT_ROUNDS, Noise::Exact)?);
-    cases.extend(of(&local::ENTRY, EXACT_ROUNDS, Noise::Exact)?);
+    let mut cases = of(&joint::ENTRIES[2], EXACT_ROUNDS, SumsAttackNoise::Exact)?;
+    cases.extend(of(&joint::ENTRIES[0], EXACT_ROUNDS, SumsAttackNoise::Exact)?);
+    cases.extend(of(&local::ENTRY, EXACT_ROUNDS, SumsAttackNoise::Exact)?);
     Ok(cases)
 }
 
 /// Whose noise is attacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Noise {
+enum SumsAttackNoise {
     Simulated,
     Exact,
 }
 
-/// Gives out what follows from one person's features and reward.
+/// Gives out what follows from one user's features and reward.
 type Taker = Box<dyn FnMut(&Query<'_>, Raw<f64>, &mut Stream) -> Option<Released<Signal>>>;
 
-impl Noise {
+impl SumsAttackNoise {
     fn taker(self, mechanism: &dyn SumsMechanism) -> Option<Taker> {
         if self == Self::Simulated {
             let mut privatizer = mechanism.privatizer();
@@ -70,7 +70,7 @@ impl Noise {
 type Data = ([f64; FEATURES], f64);
 
 /// An attack: which rounds are of the user whose data change, and how many rounds there are from one release to the next.
-struct Plan {
+struct SumsAttackPlan {
     suffix: &'static str,
     pair: &'static str,
     rounds: u64,
@@ -81,9 +81,10 @@ struct Plan {
     second: Data,
 }
 
-fn of(entry: &SumsEntry, rounds: u64, noise: Noise) -> Result<Vec<Case>, Error> {
+fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case>, Error> {
     let (e1, e2) = ([1.0, 0.0], [0.0, 1.0]);
-    let once = |suffix, pair, rounds, first, second| Plan { suffix, pair, rounds, participations: 1, every: 1, first, second };
+    let once =
+        |suffix, pair, rounds, first, second| SumsAttackPlan { suffix, pair, rounds, participations: 1, every: 1, first, second };
     let long = [1e6, 0.0];
     // At Y = 1 the worst angle is none: phi' = phi, y' = -y (E7). At a right angle the matrix is seen too.
     let mut plans = vec![
@@ -109,19 +110,27 @@ fn of(entry: &SumsEntry, rounds: u64, noise: Noise) -> Result<Vec<Case>, Error> 
         // An item of a local model is a row of its own.
         if !(entry.local && 1 < every) {
             let (pair, first, second) = ("the same phi, y = 1 against -1, in three rounds of one user", (e1, 1.0), (e1, -1.0));
-            plans.push(Plan { suffix, pair, rounds: PARTICIPATIONS, participations: PARTICIPATIONS, every, first, second });
+            plans.push(SumsAttackPlan {
+                suffix,
+                pair,
+                rounds: PARTICIPATIONS,
+                participations: PARTICIPATIONS,
+                every,
+                first,
+                second,
+            });
         }
     }
     plans.into_iter().map(|plan| case(entry, noise, plan)).collect()
 }
 
-fn case(entry: &SumsEntry, noise: Noise, plan: Plan) -> Result<Case, Error> {
-    let Plan { suffix, pair, rounds, participations, every, first, second } = plan;
+fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Result<Case, Error> {
+    let SumsAttackPlan { suffix, pair, rounds, participations, every, first, second } = plan;
     let releases = rounds / every;
     let request = SumsRequest {
         spec: Request {
             mechanism: entry.name.to_owned(),
-            reading: Reading::Tight,
+            calibration: Calibration::Tight,
             epsilon: Some(BUDGET.0),
             delta: Some(BUDGET.1),
             clip: Some((-1.0, 1.0)),
@@ -148,8 +157,8 @@ fn case(entry: &SumsEntry, noise: Noise, plan: Plan) -> Result<Case, Error> {
         parts.next().is_none()
     };
     let (name, source) = match noise {
-        Noise::Simulated => (format!("sums-{}{suffix}", entry.name), "docs/proofs/sums.md"),
-        Noise::Exact => (format!("discrete-gaussian-sums, {}{suffix}", entry.name), "docs/proofs/released-sums.md"),
+        SumsAttackNoise::Simulated => (format!("sums-{}{suffix}", entry.name), "docs/proofs/sums.md"),
+        SumsAttackNoise::Exact => (format!("discrete-gaussian-sums, {}{suffix}", entry.name), "docs/proofs/released-sums.md"),
     };
     let given = if entry.local { rounds } else { releases };
     let at =

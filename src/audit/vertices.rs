@@ -2,13 +2,13 @@
 //! vertices tie but for it; small losses that add up as for normal noise. One choice: a vertex behind many others moves against all
 //! of them, and its rare win shows the whole range.
 
-use super::gradients::{Linear, OUTSIDE, response, terms};
+use super::gradients::{LinearLoss, OUTSIDE, response, terms};
 use super::rewards::refused;
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{Choice, LaplaceVector, Query, Sample, Start, VertexChoice, Vertices};
-use privateer_privacy::{Raw, Reading};
+use privateer_privacy::{Calibration, Raw};
 use std::sync::Arc;
 
 /// Samples of a stream.
@@ -24,9 +24,9 @@ const SOURCE: &str = "docs/proofs/gradients.md";
 
 /// The point 1, and the point -1 so many times: diameter 2.
 #[derive(Debug)]
-struct Ends(usize);
+struct VertexEnds(usize);
 
-impl Vertices for Ends {
+impl Vertices for VertexEnds {
     fn count(&self) -> usize {
         1 + self.0
     }
@@ -66,14 +66,15 @@ fn law(gumbel: bool, scale: f64) -> Choice {
 }
 
 fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Case>, Error> {
-    let Some(terms) = terms(Reading::Tight, 1.0, 1, claim, ROUNDS, 0.0) else { return Ok(Vec::new()) };
+    let Some(terms) = terms(Calibration::Tight, 1.0, 1, claim, ROUNDS, 0.0) else { return Ok(Vec::new()) };
     let priced = terms.choice_noise(gumbel, 1.0).map_err(|refusal| refused(&refusal))?;
     let Some((_, scale)) = priced.noise else { return Ok(Vec::new()) };
     // The bound on contributions would cut a whole first gradient in half: the paper has none.
     let clip = terms.bounds(1.0).filter(|_| start == Start::Half);
     let attack = move |(size, y): (f64, f64)| {
         move |side: Side, stream: &mut Stream| {
-            let mut choices = VertexChoice::new(Arc::new(Linear), 1, start, clip, Arc::new(Ends(1)), law(gumbel, scale));
+            let mut choices =
+                VertexChoice::new(Arc::new(LinearLoss), 1, start, clip, Arc::new(VertexEnds(1)), law(gumbel, scale));
             let origin = [0.0];
             let query = Query { now: &origin, before: &origin };
             let mut score = 0.0;
@@ -107,8 +108,14 @@ pub(super) fn falling(t: u64) -> f64 {
 fn one_choice(name: &str, gumbel: bool) -> Case {
     let scale = 2.0 / ONE_CHOICE.epsilon;
     let attack = move |side: Side, stream: &mut Stream| {
-        let mut choices =
-            VertexChoice::new(Arc::new(Linear), 1, Start::Half, None, Arc::new(Ends(CANDIDATES - 1)), law(gumbel, scale));
+        let mut choices = VertexChoice::new(
+            Arc::new(LinearLoss),
+            1,
+            Start::Half,
+            None,
+            Arc::new(VertexEnds(CANDIDATES - 1)),
+            law(gumbel, scale),
+        );
         let origin = [0.0];
         let x = [side.pick(-1.0, 1.0)];
         let query = Query { now: &origin, before: &origin };

@@ -5,12 +5,12 @@ use pulp::{NullaryFnOnce, Simd, WithSimd};
 
 /// `R` by columns, four at a time, each from the first row of the tile on the diagonal to the last.
 #[derive(Debug)]
-pub struct Columns {
+pub struct BenchColumns {
     n: usize,
     values: Vec<f64>,
 }
 
-impl Columns {
+impl BenchColumns {
     /// Of one lane of panels, see `linalg::place`.
     pub fn of(panels: &[Eight], lane: usize, n: usize) -> Self {
         let padded = n.next_multiple_of(TILE);
@@ -33,17 +33,17 @@ impl Columns {
 }
 
 /// `|R phi|²`, the sums of a row over columns ascending.
-pub struct Form<'a> {
-    pub columns: &'a Columns,
+pub struct BenchForm<'a> {
+    pub columns: &'a BenchColumns,
     pub phi: &'a [f64],
 }
 
-impl NullaryFnOnce for Form<'_> {
+impl NullaryFnOnce for BenchForm<'_> {
     type Output = f64;
 
     #[inline(always)]
     fn call(self) -> f64 {
-        let Self { columns: Columns { n, values }, phi } = self;
+        let Self { columns: BenchColumns { n, values }, phi } = self;
         let mut y = vec![0.0; *n];
         let mut values = &values[..];
         for (j, phi) in phi.chunks(TILE).enumerate() {
@@ -65,7 +65,7 @@ impl NullaryFnOnce for Form<'_> {
 const AT_ONCE: usize = 4;
 
 /// The same of eight trials, some points of each: sums of a row over columns ascending, squares in the order of [`dot`].
-pub struct Forms<'a> {
+pub struct BenchForms<'a> {
     pub panels: &'a [Eight],
     pub n: usize,
     /// Of each point its features, padded with zeros.
@@ -73,7 +73,7 @@ pub struct Forms<'a> {
     pub out: &'a mut [Eight; AT_ONCE],
 }
 
-impl WithSimd for Forms<'_> {
+impl WithSimd for BenchForms<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -132,7 +132,7 @@ pub fn forms<'a>(panels: &[Eight], n: usize, points: [&[u32]; LANES], row: impl 
         }
         let mut out = [Eight::ZERO; AT_ONCE];
         let of = std::array::from_fn(|slot| &phi[slot * padded..][..padded]);
-        pulp::Arch::new().dispatch(Forms { panels, n, phi: of, out: &mut out });
+        pulp::Arch::new().dispatch(BenchForms { panels, n, phi: of, out: &mut out });
         for (lane, found) in found.iter_mut().enumerate() {
             let left = points[lane].len().saturating_sub(first);
             found.extend(out.iter().take(left).map(|out| out.0[lane]));
@@ -163,9 +163,9 @@ mod tests {
             let found = forms(&panels, n, points.each_ref().map(Vec::as_slice), row);
             for (lane, (points, found)) in points.iter().zip(&found).enumerate() {
                 assert_eq!(points.len(), found.len());
-                let columns = Columns::of(&panels, lane, n);
+                let columns = BenchColumns::of(&panels, lane, n);
                 for (&point, found) in points.iter().zip(found) {
-                    let alone = pulp::Arch::new().dispatch(Form { columns: &columns, phi: row(point) });
+                    let alone = pulp::Arch::new().dispatch(BenchForm { columns: &columns, phi: row(point) });
                     assert_eq!(alone.to_bits(), found.to_bits(), "{n}: {lane}, {point}");
                 }
             }

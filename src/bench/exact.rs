@@ -100,7 +100,7 @@ impl MeasuredExact {
         })
     }
 
-    /// One line for people.
+    /// One line for readers.
     #[must_use]
     pub fn line(&self) -> String {
         let ExactJob { points, rounds, trials, .. } = self.job;

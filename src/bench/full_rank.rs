@@ -1,6 +1,6 @@
 //! The linear model whose precision matrix is new in every entry every round, of up to sixteen trials side by side.
 
-use super::columns::{Columns, Form, forms};
+use super::columns::{BenchColumns, BenchForm, forms};
 use super::formed::Formed;
 use super::tree;
 use privateer_config::error::Error;
@@ -78,7 +78,7 @@ struct Half {
 
 /// What a round of eight trials leaves behind for nobody: one a thread, so that it stays in the nearest caches.
 #[derive(Debug, Default)]
-struct Scratch {
+struct FullRankScratch {
     /// `V`, then its upper factor.
     upper: Vec<Eight>,
     pivots: Vec<Eight>,
@@ -89,7 +89,7 @@ struct Scratch {
 }
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static SCRATCH: RefCell<FullRankScratch> = RefCell::default();
 }
 
 impl FullRank {
@@ -204,10 +204,10 @@ impl FullRank {
 
 impl Half {
     /// `V` after the newest observation.
-    fn form(&mut self, common: &Common, scratch: &mut Scratch, rewards: [f64; LANES]) {
+    fn form(&mut self, common: &Common, scratch: &mut FullRankScratch, rewards: [f64; LANES]) {
         let n = common.table.n_features;
         let padded = n.next_multiple_of(TILE);
-        let Scratch { upper: whole, pivots, inverses, since, draws } = scratch;
+        let FullRankScratch { upper: whole, pivots, inverses, since, draws } = scratch;
         whole.resize(padded * padded, Eight::ZERO);
         pivots.resize(padded, Eight::ZERO);
         inverses.resize(padded, Eight::ZERO);
@@ -281,14 +281,14 @@ impl Half {
     fn factor(
         &mut self,
         common: &Common,
-        scratch: &mut Scratch,
+        scratch: &mut FullRankScratch,
         narrow: &mut [Sixteen],
         half: usize,
         used: usize,
     ) -> Result<[LaneNorms; LANES], NotPositive> {
         let n = common.table.n_features;
         let arch = pulp::Arch::new();
-        let Scratch { upper, pivots, inverses, .. } = scratch;
+        let FullRankScratch { upper, pivots, inverses, .. } = scratch;
         arch.dispatch(Factorize { a: upper, pivots, inverses });
         for (row, pivots) in pivots.iter().enumerate() {
             if let Some(&pivot) = pivots.0[..used].iter().find(|&&pivot| !(0.0 < pivot && pivot.is_finite())) {
@@ -350,7 +350,7 @@ pub struct Model<'a> {
     /// `R`, row-major, made where a screen asks for it.
     rows: OnceLock<Vec<f64>>,
     /// Its columns and the weights, made where exact scores are asked for.
-    columns: OnceLock<Columns>,
+    columns: OnceLock<BenchColumns>,
     exact_weights: OnceLock<Vec<f64>>,
 }
 
@@ -373,10 +373,10 @@ impl Model<'_> {
         })
     }
 
-    fn columns(&self) -> &Columns {
+    fn columns(&self) -> &BenchColumns {
         self.columns.get_or_init(|| {
             let (half, lane) = self.half();
-            Columns::of(&half.rows, lane, self.of.weights.len())
+            BenchColumns::of(&half.rows, lane, self.of.weights.len())
         })
     }
 
@@ -391,7 +391,8 @@ impl ScoreModel for Model<'_> {
         let phi = self.of.common.table.row(point);
         let foreseen = self.of.foreseen.get().and_then(|all| all.get(self.lane));
         let known = foreseen.and_then(|known| known.iter().find(|(known, _)| *known as usize == point));
-        let form = known.map_or_else(|| pulp::Arch::new().dispatch(Form { columns: self.columns(), phi }), |&(_, form)| form);
+        let form =
+            known.map_or_else(|| pulp::Arch::new().dispatch(BenchForm { columns: self.columns(), phi }), |&(_, form)| form);
         let weights = self.exact_weights.get_or_init(|| self.weights());
         Moments { mean: dot(weights, phi), variance: self.of.common.table.residual[point] + form }
     }
@@ -430,13 +431,13 @@ impl ScoreModel for Model<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Instance, Job, Size, Workload};
+    use crate::bench::{BenchInstance, Job, Size, Workload};
 
     /// A trial does not depend on its neighbours nor on its place, to the last bit.
     #[test]
     fn a_trial_is_the_same_in_every_lane() {
         let job = Job { points: 60, features: 36, trials: 11, ..Job::standard(Workload::FullRank, Size::Small) };
-        let instance = Instance::draw(&job);
+        let instance = BenchInstance::draw(&job);
         let common = Common { table: Arc::clone(&instance.table), prior_bound: 1.1, ridge: 0.3, node_std: 0.05, rounds: 9 };
         let streams = Streams::new(1, "lanes");
         let team = |first: usize, trials: usize| {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What all workloads of one size share.
 #[derive(Debug, Clone)]
-pub struct Instance {
+pub struct BenchInstance {
     /// Features; its `kernel_error` is measured over the first 400 points.
     pub table: Arc<FeatureTable>,
     /// Mean reward of every point.
@@ -30,7 +30,7 @@ pub struct Instance {
 /// The part of `instance.json` that matters here.
 #[derive(Deserialize)]
 #[expect(non_snake_case, reason = "the names of the file")]
-struct Stated {
+struct StatedSizes {
     N: usize,
     m: usize,
     B: usize,
@@ -43,7 +43,7 @@ struct Stated {
     node_std: f64,
 }
 
-impl Instance {
+impl BenchInstance {
     /// Own instance: uniform points of the unit square, quadrature Fourier features of the squared exponential, a function with
     /// standard normal weights scaled to `max |f| = 1`.
     #[must_use]
@@ -125,7 +125,7 @@ fn stated(path: &Path, workload: Workload) -> Result<Job, Error> {
         hint: "it states N, m, B, T, seed, lengthscale, lam, beta, noise_std and node_std of the arrays beside it".to_owned(),
     };
     let text = std::fs::read_to_string(path).map_err(|problem| corrupt(format!("cannot be read: {problem}")))?;
-    let stated: Stated = serde_json::from_str(&text).map_err(|problem| corrupt(format!("is not understood: {problem}")))?;
+    let stated: StatedSizes = serde_json::from_str(&text).map_err(|problem| corrupt(format!("is not understood: {problem}")))?;
     Ok(Job {
         workload,
         points: stated.N,
@@ -135,7 +135,7 @@ fn stated(path: &Path, workload: Workload) -> Result<Job, Error> {
         seed: stated.seed,
         lengthscale: stated.lengthscale,
         ridge: stated.lam,
-        width: stated.beta,
+        beta: stated.beta,
         growth: 0.0,
         noise: stated.noise_std,
         node_std: stated.node_std,

@@ -77,7 +77,7 @@ pub struct Job {
     /// `lam`: what is added to the precision matrix.
     pub ridge: f64,
     /// `beta`: what multiplies the spread in the first round.
-    pub width: f64,
+    pub beta: f64,
     /// By how much that grows with the logarithm of the round.
     pub growth: f64,
     /// Standard deviation of the observation noise.
@@ -103,7 +103,7 @@ impl Job {
             seed: 0,
             lengthscale: 0.5,
             ridge: 0.01,
-            width: 2.0,
+            beta: 2.0,
             growth: 0.0,
             noise: 0.1,
             node_std: 0.05,
@@ -118,8 +118,8 @@ impl Job {
 
     /// What multiplies the spread in round 1, 2, ….
     #[must_use]
-    pub fn width_of(&self, round: usize) -> f64 {
-        self.width + self.growth * libm::log(round as f64)
+    pub fn beta_of(&self, round: usize) -> f64 {
+        self.beta + self.growth * libm::log(round as f64)
     }
 
     /// Checks every number.
@@ -141,8 +141,7 @@ impl Job {
                 refuse(flag, value.to_string(), "a number from 1e-9 to 1e9");
             }
         }
-        for (flag, value) in [("width", self.width), ("growth", self.growth), ("noise", self.noise), ("node-std", self.node_std)]
-        {
+        for (flag, value) in [("beta", self.beta), ("growth", self.growth), ("noise", self.noise), ("node-std", self.node_std)] {
             if !(0.0..=LARGEST).contains(&value) {
                 refuse(flag, value.to_string(), "a number from 0 to 1e9");
             }
@@ -219,8 +218,8 @@ pub struct Flags {
     pub lengthscale: Option<f64>,
     /// `--ridge`
     pub ridge: Option<f64>,
-    /// `--width`
-    pub width: Option<f64>,
+    /// `--beta`
+    pub beta: Option<f64>,
     /// `--growth`
     pub growth: Option<f64>,
     /// `--noise`
@@ -258,7 +257,7 @@ impl Flags {
             seed: self.seed.unwrap_or(job.seed),
             lengthscale: self.lengthscale.unwrap_or(job.lengthscale),
             ridge: self.ridge.unwrap_or(job.ridge),
-            width: self.width.unwrap_or(job.width),
+            beta: self.beta.unwrap_or(job.beta),
             growth: self.growth.unwrap_or(job.growth),
             noise: self.noise.unwrap_or(job.noise),
             node_std: self.node_std.unwrap_or(job.node_std),

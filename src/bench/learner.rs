@@ -7,7 +7,7 @@ use privateer_gp::score::{Candidates, Change, ScoreModel, TrialScore};
 use rayon::prelude::*;
 
 /// One trial's model as the loop sees it.
-pub trait Learner: Send + Sync {
+pub trait BenchLearner: Send + Sync {
     /// The model that is scored.
     fn model(&self) -> &dyn ScoreModel;
 
@@ -21,7 +21,7 @@ pub trait Learner: Send + Sync {
     fn observe(&mut self, point: usize, reward: f64);
 }
 
-impl<P: Posterior + Send + Sync> Learner for P {
+impl<P: Posterior + Send + Sync> BenchLearner for P {
     fn model(&self) -> &dyn ScoreModel {
         self
     }
@@ -42,7 +42,7 @@ impl<P: Posterior + Send + Sync> Learner for P {
 /// Trials in a row.
 pub enum Team {
     /// Each on its own.
-    Each(Vec<Box<dyn Learner>>),
+    Each(Vec<Box<dyn BenchLearner>>),
     /// Sixteen at a time.
     Lanes(Vec<FullRank>),
 }
@@ -50,7 +50,7 @@ pub enum Team {
 /// A trial of a team.
 pub enum Player<'a> {
     /// One on its own.
-    One(&'a dyn Learner),
+    One(&'a dyn BenchLearner),
     /// One of sixteen.
     Lane(Model<'a>),
 }
@@ -106,10 +106,10 @@ impl Team {
 
 impl Player<'_> {
     /// What a screen is asked about it.
-    pub fn request(&self, trial: usize, width: f64) -> TrialScore<'_> {
+    pub fn request(&self, trial: usize, beta: f64) -> TrialScore<'_> {
         match self {
-            Self::One(learner) => TrialScore::new(trial, learner.change(), width, learner.model()),
-            Self::Lane(model) => TrialScore::new(trial, Change::Factor, width, model),
+            Self::One(learner) => TrialScore::new(trial, learner.change(), beta, learner.model()),
+            Self::Lane(model) => TrialScore::new(trial, Change::Factor, beta, model),
         }
     }
 }

@@ -4,7 +4,7 @@
 //!   engine's decision, as a run does them.
 //! * `fullrank` — the same score with the tree mechanism's noise in the precision matrix: every entry is new every round, so
 //!   each round brings a whole factor.
-//! * `modeler` — GP-UCB over images that a curator gave out: every run has inputs of its own, and its kernel columns.
+//! * `modeler` — GP-UCB over released inputs that a curator gave out: every run has inputs of its own, and its kernel columns.
 //! * `exact` — the exact posterior over a small domain: whole runs of the engine on the CPU.
 //! * `oco` — learners of online convex optimization, whole runs on one thread.
 //!
@@ -32,12 +32,11 @@ mod tree;
 
 pub use ceiling::Ceilings;
 pub use exact::{ExactJob, MeasuredExact, measure_exact};
-pub use instance::Instance;
+pub use instance::BenchInstance;
 pub use job::{Flags, Job, Size, Workload};
 pub use modeler::{MeasuredModeler, ModelerJob, measure_modeler};
 pub use npy::{Floats, floats, integers};
 pub use oco::{Timed, measure_oco};
 pub use outcome::{Measured, PEER};
-
-pub use run::{Machine, Options, measure};
+pub use run::{BenchOptions, Machine, measure};
 pub use table::table;

@@ -1,11 +1,11 @@
-//! The modeler of an outsourced problem [Kharkovskii2020]: GP-UCB over images that a curator gave out, 100 x 100 of them by
-//! default. Every run has a function and images of its own, so that nothing is shared but the loop.
+//! The modeler of an outsourced problem [Kharkovskii2020]: GP-UCB over released inputs that a curator gave out, 100 x 100 of them by
+//! default. Every run has a function and released inputs of its own, so that nothing is shared but the loop.
 
 use super::job::MOST_BYTES;
-use super::learner::{Learner, Team};
+use super::learner::{BenchLearner, Team};
 use super::memory;
 use super::outcome::checksum;
-use super::run::{Machine, Options, Played, Split, Trials, batch, batches, verify};
+use super::run::{BenchOptions, Machine, Played, Split, Trials, batch, batches, verify};
 use privateer_backend::UpdateKind;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
@@ -26,7 +26,7 @@ const LENGTHSCALE: f64 = 6.25;
 const NOISE_VARIANCE: f64 = 1e-5;
 /// Standard deviation of the curator's noise in each coordinate: radius 1, epsilon = exp(1.1), delta = 1e-5 (analytic Gaussian mechanism).
 const IMAGE_NOISE: f64 = 1.389;
-/// Failure probability of the width.
+/// Failure probability of beta.
 const FAILURE: f64 = 0.025;
 
 /// Sizes of the job.
@@ -38,7 +38,7 @@ pub struct ModelerJob {
     pub rounds: usize,
     /// Runs, each with inputs of its own.
     pub runs: usize,
-    /// Seed of functions, images and noise.
+    /// Seed of functions, released inputs and noise.
     pub seed: u64,
 }
 
@@ -77,7 +77,7 @@ impl ModelerJob {
         }
         let [n, t, b] = [self.points, self.rounds, self.runs].map(|count| count as f64);
         let k = n.min(t + 1.0);
-        // A run: function and images, planes of the screen, a kernel column for each point visited, and the K x K state.
+        // A run: function and released inputs, planes of the screen, a kernel column for each point visited, and the K x K state.
         let needs_bytes = 8.0 * b * (8.0 * n + n * k + 2.5 * k * k + t);
         if MOST_BYTES < needs_bytes {
             return Err(Error::TooLarge {
@@ -115,8 +115,8 @@ impl Runs {
         let one = |run: usize| {
             let of = |purpose| streams.of(run as u64, purpose);
             let mut curator = of(Purpose::Curator);
-            let images = grid.coordinates().iter().map(|x| x + IMAGE_NOISE * curator.normal()).collect();
-            let points = Points::new(2, images);
+            let released_inputs = grid.coordinates().iter().map(|x| x + IMAGE_NOISE * curator.normal()).collect();
+            let points = Points::new(2, released_inputs);
             // This kernel factorizes over the axes and has a formula for noisy rows.
             let gram = KernelGram::of_noisy_rows(&kernel, points, IMAGE_NOISE * IMAGE_NOISE)?;
             let mut noise = of(Purpose::Noise);
@@ -144,9 +144,9 @@ impl Trials for Runs {
         self.job.rounds
     }
 
-    fn width(&self, round: usize) -> f64 {
+    fn beta(&self, round: usize) -> f64 {
         let t = round as f64;
-        // width² = 2 ln(N t² pi² / (6 failure)) [Srinivas2010, Theorem 1]
+        // beta² = 2 ln(N t² pi² / (6 failure)) [Srinivas2010, Theorem 1]
         (2.0 * libm::log(self.job.points as f64 * t * t * PI * PI / (6.0 * FAILURE))).sqrt()
     }
 
@@ -155,10 +155,10 @@ impl Trials for Runs {
     }
 
     fn team(&self, first: usize, end: usize) -> Result<Team, Error> {
-        let one = |trial: usize| -> Box<dyn Learner> {
+        let one = |trial: usize| -> Box<dyn BenchLearner> {
             let OneRun { gram, start, .. } = &self.runs[trial];
             let mut posterior = ExactPosterior::with_prior_bound(Arc::clone(gram) as _, 1.0, NOISE_VARIANCE).over_own_inputs();
-            Learner::observe(&mut posterior, *start, self.reward(*start, 0, trial));
+            BenchLearner::observe(&mut posterior, *start, self.reward(*start, 0, trial));
             Box::new(posterior)
         };
         Ok(Team::Each((first..end).map(one).collect()))
@@ -182,7 +182,7 @@ pub struct MeasuredModeler {
     pub software_adapter: bool,
     /// Worker threads.
     pub threads: usize,
-    /// Functions, images, screens and first observations, of all runs.
+    /// Functions, released inputs, screens and first observations, of all runs.
     pub setup_seconds: f64,
     /// Wall seconds of all rounds of all runs, one a repetition.
     pub seconds: Vec<f64>,
@@ -230,7 +230,7 @@ impl MeasuredModeler {
         })
     }
 
-    /// One line for people.
+    /// One line for readers.
     #[must_use]
     pub fn line(&self) -> String {
         let ModelerJob { points, rounds, runs, .. } = self.job;
@@ -249,7 +249,7 @@ impl MeasuredModeler {
 
 /// Runs the job and measures it, on the threads of `pool`.
 ///
-/// Not timed: functions, images and the first observation. Timed: every round after it, kernel columns included.
+/// Not timed: functions, released inputs and the first observation. Timed: every round after it, kernel columns included.
 ///
 /// # Errors
 /// As [`ModelerJob::check`]; whatever a screen or a decision refuses; [`Error::CheckSaidNo`] if two repetitions choose differently.
@@ -257,7 +257,7 @@ pub fn measure_modeler(
     job: &ModelerJob,
     machine: &Machine,
     pool: &rayon::ThreadPool,
-    options: Options,
+    options: BenchOptions,
 ) -> Result<MeasuredModeler, Error> {
     job.check()?;
     let begun = Instant::now();

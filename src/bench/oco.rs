@@ -2,20 +2,20 @@
 
 use crate::oco::learner::{LearnerPlan, LearnerStreams, Request, dp_pofw, dp_tofw, noisy_sfw, noisy_sgd, ofw};
 use crate::oco::loss::{Loss, squared::Squared};
-use crate::oco::problem::{Parts, Problem, ProblemContext, regression};
+use crate::oco::problem::{Problem, ProblemContext, ProblemRegistry, regression};
 use crate::oco::set::{ConstraintSet, LpBall, SetPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::Reading;
+use privateer_privacy::Calibration;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// One measured run.
 #[derive(Debug, Clone)]
 pub struct Timed {
-    /// Learner, noise and reading.
+    /// Learner, noise and calibration.
     pub name: &'static str,
     /// Exponent of the set.
     pub p: f64,
@@ -47,25 +47,25 @@ impl Timed {
 }
 
 /// Name, learner, request, p, d, T.
-type Job = (&'static str, fn(&Args<'_>) -> Box<dyn LearnerPlan>, &'static str, Reading, f64, usize, u64);
+type LearnerJob = (&'static str, fn(&Args<'_>) -> Box<dyn LearnerPlan>, &'static str, Calibration, f64, usize, u64);
 
-const JOBS: [Job; 13] = [
-    ("ofw, no noise", ofw::parse, "none", Reading::Tight, 1.5, 20, 10_000),
-    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Reading::Tight, 1.5, 20, 10_000),
-    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Reading::Tight, 1.5, 20, 1_000),
-    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Reading::Tight, 1.5, 20, 100_000),
-    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Reading::Tight, f64::INFINITY, 20, 10_000),
-    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Reading::Tight, 1.3, 20, 10_000),
-    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Reading::Tight, 1.5, 1000, 10_000),
-    ("dp-tofw, generalized-gaussian, tree", dp_tofw::parse, "auto", Reading::Corrected, 1.5, 20, 10_000),
-    ("dp-pofw, gumbel", dp_pofw::parse, "auto", Reading::Tight, 1.0, 20, 10_000),
-    ("dp-pofw, gumbel", dp_pofw::parse, "auto", Reading::Tight, 1.0, 1000, 10_000),
-    ("dp-pofw, laplace", dp_pofw::parse, "auto", Reading::Corrected, 1.0, 20, 10_000),
-    ("noisy-sfw, gaussian", noisy_sfw::parse, "auto", Reading::Tight, 1.5, 20, 10_000),
-    ("noisy-sgd (T² steps)", noisy_sgd::parse, "auto", Reading::Tight, f64::INFINITY, 20, 1_000),
+const JOBS: [LearnerJob; 13] = [
+    ("ofw, no noise", ofw::parse, "none", Calibration::Tight, 1.5, 20, 10_000),
+    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Calibration::Tight, 1.5, 20, 10_000),
+    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Calibration::Tight, 1.5, 20, 1_000),
+    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Calibration::Tight, 1.5, 20, 100_000),
+    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Calibration::Tight, f64::INFINITY, 20, 10_000),
+    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Calibration::Tight, 1.3, 20, 10_000),
+    ("dp-tofw, gaussian, blt", dp_tofw::parse, "auto", Calibration::Tight, 1.5, 1000, 10_000),
+    ("dp-tofw, generalized-gaussian, tree", dp_tofw::parse, "auto", Calibration::Corrected, 1.5, 20, 10_000),
+    ("dp-pofw, gumbel", dp_pofw::parse, "auto", Calibration::Tight, 1.0, 20, 10_000),
+    ("dp-pofw, gumbel", dp_pofw::parse, "auto", Calibration::Tight, 1.0, 1000, 10_000),
+    ("dp-pofw, laplace", dp_pofw::parse, "auto", Calibration::Corrected, 1.0, 20, 10_000),
+    ("noisy-sfw, gaussian", noisy_sfw::parse, "auto", Calibration::Tight, 1.5, 20, 10_000),
+    ("noisy-sgd (T² steps)", noisy_sgd::parse, "auto", Calibration::Tight, f64::INFINITY, 20, 1_000),
 ];
 
-struct Fixed(f64);
+struct FixedSample(f64);
 
 #[derive(Debug)]
 struct Ball(f64);
@@ -76,7 +76,7 @@ impl SetPlan for Ball {
     }
 }
 
-impl Parts for Fixed {
+impl ProblemRegistry for FixedSample {
     fn set(&self, _args: &Args<'_>, _key: &'static str) -> Option<Box<dyn SetPlan>> {
         Some(Box::new(Ball(self.0)))
     }
@@ -90,7 +90,7 @@ fn problem(p: f64, dimension: usize, rounds: u64) -> Result<Arc<dyn Problem>, Er
     let sink = Sink::new(privateer_config::error::Sources::default());
     let number = |key: &str, n: usize| Entry { key: key.to_owned(), key_span: None, node: Node::bare(Value::Integer(n as i64)) };
     let table = Table { entries: vec![number("dimension", dimension), number("test_samples", 1)], span: None };
-    let plan = regression::parse_linear(&Args::new(&table, "problem", &sink), &Fixed(p));
+    let plan = regression::parse_linear(&Args::new(&table, "problem", &sink), &FixedSample(p));
     let streams = Streams::new(1, "bench");
     plan.build(&ProblemContext { streams: &streams, rounds, memory_bytes: 1e12 })
 }
@@ -100,10 +100,10 @@ fn problem(p: f64, dimension: usize, rounds: u64) -> Result<Arc<dyn Problem>, Er
 /// # Errors
 /// A job that cannot be prepared, which is a fault of the program.
 pub fn measure_oco(repeat: usize, mut done: impl FnMut(Timed)) -> Result<(), Error> {
-    for (name, parse, mechanism, reading, p, dimension, rounds) in JOBS {
+    for (name, parse, mechanism, calibration, p, dimension, rounds) in JOBS {
         let sink = Sink::new(privateer_config::error::Sources::default());
         let learner = parse(&Args::dry(&sink));
-        let request = Request { mechanism, reading, epsilon: Some(1.0), ..Request::none() };
+        let request = Request { mechanism, calibration, epsilon: Some(1.0), ..Request::none() };
         let problem = problem(p, dimension, rounds)?;
         let maker = learner
             .prepare(problem.setting(), &request, 1.0)

@@ -193,7 +193,7 @@ impl Measured {
             "peer": PEER, "variant": job.workload.name(), "score": full_rank.then_some("tri"),
             "N": job.points, "m": job.features, "B": job.trials, "T": job.rounds,
             "dtype": self.dtype, "backend": self.backend, "device": self.device, "software_adapter": self.software_adapter,
-            "instance": self.origin, "seed": job.seed, "lengthscale": job.lengthscale, "lam": job.ridge, "beta": job.width, "growth": job.growth,
+            "instance": self.origin, "seed": job.seed, "lengthscale": job.lengthscale, "lam": job.ridge, "beta": job.beta, "growth": job.growth,
             "noise_std": job.noise, "node_std": full_rank.then_some(job.node_std), "qff_max_err": self.kernel_error,
         }));
         put(json!({

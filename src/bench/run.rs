@@ -2,9 +2,9 @@
 
 use super::ceiling::Ceilings;
 use super::full_rank::{Common, FullRank, TRIALS};
-use super::learner::{Learner, Player, Team};
+use super::learner::{BenchLearner, Player, Team};
 use super::outcome::{Measured, Regret, checksum, median_and_p99};
-use super::{Instance, Job, Workload, memory};
+use super::{BenchInstance, Job, Workload, memory};
 use crate::engine::decide;
 use privateer_backend::{Backend, Counters, Domain, Screen, UpdateKind};
 use privateer_config::error::Error;
@@ -21,7 +21,7 @@ use std::time::Instant;
 pub struct Machine {
     /// Who screens.
     pub backend: Arc<dyn Backend>,
-    /// What it runs on, for people.
+    /// What it runs on, for readers.
     pub device: String,
     /// Types that screens compute in, "float32" or "float64": of rows over features, and of whole factors. Decisions are in
     /// f64 on all.
@@ -34,7 +34,7 @@ pub struct Machine {
 
 /// How it is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct BenchOptions {
     /// Times that the whole loop is run.
     pub repeat: usize,
     /// Whether every choice is compared with the best of all points in f64, after the timing.
@@ -72,7 +72,7 @@ pub(super) trait Trials: Sync {
     fn rounds(&self) -> usize;
 
     /// What multiplies the spread in round 1, 2, ….
-    fn width(&self, round: usize) -> f64;
+    fn beta(&self, round: usize) -> f64;
 
     /// How models change; updates of whole factors are long enough to be spread over threads where batches are few.
     fn update_kind(&self) -> UpdateKind;
@@ -87,7 +87,7 @@ pub(super) trait Trials: Sync {
 /// Everything that a trial over features needs and shares.
 struct Setup<'a> {
     job: &'a Job,
-    instance: &'a Instance,
+    instance: &'a BenchInstance,
     prior_bound: f64,
     streams: Streams,
 }
@@ -101,8 +101,8 @@ impl Trials for Setup<'_> {
         self.job.rounds
     }
 
-    fn width(&self, round: usize) -> f64 {
-        self.job.width_of(round)
+    fn beta(&self, round: usize) -> f64 {
+        self.job.beta_of(round)
     }
 
     fn update_kind(&self) -> UpdateKind {
@@ -115,11 +115,11 @@ impl Trials for Setup<'_> {
     fn team(&self, first: usize, end: usize) -> Result<Team, Error> {
         let job = self.job;
         let start = |trial: usize| (self.instance.start[trial], self.reward(self.instance.start[trial], 0, trial));
-        let one = |trial: usize| -> Box<dyn Learner> {
+        let one = |trial: usize| -> Box<dyn BenchLearner> {
             let table = Arc::clone(&self.instance.table);
             let mut posterior = FeaturePosterior::with_prior_bound(table, self.prior_bound, job.ridge);
             let (point, reward) = start(trial);
-            Learner::observe(&mut posterior, point, reward);
+            BenchLearner::observe(&mut posterior, point, reward);
             Box::new(posterior)
         };
         let lanes = |first: usize| {
@@ -145,7 +145,7 @@ impl Trials for Setup<'_> {
 }
 
 /// Trials that share a screen.
-pub(super) struct Group {
+pub(super) struct TrialGroup {
     /// Number of the first trial.
     first: usize,
     /// Until the last round; then what it counted stands in `counters`, and its memory is free for others, as in a run.
@@ -166,7 +166,7 @@ pub(super) struct Group {
     spread_out: bool,
 }
 
-impl Group {
+impl TrialGroup {
     fn open(setup: &dyn Trials, domain: &dyn Domain, first: usize, end: usize, spread_out: bool) -> Result<Self, Error> {
         let n = end - first;
         Ok(Self {
@@ -186,25 +186,25 @@ impl Group {
         })
     }
 
-    fn begin(&mut self, width: f64, clock: &mut Clock) -> Result<(), Error> {
+    fn begin(&mut self, beta: f64, clock: &mut Clock) -> Result<(), Error> {
         let players = self.team.players();
         if let Some(screen) = &mut self.screen {
-            screen.begin(&requests(&players, width))?;
+            screen.begin(&requests(&players, beta))?;
         }
         self.split.screen += clock.lap();
         Ok(())
     }
 
-    fn finish(&mut self, width: f64, clock: &mut Clock) -> Result<(), Error> {
+    fn finish(&mut self, beta: f64, clock: &mut Clock) -> Result<(), Error> {
         let players = self.team.players();
-        let requests = requests(&players, width);
+        let requests = requests(&players, beta);
         if let Some(screen) = &mut self.screen {
             screen.finish(&requests, &mut self.answers)?;
         }
         self.split.screen += clock.lap();
         self.team.foresee(&self.answers);
         for ((point, request), answer) in self.points.iter_mut().zip(&requests).zip(&self.answers) {
-            *point = decide(answer, request.model, width, &mut self.scratch)?;
+            *point = decide(answer, request.model, beta, &mut self.scratch)?;
             // More than one candidate: the decision has left their exact scores in `scratch`.
             if 1 < answer.points.len() {
                 let plain = self.scratch.iter().copied().reduce(|best, next| if best.1 < next.1 { next } else { best });
@@ -241,26 +241,26 @@ impl Clock {
     }
 }
 
-fn requests<'a>(players: &'a [Player<'_>], width: f64) -> Vec<TrialScore<'a>> {
-    players.iter().enumerate().map(|(i, player)| player.request(i, width)).collect()
+fn requests<'a>(players: &'a [Player<'_>], beta: f64) -> Vec<TrialScore<'a>> {
+    players.iter().enumerate().map(|(i, player)| player.request(i, beta)).collect()
 }
 
 /// Groups of one batch, all rounds: while one group is screened, the trials of another are updated.
-pub(super) fn batch(setup: &dyn Trials, groups: &mut [Group]) -> Result<(), Error> {
+pub(super) fn batch(setup: &dyn Trials, groups: &mut [TrialGroup]) -> Result<(), Error> {
     let rounds = setup.rounds();
     let mut clock = Clock(Instant::now());
     for group in groups.iter_mut() {
-        group.begin(setup.width(1), &mut clock)?;
+        group.begin(setup.beta(1), &mut clock)?;
     }
     for round in 1..=rounds {
         for group in groups.iter_mut() {
-            group.finish(setup.width(round), &mut clock)?;
+            group.finish(setup.beta(round), &mut clock)?;
             if round == 1 {
                 group.split.first_screen = group.split.screen;
             }
             group.update(setup, round, &mut clock)?;
             if round < rounds {
-                group.begin(setup.width(round + 1), &mut clock)?;
+                group.begin(setup.beta(round + 1), &mut clock)?;
             }
         }
     }
@@ -271,7 +271,7 @@ pub(super) fn batch(setup: &dyn Trials, groups: &mut [Group]) -> Result<(), Erro
 }
 
 /// The batches of all trials, their screens open and their first observations made.
-pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec<Group>>, Error> {
+pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec<TrialGroup>>, Error> {
     let (trials, threads) = (setup.trials(), rayon::current_num_threads());
     // A device takes whole batches; on the CPU they are cut finer where threads would be idle.
     let in_flight = domain.in_flight().max(1);
@@ -289,7 +289,7 @@ pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec
     (0..n)
         .map(|batch| {
             let (first, end) = (begins(batch), begins(batch + 1));
-            let open = |first: usize| Group::open(setup, domain, first, (first + part).min(end), spread_out);
+            let open = |first: usize| TrialGroup::open(setup, domain, first, (first + part).min(end), spread_out);
             (first..end).step_by(part).map(open).collect()
         })
         .collect()
@@ -303,10 +303,10 @@ pub(super) fn batches(setup: &dyn Trials, domain: &dyn Domain) -> Result<Vec<Vec
 /// Whatever a screen, a model or a decision refuses; [`Error::CheckSaidNo`] if two repetitions choose differently.
 pub fn measure(
     job: &Job,
-    instance: &Instance,
+    instance: &BenchInstance,
     machine: &Machine,
     pool: &rayon::ThreadPool,
-    options: Options,
+    options: BenchOptions,
 ) -> Result<Measured, Error> {
     let begun = Instant::now();
     let peak_known = memory::forget_peak();
@@ -385,7 +385,7 @@ pub(super) struct Played {
 }
 
 impl Played {
-    pub(super) fn of(setup: &dyn Trials, groups: impl Iterator<Item = Group>) -> Self {
+    pub(super) fn of(setup: &dyn Trials, groups: impl Iterator<Item = TrialGroup>) -> Self {
         let trials = setup.trials();
         let mut played = Self { actions: vec![0; setup.rounds() * trials], ..Self::default() };
         for group in groups {
@@ -412,8 +412,8 @@ pub(super) fn verify(setup: &dyn Trials, n: usize, actions: &[u32]) -> Result<u6
         for (i, played) in actions.iter().skip(trial).step_by(trials).enumerate() {
             let point = *played as usize;
             scores.clear();
-            for request in requests(&team.players(), setup.width(i + 1)) {
-                scores.extend((0..n).map(|point| (point, request.model.exact(point).upper(request.width))));
+            for request in requests(&team.players(), setup.beta(i + 1)) {
+                scores.extend((0..n).map(|point| (point, request.model.exact(point).upper(request.beta))));
             }
             wrong += u64::from(lowest_within_tie(&scores) != Some(point));
             team.observe(&[point], &[setup.reward(point, i + 1, trial)], false)?;

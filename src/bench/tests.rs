@@ -1,7 +1,7 @@
 //! Whole jobs against plain loops over plain arrays, and what the lines of JSON hold.
 
 use super::outcome::checksum;
-use super::{Flags, Instance, Job, Machine, Measured, Options, Size, Workload, measure, table};
+use super::{BenchInstance, BenchOptions, Flags, Job, Machine, Measured, Size, Workload, measure, table};
 use privateer_backend::{Band, Cpu};
 use privateer_numerics::linalg::{cholesky, dot, inverse_spd};
 use privateer_numerics::rng::{Purpose, Streams};
@@ -19,16 +19,16 @@ fn cpu(band: Band) -> Machine {
     Machine { backend, device: "here".to_owned(), dtypes: ["float64", "float32"], software_adapter: false, ceilings: None }
 }
 
-fn measured(job: &Job, instance: &Instance, threads: usize, options: Options) -> Measured {
+fn measured(job: &Job, instance: &BenchInstance, threads: usize, options: BenchOptions) -> Measured {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     measure(job, instance, &cpu(Band::Proved), &pool, options).expect("a measurement")
 }
 
-const ONCE: Options = Options { repeat: 1, verify: true };
+const ONCE: BenchOptions = BenchOptions { repeat: 1, verify: true };
 
 /// The job with every matrix written out: V is inverted anew each round, all points are scored, the first best is played.
 /// `noise` adds a round's noise to V.
-fn by_hand(job: &Job, instance: &Instance, mut noise: impl FnMut(usize, usize, &mut [f64])) -> Vec<u32> {
+fn by_hand(job: &Job, instance: &BenchInstance, mut noise: impl FnMut(usize, usize, &mut [f64])) -> Vec<u32> {
     let (n, m) = (job.points, job.features);
     let mut actions = vec![0; job.rounds * job.trials];
     for trial in 0..job.trials {
@@ -55,7 +55,7 @@ fn by_hand(job: &Job, instance: &Instance, mut noise: impl FnMut(usize, usize, &
             let score = |x: usize| {
                 let phi = instance.table.row(x);
                 let form: f64 = (0..m).map(|i| phi[i] * dot(&inverse[i * m..(i + 1) * m], phi)).sum();
-                dot(&theta, phi) + job.width * (job.ridge * form).sqrt()
+                dot(&theta, phi) + job.beta * (job.ridge * form).sqrt()
             };
             let scores: Vec<f64> = (0..n).map(score).collect();
             point = (0..n).fold(0, |best, x| if scores[best] < scores[x] { x } else { best });
@@ -68,11 +68,11 @@ fn by_hand(job: &Job, instance: &Instance, mut noise: impl FnMut(usize, usize, &
 #[test]
 fn incremental_plays_what_a_plain_loop_plays() {
     let job = job(Workload::Incremental);
-    let instance = Instance::draw(&job);
+    let instance = BenchInstance::draw(&job);
     let expected = checksum(&by_hand(&job, &instance, |_, _, _| {}));
     let once = measured(&job, &instance, 1, ONCE);
     assert_eq!((once.actions_crc, once.wrong, once.counters.violations), (expected, Some(0), 0));
-    let often = measured(&job, &instance, 3, Options { repeat: 3, verify: false });
+    let often = measured(&job, &instance, 3, BenchOptions { repeat: 3, verify: false });
     assert_eq!((often.actions_crc, often.seconds.len(), often.wrong), (expected, 3, None));
     assert_eq!(often.counters.rounds, 200);
 }
@@ -87,7 +87,7 @@ fn fullrank_plays_what_a_plain_loop_plays() {
 
 /// Trial-rounds that were scored by interpolation.
 fn fullrank(job: Job) -> u64 {
-    let instance = Instance::draw(&job);
+    let instance = BenchInstance::draw(&job);
     let m = job.features;
     let shift = super::tree::shift(job.rounds, m, job.node_std);
     // E_k by its definition: the sum of the nodes of k's binary expansion, each drawn row by row.
@@ -129,7 +129,7 @@ fn fullrank(job: Job) -> u64 {
 fn an_infinite_band_changes_nothing() {
     for workload in Workload::ALL {
         let job = Job { rounds: 15, ..job(workload) };
-        let instance = Instance::draw(&job);
+        let instance = BenchInstance::draw(&job);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("threads");
         let wide = measure(&job, &instance, &cpu(Band::Infinite), &pool, ONCE).expect("a measurement");
         assert_eq!((wide.candidates_median, wide.candidates_p99, wide.wrong), (150, 150, Some(0)));
@@ -141,7 +141,7 @@ fn an_infinite_band_changes_nothing() {
 #[test]
 fn an_indefinite_matrix_is_explained() {
     let job = Job { node_std: 1e9, ..job(Workload::FullRank) };
-    let mut instance = Instance::draw(&job);
+    let mut instance = BenchInstance::draw(&job);
     // Features beyond the range of the shift.
     let table = std::sync::Arc::make_mut(&mut instance.table);
     table.values.iter_mut().for_each(|value| *value *= 1e200);
@@ -153,7 +153,7 @@ fn an_indefinite_matrix_is_explained() {
 #[test]
 fn lines_of_json_have_the_common_names() {
     let job = job(Workload::FullRank);
-    let found = measured(&job, &Instance::draw(&job), 1, ONCE);
+    let found = measured(&job, &BenchInstance::draw(&job), 1, ONCE);
     let line = found.json();
     for name in [
         "peer",
@@ -213,7 +213,7 @@ fn save(path: &Path, dtype: &str, shape: &str, words: impl Iterator<Item = [u8; 
 }
 
 /// Writes an instance as other programs do.
-fn store(folder: &Path, job: &Job, instance: &Instance) {
+fn store(folder: &Path, job: &Job, instance: &BenchInstance) {
     let floats = |name: &str, shape: String, values: &[f64]| {
         save(&folder.join(name), "<f8", &shape, values.iter().map(|value| value.to_le_bytes()));
     };
@@ -227,7 +227,7 @@ fn store(folder: &Path, job: &Job, instance: &Instance) {
     save(&folder.join("start.npy"), "<i8", &format!("({},)", job.trials), start);
     let stated = serde_json::json!({
         "N": n, "m": m, "B": job.trials, "T": job.rounds, "seed": job.seed, "lengthscale": job.lengthscale, "lam": job.ridge,
-        "beta": job.width, "noise_std": job.noise, "node_std": job.node_std, "peer": "instance",
+        "beta": job.beta, "noise_std": job.noise, "node_std": job.node_std, "peer": "instance",
     });
     fs::write(folder.join("instance.json"), stated.to_string()).expect("written");
 }
@@ -235,10 +235,10 @@ fn store(folder: &Path, job: &Job, instance: &Instance) {
 #[test]
 fn stored_instances_are_read_back() {
     let job = job(Workload::Incremental);
-    let instance = Instance::draw(&job);
+    let instance = BenchInstance::draw(&job);
     let folder = tempfile::tempdir().expect("a folder");
     store(folder.path(), &job, &instance);
-    let (read, stated) = Instance::read(folder.path(), Workload::Incremental).expect("an instance");
+    let (read, stated) = BenchInstance::read(folder.path(), Workload::Incremental).expect("an instance");
     assert_eq!(stated, job);
     assert_eq!((&read.f, &read.noise, &read.start), (&instance.f, &instance.noise, &instance.start));
     assert_eq!((&read.table.values, read.table.kernel_error), (&instance.table.values, instance.table.kernel_error));
@@ -254,7 +254,7 @@ fn stored_instances_are_read_back() {
 #[test]
 fn broken_instances_are_explained() {
     let job = job(Workload::Incremental);
-    let instance = Instance::draw(&job);
+    let instance = BenchInstance::draw(&job);
     type Break<'a> = (&'a str, &'a dyn Fn(&Path));
     let float = |value: f64| value.to_le_bytes();
     let breaks: [Break<'_>; 8] = [
@@ -281,11 +281,11 @@ fn broken_instances_are_explained() {
         let folder = tempfile::tempdir().expect("a folder");
         store(folder.path(), &job, &instance);
         damage(folder.path());
-        let error = Instance::read(folder.path(), Workload::Incremental).expect_err("refused");
+        let error = BenchInstance::read(folder.path(), Workload::Incremental).expect_err("refused");
         assert!(error.to_string().contains(part), "{part}: {error}");
         assert_eq!(error.exit_code() as u8, 2, "{error}");
     }
-    let error = Instance::read(Path::new("no such folder"), Workload::Incremental).expect_err("refused");
+    let error = BenchInstance::read(Path::new("no such folder"), Workload::Incremental).expect_err("refused");
     assert!(error.to_string().contains("is not a folder") && error.exit_code() as u8 == 2, "{error}");
 }
 
@@ -301,7 +301,7 @@ fn jobs_that_cannot_be_run_are_refused() {
         (Flags { rounds: Some(0), ..none }, "`--rounds 0`"),
         (Flags { points: Some(usize::MAX), ..none }, "cannot be run"),
         (Flags { ridge: Some(0.0), ..none }, "`--ridge 0`"),
-        (Flags { width: Some(f64::NAN), ..none }, "`--width NaN`"),
+        (Flags { beta: Some(f64::NAN), ..none }, "`--beta NaN`"),
         (Flags { lengthscale: Some(-1.0), ..none }, "`--lengthscale -1`"),
         (Flags { points: Some(1_000_000), trials: Some(100_000), ..none }, "more than the limit"),
     ];

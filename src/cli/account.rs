@@ -6,11 +6,11 @@ use crate::engine::Preparation;
 use crate::registry::MECHANISMS;
 use clap::Args;
 use privateer_backend::Cpu;
-use privateer_config::error::{Diagnostic, Error, closest};
+use privateer_config::error::{Diagnostic, Error, closest, suggestion};
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::quote::{self, PriceReport, StreamKind, StreamTerms, short};
 use privateer_privacy::{
-    Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Reading, Refusal, Request, RewardFacts, ThreatModel,
+    Calibration, Delta, Epsilon, Growth, Guarantee, MechanismEntry, Participations, Refusal, Request, RewardFacts, ThreatModel,
 };
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub struct AccountArgs {
     /// A spec (a TOML file), a reward mechanism, `vector-prefix` or `gram-prefix`
     #[arg(value_name = "SPEC|MECHANISM")]
     what: String,
-    /// Total privacy loss of one person: finds the least noise for it
+    /// Total privacy loss of one user: finds the least noise for it
     #[arg(long, allow_negative_numbers = true, value_name = "E", conflicts_with_all = ["answer_epsilon", "sigma"])]
     epsilon: Option<f64>,
     /// Failure probability of that budget (0 or left out: pure)
@@ -32,9 +32,9 @@ pub struct AccountArgs {
     /// Standard deviation of a draw of a stream: prices it
     #[arg(long, allow_negative_numbers = true, value_name = "S")]
     sigma: Option<f64>,
-    /// Which reading of the paper
+    /// Which calibration of the paper
     #[arg(long, value_name = "NAME", default_value = "tight")]
-    reading: String,
+    calibration: String,
     /// Range to which rewards are clipped
     #[arg(long, value_name = "LO,HI", allow_hyphen_values = true)]
     clip: Option<String>,
@@ -50,7 +50,7 @@ pub struct AccountArgs {
     /// Neighbouring streams: replace, add-remove
     #[arg(long, value_name = "NAME", default_value = "replace")]
     neighbours: String,
-    /// Rounds in which one person takes part
+    /// Rounds in which one user takes part
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     participations: u64,
     /// Least distance in rounds between two of them
@@ -117,15 +117,17 @@ fn of_spec(args: &AccountArgs) -> Result<Vec<(String, PriceReport)>, Error> {
 }
 
 fn of_rewards(args: &AccountArgs, entry: &MechanismEntry) -> Result<PriceReport, Error> {
-    let reading: Reading = args
-        .reading
-        .parse()
-        .map_err(|_| refused("--reading", &format!("`{}`", args.reading), &format!("one of {}", Reading::NAMES.join(", "))))?;
+    let calibration: Calibration = args.calibration.parse().map_err(|_| {
+        let expected = format!("one of {}", Calibration::NAMES.join(", "));
+        let mut diagnostic = Diagnostic::new(format!("`--calibration` is `{}`", args.calibration)).expected(expected);
+        diagnostic.hint = suggestion(&args.calibration, Calibration::NAMES);
+        Error::input(diagnostic)
+    })?;
     let clip = args.clip.as_deref().map(range).transpose()?;
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: args.horizon };
     let request = |epsilon: Option<f64>| Request {
         mechanism: entry.name.to_owned(),
-        reading,
+        calibration,
         epsilon,
         delta: args.delta,
         clip,
@@ -225,7 +227,7 @@ fn placed(refusal: &Refusal) -> Error {
     diagnostic.hint = Some(match refusal.key {
         "epsilon" => "state `--epsilon E` (total budget) or `--answer-epsilon E` (one answer)".to_owned(),
         "participations" => "steps on secretly drawn samples are priced for one sample of a user alone".to_owned(),
-        "delta" => "state `--delta D`, at most one over the number of people".to_owned(),
+        "delta" => "state `--delta D`, at most one over the number of users".to_owned(),
         "clip" => "state `--clip LO,HI`: rewards outside are clipped, which costs bias and never privacy (E3)".to_owned(),
         _ => "`privateer account --help` lists the options".to_owned(),
     });

@@ -14,7 +14,7 @@ use std::path::Path;
 /// Arguments of `privateer audit`.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// Mechanisms; errata (E3) or `printed` for the papers' false claims; specs, for whole runs; none: every mechanism
+    /// Mechanisms; errata (E3) or `as-printed` for the papers' false claims; specs, for whole runs; none: every mechanism
     #[arg(value_name = "MECHANISM|ERRATUM|SPEC")]
     what: Vec<String>,
     /// Replays of each side of a pair; a tenth for whole runs (100 to 100000000)
@@ -87,7 +87,7 @@ pub fn audit(args: &AuditArgs) -> Result<(), Error> {
 fn cases(names: &[String]) -> Result<Vec<Case>, Error> {
     let mut cases = Vec::new();
     for name in names {
-        if name == "printed" {
+        if name == "as-printed" {
             for entry in PRINTED {
                 cases.extend((entry.cases)()?);
             }
@@ -95,14 +95,14 @@ fn cases(names: &[String]) -> Result<Vec<Case>, Error> {
         }
         let found = audit::find(name);
         if found.is_empty() {
-            let all = AUDITS.iter().chain(PRINTED).map(|entry| entry.name).chain(["printed"]);
+            let all = AUDITS.iter().chain(PRINTED).map(|entry| entry.name).chain(["as-printed"]);
             let hint = match closest(name, all) {
                 Some(near) => format!("did you mean `{near}`? `privateer audit --list` shows all"),
                 None => "`privateer audit --list` shows all".to_owned(),
             };
             return Err(Error::input(
                 Diagnostic::new(format!("nothing named `{name}` is audited"))
-                    .expected("a mechanism, an erratum or `printed`")
+                    .expected("a mechanism, an erratum or `as-printed`")
                     .hint(hint),
             ));
         }
@@ -131,7 +131,7 @@ fn listed() -> String {
     for entry in AUDITS {
         let _ = writeln!(text, "  {:<32}{}", entry.name, entry.summary);
     }
-    text.push_str("printed claims that are false (all: `printed`):\n");
+    text.push_str("printed claims that are false (all: `as-printed`):\n");
     for entry in PRINTED {
         let _ = writeln!(text, "  {:<32}{} ({})", entry.name, entry.summary, entry.erratum.unwrap_or_default());
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub const NAMES: [&str; 3] = ["auto", "cpu", "gpu"];
 
 /// A backend, and what is to be said of its figures.
-pub struct Opened {
+pub struct OpenedBackend {
     /// The backend.
     pub backend: Arc<dyn Backend>,
     /// A driver that computes on the processor: for correctness, never for speed.
@@ -30,7 +30,7 @@ pub struct Opened {
 ///
 /// # Errors
 /// [`Error::Device`] if `gpu` is asked for and there is none, or it has no such type.
-pub fn open(name: &str, precision: Option<Precision>, quiet: bool) -> Result<Opened, Error> {
+pub fn open(name: &str, precision: Option<Precision>, quiet: bool) -> Result<OpenedBackend, Error> {
     match name {
         "gpu" => gpu(precision, quiet),
         "auto" => Ok(automatic(quiet).unwrap_or_else(cpu)),
@@ -38,8 +38,8 @@ pub fn open(name: &str, precision: Option<Precision>, quiet: bool) -> Result<Ope
     }
 }
 
-fn cpu() -> Opened {
-    Opened {
+fn cpu() -> OpenedBackend {
+    OpenedBackend {
         backend: Arc::new(Cpu::default()),
         software: false,
         types: [Precision::F64, Precision::F32],
@@ -50,11 +50,11 @@ fn cpu() -> Opened {
 }
 
 #[cfg(feature = "gpu")]
-fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>) -> Opened {
+fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>) -> OpenedBackend {
     use privateer_backend::{Batched, Fallback};
     let told = |error: &Error| note(&format!("warning: {}; the CPU carries on, with the same answers", error.problem()));
     let batched = Batched::new(Arc::new(gpu.clone())).with_precision(precision);
-    Opened {
+    OpenedBackend {
         backend: Arc::new(Fallback::new(Arc::new(batched), told)),
         software: gpu.facts().kind == "software",
         types: [precision.unwrap_or(Precision::F32); 2],
@@ -64,10 +64,10 @@ fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>)
 }
 
 #[cfg(feature = "gpu")]
-fn gpu(precision: Option<Precision>, quiet: bool) -> Result<Opened, Error> {
+fn gpu(precision: Option<Precision>, quiet: bool) -> Result<OpenedBackend, Error> {
     use privateer_backend::device::Device;
-    use privateer_backend::gpu::{Choice, Gpu};
-    let gpu = Gpu::open(Choice::Any)?;
+    use privateer_backend::gpu::{AdapterChoice, Gpu};
+    let gpu = Gpu::open(AdapterChoice::Any)?;
     if let Some(precision) = precision.filter(|&precision| !gpu.computes_in(precision)) {
         return Err(Error::Device {
             problem: format!("{} does not compute in {precision:?}", gpu.facts().name),
@@ -81,7 +81,7 @@ fn gpu(precision: Option<Precision>, quiet: bool) -> Result<Opened, Error> {
 }
 
 #[cfg(feature = "gpu")]
-fn automatic(quiet: bool) -> Option<Opened> {
+fn automatic(quiet: bool) -> Option<OpenedBackend> {
     use privateer_backend::device::Device;
     use privateer_backend::gpu::Gpu;
     match Gpu::automatic() {
@@ -100,7 +100,7 @@ fn automatic(quiet: bool) -> Option<Opened> {
 }
 
 #[cfg(not(feature = "gpu"))]
-fn gpu(_precision: Option<Precision>, _quiet: bool) -> Result<Opened, Error> {
+fn gpu(_precision: Option<Precision>, _quiet: bool) -> Result<OpenedBackend, Error> {
     Err(Error::Device {
         problem: "this program was built without the feature `gpu`: it has no GPU backend".to_owned(),
         hint: "use `--backend cpu`: the answers are the same".to_owned(),
@@ -108,6 +108,6 @@ fn gpu(_precision: Option<Precision>, _quiet: bool) -> Result<Opened, Error> {
 }
 
 #[cfg(not(feature = "gpu"))]
-fn automatic(_quiet: bool) -> Option<Opened> {
+fn automatic(_quiet: bool) -> Option<OpenedBackend> {
     None
 }

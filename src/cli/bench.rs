@@ -1,9 +1,11 @@
 //! `privateer bench`: speed of the standard jobs.
 
-use super::backends::{self, Opened};
+use super::backends::{self, OpenedBackend};
 use super::commands::{note, say};
 use super::threads::{self, MOST_THREADS};
-use crate::bench::{self, Ceilings, ExactJob, Flags, Instance, Job, Machine, Measured, ModelerJob, Options, Size, Workload};
+use crate::bench::{
+    self, BenchInstance, BenchOptions, Ceilings, ExactJob, Flags, Job, Machine, Measured, ModelerJob, Size, Workload,
+};
 use clap::Args;
 use privateer_backend::Cpu;
 use privateer_backend::device::Precision;
@@ -56,8 +58,8 @@ pub struct BenchArgs {
     ridge: Option<f64>,
     /// What multiplies the spread [default: 2]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
-    width: Option<f64>,
-    /// By how much that grows: in round t it is --width plus this times ln t [default: 0]
+    beta: Option<f64>,
+    /// By how much that grows: in round t it is --beta plus this times ln t [default: 0]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     growth: Option<f64>,
     /// Standard deviation of the observation noise [default: 0.1]
@@ -97,7 +99,7 @@ impl BenchArgs {
             seed: self.seed,
             lengthscale: self.lengthscale,
             ridge: self.ridge,
-            width: self.width,
+            beta: self.beta,
             growth: self.growth,
             noise: self.noise,
             node_std: self.node_std,
@@ -123,7 +125,7 @@ impl BenchArgs {
     }
 
     /// Every job with its arrays; workloads of one size share them.
-    fn jobs(&self) -> Result<Vec<(Vec<Job>, Instance)>, Error> {
+    fn jobs(&self) -> Result<Vec<(Vec<Job>, BenchInstance)>, Error> {
         let named = self.workloads.iter().filter_map(|named| match named {
             Named::Features(workload) => Some(*workload),
             Named::Modeler | Named::Exact | Named::Oco => None,
@@ -133,7 +135,7 @@ impl BenchArgs {
         let of_all = |job: Job| workloads.iter().map(|&workload| Job { workload, ..job }).collect::<Vec<Job>>();
         let flags = self.flags();
         if let Some(folder) = &self.instance {
-            let (instance, stored) = Instance::read(folder, first)?;
+            let (instance, stored) = BenchInstance::read(folder, first)?;
             return Ok(vec![(of_all(flags.applied_to_stored(stored)?), instance)]);
         }
         let sizes = match self.size {
@@ -142,7 +144,7 @@ impl BenchArgs {
             None => vec![Size::Small, Size::Large],
         };
         let jobs = sizes.iter().map(|&size| flags.applied(Job::standard(first, size))).collect::<Result<Vec<Job>, Error>>()?;
-        Ok(jobs.into_iter().map(|job| (of_all(job), Instance::draw(&job))).collect())
+        Ok(jobs.into_iter().map(|job| (of_all(job), BenchInstance::draw(&job))).collect())
     }
 }
 
@@ -200,7 +202,7 @@ fn machine(name: &str, args: &BenchArgs, pool: &rayon::ThreadPool) -> Result<Mac
 }
 
 /// The ceilings of the device, or of the processor on these threads.
-fn ceilings(opened: &Opened, pool: &rayon::ThreadPool) -> Result<Ceilings, Error> {
+fn ceilings(opened: &OpenedBackend, pool: &rayon::ThreadPool) -> Result<Ceilings, Error> {
     #[cfg(feature = "gpu")]
     if let Some(gpu) = &opened.gpu {
         let found = gpu.ceilings()?;
@@ -240,7 +242,7 @@ fn sizes_alone(args: &BenchArgs, name: &str) -> Result<(), Error> {
         ("features", args.features.is_some()),
         ("lengthscale", args.lengthscale.is_some()),
         ("ridge", args.ridge.is_some()),
-        ("width", args.width.is_some()),
+        ("beta", args.beta.is_some()),
         ("growth", args.growth.is_some()),
         ("noise", args.noise.is_some()),
         ("node-std", args.node_std.is_some()),
@@ -290,7 +292,7 @@ fn modeler(args: &BenchArgs) -> Result<(), Error> {
     };
     job.check()?;
     let pool = threads::pool(args.threads)?;
-    let options = Options { repeat: args.repeat, verify: args.verify };
+    let options = BenchOptions { repeat: args.repeat, verify: args.verify };
     let (mut faults, mut first) = (Vec::new(), None);
     for machine in machines(args, &pool)? {
         let measured = bench::measure_modeler(&job, &machine, &pool, options)?;
@@ -330,7 +332,7 @@ pub fn bench(args: &BenchArgs) -> Result<(), Error> {
     let jobs = args.jobs()?;
     let pool = threads::pool(args.threads)?;
     let machines = machines(args, &pool)?;
-    let options = Options { repeat: args.repeat, verify: args.verify };
+    let options = BenchOptions { repeat: args.repeat, verify: args.verify };
     let mut all: Vec<Measured> = Vec::new();
     let mut faults = Vec::new();
     for (jobs, instance) in &jobs {

@@ -3,10 +3,11 @@
 use super::{account, audit, bench, check, curate, devices, fit, list, predict, run, session, verify};
 use crate::engine::Shard;
 use crate::{record, report};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 #[cfg(feature = "planted-faults")]
 use privateer_config::error::Diagnostic;
-use privateer_config::error::{Error, ExitCode, printable};
+use privateer_config::error::{Error, ExitCode, printable, renamed};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -46,7 +47,7 @@ enum Command {
     Check(check::CheckArgs),
     /// Price a spec or a mechanism without running it, or find the least noise for a budget
     Account(account::AccountArgs),
-    /// Give out the inputs of a table for real, by row, with exact noise: images and a ledger
+    /// Give out the inputs of a table for real, by row, with exact noise: released inputs and a ledger
     Curate(curate::CurateArgs),
     /// Start a session: one policy over a file of points, whose rewards are told
     Init(session::InitArgs),
@@ -101,6 +102,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) => {
             // Help and version are not mistakes; clap prints to the right stream and knows the code.
             drop(error.print());
+            if let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg)
+                && let Some(new) = argument.strip_prefix("--").and_then(|old| renamed(old, ["calibration", "beta"]))
+            {
+                note(&format!("hint: `{argument}` is now `--{new}`"));
+            }
             return u8::try_from(error.exit_code()).unwrap_or(ExitCode::BadInput as u8);
         }
     };

@@ -38,14 +38,14 @@ pub struct CurateArgs {
     /// Public numbers that the columns are divided by after that, such as length-scales [default: ones]
     #[arg(long, allow_hyphen_values = true, value_name = "NUMBERS", value_delimiter = ',')]
     scales: Vec<f64>,
-    /// Images of so many numbers behind a public random projection, at most as many as there are columns: less noise on each [default:
+    /// Released inputs of so many numbers behind a public random projection, at most as many as there are columns: less noise on each [default:
     /// none]
     #[arg(long, value_name = "COLUMNS")]
     projection: Option<usize>,
     /// Seed of the projection: public, written to the ledger, and chosen without a look at the data
     #[arg(long, value_name = "N", default_value_t = PUBLIC_SEED, requires = "projection")]
     projection_seed: u64,
-    /// Where the images go; their ledger goes beside them, to OUT.ledger.json
+    /// Where the released inputs go; their ledger goes beside them, to OUT.ledger.json
     #[arg(short, long, value_name = "OUT.csv")]
     out: PathBuf,
     /// Refused: noise from a seed can be subtracted
@@ -53,7 +53,7 @@ pub struct CurateArgs {
     seed: Option<String>,
 }
 
-/// Releases the images.
+/// Releases the released inputs.
 ///
 /// # Errors
 /// Bad arguments or data; a file that is there already; no entropy.
@@ -91,7 +91,7 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
         return refuse(
             &format!("column `{name}` has a name that a spreadsheet would take for a formula"),
             "a name that begins with a letter",
-            "rename the column: its name is given out with the images",
+            "rename the column: its name is given out with the released inputs",
         );
     }
     let ledger_path = beside(&args.out);
@@ -141,7 +141,7 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     // Columns of a projection are no columns of the table.
     let numbered: Vec<String> = (1..=projection.as_ref().map_or(0, |map| map.columns)).map(|at| format!("z{at}")).collect();
     let names: Vec<&str> = if numbered.is_empty() { &args.columns } else { &numbered }.iter().map(String::as_str).collect();
-    let (ledger, text) = CuratedLedger::with_images(&released.rows, &names, args.radius, args.bound, sigma);
+    let (ledger, text) = CuratedLedger::with_released_inputs(&released.rows, &names, args.radius, args.bound, sigma);
     let ledger = CuratedLedger { centre, scales, projection, ..ledger }.sealed();
     publish(&args.out, text.as_bytes(), &ledger_path, format!("{:#}\n", serde_json::json!(ledger)).as_bytes())?;
     if 0 < released.moved {
@@ -153,7 +153,7 @@ pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     let whole = if 2.0 * args.bound <= args.radius { ": whole rows" } else { "" };
     note(&format!(
         "released {rows} rows of {} numbers with noise {sigma:.4} in each, for (epsilon, delta) = ({}, {}) at radius {}{whole}\n\
-         images: {}\nledger: {}",
+         released inputs: {}\nledger: {}",
         names.len(),
         epsilon.get(),
         delta.get(),
@@ -170,13 +170,13 @@ const SPENT_AGAIN: &str = "a second release of the same data spends the budget a
 
 /// Puts both files in their places, where nothing may be yet.
 ///
-/// The images are finished under a temporary name before the ledger is published, and published last: images without a ledger would be of
-/// no use. A command that is killed between the two leaves the ledger and the unpublished images, which [`clear_interrupted`] recognises.
-fn publish(out: &Path, images: &[u8], ledger_path: &Path, ledger: &[u8]) -> Result<(), Error> {
-    let images = PreparedFile::write(out, images, "write the images", false)?;
+/// The released inputs are finished under a temporary name before the ledger is published, and published last: released inputs without a ledger would be of
+/// no use. A command that is killed between the two leaves the ledger and the unpublished released inputs, which [`clear_interrupted`] recognises.
+fn publish(out: &Path, released_inputs: &[u8], ledger_path: &Path, ledger: &[u8]) -> Result<(), Error> {
+    let released_inputs = PreparedFile::write(out, released_inputs, "write the released inputs", false)?;
     PreparedFile::write(ledger_path, ledger, "write the ledger", false)?.publish_new(SPENT_AGAIN)?;
-    images.publish_new(SPENT_AGAIN).inspect_err(|_| {
-        // No images were given out: the ledger must not say that they were.
+    released_inputs.publish_new(SPENT_AGAIN).inspect_err(|_| {
+        // No released inputs were given out: the ledger must not say that they were.
         let _ = remove_file(ledger_path, "remove the ledger");
     })
 }
@@ -184,24 +184,27 @@ fn publish(out: &Path, images: &[u8], ledger_path: &Path, ledger: &[u8]) -> Resu
 /// Destroys what a killed `curate` left of a release that was not made, and says so.
 ///
 /// # Errors
-/// [`Error::Folder`] where a ledger is there without images, and nothing tells whether they were given out.
+/// [`Error::Folder`] where a ledger is there without released inputs, and nothing tells whether they were given out.
 fn clear_interrupted(out: &Path, ledger_path: &Path) -> Result<(), Error> {
     let unpublished = leftovers_of(out)?;
     let is_missing = |path: &Path| path.symlink_metadata().is_err();
     if is_missing(out) && !is_missing(ledger_path) {
         let ledger = CuratedLedger::read(ledger_path)?;
-        if !unpublished.iter().any(|images| hash_bytes(images) == ledger.sha256) {
+        if !unpublished.iter().any(|released_inputs| hash_bytes(released_inputs) == ledger.sha256) {
             return Err(Error::Folder {
                 path: ledger_path.to_owned(),
-                problem: format!("is there without its images `{}`", out.display()),
+                problem: format!("is there without its released inputs `{}`", out.display()),
                 hint: format!(
-                    "if the images were moved, name another file; if they were never given out, delete the ledger. {SPENT_AGAIN}"
+                    "if the released inputs were moved, name another file; if they were never given out, delete the ledger. {SPENT_AGAIN}"
                 ),
             });
         }
-        // Before the images: while they are there, this command can be interrupted and run again.
+        // Before the released inputs: while they are there, this command can be interrupted and run again.
         remove_file(ledger_path, "remove the ledger")?;
-        note(&format!("removed `{}`: its release was interrupted before any images were given out", ledger_path.display()));
+        note(&format!(
+            "removed `{}`: its release was interrupted before any released inputs were given out",
+            ledger_path.display()
+        ));
     }
     say_removed(remove_leftovers_of(out)? + remove_leftovers_of(ledger_path)?);
     Ok(())
@@ -219,7 +222,9 @@ fn warn_of_columns(names: &[String], values: &[f64], rows: usize) {
     let column = |j: usize| values.iter().skip(j).step_by(d);
     for (j, name) in names.iter().enumerate() {
         if column(j).all(|x| Some(x) == column(j).next()) && 1 < rows {
-            note(&format!("warning: column `{name}` is constant: its images are noise alone\nhint: leave it out of `--columns`"));
+            note(&format!(
+                "warning: column `{name}` is constant: its released inputs are noise alone\nhint: leave it out of `--columns`"
+            ));
         } else if let Some(twin) = (0..j).find(|&i| column(i).eq(column(j))) {
             note(&format!(
                 "warning: columns `{}` and `{name}` are the same: both count in the norm of a row\nhint: leave one out of `--columns`",

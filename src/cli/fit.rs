@@ -2,7 +2,7 @@
 
 use super::commands::{note, say};
 use crate::env::csv_table::{CsvOptions, read_table};
-use crate::fit::{Form, fit as maximise};
+use crate::fit::{LikelihoodForm, fit as maximise};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::Points;
@@ -79,7 +79,7 @@ pub fn fit(args: &FitArgs) -> Result<(), Error> {
     rows.truncate(used);
     let points = Points::new(d, rows.iter().flat_map(|row| row[..d].iter().copied()).collect());
     let values: Vec<f64> = rows.iter().map(|row| row[d]).collect();
-    let form = args.matern.map_or(Form::SquaredExponential, Form::Matern);
+    let form = args.matern.map_or(LikelihoodForm::SquaredExponential, LikelihoodForm::Matern);
     let found = maximise(form, &points, &values, args.per_coordinate)?;
     let short = |x: f64| format!("{x:.5e}").parse::<f64>().map_or_else(|_| x.to_string(), |x| x.to_string());
     let scales = match found.lengthscales.as_slice() {

@@ -117,7 +117,7 @@ pub fn init(args: &InitArgs) -> Result<(), Error> {
 /// # Errors
 /// A file that is no session, changed points, or a session that is over.
 pub fn ask(args: &AskArgs) -> Result<(), Error> {
-    let mut open = Open::of(&args.state, args.data.as_deref())?;
+    let mut open = OpenSession::of(&args.state, args.data.as_deref())?;
     with_session(&mut open, |session, file| {
         let (told, rounds) = session.progress();
         let row = if args.best {
@@ -153,7 +153,7 @@ pub fn ask(args: &AskArgs) -> Result<(), Error> {
 /// A wrong row, a reward told twice or not finite; a file that is no session.
 pub fn tell(args: &TellArgs) -> Result<(), Error> {
     let reward = number(&args.reward)?;
-    let mut open = Open::of(&args.state, args.data.as_deref())?;
+    let mut open = OpenSession::of(&args.state, args.data.as_deref())?;
     with_session(&mut open, |session, file| {
         let told = session.tell(args.row, reward)?;
         // Kept before anything is said of it: noise that was seen is never drawn anew.
@@ -173,7 +173,7 @@ pub fn tell(args: &TellArgs) -> Result<(), Error> {
 /// # Errors
 /// A session whose rewards were released, or without a reward; a file that is no session.
 pub fn undo(args: &UndoArgs) -> Result<(), Error> {
-    let mut open = Open::of(&args.state, args.data.as_deref())?;
+    let mut open = OpenSession::of(&args.state, args.data.as_deref())?;
     let backend = Cpu::default();
     let preparation = Preparation::new(&open.sweep, &open.data, &backend);
     let mut session = Session::undo(&open.sweep, &preparation, open.file.get("session"))?;
@@ -199,13 +199,13 @@ fn number(text: &str) -> Result<f64, Error> {
 }
 
 /// An open session file with the spec and the folder that it names.
-struct Open {
+struct OpenSession {
     file: StateFile,
     sweep: Sweep,
     data: DataFolder,
 }
 
-impl Open {
+impl OpenSession {
     fn of(path: &Path, data: Option<&Path>) -> Result<Self, Error> {
         let file = StateFile::open(path)?;
         say_removed(file.removed());
@@ -224,7 +224,10 @@ impl Open {
     }
 }
 
-fn with_session(open: &mut Open, act: impl FnOnce(&mut Session, &mut StateFile) -> Result<(), Error>) -> Result<(), Error> {
+fn with_session(
+    open: &mut OpenSession,
+    act: impl FnOnce(&mut Session, &mut StateFile) -> Result<(), Error>,
+) -> Result<(), Error> {
     let backend = Cpu::default();
     let preparation = Preparation::new(&open.sweep, &open.data, &backend);
     let mut session = Session::restore(&open.sweep, &preparation, open.file.get("session"))?;

@@ -53,11 +53,11 @@ impl AskTell {
         let point = match (settled(proposed, self.policy.model(), None, &mut Vec::new())?, &mut self.screen) {
             (Proposal::Play(point), _) => point,
             (Proposal::Random { source, n_points }, _) => self.streams.of(source).index(n_points),
-            (Proposal::Score { width }, Some(screen)) if self.policy.model().is_some() => {
+            (Proposal::Score { beta }, Some(screen)) if self.policy.model().is_some() => {
                 let Some(model) = self.policy.model() else { return Ok(0) };
                 let mut answer = [Candidates::default()];
-                screen.round(&[TrialScore::new(0, self.policy.change(), width, model)], &mut answer)?;
-                let point = decide(&answer[0], model, width, &mut Vec::new())?;
+                screen.round(&[TrialScore::new(0, self.policy.change(), beta, model)], &mut answer)?;
+                let point = decide(&answer[0], model, beta, &mut Vec::new())?;
                 self.policy.screened();
                 point
             }

@@ -1,4 +1,4 @@
-//! Contextual trials: a person comes, an arm is shown, a reward is observed, something is released. A trial is one chain of small
+//! Contextual trials: a user comes, an arm is shown, a reward is observed, something is released. A trial is one chain of small
 //! steps, so that nothing is gained by lockstep.
 
 use super::observer::{Observer, Place, Rows, Stop};
@@ -8,7 +8,7 @@ use crate::policy::contextual::{ContextPolicyMaker, Scratch};
 use crate::spec::CellPlan;
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::visits::seal;
+use privateer_privacy::interactions::seal;
 use std::sync::Arc;
 
 /// Rounds between two looks at the stop flag.
@@ -64,7 +64,7 @@ impl ContextualCell {
         let of = |purpose| self.streams.of(number, purpose);
         let (mut noise, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
         let mut own = of(Purpose::Policy(label));
-        let mut people = self.environment.draw(number)?;
+        let mut users = self.environment.draw(number)?;
         let (mut policy, mut privatizer) = (self.maker.make(), self.maker.privatizer());
         let (mut scratch, mut rows) = (Scratch::default(), Rows::default());
         let (mut cumulative, mut n_best) = (0.0, 0_u64);
@@ -76,12 +76,12 @@ impl ContextualCell {
                 }
                 progressed(STOP_EVERY);
             }
-            people.next();
-            let arm = policy.choose(people.context(), &mut own, &mut scratch)?;
-            let means = people.means();
+            users.next();
+            let arm = policy.choose(users.context(), &mut own, &mut scratch)?;
+            let means = users.means();
             let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
-            let visit = seal(people.context(), arm, people.reward(arm, &mut noise));
-            let released = privatizer.release(visit, &mut mechanism);
+            let interaction = seal(users.context(), arm, users.reward(arm, &mut noise));
+            let released = privatizer.release(interaction, &mut mechanism);
             observer.visited(Place { cell: self.plan.index, trial: number, round }, arm, &released);
             policy.update(&released);
             cumulative += regret;

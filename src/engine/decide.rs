@@ -9,28 +9,23 @@ use pulp::NullaryFnOnce;
 ///
 /// # Errors
 /// If a score is not finite: the model has left the range of f64.
-pub fn decide(
-    candidates: &Candidates,
-    model: &dyn ScoreModel,
-    width: f64,
-    scratch: &mut Vec<(u32, f64)>,
-) -> Result<usize, Error> {
+pub fn decide(candidates: &Candidates, model: &dyn ScoreModel, beta: f64, scratch: &mut Vec<(u32, f64)>) -> Result<usize, Error> {
     // Alone, a candidate needs no score: no other point can tie with it.
     if let [only] = candidates.points[..] {
         return Ok(only as usize);
     }
     scratch.clear();
-    scratch.extend(candidates.points.iter().map(|&point| (point, model.exact(point as usize).upper(width))));
+    scratch.extend(candidates.points.iter().map(|&point| (point, model.exact(point as usize).upper(beta))));
     match lowest_within_tie(scratch) {
         Some(point) => Ok(point as usize),
-        None => Err(not_a_number(width)),
+        None => Err(not_a_number(beta)),
     }
 }
 
-fn not_a_number(width: f64) -> Error {
+fn not_a_number(beta: f64) -> Error {
     Error::Failed {
-        problem: format!("a score became NaN (width {width})"),
-        hint: "the spec's scales leave the range of f64: check `ridge`, `width`, `clip` and the reward's unit".to_owned(),
+        problem: format!("a score became NaN (beta {beta})"),
+        hint: "the spec's scales leave the range of f64: check `ridge`, `beta`, `clip` and the reward's unit".to_owned(),
     }
 }
 
@@ -45,48 +40,48 @@ pub fn settled(
     set: Option<&[u32]>,
     scores: &mut Vec<f64>,
 ) -> Result<Proposal, Error> {
-    let (Proposal::Score { width }, Some(table)) = (proposal, model.and_then(ScoreModel::table)) else { return Ok(proposal) };
+    let (Proposal::Score { beta }, Some(table)) = (proposal, model.and_then(ScoreModel::table)) else { return Ok(proposal) };
     let point = match set {
-        None => best_of(table, width, scores)?,
+        None => best_of(table, beta, scores)?,
         Some(set) => {
             let upper = |&point: &u32| {
                 let (mean, variance) = (table.means[point as usize], table.variances[point as usize]);
-                (point, Moments { mean, variance }.upper(width))
+                (point, Moments { mean, variance }.upper(beta))
             };
             let scored: Vec<(u32, f64)> = set.iter().map(upper).collect();
-            lowest_within_tie(&scored).ok_or_else(|| not_a_number(width))? as usize
+            lowest_within_tie(&scored).ok_or_else(|| not_a_number(beta))? as usize
         }
     };
     Ok(Proposal::Play(point))
 }
 
 /// The point with the largest score, the lowest index among ties.
-fn best_of(table: MomentTable<'_>, width: f64, scores: &mut Vec<f64>) -> Result<usize, Error> {
+fn best_of(table: MomentTable<'_>, beta: f64, scores: &mut Vec<f64>) -> Result<usize, Error> {
     scores.resize(table.means.len(), 0.0);
-    let best = pulp::Arch::new().dispatch(Scores { table, width, scores });
+    let best = pulp::Arch::new().dispatch(TableScores { table, beta, scores });
     let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
     // A NaN makes the floor one too.
-    scores.iter().position(|&score| floor <= score).ok_or_else(|| not_a_number(width))
+    scores.iter().position(|&score| floor <= score).ok_or_else(|| not_a_number(beta))
 }
 
 /// Lanes of a running maximum.
 const LANES: usize = 16;
 
 /// Writes every score; the largest, NaN where one is.
-struct Scores<'a> {
+struct TableScores<'a> {
     table: MomentTable<'a>,
-    width: f64,
+    beta: f64,
     scores: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Scores<'_> {
+impl NullaryFnOnce for TableScores<'_> {
     type Output = f64;
 
     #[inline(always)]
     fn call(self) -> f64 {
-        let Self { table: MomentTable { means, variances }, width, scores } = self;
+        let Self { table: MomentTable { means, variances }, beta, scores } = self;
         for ((score, mean), variance) in scores.iter_mut().zip(means).zip(variances) {
-            *score = mean + width * variance.sqrt();
+            *score = mean + beta * variance.sqrt();
         }
         let mut lanes = [f64::NEG_INFINITY; LANES];
         let (blocks, rest) = scores.as_chunks::<LANES>();
@@ -113,15 +108,15 @@ impl NullaryFnOnce for Scores<'_> {
 pub fn decide_by_axis(
     axes: &[AxisFeatures],
     model: &dyn ScoreModel,
-    width: f64,
+    beta: f64,
     scratch: &mut Vec<(u32, f64)>,
 ) -> Result<Vec<u32>, Error> {
     let mut rows = Vec::with_capacity(axes.len());
     for axis in axes {
         scratch.clear();
-        let score = |row: usize| (row as u32, model.exact_within(row, axis.features.clone()).upper(width));
+        let score = |row: usize| (row as u32, model.exact_within(row, axis.features.clone()).upper(beta));
         scratch.extend(axis.rows.clone().map(score));
-        rows.push(lowest_within_tie(scratch).ok_or_else(|| not_a_number(width))?);
+        rows.push(lowest_within_tie(scratch).ok_or_else(|| not_a_number(beta))?);
     }
     Ok(rows)
 }

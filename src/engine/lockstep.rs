@@ -22,7 +22,7 @@ use std::sync::Arc;
 const STOP_EVERY: u64 = 64;
 
 /// One trial as it runs.
-struct Trial {
+struct LockstepTrial {
     cell: u32,
     number: u64,
     ready: ReadyTrial,
@@ -40,7 +40,7 @@ struct Trial {
     rows: Rows,
 }
 
-impl Trial {
+impl LockstepTrial {
     fn start(cell: &ReadyCell, number: u64) -> Result<Self, Error> {
         let ready = cell.trial(number)?;
         let label = cell.plan.policy.as_str();
@@ -136,8 +136,8 @@ pub struct BatchResult {
 }
 
 /// Trials that share a screen: while it works in the background, other parts of the batch decide, observe and update.
-struct Part {
-    trials: Vec<Trial>,
+struct LockstepPart {
+    trials: Vec<LockstepTrial>,
     screen: Option<Box<dyn Screen>>,
     proposals: Vec<Proposal>,
     answers: Vec<Candidates>,
@@ -148,9 +148,9 @@ struct Part {
     axes: Option<Arc<[AxisFeatures]>>,
 }
 
-impl Part {
+impl LockstepPart {
     fn start(cell: &ReadyCell, numbers: Range<u64>) -> Result<Self, Error> {
-        let trials = numbers.map(|number| Trial::start(cell, number)).collect::<Result<Vec<Trial>, Error>>()?;
+        let trials = numbers.map(|number| LockstepTrial::start(cell, number)).collect::<Result<Vec<LockstepTrial>, Error>>()?;
         Ok(Self {
             screen: cell.domain.as_ref().map(|domain| domain.open(trials.len())),
             proposals: vec![Proposal::Play(0); trials.len()],
@@ -167,11 +167,11 @@ impl Part {
     fn requests(&self) -> Result<Vec<TrialScore<'_>>, Error> {
         let mut requests = Vec::with_capacity(self.trials.len());
         for (i, (trial, proposal)) in self.trials.iter().zip(&self.proposals).enumerate() {
-            if let Proposal::Score { width } = *proposal {
+            if let Proposal::Score { beta } = *proposal {
                 let policy = &trial.ready.policy;
-                let Some(model) = policy.model() else { return Err(no_model(width)) };
+                let Some(model) = policy.model() else { return Err(no_model(beta)) };
                 let subset = trial.set.as_deref();
-                requests.push(TrialScore { subset, ..TrialScore::new(i, policy.change(), width, model) });
+                requests.push(TrialScore { subset, ..TrialScore::new(i, policy.change(), beta, model) });
             }
         }
         Ok(requests)
@@ -208,20 +208,20 @@ impl Part {
         let mut combined: Vec<(usize, Vec<u32>)> = Vec::new();
         if let Some(axes) = &self.axes {
             for request in &requests {
-                combined.push((request.trial, decide_by_axis(axes, request.model, request.width, &mut scratch)?));
+                combined.push((request.trial, decide_by_axis(axes, request.model, request.beta, &mut scratch)?));
             }
         } else if let Some(screen) = screen.as_mut().filter(|_| !requests.is_empty()) {
             let answers = &mut answers[..requests.len()];
             screen.finish(&requests, answers)?;
             for (request, answer) in requests.iter().zip(answers.iter()) {
-                points[request.trial] = decide(answer, request.model, request.width, &mut scratch)?;
+                points[request.trial] = decide(answer, request.model, request.beta, &mut scratch)?;
             }
         } else {
             // Without a screen, small decision sets are candidates as a whole.
             for request in &requests {
-                let Some(set) = request.subset else { return Err(no_model(request.width)) };
+                let Some(set) = request.subset else { return Err(no_model(request.beta)) };
                 let candidates = Candidates { points: set.to_vec() };
-                points[request.trial] = decide(&candidates, request.model, request.width, &mut scratch)?;
+                points[request.trial] = decide(&candidates, request.model, request.beta, &mut scratch)?;
             }
         }
         drop(requests);
@@ -257,8 +257,9 @@ pub fn batch(
     let n_parts = cell.domain.as_ref().map_or(1, |domain| domain.in_flight() as u64).clamp(1, n_trials.max(1));
     let size = n_trials.div_ceil(n_parts).max(1);
     let starts = numbers.clone().step_by(size as usize);
-    let mut parts =
-        starts.map(|first| Part::start(cell, first..(first + size).min(numbers.end))).collect::<Result<Vec<Part>, Error>>()?;
+    let mut parts = starts
+        .map(|first| LockstepPart::start(cell, first..(first + size).min(numbers.end)))
+        .collect::<Result<Vec<LockstepPart>, Error>>()?;
     let mut next_recorded = recorded.iter().copied().peekable();
     for part in &mut parts {
         part.begin()?;
@@ -298,9 +299,9 @@ pub fn batch(
     Ok(Some(result))
 }
 
-fn no_model(width: f64) -> Error {
+fn no_model(beta: f64) -> Error {
     Error::Failed {
-        problem: format!("a policy asked for scores (width {width}) without having a model"),
+        problem: format!("a policy asked for scores (beta {beta}) without having a model"),
         hint: "this is a fault of the policy, not of the spec: please report it".to_owned(),
     }
 }

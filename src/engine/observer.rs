@@ -2,7 +2,7 @@
 
 use privateer_backend::Counters;
 use privateer_config::error::Error;
-use privateer_privacy::visits::VisitSignal;
+use privateer_privacy::interactions::InteractionSignal;
 use privateer_privacy::{Query, ReleaseCounts, Released, Signal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -102,7 +102,7 @@ pub trait Observer: Sync {
     }
 
     /// What a contextual trial's policy is about to receive, after it had shown this arm. Called as [`Observer::released`].
-    fn visited(&self, at: Place, arm: usize, signal: &Released<VisitSignal<'_>>) {
+    fn visited(&self, at: Place, arm: usize, signal: &Released<InteractionSignal<'_>>) {
         let _ = (at, arm, signal);
     }
 

@@ -23,12 +23,12 @@ const STOP_EVERY: u64 = 64;
 /// Makes online cells ready.
 #[derive(Default)]
 pub(super) struct OnlinePreparation {
-    problems: Mutex<Vec<(String, Arc<Ready>)>>,
+    problems: Mutex<Vec<(String, Arc<OnlineProblem>)>>,
     rates: Mutex<BTreeMap<u32, Arc<Mutex<Option<f64>>>>>,
 }
 
 /// A problem with its streams; the problem is built by whoever comes first.
-struct Ready {
+struct OnlineProblem {
     streams: Streams,
     problem: Mutex<Option<Arc<dyn Problem>>>,
 }
@@ -60,7 +60,7 @@ impl OnlinePreparation {
                     if KEPT <= kept.len() {
                         kept.remove(0);
                     }
-                    let ready = Arc::new(Ready { streams: Streams::new(sweep.seed, label), problem: Mutex::new(None) });
+                    let ready = Arc::new(OnlineProblem { streams: Streams::new(sweep.seed, label), problem: Mutex::new(None) });
                     kept.push((key, Arc::clone(&ready)));
                     ready
                 }
@@ -149,12 +149,12 @@ impl OnlinePreparation {
         let delta = online.request.delta.unwrap_or(1.0 / plan.rounds as f64);
         let ledger = Ledger::of_stream(StreamStatement {
             mechanism: made.mechanism,
-            reading: online.request.reading,
+            calibration: online.request.calibration,
             event: made.event,
             budget: epsilon.zip(Delta::try_from(delta).ok()),
             clipped: made.clipped,
             local: made.local,
-            calibration: made.calibration.clone(),
+            noise_formula: made.noise_formula.clone(),
             notes,
         });
         Ok(CellFacts { ledger, inputs: None, facts })

@@ -14,7 +14,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::score::AxisFeatures;
 use privateer_gp::score::{Basis, FeatureTable};
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::curator::{Curator, Images, Inputs};
+use privateer_privacy::curator::{Curator, Inputs, ReleasedInputs};
 use privateer_privacy::{Channel, Ledger, Raw, Released};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -40,7 +40,7 @@ struct EnvironmentCache {
     /// Built by whoever comes first; the others wait.
     environment: Mutex<Option<Arc<dyn Environment>>>,
     /// The same of contextual cells.
-    people: Mutex<Option<Arc<dyn Contextual>>>,
+    users: Mutex<Option<Arc<dyn Contextual>>>,
     tables: Arc<TableCache>,
     domains: Mutex<Vec<TableDomain>>,
     first_trial: Mutex<Option<Instance>>,
@@ -151,7 +151,7 @@ impl<'a> Preparation<'a> {
             key: plan.environment_key.clone(),
             streams: Streams::new(self.sweep.seed, plan.environment.as_str()),
             environment: Mutex::new(None),
-            people: Mutex::new(None),
+            users: Mutex::new(None),
             tables: Arc::new(TableCache::default()),
             domains: Mutex::new(Vec::new()),
             first_trial: Mutex::new(None),
@@ -227,7 +227,7 @@ impl<'a> Preparation<'a> {
 
     fn ready_contextual(&self, plan: &CellPlan, task: &ContextualBandit) -> Result<ContextualCell, Error> {
         let kept = self.kept(plan);
-        let mut slot = lock(&kept.people);
+        let mut slot = lock(&kept.users);
         let environment = match slot.as_ref() {
             Some(environment) => Arc::clone(environment),
             None => {
@@ -420,7 +420,7 @@ fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
     match (environment.points(), environment.kernel()) {
         (Some(points), Some(kernel)) => Ok(KnownInputs::Released { n_points: points.n_points(), kernel: Arc::clone(kernel) }),
         _ => Err(Error::input(
-            Diagnostic::new("a curator gives out images of inputs, and the points of this environment have no coordinates")
+            Diagnostic::new("a curator gives out released inputs, and the points of this environment have no coordinates")
                 .hint("use an environment over points, such as `gp-sample` or `points-table`, or drop `[curator]`"),
         )),
     }
@@ -430,7 +430,7 @@ impl ReadyCell {
     /// One trial before its first round.
     ///
     /// # Errors
-    /// A function that does not suit, a refused mechanism, a width without a constant it needs.
+    /// A function that does not suit, a refused mechanism, beta without a constant it needs.
     pub fn trial(&self, trial: u64) -> Result<ReadyTrial, Error> {
         self.with(self.environment.draw(trial)?, trial)
     }
@@ -442,12 +442,12 @@ impl ReadyCell {
     }
 
     /// What the trial's curator gives out; `None` without one.
-    fn images(&self, trial: u64) -> Result<Option<Arc<Released<Images>>>, Error> {
+    fn released_inputs(&self, trial: u64) -> Result<Option<Arc<Released<ReleasedInputs>>>, Error> {
         let (Some(curator), Some(plan), Some(inputs)) = (&self.curator, &self.bandit.curator, self.inputs()) else {
             return Ok(None);
         };
-        let images = curator.release(inputs, &mut self.streams.of(trial, Purpose::Curator));
-        Ok(Some(Arc::new(images.map_err(|refusal| plan.place(refusal))?)))
+        let released_inputs = curator.release(inputs, &mut self.streams.of(trial, Purpose::Curator));
+        Ok(Some(Arc::new(released_inputs.map_err(|refusal| plan.place(refusal))?)))
     }
 
     fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
@@ -461,7 +461,8 @@ impl ReadyCell {
             )?;
         }
         let train = self.environment.train_readings().cloned();
-        let setting = Setting { images: self.images(trial)?, ..Setting::new(instance.facts(), &mechanism, train) };
+        let setting =
+            Setting { released_inputs: self.released_inputs(trial)?, ..Setting::new(instance.facts(), &mechanism, train) };
         let policy = self.maker.make(&setting)?;
         let facts = self.maker.facts(&setting);
         Ok(ReadyTrial { instance, mechanism, setting, policy, facts })

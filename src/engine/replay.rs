@@ -2,7 +2,7 @@
 //!
 //! **Learning**, by rejection (Li2011): a row of which the policy chooses the very arm that was shown is taken with probability
 //! `floor / propensity`, so that any row is taken with probability `floor` whatever the policy chooses; rows that are taken are what a live run
-//! over fewer people would have seen. **Value**: each row, taken or not, tells of the policy as it stands before that row, with weight
+//! over fewer users would have seen. **Value**: each row, taken or not, tells of the policy as it stands before that row, with weight
 //! `w = [the same arm] / propensity`. The estimate is self-normalised, `sum w r / sum w`, its standard error
 //! `sqrt(sum w² (r - value)²) / sum w` (Owen2013, section 9.2).
 
@@ -12,7 +12,7 @@ use crate::env::contextual::Logged;
 use crate::policy::contextual::Scratch;
 use privateer_config::error::Error;
 use privateer_numerics::rng::Purpose;
-use privateer_privacy::visits::seal;
+use privateer_privacy::interactions::seal;
 
 /// Sums of an estimate.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -58,7 +58,7 @@ impl ContextualCell {
         let of = |purpose| self.streams.of(number, purpose);
         let (mut coin, mut mechanism) = (of(Purpose::Noise), of(Purpose::Mechanism(label)));
         let mut own = of(Purpose::Policy(label));
-        let mut people = self.environment.draw(number)?;
+        let mut users = self.environment.draw(number)?;
         let (mut policy, mut privatizer) = (self.maker.make(), self.maker.privatizer());
         let (mut scratch, mut rows) = (Scratch::default(), Rows::default());
         let (mut estimate, mut taken, most) = (Estimate::default(), 0_u64, self.environment.facts().rounds);
@@ -70,18 +70,18 @@ impl ContextualCell {
                 }
                 progressed(STOP_EVERY);
             }
-            people.next();
-            let arm = policy.choose(people.context(), &mut own, &mut scratch)?;
+            users.next();
+            let arm = policy.choose(users.context(), &mut own, &mut scratch)?;
             // One word a row, whatever happens: all policies meet the same coins.
             let luck = coin.uniform();
-            if let Some(Logged { arm: Some(shown), reward, propensity, floor }) = people.logged()
+            if let Some(Logged { arm: Some(shown), reward, propensity, floor }) = users.logged()
                 && shown == arm
             {
                 estimate.add(reward, propensity);
                 if luck * propensity < floor && taken < most {
                     taken += 1;
-                    let visit = seal(people.context(), arm, people.reward(arm, &mut coin));
-                    policy.update(&privatizer.release(visit, &mut mechanism));
+                    let interaction = seal(users.context(), arm, users.reward(arm, &mut coin));
+                    policy.update(&privatizer.release(interaction, &mut mechanism));
                 }
             }
             if next_recorded.next_if_eq(&round).is_some() {

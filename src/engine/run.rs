@@ -83,7 +83,7 @@ pub fn run(
     let all = units(sweep, options.shard);
     let open: Vec<Unit> = all.iter().copied().filter(|unit| !done.contains(unit)).collect();
     let tally = Mutex::new(Tally { skipped: all.len() - open.len(), ..Tally::default() });
-    let job = Job { sweep, preparation, options, stop, observer };
+    let job = UnitJob { sweep, preparation, options, stop, observer };
     // One unit at a time from the front of the list: what is under way when a run is killed is what is lost.
     open.into_par_iter().with_max_len(1).try_for_each(|unit| {
         if stop.asked() {
@@ -113,7 +113,7 @@ struct Done {
     trials: Vec<TrialEnd>,
 }
 
-struct Job<'a> {
+struct UnitJob<'a> {
     sweep: &'a Sweep,
     preparation: &'a Preparation<'a>,
     options: Options,
@@ -121,7 +121,7 @@ struct Job<'a> {
     observer: &'a dyn Observer,
 }
 
-impl Job<'_> {
+impl UnitJob<'_> {
     /// Runs one unit and hands its rows to the observer; `None` if stopped.
     fn finish(&self, unit: Unit) -> Result<Option<Counters>, Error> {
         let started = Instant::now();

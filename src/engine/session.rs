@@ -3,7 +3,7 @@
 //!
 //! A mechanism of the spec sits on the learner's side: what is told passes exact noise from the operating system ([`ChannelRelease`])
 //! before anything else, and only what is released reaches the policy. It is drawn once and never again. Of rewards one by one only the
-//! released value is kept; running sums over people are kept raw, inside the mechanism's own state.
+//! released value is kept; running sums over users are kept raw, inside the mechanism's own state.
 
 use super::ask_tell::AskTell;
 use super::prepare::Preparation;
@@ -47,12 +47,12 @@ pub struct Session {
     bound: f64,
     n_points: usize,
     fingerprint: String,
-    state: State,
+    state: SessionState,
 }
 
 /// What is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
+struct SessionState {
     version: u32,
     /// Hash of the resolved spec.
     spec_hash: String,
@@ -75,7 +75,7 @@ struct State {
 pub struct Told {
     /// The row, 0-based.
     pub row: u64,
-    /// The reward as released to the policy; none where sums over people are released, and no reward by itself.
+    /// The reward as released to the policy; none where sums over users are released, and no reward by itself.
     pub released: Option<f64>,
 }
 
@@ -86,7 +86,7 @@ const STATE_VERSION: u32 = 1;
 const MOST_BOUNDS: f64 = 1000.0;
 
 /// A session's parts as its spec gives them.
-struct Parts {
+struct SessionSetup {
     plan: CellPlan,
     streams: Streams,
     maker: Box<dyn PolicyMaker>,
@@ -99,7 +99,7 @@ struct Parts {
     fingerprint: String,
 }
 
-impl State {
+impl SessionState {
     /// Reads a saved state of a spec; nothing is built for a state of another one.
     fn read(sweep: &Sweep, saved: &serde_json::Value) -> Result<Self, Error> {
         let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
@@ -128,7 +128,7 @@ impl State {
     }
 
     /// Fails where the points are not those that the session began with, or the state does not hang together.
-    fn check(&self, parts: &Parts) -> Result<(), Error> {
+    fn check(&self, parts: &SessionSetup) -> Result<(), Error> {
         if self.fingerprint != parts.fingerprint {
             return Err(Error::input(
                 Diagnostic::new(format!(
@@ -170,9 +170,9 @@ impl Session {
         Self::fresh(sweep, parts(sweep, preparation)?)
     }
 
-    fn fresh(sweep: &Sweep, parts: Parts) -> Result<Self, Error> {
+    fn fresh(sweep: &Sweep, parts: SessionSetup) -> Result<Self, Error> {
         let policy = parts.maker.make(&parts.setting)?;
-        let state = State {
+        let state = SessionState {
             version: STATE_VERSION,
             spec_hash: sweep.hash.clone(),
             fingerprint: parts.fingerprint.clone(),
@@ -190,17 +190,17 @@ impl Session {
     /// # Errors
     /// A state of another spec, of other points or of a newer version; one that does not hang together.
     pub fn restore(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
-        let state = State::read(sweep, saved)?;
+        let state = SessionState::read(sweep, saved)?;
         let mut parts = parts(sweep, preparation)?;
         state.check(&parts)?;
         let told = state.told.len() as u64;
-        let sums = parts.release.people().is_some();
+        let sums = parts.release.users().is_some();
         if state.told.iter().any(|told| told.released.is_none() != sums) {
             return Err(damaged("its mechanism and its rewards do not belong together"));
         }
         parts.release.load(state.privatizer.clone()).map_err(|why| damaged(&format!("what its mechanism keeps: {why}")))?;
-        if let Some(people) = parts.release.people().filter(|people| *people != told) {
-            return Err(damaged(&format!("{told} rounds are told, and its mechanism has taken {people}")));
+        if let Some(users) = parts.release.users().filter(|users| *users != told) {
+            return Err(damaged(&format!("{told} rounds are told, and its mechanism has taken {users}")));
         }
         let policy = parts.maker.restore(&parts.setting, state.policy.clone())?;
         if policy.told() != told {
@@ -212,8 +212,8 @@ impl Session {
         Ok(Self::assemble(parts, policy, state))
     }
 
-    fn assemble(parts: Parts, policy: Box<dyn Policy>, state: State) -> Self {
-        let Parts { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
+    fn assemble(parts: SessionSetup, policy: Box<dyn Policy>, state: SessionState) -> Self {
+        let SessionSetup { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
         let draws = draws(&streams, &plan, state.told.len() as u64);
         let asked = AskTell::resumed(policy, draws, domain.as_ref(), state.asked.map(|row| row as usize));
         Self { plan, streams, asked, release, ledger, bound, n_points, fingerprint, state }
@@ -307,7 +307,7 @@ impl Session {
     /// instead of rewards, one without a reward, and those of [`Session::restore`].
     pub fn undo(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
         let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
-        let state = State::read(sweep, saved)?;
+        let state = SessionState::read(sweep, saved)?;
         let parts = parts(sweep, preparation)?;
         state.check(&parts)?;
         if parts.ledger.guarantee != Guarantee::NotPrivate {
@@ -388,7 +388,7 @@ fn draws(streams: &Streams, plan: &CellPlan, round: u64) -> PolicyStreams {
     PolicyStreams { start: streams.of(round, Purpose::Start), own: streams.of(round, Purpose::Policy(plan.policy.as_str())) }
 }
 
-fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
+fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<SessionSetup, Error> {
     let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
     let [plan] = sweep.cells.as_slice() else {
         return refuse(
@@ -421,7 +421,7 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
     if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
         return refuse(
             format!("mechanism `{}` has {}", ledger.mechanism, ledger.guarantee),
-            "use `reading = \"tight\"`, and state `privacy.clip` where the noise is unbounded",
+            "use `calibration = \"tight\"`, and state `privacy.clip` where the noise is unbounded",
         );
     }
     if let (Some(claimed), Some(delivered)) = (ledger.epsilon, ledger.delivered_epsilon)
@@ -431,7 +431,7 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
             format!(
                 "the mechanism claims epsilon = {claimed} and delivers {delivered:.6}, and exact noise delivers what is claimed"
             ),
-            "use `reading = \"tight\"`",
+            "use `calibration = \"tight\"`",
         );
     }
     let release = ChannelRelease::of(&channel).map_err(|why| {
@@ -450,7 +450,7 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
     let bound = facts.bound;
     let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());
     let fingerprint = cell.environment.facts().into_iter().find(|(name, _)| name.starts_with("fingerprint"));
-    Ok(Parts {
+    Ok(SessionSetup {
         n_points: cell.environment.gram().n_points(),
         fingerprint: fingerprint.and_then(|(_, value)| value.as_str().map(str::to_owned)).unwrap_or_default(),
         streams: Streams::new(sweep.seed, "session"),

@@ -6,8 +6,8 @@
 use super::csv_table::{CsvOptions, CsvTable, read_table};
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::{Noise, Resampled};
-use super::stand_in::StandIn;
-use super::{BuildContext, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
+use super::synthetic::SyntheticSubstitute;
+use super::{BuildContext, Environment, EnvironmentPlan, EnvironmentRegistry, Instance, KernelChoice, RegretUnit};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
@@ -18,10 +18,10 @@ use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
-    let stand_in = args.flag("stand_in", "use a generated table of the same shape instead of the files", false);
-    let stand_in = StandIn::parse(args, stand_in);
-    let normalise = match args.has("kernel").then(|| parts.kernel(args, "kernel")) {
+pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
+    let synthetic = args.flag("synthetic", "use a generated table of the same shape instead of the files", false);
+    let synthetic = SyntheticSubstitute::parse(args, synthetic);
+    let normalise = match args.has("kernel").then(|| registry.kernel(args, "kernel")) {
         Some(Some(KernelChoice::Empirical(normalise))) => normalise,
         Some(Some(KernelChoice::Function(_))) => {
             args.reject("kernel", "the arms of a table have no coordinates", "`empirical-covariance`");
@@ -53,7 +53,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
         },
         columns: args.texts("columns", "the files' columns to read, by name (by number without a header); absent: all"),
         normalise,
-        stand_in,
+        synthetic,
         bound: args.number("bound", "B: public bound on the mean reward").above(0.0).optional("the largest |mean| of an arm"),
         regret: RegretUnit::parse(args, "relative"),
         public: DeclaredPublic::parse(args, &DERIVED),
@@ -71,7 +71,7 @@ struct ArmsTable {
     header: Option<bool>,
     columns: Option<Vec<String>>,
     normalise: Normalise,
-    stand_in: Option<StandIn>,
+    synthetic: Option<SyntheticSubstitute>,
     bound: Option<f64>,
     regret: RegretUnit,
     public: DeclaredPublic,
@@ -82,7 +82,7 @@ impl ArmsTable {
         let Some(name) = name else {
             return Err(Error::input(
                 Diagnostic::new(format!("`environment.{key}` names no file"))
-                    .hint(format!("add `{key} = \"FILE.csv\"`, or `stand_in = true` for a generated table")),
+                    .hint(format!("add `{key} = \"FILE.csv\"`, or `synthetic = true` for a generated table")),
             ));
         };
         let path = context.data.find(name, self.about.as_deref(), true)?;
@@ -94,8 +94,8 @@ impl ArmsTable {
 
 impl EnvironmentPlan for ArmsTable {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
-        let (train, test) = match &self.stand_in {
-            Some(stand_in) => stand_in.tables(&mut context.streams.shared(Purpose::Domain)),
+        let (train, test) = match &self.synthetic {
+            Some(synthetic) => synthetic.tables(&mut context.streams.shared(Purpose::Domain)),
             None => (self.read(self.train.as_deref(), "train", context)?, self.read(self.test.as_deref(), "test", context)?),
         };
         if train.columns != test.columns {
@@ -118,7 +118,7 @@ impl EnvironmentPlan for ArmsTable {
             train_readings,
             rows,
             fingerprints,
-            stand_in: self.stand_in.is_some(),
+            synthetic: self.synthetic.is_some(),
             bound: self.bound,
             regret: self.regret,
             rounds: context.rounds,
@@ -135,7 +135,7 @@ struct ArmsEnvironment {
     rows: usize,
     /// Of train and test table.
     fingerprints: (String, String),
-    stand_in: bool,
+    synthetic: bool,
     bound: Option<f64>,
     regret: RegretUnit,
     rounds: u64,
@@ -186,14 +186,14 @@ impl Environment for ArmsEnvironment {
         facts.push(self.regret.fact());
         facts.push(("fingerprint of the train readings".into(), self.fingerprints.0.clone().into()));
         facts.push(("fingerprint of the test readings".into(), self.fingerprints.1.clone().into()));
-        if self.stand_in {
-            facts.push(("stand_in".into(), "generated, not the published data".into()));
+        if self.synthetic {
+            facts.push(("synthetic".into(), "generated, not the published data".into()));
         }
         facts
     }
 
     fn derived_from_rewards(&self) -> DerivedNumbers {
         // Generated readings are nobody's.
-        if self.stand_in { DerivedNumbers::default() } else { self.public.split(DERIVED) }
+        if self.synthetic { DerivedNumbers::default() } else { self.public.split(DERIVED) }
     }
 }

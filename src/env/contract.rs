@@ -330,7 +330,7 @@ impl Instance {
 const SMALLEST_SPREAD: f64 = 1e-6;
 
 /// What an environment's parser may ask of the registry.
-pub trait Parts {
+pub trait EnvironmentRegistry {
     /// Reads a kernel under `key`; `None` if wrong (the sink then knows).
     fn kernel(&self, args: &Args<'_>, key: &'static str) -> Option<KernelChoice>;
 
@@ -395,8 +395,8 @@ impl DataFolder {
     /// The path of a data file that must exist. `about` says what it is and where its publisher has it.
     ///
     /// # Errors
-    /// A missing file, with `about` and how to name the folder or use the stand-in.
-    pub fn find(&self, name: &str, about: Option<&str>, stand_in: bool) -> Result<PathBuf, Error> {
+    /// A missing file, with `about` and how to name the folder or use the synthetic substitute.
+    pub fn find(&self, name: &str, about: Option<&str>, synthetic: bool) -> Result<PathBuf, Error> {
         let path = self.root.as_deref().unwrap_or(Path::new("")).join(name);
         // Before a look at the file: whether it exists is nothing that a spec should learn.
         if !self.allows(&path) {
@@ -416,7 +416,8 @@ impl DataFolder {
             Some(root) => format!("in `{}`, which is not a folder", root.display()),
             None => "in the working folder".to_owned(),
         };
-        let instead = if stand_in { ", or run the generated stand-in with `--set environment.stand_in=true`" } else { "" };
+        let instead =
+            if synthetic { ", or run the generated synthetic substitute with `--set environment.synthetic=true`" } else { "" };
         Err(Error::input(
             Diagnostic::new(format!("data file `{name}`{what} is not {place}"))
                 .hint(format!("name the folder that holds it with `--data DIR` or PRIVATEER_DATA{instead}")),

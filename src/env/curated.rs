@@ -1,4 +1,4 @@
-//! The ledger beside a file of released images: what a modeler must know to read them.
+//! The ledger beside a file of released inputs: what a modeler must know to read them.
 
 use super::csv_table::{CsvShape, listed, text_sha256};
 use privateer_config::error::Error;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What `privateer curate` writes beside the images. Holds nothing of the data but what was released.
+/// What `privateer curate` writes beside the released inputs. Holds nothing of the data but what was released.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CuratedLedger {
     /// Always [`CuratedLedger::FORMAT`].
@@ -16,24 +16,24 @@ pub struct CuratedLedger {
     pub version: u32,
     /// Version of the program that wrote it.
     pub program_version: String,
-    /// Columns of the images.
+    /// Columns of the released inputs.
     pub columns: Vec<String>,
     /// Number of rows; public.
     pub rows: u64,
-    /// SHA-256 of the text of the file of images.
+    /// SHA-256 of the text of the file of released inputs.
     pub sha256: String,
-    /// Neighbours differ in one row, by at most this, in units of the images (before a projection).
+    /// Neighbours differ in one row, by at most this, in units of the released inputs (before a projection).
     pub radius: f64,
-    /// Public bound on the norm of a row, in units of the images (before a projection).
+    /// Public bound on the norm of a row, in units of the released inputs (before a projection).
     pub bound: f64,
     /// What was taken from each input column; public.
     pub centre: Vec<f64>,
     /// What each input column was divided by after that; public.
     pub scales: Vec<f64>,
-    /// What rows were multiplied by after that, where images have fewer columns than the inputs; public.
+    /// What rows were multiplied by after that, where released inputs have fewer columns than the inputs; public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub projection: Option<PublicProjection>,
-    /// Standard deviation of the noise in each number of an image.
+    /// Standard deviation of the noise in each number of a released row.
     pub sigma: f64,
     /// Privacy loss of one row.
     pub epsilon: f64,
@@ -53,20 +53,26 @@ impl CuratedLedger {
     /// again without spending the budget again.
     pub const VERSION: u32 = 2;
 
-    /// The ledger of rows whose columns were neither centred nor scaled nor projected before their release, and the file of images that
+    /// The ledger of rows whose columns were neither centred nor scaled nor projected before their release, and the file of released inputs that
     /// goes with it. To be written as it is: the ledger knows its hash.
     ///
     /// Radius, bound and sigma are those that the release was calibrated with.
     #[must_use]
-    pub fn with_images(rows: &Release<Vec<f64>>, columns: &[&str], radius: f64, bound: f64, sigma: f64) -> (Self, String) {
-        let images = text(columns, rows.value());
+    pub fn with_released_inputs(
+        rows: &Release<Vec<f64>>,
+        columns: &[&str],
+        radius: f64,
+        bound: f64,
+        sigma: f64,
+    ) -> (Self, String) {
+        let released_inputs = text(columns, rows.value());
         let ledger = Self {
             format: Self::FORMAT.to_owned(),
             version: Self::VERSION,
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             columns: columns.iter().map(|&name| name.to_owned()).collect(),
             rows: (rows.value().len() / columns.len().max(1)) as u64,
-            sha256: text_sha256(&images),
+            sha256: text_sha256(&released_inputs),
             radius,
             bound,
             centre: vec![0.0; columns.len()],
@@ -78,7 +84,7 @@ impl CuratedLedger {
             ledger: serde_json::json!(rows.ledger()),
             digest: None,
         };
-        (ledger.sealed(), images)
+        (ledger.sealed(), released_inputs)
     }
 
     /// The same ledger with its own digest, after a change.
@@ -97,12 +103,12 @@ impl CuratedLedger {
         let corrupt = |problem: String| Error::Corrupt {
             path: path.to_owned(),
             problem,
-            hint: "name the `.ledger.json` that `privateer curate` wrote beside the images".to_owned(),
+            hint: "name the `.ledger.json` that `privateer curate` wrote beside the released inputs".to_owned(),
         };
         let value: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is not JSON ({source})")))?;
         if value["format"] != Self::FORMAT {
-            return Err(corrupt("is not the ledger of released images".to_owned()));
+            return Err(corrupt("is not the ledger of released inputs".to_owned()));
         }
         match value["version"].as_u64() {
             Some(1) => {}
@@ -123,20 +129,20 @@ impl CuratedLedger {
         serde_json::from_value(value).map_err(|source| corrupt(format!("is not a whole ledger ({source})")))
     }
 
-    /// The variance of the noise in each coordinate of an image, after a look at whether this ledger is of these images.
-    /// * `path`, `images` — the two files
-    /// * `inputs` — the columns that are read as coordinates: all of an image
+    /// The variance of the noise in each coordinate of a released row, after a look at whether this ledger is of these released inputs.
+    /// * `path`, `released_inputs` — the two files
+    /// * `inputs` — the columns that are read as coordinates: all of a released row
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where the images are not the ones that the ledger was written with, or not all their columns are read.
-    pub fn noise_variance(&self, path: &Path, images: &Path, inputs: &[String]) -> Result<f64, Error> {
+    /// [`Error::Corrupt`] where the released inputs are not the ones that the ledger was written with, or not all their columns are read.
+    pub fn noise_variance(&self, path: &Path, released_inputs: &Path, inputs: &[String]) -> Result<f64, Error> {
         let corrupt = |path: &Path, problem: String, hint: &str| {
             Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() })
         };
         if !(self.sigma.is_finite() && 0.0 < self.sigma) {
             return corrupt(path, format!("states noise of {}", self.sigma), "restore it as `privateer curate` wrote it");
         }
-        let found = CsvShape::read(images)?;
+        let found = CsvShape::read(released_inputs)?;
         let shown = path.display();
         let problem = if found.columns != self.columns {
             format!("has columns {}, and its ledger `{shown}` is of {}", listed(&found.columns), listed(&self.columns))
@@ -153,9 +159,9 @@ impl CuratedLedger {
         };
         if !problem.is_empty() {
             return corrupt(
-                images,
+                released_inputs,
                 problem,
-                "use images and ledger of one release, both as `privateer curate` wrote them: rows and noise are known by their place in the file",
+                "use released inputs and ledger of one release, both as `privateer curate` wrote them: rows and noise are known by their place in the file",
             );
         }
         let mut sorted = inputs.to_vec();
@@ -165,8 +171,8 @@ impl CuratedLedger {
         if sorted != columns {
             return corrupt(
                 path,
-                format!("is of images with columns {}, and `inputs` are {}", listed(&self.columns), listed(inputs)),
-                "name every column of the images once in `inputs`",
+                format!("is of released inputs with columns {}, and `inputs` are {}", listed(&self.columns), listed(inputs)),
+                "name every column of the released inputs once in `inputs`",
             );
         }
         Ok(self.sigma * self.sigma)
@@ -182,7 +188,7 @@ fn digest(ledger: &serde_json::Value) -> String {
     text_sha256(&ledger.to_string())
 }
 
-/// The file of images: a header, then a row a line, numbers to the last bit.
+/// The file of released inputs: a header, then a row a line, numbers to the last bit.
 fn text(columns: &[&str], values: &[f64]) -> String {
     let quoted = |name: &&str| {
         if name.contains([',', '"', '\n', '\r']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { (*name).to_owned() }

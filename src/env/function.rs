@@ -2,7 +2,7 @@
 
 use super::domain::Place;
 use super::noise::Noise;
-use super::{BuildContext, DomainPlan, Environment, Instance, KernelChoice, Parts, RegretUnit, SetsPlan};
+use super::{BuildContext, DomainPlan, Environment, EnvironmentRegistry, Instance, KernelChoice, RegretUnit, SetsPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
@@ -27,8 +27,8 @@ pub struct FunctionPlan {
 
 impl FunctionPlan {
     /// Reads `domain`, `kernel`, `noise`, `bound`, `output`, `sets`, `regret`.
-    pub fn parse(args: &Args<'_>, parts: &dyn Parts, place: Place) -> Self {
-        let kernel = match parts.kernel(args, "kernel") {
+    pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry, place: Place) -> Self {
+        let kernel = match registry.kernel(args, "kernel") {
             Some(KernelChoice::Function(kernel)) => Some(kernel),
             Some(KernelChoice::Empirical(_)) => {
                 args.reject(
@@ -43,7 +43,7 @@ impl FunctionPlan {
         Self {
             domain: DomainPlan::parse(args, place),
             kernel,
-            noise: parts.noise(args, "noise"),
+            noise: registry.noise(args, "noise"),
             bound: args
                 .number("bound", "B: public bound on |f|")
                 .above(0.0)

@@ -15,10 +15,12 @@ pub mod noise;
 pub mod points_table;
 pub mod rkhs;
 mod sets;
-mod stand_in;
+mod synthetic;
 pub mod test_function;
 
-pub use contract::{BuildContext, DataFolder, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
+pub use contract::{
+    BuildContext, DataFolder, Environment, EnvironmentPlan, EnvironmentRegistry, Instance, KernelChoice, RegretUnit,
+};
 pub use curated::CuratedLedger;
 pub use data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 pub use domain::DomainPlan;

@@ -4,8 +4,8 @@ use super::csv_table::{CsvOptions, CsvTable, read_table};
 use super::curated::CuratedLedger;
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 use super::noise::Noise;
-use super::stand_in::points_with_values;
-use super::{BuildContext, Environment, EnvironmentPlan, Instance, KernelChoice, Parts, RegretUnit};
+use super::synthetic::points_with_values;
+use super::{BuildContext, Environment, EnvironmentPlan, EnvironmentRegistry, Instance, KernelChoice, RegretUnit};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
-    let kernel = match parts.kernel(args, "kernel") {
+pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
+    let kernel = match registry.kernel(args, "kernel") {
         Some(KernelChoice::Function(kernel)) => Some(kernel),
         Some(KernelChoice::Empirical(_)) => {
             args.reject(
@@ -35,13 +35,13 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
         args.missing("inputs", "an array of column names");
     }
     args.distinct("inputs", &inputs);
-    let stand_in = args.flag("stand_in", "use a generated table of the same columns instead of the file", false);
-    let rows = args.count("stand_in_rows", "rows of the generated table").between(2, 1_000_000).or(1000);
-    if stand_in && args.has("released") {
-        args.reject("stand_in", "a generated table has no ledger of a release", "no `released`");
+    let synthetic = args.flag("synthetic", "use a generated table of the same columns instead of the file", false);
+    let rows = args.count("synthetic_rows", "rows of the generated table").between(2, 1_000_000).or(1000);
+    if synthetic && args.has("released") {
+        args.reject("synthetic", "a generated table has no ledger of a release", "no `released`");
     }
     Box::new(PointsTable {
-        stand_in: stand_in.then_some(rows as usize),
+        synthetic: synthetic.then_some(rows as usize),
         fitted: args.word(
             "hyperparameters",
             "where kernel and scales come from: `fitted` to this table's own values, which `public` may declare",
@@ -55,7 +55,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
             "value",
             "column that is the mean reward; without it rewards are told (`privateer init`), and `bound` must be stated",
         ),
-        released: args.text("released", "ledger that `privateer curate` wrote: `file` holds images of inputs, with noise"),
+        released: args.text("released", "ledger that `privateer curate` wrote: `file` holds released inputs, with noise"),
         minimise: args.word("goal", "whether large or small values are good", &["maximise", "minimise"], Some("maximise"))
             == "minimise",
         log: args.flag("log", "take the logarithm of the values", false),
@@ -66,7 +66,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
             !args.has("released"),
         ),
         kernel,
-        noise: parts.noise(args, "noise"),
+        noise: registry.noise(args, "noise"),
         bound: args.number("bound", "B: public bound on |f|").above(0.0).optional("the largest |value|"),
         regret: RegretUnit::parse(args, "raw"),
         public: DeclaredPublic::parse(args, &[DataDerived::Standardisation, DataDerived::Hyperparameters, DataDerived::Range]),
@@ -75,7 +75,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
 
 struct PointsTable {
     /// Rows of the generated table, where it takes the place of the file.
-    stand_in: Option<usize>,
+    synthetic: Option<usize>,
     fitted: bool,
     file: String,
     about: Option<String>,
@@ -95,7 +95,7 @@ struct PointsTable {
 
 impl EnvironmentPlan for PointsTable {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error> {
-        let (table, noise_variance) = match self.stand_in {
+        let (table, noise_variance) = match self.synthetic {
             Some(rows) => (points_with_values(rows, self.inputs.len(), &mut context.streams.shared(Purpose::Domain)), 0.0),
             None => self.read(context)?,
         };
@@ -117,7 +117,7 @@ impl EnvironmentPlan for PointsTable {
         let Some(gram) = KernelGram::of_noisy_rows(&kernel, points.clone(), noise_variance) else {
             return Err(Error::input(
                 Diagnostic::new("the covariance given noisy inputs is known for `squared-exponential` kernels alone")
-                    .hint("use that kernel for images that `privateer curate` released"),
+                    .hint("use that kernel for released inputs that `privateer curate` released"),
             ));
         };
         let told = match (&values, self.bound) {
@@ -138,7 +138,7 @@ impl EnvironmentPlan for PointsTable {
         };
         let make = |values| Instance::new(Arc::new(values), noise, self.bound, context.rounds, self.regret);
         Ok(Arc::new(PointsEnvironment {
-            // Noisy images are no coordinates of the function: what reads them must know of the noise.
+            // Noisy released inputs are no coordinates of the function: what reads them must know of the noise.
             kernel: (noise_variance == 0.0).then_some(kernel),
             gram: tabulated(gram),
             instance: values.map(make).transpose()?,
@@ -152,7 +152,7 @@ impl EnvironmentPlan for PointsTable {
             ]),
             derived_from_inputs: self
                 .derived(&[(DataDerived::Standardisation, self.standardise), (DataDerived::Hyperparameters, self.fitted)]),
-            stand_in: self.stand_in.is_some(),
+            synthetic: self.synthetic.is_some(),
             points,
         }))
     }
@@ -161,7 +161,7 @@ impl EnvironmentPlan for PointsTable {
 impl PointsTable {
     /// What of these the problem takes from the file; nothing where rows are generated.
     fn derived(&self, used: &[(DataDerived, bool)]) -> DerivedNumbers {
-        let real = self.stand_in.is_none();
+        let real = self.synthetic.is_none();
         self.public.split(used.iter().filter_map(|&(kind, is_used)| (is_used && real).then_some(kind)))
     }
 
@@ -210,16 +210,16 @@ impl PointsTable {
         Ok(())
     }
 
-    /// The variance of the noise on released inputs; 0 where they are no images.
-    fn noise_variance(&self, context: &BuildContext<'_>, images: &Path) -> Result<f64, Error> {
+    /// The variance of the noise on released inputs; 0 where they are no released inputs.
+    fn noise_variance(&self, context: &BuildContext<'_>, released_inputs: &Path) -> Result<f64, Error> {
         let Some(name) = &self.released else { return Ok(0.0) };
         if self.standardise || self.scales.is_some() {
             return Err(Error::input(
-                Diagnostic::new("released images were scaled by the curator, and their noise is stated in their own units")
-                    .hint("drop `standardise` and `scales`, and give the kernel length-scales in units of the images"),
+                Diagnostic::new("released inputs were scaled by the curator, and their noise is stated in their own units")
+                    .hint("drop `standardise` and `scales`, and give the kernel length-scales in units of the released inputs"),
             ));
         }
-        let path = context.data.find(name, Some("the ledger that `privateer curate` wrote beside the images"), false)?;
+        let path = context.data.find(name, Some("the ledger that `privateer curate` wrote beside the released inputs"), false)?;
         let ledger = CuratedLedger::read(&path)?;
         if ledger.projection.is_some() && self.kernel.as_ref().is_some_and(|kernel| kernel.dimension().is_some()) {
             return Err(Error::input(
@@ -227,7 +227,7 @@ impl PointsTable {
                     .hint("give the kernel one `lengthscale`: the curator's `--scales` have divided the inputs by theirs"),
             ));
         }
-        ledger.noise_variance(&path, images, &self.inputs)
+        ledger.noise_variance(&path, released_inputs, &self.inputs)
     }
 }
 
@@ -259,7 +259,7 @@ struct PointsEnvironment {
     regret: RegretUnit,
     derived_from_values: DerivedNumbers,
     derived_from_inputs: DerivedNumbers,
-    stand_in: bool,
+    synthetic: bool,
 }
 
 impl Environment for PointsEnvironment {
@@ -306,8 +306,8 @@ impl Environment for PointsEnvironment {
             facts.push(self.regret.fact());
         }
         facts.push(("fingerprint of the table".into(), self.fingerprint.clone().into()));
-        if self.stand_in {
-            facts.push(("stand_in".into(), "generated, not the published data".into()));
+        if self.synthetic {
+            facts.push(("synthetic".into(), "generated, not the published data".into()));
         }
         facts
     }

@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 
 /// Which kernel is fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Form {
+pub enum LikelihoodForm {
     /// Squared exponential.
     SquaredExponential,
     /// Matern of this smoothness, > 0.
@@ -41,7 +41,7 @@ const EVALUATIONS: usize = 80;
 ///
 /// # Errors
 /// Fewer than three points, constant values or inputs, or no likelihood that is finite.
-pub fn fit(form: Form, points: &Points, values: &[f64], per_coordinate: bool) -> Result<Fitted, Error> {
+pub fn fit(form: LikelihoodForm, points: &Points, values: &[f64], per_coordinate: bool) -> Result<Fitted, Error> {
     let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
     let (n, d) = (points.n_points(), points.dimension());
     if n < 3 || values.len() != n {
@@ -100,14 +100,14 @@ fn deviation(points: &Points, j: usize) -> f64 {
     libm::sqrt(column().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n as f64)
 }
 
-fn kernel(form: Form, lengthscales: &[f64], variance: f64) -> Box<dyn Kernel> {
+fn kernel(form: LikelihoodForm, lengthscales: &[f64], variance: f64) -> Box<dyn Kernel> {
     let lengthscales = match lengthscales {
         [one] => Lengthscales::Isotropic(*one),
         many => Lengthscales::PerDimension(many.to_vec()),
     };
     match form {
-        Form::SquaredExponential => Box::new(SquaredExponential::new(lengthscales, variance)),
-        Form::Matern(nu) => Box::new(Matern::new(nu, lengthscales, variance)),
+        LikelihoodForm::SquaredExponential => Box::new(SquaredExponential::new(lengthscales, variance)),
+        LikelihoodForm::Matern(nu) => Box::new(Matern::new(nu, lengthscales, variance)),
     }
 }
 
@@ -149,21 +149,21 @@ mod tests {
         linalg::cholesky(&mut a, n).expect("positive");
         let z: Vec<f64> = (0..n).map(|_| stream.normal()).collect();
         let y: Vec<f64> = (0..n).map(|i| 7.0 + linalg::dot(&a[i * n..=i * n + i], &z[..=i]) + 0.1 * stream.normal()).collect();
-        let one = fit(Form::SquaredExponential, &points, &y, false).expect("a fit");
+        let one = fit(LikelihoodForm::SquaredExponential, &points, &y, false).expect("a fit");
         println!("{one:?}");
         assert!((0.24..0.37).contains(&one.lengthscales[0]), "{one:?}");
         assert!((0.006..0.016).contains(&one.noise_variance) && (0.8..5.0).contains(&one.variance), "{one:?}");
-        let each = fit(Form::SquaredExponential, &points, &y, true).expect("a fit");
+        let each = fit(LikelihoodForm::SquaredExponential, &points, &y, true).expect("a fit");
         assert!(one.log_likelihood <= each.log_likelihood + 1e-3, "more freedom fits no worse: {each:?}");
-        let rough = fit(Form::Matern(0.5), &points, &y, false).expect("a fit");
+        let rough = fit(LikelihoodForm::Matern(0.5), &points, &y, false).expect("a fit");
         assert!(rough.log_likelihood < one.log_likelihood, "a smooth draw is not rough");
     }
 
     #[test]
     fn what_cannot_be_fitted_is_refused() {
         let line = Points::new(1, vec![0.0, 1.0, 2.0, 3.0]);
-        assert!(fit(Form::SquaredExponential, &line, &[1.0; 4], false).is_err());
-        assert!(fit(Form::SquaredExponential, &Points::new(1, vec![1.0; 4]), &[1.0, 2.0, 3.0, 4.0], false).is_err());
-        assert!(fit(Form::SquaredExponential, &Points::new(1, vec![1.0, 2.0]), &[1.0, 2.0], false).is_err());
+        assert!(fit(LikelihoodForm::SquaredExponential, &line, &[1.0; 4], false).is_err());
+        assert!(fit(LikelihoodForm::SquaredExponential, &Points::new(1, vec![1.0; 4]), &[1.0, 2.0, 3.0, 4.0], false).is_err());
+        assert!(fit(LikelihoodForm::SquaredExponential, &Points::new(1, vec![1.0, 2.0]), &[1.0, 2.0], false).is_err());
     }
 }

@@ -6,5 +6,5 @@
 mod likelihood;
 mod simplex;
 
-pub use likelihood::{Fitted, Form, fit};
+pub use likelihood::{Fitted, LikelihoodForm, fit};
 pub use simplex::{Minimum, minimise};

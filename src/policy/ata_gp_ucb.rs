@@ -7,7 +7,7 @@
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments, parse_order, power};
-use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::SortedRewards;
@@ -18,7 +18,7 @@ use privateer_privacy::{Released, Signal};
 const NAME: &str = "ata-gp-ucb";
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
     Box::new(Ata { sketch: Sketch::parse(args), moment: Moment::parse_reward(args), order: parse_order(args) })
 }
 
@@ -62,7 +62,7 @@ impl PolicyMaker for AtaMaker {
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        // The width uses v even where nothing is truncated.
+        // Beta uses v even where nothing is truncated.
         let fact = |moments: TailMoments| self.moment.fact("v, the policy's moment bound", moments.reward, setting);
         self.moments(setting).ok().and_then(fact).into_iter().collect()
     }
@@ -117,7 +117,7 @@ impl AtaPolicy {
         if self.order == 2.0 { 1.0 } else { libm::pow(t, (2.0 - self.order) / (2.0 * self.order)) }
     }
 
-    fn width(&self) -> f64 {
+    fn beta(&self) -> f64 {
         let m = self.model.posterior.m() as f64;
         // Before the first observation there are no features yet, whatever the dictionary.
         let m = if self.model.posterior.n_observations() == 0 { 0.0 } else { m };
@@ -132,7 +132,7 @@ impl AtaPolicy {
             };
             libm::sqrt(squared * m / self.keys.ridge)
         };
-        self.keys.width.value(
+        self.keys.beta.value(
             // B (1 + 1/sqrt(1 - accuracy)) + 4 sqrt(ln(4 m T/failure) v m / ridge) [Zhou2021, Theorem 2]
             || self.keys.bias(self.bound) + 4.0 * noise(self.logarithm()),
             || self.bound + noise(libm::log(self.rounds)),
@@ -147,8 +147,8 @@ impl AtaPolicy {
 
 impl Policy for AtaPolicy {
     fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
-        let width = self.width();
-        self.model.propose(streams, width)
+        let beta = self.beta();
+        self.model.propose(streams, beta)
     }
 
     fn model(&self) -> Option<&dyn ScoreModel> {

@@ -6,7 +6,7 @@ use privateer_gp::kernel::Kernel;
 use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
 use privateer_gp::{Points, ProductDomain, TrainReadings};
 use privateer_numerics::rng::{Stream, Streams};
-use privateer_privacy::curator::Images;
+use privateer_privacy::curator::ReleasedInputs;
 use privateer_privacy::sums::{SumsFacts, SumsNeed};
 use privateer_privacy::{Channel, Protection, Query, Released, RewardFacts, RewardMechanism, Signal};
 use std::fmt;
@@ -24,10 +24,10 @@ pub enum Proposal {
         /// Points of the domain.
         n_points: usize,
     },
-    /// The point with the largest `mean + width * spread` of those that may be played.
+    /// The point with the largest `mean + beta * spread` of those that may be played.
     Score {
         /// What multiplies the spread, finite and at least 0.
-        width: f64,
+        beta: f64,
     },
 }
 
@@ -128,7 +128,7 @@ pub struct Problem {
 pub enum KnownInputs {
     /// All of them, the same in every trial.
     Shared(SharedInputs),
-    /// A curator gives out images of them, other ones in every trial: [`Setting::images`].
+    /// A curator gives out released inputs, other ones in every trial: [`Setting::released_inputs`].
     Released {
         /// Number of rows.
         n_points: usize,
@@ -219,16 +219,16 @@ pub struct Setting {
     /// Readings of an earlier time, where the environment has any.
     pub train: Option<Arc<TrainReadings>>,
     /// What the trial's curator gave out of the inputs, where there is one.
-    pub images: Option<Arc<Released<Images>>>,
+    pub released_inputs: Option<Arc<Released<ReleasedInputs>>>,
 }
 
 impl Setting {
-    /// What a policy may know under this mechanism; without images.
+    /// What a policy may know under this mechanism; without released inputs.
     #[must_use]
     pub fn new(facts: &RewardFacts, channel: &Channel, train: Option<Arc<TrainReadings>>) -> Self {
         let released =
             channel.rewards().map_or_else(|| ReleasedFacts::nothing(facts), |rewards| ReleasedFacts::of(rewards, facts));
-        Self { facts: facts.clone(), released, sums: channel.sums().map(|sums| sums.facts()), train, images: None }
+        Self { facts: facts.clone(), released, sums: channel.sums().map(|sums| sums.facts()), train, released_inputs: None }
     }
 }
 
@@ -308,7 +308,7 @@ pub trait PolicyMaker: Send + Sync {
     /// A policy before its first round.
     ///
     /// # Errors
-    /// If the width or truncation needs a constant that the problem does not have.
+    /// If beta or truncation needs a constant that the problem does not have.
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error>;
 
     /// What the manifest must say of constants that the policy was given or has estimated, as (name, value).
@@ -346,7 +346,7 @@ pub trait PolicyMaker: Send + Sync {
 }
 
 /// What a policy's parser may ask of the registry.
-pub trait Parts {
+pub trait FeatureRegistry {
     /// Reads a feature map under `key`; `None` if absent or wrong (the sink then knows).
     fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>>;
 }

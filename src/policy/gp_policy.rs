@@ -1,9 +1,10 @@
-//! The frame that GP-UCB, IGP-UCB and TGP-UCB share: a posterior, starting rounds, and a [`Rule`] that gives the width of
+//! The frame that GP-UCB, IGP-UCB and TGP-UCB share: a posterior, starting rounds, and a [`Rule`] that gives beta of
 //! a round and what becomes of a released reward before it enters the posterior.
 
 use super::posterior_plan::{PreparedPosterior, RestoreError};
 use super::{
-    Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
+    FeatureRegistry, Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource,
+    Setting,
 };
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -32,8 +33,8 @@ pub struct RoundFacts {
 
 /// What tells one GP-UCB algorithm from another, for one trial.
 pub trait Rule: Send + Sync {
-    /// The width of the coming round.
-    fn width(&self, round: &RoundFacts) -> f64;
+    /// Beta of the coming round.
+    fn beta(&self, round: &RoundFacts) -> f64;
 
     /// What the posterior sees of the reward of round `round` (1-based).
     fn admit(&self, reward: f64, round: u64) -> f64 {
@@ -74,8 +75,8 @@ pub struct GpPlan {
 
 impl GpPlan {
     /// Reads the keys that all these policies share, after those of the rule.
-    pub fn parse(args: &Args<'_>, parts: &dyn Parts, rule: impl RuleMaker + 'static) -> Box<dyn PolicyPlan> {
-        Self::over(args, || PosteriorPlan::parse(args, parts), rule)
+    pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry, rule: impl RuleMaker + 'static) -> Box<dyn PolicyPlan> {
+        Self::over(args, || PosteriorPlan::parse(args, registry), rule)
     }
 
     /// As [`GpPlan::parse`], with a posterior that is read in the policy's own way.
@@ -200,7 +201,7 @@ impl Policy for GpPolicy {
             n_features: self.features.0,
             feature_error: self.features.1,
         };
-        Proposal::Score { width: self.rule.width(&facts) }
+        Proposal::Score { beta: self.rule.beta(&facts) }
     }
 
     fn model(&self) -> Option<&dyn ScoreModel> {

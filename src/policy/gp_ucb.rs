@@ -1,22 +1,25 @@
-//! `gp-ucb` [Srinivas2010, Algorithm 1, Theorem 1]: the Bayesian width for a finite domain.
+//! `gp-ucb` [Srinivas2010, Algorithm 1, Theorem 1]: the Bayesian exploration factor for a finite domain.
 
 use super::gp_policy::failure_prob;
 use super::igp_ucb::noise_scale;
-use super::{GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
+use super::{ExplorationFactor, FeatureRegistry, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 use std::f64::consts::PI;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
-    let doc = "whether starting rounds count in the width's t; [Kharkovskii2020] counts queries after the first point";
-    let maker =
-        GpUcb { width: Width::parse(args), failure_prob: failure_prob(args), count_start: args.flag("count_start", doc, true) };
-    GpPlan::parse(args, parts, maker)
+pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+    let doc = "whether starting rounds count in the t of beta; [Kharkovskii2020] counts queries after the first point";
+    let maker = GpUcb {
+        beta: ExplorationFactor::parse(args),
+        failure_prob: failure_prob(args),
+        count_start: args.flag("count_start", doc, true),
+    };
+    GpPlan::parse(args, registry, maker)
 }
 
 struct GpUcb {
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     count_start: bool,
 }
@@ -27,13 +30,13 @@ impl RuleMaker for GpUcb {
     }
 
     fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
-        // The theorem's width knows no noise scale; the order-wise one does.
-        let noise_scale = match self.width {
-            Width::Order { .. } => noise_scale(setting)?,
+        // The theorem's beta knows no noise scale; the order-wise one does.
+        let noise_scale = match self.beta {
+            ExplorationFactor::Order { .. } => noise_scale(setting)?,
             _ => 0.0,
         };
         Ok(Box::new(GpUcbRule {
-            width: self.width,
+            beta: self.beta,
             failure_prob: self.failure_prob,
             count_start: self.count_start,
             ridge,
@@ -44,7 +47,7 @@ impl RuleMaker for GpUcb {
 }
 
 struct GpUcbRule {
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     count_start: bool,
     ridge: f64,
@@ -53,10 +56,10 @@ struct GpUcbRule {
 }
 
 impl Rule for GpUcbRule {
-    fn width(&self, round: &RoundFacts) -> f64 {
+    fn beta(&self, round: &RoundFacts) -> f64 {
         let t = if self.count_start { round.round } else { (round.round - round.started).max(1) } as f64;
-        self.width.value(
-            // width² = 2 ln(|D| t² pi² / (6 failure)) [Srinivas2010, Theorem 1]
+        self.beta.value(
+            // beta² = 2 ln(|D| t² pi² / (6 failure)) [Srinivas2010, Theorem 1]
             || libm::sqrt(2.0 * libm::log(round.n_points as f64 * t * t * PI * PI / (6.0 * self.failure_prob)).max(0.0)),
             || (self.bound + self.noise_scale * libm::sqrt(round.gain)) / libm::sqrt(self.ridge),
         )

@@ -1,17 +1,17 @@
-//! `igp-ucb` [Chowdhury2017, Algorithm 1, Theorem 2]: the frequentist width with the realised information gain.
+//! `igp-ucb` [Chowdhury2017, Algorithm 1, Theorem 2]: the frequentist beta with the realised information gain.
 
 use super::gp_policy::failure_prob;
-use super::{GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
+use super::{ExplorationFactor, FeatureRegistry, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
-    let maker = IgpUcb { width: Width::parse(args), failure_prob: failure_prob(args) };
-    GpPlan::parse(args, parts, maker)
+pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+    let maker = IgpUcb { beta: ExplorationFactor::parse(args), failure_prob: failure_prob(args) };
+    GpPlan::parse(args, registry, maker)
 }
 
-/// R of the sub-Gaussian widths: the bound of the released reward where there is one, the bound of the noise without a
+/// R of the sub-Gaussian betas: the bound of the released reward where there is one, the bound of the noise without a
 /// mechanism, else the total standard deviation of a reward (a heuristic: such noise need not be sub-Gaussian).
 ///
 /// # Errors
@@ -29,15 +29,13 @@ pub fn noise_scale(setting: &Setting) -> Result<f64, Diagnostic> {
     let bounded = facts.noise_bound.or(released.clipped_bound.filter(|_| 0.0 < released.mechanism_variance));
     match facts.noise_variance.or(bounded.map(|bound| bound * bound)) {
         Some(variance) => Ok(libm::sqrt(variance + released.mechanism_variance)),
-        None => {
-            Err(Diagnostic::new("the width needs a noise scale, but the environment's noise has neither a bound nor a variance")
-                .hint("use `tgp-ucb` with `moment`, a `constant` width, or noise with more than 2 degrees of freedom"))
-        }
+        None => Err(Diagnostic::new("beta needs a noise scale, but the environment's noise has neither a bound nor a variance")
+            .hint("use `tgp-ucb` with `moment`, a `constant` beta, or noise with more than 2 degrees of freedom")),
     }
 }
 
 struct IgpUcb {
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
 }
 
@@ -47,12 +45,12 @@ impl RuleMaker for IgpUcb {
     }
 
     fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
-        let noise_scale = match self.width {
-            Width::Constant { .. } => 0.0,
+        let noise_scale = match self.beta {
+            ExplorationFactor::Constant { .. } => 0.0,
             _ => noise_scale(setting)?,
         };
         Ok(Box::new(IgpUcbRule {
-            width: self.width,
+            beta: self.beta,
             failure_prob: self.failure_prob,
             ridge,
             bound: setting.facts.bound,
@@ -62,7 +60,7 @@ impl RuleMaker for IgpUcb {
 }
 
 struct IgpUcbRule {
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     ridge: f64,
     bound: f64,
@@ -70,8 +68,8 @@ struct IgpUcbRule {
 }
 
 impl Rule for IgpUcbRule {
-    fn width(&self, round: &RoundFacts) -> f64 {
-        self.width.value(
+    fn beta(&self, round: &RoundFacts) -> f64 {
+        self.beta.value(
             // B + R sqrt(2 (gain + 1 + ln(1/failure))) [Chowdhury2017, Theorem 2], which is stated for a ridge just above 1; a
             // smaller ridge divides the noise term by its root, as in the general self-normalised bound.
             || {

@@ -1,8 +1,8 @@
 //! `jdp-linucb` (ShariffSheffet2018): linear UCB over the coordinates themselves, from running sums of a trusted privatizer. Whatever the
 //! environment's kernel, the model is linear, and has no offset.
 
-use super::sums_policy::{Kind, SumsPlan};
-use super::{FeaturesPlan, Parts, PolicyPlan, Problem};
+use super::sums_policy::{SumsPlan, SumsPolicyKind};
+use super::{FeatureRegistry, FeaturesPlan, PolicyPlan, Problem};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::Points;
@@ -10,16 +10,16 @@ use privateer_gp::score::FeatureTable;
 use std::sync::Arc;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
-    let kind = Kind { name: "jdp-linucb", local: false, linear: true };
-    SumsPlan::parse(args, parts, kind, Arc::new(Coordinates))
+pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+    let kind = SumsPolicyKind { name: "jdp-linucb", local: false, linear: true };
+    SumsPlan::parse(args, registry, kind, Arc::new(CoordinateFeatures))
 }
 
 /// Coordinates as features.
 #[derive(Debug)]
-struct Coordinates;
+struct CoordinateFeatures;
 
-impl FeaturesPlan for Coordinates {
+impl FeaturesPlan for CoordinateFeatures {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {
         let Some(points) = &problem.shared()?.points else {
             let diagnostic = Diagnostic::new("`jdp-linucb` needs points with coordinates, and this domain has none");

@@ -1,13 +1,13 @@
 //! `local-jdp-gp-ucb` [Dubey2021, algorithm 3]: GP-UCB over features from items to which everybody has added their own noise.
 
-use super::sums_policy::{Kind, SumsPlan};
-use super::{Parts, PolicyPlan};
+use super::sums_policy::{SumsPlan, SumsPolicyKind};
+use super::{FeatureRegistry, PolicyPlan};
 use privateer_config::params::Args;
 use privateer_gp::features::exact::Exact;
 use std::sync::Arc;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
-    let kind = Kind { name: "local-jdp-gp-ucb", local: true, linear: false };
-    SumsPlan::parse(args, parts, kind, Arc::new(Exact::default()))
+pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+    let kind = SumsPolicyKind { name: "local-jdp-gp-ucb", local: true, linear: false };
+    SumsPlan::parse(args, registry, kind, Arc::new(Exact::default()))
 }

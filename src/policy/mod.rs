@@ -1,13 +1,14 @@
 //! Policies: one file per algorithm.
 //!
-//! A policy is a server: it receives [`privateer_privacy::Released`] signals and nothing else, proposes a point or a width
+//! A policy is a server: it receives [`privateer_privacy::Released`] signals and nothing else, proposes a point or beta
 //! to score with, and can be saved and restored. **Invariant:** never sees a raw reward, the environment, a thread or a
 //! device.
 
 pub mod ata_gp_ucb;
 pub mod contextual;
 mod contract;
-mod feature_width;
+mod exploration_factor;
+mod feature_ucb;
 pub mod features;
 mod gp_policy;
 pub mod gp_ucb;
@@ -29,14 +30,13 @@ mod sums_state;
 mod tail_moments;
 pub mod tgp_ucb;
 pub mod uniform;
-mod width;
 
 pub use contract::{
-    FeaturesPlan, KnownInputs, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
+    FeatureRegistry, FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
     ReleasedFacts, Setting, SharedInputs, TableCache,
 };
+pub use exploration_factor::ExplorationFactor;
 pub use gp_policy::{GpMaker, GpPlan, RoundFacts, Rule, RuleMaker};
 pub use initial::Initial;
 pub use posterior_plan::PosteriorPlan;
-pub use released_inputs::InputReading;
-pub use width::Width;
+pub use released_inputs::InputNoiseModel;

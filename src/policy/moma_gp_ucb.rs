@@ -6,7 +6,7 @@
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments};
-use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, Width};
+use super::{ExplorationFactor, FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 const NAME: &str = "moma-gp-ucb";
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
     let k = args.count("k", "users that play the same point, at least 3, and estimates between which the median decides");
     Box::new(Moma {
         sketch: Sketch::parse(args),
         moment: Moment::parse_noise(args),
-        k: k.at_least(3).optional("the theorem's ceil(24 ln(4 e T/failure_prob)) with the width `theory`, else ceil(ln T)"),
+        k: k.at_least(3).optional("the theorem's ceil(24 ln(4 e T/failure_prob)) with beta `theory`, else ceil(ln T)"),
     })
 }
 
@@ -38,7 +38,8 @@ impl Moma {
         let rounds = rounds as f64;
         self.k.unwrap_or_else(|| {
             let theory = || libm::ceil(24.0 * libm::log(4.0 * std::f64::consts::E * rounds / self.sketch.failure_prob));
-            let k = if let Width::Theory { .. } = self.sketch.width { theory() } else { libm::ceil(libm::log(rounds)) };
+            let k =
+                if let ExplorationFactor::Theory { .. } = self.sketch.beta { theory() } else { libm::ceil(libm::log(rounds)) };
             (k as u64).max(3)
         })
     }
@@ -155,11 +156,11 @@ struct MomaPolicy {
 }
 
 impl MomaPolicy {
-    fn width(&self) -> f64 {
+    fn beta(&self) -> f64 {
         // Before the first epoch there are no features yet, whatever the dictionary.
         let first = self.model.posterior.n_observations() == 0;
         let m = if first { 0.0 } else { self.model.posterior.m() as f64 };
-        self.keys.width.value(
+        self.keys.beta.value(
             // B (1 + 1/sqrt(1 - accuracy)) + 3 sqrt(9 m c / ridge) [Zhou2021, Theorem 4, second moments]
             || self.keys.bias(self.bound) + 3.0 * libm::sqrt(9.0 * m * self.moments.noise / self.keys.ridge),
             || self.bound + libm::sqrt(self.moments.noise * m / self.keys.ridge),
@@ -219,8 +220,8 @@ impl Policy for MomaPolicy {
         {
             return Proposal::Play(point as usize);
         }
-        let width = self.width();
-        self.model.propose(streams, width)
+        let beta = self.beta();
+        self.model.propose(streams, beta)
     }
 
     fn model(&self) -> Option<&dyn ScoreModel> {

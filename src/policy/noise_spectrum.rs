@@ -2,7 +2,7 @@
 //! Theorem 1 \[Dubey2021\] is stated in. All of it is data independent.
 
 use privateer_config::params::Args;
-use privateer_privacy::Reading;
+use privateer_privacy::Calibration;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::sums::{Spectrum, Sums, SumsFacts};
 
@@ -46,7 +46,7 @@ impl SpectrumPlan {
         args.documents("repair.multiple", "a number >= 0: 1 unless given");
         args.documents(
             "repair.spectrum",
-            "`printed` or `tight`: whose Lambda bounds the noise; that of the reading unless given",
+            "`as-printed` or `tight`: whose Lambda bounds the noise; that of the calibration unless given",
         );
         let nothing = Self { repair: RepairPlan::Shift { multiple: None }, bound: None };
         let Some(variant) = args.variant("repair", doc, &["shift", "clip", "none"], Some("shift")) else { return nothing };
@@ -59,8 +59,8 @@ impl SpectrumPlan {
             _ => RepairPlan::Shift { multiple: multiple("1") },
         };
         let bound = nested.has("spectrum").then(|| {
-            match nested.word("spectrum", "whose Lambda bounds the noise", &["printed", "tight"], Some("tight")) {
-                "printed" => Bound::Printed,
+            match nested.word("spectrum", "whose Lambda bounds the noise", &["as-printed", "tight"], Some("tight")) {
+                "as-printed" => Bound::Printed,
                 _ => Bound::Tight,
             }
         });
@@ -72,7 +72,7 @@ impl SpectrumPlan {
     #[must_use]
     pub fn at(&self, facts: &SumsFacts, sums: &Sums, m: usize, ridge: f64, failure_prob: f64) -> NoiseBounds {
         let rounds = sums.horizon;
-        let bound = self.bound.unwrap_or(if facts.reading == Reading::Tight { Bound::Tight } else { Bound::Printed });
+        let bound = self.bound.unwrap_or(if facts.calibration == Calibration::Tight { Bound::Tight } else { Bound::Printed });
         let (lambda, vector) = match (bound, facts.spectrum) {
             (_, Spectrum::None) => (0.0, 0.0),
             (Bound::Tight, _) => (
@@ -84,7 +84,7 @@ impl SpectrumPlan {
                 (dubey2021::spectrum(std, 1, m, rounds, failure_prob), dubey2021::vector_norm(std, m, rounds, failure_prob))
             }
             (Bound::Printed, Spectrum::Local { gram, moment }) => {
-                let vector = if facts.reading == Reading::Printed {
+                let vector = if facts.calibration == Calibration::AsPrinted {
                     moment * libm::sqrt(m as f64 * rounds as f64)
                 } else {
                     // The deviation that lemma 6 leaves out (E15).
@@ -104,7 +104,7 @@ impl SpectrumPlan {
             _ => (shift - lambda).max(0.0),
         };
         // The papers bound |h| in the norm of the noise alone; with the ridge the bound holds for a least eigenvalue of 0 too.
-        let below = if facts.reading == Reading::Printed && 0.0 < least { least } else { least + ridge };
+        let below = if facts.calibration == Calibration::AsPrinted && 0.0 < least { least } else { least + ridge };
         NoiseBounds {
             shift,
             floor,

@@ -6,7 +6,7 @@
 //! probability `1 - (1 - p)^plays`. A draw of nothing takes the point just played. The luck for an update is drawn when its
 //! round is proposed, so that a policy saved between the two goes on as if it had not been.
 
-use super::{Initial, PolicyStreams, Problem, Proposal, Width};
+use super::{ExplorationFactor, Initial, PolicyStreams, Problem, Proposal};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::features::nystrom::{self, FixedDictionary};
@@ -35,7 +35,7 @@ const USUAL_INCLUSION: f64 = 2.0;
 #[derive(Debug, Clone)]
 pub struct Sketch {
     /// What multiplies the spread.
-    pub width: Width,
+    pub beta: ExplorationFactor,
     /// Regularizer, > 0.
     pub ridge: f64,
     /// Starting updates.
@@ -51,7 +51,7 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// Reads `width`, `failure_prob`, `accuracy`, `ridge`, `q`, `resample` and `initial`.
+    /// Reads `beta`, `failure_prob`, `accuracy`, `ridge`, `q`, `resample` and `initial`.
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "when the dictionary is drawn anew: after every update, when their number has doubled, or never";
         let resample = match args.variant("resample", doc, &["every-round", "doubling", "fixed"], Some("every-round")) {
@@ -70,7 +70,7 @@ impl Sketch {
         args.documents("resample.size", "a whole number >= 1, for `fixed`: the dictionary's size; unless given 20, or all but one of a domain that has no more");
         let q = args.number("q", "a play enters the dictionary with probability min(1, q · spread²)");
         Self {
-            width: Width::parse(args),
+            beta: ExplorationFactor::parse(args),
             failure_prob: super::gp_policy::failure_prob(args),
             accuracy: args
                 .number("accuracy", "error of the embedding that the theorem's constants suppose")
@@ -80,7 +80,7 @@ impl Sketch {
             ridge: args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0),
             q: q.above(0.0)
                 .at_most(1e12)
-                .optional("the theorem's 6 rho ln(4 T/failure_prob)/accuracy² with the width `theory`, else 2"),
+                .optional("the theorem's 6 rho ln(4 T/failure_prob)/accuracy² with beta `theory`, else 2"),
             resample,
             initial: Initial::parse(args),
         }
@@ -91,7 +91,7 @@ impl Sketch {
         self.resample != Resample::EveryRound
     }
 
-    /// `B (1 + 1/sqrt(1 - accuracy))`, the bias term of the theorems' widths.
+    /// `B (1 + 1/sqrt(1 - accuracy))`, the bias term of the theorems' betas.
     pub fn bias(&self, bound: f64) -> f64 {
         bound * (1.0 + 1.0 / libm::sqrt(1.0 - self.accuracy))
     }
@@ -102,7 +102,7 @@ impl Sketch {
             let rho = (1.0 + self.accuracy) / (1.0 - self.accuracy);
             6.0 * rho * libm::log(4.0 * rounds as f64 / self.failure_prob) / (self.accuracy * self.accuracy)
         };
-        self.q.unwrap_or_else(|| if matches!(self.width, Width::Theory { .. }) { theory() } else { USUAL_INCLUSION })
+        self.q.unwrap_or_else(|| if matches!(self.beta, ExplorationFactor::Theory { .. }) { theory() } else { USUAL_INCLUSION })
     }
 
     /// Made ready for one problem.
@@ -161,7 +161,7 @@ impl PreparedSketch {
     /// The model of one trial before its first update.
     pub fn prior(&self) -> SketchModel {
         let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge, self.keys.follows());
-        let mut model = self.around(posterior, SketchState::default());
+        let mut model = self.around(posterior, NystromState::default());
         if let Some(dictionary) = &self.fixed {
             model.posterior.set_dictionary(dictionary.clone());
             model.posterior.refresh();
@@ -169,7 +169,7 @@ impl PreparedSketch {
         model
     }
 
-    fn around(&self, posterior: SketchedPosterior, state: SketchState) -> SketchModel {
+    fn around(&self, posterior: SketchedPosterior, state: NystromState) -> SketchModel {
         SketchModel {
             posterior,
             state,
@@ -193,7 +193,7 @@ impl PreparedSketch {
             ));
         }
         let unreadable = |why: String| unreadable(name, &why);
-        let state: SketchState =
+        let state: NystromState =
             serde_json::from_value(saved["sketch"].clone()).map_err(|source| unreadable(source.to_string()))?;
         let (gram, posterior) = (Arc::clone(&self.gram), saved["posterior"].clone());
         let posterior = SketchedPosterior::restore(gram, self.prior_bound, self.keys.ridge, self.keys.follows(), posterior)
@@ -219,7 +219,7 @@ pub fn unreadable(name: &str, why: &str) -> Error {
 
 /// What is saved beside the posterior.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct SketchState {
+struct NystromState {
     /// Updates when the dictionary was last drawn; 0 before.
     drawn_at: u64,
     /// One uniform number for each visited point and one for a new one, for the coming update; empty if none is under way.
@@ -231,19 +231,19 @@ struct SketchState {
 pub struct SketchModel {
     /// The posterior.
     pub posterior: SketchedPosterior,
-    state: SketchState,
+    state: NystromState,
     resample: Resample,
     inclusion: f64,
     initial: Initial,
 }
 
 impl SketchModel {
-    /// What to play for the coming update: a starting point, or the best score of this width.
-    pub fn propose(&mut self, streams: &mut PolicyStreams, width: f64) -> Proposal {
+    /// What to play for the coming update: a starting point, or the best score of this beta.
+    pub fn propose(&mut self, streams: &mut PolicyStreams, beta: f64) -> Proposal {
         self.prepare_update(&mut streams.own);
         match self.start(self.posterior.n_observations() + 1, &mut streams.start) {
             Some(point) => Proposal::Play(point),
-            None => Proposal::Score { width },
+            None => Proposal::Score { beta },
         }
     }
 

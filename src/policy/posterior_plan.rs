@@ -1,6 +1,6 @@
 //! Which posterior a GP policy keeps.
 
-use super::{FeaturesPlan, InputReading, KnownInputs, Parts, Problem, Setting, SharedInputs};
+use super::{FeatureRegistry, FeaturesPlan, InputNoiseModel, KnownInputs, Problem, Setting, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::Plays;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub enum PosteriorPlan {
     /// Over the points visited, from the kernel itself; how it reads inputs that a curator gives out.
-    Exact(InputReading),
+    Exact(InputNoiseModel),
     /// Over a feature table shared by all trials.
     Features(Arc<dyn FeaturesPlan>),
 }
@@ -31,7 +31,7 @@ pub enum PreparedPosterior {
         /// The function's kernel.
         kernel: Arc<dyn Kernel>,
         /// What becomes of noise on the inputs.
-        reading: InputReading,
+        input_noise: InputNoiseModel,
     },
     /// See [`PosteriorPlan::Features`].
     Features {
@@ -48,15 +48,15 @@ pub enum PreparedPosterior {
 
 impl PosteriorPlan {
     /// Reads the keys `features` (without it, the posterior is exact) and `input_noise`.
-    pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Self {
-        let reading = InputReading::parse(args);
-        parts.features(args, "features").map_or(Self::Exact(reading), Self::Features)
+    pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Self {
+        let input_noise = InputNoiseModel::parse(args);
+        registry.features(args, "features").map_or(Self::Exact(input_noise), Self::Features)
     }
 
     /// Reads the key `features` where only one map will do, which `build` reads; that map with its defaults when absent.
     pub fn parse_of(args: &Args<'_>, kind: &'static str, build: fn(&Args<'_>) -> Arc<dyn FeaturesPlan>) -> Self {
         let Some(variant) = args.variant("features", "the feature map, for its keys", &[kind], Some(kind)) else {
-            return Self::Exact(InputReading::Modelled);
+            return Self::Exact(InputNoiseModel::Modelled);
         };
         let features = build(&variant.args);
         args.absorb(&variant.args);
@@ -72,8 +72,8 @@ impl PosteriorPlan {
             (Self::Exact(_), KnownInputs::Shared(SharedInputs { gram, .. })) => {
                 PreparedPosterior::Exact(Arc::clone(gram), ExactPosterior::prior_bound(gram.as_ref()))
             }
-            (Self::Exact(reading), KnownInputs::Released { n_points, kernel }) => {
-                PreparedPosterior::Own { n_points: *n_points, kernel: Arc::clone(kernel), reading: *reading }
+            (Self::Exact(input_noise), KnownInputs::Released { n_points, kernel }) => {
+                PreparedPosterior::Own { n_points: *n_points, kernel: Arc::clone(kernel), input_noise: *input_noise }
             }
             (Self::Exact(_), KnownInputs::Product(_)) => {
                 problem.shared()?;
@@ -127,7 +127,7 @@ impl PreparedPosterior {
     /// The prior of one trial.
     ///
     /// # Errors
-    /// As [`InputReading::covariance`], or a trial without the images it needs.
+    /// As [`InputNoiseModel::covariance`], or a trial without the released inputs it needs.
     pub fn prior(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Posterior>, Error> {
         Ok(match self {
             Self::Exact(gram, bound) if CovariancePosterior::suits(gram.n_points(), *bound, ridge) => {
@@ -164,10 +164,12 @@ impl PreparedPosterior {
     }
 
     fn own(&self, setting: &Setting) -> Result<Arc<dyn GramSource>, Error> {
-        match (self, &setting.images) {
-            (Self::Own { kernel, reading, .. }, Some(images)) => Ok(Arc::new(reading.covariance(images, kernel)?)),
+        match (self, &setting.released_inputs) {
+            (Self::Own { kernel, input_noise, .. }, Some(released_inputs)) => {
+                Ok(Arc::new(input_noise.covariance(released_inputs, kernel)?))
+            }
             _ => Err(Error::Failed {
-                problem: "a policy over a curator's images was made without any".to_owned(),
+                problem: "a policy over a curator's released inputs was made without any".to_owned(),
                 hint: "this is a fault of the program, not of the spec: please report it".to_owned(),
             }),
         }

@@ -1,12 +1,12 @@
 //! `qff-gp-ucb`: GP-UCB over quadrature Fourier features [Dubey2021, Algorithm 1 without a privatizer; Mutny2018].
 
-use super::feature_width::FeatureWidth;
+use super::feature_ucb::FeatureUcb;
 use super::features::quadrature_fourier;
-use super::{GpPlan, Parts, PolicyPlan, PosteriorPlan};
+use super::{FeatureRegistry, GpPlan, PolicyPlan, PosteriorPlan};
 use privateer_config::params::Args;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
-    let width = FeatureWidth::parse("qff-gp-ucb", args);
-    GpPlan::over(args, || PosteriorPlan::parse_of(args, "quadrature-fourier", quadrature_fourier), width)
+pub fn parse(args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
+    let beta = FeatureUcb::parse("qff-gp-ucb", args);
+    GpPlan::over(args, || PosteriorPlan::parse_of(args, "quadrature-fourier", quadrature_fourier), beta)
 }

@@ -1,5 +1,5 @@
 //! When a server asks its privatizer for a release. Fixed beforehand, or computed from released sums alone: a rule that looked at
-//! the points played since would give away their people's decision sets.
+//! the points played since would give away their users' decision sets.
 
 use privateer_config::params::Args;
 use privateer_numerics::linalg::eigen_symmetric;
@@ -14,7 +14,7 @@ pub enum ReleaseRule {
         /// Rounds from one to the next.
         rounds: u64,
     },
-    /// When the number of people has grown by a factor.
+    /// When the number of users has grown by a factor.
     Count {
         /// The factor, > 1.
         factor: f64,
@@ -32,7 +32,7 @@ impl ReleaseRule {
     /// Reads the key `release`.
     pub fn parse(args: &Args<'_>) -> Self {
         let kinds = ["every-round", "interval", "count", "determinant"];
-        let doc = "when sums are released: after every round, every `rounds`, or when the count of people or the determinant has grown by `factor`";
+        let doc = "when sums are released: after every round, every `rounds`, or when the count of users or the determinant has grown by `factor`";
         let Some(variant) = args.variant("release", doc, &kinds, Some("every-round")) else { return Self::EveryRound };
         args.documents("release.rounds", "a whole number >= 1: required by `interval`");
         args.documents(
@@ -79,7 +79,7 @@ impl ReleaseRule {
     }
 
     /// The round of the release after the one of `round`, for an eye on the determinant that of `V = gram + diagonal I` with its
-    /// `people`; `left` releases are left. `None`: there is none.
+    /// `users`; `left` releases are left. `None`: there is none.
     #[must_use]
     pub fn next(self, round: u64, rounds: u64, left: u64, sums: &Extrapolation<'_>) -> Option<u64> {
         if left == 0 || rounds <= round {
@@ -117,8 +117,8 @@ pub struct Extrapolation<'a> {
     pub diagonal: f64,
     /// Least eigenvalue that `V` may have.
     pub floor: f64,
-    /// People in it.
-    pub people: u64,
+    /// Users in it.
+    pub users: u64,
     /// Rows.
     pub n: usize,
 }
@@ -136,13 +136,13 @@ impl Extrapolation<'_> {
             }
         }
         let Some(eigen) = eigen_symmetric(&full, n) else { return 1 };
-        let people = self.people.max(1) as f64;
+        let users = self.users.max(1) as f64;
         let rates: Vec<f64> =
-            eigen.values.iter().map(|&value| value.max(0.0) / people / (value + self.diagonal).max(self.floor)).collect();
+            eigen.values.iter().map(|&value| value.max(0.0) / users / (value + self.diagonal).max(self.floor)).collect();
         let target = libm::log(factor);
         let growth = |rounds: u64| rates.iter().map(|rate| libm::log1p(rounds as f64 * rate)).sum::<f64>();
         // At most the count has to double: released noise cannot put it off for ever.
-        let most = self.people.max(1);
+        let most = self.users.max(1);
         let (mut low, mut high) = (0, most);
         while low + 1 < high {
             let middle = low + (high - low) / 2;

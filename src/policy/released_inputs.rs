@@ -1,25 +1,25 @@
-//! How a modeler reads the images that a curator gives out: its covariance by row index.
+//! How a modeler reads the released inputs that a curator gives out: its covariance by row index.
 
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::{KernelGram, Points};
 use privateer_privacy::Released;
-use privateer_privacy::curator::Images;
+use privateer_privacy::curator::ReleasedInputs;
 use std::sync::Arc;
 
 /// What a modeler makes of noise on the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InputReading {
-    /// The covariance of the function's values given noisy images, and a term of each row's own.
+pub enum InputNoiseModel {
+    /// The covariance of the function's values given noisy released inputs, and a term of each row's own.
     Modelled,
     /// That covariance without the rows' own term: overconfident, for comparison.
     WithoutRowTerm,
-    /// The function's kernel between images, as if they were the inputs.
+    /// The function's kernel between released inputs, as if they were the inputs.
     Ignored,
 }
 
-impl InputReading {
+impl InputNoiseModel {
     /// Reads the key `input_noise`.
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "what the kernel makes of noise that a curator put on the inputs";
@@ -33,12 +33,12 @@ impl InputReading {
     /// The covariance over the rows. Evaluated on demand: no matrix over all pairs is made.
     ///
     /// # Errors
-    /// If the images are turned and the kernel has a length-scale for each coordinate, or has no formula for noisy inputs.
-    pub fn covariance(self, images: &Released<Images>, kernel: &Arc<dyn Kernel>) -> Result<KernelGram, Error> {
-        let images = images.value();
-        let points = Points::shared(images.dimension, Arc::clone(&images.values));
+    /// If the released inputs are turned and the kernel has a length-scale for each coordinate, or has no formula for noisy inputs.
+    pub fn covariance(self, released_inputs: &Released<ReleasedInputs>, kernel: &Arc<dyn Kernel>) -> Result<KernelGram, Error> {
+        let released_inputs = released_inputs.value();
+        let points = Points::shared(released_inputs.dimension, Arc::clone(&released_inputs.values));
         if let Some(expected) = kernel.dimension()
-            && (!images.aligned || expected != images.dimension)
+            && (!released_inputs.aligned || expected != released_inputs.dimension)
         {
             return Err(Error::input(
                 Diagnostic::new("a projection mixes the coordinates, and the kernel has a length-scale for each of them")
@@ -48,7 +48,7 @@ impl InputReading {
         if self == Self::Ignored {
             return Ok(KernelGram::new(Arc::clone(kernel), points));
         }
-        let Some(gram) = KernelGram::of_noisy_rows(kernel, points, images.noise_variance) else {
+        let Some(gram) = KernelGram::of_noisy_rows(kernel, points, released_inputs.noise_variance) else {
             return Err(Error::input(
                 Diagnostic::new("the covariance given noisy inputs is known for `squared-exponential` kernels alone")
                     .hint("use that kernel, or `input_noise = \"ignored\"`"),

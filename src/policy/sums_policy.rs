@@ -6,11 +6,11 @@
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
-pub use super::sums_state::Kind;
-use super::sums_state::{Parameters, STATE_VERSION, State};
+pub use super::sums_state::SumsPolicyKind;
+use super::sums_state::{STATE_VERSION, SumsParameters, SumsPolicyState};
 use super::{
-    FeaturesPlan, Initial, Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting,
-    SharedInputs, Width,
+    ExplorationFactor, FeatureRegistry, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal,
+    RandomSource, Setting, SharedInputs,
 };
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// A server as read from a spec.
 pub struct SumsPlan {
-    kind: Kind,
+    kind: SumsPolicyKind,
     features: Arc<dyn FeaturesPlan>,
     keys: Keys,
 }
@@ -32,7 +32,7 @@ pub struct SumsPlan {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Keys {
     ridge: f64,
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     noise_std: Option<f64>,
     spectrum: SpectrumPlan,
@@ -43,13 +43,18 @@ struct Keys {
 
 impl SumsPlan {
     /// Reads the keys; `default` are the features where the spec names none.
-    pub fn parse(args: &Args<'_>, parts: &dyn Parts, kind: Kind, default: Arc<dyn FeaturesPlan>) -> Box<dyn PolicyPlan> {
-        let features = if kind.linear { default } else { parts.features(args, "features").unwrap_or(default) };
-        let width = Width::parse(args);
+    pub fn parse(
+        args: &Args<'_>,
+        registry: &dyn FeatureRegistry,
+        kind: SumsPolicyKind,
+        default: Arc<dyn FeaturesPlan>,
+    ) -> Box<dyn PolicyPlan> {
+        let features = if kind.linear { default } else { registry.features(args, "features").unwrap_or(default) };
+        let beta = ExplorationFactor::parse(args);
         let failure_prob = super::gp_policy::failure_prob(args);
         let ridge =
             args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
-        let noise_std = args.number("noise_std", "rho: sub-Gaussian scale of the observation noise, for the width");
+        let noise_std = args.number("noise_std", "rho: sub-Gaussian scale of the observation noise, for beta");
         let noise_std =
             noise_std.above(0.0).at_most(1e12).optional("the noise's standard deviation, else half of the clip range");
         let spectrum = SpectrumPlan::parse(args);
@@ -71,7 +76,7 @@ impl SumsPlan {
                 "`every-round`, or `epochs = \"one\"`",
             );
         }
-        let keys = Keys { ridge, width, failure_prob, noise_std, spectrum, release, epochs, initial: Initial::parse(args) };
+        let keys = Keys { ridge, beta, failure_prob, noise_std, spectrum, release, epochs, initial: Initial::parse(args) };
         Box::new(Self { kind, features, keys })
     }
 }
@@ -96,7 +101,7 @@ impl PolicyPlan for SumsPlan {
             return Err(Error::input(diagnostic.hint("check the kernel, or name other `features`")));
         }
         let release = self.keys.release;
-        Ok(Box::new(SumsMaker(Arc::new(Shared {
+        Ok(Box::new(SumsMaker(Arc::new(SumsPolicyShared {
             kind: self.kind,
             keys: self.keys,
             prior_bound: plays.prior_bound(),
@@ -118,8 +123,8 @@ impl PolicyPlan for SumsPlan {
 }
 
 /// What all trials share.
-struct Shared {
-    kind: Kind,
+struct SumsPolicyShared {
+    kind: SumsPolicyKind,
     keys: Keys,
     table: Arc<FeatureTable>,
     /// The axes of a product domain.
@@ -135,14 +140,14 @@ struct Shared {
     problem: Problem,
 }
 
-impl Shared {
+impl SumsPolicyShared {
     /// The ridge in unit coordinates.
     fn ridge(&self) -> f64 {
         self.keys.ridge / (self.norm * self.norm)
     }
 }
 
-struct SumsMaker(Arc<Shared>);
+struct SumsMaker(Arc<SumsPolicyShared>);
 
 impl SumsMaker {
     fn facts(&self, setting: &Setting) -> Result<SumsFacts, Error> {
@@ -158,11 +163,10 @@ impl SumsMaker {
         let half_range = facts.clip.or(reward.range).map(|(lo, hi)| 0.5 * (hi - lo));
         let known = reward.noise_variance.map(libm::sqrt).or(half_range).or(reward.noise_bound);
         let Some(noise_std) = shared.keys.noise_std.or(known) else {
-            let what =
-                format!("the width of `{}` needs the scale of the noise, and this problem's has no variance", shared.kind.name);
+            let what = format!("beta of `{}` needs the scale of the noise, and this problem's has no variance", shared.kind.name);
             return Err(Error::input(Diagnostic::new(what).hint("state `noise_std` in the policy, or `privacy.clip`")));
         };
-        let Shared { ref table, prior_bound, norm, need, .. } = *shared;
+        let SumsPolicyShared { ref table, prior_bound, norm, need, .. } = *shared;
         let posterior = SumsPosterior::new(Arc::clone(table), prior_bound, 1.0 / norm, shared.ridge());
         let empty = Sums::empty(need.n_features, if need.epochs == Epochs::One { need.rounds } else { 1 });
         let mut server = Server {
@@ -214,7 +218,7 @@ impl PolicyMaker for SumsMaker {
             ("most releases".to_owned(), shared.need.releases.into()),
         ]);
         if let Ok(server) = self.server(setting) {
-            facts.push(("noise scale of the width".to_owned(), server.noise_std.into()));
+            facts.push(("noise scale of beta".to_owned(), server.noise_std.into()));
         }
         facts
     }
@@ -236,7 +240,7 @@ impl PolicyMaker for SumsMaker {
             let why = format!("the points have {dimension} coordinates, and the domain of the run {}", domain.dimension());
             return refuse(why, "give a column for each coordinate, in their order");
         }
-        let parameters = serde_json::from_value::<Parameters>(parameters.clone()).ok();
+        let parameters = serde_json::from_value::<SumsParameters>(parameters.clone()).ok();
         let Some(sums) = parameters.and_then(|parameters| parameters.sums(shared.need.n_features)) else {
             return refuse(
                 format!("the parameters are not those of `{name}` over this problem"),
@@ -278,7 +282,7 @@ impl PolicyMaker for SumsMaker {
         if shared.axes.is_some() {
             return refuse("plays over a product domain are not part of it");
         }
-        let state: State = match serde_json::from_value(state) {
+        let state: SumsPolicyState = match serde_json::from_value(state) {
             Ok(state) => state,
             Err(source) => return refuse(&source.to_string()),
         };
@@ -303,7 +307,7 @@ impl PolicyMaker for SumsMaker {
 
 /// One trial.
 struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<SumsPolicyShared>,
     facts: SumsFacts,
     bound: f64,
     noise_std: f64,
@@ -329,7 +333,7 @@ struct Server {
 impl Server {
     /// The model of the sums.
     fn refresh(&mut self) {
-        let Shared { keys, need, .. } = &*self.shared;
+        let SumsPolicyShared { keys, need, .. } = &*self.shared;
         let (m, ridge) = (need.n_features, self.shared.ridge());
         self.bounds = keys.spectrum.at(&self.facts, &self.sums, m, ridge, keys.failure_prob);
         let (gram, moment) = self.sums.parts(m);
@@ -346,11 +350,11 @@ impl Server {
     }
 
     /// What multiplies the spread, in units of the posterior's.
-    fn width(&self) -> f64 {
+    fn beta(&self) -> f64 {
         if self.broken {
             return f64::NAN;
         }
-        let Shared { keys, table, norm, need, .. } = &*self.shared;
+        let SumsPolicyShared { keys, table, norm, need, .. } = &*self.shared;
         let (ridge, rho, zeta) = (self.shared.ridge(), self.noise_std, keys.failure_prob);
         let NoiseBounds { shift, floor, least, greatest, kappa, below, .. } = self.bounds;
         let m = need.n_features as f64;
@@ -369,7 +373,7 @@ impl Server {
         let order = || self.bound * libm::sqrt(ridge + shift.max(floor)) + rho * libm::sqrt(gain(shift.max(floor)));
         // Both are of |phi| in the norm of V^{-1}; the spread is sqrt(ridge) times that.
         let spreads = 1.0 / libm::sqrt(ridge);
-        keys.width.value(|| theory() * spreads, || order() * spreads)
+        keys.beta.value(|| theory() * spreads, || order() * spreads)
     }
 
     /// Takes sums in and plans the next release.
@@ -382,7 +386,7 @@ impl Server {
             gram: self.sums.parts(m).0,
             diagonal: self.bounds.shift + self.shared.ridge(),
             floor: self.shared.ridge(),
-            people: self.sums.people,
+            users: self.sums.users,
             n: m,
         };
         let left = need.releases.saturating_sub(self.releases);
@@ -396,11 +400,11 @@ impl Server {
 
 impl Policy for Server {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
-        let Shared { keys, table, .. } = &*self.shared;
+        let SumsPolicyShared { keys, table, .. } = &*self.shared;
         if keys.initial.is_random(self.round) {
             return Proposal::Random { source: RandomSource::Design, n_points: table.n_points };
         }
-        Proposal::Score { width: self.width() }
+        Proposal::Score { beta: self.beta() }
     }
 
     fn define(&mut self, rows: &[u32]) {
@@ -441,8 +445,8 @@ impl Policy for Server {
                 let due = self.is_due();
                 if let Some(items) = &mut self.items {
                     items.entries.iter_mut().zip(&item.entries).for_each(|(sum, entry)| *sum += entry);
-                    items.people += item.people;
-                    // Noise of different people is independent.
+                    items.users += item.users;
+                    // Noise of different users is independent.
                     items.gram_std = libm::hypot(items.gram_std, item.gram_std);
                     items.moment_std = libm::hypot(items.moment_std, item.moment_std);
                     if due {
@@ -470,7 +474,7 @@ impl Policy for Server {
 
     /// The last release, or all items: points played are not in it.
     fn parameters(&self) -> Option<serde_json::Value> {
-        Some(serde_json::json!(Parameters::of(self.items.as_ref().unwrap_or(&self.sums))))
+        Some(serde_json::json!(SumsParameters::of(self.items.as_ref().unwrap_or(&self.sums))))
     }
 
     fn told(&self) -> u64 {
@@ -478,12 +482,12 @@ impl Policy for Server {
     }
 
     fn save(&self) -> serde_json::Value {
-        serde_json::json!(State {
+        serde_json::json!(SumsPolicyState {
             policy: self.shared.kind.name.to_owned(),
             version: STATE_VERSION,
             round: self.round,
-            released: Parameters::of(&self.sums),
-            items: self.items.as_ref().map(Parameters::of),
+            released: SumsParameters::of(&self.sums),
+            items: self.items.as_ref().map(SumsParameters::of),
             releases: self.releases,
             next_release: self.next_release,
             repaired: self.repaired,

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 /// What tells one of these policies from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
+pub struct SumsPolicyKind {
     /// Its registered name.
     pub name: &'static str,
-    /// Whether people add their own noise.
+    /// Whether users add their own noise.
     pub local: bool,
     /// Whether the model is linear in the coordinates.
     pub linear: bool,
@@ -19,7 +19,7 @@ pub const STATE_VERSION: u64 = 1;
 
 /// What is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct SumsPolicyState {
     /// Registered name.
     pub policy: String,
     /// Of this form.
@@ -27,9 +27,9 @@ pub struct State {
     /// The coming round, 1-based.
     pub round: u64,
     /// The sums that the model stands on.
-    pub released: Parameters,
-    /// The sum of all items, where people add their own noise: the model follows on its schedule.
-    pub items: Option<Parameters>,
+    pub released: SumsParameters,
+    /// The sum of all items, where users add their own noise: the model follows on its schedule.
+    pub items: Option<SumsParameters>,
     /// Releases taken in.
     pub releases: u64,
     /// The round after which the next one is asked for; 0: none is.
@@ -40,7 +40,7 @@ pub struct State {
     pub played: Vec<u32>,
 }
 
-impl State {
+impl SumsPolicyState {
     /// What of plays and rounds no run over so many points can have saved; `None` if all is possible.
     pub fn fault(&self, n_points: usize) -> Option<&'static str> {
         let ascending = self.played.is_sorted_by(|a, b| a < b);
@@ -55,8 +55,8 @@ impl State {
 
 /// Released sums as plain data: what a model can be evaluated from anywhere [Dubey2021, remark 1].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Parameters {
-    people: u64,
+pub struct SumsParameters {
+    users: u64,
     horizon: u64,
     gram_std: f64,
     moment_std: f64,
@@ -64,21 +64,21 @@ pub struct Parameters {
     entries: Vec<f64>,
 }
 
-impl Parameters {
+impl SumsParameters {
     /// Of a release.
     pub fn of(sums: &Sums) -> Self {
-        let Sums { people, gram_std, moment_std, horizon, ref entries } = *sums;
-        Self { people, horizon, gram_std, moment_std, entries: entries.clone() }
+        let Sums { users, gram_std, moment_std, horizon, ref entries } = *sums;
+        Self { users, horizon, gram_std, moment_std, entries: entries.clone() }
     }
 
     /// The release, if it is one over so many features.
     pub fn sums(self, n_features: usize) -> Option<Sums> {
-        let Self { people, horizon, gram_std, moment_std, entries } = self;
+        let Self { users, horizon, gram_std, moment_std, entries } = self;
         let fits = entries.len() == Sums::empty(n_features, 1).entries.len()
             && entries.iter().all(|x| x.is_finite())
             && [gram_std, moment_std].iter().all(|std| std.is_finite() && 0.0 <= *std)
             && (1..=1 << 53).contains(&horizon)
-            && people <= 1 << 53;
-        fits.then_some(Sums { entries, people, gram_std, moment_std, horizon })
+            && users <= 1 << 53;
+        fits.then_some(Sums { entries, users, gram_std, moment_std, horizon })
     }
 }

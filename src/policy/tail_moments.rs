@@ -162,7 +162,7 @@ mod tests {
     fn setting(mechanism_variance: f64, train: Option<TrainReadings>) -> Setting {
         let facts = RewardFacts { bound: 3.0, noise_bound: None, range: None, noise_variance: Some(16.0), rounds: 10 };
         let released = ReleasedFacts { output_bound: None, mechanism_variance, laplace_scale: None, clipped_bound: None };
-        Setting { facts, released, sums: None, train: train.map(Arc::new), images: None }
+        Setting { facts, released, sums: None, train: train.map(Arc::new), released_inputs: None }
     }
 
     #[test]

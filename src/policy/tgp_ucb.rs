@@ -1,7 +1,7 @@
 //! `tgp-ucb` [Zhou2021, Algorithm 2 (LDP-TGP-UCB); Chowdhury2019, Algorithm 1 (TGP-UCB)]: rewards beyond a slowly growing
 //! level are replaced by zero; the play still counts.
 //!
-//! The level and the width follow from what is public about a released reward:
+//! The level and beta follow from what is public about a released reward:
 //! - Laplace noise of scale L: `b_t = B + R + L ln t`, with the bias term `sqrt(K (ln t + 1))`, `K = B² + R² + 2 L²`.
 //! - A bounded mechanism, or bounded noise without one: `b_t` is the bound, so nothing is truncated and there is no bias term.
 //! - Other unbounded mechanisms: as Laplace, with `L = sqrt(variance / 2)`, the scale of the Laplace noise of that variance.
@@ -10,25 +10,25 @@
 
 use super::gp_policy::failure_prob;
 use super::tail_moments::{Moment, parse_order, power};
-use super::{GpPlan, Parts, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting, Width};
+use super::{ExplorationFactor, FeatureRegistry, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 use privateer_gp::TrainReadings;
 use std::f64::consts::SQRT_2;
 
 /// Reads the policy's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
     let maker = TgpUcb {
-        width: Width::parse(args),
+        beta: ExplorationFactor::parse(args),
         failure_prob: failure_prob(args),
         moment: Moment::parse_reward(args),
         order: parse_order(args),
     };
-    GpPlan::parse(args, parts, maker)
+    GpPlan::parse(args, registry, maker)
 }
 
 struct TgpUcb {
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     moment: Moment,
     /// 1 + a.
@@ -106,7 +106,7 @@ impl RuleMaker for TgpUcb {
 
     fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
         let tail = Tail::of(setting, self.moment, self.order)?;
-        Ok(Box::new(TgpUcbRule { width: self.width, failure_prob: self.failure_prob, ridge, bound: setting.facts.bound, tail }))
+        Ok(Box::new(TgpUcbRule { beta: self.beta, failure_prob: self.failure_prob, ridge, bound: setting.facts.bound, tail }))
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
@@ -121,7 +121,7 @@ impl RuleMaker for TgpUcb {
 }
 
 struct TgpUcbRule {
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     ridge: f64,
     bound: f64,
@@ -129,10 +129,10 @@ struct TgpUcbRule {
 }
 
 impl Rule for TgpUcbRule {
-    fn width(&self, round: &RoundFacts) -> f64 {
+    fn beta(&self, round: &RoundFacts) -> f64 {
         let s = round.round - 1;
         let level = self.tail.level(s);
-        self.width.value(
+        self.beta.value(
             // B + [2 sqrt(2) b_{t-1} sqrt(gain + ln(1/failure)) + bias] / sqrt(ridge) [Zhou2021, Algorithm 2, line 5]
             || {
                 let deviation = 2.0 * SQRT_2 * level * libm::sqrt(round.gain - libm::log(self.failure_prob));

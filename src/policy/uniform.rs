@@ -1,6 +1,6 @@
 //! `uniform`: a uniformly random point every round; the yardstick that a private policy must beat.
 
-use super::{Parts, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
+use super::{FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
@@ -8,7 +8,7 @@ use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
 use privateer_privacy::{Released, Signal};
 
 /// Reads the policy's keys: it has none.
-pub fn parse(_args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn PolicyPlan> {
+pub fn parse(_args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
     Box::new(Uniform)
 }
 

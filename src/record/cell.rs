@@ -44,7 +44,7 @@ impl Measures {
 pub struct CellInfo {
     /// Place in the canonical order of the sweep, from 0.
     pub cell: u32,
-    /// For people: `tgp-ucb · privacy.epsilon = 0.5`.
+    /// For users: `tgp-ucb · privacy.epsilon = 0.5`.
     pub label: String,
     /// The policy's label.
     pub policy: String,

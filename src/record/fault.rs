@@ -25,7 +25,7 @@ static PLANNED: LazyLock<Option<PlannedFault>> = LazyLock::new(|| {
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// What becomes of an operation.
-pub(super) enum Verdict {
+pub(super) enum FaultVerdict {
     /// It is carried out.
     Proceed,
     /// It is refused, a write after half of its bytes.
@@ -35,7 +35,7 @@ pub(super) enum Verdict {
 }
 
 /// Counts an operation and decides what becomes of it; ends the process where a kill is planned.
-pub(super) fn announce(operation: Operation, path: &Path) -> Verdict {
+pub(super) fn announce(operation: Operation, path: &Path) -> FaultVerdict {
     let number = COUNT.fetch_add(1, Ordering::SeqCst) + 1;
     if let Some(log) = std::env::var_os("PRIVATEER_FAULT_LOG") {
         let line = format!("{number} {operation:?} {}\n", path.display());
@@ -43,13 +43,13 @@ pub(super) fn announce(operation: Operation, path: &Path) -> Verdict {
         drop(file.and_then(|mut file| file.write_all(line.as_bytes())));
     }
     let Some(fault) = PLANNED.as_ref().filter(|fault| fault.at == number) else {
-        return Verdict::Proceed;
+        return FaultVerdict::Proceed;
     };
     match fault.kind.as_str() {
-        "torn" if operation == Operation::Write => Verdict::Tear,
+        "torn" if operation == Operation::Write => FaultVerdict::Tear,
         "kill" | "torn" => std::process::abort(),
-        "EIO" => Verdict::Refuse(Error::from_raw_os_error(5)),
-        "EMFILE" => Verdict::Refuse(Error::from_raw_os_error(24)),
-        _ => Verdict::Refuse(Error::from_raw_os_error(28)),
+        "EIO" => FaultVerdict::Refuse(Error::from_raw_os_error(5)),
+        "EMFILE" => FaultVerdict::Refuse(Error::from_raw_os_error(24)),
+        _ => FaultVerdict::Refuse(Error::from_raw_os_error(28)),
     }
 }

@@ -23,7 +23,7 @@ pub struct Folder {
 
 /// What [`Folder::open`] found.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedFolder {
     /// The folder, held until dropped.
     pub folder: Folder,
     /// Parts that are whole and of this spec: not to be computed again.
@@ -45,7 +45,7 @@ impl Folder {
     /// # Errors
     /// [`Error::Folder`] where the folder holds another spec's results, holds something else, or is in use;
     /// [`Error::Corrupt`] where its manifest cannot be read; [`Error::Io`] where the disk refuses.
-    pub fn open(out: &Path, manifest: &Manifest) -> Result<Opened, Error> {
+    pub fn open(out: &Path, manifest: &Manifest) -> Result<OpenedFolder, Error> {
         let cells = out.join("cells");
         let older = match fs::metadata(out) {
             Ok(found) if !found.is_dir() => {
@@ -81,7 +81,7 @@ impl Folder {
         // Parts that will be computed again lose their lines before their files are replaced.
         let listed: BTreeSet<String> = done.iter().flat_map(|id| [id.listed_name(), Parameters::listed_name(*id)]).collect();
         DigestList::rewrite(out, |name| listed.contains(name) || !name.contains('/'))?;
-        Ok(Opened { folder, done, counters: manifest.counters, warnings, altered, removed })
+        Ok(OpenedFolder { folder, done, counters: manifest.counters, warnings, altered, removed })
     }
 
     /// The manifest and the finished parts of a folder, changing nothing.

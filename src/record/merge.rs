@@ -94,7 +94,7 @@ fn complete(manifest: &Manifest, holders: &BTreeMap<PartId, Vec<&PathBuf>>, alre
 }
 
 /// Copies one part and its released parameters, having compared all copies.
-fn copy(id: PartId, folders: &[&PathBuf], opened: &super::Opened) -> Result<(), Error> {
+fn copy(id: PartId, folders: &[&PathBuf], opened: &super::OpenedFolder) -> Result<(), Error> {
     let out = opened.folder.path();
     let is_in_place = opened.done.contains(&id);
     let all = || folders.iter().map(|folder| folder.as_path()).chain(is_in_place.then_some(out));

@@ -30,7 +30,7 @@ mod whole_file;
 
 pub use cell::{CellInfo, FOLDER_VERSION, Measures, PartHeader, PartId, PartRows, SCHEMA_VERSION, unify_swept};
 pub use digests::{DIGESTS_NAME, DigestList, FileState, read_listed, rewrite_listed};
-pub use folder::{Folder, Opened, remove_unfinished};
+pub use folder::{Folder, OpenedFolder, remove_unfinished};
 pub use manifest::{Manifest, hash_bytes, hash_text};
 pub use merge::merge;
 pub use parameters::{Parameters, TrialParameters};

@@ -195,7 +195,7 @@ pub(crate) mod tests {
             ("privacy.epsilon".to_owned(), Scalar::Float(0.5)),
             ("environment.domain.dimension".to_owned(), Scalar::Integer(2)),
             ("policy".to_owned(), Scalar::Text("x".to_owned())),
-            ("environment.stand_in".to_owned(), Scalar::Bool(true)),
+            ("environment.synthetic".to_owned(), Scalar::Bool(true)),
         ];
         let bytes = encode("h", PartId { cell: 0, block: 0 }, &info, &rows(0..1, 5, |_, _| 1.0)).expect("encoded");
         let folder = tempfile::tempdir().expect("a folder");
@@ -209,7 +209,7 @@ pub(crate) mod tests {
             "cell INT32, trial INT32, round INT32, point INT64, regret DOUBLE, cumulative_regret DOUBLE, \
              simple_regret DOUBLE, recommended_regret DOUBLE, policy BYTE_ARRAY, environment BYTE_ARRAY, \
              privacy.epsilon DOUBLE, environment.domain.dimension INT64, swept.policy BYTE_ARRAY, \
-             environment.stand_in BOOLEAN"
+             environment.synthetic BOOLEAN"
         );
     }
 

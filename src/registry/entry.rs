@@ -4,7 +4,7 @@ use super::lists::{
     CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild,
     LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS,
 };
-use super::shelf::Shelf;
+use super::lookup::Registry;
 use crate::oco::learner::Rates;
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, KeyDoc, Sink};
@@ -60,12 +60,12 @@ pub fn kinds() -> [&'static str; 14] {
 #[must_use]
 pub fn documentation(kind: &str) -> Vec<Kind> {
     match kind {
-        "environment" => each(ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Shelf))),
-        "contextual-environment" => each(CONTEXTUAL_ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Shelf))),
+        "environment" => each(ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Registry))),
+        "contextual-environment" => each(CONTEXTUAL_ENVIRONMENTS, |entry, args| drop((entry.build)(args, &Registry))),
         "contextual-policy" => each(CONTEXTUAL_POLICIES, |entry, args| drop((entry.build)(args))),
         "kernel" => each(KERNELS, |entry, args| match entry.build {
             KernelBuild::Function(build) => drop(build(args)),
-            KernelBuild::Composed(build) => drop(build(args, &Shelf)),
+            KernelBuild::Composed(build) => drop(build(args, &Registry)),
             KernelBuild::Empirical(build) => {
                 build(args);
             }
@@ -79,7 +79,7 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
                 Kind { name: entry.name, summary: entry.summary, paper: "", keys: args.documented() }
             })
             .collect(),
-        "policy" => each(POLICIES, |entry, args| drop((entry.build)(args, &Shelf))),
+        "policy" => each(POLICIES, |entry, args| drop((entry.build)(args, &Registry))),
         "features" => each(FEATURES, |entry, args| drop((entry.build)(args))),
         "mechanism" => MECHANISMS
             .iter()
@@ -92,7 +92,7 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
             .iter()
             .map(|entry| Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: Vec::new() })
             .collect(),
-        "problem" => each(PROBLEMS, |entry, args| drop((entry.build)(args, &Shelf))),
+        "problem" => each(PROBLEMS, |entry, args| drop((entry.build)(args, &Registry))),
         "set" => each(SETS, |entry, args| drop((entry.build)(args))),
         "loss" => each(LOSSES, |entry, args| drop((entry.build)(args))),
         "gradient-noise" => each(GRADIENT_NOISES, |_, _| ()),

@@ -4,19 +4,19 @@ use super::Entry;
 use crate::env::contextual::{ContextualPlan, generalized_linear, logged, table};
 pub use crate::env::noise::NOISES;
 use crate::env::test_function::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
-use crate::env::{EnvironmentPlan, Parts as EnvironmentParts, arms_table, gp_sample, points_table, rkhs};
+use crate::env::{EnvironmentPlan, EnvironmentRegistry, arms_table, gp_sample, points_table, rkhs};
 use crate::oco::learner::{LearnerPlan, dp_pofw, dp_tofw, local_md, noisy_sfw, noisy_sgd, ofw, projected_sgd};
 use crate::oco::loss::{Loss, logistic, smoothed_absolute, squared};
-use crate::oco::problem::{Parts as ProblemParts, ProblemPlan, regression};
+use crate::oco::problem::{ProblemPlan, ProblemRegistry, regression};
 use crate::oco::set::{SetPlan, lp_ball, polytope, simplex};
 use crate::policy::contextual::{ContextPolicyBuild, dp_hdb, dp_linucb, epsilon_greedy, lasso_bandit, linucb, random_arm};
 use crate::policy::{
-    FeaturesPlan, Parts as PolicyParts, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb,
-    local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
+    FeatureRegistry, FeaturesPlan, PolicyPlan, ata_gp_ucb, features, gp_ucb, igp_ucb, jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb,
+    moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, tgp_ucb, uniform,
 };
 use privateer_config::params::Args;
 use privateer_gp::kernel::empirical::Normalise;
-use privateer_gp::kernel::{Kernel, Parts as KernelParts, additive, empirical, linear, matern, squared_exponential};
+use privateer_gp::kernel::{Kernel, KernelRegistry, additive, empirical, linear, matern, squared_exponential};
 use privateer_privacy::MechanismEntry;
 use privateer_privacy::curator::{CuratorEntry, input_noise, projection};
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
@@ -29,7 +29,7 @@ pub enum KernelBuild {
     /// A function of two points.
     Function(fn(&Args<'_>) -> Arc<dyn Kernel>),
     /// A function of two points that is made of another kernel; `None` after a mistake.
-    Composed(fn(&Args<'_>, &dyn KernelParts) -> Option<Arc<dyn Kernel>>),
+    Composed(fn(&Args<'_>, &dyn KernelRegistry) -> Option<Arc<dyn Kernel>>),
     /// From a table of samples.
     Empirical(fn(&Args<'_>) -> Normalise),
 }
@@ -37,14 +37,14 @@ pub enum KernelBuild {
 /// Reads a feature map.
 pub type FeaturesBuild = fn(&Args<'_>) -> Arc<dyn FeaturesPlan>;
 /// Reads an environment.
-pub type EnvironmentBuild = fn(&Args<'_>, &dyn EnvironmentParts) -> Box<dyn EnvironmentPlan>;
+pub type EnvironmentBuild = fn(&Args<'_>, &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan>;
 /// Reads a contextual environment.
-pub type ContextualBuild = fn(&Args<'_>, &dyn EnvironmentParts) -> Box<dyn ContextualPlan>;
+pub type ContextualBuild = fn(&Args<'_>, &dyn EnvironmentRegistry) -> Box<dyn ContextualPlan>;
 /// Reads a policy.
-pub type PolicyBuild = fn(&Args<'_>, &dyn PolicyParts) -> Box<dyn PolicyPlan>;
+pub type PolicyBuild = fn(&Args<'_>, &dyn FeatureRegistry) -> Box<dyn PolicyPlan>;
 
 /// Reads a problem of online convex optimization.
-pub type ProblemBuild = fn(&Args<'_>, &dyn ProblemParts) -> Box<dyn ProblemPlan>;
+pub type ProblemBuild = fn(&Args<'_>, &dyn ProblemRegistry) -> Box<dyn ProblemPlan>;
 /// Reads a constraint set.
 pub type SetBuild = fn(&Args<'_>) -> Box<dyn SetPlan>;
 /// Reads a loss.
@@ -147,10 +147,10 @@ pub static POLICIES: &[Entry<PolicyBuild>] = &[
         paper: "Zhou2021",
         build: ata_gp_ucb::parse,
     },
-    Entry { name: "gp-ucb", summary: "GP-UCB with the Bayesian width", paper: "Srinivas2010", build: gp_ucb::parse },
+    Entry { name: "gp-ucb", summary: "GP-UCB with the Bayesian exploration factor", paper: "Srinivas2010", build: gp_ucb::parse },
     Entry {
         name: "igp-ucb",
-        summary: "GP-UCB with the improved frequentist width",
+        summary: "GP-UCB with the improved frequentist exploration factor",
         paper: "Chowdhury2017",
         build: igp_ucb::parse,
     },
@@ -270,7 +270,7 @@ pub static GRADIENT_NOISES: &[Entry<()>] = &[
     Entry { name: "none", summary: "no noise", paper: "", build: () },
     Entry {
         name: "gaussian",
-        summary: "independent normals; what `auto` is for vectors in the tight reading",
+        summary: "independent normals; what `auto` is for vectors in the tight calibration",
         paper: "Han2022",
         build: (),
     },
@@ -278,13 +278,13 @@ pub static GRADIENT_NOISES: &[Entry<()>] = &[
     Entry { name: "laplace", summary: "Laplace noise on the score of each vertex", paper: "Han2022", build: () },
     Entry {
         name: "gumbel",
-        summary: "the exponential mechanism; what `auto` is for choices in the tight reading",
+        summary: "the exponential mechanism; what `auto` is for choices in the tight calibration",
         paper: "CesarRogers2021",
         build: (),
     },
 ];
 
-/// Environments that show arms to people with contexts.
+/// Environments that show arms to users with contexts.
 pub static CONTEXTUAL_ENVIRONMENTS: &[Entry<ContextualBuild>] = &[
     Entry {
         name: "generalized-linear",
@@ -294,7 +294,7 @@ pub static CONTEXTUAL_ENVIRONMENTS: &[Entry<ContextualBuild>] = &[
     },
     Entry {
         name: "contexts-table",
-        summary: "the people of a CSV, with every arm's reward or the right arm",
+        summary: "the users of a CSV, with every arm's reward or the right arm",
         paper: "Bastani2020",
         build: table::parse,
     },

@@ -4,11 +4,11 @@
 
 mod entry;
 mod lists;
-mod shelf;
+mod lookup;
 
 pub use entry::{Entry, Kind, documentation, kinds};
 pub use lists::{
     CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild,
     LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, SETS, SUMS,
 };
-pub use shelf::{Shelf, find, names};
+pub use lookup::{Registry, find, names};

@@ -1,10 +1,10 @@
 //! The answer in words: a short paragraph made of recorded numbers and of nothing else.
 
-use super::collect::{CellData, Run};
-use super::compare::{SweepPoint, best, paired, reference};
-use super::stats::{Moments, known};
+use super::collect::{CellData, ReportRun};
+use super::compare::{ComparedPoint, best, paired, reference};
+use super::stats::{SampleMoments, known};
 use super::text::{plus_minus, short, short_key};
-use super::words::Words;
+use super::words::ReportWords;
 
 /// Sweep points of which the paragraph speaks: the first and the last; the table has the others.
 const N_POINTS: usize = 2;
@@ -12,8 +12,8 @@ const N_POINTS: usize = 2;
 const N_POLICIES: usize = 4;
 
 /// The paragraph.
-pub(super) fn answer(run: &Run, points: &[SweepPoint]) -> String {
-    let mut chosen: Vec<&SweepPoint> = points.first().into_iter().chain(points.get(1..).and_then(<[_]>::last)).collect();
+pub(super) fn answer(run: &ReportRun, points: &[ComparedPoint]) -> String {
+    let mut chosen: Vec<&ComparedPoint> = points.first().into_iter().chain(points.get(1..).and_then(<[_]>::last)).collect();
     chosen.truncate(N_POINTS);
     let mut sentences: Vec<String> = chosen.iter().flat_map(|point| at_point(run, point)).collect();
     if chosen.len() < points.len() {
@@ -31,7 +31,7 @@ pub(super) fn answer(run: &Run, points: &[SweepPoint]) -> String {
 }
 
 /// Who lost how much more than whom at a sweep point: one sentence for each policy compared with.
-fn at_point(run: &Run, point: &SweepPoint) -> Vec<String> {
+fn at_point(run: &ReportRun, point: &ComparedPoint) -> Vec<String> {
     let at = place(run, point);
     if run.words().estimates {
         return estimates(run, point, &at).into_iter().collect();
@@ -67,7 +67,7 @@ fn at_point(run: &Run, point: &SweepPoint) -> Vec<String> {
 }
 
 /// "At epsilon = 0.5, dimension = 1, "; nothing where nothing is swept.
-fn place(run: &Run, point: &SweepPoint) -> String {
+fn place(run: &ReportRun, point: &ComparedPoint) -> String {
     let keys = run.swept_keys();
     let swept = run.cells[point.cells[0]].info.swept.iter();
     let short: Vec<String> = swept.map(|(key, value)| format!("{} = {value}", short_key(key, &keys))).collect();
@@ -79,16 +79,16 @@ fn place(run: &Run, point: &SweepPoint) -> String {
 }
 
 /// The policy that a pair compares with; empty where it is the same policy.
-fn name(run: &Run, (other, cell): (usize, usize)) -> &str {
+fn name(run: &ReportRun, (other, cell): (usize, usize)) -> &str {
     let (other, cell) = (&run.cells[other].info.policy, &run.cells[cell].info.policy);
     if other == cell { "" } else { other }
 }
 
 /// The means alone, where nothing can be compared or nothing is beyond chance.
-fn means(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
+fn means(run: &ReportRun, point: &ComparedPoint, at: &str) -> Option<String> {
     let said = |&cell_idx: &usize| {
         let cell = &run.cells[cell_idx];
-        let moments = Moments::of(&cell.finals())?;
+        let moments = SampleMoments::of(&cell.finals())?;
         let regret = plus_minus(moments.mean, moments.half);
         Some(if run.words().adds_up {
             format!("{} lost {regret} in {} rounds", cell.info.policy, cell.last_round)
@@ -103,12 +103,12 @@ fn means(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
 }
 
 /// Estimates from a log with the standard error that the log's chance gives them.
-fn estimates(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
+fn estimates(run: &ReportRun, point: &ComparedPoint, at: &str) -> Option<String> {
     let said = |&cell_idx: &usize| {
         let cell = &run.cells[cell_idx];
         let (name, values) = (&cell.info.policy, cell.finals());
         let errors: Vec<f64> = known(&cell.ends.iter().map(|end| end.second).collect::<Vec<_>>());
-        let (Some(value), Some(error)) = (Moments::of(&values), Moments::of(&errors)) else {
+        let (Some(value), Some(error)) = (SampleMoments::of(&values), SampleMoments::of(&errors)) else {
             return Some(format!("{name} has no estimate: no row matched its choices"));
         };
         let (n, unmatched) = (cell.ends.len(), cell.ends.len() - values.len());
@@ -121,7 +121,7 @@ fn estimates(run: &Run, point: &SweepPoint, at: &str) -> Option<String> {
 }
 
 /// One comparison: regret per thousand rounds, or risk.
-fn clause(words: &Words, cell: &CellData, other: &CellData) -> Option<String> {
+fn clause(words: &ReportWords, cell: &CellData, other: &CellData) -> Option<String> {
     let gap = paired(cell, other)?;
     let (factor, unit) =
         if words.adds_up { (1000.0 / f64::from(cell.last_round.max(1)), " per 1000 rounds") } else { (1.0, " in risk") };
@@ -141,7 +141,7 @@ fn clause(words: &Words, cell: &CellData, other: &CellData) -> Option<String> {
 }
 
 /// Private runs whose guarantee does not hold are named, with where it fails if it holds elsewhere.
-fn unprotected(run: &Run) -> Option<String> {
+fn unprotected(run: &ReportRun) -> Option<String> {
     let mut named: Vec<(&str, Vec<&str>, bool)> = Vec::new();
     for cell in &run.cells {
         let (policy, guarantee) = (cell.info.policy.as_str(), cell.ledger_text("guarantee"));
@@ -182,7 +182,7 @@ mod tests {
     fn said(epsilons: &[f64], policies: &[Planted], n_trials: u32) -> String {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), epsilons, policies, n_trials);
-        let run = Run::read(folder.path()).expect("read");
+        let run = ReportRun::read(folder.path()).expect("read");
         answer(&run, &sweep_points(&run))
     }
 

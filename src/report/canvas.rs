@@ -1,6 +1,6 @@
 //! Drawing one chart as SVG: grid, axes, legend, bands, error bars, dashed lines, markers.
 //!
-//! Colours are those of Okabe and Ito, told apart by people with any colour vision; dashes and markers differ as well,
+//! Colours are those of Okabe and Ito, told apart by readers with any colour vision; dashes and markers differ as well,
 //! so that the chart survives a grey printer. Drawn at twice the size it is shown in, so that whole pixels are fine
 //! enough. The page gives the neutral colours other values in the dark; they are constants for that reason.
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The last recorded round of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct TrialEnd {
+pub(super) struct ReportTrialEnd {
     pub(super) trial: u32,
     /// Cumulative regret, or risk.
     pub(super) main: f64,
@@ -24,7 +24,7 @@ pub(super) struct TrialEnd {
 pub(super) struct CellData {
     pub(super) info: CellInfo,
     /// In the order of trials.
-    pub(super) ends: Vec<TrialEnd>,
+    pub(super) ends: Vec<ReportTrialEnd>,
     pub(super) last_round: u32,
     pub(super) curve: Curve,
     pub(super) exponent: Option<f64>,
@@ -65,12 +65,12 @@ impl CellData {
 
 /// A whole run, reduced.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct ReportRun {
     pub(super) manifest: Manifest,
     pub(super) cells: Vec<CellData>,
 }
 
-impl Run {
+impl ReportRun {
     /// Reads a folder.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Er
             builder.add(&curve[range.clone()]);
             let at = range.end - 1;
             last_round = rows.round[at];
-            ends.push(TrialEnd {
+            ends.push(ReportTrialEnd {
                 trial: rows.trial[at],
                 main: main[at],
                 second: second[at],
@@ -229,7 +229,7 @@ pub(crate) mod tests {
                     swept,
                     resolved: json!({"ridge": 3.0}),
                     ledger: json!({
-                        "mechanism": if private { "laplace" } else { "none" }, "reading": "tight",
+                        "mechanism": if private { "laplace" } else { "none" }, "calibration": "tight",
                         "threat_model": {
                             "adversary": {"kind": "server", "words": "the server"}, "unit": {"kind": "reward", "words": "one reward"},
                             "neighbours": {"kind": "replaced", "words": "replace one"},
@@ -295,7 +295,7 @@ pub(crate) mod tests {
     fn ends_are_those_planted() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0, 2.0], &[PRIVATE, OPEN], 6);
-        let run = Run::read(folder.path()).expect("read");
+        let run = ReportRun::read(folder.path()).expect("read");
         assert_eq!(run.policies(), ["tgp-ucb", "igp-ucb"]);
         assert_eq!(run.swept_keys(), ["privacy.epsilon"]);
         let cell = &run.cells[2];
@@ -309,7 +309,7 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0], &[PRIVATE, OPEN], 6);
         std::fs::remove_file(PartId { cell: 1, block: 0 }.path(folder.path())).expect("removed");
-        let error = Run::read(folder.path()).expect_err("incomplete").to_string();
+        let error = ReportRun::read(folder.path()).expect_err("incomplete").to_string();
         assert!(error.contains("3 of 4 blocks are done; 1 block is missing, the first is cell 1 block 0"), "{error}");
     }
 }

@@ -1,15 +1,15 @@
 //! Sweep points, and policies compared on the same trials.
 
-use super::collect::{CellData, Run};
-use super::stats::Moments;
+use super::collect::{CellData, ReportRun};
+use super::stats::SampleMoments;
 use privateer_config::params::Scalar;
 
 /// Difference of final cumulative regret, or of risk, trial by trial.
-pub type Paired = Moments;
+pub type Paired = SampleMoments;
 
 /// The cells that differ in nothing but the policy.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SweepPoint {
+pub struct ComparedPoint {
     /// `privacy.epsilon = 0.5, environment.domain.dimension = 2`; empty where nothing is swept.
     pub label: String,
     /// Indices of the cells, in canonical order.
@@ -17,9 +17,9 @@ pub struct SweepPoint {
 }
 
 /// The sweep points, in canonical order.
-pub(super) fn sweep_points(run: &Run) -> Vec<SweepPoint> {
+pub(super) fn sweep_points(run: &ReportRun) -> Vec<ComparedPoint> {
     let many_environments = run.cells.iter().any(|cell| cell.info.environment != run.cells[0].info.environment);
-    let mut points: Vec<SweepPoint> = Vec::new();
+    let mut points: Vec<ComparedPoint> = Vec::new();
     for (cell_idx, cell) in run.cells.iter().enumerate() {
         let known = points.iter_mut().find(|point| {
             let first = &run.cells[point.cells[0]];
@@ -27,7 +27,7 @@ pub(super) fn sweep_points(run: &Run) -> Vec<SweepPoint> {
         });
         match known {
             Some(point) => point.cells.push(cell_idx),
-            None => points.push(SweepPoint { label: label(cell, many_environments), cells: vec![cell_idx] }),
+            None => points.push(ComparedPoint { label: label(cell, many_environments), cells: vec![cell_idx] }),
         }
     }
     points
@@ -49,16 +49,16 @@ pub(super) fn paired(cell: &CellData, reference: &CellData) -> Option<Paired> {
             differences.push(end.main - other.main);
         }
     }
-    Moments::of(&differences)
+    SampleMoments::of(&differences)
 }
 
 /// The policy with the least mean regret at a sweep point, if its paired intervals against all others leave out zero; nobody where values are
 /// estimates from one log.
-pub(super) fn best(run: &Run, point: &SweepPoint) -> Option<usize> {
+pub(super) fn best(run: &ReportRun, point: &ComparedPoint) -> Option<usize> {
     if run.words().estimates {
         return None;
     }
-    let mean = |cell_idx: usize| Moments::of(&run.cells[cell_idx].finals()).map(|moments| moments.mean);
+    let mean = |cell_idx: usize| SampleMoments::of(&run.cells[cell_idx].finals()).map(|moments| moments.mean);
     let least = point
         .cells
         .iter()
@@ -79,7 +79,7 @@ const LEARN_NOTHING: [&str; 2] = ["uniform", "random-arm"];
 /// The cell without privacy that a private cell is to be compared with: same environment, same swept keys apart from
 /// privacy's. First the same policy under its own label, then the same policy and parameters under another label, then the
 /// same kind of policy, then the one of least mean regret; never one that plays at random.
-pub(super) fn reference(run: &Run, point: &SweepPoint, cell_idx: usize) -> Option<usize> {
+pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize) -> Option<usize> {
     let cell = &run.cells[cell_idx];
     let outside = |cell: &CellData| -> Vec<(String, Scalar)> {
         cell.info.swept.iter().filter(|(key, _)| !key.split('.').any(|part| part == "privacy")).cloned().collect()
@@ -97,7 +97,7 @@ pub(super) fn reference(run: &Run, point: &SweepPoint, cell_idx: usize) -> Optio
         }
         policy
     };
-    let mean = |other: &usize| Moments::of(&run.cells[*other].finals()).map_or(f64::INFINITY, |moments| moments.mean);
+    let mean = |other: &usize| SampleMoments::of(&run.cells[*other].finals()).map_or(f64::INFINITY, |moments| moments.mean);
     let candidates: Vec<usize> = (0..run.cells.len()).filter(|&other| fits(&run.cells[other])).collect();
     let least = |among: &mut dyn Iterator<Item = &usize>| among.min_by(|left, right| mean(left).total_cmp(&mean(right))).copied();
     // Among equals, one of the same sweep point.
@@ -131,7 +131,7 @@ mod tests {
     fn shared_luck_cancels() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0, 2.0], &[PRIVATE, OPEN], 6);
-        let run = Run::read(folder.path()).expect("read");
+        let run = ReportRun::read(folder.path()).expect("read");
         let points = sweep_points(&run);
         assert_eq!(points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>(), ["privacy.epsilon = 1", "privacy.epsilon = 2"]);
         let gap = paired(&run.cells[0], &run.cells[1]).expect("paired");
@@ -145,7 +145,7 @@ mod tests {
     fn the_price_is_counted_against_the_same_policy() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0], &[PRIVATE, OPEN, OPEN, OPEN], 6);
-        let mut run = Run::read(folder.path()).expect("read");
+        let mut run = ReportRun::read(folder.path()).expect("read");
         let policies = [("igp-ucb", 1.0), ("uniform", 1.0), ("gp-ucb", 1.0), ("igp-ucb", 1.0)];
         for (cell, (kind, ridge)) in run.cells.iter_mut().zip(policies) {
             let policy = format!("{kind} {}", cell.info.cell);
@@ -167,7 +167,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let twin = Planted { policy: "twin", ..OPEN };
         plant(folder.path(), &[1.0], &[twin, OPEN], 6);
-        let run = Run::read(folder.path()).expect("read");
+        let run = ReportRun::read(folder.path()).expect("read");
         let points = sweep_points(&run);
         assert_eq!((points.len(), points[0].label.as_str()), (1, ""));
         assert_eq!(best(&run, &points[0]), None);
@@ -177,7 +177,7 @@ mod tests {
     fn one_trial_has_no_best() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0], &[PRIVATE, OPEN], 1);
-        let run = Run::read(folder.path()).expect("read");
+        let run = ReportRun::read(folder.path()).expect("read");
         assert_eq!(best(&run, &sweep_points(&run)[0]), None);
     }
 }

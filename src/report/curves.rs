@@ -1,6 +1,6 @@
 //! Regret against the round, of one cell: means of all recorded rounds, spreads of a few.
 
-use super::stats::{Moments, Quantiles, exponent, known};
+use super::stats::{Quantiles, SampleMoments, exponent, known};
 
 /// At most this many rounds of a cell are kept per trial.
 pub(super) const N_KEPT: usize = 200;
@@ -11,7 +11,7 @@ pub(super) struct Curve {
     /// Kept rounds, ascending, the last one included.
     pub(super) rounds: Vec<u32>,
     /// One entry per kept round.
-    pub(super) moments: Vec<Option<Moments>>,
+    pub(super) moments: Vec<Option<SampleMoments>>,
     /// One entry per kept round.
     pub(super) quantiles: Vec<Option<Quantiles>>,
 }
@@ -54,7 +54,7 @@ impl CurveBuilder {
         let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.n_trials as f64).collect();
         let curve = Curve {
             rounds: self.kept.iter().map(|at| self.rounds[*at]).collect(),
-            moments: self.values.iter().map(|values| Moments::of(&known(values))).collect(),
+            moments: self.values.iter().map(|values| SampleMoments::of(&known(values))).collect(),
             quantiles: self.values.iter().map(|values| Quantiles::of(&known(values))).collect(),
         };
         (curve, exponent(&self.rounds, &means))

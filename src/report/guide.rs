@@ -69,7 +69,7 @@ pub(super) const CAPTION: &str = " The thin grey line has the slope of the lower
 
 #[cfg(test)]
 mod tests {
-    use super::super::collect::Run;
+    use super::super::collect::ReportRun;
     use super::super::collect::tests::{OPEN, PRIVATE, plant};
     use super::super::compare::sweep_points;
     use super::super::{page_figures, plot_final};
@@ -77,10 +77,10 @@ mod tests {
     use serde_json::{Value, json};
 
     /// Two planted policies at three budgets on functions of this kernel's space, both private.
-    fn run(kernel: Value, adversary: &str) -> Run {
+    fn run(kernel: Value, adversary: &str) -> ReportRun {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
-        let mut run = Run::read(folder.path()).expect("read");
+        let mut run = ReportRun::read(folder.path()).expect("read");
         for (i, cell) in run.cells.iter_mut().enumerate() {
             cell.info.resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}});
             cell.info.facts = json!({"dimension": 2});
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(line.points[0], (0.5, 40.0));
         assert!((line.points[2].1 - 40.0 * 0.5_f64.exp_m1() / 2.0_f64.exp_m1()).abs() < 1e-12);
         let captions =
-            |run: &Run| page_figures::figures(run, &points).into_iter().all(|figure| figure.caption.contains("Theorem 1"));
+            |run: &ReportRun| page_figures::figures(run, &points).into_iter().all(|figure| figure.caption.contains("Theorem 1"));
         assert!(captions(&run));
         let mut open = run;
         open.cells.iter_mut().for_each(|cell| cell.info.ledger = json!({"epsilon": null}));

@@ -26,7 +26,7 @@ mod text;
 mod words;
 mod write;
 
-pub use compare::{Paired, SweepPoint};
-pub use stats::{Moments, Quantiles};
+pub use compare::{ComparedPoint, Paired};
+pub use stats::{Quantiles, SampleMoments};
 pub use summary::SummaryRow;
 pub use write::{Outcome, write_report};

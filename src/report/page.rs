@@ -1,8 +1,8 @@
 //! `report.html`: one page that holds everything it shows.
 
 use super::answer::answer;
-use super::collect::Run;
-use super::compare::SweepPoint;
+use super::collect::ReportRun;
+use super::compare::ComparedPoint;
 use super::page_figures::Group;
 use super::page_tables::{facts, ledger, more_numbers, provenance, results, shown};
 use super::plot_curves;
@@ -18,7 +18,13 @@ pub(super) struct Figure {
 }
 
 /// The page's text.
-pub(super) fn page(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Figure], audit: Option<String>) -> String {
+pub(super) fn page(
+    run: &ReportRun,
+    points: &[ComparedPoint],
+    rows: &[SummaryRow],
+    figures: &[Figure],
+    audit: Option<String>,
+) -> String {
     let sections = sections(run, points, rows, figures, audit);
     let title = escape(&run.manifest.spec_name);
     let mut html = format!(
@@ -30,7 +36,7 @@ pub(super) fn page(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figure
         include_str!("page.css"),
     );
     html += &format!("<p class=\"meta\">{}</p>\n", escape(&overview(run, points)));
-    html += &stand_in(run);
+    html += &synthetic(run);
     html += &format!("<p class=\"answer\">{}</p>\n", escape(&answer(run, points)));
     html += "<nav aria-label=\"Contents\"><ol>";
     for section in &sections {
@@ -50,7 +56,13 @@ struct Section {
     body: String,
 }
 
-fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Figure], audit: Option<String>) -> Vec<Section> {
+fn sections(
+    run: &ReportRun,
+    points: &[ComparedPoint],
+    rows: &[SummaryRow],
+    figures: &[Figure],
+    audit: Option<String>,
+) -> Vec<Section> {
     let mut sections = vec![Section { id: "results", title: "Results", body: results_text(run, points, rows) }];
     let of = |group: Group| figures.iter().enumerate().filter(move |(_, figure)| figure.group == group);
     let draw = |group: Group| of(group).map(|(i, figure)| figure_text(i + 1, figure)).collect::<String>();
@@ -80,7 +92,7 @@ fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Fi
         body: curves,
     });
     let body = format!(
-        "<p>What each run protects, how strongly, and whether the calibration used here delivers what is claimed. \
+        "<p>What each run protects, how strongly, and whether the noise_formula used here delivers what is claimed. \
          Provenance of all numbers on this page: <b>{}</b>.</p>\n{}",
         escape(&provenance(run)),
         ledger(run)
@@ -95,7 +107,7 @@ fn sections(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Fi
     sections
 }
 
-fn results_text(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String {
+fn results_text(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> String {
     let words = run.words();
     let (who, curve) = (words.who, words.curve);
     let more = match (words.recommends, words.adds_up) {
@@ -155,7 +167,7 @@ fn figure_text(number: usize, figure: &Figure) -> String {
     )
 }
 
-fn overview(run: &Run, points: &[SweepPoint]) -> String {
+fn overview(run: &ReportRun, points: &[ComparedPoint]) -> String {
     let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
     let n_policies = run.policies().len();
     let words = run.words();
@@ -174,8 +186,8 @@ fn overview(run: &Run, points: &[SweepPoint]) -> String {
 }
 
 /// Generated data in the place of a published set must be seen at once.
-fn stand_in(run: &Run) -> String {
-    let flag = |cell: &super::collect::CellData| match cell.info.facts.get("stand_in") {
+fn synthetic(run: &ReportRun) -> String {
+    let flag = |cell: &super::collect::CellData| match cell.info.facts.get("synthetic") {
         None | Some(serde_json::Value::Null | serde_json::Value::Bool(false)) => None,
         Some(serde_json::Value::Bool(true)) => Some("generated data stand in for the published set".to_owned()),
         Some(other) => Some(shown(other)),
@@ -183,10 +195,10 @@ fn stand_in(run: &Run) -> String {
     run.cells
         .iter()
         .find_map(flag)
-        .map_or(String::new(), |text| format!("<p class=\"notice\"><b>Stand-in data.</b> {}</p>\n", escape(&text)))
+        .map_or(String::new(), |text| format!("<p class=\"notice\"><b>Synthetic substitute data.</b> {}</p>\n", escape(&text)))
 }
 
-fn reproduce(run: &Run) -> String {
+fn reproduce(run: &ReportRun) -> String {
     let manifest = &run.manifest;
     let mut html = "<p>The folder of this page holds the resolved spec. The same version of the program gives the same \
                     bytes in every part, on any machine and backend:</p>\n\

@@ -1,8 +1,8 @@
 //! Which figures the page has, in which files, with which captions.
 
 use super::canvas::Chart;
-use super::collect::Run;
-use super::compare::SweepPoint;
+use super::collect::ReportRun;
+use super::compare::ComparedPoint;
 use super::text::safe_name;
 use super::{guide, plot_curves, plot_final};
 
@@ -25,7 +25,7 @@ pub(super) struct Planned {
 }
 
 /// All figures, in the order of the page.
-pub(super) fn figures(run: &Run, points: &[SweepPoint]) -> Vec<Planned> {
+pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Planned> {
     let (n_trials, words) = (run.manifest.trials, run.words());
     let mut figures = Vec::new();
     for (i, plot) in plot_final::plots(run).into_iter().enumerate() {

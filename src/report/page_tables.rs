@@ -1,8 +1,8 @@
 //! The page's tables: results, ledger, facts.
 
-use super::collect::{CellData, Run};
-use super::compare::{SweepPoint, best};
-use super::stats::Moments;
+use super::collect::{CellData, ReportRun};
+use super::compare::{ComparedPoint, best};
+use super::stats::SampleMoments;
 use super::summary::SummaryRow;
 use super::text::{escape, plus_minus, short, short_key};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use serde_json::Value;
 const N_FACT_SETS: usize = 8;
 
 /// Sweep points down, policies across: mean final regret and half of its interval.
-pub(super) fn results(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String {
+pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> String {
     let (policies, keys) = (run.policies(), run.swept_keys());
     let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
     html += &key_headers(&keys);
@@ -53,7 +53,7 @@ fn key_headers(keys: &[&str]) -> String {
 }
 
 /// Every cell with its other numbers.
-pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
+pub(super) fn more_numbers(run: &ReportRun, rows: &[SummaryRow]) -> String {
     let words = run.words();
     let less = format!("less first {}", words.who);
     let second = if words.recommends { "simple regret" } else { words.second };
@@ -67,7 +67,7 @@ pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
     html += &format!("<th>{}</th>", words.who);
     html += &titles.iter().map(|title| format!("<th class=\"n\">{title}</th>")).collect::<String>();
     html += "</tr></thead><tbody>";
-    let both = |m: Option<Moments>| m.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
+    let both = |m: Option<SampleMoments>| m.map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
     for row in rows {
         html += "<tr>";
         for (_, value) in &row.swept {
@@ -94,7 +94,7 @@ pub(super) fn more_numbers(run: &Run, rows: &[SummaryRow]) -> String {
 }
 
 /// The cells that share a value of some field, in order of first appearance.
-fn distinct(run: &Run, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, Vec<&CellData>)> {
+fn distinct(run: &ReportRun, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, Vec<&CellData>)> {
     let mut groups: Vec<(&CellData, Vec<&CellData>)> = Vec::new();
     for cell in &run.cells {
         match groups.iter_mut().find(|(first, _)| field(first) == field(cell)) {
@@ -111,7 +111,7 @@ const LEDGER_COLUMNS: [(&str, &str); 13] = [
     ("/epsilon", "ε"),
     ("/delta", "δ"),
     ("/mechanism", "mechanism"),
-    ("/reading", "reading"),
+    ("/calibration", "calibration"),
     ("/threat_model/unit/words", "protects"),
     ("/threat_model/adversary/words", "against"),
     ("/threat_model/neighbours/words", "neighbours"),
@@ -126,7 +126,7 @@ const LEDGER_COLUMNS: [(&str, &str); 13] = [
 const ALWAYS_SHOWN: [&str; 3] = ["/guarantee", "/epsilon", "/mechanism"];
 
 /// One row per distinct ledger; a guarantee that does not hold stands out. What all rows share is said once, below.
-pub(super) fn ledger(run: &Run) -> String {
+pub(super) fn ledger(run: &ReportRun) -> String {
     let policies = run.policies();
     let mut groups: Vec<(&Value, Vec<&CellData>)> = Vec::new();
     for (first, cells) in distinct(run, |cell| &cell.info.ledger) {
@@ -182,7 +182,7 @@ fn notes_of(ledger: &Value) -> String {
 }
 
 /// Where the numbers come from, in the ledgers' own words.
-pub(super) fn provenance(run: &Run) -> String {
+pub(super) fn provenance(run: &ReportRun) -> String {
     let mut known: Vec<&str> = Vec::new();
     for cell in &run.cells {
         let text = match cell.ledger_text("provenance") {
@@ -224,7 +224,7 @@ fn named(cells: &[&CellData]) -> String {
 }
 
 /// Facts down, distinct sets of them across.
-pub(super) fn facts(run: &Run) -> String {
+pub(super) fn facts(run: &ReportRun) -> String {
     let groups = distinct(run, |cell| &cell.info.facts);
     let shown_groups = &groups[..groups.len().min(N_FACT_SETS)];
     let mut keys: Vec<&str> = Vec::new();
@@ -262,7 +262,7 @@ pub(super) fn facts(run: &Run) -> String {
 }
 
 /// What sets a group of cells apart: the swept values (else the policies) that all of them and not all others have.
-fn what_differs(run: &Run, cells: &[&CellData]) -> String {
+fn what_differs(run: &ReportRun, cells: &[&CellData]) -> String {
     let keys = run.swept_keys();
     let apart = cells[0].info.swept.iter().filter(|(key, value)| {
         let has = |cell: &CellData| cell.swept(key) == Some(value);
@@ -275,7 +275,7 @@ fn what_differs(run: &Run, cells: &[&CellData]) -> String {
     if words.is_empty() { named(cells) } else { words.join(", ") }
 }
 
-/// A JSON value as a person reads it.
+/// A JSON value as a user reads it.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),

@@ -2,8 +2,8 @@
 
 use super::axis::Axis;
 use super::canvas::{Chart, Series};
-use super::collect::Run;
-use super::compare::SweepPoint;
+use super::collect::ReportRun;
+use super::compare::ComparedPoint;
 use super::guide;
 use super::text::{csv_text, number};
 
@@ -11,7 +11,7 @@ use super::text::{csv_text, number};
 pub(super) const N_POINTS: usize = 12;
 
 /// Both scales of one sweep point.
-pub(super) fn charts(run: &Run, point: &SweepPoint) -> [Chart; 2] {
+pub(super) fn charts(run: &ReportRun, point: &ComparedPoint) -> [Chart; 2] {
     let policies = run.policies();
     let series: Vec<Series> = point
         .cells
@@ -47,12 +47,12 @@ pub(super) fn charts(run: &Run, point: &SweepPoint) -> [Chart; 2] {
 }
 
 /// "at privacy.epsilon = 1", or nothing where nothing is swept.
-pub(super) fn at(point: &SweepPoint) -> String {
+pub(super) fn at(point: &ComparedPoint) -> String {
     if point.label.is_empty() { String::new() } else { format!("at {}", point.label) }
 }
 
 /// `plots/curves.csv`: mean, interval and quantiles of cumulative regret at the plotted rounds of all cells.
-pub(super) fn csv(run: &Run) -> String {
+pub(super) fn csv(run: &ReportRun) -> String {
     let mut text = "cell,policy,round,mean,ci95_low,ci95_high,q05,q25,q50,q75,q95\n".to_owned();
     for cell in &run.cells {
         let policy = csv_text(&cell.info.policy).replace(['"', ',', '\n', '\r'], " ");

@@ -2,9 +2,9 @@
 
 use super::axis::Axis;
 use super::canvas::{Chart, Series};
-use super::collect::{CellData, Run};
+use super::collect::{CellData, ReportRun};
 use super::guide;
-use super::stats::Moments;
+use super::stats::SampleMoments;
 use super::text::short_key;
 
 /// At most this many lines are drawn in one chart.
@@ -24,7 +24,7 @@ pub(super) struct FinalPlot {
 }
 
 /// The charts, in the order of the swept keys; keys that are not numbers or do not vary have none.
-pub(super) fn plots(run: &Run) -> Vec<FinalPlot> {
+pub(super) fn plots(run: &ReportRun) -> Vec<FinalPlot> {
     let words = run.words();
     let main = Shown { title: words.main_title, axis: words.main_long, stem: "final", second: false };
     let second = words.second_title.map(|title| Shown { title, axis: words.second, stem: "share", second: true });
@@ -47,7 +47,7 @@ impl Shown {
     }
 }
 
-fn plot(run: &Run, key: &str, shown: Shown) -> Option<FinalPlot> {
+fn plot(run: &ReportRun, key: &str, shown: Shown) -> Option<FinalPlot> {
     let value = |cell: &CellData| cell.swept(key).and_then(privateer_config::params::Scalar::as_f64).filter(|x| x.is_finite());
     let values: Vec<f64> = run.cells.iter().map(value).collect::<Option<_>>()?;
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -75,7 +75,7 @@ fn plot(run: &Run, key: &str, shown: Shown) -> Option<FinalPlot> {
                 series.last_mut()?
             }
         };
-        if let Some(moments) = Moments::of(&shown.of(cell)) {
+        if let Some(moments) = SampleMoments::of(&shown.of(cell)) {
             line.points.push((*x, moments.mean));
             line.intervals.push(moments.low().zip(moments.high()));
         }
@@ -105,7 +105,7 @@ fn plot(run: &Run, key: &str, shown: Shown) -> Option<FinalPlot> {
 }
 
 /// The other swept keys and their values: what tells lines of one policy apart.
-fn others(run: &Run, cell: &CellData, key: &str) -> String {
+fn others(run: &ReportRun, cell: &CellData, key: &str) -> String {
     let keys = run.swept_keys();
     let others = cell.info.swept.iter().filter(|(known, _)| known != key);
     others.map(|(known, value)| format!("{} = {value}", short_key(known, &keys))).collect::<Vec<_>>().join(", ")
@@ -127,7 +127,7 @@ mod tests {
     fn one_line_per_policy_in_order_of_the_key() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[4.0, 0.25, 1.0], &[PRIVATE, OPEN], 6);
-        let plots = plots(&Run::read(folder.path()).expect("read"));
+        let plots = plots(&ReportRun::read(folder.path()).expect("read"));
         assert_eq!(plots.len(), 1);
         assert!(plots[0].chart.x.logarithmic);
         let line = &plots[0].chart.series[0];
@@ -139,7 +139,7 @@ mod tests {
     fn the_best_arm_has_a_plot_of_its_own() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[4.0, 0.25], &[PRIVATE], 6);
-        let mut run = Run::read(folder.path()).expect("read");
+        let mut run = ReportRun::read(folder.path()).expect("read");
         run.cells.iter_mut().for_each(|cell| cell.info.measures = crate::record::Measures::Contextual);
         let plots = plots(&run);
         assert_eq!(plots.iter().map(|plot| plot.stem).collect::<Vec<_>>(), ["final", "share"]);
@@ -151,6 +151,6 @@ mod tests {
     fn nothing_swept_has_no_plot() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0], &[PRIVATE], 1);
-        assert!(plots(&Run::read(folder.path()).expect("read")).is_empty());
+        assert!(plots(&ReportRun::read(folder.path()).expect("read")).is_empty());
     }
 }

@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Mean, spread and the 95 % interval of the mean. What needs two trials is `None` with one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moments {
+pub struct SampleMoments {
     /// Arithmetic mean.
     pub mean: f64,
     /// Sample standard deviation (divisor n - 1).
@@ -20,7 +20,7 @@ pub(super) fn known(sample: &[f64]) -> Vec<f64> {
     sample.iter().copied().filter(|x| !x.is_nan()).collect()
 }
 
-impl Moments {
+impl SampleMoments {
     /// Of a sample, summed in its order. `None` for an empty sample or where the mean is not finite.
     #[must_use]
     pub fn of(sample: &[f64]) -> Option<Self> {
@@ -131,16 +131,16 @@ mod tests {
 
     #[test]
     fn moments_of_a_small_sample() {
-        let m = Moments::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("a sample");
+        let m = SampleMoments::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("a sample");
         assert_eq!((m.mean, m.sd), (3.0, Some(2.5_f64.sqrt())));
         assert!((m.half.expect("half") - 2.776_445_105 * (0.5_f64).sqrt()).abs() < 1e-8);
         assert!(m.excludes_zero());
-        let one = Moments::of(&[7.0]).expect("one trial");
+        let one = SampleMoments::of(&[7.0]).expect("one trial");
         assert_eq!((one.mean, one.sd, one.low()), (7.0, None, None));
         assert!(!one.excludes_zero());
-        assert_eq!(Moments::of(&[]), None);
-        assert_eq!(Moments::of(&[1.0, f64::NAN]), None);
-        assert_eq!(Moments::of(&known(&[1.0, f64::NAN, 3.0])), Moments::of(&[1.0, 3.0]));
+        assert_eq!(SampleMoments::of(&[]), None);
+        assert_eq!(SampleMoments::of(&[1.0, f64::NAN]), None);
+        assert_eq!(SampleMoments::of(&known(&[1.0, f64::NAN, 3.0])), SampleMoments::of(&[1.0, 3.0]));
     }
 
     #[test]

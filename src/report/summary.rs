@@ -1,10 +1,10 @@
 //! `summary.csv`: one row per cell, from the parts alone.
 
-use super::collect::{CellData, Run};
-use super::compare::{Paired, SweepPoint, paired};
-use super::stats::{Moments, Quantiles, known};
+use super::collect::{CellData, ReportRun};
+use super::compare::{ComparedPoint, Paired, paired};
+use super::stats::{Quantiles, SampleMoments, known};
 use super::text::{csv_text, number};
-use super::words::Words;
+use super::words::ReportWords;
 use privateer_config::error::Error;
 use privateer_config::params::Scalar;
 use std::path::Path;
@@ -25,19 +25,19 @@ pub struct SummaryRow {
     /// Rounds of each trial.
     pub rounds: u32,
     /// Cumulative regret, or risk, at the last round.
-    pub main: Option<Moments>,
+    pub main: Option<SampleMoments>,
     /// Its quantiles over trials.
     pub main_quantiles: Option<Quantiles>,
     /// Cumulative regret at the last round, per round.
-    pub average_regret: Option<Moments>,
+    pub average_regret: Option<SampleMoments>,
     /// Its quantiles over trials.
     pub average_quantiles: Option<Quantiles>,
     /// Simple regret, or suboptimality, at the last round.
-    pub second: Option<Moments>,
+    pub second: Option<SampleMoments>,
     /// Its quantiles over trials.
     pub second_quantiles: Option<Quantiles>,
     /// Regret of the recommended point at the last round.
-    pub recommended_regret: Option<Moments>,
+    pub recommended_regret: Option<SampleMoments>,
     /// Final cumulative regret less that of the first policy at the same sweep point, trial by trial; `None` for the
     /// first policy itself.
     pub paired_difference: Option<Paired>,
@@ -46,7 +46,7 @@ pub struct SummaryRow {
 }
 
 /// The rows, in the order of cells.
-pub(super) fn rows(run: &Run, points: &[SweepPoint]) -> Vec<SummaryRow> {
+pub(super) fn rows(run: &ReportRun, points: &[ComparedPoint]) -> Vec<SummaryRow> {
     let first_of =
         |cell_idx: usize| points.iter().find(|point| point.cells.contains(&cell_idx)).map_or(cell_idx, |point| point.cells[0]);
     run.cells
@@ -72,13 +72,13 @@ fn row(cell: &CellData, paired_difference: Option<Paired>) -> SummaryRow {
         swept: cell.info.swept.clone(),
         trials: cell.ends.len(),
         rounds: cell.last_round,
-        main: Moments::of(&finals),
+        main: SampleMoments::of(&finals),
         main_quantiles: Quantiles::of(&finals),
-        average_regret: Moments::of(&averages),
+        average_regret: SampleMoments::of(&averages),
         average_quantiles: Quantiles::of(&averages),
-        second: Moments::of(&simple),
+        second: SampleMoments::of(&simple),
         second_quantiles: Quantiles::of(&simple),
-        recommended_regret: Moments::of(&recommended),
+        recommended_regret: SampleMoments::of(&recommended),
         paired_difference,
         exponent: cell.exponent,
     }
@@ -90,7 +90,7 @@ const QUANTILE_NAMES: [&str; 5] = ["q05", "q25", "q50", "q75", "q95"];
 ///
 /// # Errors
 /// [`Error::Io`] where the writer refuses, which memory does not.
-pub(super) fn csv(path: &Path, words: &Words, rows: &[SummaryRow]) -> Result<Vec<u8>, Error> {
+pub(super) fn csv(path: &Path, words: &ReportWords, rows: &[SummaryRow]) -> Result<Vec<u8>, Error> {
     let io = |source: csv::Error| Error::io("write the summary", path, source.into());
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(header(words, rows)).map_err(io)?;
@@ -100,7 +100,7 @@ pub(super) fn csv(path: &Path, words: &Words, rows: &[SummaryRow]) -> Result<Vec
     writer.into_inner().map_err(|source| Error::io("write the summary", path, source.into_error()))
 }
 
-fn header(words: &Words, rows: &[SummaryRow]) -> Vec<String> {
+fn header(words: &ReportWords, rows: &[SummaryRow]) -> Vec<String> {
     let ([main, second, exponent], full) = (words.columns, ["mean", "sd", "se", "ci95_low", "ci95_high"]);
     let mut names: Vec<String> = ["cell", "policy", "environment"].map(str::to_owned).to_vec();
     names.extend(rows.first().map_or(Vec::new(), |row| row.swept.iter().map(|(key, _)| csv_text(key)).collect()));
@@ -124,7 +124,7 @@ fn header(words: &Words, rows: &[SummaryRow]) -> Vec<String> {
     names
 }
 
-fn record(words: &Words, row: &SummaryRow) -> Vec<String> {
+fn record(words: &ReportWords, row: &SummaryRow) -> Vec<String> {
     let mut fields = vec![row.cell.to_string(), csv_text(&row.policy), csv_text(&row.environment)];
     fields.extend(row.swept.iter().map(|(_, value)| match value {
         Scalar::Text(text) => csv_text(text),
@@ -134,7 +134,7 @@ fn record(words: &Words, row: &SummaryRow) -> Vec<String> {
     let mut add = |values: &[Option<f64>]| {
         fields.extend(values.iter().map(|value| value.filter(|x| x.is_finite()).map_or(String::new(), number)));
     };
-    let full = |m: Option<Moments>| {
+    let full = |m: Option<SampleMoments>| {
         [m.map(|m| m.mean), m.and_then(|m| m.sd), m.and_then(|m| m.se), m.and_then(|m| m.low()), m.and_then(|m| m.high())]
     };
     let quantiles = |q: Option<Quantiles>| q.map_or([None; 5], |q| q.0.map(Some));
@@ -165,7 +165,7 @@ mod tests {
     fn table(epsilons: &[f64], n_trials: u32) -> Vec<BTreeMap<String, String>> {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), epsilons, &[OPEN, PRIVATE], n_trials);
-        let run = Run::read(folder.path()).expect("read");
+        let run = ReportRun::read(folder.path()).expect("read");
         let bytes = csv(Path::new("x"), run.words(), &rows(&run, &sweep_points(&run))).expect("csv");
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         reader.deserialize().map(|row| row.expect("row")).collect()

@@ -1,7 +1,7 @@
 //! The table for the terminal: plain text, aligned columns.
 
-use super::collect::Run;
-use super::compare::{SweepPoint, best};
+use super::collect::ReportRun;
+use super::compare::{ComparedPoint, best};
 use super::summary::SummaryRow;
 use super::text::{plus_minus, short, short_key};
 
@@ -9,7 +9,7 @@ use super::text::{plus_minus, short, short_key};
 const WIDEST: usize = 28;
 
 /// One line per cell; the best policy of a sweep point is starred where that is beyond chance.
-pub(super) fn table(run: &Run, points: &[SweepPoint], rows: &[SummaryRow]) -> String {
+pub(super) fn table(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> String {
     let keys = run.swept_keys();
     let mut header: Vec<String> = keys.iter().map(|key| short_key(key, &keys).to_owned()).collect();
     let n_left = header.len() + 1;
@@ -108,7 +108,7 @@ mod tests {
     fn columns_line_up_and_the_best_is_starred() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[0.5, 2.0], &[PRIVATE, OPEN], 6);
-        let run = Run::read(folder.path()).expect("read");
+        let run = ReportRun::read(folder.path()).expect("read");
         let points = sweep_points(&run);
         let text = table(&run, &points, &rows(&run, &points));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Numbers and names as people read them.
+//! Numbers and names as users read them.
 
 /// A text as a field of CSV: what a spreadsheet would take for a formula gets an apostrophe before it.
 pub(super) fn csv_text(text: &str) -> String {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn people_see_few_digits() {
+    fn users_see_few_digits() {
         assert_eq!(
             [short(1234.56), short(0.0123456), short(1.0), short(2.5e9), short(0.0)],
             ["1235", "0.01235", "1", "2.50e9", "0"]

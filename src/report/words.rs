@@ -1,11 +1,11 @@
 //! What the numbers of a run are called: regrets of policies, or risks of learners.
 
-use super::collect::Run;
+use super::collect::ReportRun;
 use crate::record::Measures;
 
 /// Names of the two quantities that a report shows, and of who is compared.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct ReportWords {
     /// Who is compared: "policy".
     pub(super) who: &'static str,
     /// Several of them.
@@ -37,7 +37,7 @@ pub(super) struct Words {
     pub(super) estimates: bool,
 }
 
-const REGRET: Words = Words {
+const REGRET: ReportWords = ReportWords {
     who: "policy",
     many: "policies",
     main: "final regret",
@@ -54,7 +54,7 @@ const REGRET: Words = Words {
     estimates: false,
 };
 
-const CONTEXTUAL: Words = Words {
+const CONTEXTUAL: ReportWords = ReportWords {
     second: "best arm",
     second_title: Some("Share of rounds in which the best arm was shown"),
     columns: ["final_regret", "best_arm_share", "regret_exponent"],
@@ -62,7 +62,7 @@ const CONTEXTUAL: Words = Words {
     ..REGRET
 };
 
-const RISK: Words = Words {
+const RISK: ReportWords = ReportWords {
     who: "learner",
     many: "learners",
     main: "risk",
@@ -79,7 +79,7 @@ const RISK: Words = Words {
     estimates: false,
 };
 
-const VALUE: Words = Words {
+const VALUE: ReportWords = ReportWords {
     who: "policy",
     many: "policies",
     main: "value",
@@ -96,9 +96,9 @@ const VALUE: Words = Words {
     estimates: true,
 };
 
-impl Run {
+impl ReportRun {
     /// The words of this run: all cells measure the same.
-    pub(super) fn words(&self) -> &'static Words {
+    pub(super) fn words(&self) -> &'static ReportWords {
         match self.cells.first().map_or(Measures::Regret, |cell| cell.info.measures) {
             Measures::Regret => &REGRET,
             Measures::Contextual => &CONTEXTUAL,

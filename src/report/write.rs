@@ -1,6 +1,6 @@
 //! Making the report of a folder.
 
-use super::collect::Run;
+use super::collect::ReportRun;
 use super::compare::sweep_points;
 use super::page::{Figure, page};
 use super::summary::SummaryRow;
@@ -31,7 +31,7 @@ pub struct Outcome {
 /// [`Error::Incomplete`] where blocks are missing, [`Error::Corrupt`] where one cannot be read, [`Error::Folder`] where
 /// the folder is not one of results, [`Error::Io`] where the disk refuses.
 pub fn write_report(out: &Path) -> Result<Outcome, Error> {
-    let run = Run::read(out)?;
+    let run = ReportRun::read(out)?;
     let removed = remove_unfinished(out)?;
     let points = sweep_points(&run);
     let rows = summary::rows(&run, &points);

@@ -2,8 +2,8 @@
 
 use super::OnlinePlan;
 use super::curator::CuratorPlan;
+use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
-use super::visits::VisitPlan;
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::policy::PolicyPlan;
@@ -40,7 +40,7 @@ pub struct CellPlan {
 pub enum Task {
     /// A policy on an environment.
     Bandit(BanditPlan),
-    /// A policy that shows arms to people with contexts.
+    /// A policy that shows arms to users with contexts.
     Contextual(ContextualBandit),
     /// A learner on a problem.
     Online(OnlinePlan),
@@ -52,7 +52,7 @@ pub struct ContextualBandit {
     /// The environment.
     pub environment_plan: Arc<dyn ContextualPlan>,
     /// The privacy request.
-    pub privacy: VisitPlan,
+    pub privacy: InteractionPlan,
     /// The policy.
     pub policy_plan: Arc<dyn ContextPolicyPlan>,
 }

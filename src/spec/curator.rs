@@ -4,7 +4,7 @@ use crate::registry::CURATORS;
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Sink, Table};
 use privateer_privacy::curator::{Curator, CuratorEntry, CuratorRequest, Scaled, resolve_curator};
-use privateer_privacy::{Delta, Epsilon, Guarantee, Reading, Refusal};
+use privateer_privacy::{Calibration, Delta, Epsilon, Guarantee, Refusal};
 use std::sync::Arc;
 
 /// A curator as read from a spec.
@@ -27,7 +27,7 @@ pub fn curator_keys() -> Vec<KeyDoc> {
     args.documented()
 }
 
-const KEYS: [&str; 8] = ["mechanism", "reading", "epsilon", "delta", "radius", "columns", "norm", "bound"];
+const KEYS: [&str; 8] = ["mechanism", "calibration", "epsilon", "delta", "radius", "columns", "norm", "bound"];
 
 impl CuratorPlan {
     /// How far a row of neighbouring inputs is moved, at most, in units of the inputs.
@@ -41,13 +41,13 @@ impl CuratorPlan {
     pub fn parse(args: &Args<'_>, table: &Table) -> Option<Self> {
         let mut words = vec!["auto", "none"];
         words.extend(CURATORS.iter().map(|entry| entry.name));
-        let doc = "how inputs are given out; `auto`: the reading picks; `none`: as they are";
+        let doc = "how inputs are given out; `auto`: the calibration picks; `none`: as they are";
         let mechanism = args.word("mechanism", doc, &words, Some("auto"));
         let doc = "the paper to the letter, the least repair, or what has a guarantee";
-        let reading = match args.word("reading", doc, &Reading::NAMES, Some("tight")) {
-            "printed" => Reading::Printed,
-            "corrected" => Reading::Corrected,
-            _ => Reading::Tight,
+        let calibration = match args.word("calibration", doc, &Calibration::NAMES, Some("tight")) {
+            "as-printed" => Calibration::AsPrinted,
+            "corrected" => Calibration::Corrected,
+            _ => Calibration::Tight,
         };
         let epsilon = args.number("epsilon", "privacy loss of one row of the inputs").above(0.0).optional("must be given");
         let delta = args.number("delta", "failure probability of the claim").above(0.0).below(1.0).optional("must be given");
@@ -56,7 +56,7 @@ impl CuratorPlan {
             .above(0.0)
             .optional("must be given for `input-noise`; 1 for the projections");
         let columns =
-            args.count("columns", "r: coordinates of an image").between(1, 10_000).optional("as many as the inputs have");
+            args.count("columns", "r: coordinates of a released row").between(1, 10_000).optional("as many as the inputs have");
         let doc = "scale the centred inputs so that this stands for `bound` before the mechanism; `radius` counts in these units";
         let norm = args.number("norm", doc).above(0.0).optional("no scaling");
         let doc = "public bound on the norm of a centred row, in units of the inputs; longer rows are moved to it";
@@ -65,7 +65,7 @@ impl CuratorPlan {
         if mechanism == "none" {
             return None;
         }
-        let name = if mechanism == "auto" { resolve_curator(reading) } else { mechanism };
+        let name = if mechanism == "auto" { resolve_curator(calibration) } else { mechanism };
         let entry = CURATORS.iter().find(|entry| entry.name == name)?;
         let mut missing = false;
         for (key, expected) in [
@@ -90,7 +90,7 @@ impl CuratorPlan {
                 Some((key, sources.place(span)))
             })
             .collect();
-        let request = CuratorRequest { reading, epsilon, delta, radius, columns: columns.map(|r| r as usize) };
+        let request = CuratorRequest { calibration, epsilon, delta, radius, columns: columns.map(|r| r as usize) };
         Some(Self { entry, request, norm, bound, places })
     }
 

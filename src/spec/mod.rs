@@ -4,6 +4,7 @@
 
 mod cell;
 mod curator;
+mod interactions;
 mod listing;
 mod online;
 mod path;
@@ -12,13 +13,12 @@ mod privacy;
 mod read;
 mod recorded;
 mod sweep;
-mod visits;
 
 pub use cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 pub use curator::CuratorPlan;
+pub use interactions::InteractionPlan;
 pub use listing::listing;
 pub use online::OnlinePlan;
 pub use plan::Sweep;
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;
-pub use visits::VisitPlan;

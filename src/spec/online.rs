@@ -4,11 +4,11 @@ use super::cell::{CellPlan, Task};
 use super::plan::{json_of, note_defaults, overlaid, written_json};
 use crate::oco::learner::{LearnerPlan, Rates, Request};
 use crate::oco::problem::ProblemPlan;
-use crate::registry::{LEARNERS, PROBLEMS, Shelf, find, names};
+use crate::registry::{LEARNERS, PROBLEMS, Registry, find, names};
 use crate::spec::path;
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
-use privateer_privacy::{Reading, Refusal};
+use privateer_privacy::{Calibration, Refusal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl OnlinePlan {
 }
 
 const KEYS: [&str; 8] =
-    ["mechanism", "reading", "epsilon", "delta", "clip", "factorisation", "stated_smoothness", "stated_lipschitz"];
+    ["mechanism", "calibration", "epsilon", "delta", "clip", "factorisation", "stated_smoothness", "stated_lipschitz"];
 
 /// The keys of `[privacy]` in online convex runs, for listings.
 #[must_use]
@@ -64,16 +64,16 @@ fn request(args: &Args<'_>, stated: bool) -> Request {
     let words = ["auto", "none", "gaussian", "generalized-gaussian", "laplace", "gumbel"];
     let default = if stated { "auto" } else { "none" };
     let mechanism =
-        args.word("mechanism", "noise on gradients or choices; `auto`: reading and learner pick", &words, Some(default));
-    let reading = match args.word(
-        "reading",
+        args.word("mechanism", "noise on gradients or choices; `auto`: calibration and learner pick", &words, Some(default));
+    let calibration = match args.word(
+        "calibration",
         "the paper to the letter, the least repair, or the least noise",
-        &Reading::NAMES,
+        &Calibration::NAMES,
         Some("tight"),
     ) {
-        "printed" => Reading::Printed,
-        "corrected" => Reading::Corrected,
-        _ => Reading::Tight,
+        "as-printed" => Calibration::AsPrinted,
+        "corrected" => Calibration::Corrected,
+        _ => Calibration::Tight,
     };
     let epsilon = args
         .number("epsilon", "privacy loss of one sample, over the whole run")
@@ -83,7 +83,7 @@ fn request(args: &Args<'_>, stated: bool) -> Request {
         args.number("delta", "failure probability of the claim").above(0.0).below(1.0).optional("one over the number of rounds");
     let clip = match args.word(
         "clip",
-        "whether features and gradients are clipped; `auto`: not in the printed reading",
+        "whether features and gradients are clipped; `auto`: not in the as-printed calibration",
         &["auto", "on", "off"],
         Some("auto"),
     ) {
@@ -93,14 +93,14 @@ fn request(args: &Args<'_>, stated: bool) -> Request {
     };
     let mut factorisations = vec!["auto"];
     factorisations.extend(privateer_privacy::quote::FACTORISATIONS);
-    let doc = "how the noise of prefix sums is made; `auto`: blt in the tight reading, else the tree";
+    let doc = "how the noise of prefix sums is made; `auto`: blt in the tight calibration, else the tree";
     let factorisation = args.word("factorisation", doc, &factorisations, Some("auto"));
     let stated_smoothness =
         args.number("stated_smoothness", "smoothness that the printed formulas are given").above(0.0).at_most(1e9).or(1.0);
     let stated_lipschitz =
         args.number("stated_lipschitz", "Lipschitz constant that the printed formulas are given").above(0.0).at_most(1e9).or(1.0);
     args.finish();
-    Request { mechanism, reading, epsilon, delta, clip, factorisation, stated_smoothness, stated_lipschitz }
+    Request { mechanism, calibration, epsilon, delta, clip, factorisation, stated_smoothness, stated_lipschitz }
 }
 
 /// What the cells of one sweep point share.
@@ -122,7 +122,7 @@ fn problem(
     let kind = args.kind("problem", &names(PROBLEMS))?;
     let label = args.text("label", "name of the problem's random streams").unwrap_or_else(|| kind.clone());
     let entry = find(PROBLEMS, &kind)?;
-    let plan: Arc<dyn ProblemPlan> = Arc::from((entry.build)(&args, &Shelf));
+    let plan: Arc<dyn ProblemPlan> = Arc::from((entry.build)(&args, &Registry));
     args.finish();
     note_defaults("problem", &args.documented(), &written_json(written), defaults);
     let place = written.span.as_ref().map(|span| shared.sink.sources().place(span));

@@ -1,4 +1,4 @@
-//! Dotted paths into a spec: `privacy.epsilon`, `policy.tgp-ucb.ridge`, `policy.0.width.factor`, `policy.*.ridge`.
+//! Dotted paths into a spec: `privacy.epsilon`, `policy.tgp-ucb.ridge`, `policy.0.beta.factor`, `policy.*.ridge`.
 
 use privateer_config::error::{Diagnostic, Span, closest};
 use privateer_config::params::{Entry, Node, Table, Value};
@@ -22,7 +22,7 @@ pub fn set(table: &mut Table, path: &str, key_span: Option<&Span>, node: &Node) 
     if segments.iter().any(|segment| segment.is_empty() || segment.contains('"')) {
         return Err(Diagnostic::new(format!("`{path}` is not a path")).expected("keys joined by dots, as in `privacy.epsilon`"));
     }
-    descend(table, &segments, &Setting { path, key_span, node })
+    descend(table, &segments, &PathSetting { path, key_span, node })
 }
 
 /// Segments between the dots that stand outside double quotes, without their quotes; a quote without a partner stays.
@@ -45,14 +45,14 @@ pub fn first(path: &str) -> &str {
 }
 
 /// What is set where, for the messages on the way.
-struct Setting<'a> {
+struct PathSetting<'a> {
     path: &'a str,
     key_span: Option<&'a Span>,
     node: &'a Node,
 }
 
-fn descend(table: &mut Table, segments: &[&str], setting: &Setting<'_>) -> Result<(), Diagnostic> {
-    let Setting { path, key_span, node } = *setting;
+fn descend(table: &mut Table, segments: &[&str], setting: &PathSetting<'_>) -> Result<(), Diagnostic> {
+    let PathSetting { path, key_span, node } = *setting;
     // A key that holds dots itself, as those of `[sweep.product]` do.
     let dotted = segments.join(".");
     if let Some(old) = table.get_mut(&dotted) {

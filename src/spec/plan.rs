@@ -2,16 +2,16 @@
 
 use super::cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 use super::curator::CuratorPlan;
+use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::{Step, SweepPoint, points, scalar, swept_paths};
-use super::visits::VisitPlan;
 use super::{Recorded, online, path, read};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::ContextualPlan;
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use crate::registry::{
-    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, Shelf, find, names,
+    CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS, Registry, find, names,
 };
 use privateer_config::error::{COMMAND_LINE, Diagnostic, Error, Place, Sources, Span};
 use privateer_config::params::{Args, KeyDoc, Node, Scalar, Sink, Table, Value};
@@ -55,7 +55,7 @@ pub struct Sweep {
 
 /// An environment as read from a spec, of either kind.
 #[derive(Clone)]
-enum Setting {
+enum PlanSetting {
     Points(Arc<dyn EnvironmentPlan>),
     Contextual(Arc<dyn ContextualPlan>),
 }
@@ -63,7 +63,7 @@ enum Setting {
 /// A policy as read from a spec with its privacy, of either kind.
 enum Chooser {
     Points(Arc<dyn PolicyPlan>, PrivacyPlan),
-    Contextual(Arc<dyn ContextPolicyPlan>, VisitPlan),
+    Contextual(Arc<dyn ContextPolicyPlan>, InteractionPlan),
 }
 
 impl Sweep {
@@ -184,8 +184,8 @@ impl Reader<'_> {
         let kind = args.kind("environment", &environments())?;
         let label = args.text("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
         let plan = match find(ENVIRONMENTS, &kind) {
-            Some(entry) => Setting::Points(Arc::from((entry.build)(&args, &Shelf))),
-            None => Setting::Contextual(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args, &Shelf))),
+            Some(entry) => PlanSetting::Points(Arc::from((entry.build)(&args, &Registry))),
+            None => PlanSetting::Contextual(Arc::from((find(CONTEXTUAL_ENVIRONMENTS, &kind)?.build)(&args, &Registry))),
         };
         args.finish();
         note_defaults("environment", &args.documented(), &written_json(written), defaults);
@@ -284,7 +284,7 @@ impl Reader<'_> {
                 args.reject("kind", message, expected);
                 continue;
             }
-            let points = find(POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args, &Shelf)));
+            let points = find(POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args, &Registry)));
             let by_contexts = find(CONTEXTUAL_POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args)));
             // Keys of the policy's own `privacy` and `curator` tables stand over those of the spec's.
             args.table("privacy");
@@ -305,7 +305,7 @@ impl Reader<'_> {
                     }
                 }
                 (None, Some(policy)) if !curated => {
-                    Chooser::Contextual(policy, VisitPlan::parse(&privacy_args, &privacy_table, stated, policy_table))
+                    Chooser::Contextual(policy, InteractionPlan::parse(&privacy_args, &privacy_table, stated, policy_table))
                 }
                 (None, Some(_)) => {
                     let message = format!("`{kind}` chooses by contexts, which no curator gives out");
@@ -331,10 +331,10 @@ impl Reader<'_> {
             resolved["defaults"] = serde_json::json!(defaults);
             let Some(environment) = &environment else { continue };
             let task = match (environment.plan.clone(), chooser) {
-                (Setting::Points(environment_plan), Chooser::Points(policy_plan, privacy)) => {
+                (PlanSetting::Points(environment_plan), Chooser::Points(policy_plan, privacy)) => {
                     Task::Bandit(BanditPlan { environment_plan, privacy, curator, policy_plan })
                 }
-                (Setting::Contextual(environment_plan), Chooser::Contextual(policy_plan, privacy)) => {
+                (PlanSetting::Contextual(environment_plan), Chooser::Contextual(policy_plan, privacy)) => {
                     Task::Contextual(ContextualBandit { environment_plan, privacy, policy_plan })
                 }
                 // Refused above.
@@ -367,15 +367,15 @@ fn policies() -> Vec<&'static str> {
 }
 
 /// What is wrong with a policy in an environment, and what was expected.
-fn mismatch(setting: Option<&Setting>, policy: &str) -> Option<(String, String)> {
+fn mismatch(setting: Option<&PlanSetting>, policy: &str) -> Option<(String, String)> {
     let chooses_by_context = find(CONTEXTUAL_POLICIES, policy).is_some();
     let one_of = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match (setting, chooses_by_context) {
-        (Some(Setting::Contextual(_)), false) => Some((
-            format!("policy `{policy}` plays points of a domain, and the environment shows arms to people with contexts"),
+        (Some(PlanSetting::Contextual(_)), false) => Some((
+            format!("policy `{policy}` plays points of a domain, and the environment shows arms to users with contexts"),
             format!("one of {}", one_of(names(CONTEXTUAL_POLICIES))),
         )),
-        (Some(Setting::Points(_)), true) => Some((
+        (Some(PlanSetting::Points(_)), true) => Some((
             format!("policy `{policy}` chooses by contexts, and the environment has none"),
             format!(
                 "one of {}, or an environment with contexts: {}",
@@ -412,7 +412,7 @@ fn is_online(table: &Table) -> bool {
 /// The environment of a sweep point.
 struct EnvironmentRead {
     label: String,
-    plan: Setting,
+    plan: PlanSetting,
     place: Option<Place>,
 }
 

@@ -1,16 +1,16 @@
-//! The `[privacy]` table: which mechanism, which reading, what budget.
+//! The `[privacy]` table: which mechanism, which calibration, what budget.
 
 use crate::registry::{MECHANISMS, SUMS};
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Sink, Table, Value};
 use privateer_privacy::sums::{self, SumsEntry, SumsNeed, SumsRequest};
-use privateer_privacy::{Channel, MechanismEntry, Protection, Reading, Refusal, Request, RewardFacts, resolve_auto};
+use privateer_privacy::{Calibration, Channel, MechanismEntry, Protection, Refusal, Request, RewardFacts, resolve_auto};
 
 /// A privacy request as read from a spec.
 #[derive(Debug, Clone)]
 pub struct PrivacyPlan {
     entry: Chosen,
-    reading: Reading,
+    calibration: Calibration,
     epsilon: Option<f64>,
     delta: Option<f64>,
     clip: Option<(f64, f64)>,
@@ -54,7 +54,7 @@ pub fn privacy_keys() -> Vec<KeyDoc> {
     args.documented()
 }
 
-const KEYS: [&str; 5] = ["mechanism", "reading", "epsilon", "delta", "clip"];
+const KEYS: [&str; 5] = ["mechanism", "calibration", "epsilon", "delta", "clip"];
 
 impl PrivacyPlan {
     /// Reads the table's keys, for a policy that needs a mechanism of this kind. `None` after a mistake.
@@ -67,9 +67,13 @@ impl PrivacyPlan {
             }
         }
         let default = if stated { "auto" } else { "none" };
-        let mechanism =
-            args.word("mechanism", "how rewards or sums are randomised; `auto`: policy and reading pick", &words, Some(default));
-        let reading = reading(args);
+        let mechanism = args.word(
+            "mechanism",
+            "how rewards or sums are randomised; `auto`: policy and calibration pick",
+            &words,
+            Some(default),
+        );
+        let calibration = calibration(args);
         let epsilon = args
             .number("epsilon", "privacy loss of one user's reward")
             .above(0.0)
@@ -83,8 +87,8 @@ impl PrivacyPlan {
         args.finish();
         let local = protection == Protection::LocalSums;
         let name = match (mechanism, protection) {
-            ("auto", Protection::Rewards) => resolve_auto(reading),
-            ("auto", _) => sums::resolve_auto(reading, local),
+            ("auto", Protection::Rewards) => resolve_auto(calibration),
+            ("auto", _) => sums::resolve_auto(calibration, local),
             (stated, _) => stated,
         };
         let chosen = match protection {
@@ -114,11 +118,11 @@ impl PrivacyPlan {
             return None;
         }
         if name != "none" && matches!(entry, Chosen::Sums(_)) && !args.has("delta") {
-            args.missing("delta", "a number > 0 and < 1, at most one over the number of people: the noise of sums is Gaussian");
+            args.missing("delta", "a number > 0 and < 1, at most one over the number of users: the noise of sums is Gaussian");
             return None;
         }
         let places = places_of(args, table);
-        Some(Self { entry, reading, epsilon, delta, clip, places })
+        Some(Self { entry, calibration, epsilon, delta, clip, places })
     }
 
     /// Name of the mechanism, `auto` resolved.
@@ -140,19 +144,21 @@ impl PrivacyPlan {
     pub fn channel(&self, facts: &RewardFacts, bound_stated: bool, need: Option<SumsNeed>) -> Result<Channel, Error> {
         // The printed scale follows B and R; a fixed clip range beside a B that changes with the trial would keep the promise
         // in some trials and break it in others.
-        let varies =
-            self.reading == Reading::Printed && self.entry.name() == "laplace" && facts.noise_bound.is_some() && !bound_stated;
+        let varies = self.calibration == Calibration::AsPrinted
+            && self.entry.name() == "laplace"
+            && facts.noise_bound.is_some()
+            && !bound_stated;
         if varies && self.clip.is_some() {
             let refusal = Refusal::new(
                 "clip",
-                "the printed reading sets its noise by each trial's own B, and `clip` is the same for all",
+                "the as-printed calibration sets its noise by each trial's own B, and `clip` is the same for all",
                 "no `clip`, or a stated `environment.bound`",
             );
             return Err(self.place(refusal.hint("leave `clip` out: the range is then [-(B + R), B + R] of the trial")));
         }
         let request = Request {
             mechanism: self.entry.name().to_owned(),
-            reading: self.reading,
+            calibration: self.calibration,
             epsilon: self.epsilon,
             delta: self.delta,
             clip: self.clip,
@@ -175,17 +181,17 @@ impl PrivacyPlan {
     }
 }
 
-/// Reads the key `reading`.
-pub(super) fn reading(args: &Args<'_>) -> Reading {
+/// Reads the key `calibration`.
+pub(super) fn calibration(args: &Args<'_>) -> Calibration {
     match args.word(
-        "reading",
+        "calibration",
         "the paper to the letter, the least repair, or the least noise",
-        &["printed", "corrected", "tight"],
+        &["as-printed", "corrected", "tight"],
         Some("tight"),
     ) {
-        "printed" => Reading::Printed,
-        "corrected" => Reading::Corrected,
-        _ => Reading::Tight,
+        "as-printed" => Calibration::AsPrinted,
+        "corrected" => Calibration::Corrected,
+        _ => Calibration::Tight,
     }
 }
 

@@ -85,14 +85,14 @@ fn sessions_and_ledgers() {
     });
     println!("state: {n_run} bits, none unnoticed");
 
-    let (images, ledger) = (here.join("released.csv"), here.join("released.csv.ledger.json"));
+    let (released_inputs, ledger) = (here.join("released.csv"), here.join("released.csv.ledger.json"));
     let inputs = ["x".to_owned(), "y".to_owned()];
     let sound = CuratedLedger::read(&ledger).expect("a ledger");
     let fits = || {
         CuratedLedger::read(&ledger)
-            .and_then(|ledger| ledger.noise_variance(Path::new("ledger"), &images, &inputs).map(|_| ledger))
+            .and_then(|ledger| ledger.noise_variance(Path::new("ledger"), &released_inputs, &inputs).map(|_| ledger))
     };
-    let n_run = flipped(&images, 2000, |bit| assert!(fits().is_err(), "images bit {bit}"));
+    let n_run = flipped(&released_inputs, 2000, |bit| assert!(fits().is_err(), "released inputs bit {bit}"));
     println!("released.csv: {n_run} bits, none unnoticed");
     // White space between the members of JSON means nothing.
     let n_run = flipped(&ledger, 4000, |bit| {

@@ -43,7 +43,7 @@ fn modeler(folder: &Path, privacy: &str, policy: &str) {
 
 const SUMS: (&str, &str) = (
     "[privacy]\nmechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n",
-    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nwidth = { kind = \"scaled\", factor = 0.3 }",
+    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nbeta = { kind = \"scaled\", factor = 0.3 }",
 );
 
 /// Two rows asked for and told, and a third asked for.
@@ -62,10 +62,10 @@ fn in_the_middle(folder: &Path, (privacy, policy): (&str, &str)) {
 fn curate() {
     let campaign = Campaign::new("curate", &CURATE, table);
     campaign.run(|faulted| {
-        let (images, ledger) = (faulted.path("released.csv"), faulted.path("released.csv.ledger.json"));
-        let (published, ledger_before) = (fs::read(&images).ok(), ledger.exists());
+        let (released_inputs, ledger) = (faulted.path("released.csv"), faulted.path("released.csv.ledger.json"));
+        let (published, ledger_before) = (fs::read(&released_inputs).ok(), ledger.exists());
         if published.is_some() {
-            assert!(ledger.exists(), "{}: images without a ledger", faulted.case);
+            assert!(ledger.exists(), "{}: released inputs without a ledger", faulted.case);
         }
         match (faulted.code(), &published) {
             (Some(0), _) => assert!(published.is_some(), "{}", faulted.case),
@@ -87,10 +87,10 @@ fn curate() {
         assert_eq!(again.status.code() == Some(2), published.is_some(), "{}: {}", faulted.case, said(&again));
         if let Some(published) = published {
             assert!(said(&again).contains("is there already"), "{}: {}", faulted.case, said(&again));
-            assert_eq!(fs::read(&images).expect("images"), published, "{}: a second release", faulted.case);
+            assert_eq!(fs::read(&released_inputs).expect("released inputs"), published, "{}: a second release", faulted.case);
         }
         let recorded = CuratedLedger::read(&ledger).expect("a ledger");
-        assert_eq!(recorded.sha256, hash_bytes(&fs::read(&images).expect("images")), "{}", faulted.case);
+        assert_eq!(recorded.sha256, hash_bytes(&fs::read(&released_inputs).expect("released inputs")), "{}", faulted.case);
         assert_tidy(faulted);
         assert_eq!(fs::read_to_string(faulted.path("mine.tmp")).expect("the user's file"), "precious");
     });

@@ -40,8 +40,8 @@ pub fn gpu_backends() -> Vec<NamedBackend> {
 /// A device of its own; none, in words, where there is no adapter and none is required.
 #[cfg(feature = "gpu")]
 pub fn open_gpu(options: privateer_backend::gpu::GpuOptions) -> Option<privateer_backend::gpu::Gpu> {
-    use privateer_backend::gpu::{Choice, Gpu};
-    match Gpu::with_options(Choice::Any, options) {
+    use privateer_backend::gpu::{AdapterChoice, Gpu};
+    match Gpu::with_options(AdapterChoice::Any, options) {
         Ok(gpu) => Some(gpu),
         Err(error) => {
             assert!(std::env::var("PRIVATEER_GPU").as_deref() != Ok("required"), "{error}");

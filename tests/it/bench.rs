@@ -67,7 +67,7 @@ fn the_modeler_has_a_job_of_its_own() {
     for (words, part) in [
         (vec!["--points", "145"], "the square of a whole number"),
         (vec!["--rounds", "0"], "`--rounds 0` cannot be run"),
-        (vec!["--width", "2"], "`--width` means nothing to `modeler`"),
+        (vec!["--beta", "2"], "`--beta` means nothing to `modeler`"),
         (vec!["fullrank"], "`modeler` is measured alone"),
         (vec!["--points", "1000000", "--trials", "100000"], "more than the limit"),
     ] {

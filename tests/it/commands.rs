@@ -62,7 +62,7 @@ fn commands_say_what_is_stored() {
             &["account", "hybrid", "--epsilon", "2", "--delta", "1e-6", "--participations", "20", "--clip", "0,1"],
         ),
         ("account-gaussian", &["account", "gaussian", "--answer-epsilon", "1", "--delta", "1e-5", "--clip", "0,1"]),
-        ("account-printed", &["account", "laplace", "--answer-epsilon", "1", "--reading", "printed", "--clip", "-1,1"]),
+        ("account-printed", &["account", "laplace", "--answer-epsilon", "1", "--calibration", "as-printed", "--clip", "-1,1"]),
         ("account-none", &["account", "none"]),
         (
             "account-gram-budget",
@@ -73,7 +73,7 @@ fn commands_say_what_is_stored() {
             &["account", "vector-prefix", "--sigma", "30", "--factorisation", "tree", "--participations", "3", "--json"],
         ),
         ("account-example", &["account", example]),
-        ("account-samples", &["account", samples, "--set", "privacy.reading=tight"]),
+        ("account-samples", &["account", samples, "--set", "privacy.calibration=tight"]),
         ("list", &["list"]),
         ("list-policy", &["list", "policy"]),
         ("list-mechanism", &["list", "mechanism"]),

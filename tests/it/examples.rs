@@ -1,4 +1,4 @@
-//! Every example spec runs: with few trials and rounds here, and with the generated stand-in where it names data files.
+//! Every example spec runs: with few trials and rounds here, and with the generated synthetic substitute where it names data files.
 
 use privateer::engine::Preparation;
 use privateer::env::DataFolder;
@@ -23,11 +23,11 @@ fn specs(folder: &Path) -> Vec<PathBuf> {
 /// What makes an example fit for a test: no data files, no huge domain.
 pub fn changes(text: &str) -> Vec<(&'static str, &'static str)> {
     let mut changes = Vec::new();
-    if ["arms-table", "contexts-table", "logged-replay", "stand_in_rows"].iter().any(|kind| text.contains(kind)) {
-        changes.push(("environment.stand_in", "true"));
+    if ["arms-table", "contexts-table", "logged-replay", "synthetic_rows"].iter().any(|kind| text.contains(kind)) {
+        changes.push(("environment.synthetic", "true"));
     }
-    if text.contains("stand_in_rows") {
-        changes.push(("environment.stand_in_rows", "200"));
+    if text.contains("synthetic_rows") {
+        changes.push(("environment.synthetic_rows", "200"));
     }
     if text.contains("dimension = 2, points = 100,") {
         changes.push(("environment.domain.points", "20"));

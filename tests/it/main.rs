@@ -20,7 +20,7 @@ mod printed;
 mod program;
 mod recorded;
 mod reference;
-mod released_images;
+mod released_inputs;
 mod report;
 mod safety;
 mod sensors;

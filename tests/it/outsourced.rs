@@ -1,8 +1,8 @@
-//! Outsourced optimization: what a modeler over a curator's images believes is calibrated, and a modeler never sees the inputs.
+//! Outsourced optimization: what a modeler over a curator's released inputs believes is calibrated, and a modeler never sees the inputs.
 
 use crate::support::{prepared, ran, stream};
 use privateer::env::DataFolder;
-use privateer::policy::InputReading;
+use privateer::policy::InputNoiseModel;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{ExactPosterior, Posterior};
@@ -10,13 +10,13 @@ use privateer_gp::sample::GridSampler;
 use privateer_gp::score::ScoreModel;
 use privateer_gp::{KernelGram, Points};
 use privateer_privacy::curator::{CuratorRequest, Inputs, input_noise};
-use privateer_privacy::{Delta, Epsilon, Raw, Reading};
+use privateer_privacy::{Calibration, Delta, Epsilon, Raw};
 use std::sync::Arc;
 
-fn reading(word: &str) -> InputReading {
+fn input_noise(word: &str) -> InputNoiseModel {
     let entry = Entry { key: "input_noise".to_owned(), key_span: None, node: Node::bare(Value::Text(word.to_owned())) };
     let (table, sink) = (Table { entries: vec![entry], span: None }, Sink::new(Default::default()));
-    InputReading::parse(&Args::new(&table, "policy", &sink))
+    InputNoiseModel::parse(&Args::new(&table, "policy", &sink))
 }
 
 /// Share of the rows not asked for whose value lies within two spreads of the posterior mean, over 30 functions on a 40 x 40
@@ -27,15 +27,15 @@ fn coverage(epsilon: f64, word: &str) -> f64 {
     let kernel: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(6.25), 1.0));
     let sampler = GridSampler::new(kernel.as_ref(), 2, 40, -side, side, 1e-10).expect("sizes").expect("a product kernel");
     let (epsilon, delta) = (Epsilon::try_from(epsilon).expect("epsilon"), Delta::try_from(1e-5).expect("delta"));
-    let request = CuratorRequest { reading: Reading::Tight, epsilon, delta, radius: Some(1.0), columns: None };
+    let request = CuratorRequest { calibration: Calibration::Tight, epsilon, delta, radius: Some(1.0), columns: None };
     let curator = (input_noise::ENTRY.build)(&request).expect("a curator");
     let mut draws = stream("coverage");
     let (mut inside, mut all) = (0u32, 0u32);
     for _ in 0..30 {
         let f = sampler.sample(&mut draws);
         let inputs = Inputs::new(2, Arc::clone(points.coordinates()));
-        let images = curator.release(Raw::seal(inputs), &mut draws).expect("images");
-        let gram: KernelGram = reading(word).covariance(&images, &kernel).expect("a covariance");
+        let released_inputs = curator.release(Raw::seal(inputs), &mut draws).expect("released inputs");
+        let gram: KernelGram = input_noise(word).covariance(&released_inputs, &kernel).expect("a covariance");
         let mut posterior = ExactPosterior::new(Arc::new(gram), 1e-5);
         for _ in 0..50 {
             let row = draws.index(1600);
@@ -82,7 +82,7 @@ fn luck_is_shared_and_ledgers_speak_of_inputs() {
     let text = format!(
         "{SPEC}[curator]\nepsilon = 1.0\ndelta = 1e-5\nradius = 2.0\n[[policy]]\nkind = \"gp-ucb\"\n\
          [[policy]]\nkind = \"gp-ucb\"\nlabel = \"open\"\ncurator = {{ mechanism = \"none\" }}\n\
-         [[policy]]\nkind = \"gp-ucb\"\nlabel = \"printed\"\ncurator = {{ reading = \"printed\", columns = 3, radius = 1.0 }}\n"
+         [[policy]]\nkind = \"gp-ucb\"\nlabel = \"printed\"\ncurator = {{ calibration = \"printed\", columns = 3, radius = 1.0 }}\n"
     );
     let found = ran(&text);
     let first = |cell: u32| -> Vec<Option<i64>> { found.cell(cell).point.iter().step_by(20).copied().collect() };

@@ -4,7 +4,7 @@
 use crate::program::{code, run, stdout};
 use privateer_privacy::streams::{Factorisation, Shape};
 use privateer_privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
-use privateer_privacy::{Delta, Epsilon, Factor, Guarantee, Reading, Request, RewardFacts, gdp_epsilon, gdp_mu};
+use privateer_privacy::{Calibration, Delta, Epsilon, Factor, Guarantee, Request, RewardFacts, gdp_epsilon, gdp_mu};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -143,7 +143,8 @@ fn prices_of_groups_survive_the_optimal_attack() {
                 rounds: 8,
             };
             let mechanism = entry.name.to_owned();
-            let spec = Request { mechanism, reading: Reading::Tight, epsilon: Some(4.0), delta: Some(DELTA), clip: None, facts };
+            let spec =
+                Request { mechanism, calibration: Calibration::Tight, epsilon: Some(4.0), delta: Some(DELTA), clip: None, facts };
             let built = (entry.build)(&SumsRequest { spec, need }).expect("a mechanism");
             let ledger = built.ledger();
             let once = ledger.composition(1).and_then(|once| once.mu()).expect("Gaussian");
@@ -303,7 +304,7 @@ fn numbers_of_the_data_are_declared_or_the_claim_goes() {
     let (declared, _, exit) = guarantee("public = [\"covariance\", \"moments\", \"range\"]");
     assert_eq!((declared, exit), (Guarantee::Holds, Some(0)));
     // Generated readings are nobody's.
-    assert_eq!(guarantee("stand_in = true").0, Guarantee::Holds);
+    assert_eq!(guarantee("synthetic = true").0, Guarantee::Holds);
     fs::write(folder.path().join("spec.toml"), spec("public = [\"moment\"]")).expect("the spec");
     let wrong = run(folder.path(), &["account", "spec.toml", "--data", &data]);
     let said = crate::program::stderr(&wrong);

@@ -234,7 +234,7 @@ fn pins_see_formulas_and_not_prose() {
 fn proofs_cover_the_mechanisms() {
     let pinned: BTreeSet<String> =
         proofs().iter().flat_map(|path| pins(&fs::read_to_string(path).expect("a proof"))).map(|(file, ..)| file).collect();
-    let folders = ["mechanism", "release", "streams", "sums", "gradients", "visits", "accounting"];
+    let folders = ["mechanism", "release", "streams", "sums", "gradients", "interactions", "accounting"];
     let mut missing = Vec::new();
     for folder in folders {
         for entry in fs::read_dir(root().join("crates/privacy/src").join(folder)).expect("a room") {

@@ -60,7 +60,7 @@ fn cells() -> Vec<CellInfo> {
 
 fn ledger(epsilon: Option<f64>, guarantee: &str) -> Value {
     json!({
-        "mechanism": if epsilon.is_some() { "laplace" } else { "none" }, "reading": "tight",
+        "mechanism": if epsilon.is_some() { "laplace" } else { "none" }, "calibration": "tight",
         "protects": if epsilon.is_some() { "each reward" } else { "nothing" }, "neighbours": "one reward replaced",
         "event": "laplace of each clipped reward", "epsilon": epsilon, "delta": 0.0,
         "claimed": epsilon.map(|e| format!("{e}-local DP")), "delivered": epsilon.map(|e| format!("{e}-local DP")),

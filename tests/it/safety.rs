@@ -101,7 +101,7 @@ fn of_commands_at_once_one_makes_the_release_or_the_session() {
     table(here);
     for _ in 0..10 {
         assert_eq!(at_once(here, &CURATE), 1);
-        // A session begins only where the ledger is the one of the images.
+        // A session begins only where the ledger is the one of the released inputs.
         spec(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
         assert_eq!(at_once(here, &["init", "state", "modeler.toml"]), 1);
         fine(here, &["ask", "state"]);
@@ -295,12 +295,12 @@ fn bad_ledgers_and_specs_are_bad_input() {
     fs::write(here.join("released.csv.ledger.json"), [0xff, 0xfe, b'{']).expect("written");
     refused(here, &["check", "modeler.toml"], &["released.csv.ledger.json", "is not JSON"]);
 
-    // A ledger without its images: nothing tells whether they were given out.
+    // A ledger without its released inputs: nothing tells whether they were given out.
     fs::remove_file(here.join("released.csv")).expect("removed");
     fs::remove_file(here.join("released.csv.ledger.json")).expect("removed");
     fine(here, &CURATE);
     fs::remove_file(here.join("released.csv")).expect("removed");
-    refused(here, &CURATE, &["is there without its images"]);
+    refused(here, &CURATE, &["is there without its released inputs"]);
 
     fs::write(here.join("...toml"), SPEC).expect("written");
     refused(here, &["run", "...toml"], &["has no name that a folder could have"]);

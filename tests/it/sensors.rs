@@ -177,11 +177,11 @@ fn warfarin() {
     assert!(message.contains("`Height (cm)` is `NA`"), "{message}");
     let facts = told(&format!("{environment}\nmissing = \"middle\""), 5528, &data);
     let fact = |name: &str| facts.iter().find(|(known, _)| known.starts_with(name)).map(|(_, value)| value.clone());
-    assert_eq!(fact("people in the file"), Some(5528.into()));
+    assert_eq!(fact("users in the file"), Some(5528.into()));
     // 1, height, two levels of gender: `NA` has four patients.
     assert_eq!(fact("features of a context"), Some(4.into()));
     assert_eq!(fact("numbers missing"), Some(1081.into()));
-    let shares: Vec<f64> = serde_json::from_value(fact("share of people").expect("shares")).expect("numbers");
+    let shares: Vec<f64> = serde_json::from_value(fact("share of users").expect("shares")).expect("numbers");
     shares.iter().zip([0.270, 0.612, 0.118]).for_each(|(found, stated)| agrees(*found, stated, 1e-3));
 }
 

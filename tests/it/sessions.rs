@@ -1,4 +1,4 @@
-//! Sessions of policies that learn from sums over people, and states that do not hang together.
+//! Sessions of policies that learn from sums over users, and states that do not hang together.
 
 use crate::program::{code, stderr};
 use crate::two_parties::{CURATE, fine, refused, run, spec, table};
@@ -15,11 +15,11 @@ fn write(folder: &Path, name: &str, value: &Value) {
     fs::write(folder.join(name), StateFile::text(value.clone())).expect("written");
 }
 
-const LINEAR: &str = "kind = \"jdp-linucb\"\nwidth = { kind = \"scaled\", factor = 0.3 }";
+const LINEAR: &str = "kind = \"jdp-linucb\"\nbeta = { kind = \"scaled\", factor = 0.3 }";
 const JOINT: &str =
-    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nwidth = { kind = \"scaled\", factor = 0.3 }";
+    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nbeta = { kind = \"scaled\", factor = 0.3 }";
 const LOCAL: &str =
-    "kind = \"local-jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nwidth = { kind = \"scaled\", factor = 0.3 }";
+    "kind = \"local-jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nbeta = { kind = \"scaled\", factor = 0.3 }";
 
 /// Every policy that learns from sums runs to its end, under every form of running sums and own items, with the sums that it saw kept from
 /// one command to the next: what was released is never drawn anew.
@@ -160,9 +160,9 @@ fn contradictory_states_are_refused() {
         );
         bad(&|session| session["privatizer"] = serde_json::json!({ "version": 7 }), &["mechanism keeps"]);
         if name == "sums" {
-            // More releases than people; a person whom no round told.
-            bad(&|session| session["privatizer"]["people"] = 1.into(), &["mechanism keeps"]);
-            bad(&|session| session["privatizer"]["people"] = 3.into(), &["taken 3"]);
+            // More releases than users; a user whom no round told.
+            bad(&|session| session["privatizer"]["users"] = 1.into(), &["mechanism keeps"]);
+            bad(&|session| session["privatizer"]["users"] = 3.into(), &["taken 3"]);
         }
         fine(here, &["ask", name]);
     }

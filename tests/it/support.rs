@@ -7,7 +7,7 @@ use privateer::spec::Sweep;
 use privateer_backend::{Backend, Counters, Cpu};
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-use privateer_privacy::{Query, Raw, Reading, Request, RewardFacts, RewardMechanism};
+use privateer_privacy::{Calibration, Query, Raw, Request, RewardFacts, RewardMechanism};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -89,19 +89,19 @@ pub fn ran(text: &str) -> Ran {
 /// The reward that a mechanism which changes nothing releases: what was sealed.
 pub fn opened(raw: Raw<f64>) -> f64 {
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 1 };
-    let none = mechanism("none", Reading::Tight, None, facts).expect("no mechanism");
+    let none = mechanism("none", Calibration::Tight, None, facts).expect("no mechanism");
     none.privatizer().release(&Query::default(), raw, &mut stream("none")).reward().expect("a reward")
 }
 
 /// A registered mechanism.
 pub fn mechanism(
     name: &str,
-    reading: Reading,
+    calibration: Calibration,
     epsilon: Option<f64>,
     facts: RewardFacts,
 ) -> Result<Arc<dyn RewardMechanism>, String> {
     let entry = MECHANISMS.iter().find(|entry| entry.name == name).expect("registered");
-    let request = Request { mechanism: name.to_owned(), reading, epsilon, delta: Some(1e-5), clip: None, facts };
+    let request = Request { mechanism: name.to_owned(), calibration, epsilon, delta: Some(1e-5), clip: None, facts };
     (entry.build)(&request).map_err(|refusal| refusal.to_string())
 }
 

@@ -102,15 +102,15 @@ fn what_a_release_holds_and_what_it_refuses() {
     let here = folder.path();
     table(here);
     fine(here, &CURATE);
-    let images = fs::read_to_string(here.join("released.csv")).expect("images");
-    assert!(images.starts_with("x,y\n") && images.lines().count() == 61, "{images}");
+    let released_inputs = fs::read_to_string(here.join("released.csv")).expect("released inputs");
+    assert!(released_inputs.starts_with("x,y\n") && released_inputs.lines().count() == 61, "{released_inputs}");
     let ledger: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(here.join("released.csv.ledger.json")).expect("a ledger")).expect("JSON");
     assert_eq!((ledger["rows"].as_u64(), ledger["ledger"]["provenance"].as_str()), (Some(60), Some("released")));
     // sigma_AG(8, 1e-6) = 0.68 to two digits, times the radius.
     let sigma = ledger["sigma"].as_f64().expect("a number");
     let rows: Vec<f64> =
-        images.lines().skip(1).flat_map(|line| line.split(',').map(|x| x.parse::<f64>().expect("a number"))).collect();
+        released_inputs.lines().skip(1).flat_map(|line| line.split(',').map(|x| x.parse::<f64>().expect("a number"))).collect();
     let noise: f64 = rows
         .chunks(2)
         .enumerate()

@@ -18,17 +18,17 @@ type FailureObserver = Arc<dyn Fn(&Error) + Send + Sync>;
 /// A backend with the CPU behind it.
 pub struct Fallback {
     device: Arc<dyn Backend>,
-    link: Arc<Link>,
+    link: Arc<FallbackLink>,
 }
 
 /// What all screens share: who is told of failures.
-struct Link {
+struct FallbackLink {
     /// What was told already: a lost device fails for every basis with the same words.
     said: Mutex<BTreeSet<String>>,
     told: FailureObserver,
 }
 
-impl Link {
+impl FallbackLink {
     fn tell(&self, error: &Error) {
         if self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(error.to_string()) {
             (self.told)(error);
@@ -45,7 +45,7 @@ impl fmt::Debug for Fallback {
 impl Fallback {
     /// `device` with the CPU behind it; `told` is called once with each failure that is worded differently.
     pub fn new(device: Arc<dyn Backend>, told: impl Fn(&Error) + Send + Sync + 'static) -> Self {
-        let link = Link { said: Mutex::default(), told: Arc::new(told) };
+        let link = FallbackLink { said: Mutex::default(), told: Arc::new(told) };
         Self { device, link: Arc::new(link) }
     }
 }
@@ -74,7 +74,7 @@ impl Backend for Fallback {
             }
             Err(error) => return Err(error),
         };
-        Ok(Arc::new(FallbackDomain(Arc::new(Shared {
+        Ok(Arc::new(FallbackDomain(Arc::new(FallbackShared {
             basis: basis.clone(),
             device,
             failed: AtomicBool::new(false),
@@ -84,7 +84,7 @@ impl Backend for Fallback {
     }
 }
 
-struct Shared {
+struct FallbackShared {
     basis: Basis,
     /// `None` where the basis does not suit the device.
     device: Option<Arc<dyn Domain>>,
@@ -92,10 +92,10 @@ struct Shared {
     failed: AtomicBool,
     /// Made when first needed: it may hold a table of its own.
     cpu: Mutex<Option<Arc<dyn Domain>>>,
-    link: Arc<Link>,
+    link: Arc<FallbackLink>,
 }
 
-impl Shared {
+impl FallbackShared {
     fn device(&self) -> Option<&Arc<dyn Domain>> {
         self.device.as_ref().filter(|_| !self.failed.load(Ordering::SeqCst))
     }
@@ -109,7 +109,7 @@ impl Shared {
     }
 }
 
-struct FallbackDomain(Arc<Shared>);
+struct FallbackDomain(Arc<FallbackShared>);
 
 impl Domain for FallbackDomain {
     fn most_in_batch(&self) -> usize {
@@ -140,7 +140,7 @@ impl Domain for FallbackDomain {
 }
 
 struct FallbackScreen {
-    shared: Arc<Shared>,
+    shared: Arc<FallbackShared>,
     n_trials: usize,
     on_device: bool,
     /// `None` until the CPU's is needed.

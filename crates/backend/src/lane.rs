@@ -190,16 +190,16 @@ impl Lane {
     }
 
     /// The band of a round.
-    pub fn band(&self, width: f64, state: Moments, precision: Precision) -> Band4 {
+    pub fn band(&self, beta: f64, state: Moments, precision: Precision) -> Band4 {
         let unit = precision.unit();
         let root = self.squares.sqrt();
         // The spread at the anchor is at most â + e_s + sqrt(error of its square).
         let beyond = self.start_spread + self.start_variance.sqrt();
-        let score = self.largest_mean + width * (self.largest_variance * ROUNDED_UP).sqrt();
+        let score = self.largest_mean + beta * (self.largest_variance * ROUNDED_UP).sqrt();
         // Roundings are shares of the spread² at the anchor, which is at most (â + beyond)².
         let rounded = (self.visits + self.start_roundings + 12.0) * unit;
         // A square root flushed to zero.
-        let flushed = width * precision.tiny().sqrt();
+        let flushed = beta * precision.tiny().sqrt();
         Band4 {
             c: ROUNDED_UP
                 * (self.mean_error

@@ -66,10 +66,10 @@ impl Scale {
 
     /// Who can be the best before the first observation, when every mean is 0: of the points that certainly tie with the
     /// best, the lowest alone.
-    pub fn best_priors(&self, width: f64, subset: Option<&[u32]>, out: &mut Candidates) {
+    pub fn best_priors(&self, beta: f64, subset: Option<&[u32]>, out: &mut Candidates) {
         out.points.clear();
         let points = || playable(self.prior.len(), subset);
-        let score = |point: u32| width * self.prior[point as usize].max(0.0).sqrt();
+        let score = |point: u32| beta * self.prior[point as usize].max(0.0).sqrt();
         let best = points().map(score).fold(f64::NEG_INFINITY, f64::max);
         // A relative error of the square is at most itself in the root.
         let error = (self.prior_error + 4.0 * f64::EPSILON) * best.abs();

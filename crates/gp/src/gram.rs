@@ -21,7 +21,7 @@ impl KernelGram {
         Self { kernel, points, row_term: 0.0 }
     }
 
-    /// The covariance of the function's values by row, given images of the inputs with independent normal noise of this variance in
+    /// The covariance of the function's values by row, given released inputs with independent normal noise of this variance in
     /// each coordinate. `k(x, x)` stays the prior variance: what the noise hides of a row's value is the row's own. `None` where the
     /// kernel has no formula for it.
     #[must_use]

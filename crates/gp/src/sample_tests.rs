@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::TableGram;
-use crate::kernel::{Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+use crate::kernel::{Lengthscales, linear::LinearKernel, matern::Matern, squared_exponential::SquaredExponential};
 use privateer_numerics::rng::{Purpose, Streams};
 
 fn stream() -> Stream {
@@ -69,7 +69,7 @@ fn a_grid_of_a_million_points_is_no_trouble() {
 
 #[test]
 fn kernels_that_are_no_product_say_so() {
-    assert!(GridSampler::new(&Linear::new(1.0, 0.0), 2, 5, 0.0, 1.0, 1e-10).expect("no error").is_none());
+    assert!(GridSampler::new(&LinearKernel::new(1.0, 0.0), 2, 5, 0.0, 1.0, 1e-10).expect("no error").is_none());
     let matern = Matern::new(2.5, Lengthscales::Isotropic(1.0), 1.0);
     assert!(GridSampler::new(&matern, 2, 5, 0.0, 1.0, 1e-10).expect("no error").is_none());
     let empty = GridSampler::new(&SquaredExponential::new(Lengthscales::Isotropic(1.0), 1.0), 2, 0, 0.0, 1.0, 1e-10);

@@ -12,11 +12,11 @@ const BLOCK: usize = 128;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SortedRewards {
-    blocks: Vec<Block>,
+    blocks: Vec<RewardBlock>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Block {
+struct RewardBlock {
     keys: Vec<f64>,
     rewards: Vec<f64>,
     /// Sums of the first 1, 2, … rewards.
@@ -27,7 +27,7 @@ struct Block {
     before: f64,
 }
 
-impl Block {
+impl RewardBlock {
     fn sum_from(&mut self, first: usize) {
         self.sums.truncate(first);
         let mut sum = if first == 0 { 0.0 } else { self.sums[first - 1] };
@@ -52,7 +52,7 @@ impl SortedRewards {
         let key = (reward.abs() / level).min(f64::MAX);
         let at = self.blocks.partition_point(|block| block.largest() <= key).min(self.blocks.len().saturating_sub(1));
         if self.blocks.is_empty() {
-            self.blocks.push(Block::default());
+            self.blocks.push(RewardBlock::default());
         }
         let block = &mut self.blocks[at];
         let place = block.keys.partition_point(|&other| other <= key);
@@ -61,8 +61,11 @@ impl SortedRewards {
         block.sum_from(place);
         if BLOCK < block.keys.len() {
             let half = block.keys.len() / 2;
-            let mut upper =
-                Block { keys: block.keys.split_off(half), rewards: block.rewards.split_off(half), ..Block::default() };
+            let mut upper = RewardBlock {
+                keys: block.keys.split_off(half),
+                rewards: block.rewards.split_off(half),
+                ..RewardBlock::default()
+            };
             upper.sum_from(0);
             block.sums.truncate(half);
             self.blocks.insert(at + 1, upper);
@@ -87,13 +90,13 @@ impl SortedRewards {
     /// The largest key: a coefficient `u` with `|u| key <= 1` keeps all.
     #[must_use]
     pub fn largest_key(&self) -> f64 {
-        self.blocks.last().map_or(0.0, Block::largest)
+        self.blocks.last().map_or(0.0, RewardBlock::largest)
     }
 
     /// The sum of all rewards.
     #[must_use]
     pub fn total(&self) -> f64 {
-        self.blocks.last().map_or(0.0, Block::total)
+        self.blocks.last().map_or(0.0, RewardBlock::total)
     }
 
     /// The sum of the rewards that the coefficient keeps: those with `|u| key <= 1`.
@@ -173,7 +176,9 @@ mod tests {
 
     #[test]
     fn damaged_lists_are_refused() {
-        let of = |keys: Vec<f64>, rewards: Vec<f64>| SortedRewards { blocks: vec![Block { keys, rewards, ..Block::default() }] };
+        let of = |keys: Vec<f64>, rewards: Vec<f64>| SortedRewards {
+            blocks: vec![RewardBlock { keys, rewards, ..RewardBlock::default() }],
+        };
         assert!(of(vec![1.0, 0.5], vec![1.0, 0.5]).restored().is_err());
         assert!(of(vec![1.0], vec![]).restored().is_err());
         assert!(of(vec![], vec![]).restored().is_err());

@@ -2,7 +2,7 @@
 //! The delivered loss is priced from the event here, never copied from the claim.
 
 use super::accounting::{Composition, Loss};
-use super::{Delta, Epsilon, Event, Growth, Guarantee, Reading, ThreatModel, price};
+use super::{Calibration, Delta, Epsilon, Event, Growth, Guarantee, ThreatModel, price};
 use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +22,8 @@ pub enum Provenance {
 pub struct Ledger {
     /// Name of the mechanism.
     pub mechanism: String,
-    /// Which reading of the paper.
-    pub reading: Reading,
+    /// Which calibration of the paper.
+    pub calibration: Calibration,
     /// Adversary, neighbouring inputs, protected unit and covered participations.
     pub threat_model: ThreatModel,
     /// What was done to each protected unit.
@@ -45,7 +45,7 @@ pub struct Ledger {
     /// On which path the values were released.
     pub provenance: Provenance,
     /// The formula that set the noise.
-    pub calibration: String,
+    pub noise_formula: String,
     /// What else a reader must know.
     pub notes: Vec<String>,
 }
@@ -55,8 +55,8 @@ pub struct Ledger {
 pub struct Statement {
     /// Name of the mechanism.
     pub mechanism: &'static str,
-    /// Which reading.
-    pub reading: Reading,
+    /// Which calibration.
+    pub calibration: Calibration,
     /// Adversary, neighbouring inputs, protected unit and covered participations.
     pub threat_model: ThreatModel,
     /// What is done to each protected unit.
@@ -68,7 +68,7 @@ pub struct Statement {
     /// Range to which rewards are clipped.
     pub clip: Option<(f64, f64)>,
     /// The formula that sets the noise.
-    pub calibration: String,
+    pub noise_formula: String,
     /// Why the claim is false and which erratum says so, where the price shows that it is.
     pub doubt: Option<(&'static str, &'static str)>,
     /// Further notes.
@@ -83,7 +83,7 @@ impl Ledger {
     /// Prices the event and sets the claim beside it.
     #[must_use]
     pub fn of(statement: Statement) -> Self {
-        let Statement { mechanism, reading, threat_model, event, epsilon, delta, clip, calibration, doubt, mut notes } =
+        let Statement { mechanism, calibration, threat_model, event, epsilon, delta, clip, noise_formula, doubt, mut notes } =
             statement;
         let delivered_epsilon = price(&event).epsilon(delta).filter(|epsilon| epsilon.is_finite());
         let guarantee = match (epsilon, delivered_epsilon) {
@@ -104,7 +104,7 @@ impl Ledger {
         let per_unit = threat_model.per_unit();
         Self {
             mechanism: mechanism.to_owned(),
-            reading,
+            calibration,
             threat_model,
             event,
             epsilon: claimed_number,
@@ -121,7 +121,7 @@ impl Ledger {
             guarantee,
             clip: clip.map(|(lo, hi)| [lo, hi]),
             provenance: Provenance::Simulated,
-            calibration,
+            noise_formula,
             notes,
         }
     }
@@ -208,13 +208,13 @@ mod tests {
     fn statement(event: Event) -> Statement {
         Statement {
             mechanism: "test",
-            reading: Reading::Tight,
+            calibration: Calibration::Tight,
             threat_model: ThreatModel::local_reward(),
             event,
             epsilon: Epsilon::try_from(1.0).ok(),
             delta: None,
             clip: Some((-1.0, 1.0)),
-            calibration: "by hand".to_owned(),
+            noise_formula: "by hand".to_owned(),
             doubt: None,
             notes: Vec::new(),
         }

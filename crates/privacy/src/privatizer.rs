@@ -1,4 +1,4 @@
-//! The private side of one trial, whatever it releases: rewards one by one, or sums over people.
+//! The private side of one trial, whatever it releases: rewards one by one, or sums over users.
 
 use super::sums::SumsMechanism;
 use super::{Ledger, Raw, Released, RewardMechanism, Signal};
@@ -18,7 +18,7 @@ pub struct Query<'a> {
 
 /// The private side of one trial: receives sealed rewards and releases signals. May hold raw state across rounds.
 pub trait Privatizer: Send {
-    /// Takes one person's reward, and releases what the round gives out. Consumes a number of stream words that does not depend
+    /// Takes one user's reward, and releases what the round gives out. Consumes a number of stream words that does not depend
     /// on the reward.
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal>;
 
@@ -64,7 +64,7 @@ pub enum Protection {
     Rewards,
     /// Running sums by a trusted privatizer.
     Sums,
-    /// Every person's own noisy item.
+    /// Every user's own noisy item.
     LocalSums,
 }
 

@@ -88,7 +88,7 @@ impl PriceReport {
             participations,
             sensitivity,
             derivation,
-            noise: ledger.calibration.clone(),
+            noise: ledger.noise_formula.clone(),
             noise_size,
             pure_epsilon: composition.pure(),
             curve: if matches!(ledger.event, Event::Subsampled { .. }) {
@@ -146,7 +146,7 @@ impl PriceReport {
 pub struct StreamTerms {
     /// Which streams must look alike.
     pub relation: Relation,
-    /// How often one person takes part.
+    /// How often one user takes part.
     pub participation: Participation,
 }
 
@@ -298,7 +298,7 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
             let derivation = "a row that moves by the radius moves its released row by at most sigma_max(P) times that";
             (Some(sensitivity), derivation.to_owned(), None)
         }
-        (Unit::Row, _) => (None, "neighbours have images of different column spaces (E16)".to_owned(), None),
+        (Unit::Row, _) => (None, "neighbours have released inputs of different column spaces (E16)".to_owned(), None),
         _ => match ledger.clip {
             Some([lo, hi]) => (
                 Some(sensitivity::scalar(lo, hi, Relation::Replace)),

@@ -1,7 +1,7 @@
 //! What a spec asks of a reward mechanism, what is publicly known about the reward, and how a request is refused.
 //! No noise here: a request becomes a mechanism in `mechanism`.
 
-use super::{Delta, Epsilon, Reading};
+use super::{Calibration, Delta, Epsilon};
 use std::fmt;
 
 /// What is publicly known about one reward `y = f(x) + noise` of the problem, in units of the reward.
@@ -24,8 +24,8 @@ pub struct RewardFacts {
 pub struct Request {
     /// Name of the mechanism, or `auto`, which [`super::resolve_auto`] turns into a name.
     pub mechanism: String,
-    /// Which reading of the paper.
-    pub reading: Reading,
+    /// Which calibration of the paper.
+    pub calibration: Calibration,
     /// Privacy loss per user.
     pub epsilon: Option<f64>,
     /// Failure probability of the claim; read by mechanisms that are not pure.

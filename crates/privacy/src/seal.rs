@@ -47,7 +47,7 @@ pub enum Signal {
     Reward(f64),
     /// Running sums that take the place of those before.
     Sums(Arc<Sums>),
-    /// One person's own item, to be added to what is known.
+    /// One user's own item, to be added to what is known.
     Item(Arc<Sums>),
     /// Nothing this round.
     Nothing,

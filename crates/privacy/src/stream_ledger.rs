@@ -1,14 +1,14 @@
-//! The ledger of a stream of samples: one person's sample is protected over the whole run.
+//! The ledger of a stream of samples: one user's sample is protected over the whole run.
 
-use super::{Adversary, Delta, Epsilon, Event, Growth, Ledger, Reading, Statement, ThreatModel, Unit};
+use super::{Adversary, Calibration, Delta, Epsilon, Event, Growth, Ledger, Statement, ThreatModel, Unit};
 
 /// What a privatizer of a stream states about itself; [`Ledger::of_stream`] adds the price.
 #[derive(Debug, Clone)]
 pub struct StreamStatement {
     /// Name of the noise.
     pub mechanism: &'static str,
-    /// Which reading.
-    pub reading: Reading,
+    /// Which calibration.
+    pub calibration: Calibration,
     /// What is done to the stream.
     pub event: Event,
     /// The claim; `None` if nothing is claimed.
@@ -18,7 +18,7 @@ pub struct StreamStatement {
     /// Whether every sample has noise of its own, added before it leaves its user.
     pub local: bool,
     /// The formula that sets the noise.
-    pub calibration: String,
+    pub noise_formula: String,
     /// Further notes.
     pub notes: Vec<String>,
 }
@@ -27,7 +27,7 @@ impl Ledger {
     /// Prices the event and sets the claim beside it.
     #[must_use]
     pub fn of_stream(statement: StreamStatement) -> Self {
-        let StreamStatement { mechanism, reading, event, budget, clipped, local, calibration, mut notes } = statement;
+        let StreamStatement { mechanism, calibration, event, budget, clipped, local, noise_formula, mut notes } = statement;
         if clipped {
             notes.push(
                 "features, slopes and contributions are clipped before the noise: a bias, and no loss of privacy".to_owned(),
@@ -41,12 +41,12 @@ impl Ledger {
         };
         Self::of(Statement {
             mechanism,
-            reading,
+            calibration,
             threat_model,
             epsilon: budget.map(|(epsilon, _)| epsilon),
             delta: budget.map(|(_, delta)| delta),
             clip: None,
-            calibration,
+            noise_formula,
             doubt: Some(doubt(&event, clipped)),
             event,
             notes,

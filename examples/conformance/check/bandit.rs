@@ -1,13 +1,13 @@
-//! Registered policies on a stored problem: what the sequences and the widths have in common.
+//! Registered policies on a stored problem: what the sequences and the betas have in common.
 
 use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, ReleasedFacts, Setting, SharedInputs};
-use privateer::registry::{MECHANISMS, POLICIES, Shelf, find};
+use privateer::registry::{MECHANISMS, POLICIES, Registry, find};
 use privateer_config::error::{Error, Sources};
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer_gp::kernel::Kernel;
 use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-use privateer_privacy::{Query, Raw, Reading, Released, Request, RewardFacts, RewardMechanism, Signal};
+use privateer_privacy::{Calibration, Query, Raw, Released, Request, RewardFacts, RewardMechanism, Signal};
 use std::sync::Arc;
 
 /// How the stored policies are configured.
@@ -25,7 +25,7 @@ pub struct Constants {
     pub ridge: f64,
     /// delta of the confidence bound.
     pub failure_prob: f64,
-    /// What multiplies the theorem's width.
+    /// What multiplies the theorem's beta.
     pub scale: f64,
     /// T.
     pub rounds: u64,
@@ -102,7 +102,7 @@ impl Constants {
             laplace_scale: laplace.then_some(self.laplace_scale),
             clipped_bound: bounded.then_some(self.bound + self.noise_bound),
         };
-        Setting { facts, released, sums: None, train: None, images: None }
+        Setting { facts, released, sums: None, train: None, released_inputs: None }
     }
 
     /// The registered policy over these points.
@@ -118,10 +118,7 @@ impl Constants {
             ("initial", Value::Text("lowest-index".to_owned())),
             ("ridge", Value::Float(self.ridge)),
             ("failure_prob", Value::Float(self.failure_prob)),
-            (
-                "width",
-                Value::Table(table(vec![("kind", Value::Text("scaled".to_owned())), ("factor", Value::Float(self.scale))])),
-            ),
+            ("beta", Value::Table(table(vec![("kind", Value::Text("scaled".to_owned())), ("factor", Value::Float(self.scale))]))),
         ];
         match formulas {
             Formulas::HeavyTails | Formulas::AtaHeavyTails => keys.push(("moment", Value::Float(self.moment))),
@@ -142,7 +139,7 @@ impl Constants {
         let table = table(keys);
         let sink = Sink::new(Sources::default());
         let args = Args::new(&table, "policy", &sink);
-        let plan = (find(POLICIES, name).ok_or("the policy is not registered")?.build)(&args, &Shelf);
+        let plan = (find(POLICIES, name).ok_or("the policy is not registered")?.build)(&args, &Registry);
         args.finish();
         sink.into_result().map_err(said)?;
         let problem = Problem {
@@ -182,7 +179,7 @@ fn stream() -> Stream {
 
 /// The reward as it is, through the mechanism `none`.
 pub fn released(reward: f64) -> Result<Released<Signal>, String> {
-    Ok(mechanism("none", Reading::Tight, None, 0.0, 0.0)?.privatizer().release(
+    Ok(mechanism("none", Calibration::Tight, None, 0.0, 0.0)?.privatizer().release(
         &Query::default(),
         Raw::seal(reward),
         &mut stream(),
@@ -192,14 +189,14 @@ pub fn released(reward: f64) -> Result<Released<Signal>, String> {
 /// A registered mechanism for rewards in +-(B + R).
 pub fn mechanism(
     name: &str,
-    reading: Reading,
+    calibration: Calibration,
     epsilon: Option<f64>,
     bound: f64,
     noise_bound: f64,
 ) -> Result<Arc<dyn RewardMechanism>, String> {
     let entry = MECHANISMS.iter().find(|entry| entry.name == name).ok_or("the mechanism is not registered")?;
     let facts = RewardFacts { bound, noise_bound: Some(noise_bound), range: None, noise_variance: None, rounds: 1 };
-    let request = Request { mechanism: name.to_owned(), reading, epsilon, delta: None, clip: None, facts };
+    let request = Request { mechanism: name.to_owned(), calibration, epsilon, delta: None, clip: None, facts };
     (entry.build)(&request).map_err(|refusal| refusal.to_string())
 }
 

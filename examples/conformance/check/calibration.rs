@@ -1,16 +1,16 @@
-//! Calibrations and widths: the Gaussian budget, the Laplace scale, the widths and levels of all policies, `q` and `k`, and the
-//! constants v, c and K behind them, solved for in the widths.
+//! Calibrations and betas: the Gaussian budget, the Laplace scale, the betas and levels of all policies, `q` and `k`, and the
+//! constants v, c and K behind them, solved for in the betas.
 
 use super::bandit::{Constants, Formulas, Nystrom, admitted, levels, mechanism, no_luck, released, said};
 use super::outcome::Outcome;
 use super::read::{field, number, optional_number};
 use privateer::policy::{Policy, PolicyMaker, Proposal};
 use privateer_gp::Points;
-use privateer_gp::kernel::linear::Linear;
+use privateer_gp::kernel::linear::LinearKernel;
 use privateer_gp::kernel::{Lengthscales, squared_exponential::SquaredExponential};
 use privateer_privacy::accounting::zcdp;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
-use privateer_privacy::{Delta, Epsilon, Reading, gdp_mu};
+use privateer_privacy::{Calibration, Delta, Epsilon, gdp_mu};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -77,13 +77,13 @@ pub fn check(file: &Value) -> Outcome {
         rows("zhou_tan").iter().map(laplace_scale).collect(),
         &column("zhou_tan", "laplace_scale"),
     );
-    outcome.compare("zhou_tan igp", each(igp_widths), &column("zhou_tan", "igp"));
+    outcome.compare("zhou_tan igp", each(igp_betas), &column("zhou_tan", "igp"));
     outcome.compare("zhou_tan tgp_b", each(tgp_levels), &column("zhou_tan", "tgp_b"));
-    let widths = rows("zhou_tan").into_iter().flat_map(|row| row["tgp_beta"].as_array().cloned().unwrap_or_default());
-    outcome.compare("zhou_tan tgp_beta", each(tgp_widths), &Value::Array(widths.map(|row| row["beta"].clone()).collect()));
+    let betas = rows("zhou_tan").into_iter().flat_map(|row| row["tgp_beta"].as_array().cloned().unwrap_or_default());
+    outcome.compare("zhou_tan tgp_beta", each(tgp_betas), &Value::Array(betas.map(|row| row["beta"].clone()).collect()));
     outcome.compare("zhou_tan ata_b", each(|row| sketched(row, Sketch::Levels)), &column("zhou_tan", "ata_b"));
-    outcome.compare("zhou_tan ata_beta", each(|row| sketched(row, Sketch::Widths)), &column("zhou_tan", "ata_beta"));
-    outcome.compare("zhou_tan moma_beta", each(|row| sketched(row, Sketch::MedianWidths)), &column("zhou_tan", "moma_beta"));
+    outcome.compare("zhou_tan ata_beta", each(|row| sketched(row, Sketch::Betas)), &column("zhou_tan", "ata_beta"));
+    outcome.compare("zhou_tan moma_beta", each(|row| sketched(row, Sketch::MedianBetas)), &column("zhou_tan", "moma_beta"));
     outcome.compare("zhou_tan q", each(|row| inclusion(row).map(|q| vec![q])), &column("zhou_tan", "q"));
     outcome.compare("zhou_tan k", each(|row| users(row).map(|k| vec![k])), &column("zhou_tan", "k"));
     for (key, compute) in [("v", reward_moment as fn(&Value) -> Result<f64, String>), ("c", noise_moment), ("K", known_moment)] {
@@ -163,15 +163,16 @@ fn constants(row: &Value) -> Result<Constants, String> {
 /// The printed scale, 0 where the row has no budget.
 fn laplace_scale(row: &Value) -> Result<f64, String> {
     let Some(epsilon) = optional_number(row, "eps")? else { return Ok(0.0) };
-    let made = mechanism("laplace", Reading::Printed, Some(epsilon), number(row, "B")?, number(row, "R")?)?;
+    let made = mechanism("laplace", Calibration::AsPrinted, Some(epsilon), number(row, "B")?, number(row, "R")?)?;
     made.laplace_scale().ok_or_else(|| "the mechanism has no scale".to_owned())
 }
 
 /// The registered policy as it would stand before `round` with this information gain: a saved state, moved there.
 fn standing(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<Box<dyn Policy>, String> {
     let constants = constants(row)?;
-    // One point with any covariance: the widths look at round and gain alone.
-    let maker = constants.maker(formulas, Arc::new(Linear::new(1.0, 0.0)), Points::new(1, vec![1.0]), &Nystrom::default())?;
+    // One point with any covariance: beta values look at round and gain alone.
+    let maker =
+        constants.maker(formulas, Arc::new(LinearKernel::new(1.0, 0.0)), Points::new(1, vec![1.0]), &Nystrom::default())?;
     let setting = constants.setting(formulas);
     let mut state = maker.make(&setting).map_err(said)?.save();
     let mut put = |pointer: &str, value: Value| state.pointer_mut(pointer).map(|at| *at = value);
@@ -182,9 +183,9 @@ fn standing(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<Bo
     maker.restore(&setting, state).map_err(said)
 }
 
-fn width(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<f64, String> {
+fn beta(row: &Value, formulas: Formulas, round: u64, gain: f64) -> Result<f64, String> {
     match standing(row, formulas, round, gain)?.propose(&mut no_luck()) {
-        Proposal::Score { width } => Ok(width),
+        Proposal::Score { beta } => Ok(beta),
         Proposal::Play(_) | Proposal::Random { .. } => Err(format!("round {round} is not scored")),
     }
 }
@@ -193,13 +194,13 @@ fn truncating(row: &Value) -> Result<Formulas, String> {
     Ok(if optional_number(row, "eps")?.is_some() { Formulas::LocalDp } else { Formulas::HeavyTails })
 }
 
-fn igp_widths(row: &Value) -> Result<Vec<f64>, String> {
-    IGP.iter().map(|&(round, gain)| width(row, Formulas::Improved, round, gain)).collect()
+fn igp_betas(row: &Value) -> Result<Vec<f64>, String> {
+    IGP.iter().map(|&(round, gain)| beta(row, Formulas::Improved, round, gain)).collect()
 }
 
-fn tgp_widths(row: &Value) -> Result<Vec<f64>, String> {
+fn tgp_betas(row: &Value) -> Result<Vec<f64>, String> {
     let wanted = field(row, "tgp_beta")?.as_array().ok_or("`tgp_beta` is not a list")?;
-    wanted.iter().map(|at| width(row, truncating(row)?, number(at, "t")? as u64, number(at, "info")?)).collect()
+    wanted.iter().map(|at| beta(row, truncating(row)?, number(at, "t")? as u64, number(at, "info")?)).collect()
 }
 
 fn tgp_levels(row: &Value) -> Result<Vec<f64>, String> {
@@ -226,46 +227,46 @@ fn level(row: &Value, round: u64) -> Result<f64, String> {
     Ok(low)
 }
 
-/// v: what a width of ATA grows by over its first, `4 sqrt(ln(4 m T/failure) v m / ridge)`.
+/// v: what beta of ATA grows by over its first, `4 sqrt(ln(4 m T/failure) v m / ridge)`.
 fn reward_moment(row: &Value) -> Result<f64, String> {
-    moment_of_widths(row, sketches(row, false)?)
+    moment_of_betas(row, sketches(row, false)?)
 }
 
-fn moment_of_widths(row: &Value, formulas: Formulas) -> Result<f64, String> {
+fn moment_of_betas(row: &Value, formulas: Formulas) -> Result<f64, String> {
     let constants = constants(row)?;
-    let (first, later, m) = first_and_later(&widths_over(row, formulas, None)?);
+    let (first, later, m) = first_and_later(&betas_over(row, formulas, None)?);
     let logarithm = (4.0 * m * constants.rounds as f64 / constants.failure_prob).ln();
     Ok(((later - first) / 4.0).powi(2) * constants.ridge / (m * logarithm))
 }
 
-/// c: what a width of MoMA grows by over its first, `3 sqrt(9 m c / ridge)`.
+/// c: what beta of MoMA grows by over its first, `3 sqrt(9 m c / ridge)`.
 fn noise_moment(row: &Value) -> Result<f64, String> {
-    let (first, later, m) = first_and_later(&widths_over(row, sketches(row, true)?, Some(3))?);
+    let (first, later, m) = first_and_later(&betas_over(row, sketches(row, true)?, Some(3))?);
     Ok(((later - first) / 3.0).powi(2) * constants(row)?.ridge / (9.0 * m))
 }
 
-/// K: under Laplace what TGP's first width holds of the bias, `sqrt(K / ridge)`; else v where nothing is stated.
+/// K: under Laplace what TGP's first beta holds of the bias, `sqrt(K / ridge)`; else v where nothing is stated.
 fn known_moment(row: &Value) -> Result<f64, String> {
     if truncating(row)? == Formulas::HeavyTails {
-        return moment_of_widths(row, Formulas::AtaBounded);
+        return moment_of_betas(row, Formulas::AtaBounded);
     }
     let constants = constants(row)?;
     let deviation = 2.0 * 2.0f64.sqrt() * level(row, 1)? * (1.0 / constants.failure_prob).ln().sqrt();
-    let width = width(row, Formulas::LocalDp, 1, 0.0)?;
-    Ok(((width - constants.bound) * constants.ridge.sqrt() - deviation).powi(2))
+    let beta = beta(row, Formulas::LocalDp, 1, 0.0)?;
+    Ok(((beta - constants.bound) * constants.ridge.sqrt() - deviation).powi(2))
 }
 
-/// The width without features, that with the most, and how many these are.
-fn first_and_later(widths: &[f64]) -> (f64, f64, f64) {
-    (widths[0], widths[FEATURES.len() - 1], FEATURES[FEATURES.len() - 1] as f64)
+/// Beta without features, that with the most, and how many these are.
+fn first_and_later(betas: &[f64]) -> (f64, f64, f64) {
+    (betas[0], betas[FEATURES.len() - 1], FEATURES[FEATURES.len() - 1] as f64)
 }
 
 /// Which numbers of a policy over a dictionary.
 #[derive(Clone, Copy, PartialEq)]
 enum Sketch {
     Levels,
-    Widths,
-    MedianWidths,
+    Betas,
+    MedianBetas,
 }
 
 /// The registered policy over points too far apart to tell of each other.
@@ -284,25 +285,25 @@ fn sketches(row: &Value, medians: bool) -> Result<Formulas, String> {
     })
 }
 
-/// Widths after one update with dictionaries of some sizes (before it for no features), or the update's level.
+/// Betas after one update with dictionaries of some sizes (before it for no features), or the update's level.
 fn sketched(row: &Value, which: Sketch) -> Result<Vec<f64>, String> {
-    let formulas = sketches(row, which == Sketch::MedianWidths)?;
+    let formulas = sketches(row, which == Sketch::MedianBetas)?;
     match which {
         Sketch::Levels => FEATURES[1..]
             .iter()
             .map(|&m| levels(updated(row, formulas, m, None)?.as_ref()).pop().ok_or_else(|| "no level".to_owned()))
             .collect(),
-        Sketch::Widths => widths_over(row, formulas, None),
-        Sketch::MedianWidths => widths_over(row, formulas, Some(3)),
+        Sketch::Betas => betas_over(row, formulas, None),
+        Sketch::MedianBetas => betas_over(row, formulas, Some(3)),
     }
 }
 
-fn widths_over(row: &Value, formulas: Formulas, users: Option<u64>) -> Result<Vec<f64>, String> {
-    let width = |m: usize| match updated(row, formulas, m, users)?.propose(&mut no_luck()) {
-        Proposal::Score { width } => Ok(width),
+fn betas_over(row: &Value, formulas: Formulas, users: Option<u64>) -> Result<Vec<f64>, String> {
+    let beta = |m: usize| match updated(row, formulas, m, users)?.propose(&mut no_luck()) {
+        Proposal::Score { beta } => Ok(beta),
         Proposal::Play(_) | Proposal::Random { .. } => Err(format!("{m} features: not scored")),
     };
-    FEATURES.iter().map(|&m| width(m)).collect()
+    FEATURES.iter().map(|&m| beta(m)).collect()
 }
 
 /// The registered policy after one update with a dictionary of `m` points; before it for none.

@@ -1,4 +1,4 @@
-//! Runs of contextual bandits with stored people, noise and draws: `hdb_60`, `dpucb`.
+//! Runs of contextual bandits with stored users, noise and draws: `hdb_60`, `dpucb`.
 
 use super::outcome::Outcome;
 use super::read::{field, matrix, number, optional_number};
@@ -7,12 +7,12 @@ use privateer_config::error::Sources;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value as Written};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::gradients::Start;
+use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
+use privateer_privacy::interactions::sums::{InteractionSums, Layout, SumsTerms};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, Link, seal};
 use privateer_privacy::printed::dubey2021;
-use privateer_privacy::printed::shariff2018::{self, WidthTerms};
-use privateer_privacy::visits::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
-use privateer_privacy::visits::sums::{Layout, SumsTerms, VisitSums};
-use privateer_privacy::visits::{ContextFacts, Link, VisitPrivatizer, VisitRequest, seal};
-use privateer_privacy::{Delta, Epsilon, Raw, Reading};
+use privateer_privacy::printed::shariff2018::{self, BetaTerms};
+use privateer_privacy::{Calibration, Delta, Epsilon, Raw};
 use serde_json::Value;
 use std::collections::VecDeque;
 
@@ -24,8 +24,8 @@ pub fn recognise_sums(file: &Value) -> bool {
     file.get("node_normals").is_some() && file.get("reward_noise").is_some()
 }
 
-/// The stored people: contexts, parameters, reward noise.
-struct People {
+/// The stored users: contexts, parameters, reward noise.
+struct StoredUsers {
     dimension: usize,
     n_arms: usize,
     contexts: Vec<f64>,
@@ -34,7 +34,7 @@ struct People {
     link: Link,
 }
 
-impl People {
+impl StoredUsers {
     fn read(file: &Value, link: Link) -> Result<Self, String> {
         let (dimension, contexts) = matrix(file, "X")?;
         let (width, theta) = matrix(file, "theta")?;
@@ -58,7 +58,7 @@ impl People {
     fn run(
         &self,
         policy: &mut dyn ContextPolicy,
-        privatizer: &mut dyn VisitPrivatizer,
+        privatizer: &mut dyn InteractionPrivatizer,
         mut watch: impl FnMut(usize, &dyn ContextPolicy),
     ) -> (Vec<f64>, Vec<f64>) {
         let mut stream: Stream = Streams::new(0, "unused").of(0, Purpose::Noise);
@@ -115,8 +115,8 @@ fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
         Some("logistic") => Link::Logistic,
         other => return Err(format!("`link` is {other:?}")),
     };
-    let people = People::read(file, link)?;
-    let (d, radius) = (people.dimension, number(file, "radius")?);
+    let users = StoredUsers::read(file, link)?;
+    let (d, radius) = (users.dimension, number(file, "radius")?);
     let law = optional_number(run, "scale")?.map_or(ChoiceLaw::Exact, |scale| ChoiceLaw::Laplace { scale });
     let draws: Result<Vec<VecDeque<Vec<f64>>>, String> = field(file, "unit_laplace")?
         .as_array()
@@ -132,7 +132,7 @@ fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
         })
         .collect();
     let terms = ChoiceTerms {
-        n_arms: people.n_arms,
+        n_arms: users.n_arms,
         dimension: d,
         radius,
         link,
@@ -145,7 +145,7 @@ fn choices(file: &Value, run: &Value) -> Result<Choices, String> {
     let mut policy = dp_hdb::stored(terms, number(file, "h_sub")?);
     let mut privatizer = ArmChoices::stored(terms, draws?);
     let mut estimates = Vec::new();
-    let (arms, regrets) = people.run(policy.as_mut(), &mut privatizer, |_, policy| {
+    let (arms, regrets) = users.run(policy.as_mut(), &mut privatizer, |_, policy| {
         let state = &policy.save()["state"];
         let list = |name: &str| state[name].as_array().into_iter().flatten().filter_map(Value::as_f64).collect::<Vec<f64>>();
         let (counts, steps) = (list("counts"), list("steps"));
@@ -171,7 +171,7 @@ pub fn check_sums(file: &Value) -> Outcome {
         }
     }
     for (index, row) in file["beta"].as_array().into_iter().flatten().enumerate() {
-        let found = number(row, "t").and_then(|t| Ok(vec![width_terms(file)?.width(t as u64)]));
+        let found = number(row, "t").and_then(|t| Ok(vec![beta_terms(file)?.beta(t as u64)]));
         outcome.compare(&format!("beta[{index}].value"), found, &row["value"]);
     }
     outcome
@@ -194,15 +194,15 @@ fn constants(row: &Value) -> Result<Vec<(&'static str, f64)>, String> {
     ])
 }
 
-fn width_terms(file: &Value) -> Result<WidthTerms, String> {
-    let people = People::read(file, Link::Linear)?;
+fn beta_terms(file: &Value) -> Result<BetaTerms, String> {
+    let users = StoredUsers::read(file, Link::Linear)?;
     let found = constants(&file["constants"][0])?;
     let of = |name: &str| found.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value);
-    Ok(WidthTerms {
+    Ok(BetaTerms {
         noise_sd: number(file, "sigma")?,
-        length: (people.dimension as f64).sqrt(),
-        bound: people.theta.iter().map(|x| x * x).sum::<f64>().sqrt(),
-        n_features: people.n_arms * people.dimension,
+        length: (users.dimension as f64).sqrt(),
+        bound: users.theta.iter().map(|x| x * x).sum::<f64>().sqrt(),
+        n_features: users.n_arms * users.dimension,
         spectrum: (of("rho_min"), of("rho_max")),
         gamma: of("gamma"),
         failure_prob: number(file, "alpha")?,
@@ -210,14 +210,14 @@ fn width_terms(file: &Value) -> Result<WidthTerms, String> {
 }
 
 fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
-    let people = People::read(file, Link::Linear)?;
-    let (d, k, rounds) = (people.dimension, people.n_arms, people.rounds() as u64);
+    let users = StoredUsers::read(file, Link::Linear)?;
+    let (d, k, rounds) = (users.dimension, users.n_arms, users.rounds() as u64);
     let (epsilon, delta, alpha) = (number(file, "eps")?, number(file, "delta")?, number(file, "alpha")?);
     let bad = |what: &str| format!("`{what}` is out of range");
     let budget = (Epsilon::try_from(epsilon).map_err(|_| bad("eps"))?, Delta::try_from(delta).map_err(|_| bad("delta"))?);
     // L~² = d + 4: contexts of length sqrt(d) at most, rewards within [-2, 2].
     let length = (d as f64).sqrt();
-    let size = people.theta.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let size = users.theta.iter().map(|x| x * x).sum::<f64>().sqrt();
     let facts = ContextFacts {
         n_arms: k,
         dimension: d,
@@ -232,8 +232,13 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         margin: 0.0,
         rounds,
     };
-    let request =
-        VisitRequest { mechanism: "tree", reading: Reading::Printed, epsilon: Some(epsilon), delta: Some(delta), clip: None };
+    let request = InteractionRequest {
+        mechanism: "tree",
+        calibration: Calibration::AsPrinted,
+        epsilon: Some(epsilon),
+        delta: Some(delta),
+        clip: None,
+    };
     let entry = Entry { key: "failure_prob".to_owned(), key_span: None, node: Node::bare(Written::Float(alpha)) };
     let (table, sink) = (Table { entries: vec![entry], span: None }, Sink::new(Sources::default()));
     let maker =
@@ -244,7 +249,7 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
         rounds,
         context_length: length,
         range: (-2.0, 2.0),
-        reading: Reading::Printed,
+        calibration: Calibration::AsPrinted,
         mechanism: "tree",
         budget,
         local: false,
@@ -264,7 +269,7 @@ fn sums(file: &Value) -> Result<(Vec<f64>, Vec<f64>), String> {
             Ok(gram.chain((0..n).map(|i| entry(i, n))).collect())
         })
         .collect();
-    let mut privatizer = VisitSums::calibrated(terms).map_err(|refusal| refusal.to_string())?.stored(draws?);
+    let mut privatizer = InteractionSums::calibrated(terms).map_err(|refusal| refusal.to_string())?.stored(draws?);
     let mut policy = maker.make();
-    Ok(people.run(policy.as_mut(), privatizer.as_mut(), |_, _| {}))
+    Ok(users.run(policy.as_mut(), privatizer.as_mut(), |_, _| {}))
 }

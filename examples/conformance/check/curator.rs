@@ -1,10 +1,10 @@
-//! Curators [Kharkovskii2020, algorithm 1]: the threshold omega, centring, lifting, images; the largest r on grids.
+//! Curators [Kharkovskii2020, algorithm 1]: the threshold omega, centring, lifting, released inputs; the largest r on grids.
 
 use super::outcome::{Outcome, Tolerance};
 use super::read::{matrix, number};
 use privateer_gp::Points;
 use privateer_privacy::curator::Inputs;
-use privateer_privacy::curator::projection::{centred, images, lifted, singular_values};
+use privateer_privacy::curator::projection::{centred, lifted, released_inputs, singular_values};
 use privateer_privacy::printed::kharkovskii2020::{grid_singular_value, omega, omega_as_printed};
 use serde_json::Value;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub fn check(file: &Value) -> Outcome {
             compare("sigma_min", |made| made.singular.last().copied().into_iter().collect());
             compare("omega", |made| vec![made.omega]);
             compare("lifted", |made| made.lifted.clone());
-            compare("Z", |made| made.images.clone());
+            compare("Z", |made| made.released_inputs.clone());
             let branch = made.map(|made| f64::from(u8::from(made.singular.last().is_some_and(|&least| made.omega <= least))));
             let stated = Value::from(f64::from(u8::from(case["branch"] == "if")));
             outcome.compare_within(within, &format!("case {at} branch"), branch.map(|branch| vec![branch]), &stated);
@@ -58,7 +58,7 @@ struct Curated {
     singular: Vec<f64>,
     omega: f64,
     lifted: Vec<f64>,
-    images: Vec<f64>,
+    released_inputs: Vec<f64>,
 }
 
 impl Curated {
@@ -77,8 +77,8 @@ impl Curated {
             "add" => added(&centred, d, &singular, omega)?,
             other => return Err(format!("`lift` is `{other}`")),
         };
-        let images = images(&lifted, d, &m, r);
-        Ok(Self { centred, singular, omega, lifted, images })
+        let released_inputs = released_inputs(&lifted, d, &m, r);
+        Ok(Self { centred, singular, omega, lifted, released_inputs })
     }
 }
 

@@ -5,12 +5,14 @@ use super::bandit::{no_luck, said, table};
 use super::outcome::Outcome;
 use super::read::{field, matrix, number, numbers};
 use privateer::engine::decide;
-use privateer::policy::{FeaturesPlan, KnownInputs, Parts, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs};
+use privateer::policy::{
+    FeatureRegistry, FeaturesPlan, KnownInputs, Policy, Problem, Proposal, ReleasedFacts, Setting, SharedInputs,
+};
 use privateer::registry::{POLICIES, find};
 use privateer_backend::{Backend, Cpu};
 use privateer_config::error::{Error, Sources};
 use privateer_config::params::{Args, Sink, Value as Key};
-use privateer_gp::kernel::linear::Linear;
+use privateer_gp::kernel::linear::LinearKernel;
 use privateer_gp::score::{Candidates, FeatureTable, TrialScore};
 use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::linalg::eigen_symmetric;
@@ -19,7 +21,7 @@ use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::sums::{Epochs, Spectrum, SumsFacts, SumsNeed, joint, local};
-use privateer_privacy::{Privatizer, Raw, Reading, RewardFacts};
+use privateer_privacy::{Calibration, Privatizer, Raw, RewardFacts};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -140,9 +142,9 @@ impl FeaturesPlan for Given {
     }
 }
 
-struct Shelf(Arc<Given>);
+struct Registry(Arc<Given>);
 
-impl Parts for Shelf {
+impl FeatureRegistry for Registry {
     fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>> {
         args.documents(key, "given");
         Some(self.0.clone())
@@ -219,7 +221,7 @@ fn case(file: &Value) -> Result<Case, String> {
         let draws = node_draws(file, rounds, m + 1, true)?;
         (joint::stored(need, sigma, draws), Spectrum::Joint { std: sigma * libm::sqrt(f64::from(nodes)) })
     };
-    let facts = SumsFacts { reading: Reading::Printed, clip: None, centre: 0.0, spectrum };
+    let facts = SumsFacts { calibration: Calibration::AsPrinted, clip: None, centre: 0.0, spectrum };
     Ok(Case { local, m, rounds, arms, table, rewards, facts, privatizer })
 }
 
@@ -325,13 +327,13 @@ fn play(file: &Value) -> Result<Found, String> {
         ("failure_prob", Key::Float(number(params, "zeta")?)),
         ("noise_std", Key::Float(rho)),
         ("initial", Key::Text("lowest-index".to_owned())),
-        ("width", variant("scaled", vec![("factor", Key::Float(scale))])),
-        ("repair", variant("shift", vec![("multiple", Key::Float(1.0)), ("spectrum", Key::Text("printed".to_owned()))])),
+        ("beta", variant("scaled", vec![("factor", Key::Float(scale))])),
+        ("repair", variant("shift", vec![("multiple", Key::Float(1.0)), ("spectrum", Key::Text("as-printed".to_owned()))])),
     ]);
     let sink = Sink::new(Sources::default());
     let args = Args::new(&keys, "policy", &sink);
     let name = if local { "local-jdp-gp-ucb" } else { "jdp-gp-ucb" };
-    let shelf = Shelf(Arc::new(Given(features.clone())));
+    let shelf = Registry(Arc::new(Given(features.clone())));
     let plan = (find(POLICIES, name).ok_or("the policy is not registered")?.build)(&args, &shelf);
     args.finish();
     sink.into_result().map_err(said)?;
@@ -339,7 +341,7 @@ fn play(file: &Value) -> Result<Found, String> {
     let points = Points::new(1, (0..n_points).map(|i| i as f64).collect());
     let problem = Problem {
         inputs: KnownInputs::Shared(SharedInputs {
-            gram: tabulated(KernelGram::new(Arc::new(Linear::new(1.0, 1.0)), points.clone())),
+            gram: tabulated(KernelGram::new(Arc::new(LinearKernel::new(1.0, 1.0)), points.clone())),
             points: Some(points),
             kernel: None,
         }),
@@ -354,7 +356,7 @@ fn play(file: &Value) -> Result<Found, String> {
         released: ReleasedFacts { output_bound: None, mechanism_variance: 0.0, laplace_scale: None, clipped_bound: None },
         sums: Some(facts),
         train: None,
-        images: None,
+        released_inputs: None,
     };
     let mut policy = maker.make(&setting).map_err(said)?;
     let mut screen = Cpu::default().prepare(&maker.basis().ok_or("no basis")?).map_err(said)?.open(1);
@@ -363,18 +365,18 @@ fn play(file: &Value) -> Result<Found, String> {
     let stored = field(file, "rounds")?.as_array().ok_or("`rounds` is not a list")?;
     let mut found = Found::default();
     for round in 0..rounds as usize {
-        let Proposal::Score { width } = policy.propose(&mut no_luck()) else { return Err("a round is not scored".to_owned()) };
+        let Proposal::Score { beta } = policy.propose(&mut no_luck()) else { return Err("a round is not scored".to_owned()) };
         let subset: Vec<u32> = (0..arms).map(|arm| (round * arms + arm) as u32).collect();
         let model = policy.model().ok_or("no model")?;
-        let request = TrialScore { subset: Some(&subset), ..TrialScore::new(0, policy.change(), width, model) };
+        let request = TrialScore { subset: Some(&subset), ..TrialScore::new(0, policy.change(), beta, model) };
         let mut answer = [Candidates::default()];
         screen.round(&[request], &mut answer).map_err(said)?;
-        let point = decide(&answer[0], model, width, &mut Vec::new()).map_err(said)?;
+        let point = decide(&answer[0], model, beta, &mut Vec::new()).map_err(said)?;
         // The spread is sqrt(ridge) times |phi| in the norm of V^{-1}.
-        let printed = width * libm::sqrt(ridge);
+        let printed = beta * libm::sqrt(ridge);
         found.rounds[0].push(printed / (scale * rho));
         found.rounds[1].push(printed);
-        found.rounds[2].extend(subset.iter().map(|&point| model.exact(point as usize).upper(width)));
+        found.rounds[2].extend(subset.iter().map(|&point| model.exact(point as usize).upper(beta)));
         if stored.get(round).is_some_and(|row| row.get("V").is_some()) {
             inside(policy.as_ref(), m, shift + ridge, &mut found)?;
         }

@@ -3,7 +3,7 @@
 use super::outcome::Outcome;
 use super::read::{field, matrix, points};
 use privateer_gp::kernel::empirical::{Normalise, empirical_covariance};
-use privateer_gp::kernel::linear::Linear;
+use privateer_gp::kernel::linear::LinearKernel;
 use privateer_gp::kernel::matern::Matern;
 use privateer_gp::kernel::squared_exponential::SquaredExponential;
 use privateer_gp::kernel::{Kernel, Lengthscales};
@@ -31,7 +31,7 @@ pub fn check(file: &Value) -> Outcome {
     section(&mut outcome, file, "se_grid_0.2", |file| table(&grid, file, "grid", "grid"));
     let grid = Matern::new(2.5, Lengthscales::Isotropic(0.2), 1.0);
     section(&mut outcome, file, "matern_grid_l0.2_nu2.5", |file| table(&grid, file, "grid", "grid"));
-    section(&mut outcome, file, "linear", |file| table(&Linear::new(1.0, 0.0), file, "X", "Y"));
+    section(&mut outcome, file, "linear", |file| table(&LinearKernel::new(1.0, 0.0), file, "X", "Y"));
     for (name, normalise) in EMPIRICAL {
         section(&mut outcome, file, name, |file| {
             let (n_columns, samples) = matrix(file, "samples")?;

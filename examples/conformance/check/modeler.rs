@@ -1,4 +1,4 @@
-//! The modeler [Kharkovskii2020, algorithm 2]: posteriors over images, and whole sequences of GP-UCB.
+//! The modeler [Kharkovskii2020, algorithm 2]: posteriors over released inputs, and whole sequences of GP-UCB.
 
 use super::bandit::{no_luck, released, said};
 use super::curator::with_tolerance;
@@ -6,7 +6,7 @@ use super::outcome::Outcome;
 use super::read::{indices, number, numbers, points};
 use privateer::engine::AskTell;
 use privateer::policy::{KnownInputs, Problem, ReleasedFacts, Setting, SharedInputs};
-use privateer::registry::{POLICIES, Shelf, find};
+use privateer::registry::{POLICIES, Registry, find};
 use privateer_backend::{Backend, Cpu};
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value as Parameter};
@@ -178,7 +178,7 @@ fn by_policy(file: &Value, sequence: &Value) -> Result<Vec<usize>, String> {
     ];
     let (table, sink) = (Table { entries, span: None }, Sink::new(Sources::default()));
     let args = Args::new(&table, "policy", &sink);
-    let plan = (find(POLICIES, "gp-ucb").ok_or("the policy is not registered")?.build)(&args, &Shelf);
+    let plan = (find(POLICIES, "gp-ucb").ok_or("the policy is not registered")?.build)(&args, &Registry);
     args.finish();
     sink.into_result().map_err(said)?;
     let inputs = SharedInputs {
@@ -196,7 +196,7 @@ fn by_policy(file: &Value, sequence: &Value) -> Result<Vec<usize>, String> {
     let maker = plan.prepare(&problem).map_err(said)?;
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: problem.rounds };
     let facts_released = ReleasedFacts { output_bound: None, mechanism_variance: 0.0, laplace_scale: None, clipped_bound: None };
-    let setting = Setting { facts, released: facts_released, sums: None, train: None, images: None };
+    let setting = Setting { facts, released: facts_released, sums: None, train: None, released_inputs: None };
     let domain = Cpu::default().prepare(&maker.basis().ok_or("the policy has no basis")?).map_err(said)?;
     let mut policy = maker.make(&setting).map_err(said)?;
     // The starting point is the file's and not the policy's own draw.

@@ -40,15 +40,15 @@ pub fn check(file: &Value) -> Outcome {
         let of = |read: fn(&Found) -> &Vec<f64>| found.as_ref().map(|found| read(found).clone()).map_err(Clone::clone);
         outcome.compare(&format!("{name} idx"), of(|found| &found.points), &run["idx"]);
         if run.get("beta").is_some() {
-            outcome.compare(&format!("{name} beta"), of(|found| &found.widths), &run["beta"]);
+            outcome.compare(&format!("{name} beta"), of(|found| &found.betas), &run["beta"]);
         }
-        // Over a fixed dictionary the number of features, and with it the width, is the same from the second update on.
+        // Over a fixed dictionary the number of features, and with it beta, is the same from the second update on.
         for (key, pick) in [("beta_first", 0), ("beta_rest", 1)] {
             if run.get(key).is_some() {
-                let width =
-                    found.as_ref().map(|found| if pick == 0 { found.widths[..1].to_vec() } else { found.widths[1..].to_vec() });
-                let expected = vec![run[key].clone(); width.as_ref().map_or(1, Vec::len)];
-                outcome.compare(&format!("{name} {key}"), width.map_err(Clone::clone), &Value::Array(expected));
+                let beta =
+                    found.as_ref().map(|found| if pick == 0 { found.betas[..1].to_vec() } else { found.betas[1..].to_vec() });
+                let expected = vec![run[key].clone(); beta.as_ref().map_or(1, Vec::len)];
+                outcome.compare(&format!("{name} {key}"), beta.map_err(Clone::clone), &Value::Array(expected));
             }
         }
         for (key, read) in
@@ -93,7 +93,7 @@ pub fn check(file: &Value) -> Outcome {
 #[derive(Default)]
 struct Found {
     points: Vec<f64>,
-    widths: Vec<f64>,
+    betas: Vec<f64>,
     truncated: Vec<f64>,
     means: Vec<f64>,
     /// After some rounds.
@@ -142,13 +142,13 @@ fn play(file: &Value, run: &Value, formulas: Formulas) -> Result<Found, String> 
     let mut found = Found::default();
     for (round, noise) in (1u32..).zip(&noise) {
         let point = match policy.propose(&mut no_luck()) {
-            Proposal::Score { width } => {
+            Proposal::Score { beta } => {
                 let mut answer = [Candidates::default()];
                 let model = policy.model().ok_or("the policy has no model")?;
-                screen.round(&[TrialScore::new(0, policy.change(), width, model)], &mut answer).map_err(said)?;
-                let point = decide(&answer[0], model, width, &mut Vec::new()).map_err(said)?;
+                screen.round(&[TrialScore::new(0, policy.change(), beta, model)], &mut answer).map_err(said)?;
+                let point = decide(&answer[0], model, beta, &mut Vec::new()).map_err(said)?;
                 policy.screened();
-                found.widths.push(width);
+                found.betas.push(beta);
                 found.epoch_points.push(point as f64);
                 point
             }

@@ -63,7 +63,7 @@ pub fn e13() -> Result<Vec<Case>, Error> {
     let (phi, other) = vectors(0.0);
     let parts = vec![Part::gram(dubey2021_local::sigma_gram(epsilon, delta), &phi, &other).even()];
     let claim = Claim { epsilon: 0.5 * epsilon, delta: 0.5 * delta };
-    let pair = "phi against phi' orthogonal to it, one person";
+    let pair = "phi against phi' orthogonal to it, one user";
     let case = case("local gram, printed, half of the budget".to_owned(), claim, &own, parts, &[1], pair);
     Ok(vec![case.erratum("E13").source("Dubey2021, lemma 5")])
 }
@@ -81,7 +81,7 @@ pub fn e14() -> Result<Vec<Case>, Error> {
     let c = (0.5 * gram * gram / (sums * sums)).min(1.0);
     let (phi, other) = vectors(c);
     let parts = vec![Part::gram(gram, &phi, &other).even(), Part::rewards(sums, (&phi, 1.0), (&other, -1.0))];
-    let pair = format!("(phi, 1) against (phi', -1), phi·phi' = {c:.3}, one person");
+    let pair = format!("(phi, 1) against (phi', -1), phi·phi' = {c:.3}, one user");
     let case = case("local sums, printed for bounded rewards".to_owned(), claim, &own, parts, &[1], &pair);
     Ok(vec![case.erratum("E14").source("Dubey2021, lemma 5 and section 6.1")])
 }

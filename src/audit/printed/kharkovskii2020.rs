@@ -7,10 +7,10 @@ use crate::audit::{Case, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::curator::{CuratorEntry, Inputs, projection};
-use privateer_privacy::{Raw, Reading};
+use privateer_privacy::{Calibration, Raw};
 use std::sync::Arc;
 
-/// E16: one look at the images tells two neighbours apart, with singular values far above omega and far below it: in the plain
+/// E16: one look at the released inputs tells two neighbours apart, with singular values far above omega and far below it: in the plain
 /// branch and in the lifted one (E17).
 ///
 /// # Errors
@@ -28,21 +28,21 @@ pub fn e16_always_lifted() -> Result<Vec<Case>, Error> {
 }
 
 fn of(entry: &CuratorEntry, branch: &str, size: f64) -> Result<Case, Error> {
-    let curator = built(entry, Reading::Printed, (1.0, 1e-3), None)?;
+    let curator = built(entry, Calibration::AsPrinted, (1.0, 1e-3), None)?;
     let claimed = claim(&curator.ledger(4, 1));
     let column = move |side: Side| [size, -0.4 * size, 0.3 * size, 0.1 * size + side.pick(0.0, 1e-3)];
     let known = centred(column(Side::First));
     let attack = move |side: Side, stream: &mut Stream| {
         let inputs = Inputs::new(1, Arc::new(column(side).to_vec()));
-        let Ok(images) = curator.release(Raw::seal(inputs), stream) else { return f64::NAN };
-        let &[a, b, c, d] = images.value().values.as_slice() else { return f64::NAN };
-        let images = [a, b, c, d];
-        // What of the images lies outside of the column space of the first inputs.
-        let along = (0..4).map(|i| images[i] * known[i]).sum::<f64>() / (norm(&known) * norm(&known));
-        let outside = [0, 1, 2, 3].map(|i| images[i] - along * known[i]);
-        -norm(&outside) / norm(&images)
+        let Ok(released_inputs) = curator.release(Raw::seal(inputs), stream) else { return f64::NAN };
+        let &[a, b, c, d] = released_inputs.value().values.as_slice() else { return f64::NAN };
+        let released_inputs = [a, b, c, d];
+        // What of the released inputs lies outside of the column space of the first inputs.
+        let along = (0..4).map(|i| released_inputs[i] * known[i]).sum::<f64>() / (norm(&known) * norm(&known));
+        let outside = [0, 1, 2, 3].map(|i| released_inputs[i] - along * known[i]);
+        -norm(&outside) / norm(&released_inputs)
     };
-    let score = "the share of the images outside of the column space of the first inputs, negated";
+    let score = "the share of the released inputs outside of the column space of the first inputs, negated";
     let name = format!("{}, printed, {branch}", entry.name);
     let case = Case::new(name, claimed, "one of four inputs moves by 1/1000", score, attack);
     Ok(case.erratum("E16").source("Kharkovskii2020, theorem 1"))

@@ -1,9 +1,9 @@
-//! Points with rewards: one person's reward in round 1 at either end of its range. Where rewards are released one by one, others' are the
+//! Points with rewards: one user's reward in round 1 at either end of its range. Where rewards are released one by one, others' are the
 //! mean rewards; where sums are, others' are the centre of the range, so that they add nothing to the sum of rewards.
 
 use super::fit::{Transcripts, played};
 use super::planted::{Canary, PlantedPlan};
-use super::replay::{Job, Look, ends, look};
+use super::replay::{Look, ReplayJob, ends, look};
 use crate::engine::{Observer, Place, Preparation, Rows, Unit};
 use crate::spec::{BanditPlan, CellPlan, Task};
 use privateer_backend::Counters;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Both looks at a cell whose ledger claims something for rewards.
-pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, bandit: &BanditPlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
+pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, bandit: &BanditPlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
     let (first, second) = ends(ledger);
     let single = job.sweep_of(vec![plan.clone()], 1);
     let preparation = Preparation::new(&single, job.data, job.backend);
@@ -25,7 +25,7 @@ pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, bandit: &BanditPlan, ledger:
     let canary = Canary { samples: job.samples(), rewards: (first, second), others };
     let inner = Arc::clone(&bandit.environment_plan);
     planted.task = Task::Bandit(BanditPlan { environment_plan: Arc::new(PlantedPlan { inner, canary }), ..bandit.clone() });
-    let heard = Heard { rounds: plan.rounds as usize, trials: Mutex::default(), rows: Mutex::default() };
+    let heard = BanditTranscript { rounds: plan.rounds as usize, trials: Mutex::default(), rows: Mutex::default() };
     job.play(planted, &heard)?;
     let (transcripts, rows) = heard.told(job);
     let pair = format!("the reward of round 1 is {first} against {second}");
@@ -42,14 +42,14 @@ pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, bandit: &BanditPlan, ledger:
 }
 
 /// Listens to the engine.
-struct Heard {
+struct BanditTranscript {
     rounds: usize,
-    trials: Mutex<BTreeMap<u64, Trial>>,
+    trials: Mutex<BTreeMap<u64, BanditTrial>>,
     rows: Mutex<Rows>,
 }
 
 /// What was heard of one trial.
-struct Trial {
+struct BanditTrial {
     /// Features of the point of round 1.
     features: Vec<f64>,
     /// What the sums were along them when they were last released.
@@ -58,9 +58,9 @@ struct Trial {
     told: Vec<f64>,
 }
 
-impl Heard {
+impl BanditTranscript {
     /// One row a trial.
-    fn told(self, job: &Job<'_>) -> (Transcripts, Rows) {
+    fn told(self, job: &ReplayJob<'_>) -> (Transcripts, Rows) {
         let trials = self.trials.into_inner().unwrap_or_else(PoisonError::into_inner);
         let width = trials.values().map(|trial| trial.told.len()).max().unwrap_or(1);
         let mut transcripts = Transcripts { width, first: Vec::new(), second: Vec::new() };
@@ -71,7 +71,7 @@ impl Heard {
     }
 }
 
-impl Observer for Heard {
+impl Observer for BanditTranscript {
     fn progressed(&self, _trial_rounds: u64) {}
 
     fn released(&self, at: Place, query: &Query<'_>, signal: &Released<Signal>) {
@@ -81,7 +81,7 @@ impl Observer for Heard {
             Signal::Item(item) if at.round == 1 => &item.entries,
             Signal::Reward(_) | Signal::Item(_) | Signal::Nothing if 1 < at.round => return,
             Signal::Reward(reward) => {
-                let trial = Trial { features: Vec::new(), last: 0.0, told: vec![*reward] };
+                let trial = BanditTrial { features: Vec::new(), last: 0.0, told: vec![*reward] };
                 self.trials.lock().unwrap_or_else(PoisonError::into_inner).insert(at.trial, trial);
                 return;
             }
@@ -89,7 +89,7 @@ impl Observer for Heard {
         };
         let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
         if at.round == 1 {
-            let trial = Trial { features: query.features.to_vec(), last: 0.0, told: vec![0.0; self.rounds] };
+            let trial = BanditTrial { features: query.features.to_vec(), last: 0.0, told: vec![0.0; self.rounds] };
             trials.insert(at.trial, trial);
         }
         let Some(trial) = trials.get_mut(&at.trial) else { return };

@@ -1,8 +1,8 @@
-//! Inputs behind a curator: one row is moved by the radius. **White box**: the image of that row. **Black box**: what was played.
+//! Inputs behind a curator: one row is moved by the radius. **White box**: the released row. **Black box**: what was played.
 
 use super::fit::{Transcripts, played};
 use super::planted::Planted;
-use super::replay::{Job, Look, look};
+use super::replay::{Look, ReplayJob, look};
 use crate::engine::{self, Observer, Options, Preparation, Rows, Stop, Unit};
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
 use crate::spec::{BanditPlan, CellPlan, CuratorPlan, Task};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Both looks at a cell whose curator claims something.
 pub(super) fn looks(
-    job: &Job<'_>,
+    job: &ReplayJob<'_>,
     plan: &CellPlan,
     bandit: &BanditPlan,
     curator: &CuratorPlan,
@@ -39,21 +39,23 @@ pub(super) fn looks(
         let preparation = Preparation::new(&sweep, job.data, job.backend);
         let cell = preparation.cell(&side)?;
         n_points = cell.environment.points().map_or(1, Points::n_points);
-        let images = (0..samples)
+        let released_inputs = (0..samples)
             .into_par_iter()
             .map(|trial| {
                 let setting = cell.trial(trial)?.setting;
-                let row = setting.images.map(|images| images.value().values[..images.value().dimension].to_vec());
+                let row = setting
+                    .released_inputs
+                    .map(|released_inputs| released_inputs.value().values[..released_inputs.value().dimension].to_vec());
                 Ok(row.unwrap_or_default())
             })
             .collect::<Result<Vec<Vec<f64>>, Error>>()?;
-        white.push(images);
-        let heard = Heard(Mutex::default());
+        white.push(released_inputs);
+        let heard = CuratedTranscript(Mutex::default());
         engine::run(&sweep, &preparation, Options::default(), &Default::default(), &Stop::new(), &heard)?;
         black.push(heard.0.into_inner().unwrap_or_else(PoisonError::into_inner));
     }
-    let width = white.first().and_then(|images| images.first()).map_or(1, Vec::len).max(1);
-    let mut white = white.into_iter().map(|images| images.concat());
+    let width = white.first().and_then(|released_inputs| released_inputs.first()).map_or(1, Vec::len).max(1);
+    let mut white = white.into_iter().map(|released_inputs| released_inputs.concat());
     let transcripts =
         Transcripts { width, first: white.next().unwrap_or_default(), second: white.next().unwrap_or_default() }.discriminant();
     let mut rows = Rows::default();
@@ -64,7 +66,7 @@ pub(super) fn looks(
     let played = played(&rows, samples, n_points).logistic();
     let pair = format!("the first row of the inputs is moved by {distance}");
     Ok(vec![
-        look(plan, inputs, "inputs, white box", &pair, "a linear discriminant of the row's image", transcripts),
+        look(plan, inputs, "inputs, white box", &pair, "a linear discriminant of the released row", transcripts),
         look(plan, inputs, "inputs, black box", &pair, "a logistic fit on the points played after round 1", played),
     ])
 }
@@ -88,9 +90,9 @@ impl EnvironmentPlan for MovedPlan {
     }
 }
 
-struct Heard(Mutex<Rows>);
+struct CuratedTranscript(Mutex<Rows>);
 
-impl Observer for Heard {
+impl Observer for CuratedTranscript {
     fn progressed(&self, _trial_rounds: u64) {}
 
     fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! A problem in which one person's reward is planted: round 1 observes the canary. Domain, function and decision sets are those of the problem
+//! A problem in which one user's reward is planted: round 1 observes the canary. Domain, function and decision sets are those of the problem
 //! it wraps, with its first trial's function in every trial.
 
 use super::replay::side_of;
@@ -70,7 +70,7 @@ impl Environment for Planted {
             Some(Canary { samples, rewards, others }) => {
                 let facts = first.facts().clone();
                 let reward = side_of(trial, samples).pick(rewards.0, rewards.1);
-                first.observed_through(Arc::new(Rewards { facts, reward, others, sung: AtomicBool::new(false) }))
+                first.observed_through(Arc::new(PlantedRewards { facts, reward, others, sung: AtomicBool::new(false) }))
             }
         })
     }
@@ -105,20 +105,20 @@ impl Environment for Planted {
 }
 
 /// The planted reward, then the others'; to the mechanism it looks like the noise of the problem.
-struct Rewards {
+struct PlantedRewards {
     facts: RewardFacts,
     reward: f64,
     others: Option<f64>,
     sung: AtomicBool,
 }
 
-impl fmt::Debug for Rewards {
+impl fmt::Debug for PlantedRewards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Rewards")
     }
 }
 
-impl Noise for Rewards {
+impl Noise for PlantedRewards {
     fn reward(&self, mean: f64, _point: usize, _stream: &mut Stream) -> f64 {
         // One trial observes in one thread at a time.
         if self.sung.swap(true, Ordering::Relaxed) { self.others.unwrap_or(mean) } else { self.reward }

@@ -23,14 +23,14 @@ pub(super) struct Look {
 }
 
 /// What all cells share.
-pub(super) struct Job<'a> {
+pub(super) struct ReplayJob<'a> {
     pub(super) sweep: &'a Sweep,
     pub(super) data: &'a DataFolder,
     pub(super) backend: &'a dyn Backend,
     pub(super) settings: Settings,
 }
 
-impl Job<'_> {
+impl ReplayJob<'_> {
     /// Replays of a side.
     pub(super) fn samples(&self) -> u64 {
         self.settings.samples.max(200)

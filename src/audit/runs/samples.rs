@@ -2,7 +2,7 @@
 //! **White box**: all that was released. **Black box**: the answers after every round.
 
 use super::fit::Transcripts;
-use super::replay::{Job, Look, look, side_of};
+use super::replay::{Look, ReplayJob, look, side_of};
 use crate::engine::{Observer, Place, Rows, Unit};
 use crate::oco::learner::{Rates, Setting};
 use crate::oco::problem::{Problem, ProblemContext, ProblemPlan, Stream, Trial};
@@ -18,16 +18,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 const RESPONSE: f64 = 1e6;
 
 /// Both looks at a cell that claims something.
-pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, online: &OnlinePlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
+pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, online: &OnlinePlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
     let mut planted = plan.clone();
     // Which rate validation data would choose is no part of the claim.
     let rates = match &online.rates {
         Rates::Validated { grid, .. } => Rates::Fixed(grid.first().copied().unwrap_or(1.0)),
         Rates::Fixed(rate) => Rates::Fixed(*rate),
     };
-    let problem = Arc::new(PlantedPlan { inner: Arc::clone(&online.problem), samples: job.samples() });
+    let problem = Arc::new(PlantedSamplePlan { inner: Arc::clone(&online.problem), samples: job.samples() });
     planted.task = Task::Online(online.on(problem, rates));
-    let heard = Heard { rounds: plan.rounds as usize, trials: Mutex::default() };
+    let heard = SampleTranscript { rounds: plan.rounds as usize, trials: Mutex::default() };
     job.play(planted, &heard)?;
     let empty = || Transcripts { width: plan.rounds as usize, first: Vec::new(), second: Vec::new() };
     let (mut released, mut answered) = (empty(), empty());
@@ -42,23 +42,23 @@ pub(super) fn looks(job: &Job<'_>, plan: &CellPlan, online: &OnlinePlan, ledger:
     Ok(vec![look(plan, ledger, "white box", pair, all, white), look(plan, ledger, "black box", pair, answers, black)])
 }
 
-struct PlantedPlan {
+struct PlantedSamplePlan {
     inner: Arc<dyn ProblemPlan>,
     samples: u64,
 }
 
-impl ProblemPlan for PlantedPlan {
+impl ProblemPlan for PlantedSamplePlan {
     fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error> {
-        Ok(Arc::new(Planted { inner: self.inner.build(context)?, samples: self.samples }))
+        Ok(Arc::new(PlantedSampleProblem { inner: self.inner.build(context)?, samples: self.samples }))
     }
 }
 
-struct Planted {
+struct PlantedSampleProblem {
     inner: Arc<dyn Problem>,
     samples: u64,
 }
 
-impl Problem for Planted {
+impl Problem for PlantedSampleProblem {
     fn setting(&self) -> &Setting {
         self.inner.setting()
     }
@@ -68,7 +68,7 @@ impl Problem for Planted {
         let ones = vec![1.0; setting.set.dimension()];
         let size = setting.sample_radius / setting.set.norm().dual().size(&ones);
         let y = side_of(trial, self.samples).pick(RESPONSE, -RESPONSE);
-        let stream = Samples { x: ones.iter().map(|x| size * x).collect(), zeros: vec![0.0; ones.len()], y, round: 0 };
+        let stream = PlantedSamples { x: ones.iter().map(|x| size * x).collect(), zeros: vec![0.0; ones.len()], y, round: 0 };
         Trial { stream: Box::new(stream), score: self.inner.trial(0).score }
     }
 
@@ -77,14 +77,14 @@ impl Problem for Planted {
     }
 }
 
-struct Samples {
+struct PlantedSamples {
     x: Vec<f64>,
     zeros: Vec<f64>,
     y: f64,
     round: u64,
 }
 
-impl Stream for Samples {
+impl Stream for PlantedSamples {
     fn next(&mut self) -> Raw<Sample<'_>> {
         self.round += 1;
         Raw::seal(if self.round == 1 { Sample { x: &self.x, y: self.y } } else { Sample { x: &self.zeros, y: 0.0 } })
@@ -92,13 +92,13 @@ impl Stream for Samples {
 }
 
 /// Listens to the engine.
-struct Heard {
+struct SampleTranscript {
     rounds: usize,
     /// Sums over the entries of what was released, and of the answers, in each round of a trial.
     trials: Mutex<BTreeMap<u64, [Vec<f64>; 2]>>,
 }
 
-impl Observer for Heard {
+impl Observer for SampleTranscript {
     fn progressed(&self, _trial_rounds: u64) {}
 
     fn keeps_transcripts(&self) -> bool {

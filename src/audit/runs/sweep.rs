@@ -1,7 +1,7 @@
 //! All cells of a sweep, at one family-wise error rate.
 
-use super::replay::{Job, Look};
-use super::{bandit, curated, people, samples};
+use super::replay::{Look, ReplayJob};
+use super::{bandit, curated, samples, users};
 use crate::audit::{Finding, PassedOver, Settings};
 use crate::env::DataFolder;
 use crate::spec::{Sweep, Task};
@@ -23,7 +23,7 @@ pub struct RunsAudit {
 /// # Errors
 /// Whatever a run of the spec would refuse.
 pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings: Settings) -> Result<RunsAudit, Error> {
-    let job = Job { sweep, data, backend, settings };
+    let job = ReplayJob { sweep, data, backend, settings };
     let (mut looks, mut passed_over): (Vec<Look>, Vec<PassedOver>) = (Vec::new(), Vec::new());
     for plan in &sweep.cells {
         let (plan, facts) = job.shortened(plan)?;
@@ -32,20 +32,20 @@ pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings
         if facts.ledger.epsilon.is_some() && !replays {
             looks.extend(match &plan.task {
                 Task::Bandit(bandit) => bandit::looks(&job, &plan, bandit, &facts.ledger)?,
-                Task::Contextual(task) => people::looks(&job, &plan, task, &facts.ledger)?,
+                Task::Contextual(task) => users::looks(&job, &plan, task, &facts.ledger)?,
                 Task::Online(online) => samples::looks(&job, &plan, online, &facts.ledger)?,
             });
         }
         let mut reason = "claims nothing".to_owned();
         if replays {
             reason =
-                "a log is replayed, and its rows cannot be planted; audit the policy on an environment with people".to_owned();
+                "a log is replayed, and its rows cannot be planted; audit the policy on an environment with users".to_owned();
         }
         if let (Task::Bandit(bandit), Some(inputs)) = (&plan.task, &facts.inputs) {
             match (&bandit.curator, &inputs.guarantee) {
                 (Some(_), Guarantee::NoGuarantee { .. }) => {
                     reason = format!(
-                        "there is no guarantee behind what `{}` claims; `privateer audit printed` shows it",
+                        "there is no guarantee behind what `{}` claims; `privateer audit as-printed` shows it",
                         inputs.mechanism
                     );
                 }

@@ -4,7 +4,7 @@ use crate::env::{BuildContext, DerivedNumbers};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::Raw;
-use privateer_privacy::visits::ContextFacts;
+use privateer_privacy::interactions::ContextFacts;
 use std::sync::Arc;
 
 /// A contextual environment as read from a spec.
@@ -26,7 +26,7 @@ pub trait Contextual: Send + Sync {
     /// What is public.
     fn facts(&self) -> &ContextFacts;
 
-    /// The people of one trial.
+    /// The users of one trial.
     ///
     /// # Errors
     /// Parameters that do not suit.
@@ -46,9 +46,9 @@ pub trait Contextual: Send + Sync {
     }
 }
 
-/// The people of one trial, one after the other. Nothing here depends on who chooses: all policies meet the same people.
+/// The users of one trial, one after the other. Nothing here depends on who chooses: all policies meet the same users.
 pub trait ContextInstance: Send {
-    /// The next person.
+    /// The next user.
     fn next(&mut self);
 
     /// Their context, d numbers.
@@ -66,14 +66,14 @@ pub trait ContextInstance: Send {
     fn reward(&self, arm: usize, noise: &mut Stream) -> Raw<f64>;
 }
 
-/// What a log has of a person.
+/// What a log has of a user.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Logged {
     /// The arm that was shown; `None` if it is none of those that policies choose among.
     pub arm: Option<usize>,
     /// What came of it.
     pub reward: f64,
-    /// Probability with which the log's policy showed it to this person, in (0, 1].
+    /// Probability with which the log's policy showed it to this user, in (0, 1].
     pub propensity: f64,
     /// The least propensity in the log.
     pub floor: f64,

@@ -2,18 +2,18 @@
 
 use super::{ContextInstance, Contextual, ContextualPlan, link};
 use crate::env::noise::Noise;
-use crate::env::{BuildContext, Parts};
+use crate::env::{BuildContext, EnvironmentRegistry};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::Raw;
-use privateer_privacy::visits::{ContextFacts, Link};
+use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
 
 /// Law of an entry before scaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Law {
+enum ContextLaw {
     /// Independent normals.
     Gaussian,
     /// Independent, uniform on [-1, 1].
@@ -24,19 +24,19 @@ enum Law {
 
 /// What is 1 after scaling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scale {
+enum ParameterScale {
     Largest,
     Length,
     None,
 }
 
 #[derive(Debug, Clone)]
-struct Plan {
+struct GeneralizedLinearPlan {
     n_arms: usize,
     dimension: usize,
-    contexts: Law,
-    scale: Scale,
-    parameters: Law,
+    contexts: ContextLaw,
+    scale: ParameterScale,
+    parameters: ContextLaw,
     positive: bool,
     radius: f64,
     link: Link,
@@ -44,31 +44,30 @@ struct Plan {
     noise: Option<Arc<dyn Noise>>,
 }
 
-/// Contexts drawn before a margin is refused, and before a person is taken as they are.
+/// Contexts drawn before a margin is refused, and before a user is taken as they are.
 const PROBES: usize = 2000;
 /// Of these at least so many must keep the margin.
 const LEAST_KEPT: usize = 20;
 const MOST_TRIES: usize = 100_000;
 
-fn law(args: &Args<'_>, key: &'static str, doc: &'static str, default: &'static str) -> Option<Law> {
+fn law(args: &Args<'_>, key: &'static str, doc: &'static str, default: &'static str) -> Option<ContextLaw> {
     let variant = args.variant(key, doc, &["gaussian", "uniform", "sparse"], Some(default))?;
     let law = match variant.kind.as_str() {
-        "gaussian" => Law::Gaussian,
-        "uniform" => Law::Uniform,
-        _ => {
-            Law::Sparse(variant.args.count("nonzeros", "entries that are not zero, at random places").between(1, 1_000_000).or(5)
-                as usize)
-        }
+        "gaussian" => ContextLaw::Gaussian,
+        "uniform" => ContextLaw::Uniform,
+        _ => ContextLaw::Sparse(
+            variant.args.count("nonzeros", "entries that are not zero, at random places").between(1, 1_000_000).or(5) as usize,
+        ),
     };
     variant.args.finish();
     Some(law)
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn ContextualPlan> {
     let dimension = args.count("dimension", "d: features of a context").between(1, 100_000).required() as usize;
     let n_arms = args.count("arms", "K: arms").between(2, 10_000).or(2) as usize;
-    let contexts = law(args, "contexts", "law of a context's entries", "gaussian").unwrap_or(Law::Gaussian);
+    let contexts = law(args, "contexts", "law of a context's entries", "gaussian").unwrap_or(ContextLaw::Gaussian);
     args.documents("contexts.nonzeros", "a whole number >= 1: entries of a `sparse` context, 5 unless given");
     let scale = match args.word(
         "scale",
@@ -76,23 +75,23 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ContextualPlan> {
         &["largest", "length", "none"],
         Some("largest"),
     ) {
-        "length" => Scale::Length,
-        "none" => Scale::None,
-        _ => Scale::Largest,
+        "length" => ParameterScale::Length,
+        "none" => ParameterScale::None,
+        _ => ParameterScale::Largest,
     };
     let parameters =
-        law(args, "parameters", "law of an arm's parameters before they are scaled", "sparse").unwrap_or(Law::Sparse(5));
+        law(args, "parameters", "law of an arm's parameters before they are scaled", "sparse").unwrap_or(ContextLaw::Sparse(5));
     args.documents("parameters.nonzeros", "a whole number >= 1: entries of a `sparse` arm, 5 unless given, all of the same size");
     let signs = args.word("signs", "signs of the entries of sparse arms", &["positive", "random"], Some("positive"));
     let radius = args.number("radius", "l1 norm of every arm's parameters").above(0.0).at_most(1e6).or(1.0);
     let link = link::read(args);
     let margin = args
-        .number("margin", "people whose best arm is ahead of their second by less do not come, in units of the reward")
+        .number("margin", "users whose best arm is ahead of their second by less do not come, in units of the reward")
         .at_least(0.0)
         .at_most(1e6)
         .or(0.0);
     for (law, key) in [(contexts, "contexts"), (parameters, "parameters")] {
-        if let Law::Sparse(nonzeros) = law
+        if let ContextLaw::Sparse(nonzeros) = law
             && 0 < dimension
             && dimension < nonzeros
         {
@@ -103,11 +102,22 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ContextualPlan> {
             );
         }
     }
-    let noise = parts.noise(args, "noise");
-    Box::new(Plan { n_arms, dimension, contexts, scale, parameters, positive: signs == "positive", radius, link, margin, noise })
+    let noise = registry.noise(args, "noise");
+    Box::new(GeneralizedLinearPlan {
+        n_arms,
+        dimension,
+        contexts,
+        scale,
+        parameters,
+        positive: signs == "positive",
+        radius,
+        link,
+        margin,
+        noise,
+    })
 }
 
-impl ContextualPlan for Plan {
+impl ContextualPlan for GeneralizedLinearPlan {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
         let Some(noise) = &self.noise else {
             return Err(Error::input(Diagnostic::new("the environment has no noise")));
@@ -118,18 +128,18 @@ impl ContextualPlan for Plan {
             "lower `arms` or `dimension`",
         )?;
         let entries = match self.contexts {
-            Law::Sparse(nonzeros) => nonzeros,
+            ContextLaw::Sparse(nonzeros) => nonzeros,
             _ => self.dimension,
         } as f64;
         // Normals by inversion stay below 8.3; without scaling they are cut off at 6.
         let (largest_entry, length) = match self.scale {
-            Scale::Largest => (1.0, libm::sqrt(entries)),
-            Scale::Length => (1.0, 1.0),
-            Scale::None if self.contexts == Law::Gaussian => (CUT_OFF, CUT_OFF * libm::sqrt(entries)),
-            Scale::None => (1.0, libm::sqrt(entries)),
+            ParameterScale::Largest => (1.0, libm::sqrt(entries)),
+            ParameterScale::Length => (1.0, 1.0),
+            ParameterScale::None if self.contexts == ContextLaw::Gaussian => (CUT_OFF, CUT_OFF * libm::sqrt(entries)),
+            ParameterScale::None => (1.0, libm::sqrt(entries)),
         };
         let parameter_length = match self.parameters {
-            Law::Sparse(nonzeros) => self.radius / libm::sqrt(nonzeros as f64),
+            ContextLaw::Sparse(nonzeros) => self.radius / libm::sqrt(nonzeros as f64),
             _ => self.radius,
         };
         let most = (largest_entry * self.radius).min(length * parameter_length);
@@ -160,21 +170,26 @@ impl ContextualPlan for Plan {
             margin: self.margin,
             rounds: context.rounds,
         };
-        Ok(Arc::new(Environment { plan: self.clone(), noise: Arc::clone(noise), facts, streams: context.streams.clone() }))
+        Ok(Arc::new(GeneralizedLinearEnvironment {
+            plan: self.clone(),
+            noise: Arc::clone(noise),
+            facts,
+            streams: context.streams.clone(),
+        }))
     }
 }
 
 /// Entries of unscaled normal contexts are moved to this size.
 const CUT_OFF: f64 = 6.0;
 
-struct Environment {
-    plan: Plan,
+struct GeneralizedLinearEnvironment {
+    plan: GeneralizedLinearPlan,
     noise: Arc<dyn Noise>,
     facts: ContextFacts,
     streams: Streams,
 }
 
-impl Contextual for Environment {
+impl Contextual for GeneralizedLinearEnvironment {
     fn facts(&self) -> &ContextFacts {
         &self.facts
     }
@@ -186,7 +201,7 @@ impl Contextual for Environment {
         for arm in theta.chunks_exact_mut(plan.dimension) {
             parameters(plan, &mut stream, arm);
         }
-        let mut instance = Instance {
+        let mut instance = GeneralizedLinearInstance {
             contexts: plan.contexts,
             scale: plan.scale,
             link: plan.link,
@@ -200,15 +215,15 @@ impl Contextual for Environment {
             means: vec![0.0; plan.n_arms],
         };
         if 0.0 < plan.margin {
-            let mut probe = Instance { stream: self.streams.of(trial, Purpose::Domain), ..instance.clone() };
+            let mut probe = GeneralizedLinearInstance { stream: self.streams.of(trial, Purpose::Domain), ..instance.clone() };
             let kept = (0..PROBES).filter(|_| {
-                probe.person();
+                probe.user();
                 plan.margin <= probe.ahead()
             });
             let kept = kept.count();
             if kept < LEAST_KEPT {
                 return Err(Error::input(
-                    Diagnostic::new(format!("only {kept} of {PROBES} people keep a margin of {} in trial {trial}", plan.margin))
+                    Diagnostic::new(format!("only {kept} of {PROBES} users keep a margin of {} in trial {trial}", plan.margin))
                         .hint("lower `margin`, or the number of `arms`"),
                 ));
             }
@@ -235,11 +250,11 @@ impl Contextual for Environment {
 }
 
 /// Fills an arm's parameters and scales them to l1 norm `radius`.
-fn parameters(plan: &Plan, stream: &mut Stream, arm: &mut [f64]) {
+fn parameters(plan: &GeneralizedLinearPlan, stream: &mut Stream, arm: &mut [f64]) {
     match plan.parameters {
-        Law::Gaussian => stream.normals(arm),
-        Law::Uniform => arm.iter_mut().for_each(|entry| *entry = stream.uniform_in(-1.0, 1.0)),
-        Law::Sparse(nonzeros) => {
+        ContextLaw::Gaussian => stream.normals(arm),
+        ContextLaw::Uniform => arm.iter_mut().for_each(|entry| *entry = stream.uniform_in(-1.0, 1.0)),
+        ContextLaw::Sparse(nonzeros) => {
             let mut places: Vec<usize> = (0..arm.len()).collect();
             for i in 0..nonzeros {
                 let j = i + stream.index(arm.len() - i);
@@ -262,9 +277,9 @@ fn supports(theta: &[f64], dimension: usize) -> Vec<Vec<(u32, f64)>> {
 }
 
 #[derive(Clone)]
-struct Instance {
-    contexts: Law,
-    scale: Scale,
+struct GeneralizedLinearInstance {
+    contexts: ContextLaw,
+    scale: ParameterScale,
     link: Link,
     margin: f64,
     noise: Arc<dyn Noise>,
@@ -277,15 +292,15 @@ struct Instance {
     means: Vec<f64>,
 }
 
-impl Instance {
-    fn person(&mut self) {
+impl GeneralizedLinearInstance {
+    fn user(&mut self) {
         match self.contexts {
-            Law::Gaussian => self.stream.normals(&mut self.context),
-            Law::Uniform => {
+            ContextLaw::Gaussian => self.stream.normals(&mut self.context),
+            ContextLaw::Uniform => {
                 let stream = &mut self.stream;
                 self.context.iter_mut().for_each(|x| *x = stream.uniform_in(-1.0, 1.0));
             }
-            Law::Sparse(nonzeros) => {
+            ContextLaw::Sparse(nonzeros) => {
                 self.context.fill(0.0);
                 for i in 0..nonzeros {
                     let j = i + self.stream.index(self.context.len() - i);
@@ -295,9 +310,9 @@ impl Instance {
             }
         }
         let size = match self.scale {
-            Scale::Largest => largest(&self.context),
-            Scale::Length => libm::sqrt(dot(&self.context, &self.context)),
-            Scale::None => {
+            ParameterScale::Largest => largest(&self.context),
+            ParameterScale::Length => libm::sqrt(dot(&self.context, &self.context)),
+            ParameterScale::None => {
                 self.context.iter_mut().for_each(|x| *x = x.clamp(-CUT_OFF, CUT_OFF));
                 1.0
             }
@@ -346,15 +361,15 @@ fn largest(x: &[f64]) -> f64 {
     lanes.iter().chain(rest).fold(0.0, |most, x| most.max(x.abs()))
 }
 
-impl ContextInstance for Instance {
+impl ContextInstance for GeneralizedLinearInstance {
     fn next(&mut self) {
-        self.person();
+        self.user();
         if 0.0 < self.margin {
             for _ in 0..MOST_TRIES {
                 if self.margin <= self.ahead() {
                     return;
                 }
-                self.person();
+                self.user();
             }
         }
     }

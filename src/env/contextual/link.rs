@@ -1,7 +1,7 @@
 //! The key `link` of contextual environments.
 
 use privateer_config::params::Args;
-use privateer_privacy::visits::Link;
+use privateer_privacy::interactions::Link;
 
 /// Reads the key `link`: the mean reward as a function of the product of context and parameter.
 pub fn read(args: &Args<'_>) -> Link {

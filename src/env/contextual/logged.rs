@@ -3,21 +3,21 @@
 
 use super::table::Order;
 use super::table_features::FeaturePlan;
-use super::{ContextInstance, Contextual, ContextualPlan, Logged, link, stand_in};
+use super::{ContextInstance, Contextual, ContextualPlan, Logged, link, synthetic};
 use crate::env::csv_table::{CellKind, Cells, read_columns};
-use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, Parts};
+use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, EnvironmentRegistry};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::Raw;
-use privateer_privacy::visits::{ContextFacts, Link};
+use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
-struct Plan {
+struct LoggedReplayPlan {
     file: String,
     about: Option<String>,
-    stand_in: bool,
+    synthetic: bool,
     features: FeaturePlan,
     arm: String,
     arms: Vec<String>,
@@ -30,17 +30,17 @@ struct Plan {
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
+pub fn parse(args: &Args<'_>, _parts: &dyn EnvironmentRegistry) -> Box<dyn ContextualPlan> {
     let file = args.required_text("file", "CSV (plain or .gz) with a header: a row for each time that an arm was shown");
     let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
-    let stand_in = args.flag("stand_in", stand_in::DOC, false);
+    let synthetic = args.flag("synthetic", synthetic::DOC, false);
     let features = FeaturePlan::parse(args);
     let arm = args.required_text("arm", "column with the arm that was shown");
     let arms = args
         .texts("arms", "the arms that policies choose among, as that column names them; rows with others count as not matched");
     let reward = args.required_text("reward", "column with what came of it");
     let range = args.numbers("reward_range", "public range of a reward; absent: [0, 1]");
-    let propensity = args.text("propensity", "column with the probability with which the arm was shown to this person");
+    let propensity = args.text("propensity", "column with the probability with which the arm was shown to this user");
     if propensity.is_none() {
         args.missing("propensity", "without the log's propensities nothing can be said of another policy");
     }
@@ -64,15 +64,15 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
         args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
     let link = link::read(args);
     let public = DeclaredPublic::parse(args, &[DataDerived::Levels]);
-    Box::new(Plan { file, about, stand_in, features, arm, arms, reward, range, propensity, radius, link, public })
+    Box::new(LoggedReplayPlan { file, about, synthetic, features, arm, arms, reward, range, propensity, radius, link, public })
 }
 
-impl Plan {
+impl LoggedReplayPlan {
     /// A log of arms shown at random.
     fn made_up(&self, context: &BuildContext<'_>) -> Vec<Cells> {
         let kinds: Vec<CellKind> = self.features.columns().into_iter().map(|(_, kind)| kind).collect();
         let (n_rows, n_arms, mut stream) = (context.rounds as usize, self.arms.len(), context.streams.shared(Purpose::Domain));
-        let (mut cells, right) = stand_in::people(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
+        let (mut cells, right) = synthetic::users(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
         // Every arm is shown where rounds allow it.
         let shown: Vec<usize> = (0..n_rows).map(|row| if row < n_arms { row } else { stream.index(n_arms) }).collect();
         let reward = |(right, shown): (&usize, &usize)| if right == shown { self.range.1 } else { self.range.0 };
@@ -84,7 +84,7 @@ impl Plan {
     }
 }
 
-impl ContextualPlan for Plan {
+impl ContextualPlan for LoggedReplayPlan {
     fn replays(&self) -> bool {
         true
     }
@@ -95,7 +95,7 @@ impl ContextualPlan for Plan {
         };
         let mut columns = self.features.columns();
         let of_features = columns.len();
-        let cells = if self.stand_in {
+        let cells = if self.synthetic {
             self.made_up(context)
         } else {
             let kinds = [CellKind::Text, CellKind::Number, CellKind::Number];
@@ -164,7 +164,7 @@ impl ContextualPlan for Plan {
             ("rows that a policy learns from, at most".into(), facts.rounds.into()),
         ];
         told.extend(features.facts);
-        told.extend(self.stand_in.then(stand_in::fact));
+        told.extend(self.synthetic.then(synthetic::fact));
         let rows = arms
             .into_iter()
             .zip(rewards)
@@ -172,10 +172,10 @@ impl ContextualPlan for Plan {
             .map(|((arm, &reward), &propensity)| Logged { arm, reward, propensity, floor })
             .collect();
         let notes = vec!["of the policy where it is live: what a replay leaves out of the log is not priced".to_owned()];
-        let takes_levels = features.takes_levels && !self.stand_in;
+        let takes_levels = features.takes_levels && !self.synthetic;
         let derived = self.public.split(takes_levels.then_some(DataDerived::Levels));
         let log = Arc::new(Log { contexts: features.contexts, rows, facts, told, notes, derived });
-        Ok(Arc::new(Environment { log, streams: context.streams.clone() }))
+        Ok(Arc::new(LoggedReplayEnvironment { log, streams: context.streams.clone() }))
     }
 }
 
@@ -189,19 +189,19 @@ struct Log {
     derived: DerivedNumbers,
 }
 
-struct Environment {
+struct LoggedReplayEnvironment {
     log: Arc<Log>,
     streams: Streams,
 }
 
-impl Contextual for Environment {
+impl Contextual for LoggedReplayEnvironment {
     fn facts(&self) -> &ContextFacts {
         &self.log.facts
     }
 
     fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
         let order = Order::new(self.log.rows.len(), false, self.streams.of(trial, Purpose::Contexts));
-        Ok(Box::new(Instance { log: Arc::clone(&self.log), order }))
+        Ok(Box::new(LoggedReplayInstance { log: Arc::clone(&self.log), order }))
     }
 
     fn describe(&self) -> Vec<(String, serde_json::Value)> {
@@ -217,18 +217,18 @@ impl Contextual for Environment {
     }
 }
 
-struct Instance {
+struct LoggedReplayInstance {
     log: Arc<Log>,
     order: Order,
 }
 
-impl Instance {
+impl LoggedReplayInstance {
     fn row(&self) -> Logged {
         self.order.of(&self.log.rows, 1)[0]
     }
 }
 
-impl ContextInstance for Instance {
+impl ContextInstance for LoggedReplayInstance {
     fn next(&mut self) {
         self.order.next();
     }

@@ -1,10 +1,10 @@
-//! Contextual problems: every round a person comes with a context, and each arm has a mean reward for that person; one file each.
+//! Contextual problems: every round a user comes with a context, and each arm has a mean reward for that user; one file each.
 
 mod contract;
 pub mod generalized_linear;
 mod link;
 pub mod logged;
-mod stand_in;
+mod synthetic;
 pub mod table;
 mod table_features;
 

@@ -1,15 +1,15 @@
-//! `contexts-table`: the people of a CSV, in random order. Every arm's reward for every person is in the file: as a column an arm, or as
-//! the label that a person should have got (as in Bastani2020's warfarin experiment: three dose arms).
+//! `contexts-table`: the users of a CSV, in random order. Every arm's reward for every user is in the file: as a column an arm, or as
+//! the label that a user should have got (as in Bastani2020's warfarin experiment: three dose arms).
 
 use super::table_features::FeaturePlan;
-use super::{ContextInstance, Contextual, ContextualPlan, link, stand_in};
+use super::{ContextInstance, Contextual, ContextualPlan, link, synthetic};
 use crate::env::csv_table::{CellKind, Cells, read_columns};
-use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, Parts};
+use crate::env::{BuildContext, DataDerived, DeclaredPublic, DerivedNumbers, EnvironmentRegistry};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::Raw;
-use privateer_privacy::visits::{ContextFacts, Link};
+use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
 
 /// Where rewards come from.
@@ -24,10 +24,10 @@ enum Payoff {
 }
 
 #[derive(Debug, Clone)]
-struct Plan {
+struct ContextsTablePlan {
     file: String,
     about: Option<String>,
-    stand_in: bool,
+    synthetic: bool,
     features: FeaturePlan,
     payoff: Option<Payoff>,
     right: (f64, f64),
@@ -39,12 +39,12 @@ struct Plan {
 }
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
-    let file = args.required_text("file", "CSV (plain or .gz) with a header: a row a person");
+pub fn parse(args: &Args<'_>, _parts: &dyn EnvironmentRegistry) -> Box<dyn ContextualPlan> {
+    let file = args.required_text("file", "CSV (plain or .gz) with a header: a row a user");
     let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
-    let stand_in = args.flag("stand_in", stand_in::DOC, false);
+    let synthetic = args.flag("synthetic", synthetic::DOC, false);
     let features = FeaturePlan::parse(args);
-    let label = args.text("label", "column that says which arm is right for a person");
+    let label = args.text("label", "column that says which arm is right for a user");
     let cuts = args.numbers("cuts", "the right arm is the number of these that the label is at or above; ascending");
     let classes = args.texts("classes", "the right arm is the place of the label among these");
     let columns = args.texts("rewards", "columns with the reward of each arm, in the place of a label");
@@ -76,8 +76,8 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
         _ => {}
     }
     let again = args.word(
-        "people",
-        "everybody comes once, in random order; or is drawn anew every round, so that people come again",
+        "users",
+        "everybody comes once, in random order; or is drawn anew every round, so that users come again",
         &["once", "again"],
         Some("once"),
     ) == "again";
@@ -85,7 +85,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn Parts) -> Box<dyn ContextualPlan> {
         args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
     let link = link::read(args);
     let public = DeclaredPublic::parse(args, &[DataDerived::Levels, DataDerived::Range]);
-    Box::new(Plan { file, about, stand_in, features, payoff, right, range, again, radius, link, public })
+    Box::new(ContextsTablePlan { file, about, synthetic, features, payoff, right, range, again, radius, link, public })
 }
 
 /// Two ascending numbers, if they are written.
@@ -117,7 +117,7 @@ impl Payoff {
     }
 
     /// Columns in which these arms are right.
-    fn stand_in(&self, right: &[usize], (low, high): (f64, f64)) -> Vec<Cells> {
+    fn synthetic(&self, right: &[usize], (low, high): (f64, f64)) -> Vec<Cells> {
         let of_arm = |arm: usize| right.iter().map(|&right| if right == arm { high } else { low }).collect();
         match self {
             Self::Columns(columns) => (0..columns.len()).map(|arm| Cells::Numbers(of_arm(arm))).collect(),
@@ -164,31 +164,31 @@ impl Payoff {
     }
 }
 
-impl ContextualPlan for Plan {
+impl ContextualPlan for ContextsTablePlan {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
         let Some(payoff) = &self.payoff else {
             return Err(Error::input(Diagnostic::new("the environment states no rewards")));
         };
         let n_arms = payoff.n_arms();
         let (mut columns, of_features) = (self.features.columns(), self.features.columns().len());
-        let cells = if self.stand_in {
+        let cells = if self.synthetic {
             let kinds: Vec<CellKind> = columns.iter().map(|(_, kind)| *kind).collect();
             let (n_rows, mut stream) = (context.rounds as usize, context.streams.shared(Purpose::Domain));
-            let (mut cells, right) = stand_in::people(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
-            cells.extend(payoff.stand_in(&right, self.range.unwrap_or(self.right)));
+            let (mut cells, right) = synthetic::users(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
+            cells.extend(payoff.synthetic(&right, self.range.unwrap_or(self.right)));
             cells
         } else {
             columns.extend(payoff.columns());
             read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns)?
         };
         let rewards = payoff.rewards(&cells[of_features..], self.right)?;
-        let n_people = rewards.len() / n_arms;
-        if !self.again && (n_people as u64) < context.rounds {
-            let message = format!("the file has {n_people} people, and the run {} rounds", context.rounds);
-            let hint = format!("set `rounds` to at most {n_people}, or `people = \"again\"` to draw people more than once");
+        let n_users = rewards.len() / n_arms;
+        if !self.again && (n_users as u64) < context.rounds {
+            let message = format!("the file has {n_users} users, and the run {} rounds", context.rounds);
+            let hint = format!("set `rounds` to at most {n_users}, or `users = \"again\"` to draw users more than once");
             return Err(Error::input(Diagnostic::new(message).hint(hint)));
         }
-        let features = self.features.build(&cells[..of_features], n_people, context)?;
+        let features = self.features.build(&cells[..of_features], n_users, context)?;
         let fold = |start: f64, pick: fn(f64, f64) -> f64| rewards.iter().copied().fold(start, pick);
         let found = (fold(f64::INFINITY, f64::min), fold(f64::NEG_INFINITY, f64::max));
         let range = match (payoff, self.range) {
@@ -219,8 +219,8 @@ impl ContextualPlan for Plan {
         };
         let mut told: Vec<(String, serde_json::Value)> = vec![
             ("arms".into(), n_arms.into()),
-            ("people in the file".into(), n_people.into()),
-            ("share of people for whom each arm is best".into(), shares(&rewards, n_arms).into()),
+            ("users in the file".into(), n_users.into()),
+            ("share of users for whom each arm is best".into(), shares(&rewards, n_arms).into()),
         ];
         told.extend(features.facts);
         told.push(("range of rewards".into(), serde_json::json!([range.0, range.1])));
@@ -229,19 +229,19 @@ impl ContextualPlan for Plan {
             told.push(("the range of rewards".into(), "is the file's own; state `reward_range`".into()));
         }
         if self.again {
-            told.push(("people".into(), "are drawn again every round, so that the same person may return: `privateer account --participations k` prices k rounds".into()));
+            told.push(("users".into(), "are drawn again every round, so that the same user may return: `privateer account --participations k` prices k rounds".into()));
         }
         told.push(("unit of regret".into(), "that of the reward".into()));
-        told.extend(self.stand_in.then(stand_in::fact));
+        told.extend(self.synthetic.then(synthetic::fact));
         let mut notes = Vec::new();
         if self.again {
             notes.push("users are drawn again every round: the claim is about one round of a user".to_owned());
         }
         let used = [(DataDerived::Levels, features.takes_levels), (DataDerived::Range, takes_range)];
-        let real = !self.stand_in;
+        let real = !self.synthetic;
         let derived = self.public.split(used.into_iter().filter_map(|(kind, is_used)| (is_used && real).then_some(kind)));
-        let table = Arc::new(Table { contexts: features.contexts, rewards, facts, told, notes, derived });
-        Ok(Arc::new(Environment { table, again: self.again, streams: context.streams.clone() }))
+        let table = Arc::new(UserTable { contexts: features.contexts, rewards, facts, told, notes, derived });
+        Ok(Arc::new(ContextsTableEnvironment { table, again: self.again, streams: context.streams.clone() }))
     }
 }
 
@@ -256,11 +256,11 @@ fn shares(rewards: &[f64], n_arms: usize) -> Vec<f64> {
     counts.into_iter().map(|count| libm::round(1e4 * count / n_rows) / 1e4).collect()
 }
 
-/// People with their rewards.
-struct Table {
-    /// People x d.
+/// Users with their rewards.
+struct UserTable {
+    /// Users x d.
     contexts: Vec<f64>,
-    /// People x arms.
+    /// Users x arms.
     rewards: Vec<f64>,
     facts: ContextFacts,
     told: Vec<(String, serde_json::Value)>,
@@ -268,22 +268,22 @@ struct Table {
     derived: DerivedNumbers,
 }
 
-struct Environment {
-    table: Arc<Table>,
+struct ContextsTableEnvironment {
+    table: Arc<UserTable>,
     again: bool,
     streams: Streams,
 }
 
-impl Contextual for Environment {
+impl Contextual for ContextsTableEnvironment {
     fn facts(&self) -> &ContextFacts {
         &self.table.facts
     }
 
     fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
-        let n_people = self.table.rewards.len() / self.table.facts.n_arms;
-        Ok(Box::new(Instance {
+        let n_users = self.table.rewards.len() / self.table.facts.n_arms;
+        Ok(Box::new(ContextsTableInstance {
             table: Arc::clone(&self.table),
-            order: Order::new(n_people, self.again, self.streams.of(trial, Purpose::Contexts)),
+            order: Order::new(n_users, self.again, self.streams.of(trial, Purpose::Contexts)),
         }))
     }
 
@@ -333,12 +333,12 @@ impl Order {
     }
 }
 
-struct Instance {
-    table: Arc<Table>,
+struct ContextsTableInstance {
+    table: Arc<UserTable>,
     order: Order,
 }
 
-impl ContextInstance for Instance {
+impl ContextInstance for ContextsTableInstance {
     fn next(&mut self) {
         self.order.next();
     }

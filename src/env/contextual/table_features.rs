@@ -92,7 +92,7 @@ impl FeaturePlan {
         let n_levels: usize = levels.iter().map(BTreeMap::len).sum();
         let dimension = 1 + self.numbers.len() + n_levels;
         context.allow(
-            &format!("contexts of {rows} people in {dimension} dimensions"),
+            &format!("contexts of {rows} users in {dimension} dimensions"),
             8.0 * rows as f64 * dimension as f64,
             "name fewer `categories`, or raise `least`",
         )?;

@@ -14,11 +14,11 @@ pub(super) struct Faults<'a> {
     file: &'a str,
     text: &'a str,
     delimiter: u8,
-    found: Vec<Fault>,
+    found: Vec<CsvFault>,
 }
 
 #[derive(Debug)]
-struct Fault {
+struct CsvFault {
     /// The field, 0-based; `None` for rows of the wrong length.
     field: Option<usize>,
     first: Diagnostic,
@@ -44,7 +44,7 @@ impl<'a> Faults<'a> {
             diagnostic.hint =
                 Some(format!("fields seem to be separated by `{}` and not by `{}`", named(other), named(self.delimiter)));
         }
-        self.found.push(Fault { field: Some(field), first: diagnostic, count: 1 });
+        self.found.push(CsvFault { field: Some(field), first: diagnostic, count: 1 });
     }
 
     /// A row of the wrong length.
@@ -57,7 +57,7 @@ impl<'a> Faults<'a> {
         let diagnostic = Diagnostic::new(format!("the row has {}", fields(record.len())))
             .at(self.place(record, record.len().min(expected) + 1))
             .expected(format!("{}, as in {first}", fields(expected)));
-        self.found.push(Fault { field: None, first: diagnostic, count: 1 });
+        self.found.push(CsvFault { field: None, first: diagnostic, count: 1 });
     }
 
     /// Nothing, or up to eight messages.
@@ -68,7 +68,7 @@ impl<'a> Faults<'a> {
         if self.found.is_empty() {
             return Ok(());
         }
-        Err(Error::Input(self.found.into_iter().take(SHOWN).map(Fault::advised).collect()))
+        Err(Error::Input(self.found.into_iter().take(SHOWN).map(CsvFault::advised).collect()))
     }
 
     /// Counts one more of a known kind.
@@ -82,7 +82,7 @@ impl<'a> Faults<'a> {
     }
 }
 
-impl Fault {
+impl CsvFault {
     fn advised(self) -> Diagnostic {
         let Self { field, mut first, count } = self;
         let advice = match (field, count) {

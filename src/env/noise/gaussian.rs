@@ -7,7 +7,7 @@ use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Gaussian {
+struct GaussianNoise {
     sd: f64,
 }
 
@@ -15,10 +15,10 @@ struct Gaussian {
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     let sd = args.number("sd", "standard deviation of a reward around its mean").above(0.0).at_most(LARGEST).required();
     args.finish();
-    Arc::new(Gaussian { sd })
+    Arc::new(GaussianNoise { sd })
 }
 
-impl Noise for Gaussian {
+impl Noise for GaussianNoise {
     fn reward(&self, mean: f64, _point: usize, stream: &mut Stream) -> f64 {
         mean + self.sd * stream.normal()
     }

@@ -7,7 +7,7 @@ use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Uniform {
+struct UniformNoise {
     bound: f64,
 }
 
@@ -15,10 +15,10 @@ struct Uniform {
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     let bound = args.number("bound", "largest distance of a reward from its mean").above(0.0).at_most(LARGEST).required();
     args.finish();
-    Arc::new(Uniform { bound })
+    Arc::new(UniformNoise { bound })
 }
 
-impl Noise for Uniform {
+impl Noise for UniformNoise {
     fn reward(&self, mean: f64, _point: usize, stream: &mut Stream) -> f64 {
         mean + self.bound * (2.0 * stream.open_uniform() - 1.0)
     }

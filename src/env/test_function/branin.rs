@@ -2,13 +2,13 @@
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::{EnvironmentPlan, Parts};
+use crate::env::{EnvironmentPlan, EnvironmentRegistry};
 use privateer_config::params::Args;
 use std::f64::consts::PI;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
-    TestEnvironment::parse(&BRANIN, args, parts)
+pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&BRANIN, args, registry)
 }
 
 /// `-[(z_2 - b z_1² + c z_1 - 6)² + 10 (1 - s) cos z_1 + 10]` on `[-5, 10] x [0, 15]`, `b = 5.1/(4 pi²)`, `c = 5/pi`, `s = 1/(8 pi)`;

@@ -2,13 +2,13 @@
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
-use crate::env::{EnvironmentPlan, Parts};
+use crate::env::{EnvironmentPlan, EnvironmentRegistry};
 use privateer_config::params::Args;
 use std::f64::consts::PI;
 
 /// Reads the environment's keys.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn EnvironmentPlan> {
-    TestEnvironment::parse(&LEVY, args, parts)
+pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn EnvironmentPlan> {
+    TestEnvironment::parse(&LEVY, args, registry)
 }
 
 /// `-[sin²(pi w_1) + sum_{i<d} (w_i - 1)² (1 + 10 sin²(pi w_i + 1)) + (w_d - 1)² (1 + sin²(2 pi w_d))]`, `w = 1 + (z - 1)/4`, on

@@ -6,7 +6,7 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{Constants, Gradient, Sample, SampleClip, Terms};
-use privateer_privacy::{Delta, Epsilon, Event, Raw, Reading, Refusal};
+use privateer_privacy::{Calibration, Delta, Epsilon, Event, Raw, Refusal};
 use std::fmt;
 use std::sync::Arc;
 
@@ -66,13 +66,13 @@ pub struct Setting {
 pub struct Request {
     /// `auto`, `none`, `gaussian`, `generalized-gaussian`, `laplace` or `gumbel`.
     pub mechanism: &'static str,
-    /// Which reading.
-    pub reading: Reading,
+    /// Which calibration.
+    pub calibration: Calibration,
     /// Privacy loss; `None` where the mechanism is none.
     pub epsilon: Option<f64>,
     /// Failure probability; `None` takes one over the number of samples.
     pub delta: Option<f64>,
-    /// Whether features and gradients are clipped; `None` lets the reading say.
+    /// Whether features and gradients are clipped; `None` lets the calibration say.
     pub clip: Option<bool>,
     /// `auto`, or a name of `privacy::quote::FACTORISATIONS`.
     pub factorisation: &'static str,
@@ -111,7 +111,7 @@ pub struct LearnerCalibration {
     /// What is done to the stream.
     pub event: Event,
     /// The formula that set the noise.
-    pub calibration: String,
+    pub noise_formula: String,
     /// Whether features and gradients are clipped.
     pub clipped: bool,
     /// Whether every sample has noise of its own, added before it leaves its user.
@@ -128,7 +128,7 @@ impl Request {
     pub fn none() -> Self {
         Self {
             mechanism: "none",
-            reading: Reading::Tight,
+            calibration: Calibration::Tight,
             epsilon: None,
             delta: None,
             clip: None,
@@ -164,7 +164,7 @@ impl Request {
     /// Whether the run clips.
     #[must_use]
     pub fn clips(&self) -> bool {
-        self.clip.unwrap_or(self.reading != Reading::Printed && self.mechanism != "none")
+        self.clip.unwrap_or(self.calibration != Calibration::AsPrinted && self.mechanism != "none")
     }
 
     /// The calibration's terms over a setting.
@@ -182,7 +182,7 @@ impl Request {
         let diameter = setting.set.diameter();
         let norm = setting.set.norm();
         Ok(Terms {
-            reading: self.reading,
+            calibration: self.calibration,
             budget,
             rounds: setting.rounds,
             dimension: setting.set.dimension(),
@@ -206,7 +206,7 @@ impl Request {
     /// A mechanism that is none of vectors.
     pub fn generalized(&self) -> Result<bool, Refusal> {
         match self.mechanism {
-            "auto" => Ok(self.reading != Reading::Tight),
+            "auto" => Ok(self.calibration != Calibration::Tight),
             "generalized-gaussian" => Ok(true),
             "gaussian" | "none" => Ok(false),
             other => Err(Refusal::new(

@@ -5,18 +5,18 @@ use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_privacy::gradients::{Choice, ChoiceNoise, Clip, Gradient, LaplaceVector, Sample, Start, VertexChoice, Vertices};
-use privateer_privacy::{Raw, Reading, Refusal};
+use privateer_privacy::{Calibration, Raw, Refusal};
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Plan;
+struct DpPofwPlan;
 
 /// Has no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(Plan)
+    Box::new(DpPofwPlan)
 }
 
-struct Maker {
+struct DpPofwMaker {
     set: Arc<dyn ConstraintSet>,
     vertices: Arc<dyn Vertices>,
     gradient: Arc<dyn Gradient>,
@@ -27,7 +27,7 @@ struct Maker {
     made: LearnerCalibration,
 }
 
-impl LearnerPlan for Plan {
+impl LearnerPlan for DpPofwPlan {
     fn is_private(&self) -> bool {
         true
     }
@@ -40,7 +40,7 @@ impl LearnerPlan for Plan {
         };
         let terms = request.terms(setting)?;
         let gumbel = match request.mechanism {
-            "auto" => request.reading == Reading::Tight,
+            "auto" => request.calibration == Calibration::Tight,
             "gumbel" => true,
             "laplace" | "none" => false,
             other => {
@@ -56,13 +56,13 @@ impl LearnerPlan for Plan {
                 Some((false, _)) => "laplace",
             },
             event: priced.event,
-            calibration: priced.calibration,
+            noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),
             local: false,
             notes: Vec::new(),
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("vertices".to_owned(), vertices.count().into())],
         };
-        Ok(Box::new(Maker {
+        Ok(Box::new(DpPofwMaker {
             set: Arc::clone(&setting.set),
             vertices,
             gradient: request.gradient(setting),
@@ -75,7 +75,7 @@ impl LearnerPlan for Plan {
     }
 }
 
-impl LearnerMaker for Maker {
+impl LearnerMaker for DpPofwMaker {
     fn make(&self) -> Box<dyn Learner> {
         let choice = match self.noise {
             None => Choice::Exact,

@@ -9,18 +9,18 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_privacy::gradients::{Clip, Gradient, PrefixGradients, Sample, Start, VectorLaw};
 use privateer_privacy::streams::Factorisation;
-use privateer_privacy::{Raw, Reading, Refusal, quote};
+use privateer_privacy::{Calibration, Raw, Refusal, quote};
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Plan;
+struct DpTofwPlan;
 
 /// Has no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(Plan)
+    Box::new(DpTofwPlan)
 }
 
-struct Maker {
+struct DpTofwMaker {
     set: Arc<dyn ConstraintSet>,
     gradient: Arc<dyn Gradient>,
     clip: Option<Clip>,
@@ -30,15 +30,15 @@ struct Maker {
     made: LearnerCalibration,
 }
 
-impl LearnerPlan for Plan {
+impl LearnerPlan for DpTofwPlan {
     fn is_private(&self) -> bool {
         true
     }
 
     fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
         let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
-        let name = match (request.factorisation, request.reading) {
-            ("auto", Reading::Tight) => "blt",
+        let name = match (request.factorisation, request.calibration) {
+            ("auto", Calibration::Tight) => "blt",
             ("auto", _) => "tree",
             (name, _) => name,
         };
@@ -54,13 +54,13 @@ impl LearnerPlan for Plan {
         let made = LearnerCalibration {
             mechanism: Request::vector_name(generalized, terms.budget.is_some()),
             event: priced.event,
-            calibration: priced.calibration,
+            noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),
             local: false,
             notes: Vec::new(),
             facts,
         };
-        Ok(Box::new(Maker {
+        Ok(Box::new(DpTofwMaker {
             set: Arc::clone(&setting.set),
             gradient: request.gradient(setting),
             clip: terms.bounds(learning_rate),
@@ -72,7 +72,7 @@ impl LearnerPlan for Plan {
     }
 }
 
-impl LearnerMaker for Maker {
+impl LearnerMaker for DpTofwMaker {
     fn make(&self) -> Box<dyn Learner> {
         let noise = self.law.sampler().map(|law| (self.factorisation.as_ref(), law));
         let dimension = self.set.dimension();

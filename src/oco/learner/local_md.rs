@@ -15,11 +15,11 @@ use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Plan;
+struct LocalMdPlan;
 
 /// Has no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(Plan)
+    Box::new(LocalMdPlan)
 }
 
 /// `argmin over |u|_p <= radius of <dual, u> + |u|_p²/(2 (p - 1) eta)`: the steepest vector of length `min((p - 1) eta |dual|_q, radius)`.
@@ -29,7 +29,7 @@ pub fn mirror_step(norm: Norm, eta: f64, radius: f64, dual: &[f64], out: &mut [f
     out.iter_mut().for_each(|out| *out *= length);
 }
 
-struct Maker {
+struct LocalMdMaker {
     set: Arc<dyn ConstraintSet>,
     gradient: Arc<dyn Gradient>,
     clip: Option<Clip>,
@@ -39,7 +39,7 @@ struct Maker {
     made: LearnerCalibration,
 }
 
-impl LearnerPlan for Plan {
+impl LearnerPlan for LocalMdPlan {
     fn is_private(&self) -> bool {
         true
     }
@@ -59,13 +59,13 @@ impl LearnerPlan for Plan {
         let made = LearnerCalibration {
             mechanism: Request::vector_name(generalized, terms.budget.is_some()),
             event: priced.event,
-            calibration: priced.calibration,
+            noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),
             local: true,
             notes: vec!["each sample is used once".to_owned()],
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())],
         };
-        Ok(Box::new(Maker {
+        Ok(Box::new(LocalMdMaker {
             set: Arc::clone(&setting.set),
             gradient: request.gradient(setting),
             clip: terms.bounds(learning_rate),
@@ -77,7 +77,7 @@ impl LearnerPlan for Plan {
     }
 }
 
-impl LearnerMaker for Maker {
+impl LearnerMaker for LocalMdMaker {
     fn make(&self) -> Box<dyn Learner> {
         let d = self.set.dimension();
         let noise = self.law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);

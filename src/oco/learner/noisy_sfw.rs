@@ -14,11 +14,11 @@ use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Plan;
+struct NoisySfwPlan;
 
 /// Has no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(Plan)
+    Box::new(NoisySfwPlan)
 }
 
 /// How n samples are divided, and the step.
@@ -33,7 +33,7 @@ pub fn plan(n: u64, learning_rate: f64) -> (BatchPlan, f64) {
     (batches, learning_rate * libm::log(n as f64) / (2.0 * root))
 }
 
-struct Maker {
+struct NoisySfwMaker {
     set: Arc<dyn ConstraintSet>,
     gradient: Arc<dyn Gradient>,
     clip: Option<Clip>,
@@ -44,7 +44,7 @@ struct Maker {
     made: LearnerCalibration,
 }
 
-impl LearnerPlan for Plan {
+impl LearnerPlan for NoisySfwPlan {
     fn is_private(&self) -> bool {
         true
     }
@@ -58,13 +58,13 @@ impl LearnerPlan for Plan {
         let made = LearnerCalibration {
             mechanism: Request::vector_name(generalized, terms.budget.is_some()),
             event: priced.event,
-            calibration: priced.calibration,
+            noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),
             local: false,
             notes: vec!["each sample is in one batch; releases after a batch is full".to_owned()],
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())],
         };
-        Ok(Box::new(Maker {
+        Ok(Box::new(NoisySfwMaker {
             set: Arc::clone(&setting.set),
             gradient: request.gradient(setting),
             clip: terms.bounds(learning_rate),
@@ -77,7 +77,7 @@ impl LearnerPlan for Plan {
     }
 }
 
-impl LearnerMaker for Maker {
+impl LearnerMaker for NoisySfwMaker {
     fn make(&self) -> Box<dyn Learner> {
         let sampler = |law: VectorLaw| law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
         let noises = (sampler(self.laws.0), sampler(self.laws.1));

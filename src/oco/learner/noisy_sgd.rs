@@ -10,11 +10,11 @@ use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Plan;
+struct NoisySgdPlan;
 
 /// Has no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(Plan)
+    Box::new(NoisySgdPlan)
 }
 
 /// Step `lr R/(L n max(sqrt(n), sqrt(d ln(1/delta))/epsilon))`, R half of the diameter; the second term is 0 without a budget.
@@ -25,7 +25,7 @@ pub fn step(learning_rate: f64, radius: f64, lipschitz: f64, n: u64, dimension: 
     learning_rate * radius / (lipschitz * n * libm::sqrt(n).max(noise))
 }
 
-struct Maker {
+struct NoisySgdMaker {
     set: Arc<dyn ConstraintSet>,
     gradient: Arc<dyn Gradient>,
     clip: Option<Clip>,
@@ -35,7 +35,7 @@ struct Maker {
     made: LearnerCalibration,
 }
 
-impl LearnerPlan for Plan {
+impl LearnerPlan for NoisySgdPlan {
     fn is_private(&self) -> bool {
         true
     }
@@ -54,13 +54,13 @@ impl LearnerPlan for Plan {
         let made = LearnerCalibration {
             mechanism: Request::vector_name(false, terms.budget.is_some()),
             event: priced.event,
-            calibration: priced.calibration,
+            noise_formula: priced.noise_formula,
             clipped: terms.clip.is_some(),
             local: false,
             notes: vec!["keeps all samples, and releases once, after the last; which samples it drew stays secret".to_owned()],
             facts: vec![("learning rate".to_owned(), learning_rate.into()), ("steps".to_owned(), steps.into())],
         };
-        Ok(Box::new(Maker {
+        Ok(Box::new(NoisySgdMaker {
             set: Arc::clone(&setting.set),
             gradient: request.gradient(setting),
             clip: terms.bounds(learning_rate),
@@ -77,7 +77,7 @@ fn n_steps(n: u64) -> u64 {
     n.saturating_mul(n).saturating_sub(1).max(1)
 }
 
-impl LearnerMaker for Maker {
+impl LearnerMaker for NoisySgdMaker {
     fn make(&self) -> Box<dyn Learner> {
         let noise = self.law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
         let samples = StoredSamples::new(Arc::clone(&self.gradient), self.set.dimension(), self.clip, noise);

@@ -4,14 +4,14 @@ use super::{LearnerMaker, LearnerPlan, Request, Setting, dp_tofw};
 use privateer_config::params::Args;
 use privateer_privacy::Refusal;
 
-struct Plan(Box<dyn LearnerPlan>);
+struct OfwPlan(Box<dyn LearnerPlan>);
 
 /// Has no keys of its own.
 pub fn parse(args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(Plan(dp_tofw::parse(args)))
+    Box::new(OfwPlan(dp_tofw::parse(args)))
 }
 
-impl LearnerPlan for Plan {
+impl LearnerPlan for OfwPlan {
     fn is_private(&self) -> bool {
         false
     }

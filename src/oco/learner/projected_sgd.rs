@@ -11,21 +11,21 @@ use privateer_privacy::{Event, Raw, Refusal};
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Plan;
+struct ProjectedSgdPlan;
 
 /// Has no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
-    Box::new(Plan)
+    Box::new(ProjectedSgdPlan)
 }
 
-struct Maker {
+struct ProjectedSgdMaker {
     set: Arc<dyn ConstraintSet>,
     gradient: Arc<dyn Gradient>,
     learning_rate: f64,
     made: LearnerCalibration,
 }
 
-impl LearnerPlan for Plan {
+impl LearnerPlan for ProjectedSgdPlan {
     fn is_private(&self) -> bool {
         false
     }
@@ -35,17 +35,17 @@ impl LearnerPlan for Plan {
         let made = LearnerCalibration {
             mechanism: "none",
             event: Event::NonPrivate,
-            calibration: "no noise".to_owned(),
+            noise_formula: "no noise".to_owned(),
             clipped: false,
             local: false,
             notes: Vec::new(),
             facts: vec![("learning rate".to_owned(), learning_rate.into())],
         };
-        Ok(Box::new(Maker { set: Arc::clone(&setting.set), gradient: open.gradient(setting), learning_rate, made }))
+        Ok(Box::new(ProjectedSgdMaker { set: Arc::clone(&setting.set), gradient: open.gradient(setting), learning_rate, made }))
     }
 }
 
-impl LearnerMaker for Maker {
+impl LearnerMaker for ProjectedSgdMaker {
     fn make(&self) -> Box<dyn Learner> {
         let d = self.set.dimension();
         let mut centre = vec![0.0; d];

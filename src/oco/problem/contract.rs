@@ -58,7 +58,7 @@ pub trait Stream: Send {
 }
 
 /// What a problem's parser may ask of the registry.
-pub trait Parts {
+pub trait ProblemRegistry {
     /// Reads a constraint set under `key`; `None` if wrong (the sink then knows).
     fn set(&self, args: &Args<'_>, key: &'static str) -> Option<Box<dyn SetPlan>>;
 

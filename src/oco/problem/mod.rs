@@ -4,5 +4,5 @@ mod contract;
 mod evaluation;
 pub mod regression;
 
-pub use contract::{Parts, Problem, ProblemContext, ProblemPlan, Stream, Trial};
+pub use contract::{Problem, ProblemContext, ProblemPlan, ProblemRegistry, Stream, Trial};
 pub use evaluation::{Evaluation, Score};

@@ -3,7 +3,7 @@
 //! `x` is a standard normal vector scaled to `|x|_q = 1`. The truth is `ones/|ones|_p`, or (the paper's words) a normal vector scaled to
 //! `|truth|_p = 1`, drawn anew for every trial. Responses: `<x, truth>` plus normal noise, or 0 and 1 with logistic odds.
 
-use super::{Evaluation, Parts, Problem, ProblemContext, ProblemPlan, Score, Stream, Trial};
+use super::{Evaluation, Problem, ProblemContext, ProblemPlan, ProblemRegistry, Score, Stream, Trial};
 use crate::oco::learner::Setting;
 use crate::oco::loss::{Loss, logistic::sigmoid};
 use crate::oco::set::{ConstraintSet, SetPlan};
@@ -21,7 +21,7 @@ enum Response {
     Logistic,
 }
 
-struct Plan {
+struct RegressionPlan {
     response: Response,
     dimension: usize,
     set: Option<Box<dyn SetPlan>>,
@@ -33,19 +33,19 @@ struct Plan {
 }
 
 /// Reads a linear regression.
-pub fn parse_linear(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ProblemPlan> {
-    parse(args, parts, Response::Linear, "squared")
+pub fn parse_linear(args: &Args<'_>, registry: &dyn ProblemRegistry) -> Box<dyn ProblemPlan> {
+    parse(args, registry, Response::Linear, "squared")
 }
 
 /// Reads a logistic regression.
-pub fn parse_logistic(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn ProblemPlan> {
-    parse(args, parts, Response::Logistic, "logistic")
+pub fn parse_logistic(args: &Args<'_>, registry: &dyn ProblemRegistry) -> Box<dyn ProblemPlan> {
+    parse(args, registry, Response::Logistic, "logistic")
 }
 
-fn parse(args: &Args<'_>, parts: &dyn Parts, response: Response, loss: &'static str) -> Box<dyn ProblemPlan> {
+fn parse(args: &Args<'_>, registry: &dyn ProblemRegistry, response: Response, loss: &'static str) -> Box<dyn ProblemPlan> {
     let dimension = args.count("dimension", "features").between(1, 100_000).required() as usize;
-    let set = parts.set(args, "set");
-    let loss = parts.loss(args, "loss", loss);
+    let set = registry.set(args, "set");
+    let loss = registry.loss(args, "loss", loss);
     let truth = args.word(
         "truth",
         "the true parameter: all entries equal, or normal entries drawn for every trial",
@@ -62,7 +62,7 @@ fn parse(args: &Args<'_>, parts: &dyn Parts, response: Response, loss: &'static 
         .count("test_samples", "samples that risk is measured on; validation has as many of its own")
         .between(1, 10_000_000)
         .or(10_000);
-    Box::new(Plan {
+    Box::new(RegressionPlan {
         response,
         dimension,
         set,
@@ -83,7 +83,7 @@ fn on_the_sphere(norm: Norm, stream: &mut rng::Stream, out: &mut [f64]) {
     }
 }
 
-impl ProblemPlan for Plan {
+impl ProblemPlan for RegressionPlan {
     fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error> {
         let (Some(set), Some(loss)) = (&self.set, &self.loss) else {
             return Err(Error::input(Diagnostic::new("the problem has no set or no loss")));
@@ -115,7 +115,7 @@ impl ProblemPlan for Plan {
     }
 }
 
-impl Plan {
+impl RegressionPlan {
     fn evaluation(
         &self,
         set: &dyn ConstraintSet,
@@ -199,7 +199,7 @@ impl Problem for Regression {
         let truth = Arc::new(self.truth(trial));
         Trial {
             score: Score::new(Arc::clone(&self.evaluation), Arc::clone(&truth)),
-            stream: Box::new(Samples {
+            stream: Box::new(RegressionSamples {
                 x: vec![0.0; truth.len()],
                 truth,
                 norm: self.setting.set.norm().dual(),
@@ -224,7 +224,7 @@ impl Problem for Regression {
     }
 }
 
-struct Samples {
+struct RegressionSamples {
     x: Vec<f64>,
     truth: Arc<Vec<f64>>,
     norm: Norm,
@@ -233,7 +233,7 @@ struct Samples {
     stream: rng::Stream,
 }
 
-impl Stream for Samples {
+impl Stream for RegressionSamples {
     fn next(&mut self) -> Raw<Sample<'_>> {
         on_the_sphere(self.norm, &mut self.stream, &mut self.x);
         let z = dot(&self.x, &self.truth);

@@ -16,7 +16,7 @@ pub struct LpBall {
 }
 
 #[derive(Debug)]
-struct Plan {
+struct LpBallPlan {
     norm: Norm,
     radius: f64,
 }
@@ -29,10 +29,10 @@ pub fn parse(args: &Args<'_>) -> Box<dyn SetPlan> {
         None => 2.0,
     };
     let radius = args.number("radius", "radius of the ball, in that norm").above(0.0).at_most(1e9).or(1.0);
-    Box::new(Plan { norm: Norm::of(p).unwrap_or(Norm::MAX), radius })
+    Box::new(LpBallPlan { norm: Norm::of(p).unwrap_or(Norm::MAX), radius })
 }
 
-impl SetPlan for Plan {
+impl SetPlan for LpBallPlan {
     fn build(&self, dimension: usize) -> Result<Arc<dyn ConstraintSet>, Error> {
         Ok(Arc::new(LpBall::new(self.norm, self.radius, dimension)))
     }

@@ -18,7 +18,7 @@ pub struct Polytope {
 }
 
 #[derive(Debug)]
-struct Plan {
+struct PolytopePlan {
     norm: Norm,
     rows: Vec<f64>,
 }
@@ -34,10 +34,10 @@ pub fn parse(args: &Args<'_>) -> Box<dyn SetPlan> {
         Some(Ok(p)) => p,
         None => 1.0,
     };
-    Box::new(Plan { norm: Norm::of(p).unwrap_or(Norm::MAX), rows: rows.unwrap_or_default() })
+    Box::new(PolytopePlan { norm: Norm::of(p).unwrap_or(Norm::MAX), rows: rows.unwrap_or_default() })
 }
 
-impl SetPlan for Plan {
+impl SetPlan for PolytopePlan {
     fn build(&self, dimension: usize) -> Result<Arc<dyn ConstraintSet>, Error> {
         match Polytope::new(self.norm, dimension, self.rows.clone()) {
             Some(polytope) => Ok(Arc::new(polytope)),

@@ -16,16 +16,16 @@ pub struct Simplex {
 }
 
 #[derive(Debug)]
-struct Plan {
+struct SimplexPlan {
     total: f64,
 }
 
 /// Reads `total`.
 pub fn parse(args: &Args<'_>) -> Box<dyn SetPlan> {
-    Box::new(Plan { total: args.number("total", "sum of the parameters").above(0.0).at_most(1e9).or(1.0) })
+    Box::new(SimplexPlan { total: args.number("total", "sum of the parameters").above(0.0).at_most(1e9).or(1.0) })
 }
 
-impl SetPlan for Plan {
+impl SetPlan for SimplexPlan {
     fn build(&self, dimension: usize) -> Result<Arc<dyn ConstraintSet>, Error> {
         Ok(Arc::new(Simplex::new(self.total, dimension)))
     }

@@ -1,7 +1,7 @@
 //! Ridge models of arms from given sums: `V = G + shift I`, `theta = V^{-1} u`, one matrix an arm or one over the blocks of all.
 
 use privateer_numerics::linalg::{cholesky_upper, dot, solve_upper};
-use privateer_privacy::visits::sums::Layout;
+use privateer_privacy::interactions::sums::Layout;
 use serde::{Deserialize, Serialize};
 
 /// Doublings of the shift after which a matrix is given up.

@@ -3,12 +3,12 @@
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use privateer_privacy::{Ledger, Refusal, Released};
 
 /// One algorithm in one trial: the server's side. Everything it keeps comes from released signals.
 pub trait ContextPolicy: Send {
-    /// The arm for a person with this context. Takes `&self`: nothing of a context can be kept. `scratch` saves an allocation a
+    /// The arm for a user with this context. Takes `&self`: nothing of a context can be kept. `scratch` saves an allocation a
     /// round; what is in it on entry has no meaning.
     ///
     /// # Errors
@@ -16,7 +16,7 @@ pub trait ContextPolicy: Send {
     fn choose(&self, context: &[f64], own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error>;
 
     /// Takes what was released of the round.
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>);
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>);
 
     /// The state as plain data with a version, for [`ContextPolicyMaker::restore`].
     fn save(&self) -> serde_json::Value;
@@ -33,7 +33,7 @@ pub trait ContextPolicyPlan: Send + Sync {
     ///
     /// # Errors
     /// A problem, budget or mechanism that does not suit.
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal>;
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal>;
 }
 
 /// Makes one trial's policy and the privatizer that it was calibrated with.
@@ -42,7 +42,7 @@ pub trait ContextPolicyMaker: Send + Sync {
     fn make(&self) -> Box<dyn ContextPolicy>;
 
     /// The private side before its first round.
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer>;
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer>;
 
     /// What is claimed and what is delivered.
     fn ledger(&self) -> Ledger;
@@ -107,13 +107,13 @@ pub struct Scratch {
 pub(super) fn best_arm(scored: &[(usize, f64)]) -> Result<usize, Error> {
     privateer_gp::score::lowest_within_tie(scored).ok_or_else(|| Error::Failed {
         problem: "the score of an arm is no finite number".to_owned(),
-        hint: "the spec's scales leave the range of f64: check `ridge`, `width`, `radius`, `clip` and the reward's unit"
+        hint: "the spec's scales leave the range of f64: check `ridge`, `beta`, `radius`, `clip` and the reward's unit"
             .to_owned(),
     })
 }
 
-/// A width as a function of the coming round, 1-based.
-pub(super) type WidthRule = std::sync::Arc<dyn Fn(u64) -> f64 + Send + Sync>;
+/// A beta as a function of the coming round, 1-based.
+pub(super) type BetaRule = std::sync::Arc<dyn Fn(u64) -> f64 + Send + Sync>;
 
 #[cfg(test)]
 mod tests {

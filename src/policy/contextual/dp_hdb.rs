@@ -1,5 +1,5 @@
 //! `dp-hdb` [Han2022, algorithm 3]: every arm is shown `warm_up` times; afterwards, among the arms whose warm-up estimate is within half of
-//! `gap` of the best for the person at hand, the one with the largest running estimate. Estimates come from `privacy::visits::choices`.
+//! `gap` of the best for the user at hand, the one with the largest running estimate. Estimates come from `privacy::interactions::choices`.
 
 use super::contract::{best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
@@ -8,9 +8,11 @@ use privateer_config::params::Args;
 use privateer_numerics::linalg::{Norm, dot};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{Constants, SampleClip, Terms};
-use privateer_privacy::visits::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms, advance};
-use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal, VisitStatement, visit_ledger};
-use privateer_privacy::{Delta, Epsilon, Event, Ledger, Reading, Refusal, Released};
+use privateer_privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms, advance};
+use privateer_privacy::interactions::{
+    ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal, InteractionStatement, interaction_ledger,
+};
+use privateer_privacy::{Calibration, Delta, Epsilon, Event, Ledger, Refusal, Released};
 use serde::{Deserialize, Serialize};
 
 const NAME: &str = "dp-hdb";
@@ -18,7 +20,7 @@ const NAME: &str = "dp-hdb";
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
     let positive = |key, doc, meaning: &str| args.number(key, doc).above(0.0).at_most(1e12).optional(meaning);
-    Box::new(Plan {
+    Box::new(DpHdbPlan {
         warm_up: args
             .count("warm_up", "rounds in which each arm is shown before anything else")
             .between(1, 1 << 40)
@@ -42,7 +44,7 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
     })
 }
 
-struct Plan {
+struct DpHdbPlan {
     warm_up: Option<u64>,
     gap: Option<f64>,
     radius: Option<f64>,
@@ -51,7 +53,7 @@ struct Plan {
     stated: (f64, f64),
 }
 
-impl Plan {
+impl DpHdbPlan {
     fn warm_up(&self, facts: &ContextFacts) -> Result<u64, Refusal> {
         let (k, d, t) = (facts.n_arms as u64, facts.dimension as f64, facts.rounds as f64);
         // t_0 = O(ln(dT/alpha) ln T / epsilon²) [Han2022, theorem 4.2], at epsilon = 1 whatever the budget: about 120 in the paper's figure.
@@ -66,12 +68,12 @@ impl Plan {
     }
 }
 
-impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+impl ContextPolicyPlan for DpHdbPlan {
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let budget = request.budget(facts.rounds)?;
         let warm_up = self.warm_up(facts)?;
         let radius = self.radius.unwrap_or(facts.parameter_l1);
-        let printed = request.reading == Reading::Printed;
+        let printed = request.calibration == Calibration::AsPrinted;
         let range = match budget {
             Some(_) => request.range(facts.range)?,
             None => request.clip.or(facts.range),
@@ -90,7 +92,7 @@ impl ContextPolicyPlan for Plan {
         let max_norm = Norm::MAX;
         let steps = facts.rounds - (facts.n_arms as u64 - 1) * warm_up;
         let terms = Terms {
-            reading: request.reading,
+            calibration: request.calibration,
             budget,
             rounds: steps,
             dimension: facts.dimension,
@@ -100,7 +102,7 @@ impl ContextPolicyPlan for Plan {
             clip: bounds.map(|bounds| SampleClip { norm: max_norm, radius: bounds.entry }),
         };
         let gumbel = match request.mechanism {
-            "auto" => request.reading == Reading::Tight,
+            "auto" => request.calibration == Calibration::Tight,
             "gumbel" => true,
             "laplace" | "none" => false,
             other => {
@@ -132,58 +134,58 @@ impl ContextPolicyPlan for Plan {
             bounds,
             synthetic: self.synthetic,
         };
-        let (event, calibration) = (priced.event, priced.calibration);
-        Ok(Box::new(Maker { choices, gap: self.gap, reading: request.reading, budget, event, calibration }))
+        let (event, noise_formula) = (priced.event, priced.noise_formula);
+        Ok(Box::new(DpHdbMaker { choices, gap: self.gap, calibration: request.calibration, budget, event, noise_formula }))
     }
 }
 
-struct Maker {
+struct DpHdbMaker {
     choices: ChoiceTerms,
     gap: Option<f64>,
-    reading: Reading,
+    calibration: Calibration,
     budget: Option<(Epsilon, Delta)>,
     event: Event,
-    calibration: String,
+    noise_formula: String,
 }
 
-impl Maker {
-    fn of(&self, state: State) -> Box<dyn ContextPolicy> {
+impl DpHdbMaker {
+    fn of(&self, state: DpHdbState) -> Box<dyn ContextPolicy> {
         Box::new(DpHdb { choices: self.choices, half_gap: self.gap.map_or(f64::INFINITY, |gap| 0.5 * gap), state })
     }
 }
 
-impl ContextPolicyMaker for Maker {
+impl ContextPolicyMaker for DpHdbMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
         let zeros = vec![0.0; self.choices.n_arms * self.choices.dimension];
         let steps = vec![0; self.choices.n_arms];
-        self.of(State { round: 0, steps, counts: zeros.clone(), frozen: zeros })
+        self.of(DpHdbState { round: 0, steps, counts: zeros.clone(), frozen: zeros })
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         Box::new(ArmChoices::new(self.choices))
     }
 
     fn ledger(&self) -> Ledger {
         let unclipped = self.choices.bounds.is_none();
         let doubt = if !self.choices.synthetic {
-            ("an arm that does not move was not shown: without synthetic updates the arm of every person can be read off", "E30")
+            ("an arm that does not move was not shown: without synthetic updates the arm of every user can be read off", "E30")
         } else if unclipped {
             ("rewards are not clipped: no loss is bounded", "E31")
         } else {
-            ("the printed noise is too small for what a visit moves", "E28, E29")
+            ("the printed noise is too small for what an interaction moves", "E28, E29")
         };
         let mechanism = match self.choices.law {
             ChoiceLaw::Exact => "none",
             ChoiceLaw::Laplace { .. } => "laplace",
             ChoiceLaw::Gumbel { .. } => "gumbel",
         };
-        visit_ledger(VisitStatement {
+        interaction_ledger(InteractionStatement {
             mechanism,
-            reading: self.reading,
+            calibration: self.calibration,
             event: if self.choices.synthetic { self.event } else { Event::NonPrivate },
             budget: self.budget,
             clip: self.choices.bounds.map(|bounds| bounds.range),
-            calibration: self.calibration.clone(),
+            noise_formula: self.noise_formula.clone(),
             doubt: Some(doubt),
             local: false,
             notes: match self.choices.bounds {
@@ -211,7 +213,7 @@ impl ContextPolicyMaker for Maker {
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: State = restored(NAME, state)?;
+        let state: DpHdbState = restored(NAME, state)?;
         let n = self.choices.n_arms * self.choices.dimension;
         let finite = state.counts.iter().chain(&state.frozen).all(|x| x.is_finite());
         let fits = state.counts.len() == n && state.frozen.len() == n && state.steps.len() == self.choices.n_arms;
@@ -220,7 +222,7 @@ impl ContextPolicyMaker for Maker {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
+struct DpHdbState {
     /// Rounds taken in.
     round: u64,
     /// Steps of each arm.
@@ -234,7 +236,7 @@ struct State {
 struct DpHdb {
     choices: ChoiceTerms,
     half_gap: f64,
-    state: State,
+    state: DpHdbState,
 }
 
 impl DpHdb {
@@ -269,9 +271,9 @@ impl ContextPolicy for DpHdb {
         best_arm(scored)
     }
 
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
         self.state.round += 1;
-        let VisitSignal::Steps(steps) = *signal.value() else { return };
+        let InteractionSignal::Steps(steps) = *signal.value() else { return };
         let d = self.choices.dimension;
         for (arm, &step) in steps.iter().enumerate().filter(|(_, step)| **step != ArmStep::None) {
             let counts = &mut self.state.counts[arm * d..(arm + 1) * d];
@@ -296,13 +298,13 @@ impl ContextPolicy for DpHdb {
 #[doc(hidden)]
 #[must_use]
 pub fn stored(choices: ChoiceTerms, gap: f64) -> Box<dyn ContextPolicy> {
-    let maker = Maker {
+    let maker = DpHdbMaker {
         choices,
         gap: Some(gap),
-        reading: Reading::Printed,
+        calibration: Calibration::AsPrinted,
         budget: None,
         event: Event::NonPrivate,
-        calibration: String::new(),
+        noise_formula: String::new(),
     };
     maker.make()
 }

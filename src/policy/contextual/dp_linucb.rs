@@ -9,16 +9,16 @@ use super::arm_models::ArmModels;
 use super::contract::{best_arm, misfit, restored, saved};
 use super::linucb::noise_scale;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
-use crate::policy::Width;
+use crate::policy::ExplorationFactor;
 use crate::policy::gp_policy::failure_prob;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::printed::shariff2018::{self, WidthTerms};
+use privateer_privacy::interactions::sums::{InteractionSums, Layout, SumsTerms};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
+use privateer_privacy::printed::shariff2018::{self, BetaTerms};
 use privateer_privacy::printed::{dubey2021, zheng2020};
-use privateer_privacy::visits::sums::{Layout, SumsTerms, VisitSums};
-use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
-use privateer_privacy::{Ledger, Reading, Refusal, Released};
+use privateer_privacy::{Calibration, Ledger, Refusal, Released};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -33,10 +33,10 @@ pub fn parse_local(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
 }
 
 fn plan(args: &Args<'_>, name: &'static str, local: bool) -> Box<dyn ContextPolicyPlan> {
-    Box::new(Plan {
+    Box::new(DpLinUcbPlan {
         name,
         local,
-        width: Width::parse(args),
+        beta: ExplorationFactor::parse(args),
         failure_prob: failure_prob(args),
         ridge: args.number("ridge", "what is added to the diagonal beside the shift").above(0.0).at_most(1e12).or(1.0),
         shift: args
@@ -48,7 +48,7 @@ fn plan(args: &Args<'_>, name: &'static str, local: bool) -> Box<dyn ContextPoli
             .number("growth", "rounds of releases grow by this factor; 1 releases after every round")
             .at_least(1.0)
             .at_most(100.0)
-            .optional("1 as printed or corrected, 1.1 under the tight reading"),
+            .optional("1 as printed or corrected, 1.1 under the tight calibration"),
         length: args
             .number("context_length", "contexts longer than this are shortened to it")
             .above(0.0)
@@ -57,10 +57,10 @@ fn plan(args: &Args<'_>, name: &'static str, local: bool) -> Box<dyn ContextPoli
     })
 }
 
-struct Plan {
+struct DpLinUcbPlan {
     name: &'static str,
     local: bool,
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     ridge: f64,
     shift: f64,
@@ -74,15 +74,15 @@ fn due(rounds: u64, growth: f64) -> Arc<[u64]> {
     std::iter::successors(Some(1), next).collect()
 }
 
-impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+impl ContextPolicyPlan for DpLinUcbPlan {
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let Some(budget) = request.budget(facts.rounds)? else {
             let message = format!("`{}` is private by its kind", self.name);
             return Err(Refusal::new("mechanism", message, "no `mechanism`, or `auto`")
                 .hint("`linucb` is the same policy without privacy"));
         };
-        let printed = request.reading == Reading::Printed;
-        let growth = self.growth.unwrap_or(if request.reading == Reading::Tight { 1.1 } else { 1.0 });
+        let printed = request.calibration == Calibration::AsPrinted;
+        let growth = self.growth.unwrap_or(if request.calibration == Calibration::Tight { 1.1 } else { 1.0 });
         let (n_arms, dimension) = (facts.n_arms, facts.dimension);
         let Some(range) = request.range(facts.range)? else {
             return Err(Refusal::new(
@@ -91,15 +91,15 @@ impl ContextPolicyPlan for Plan {
                 "two numbers [lo, hi] with lo < hi",
             ));
         };
-        let layout = Layout { n_arms, dimension, joint: request.reading != Reading::Tight };
+        let layout = Layout { n_arms, dimension, joint: request.calibration != Calibration::Tight };
         let context_length = self.length.unwrap_or(facts.length).min(facts.length);
-        let sums = VisitSums::calibrated(SumsTerms {
+        let sums = InteractionSums::calibrated(SumsTerms {
             layout,
             due: due(facts.rounds, growth),
             rounds: facts.rounds,
             context_length,
             range,
-            reading: request.reading,
+            calibration: request.calibration,
             mechanism: request.mechanism,
             budget,
             local: self.local,
@@ -108,13 +108,13 @@ impl ContextPolicyPlan for Plan {
         let length = context_length / sums.context_unit();
         let bound = facts.parameter_length * sums.context_unit() / sums.reward_unit();
         let total = bound * libm::sqrt(n_arms as f64);
-        Ok(Box::new(Maker {
+        Ok(Box::new(DpLinUcbMaker {
             name: self.name,
             consts: Arc::new(Consts {
                 layout,
                 printed,
                 local: self.local,
-                width: self.width,
+                beta: self.beta,
                 failure_prob: self.failure_prob,
                 ridge: if printed { 0.0 } else { self.ridge },
                 shift: self.shift,
@@ -139,7 +139,7 @@ struct Consts {
     layout: Layout,
     printed: bool,
     local: bool,
-    width: Width,
+    beta: ExplorationFactor,
     failure_prob: f64,
     ridge: f64,
     shift: f64,
@@ -156,9 +156,9 @@ struct Consts {
     first_std: f64,
 }
 
-/// Bounds on the regularizer that noise and shift make together, and what the noise on `u` adds to a width.
+/// Bounds on the regularizer that noise and shift make together, and what the noise on `u` adds to beta.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Spectrum {
+struct RegularizerSpectrum {
     shift: f64,
     least: f64,
     most: f64,
@@ -167,31 +167,31 @@ struct Spectrum {
 
 impl Consts {
     /// After `round` rounds, with noise of this standard deviation in the sums.
-    fn spectrum(&self, round: u64, std: f64) -> Spectrum {
+    fn spectrum(&self, round: u64, std: f64) -> RegularizerSpectrum {
         let (n, log) = (self.layout.n_rows() as f64, libm::log(2.0 * self.rounds as f64 / self.failure_prob));
         if self.printed {
             // Upsilon, within [Upsilon, 3 Upsilon] after the shift by 2 Upsilon, and gamma; the local form alike.
             let (upsilon, sigma, nodes) = if self.local {
-                let people = round.max(1);
-                let upsilon = zheng2020::spectrum(self.sigma, people, self.layout.n_rows(), self.rounds, self.failure_prob);
-                (upsilon, self.sigma * libm::sqrt(people as f64), 1)
+                let users = round.max(1);
+                let upsilon = zheng2020::spectrum(self.sigma, users, self.layout.n_rows(), self.rounds, self.failure_prob);
+                (upsilon, self.sigma * libm::sqrt(users as f64), 1)
             } else {
                 let (nodes, rows) = (self.nodes, self.layout.n_rows());
                 (dubey2021::spectrum(self.sigma, nodes, rows, self.rounds, self.failure_prob), self.sigma, nodes)
             };
             let gamma = shariff2018::gamma(sigma, nodes, upsilon, self.n_features(), self.rounds, self.failure_prob);
-            return Spectrum { shift: 2.0 * upsilon * self.shift, least: upsilon, most: 3.0 * upsilon, gamma };
+            return RegularizerSpectrum { shift: 2.0 * upsilon * self.shift, least: upsilon, most: 3.0 * upsilon, gamma };
         }
         let vector = libm::sqrt(self.n_features() as f64) + libm::sqrt(2.0 * log);
         let norm = 2.0 * std * (libm::sqrt(n) + libm::sqrt(log));
         let shift = self.ridge + self.shift * norm;
         let least = self.ridge + (self.shift - 1.0).max(0.0) * norm;
-        Spectrum { shift, least, most: shift + norm, gamma: std * vector / libm::sqrt(least) }
+        RegularizerSpectrum { shift, least, most: shift + norm, gamma: std * vector / libm::sqrt(least) }
     }
 
-    /// The width of round `round`, 1-based.
-    fn width(&self, round: u64, spectrum: &Spectrum) -> f64 {
-        let terms = WidthTerms {
+    /// Beta of round `round`, 1-based.
+    fn beta(&self, round: u64, spectrum: &RegularizerSpectrum) -> f64 {
+        let terms = BetaTerms {
             noise_sd: self.noise_sd,
             length: self.length,
             bound: self.total,
@@ -201,7 +201,7 @@ impl Consts {
             failure_prob: self.failure_prob,
         };
         let order = || self.noise_sd * libm::sqrt(self.layout.dimension as f64) + self.total * libm::sqrt(spectrum.most);
-        self.width.value(|| terms.width(round), order)
+        self.beta.value(|| terms.beta(round), order)
     }
 
     fn n_features(&self) -> usize {
@@ -209,28 +209,28 @@ impl Consts {
     }
 }
 
-struct Maker {
+struct DpLinUcbMaker {
     name: &'static str,
     consts: Arc<Consts>,
-    sums: VisitSums,
+    sums: InteractionSums,
 }
 
-impl Maker {
-    fn of(&self, state: State) -> Box<dyn ContextPolicy> {
+impl DpLinUcbMaker {
+    fn of(&self, state: DpLinUcbState) -> Box<dyn ContextPolicy> {
         let spectrum = self.consts.spectrum(state.round, state.std);
-        let width = self.consts.width(state.round + 1, &spectrum);
-        Box::new(DpLinUcb { name: self.name, consts: Arc::clone(&self.consts), spectrum, width, state })
+        let beta = self.consts.beta(state.round + 1, &spectrum);
+        Box::new(DpLinUcb { name: self.name, consts: Arc::clone(&self.consts), spectrum, beta, state })
     }
 }
 
-impl ContextPolicyMaker for Maker {
+impl ContextPolicyMaker for DpLinUcbMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
         let std = self.consts.first_std;
         let shift = self.consts.spectrum(0, std).shift.max(f64::MIN_POSITIVE);
-        self.of(State { round: 0, std, repairs: 0, models: ArmModels::empty(self.consts.layout, shift) })
+        self.of(DpLinUcbState { round: 0, std, repairs: 0, models: ArmModels::empty(self.consts.layout, shift) })
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         self.sums.privatizer()
     }
 
@@ -245,19 +245,19 @@ impl ContextPolicyMaker for Maker {
             ("releases of the sums".into(), self.sums.releases().into()),
             ("standard deviation of the noise in the last release".into(), last.into()),
             ("shift of the last matrix".into(), spectrum.shift.into()),
-            ("width of the last round".into(), consts.width(consts.rounds, &spectrum).into()),
+            ("beta of the last round".into(), consts.beta(consts.rounds, &spectrum).into()),
         ]
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: State = restored(self.name, state)?;
+        let state: DpLinUcbState = restored(self.name, state)?;
         let fits = state.models.fits(self.consts.layout) && state.std.is_finite() && 0.0 < state.std;
         if fits { Ok(self.of(state)) } else { Err(misfit(self.name)) }
     }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
+struct DpLinUcbState {
     /// Rounds taken in.
     round: u64,
     /// Standard deviation of the noise in the models.
@@ -269,10 +269,10 @@ struct State {
 struct DpLinUcb {
     name: &'static str,
     consts: Arc<Consts>,
-    spectrum: Spectrum,
+    spectrum: RegularizerSpectrum,
     /// Of the coming round.
-    width: f64,
-    state: State,
+    beta: f64,
+    state: DpLinUcbState,
 }
 
 impl ContextPolicy for DpLinUcb {
@@ -285,20 +285,20 @@ impl ContextPolicy for DpLinUcb {
         scored.clear();
         for arm in 0..consts.layout.n_arms {
             // Models are linear in the context: its scale comes last.
-            let score = models.mean(arm, context) + self.width * models.spread(consts.layout, arm, context, vector);
+            let score = models.mean(arm, context) + self.beta * models.spread(consts.layout, arm, context, vector);
             scored.push((arm, factor * score));
         }
         best_arm(scored)
     }
 
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
         self.state.round += 1;
-        if let VisitSignal::Sums { layout, entries, gram_std } = *signal.value() {
+        if let InteractionSignal::Sums { layout, entries, gram_std } = *signal.value() {
             self.state.std = gram_std;
             self.spectrum = self.consts.spectrum(self.state.round, gram_std);
             self.state.repairs += self.state.models.refit(layout, entries, self.spectrum.shift);
         }
-        self.width = self.consts.width(self.state.round + 1, &self.spectrum);
+        self.beta = self.consts.beta(self.state.round + 1, &self.spectrum);
     }
 
     fn save(&self) -> serde_json::Value {

@@ -1,13 +1,13 @@
 //! `epsilon-greedy`: the arm of the largest ridge estimate, and now and then a random one; without privacy.
 
 use super::contract::{best_arm, misfit, restored, saved};
-use super::linucb::State;
+use super::linucb::LinUcbState;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::visits::open::{self, Open};
-use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use privateer_privacy::{Ledger, Refusal, Released};
 
 const NAME: &str = "epsilon-greedy";
@@ -17,43 +17,43 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
     let explore = args.number("explore", "share of rounds with a random arm").at_least(0.0).at_most(1.0).or(0.05);
     let decay = args.flag("decay", "whether that share falls as explore · K/t, from 1 on", false);
     let ridge = args.number("ridge", "what is added to the diagonal of every arm's matrix").above(0.0).at_most(1e12).or(1.0);
-    Box::new(Plan { explore, decay, ridge })
+    Box::new(EpsilonGreedyPlan { explore, decay, ridge })
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Plan {
+struct EpsilonGreedyPlan {
     explore: f64,
     decay: bool,
     ridge: f64,
 }
 
-impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let ledger = open::ledger(request.reading);
-        Ok(Box::new(Maker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
+impl ContextPolicyPlan for EpsilonGreedyPlan {
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let ledger = no_privacy::ledger(request.calibration);
+        Ok(Box::new(EpsilonGreedyMaker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
     }
 }
 
-struct Maker {
-    plan: Plan,
+struct EpsilonGreedyMaker {
+    plan: EpsilonGreedyPlan,
     n_arms: usize,
     dimension: usize,
     ledger: Ledger,
 }
 
-impl Maker {
-    fn of(&self, state: State) -> Box<dyn ContextPolicy> {
+impl EpsilonGreedyMaker {
+    fn of(&self, state: LinUcbState) -> Box<dyn ContextPolicy> {
         Box::new(EpsilonGreedy { plan: self.plan, n_arms: self.n_arms, gains: vec![0.0; self.dimension], state })
     }
 }
 
-impl ContextPolicyMaker for Maker {
+impl ContextPolicyMaker for EpsilonGreedyMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
-        self.of(State::new(self.n_arms, self.dimension, self.plan.ridge))
+        self.of(LinUcbState::new(self.n_arms, self.dimension, self.plan.ridge))
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
-        Box::new(Open)
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
+        Box::new(NoPrivacy)
     }
 
     fn ledger(&self) -> Ledger {
@@ -61,16 +61,16 @@ impl ContextPolicyMaker for Maker {
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: State = restored(NAME, state)?;
+        let state: LinUcbState = restored(NAME, state)?;
         if state.fits(self.n_arms, self.dimension) { Ok(self.of(state)) } else { Err(misfit(NAME)) }
     }
 }
 
 struct EpsilonGreedy {
-    plan: Plan,
+    plan: EpsilonGreedyPlan,
     n_arms: usize,
     gains: Vec<f64>,
-    state: State,
+    state: LinUcbState,
 }
 
 impl ContextPolicy for EpsilonGreedy {
@@ -87,10 +87,10 @@ impl ContextPolicy for EpsilonGreedy {
         best_arm(&scratch.scored)
     }
 
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
         self.state.round += 1;
-        if let VisitSignal::Visit(visit) = signal.value() {
-            self.state.add(visit, &mut self.gains);
+        if let InteractionSignal::Interaction(interaction) = signal.value() {
+            self.state.add(interaction, &mut self.gains);
         }
     }
 

@@ -10,8 +10,8 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::{Lasso, dot};
 use privateer_numerics::rng::Stream;
-use privateer_privacy::visits::open::{self, Open};
-use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use privateer_privacy::{Ledger, Refusal, Released};
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ const NAME: &str = "lasso-bandit";
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
     // The defaults are those of the paper's experiments; its gap of 5 lies beyond all rewards here.
-    Box::new(Plan {
+    Box::new(LassoBanditPlan {
         forced: args
             .count("forced", "q: forced samples of an arm in one stretch; stretches double their distance")
             .between(1, 1 << 32)
@@ -41,14 +41,14 @@ pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Plan {
+struct LassoBanditPlan {
     forced: u64,
     half_gap: f64,
     lambda_1: f64,
     lambda_2: f64,
 }
 
-impl Plan {
+impl LassoBanditPlan {
     /// The arm that a round (1-based) forces.
     fn forced_arm(&self, round: u64, n_arms: usize) -> Option<usize> {
         let stretch = self.forced.saturating_mul(n_arms as u64);
@@ -59,28 +59,28 @@ impl Plan {
     }
 }
 
-impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        let ledger = open::ledger(request.reading);
-        Ok(Box::new(Maker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
+impl ContextPolicyPlan for LassoBanditPlan {
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        let ledger = no_privacy::ledger(request.calibration);
+        Ok(Box::new(LassoBanditMaker { plan: *self, n_arms: facts.n_arms, dimension: facts.dimension, ledger }))
     }
 }
 
-struct Maker {
-    plan: Plan,
+struct LassoBanditMaker {
+    plan: LassoBanditPlan,
     n_arms: usize,
     dimension: usize,
     ledger: Ledger,
 }
 
-impl ContextPolicyMaker for Maker {
+impl ContextPolicyMaker for LassoBanditMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
         let models = vec![Lasso::new(self.dimension); self.n_arms];
-        Box::new(LassoBandit { plan: self.plan, state: State { round: 0, forced: models.clone(), all: models } })
+        Box::new(LassoBandit { plan: self.plan, state: LassoBanditState { round: 0, forced: models.clone(), all: models } })
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
-        Box::new(Open)
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
+        Box::new(NoPrivacy)
     }
 
     fn ledger(&self) -> Ledger {
@@ -88,7 +88,7 @@ impl ContextPolicyMaker for Maker {
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: State = restored(NAME, state)?;
+        let state: LassoBanditState = restored(NAME, state)?;
         let models = || state.forced.iter().chain(&state.all);
         let fits = state.forced.len() == self.n_arms && state.all.len() == self.n_arms;
         if !fits || !models().all(|model| model.fits(self.dimension)) {
@@ -99,7 +99,7 @@ impl ContextPolicyMaker for Maker {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
+struct LassoBanditState {
     /// Rounds taken in.
     round: u64,
     /// A model an arm, of its forced samples.
@@ -109,13 +109,13 @@ struct State {
 }
 
 struct LassoBandit {
-    plan: Plan,
-    state: State,
+    plan: LassoBanditPlan,
+    state: LassoBanditState,
 }
 
 impl ContextPolicy for LassoBandit {
     fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
-        let State { round, forced, all } = &self.state;
+        let LassoBanditState { round, forced, all } = &self.state;
         if let Some(arm) = self.plan.forced_arm(round + 1, all.len()) {
             return Ok(arm);
         }
@@ -129,18 +129,18 @@ impl ContextPolicy for LassoBandit {
         best_arm(scored)
     }
 
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
-        let State { round, forced, all } = &mut self.state;
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
+        let LassoBanditState { round, forced, all } = &mut self.state;
         *round += 1;
-        let VisitSignal::Visit(visit) = signal.value() else { return };
+        let InteractionSignal::Interaction(interaction) = signal.value() else { return };
         let t = *round as f64;
-        if self.plan.forced_arm(*round, all.len()) == Some(visit.arm) {
-            forced[visit.arm].add(visit.context, visit.reward);
-            forced[visit.arm].solve(self.plan.lambda_1);
+        if self.plan.forced_arm(*round, all.len()) == Some(interaction.arm) {
+            forced[interaction.arm].add(interaction.context, interaction.reward);
+            forced[interaction.arm].solve(self.plan.lambda_1);
         }
-        all[visit.arm].add(visit.context, visit.reward);
+        all[interaction.arm].add(interaction.context, interaction.reward);
         // The penalty falls for every arm.
-        let lambda = self.plan.lambda_2 * libm::sqrt((libm::log(t) + libm::log(visit.context.len() as f64)) / t);
+        let lambda = self.plan.lambda_2 * libm::sqrt((libm::log(t) + libm::log(interaction.context.len() as f64)) / t);
         for model in all.iter_mut() {
             model.solve(lambda.max(f64::MIN_POSITIVE));
         }
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn forced_rounds_are_those_of_the_paper() {
         for (k, q) in [(2_u64, 1_u64), (3, 2), (5, 4)] {
-            let plan = Plan { forced: q, half_gap: 1.0, lambda_1: 1.0, lambda_2: 1.0 };
+            let plan = LassoBanditPlan { forced: q, half_gap: 1.0, lambda_1: 1.0, lambda_2: 1.0 };
             let mut expected = vec![None; 2000];
             for n in 0..12_u32 {
                 for arm in 0..k {

@@ -1,15 +1,15 @@
 //! `linucb`: upper confidence bounds of a ridge model an arm, without privacy (AbbasiYadkori2011).
 
-use super::contract::{WidthRule, best_arm, misfit, restored, saved};
+use super::contract::{BetaRule, best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
-use crate::policy::Width;
+use crate::policy::ExplorationFactor;
 use crate::policy::gp_policy::failure_prob;
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::{add_scaled, dot};
 use privateer_numerics::rng::Stream;
-use privateer_privacy::visits::open::{self, Open};
-use privateer_privacy::visits::{ContextFacts, Visit, VisitPrivatizer, VisitRequest, VisitSignal};
+use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
+use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use privateer_privacy::{Ledger, Refusal, Released};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -18,71 +18,70 @@ const NAME: &str = "linucb";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
-    Box::new(Plan {
-        width: Width::parse(args),
+    Box::new(LinUcbPlan {
+        beta: ExplorationFactor::parse(args),
         failure_prob: failure_prob(args),
         ridge: args.number("ridge", "what is added to the diagonal of every arm's matrix").above(0.0).at_most(1e12).or(1.0),
     })
 }
 
-struct Plan {
-    width: Width,
+struct LinUcbPlan {
+    beta: ExplorationFactor,
     failure_prob: f64,
     ridge: f64,
 }
 
-/// Standard deviation that a width supposes of a reward: that of the noise, else half of the range.
+/// Standard deviation that beta supposes of a reward: that of the noise, else half of the range.
 pub(super) fn noise_scale(facts: &ContextFacts) -> f64 {
     let half = facts.range.map(|(lo, hi)| 0.5 * (hi - lo));
     facts.noise_sd.or(half).unwrap_or(1.0)
 }
 
-impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+impl ContextPolicyPlan for LinUcbPlan {
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let (k, d, sd) = (facts.n_arms as f64, facts.dimension as f64, noise_scale(facts));
-        let (length, s, ridge, failure, width) =
-            (facts.length, facts.parameter_length, self.ridge, self.failure_prob, self.width);
+        let (length, s, ridge, failure, beta) = (facts.length, facts.parameter_length, self.ridge, self.failure_prob, self.beta);
         // R sqrt(2 ln(1/delta) + K d ln(1 + t L²/(K d ridge))) + sqrt(ridge) S [AbbasiYadkori2011, theorem 2].
         let rule = move |round: u64| {
             let gain = k * d * libm::log1p(round as f64 * length * length / (k * d * ridge));
-            width.value(
+            beta.value(
                 || sd * libm::sqrt(gain - 2.0 * libm::log(failure)) + libm::sqrt(ridge) * s,
                 || sd * libm::sqrt(d) + libm::sqrt(ridge) * s,
             )
         };
-        Ok(Box::new(Maker {
+        Ok(Box::new(LinUcbMaker {
             n_arms: facts.n_arms,
             dimension: facts.dimension,
             ridge,
-            width: Arc::new(rule),
-            ledger: open::ledger(request.reading),
+            beta: Arc::new(rule),
+            ledger: no_privacy::ledger(request.calibration),
         }))
     }
 }
 
-struct Maker {
+struct LinUcbMaker {
     n_arms: usize,
     dimension: usize,
     ridge: f64,
-    width: WidthRule,
+    beta: BetaRule,
     ledger: Ledger,
 }
 
-impl Maker {
-    fn of(&self, state: State) -> Box<dyn ContextPolicy> {
-        let rule = Arc::clone(&self.width);
-        let width = rule(state.round + 1);
-        Box::new(LinUcb { n_arms: self.n_arms, rule, width, gains: vec![0.0; self.dimension], state })
+impl LinUcbMaker {
+    fn of(&self, state: LinUcbState) -> Box<dyn ContextPolicy> {
+        let rule = Arc::clone(&self.beta);
+        let beta = rule(state.round + 1);
+        Box::new(LinUcb { n_arms: self.n_arms, rule, beta, gains: vec![0.0; self.dimension], state })
     }
 }
 
-impl ContextPolicyMaker for Maker {
+impl ContextPolicyMaker for LinUcbMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
-        self.of(State::new(self.n_arms, self.dimension, self.ridge))
+        self.of(LinUcbState::new(self.n_arms, self.dimension, self.ridge))
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
-        Box::new(Open)
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
+        Box::new(NoPrivacy)
     }
 
     fn ledger(&self) -> Ledger {
@@ -90,14 +89,14 @@ impl ContextPolicyMaker for Maker {
     }
 
     fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        let state: State = restored(NAME, state)?;
+        let state: LinUcbState = restored(NAME, state)?;
         if state.fits(self.n_arms, self.dimension) { Ok(self.of(state)) } else { Err(misfit(NAME)) }
     }
 }
 
-/// Ridge models of arms that see every visit.
+/// Ridge models of arms that see every interaction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct LinUcbState {
     /// Rounds taken in.
     pub(super) round: u64,
     /// `V_a^{-1}`, one an arm, kept by Sherman and Morrison.
@@ -106,7 +105,7 @@ pub(super) struct State {
     thetas: Vec<f64>,
 }
 
-impl State {
+impl LinUcbState {
     pub(super) fn new(n_arms: usize, dimension: usize, ridge: f64) -> Self {
         let mut inverses = vec![0.0; n_arms * dimension * dimension];
         for inverse in inverses.chunks_exact_mut(dimension * dimension) {
@@ -134,16 +133,16 @@ impl State {
         libm::sqrt(square.max(0.0))
     }
 
-    /// Takes a visit in; `gains` is scratch of d numbers.
-    pub(super) fn add(&mut self, visit: &Visit<'_>, gains: &mut [f64]) {
-        let (x, arm, d) = (visit.context, visit.arm, visit.context.len());
+    /// Takes an interaction in; `gains` is scratch of d numbers.
+    pub(super) fn add(&mut self, interaction: &Interaction<'_>, gains: &mut [f64]) {
+        let (x, arm, d) = (interaction.context, interaction.arm, interaction.context.len());
         let inverse = &mut self.inverses[arm * d * d..(arm + 1) * d * d];
         gains.iter_mut().zip(inverse.chunks_exact(d)).for_each(|(gain, row)| *gain = dot(row, x));
         let factor = 1.0 / (1.0 + dot(gains, x));
         for (row, &gain) in inverse.chunks_exact_mut(d).zip(gains.iter()) {
             add_scaled(row, -gain * factor, gains);
         }
-        add_scaled(&mut self.moments[arm * d..(arm + 1) * d], visit.reward, x);
+        add_scaled(&mut self.moments[arm * d..(arm + 1) * d], interaction.reward, x);
         for (theta, row) in self.thetas[arm * d..(arm + 1) * d].iter_mut().zip(inverse.chunks_exact(d)) {
             *theta = dot(row, &self.moments[arm * d..(arm + 1) * d]);
         }
@@ -152,26 +151,26 @@ impl State {
 
 struct LinUcb {
     n_arms: usize,
-    rule: WidthRule,
+    rule: BetaRule,
     /// Of the coming round.
-    width: f64,
+    beta: f64,
     gains: Vec<f64>,
-    state: State,
+    state: LinUcbState,
 }
 
 impl ContextPolicy for LinUcb {
     fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
-        let score = |arm: usize| self.state.mean(arm, context) + self.width * self.state.spread(arm, context);
+        let score = |arm: usize| self.state.mean(arm, context) + self.beta * self.state.spread(arm, context);
         scratch.scored.clear();
         scratch.scored.extend((0..self.n_arms).map(|arm| (arm, score(arm))));
         best_arm(&scratch.scored)
     }
 
-    fn update(&mut self, signal: &Released<VisitSignal<'_>>) {
+    fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
         self.state.round += 1;
-        self.width = (self.rule)(self.state.round + 1);
-        if let VisitSignal::Visit(visit) = signal.value() {
-            self.state.add(visit, &mut self.gains);
+        self.beta = (self.rule)(self.state.round + 1);
+        if let InteractionSignal::Interaction(interaction) = signal.value() {
+            self.state.add(interaction, &mut self.gains);
         }
     }
 

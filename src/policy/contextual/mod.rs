@@ -1,6 +1,6 @@
 //! Contextual policies: one file per algorithm.
 //!
-//! A person comes with a context, and the policy shows one of K arms. **Invariant:** [`ContextPolicy::choose`] cannot keep anything of
+//! A user comes with a context, and the policy shows one of K arms. **Invariant:** [`ContextPolicy::choose`] cannot keep anything of
 //! a context; what a policy knows it has from released signals.
 
 mod arm_models;

@@ -5,37 +5,37 @@ use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::visits::open::{self, Open};
-use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
+use privateer_privacy::interactions::no_privacy::{self, NoPrivacy};
+use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use privateer_privacy::{Ledger, Refusal, Released};
 
 const NAME: &str = "random-arm";
 
 /// Reads the policy's keys: it has none.
 pub fn parse(_args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
-    Box::new(Plan)
+    Box::new(RandomArmPlan)
 }
 
-struct Plan;
+struct RandomArmPlan;
 
-impl ContextPolicyPlan for Plan {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
-        Ok(Box::new(Maker { n_arms: facts.n_arms, ledger: open::ledger(request.reading) }))
+impl ContextPolicyPlan for RandomArmPlan {
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+        Ok(Box::new(RandomArmMaker { n_arms: facts.n_arms, ledger: no_privacy::ledger(request.calibration) }))
     }
 }
 
-struct Maker {
+struct RandomArmMaker {
     n_arms: usize,
     ledger: Ledger,
 }
 
-impl ContextPolicyMaker for Maker {
+impl ContextPolicyMaker for RandomArmMaker {
     fn make(&self) -> Box<dyn ContextPolicy> {
         Box::new(RandomArm { n_arms: self.n_arms })
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
-        Box::new(Open)
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
+        Box::new(NoPrivacy)
     }
 
     fn ledger(&self) -> Ledger {
@@ -57,7 +57,7 @@ impl ContextPolicy for RandomArm {
         Ok(own.index(self.n_arms))
     }
 
-    fn update(&mut self, _signal: &Released<VisitSignal<'_>>) {}
+    fn update(&mut self, _signal: &Released<InteractionSignal<'_>>) {}
 
     fn save(&self) -> serde_json::Value {
         saved(NAME, &())

@@ -6,7 +6,7 @@ use privateer::spec::{Sweep, Task};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::Sample;
-use privateer_privacy::visits::{ContextFacts, Visit, VisitPrivatizer, VisitRequest, VisitSignal};
+use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use privateer_privacy::{Ledger, Raw, Refusal, Released};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ struct PolicyOf {
 }
 
 impl ContextPolicyPlan for Policy {
-    fn prepare(&self, facts: &ContextFacts, request: &VisitRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
+    fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal> {
         let rounds = if self.fault == Fault::Impatient { facts.n_arms as u64 } else { facts.rounds };
         // One over the rounds would be another claim.
         let used = self.inner.prepare(&ContextFacts { rounds, ..facts.clone() }, request)?;
@@ -63,8 +63,8 @@ impl ContextPolicyMaker for PolicyOf {
         self.used.make()
     }
 
-    fn privatizer(&self) -> Box<dyn VisitPrivatizer> {
-        Box::new(Visits { inner: self.used.privatizer(), first: None, fault: self.fault })
+    fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
+        Box::new(FaultyInteractions { inner: self.used.privatizer(), first: None, fault: self.fault })
     }
 
     fn ledger(&self) -> Ledger {
@@ -76,16 +76,16 @@ impl ContextPolicyMaker for PolicyOf {
     }
 }
 
-struct Visits {
-    inner: Box<dyn VisitPrivatizer>,
+struct FaultyInteractions {
+    inner: Box<dyn InteractionPrivatizer>,
     first: Option<Stream>,
     fault: Fault,
 }
 
-impl VisitPrivatizer for Visits {
-    fn release<'a>(&'a mut self, visit: Raw<Visit<'a>>, stream: &mut Stream) -> Released<VisitSignal<'a>> {
+impl InteractionPrivatizer for FaultyInteractions {
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>> {
         let mut again = self.first.get_or_insert_with(|| stream.clone()).clone();
-        self.inner.release(visit, if self.fault == Fault::Forgetful { &mut again } else { stream })
+        self.inner.release(interaction, if self.fault == Fault::Forgetful { &mut again } else { stream })
     }
 }
 

@@ -9,7 +9,7 @@ use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
 use privateer_privacy::quote::{self, StreamKind, StreamTerms};
 use privateer_privacy::release::{ChoiceRelease, VectorRelease};
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
-use privateer_privacy::{Delta, Epsilon, MechanismEntry, Raw, Reading};
+use privateer_privacy::{Calibration, Delta, Epsilon, MechanismEntry, Raw};
 use std::sync::Arc;
 
 const ENDS: (f64, f64) = (1.0, -1.0);
@@ -27,14 +27,14 @@ fn mutations() -> Vec<Case> {
 /// A reward mechanism that claims `share` of the epsilon that it is built with: noise of `share` times the size, where the noise
 /// scales with 1/epsilon.
 fn overstated(entry: &MechanismEntry, share: f64, epsilon: f64) -> Case {
-    let mechanism = rewards::built(entry, Reading::Tight, epsilon / share, true).expect("a mechanism");
+    let mechanism = rewards::built(entry, Calibration::Tight, epsilon / share, true).expect("a mechanism");
     let case = rewards::of_ends(entry.name.to_owned(), &mechanism, ENDS, "");
     let claim = Claim { epsilon, ..case.claim };
     case.claiming(format!("{} with {share} of its noise", entry.name), claim)
 }
 
 fn of_rewards() -> Vec<Case> {
-    let unclipped = rewards::built(&laplace::ENTRY, Reading::Printed, 1.0, false).expect("printed, not clipped");
+    let unclipped = rewards::built(&laplace::ENTRY, Calibration::AsPrinted, 1.0, false).expect("printed, not clipped");
     vec![
         overstated(&laplace::ENTRY, 0.5, 1.0),
         // A tenth less takes more replays: one costs nothing.
@@ -89,7 +89,7 @@ fn of_gram() -> Vec<Case> {
     let own = quote::factorisation("tree", 1).expect("a factorisation");
     let sigma = |reward: f64| quote::least_sigma(&StreamKind::Gram { reward }, once(), own.as_ref(), budget());
     let unit = sigma(1.0) / 2.0;
-    let of = |name: &str, parts: Vec<Part>| prefix::case(name.to_owned(), prefix::CLAIM, &own, parts, &[1], "one person's pair");
+    let of = |name: &str, parts: Vec<Part>| prefix::case(name.to_owned(), prefix::CLAIM, &own, parts, &[1], "one user's pair");
     let (e1, e2, large) = ([1.0, 0.0], [0.0, 1.0], 3.0);
     vec![
         // Y in the place of 2Y.
@@ -111,7 +111,7 @@ fn of_gram() -> Vec<Case> {
 
 /// Draws that serve twice.
 fn of_randomness() -> Vec<Case> {
-    let mechanism = rewards::built(&laplace::ENTRY, Reading::Tight, 1.0, true).expect("a mechanism");
+    let mechanism = rewards::built(&laplace::ENTRY, Calibration::Tight, 1.0, true).expect("a mechanism");
     let claim = Claim { epsilon: 1.0, delta: 0.0 };
     let scale = mechanism.laplace_scale().expect("Laplace");
     let (of, same) = (Arc::clone(&mechanism), mechanism);

@@ -6,8 +6,8 @@ use privateer::env::DataFolder;
 use privateer::registry::{CONTEXTUAL_POLICIES, CURATORS, GRADIENT_NOISES, LEARNERS, MECHANISMS, SUMS};
 use privateer::spec::Sweep;
 use privateer_backend::Cpu;
+use privateer_privacy::interactions::InteractionRequest;
 use privateer_privacy::quote::FACTORISATIONS;
-use privateer_privacy::visits::VisitRequest;
 
 /// Releases of real data: keyed by the operating system, so that no seed fixes what they do.
 const RELEASES: [&str; 9] = [
@@ -40,7 +40,7 @@ fn uncovered(audits: &[&AuditEntry]) -> Vec<String> {
     missing.extend(SUMS.iter().map(|entry| format!("sums-{}", entry.name)));
     missing.extend(CURATORS.iter().map(|entry| entry.name.to_owned()));
     missing.retain(|name| !named(name));
-    let with = gradients_with_noise().into_iter().chain(visits_with_noise());
+    let with = gradients_with_noise().into_iter().chain(interactions_with_noise());
     missing.extend(with.filter(|pair| !audits.iter().any(|entry| entry.of.contains(&pair.as_str()))));
     missing
 }
@@ -70,7 +70,7 @@ fn gradients_with_noise() -> Vec<String> {
     pairs
 }
 
-fn visits_with_noise() -> Vec<String> {
+fn interactions_with_noise() -> Vec<String> {
     let of = |policy: &str, noise: &str| {
         let text = format!(
             "rounds = 16\ntrials = 1\n[environment]\nkind = \"generalized-linear\"\ndimension = 3\narms = 2\nparameters = \"gaussian\"\n\
@@ -80,9 +80,9 @@ fn visits_with_noise() -> Vec<String> {
     };
     let pairs: Vec<String> = CONTEXTUAL_POLICIES
         .iter()
-        .flat_map(|policy| VisitRequest::MECHANISMS.into_iter().filter_map(|noise| of(policy.name, noise)))
+        .flat_map(|policy| InteractionRequest::MECHANISMS.into_iter().filter_map(|noise| of(policy.name, noise)))
         .collect();
-    for noise in VisitRequest::MECHANISMS.into_iter().filter(|noise| !["auto", "none"].contains(noise)) {
+    for noise in InteractionRequest::MECHANISMS.into_iter().filter(|noise| !["auto", "none"].contains(noise)) {
         assert!(pairs.iter().any(|pair| pair.ends_with(&format!(" {noise}"))), "no policy takes `{noise}`");
     }
     pairs

@@ -13,7 +13,7 @@ fn spec(privacy: &str, noise: &str) -> String {
     format!(
         "rounds = 12\ntrials = 2\n\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", dimension = 1, points = 24 }}\n\
          kernel = {{ kind = \"matern\", nu = 2.5, lengthscale = 0.2 }}\nnoise = {noise}\n\n[privacy]\n{privacy}\n\n\
-         [[policy]]\nkind = \"tgp-ucb\"\nwidth = {{ kind = \"constant\", value = 1.0 }}\n"
+         [[policy]]\nkind = \"tgp-ucb\"\nbeta = {{ kind = \"constant\", value = 1.0 }}\n"
     )
 }
 
@@ -43,8 +43,10 @@ fn policies_survive() {
 /// The planted faults, under a policy that truncates nothing: a mechanism that does not clip (printed, unbounded noise), seen in what is released and in what is played.
 #[test]
 fn a_run_without_a_clip_is_refuted() {
-    let text =
-        spec("mechanism = \"laplace\"\nreading = \"printed\"\nepsilon = 1\nclip = [-1, 1]", "{ kind = \"gaussian\", sd = 0.3 }");
+    let text = spec(
+        "mechanism = \"laplace\"\nreading = \"as-printed\"\nepsilon = 1\nclip = [-1, 1]",
+        "{ kind = \"gaussian\", sd = 0.3 }",
+    );
     let findings = audited(&text.replace("tgp-ucb", "igp-ucb"));
     assert!(findings.iter().all(|found| found.verdict == Verdict::Refuted), "{findings:?}");
 }
@@ -57,7 +59,7 @@ const PEOPLE: &str = "kind = \"generalized-linear\"\ndimension = 3\narms = 2\npa
      noise = { kind = \"uniform\", bound = 1.0 }\n";
 const REGRESSION: &str = "kind = \"linear-regression\"\ndimension = 3\ntest_samples = 50\n";
 const JDP: &str =
-    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"exact\", tolerance = 1e-3 }\nwidth = { kind = \"scaled\", factor = 0.3 }\n";
+    "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"exact\", tolerance = 1e-3 }\nbeta = { kind = \"scaled\", factor = 0.3 }\n";
 
 /// Every kind of run, and the share of the claim that the white box reaches at least.
 fn kinds() -> Vec<(String, f64)> {
@@ -107,18 +109,18 @@ fn every_kind_of_run_survives_and_is_seen() {
 /// Runs that are broken between the policy and the engine, claims untouched.
 #[test]
 fn broken_runs_are_refuted() {
-    let (people, samples) = ("epsilon = 4.0\ndelta = 1e-2", 2000);
+    let (users, samples) = ("epsilon = 4.0\ndelta = 1e-2", 2000);
     let of_kind = |name: &str| kinds().into_iter().map(|(kind, _)| kind).find(|kind| kind.contains(name)).expect("a kind");
     // Each round's noise is drawn anew from the start of its stream: one draw serves all rounds.
     for name in ["\"dp-linucb\"", "\"dp-tofw\"", "\"noisy-sfw\""] {
-        let broken = forgetful(sweep(&text_of(&of_kind(name), people)));
+        let broken = forgetful(sweep(&text_of(&of_kind(name), users)));
         let found = of(&broken, samples).findings;
         println!("{name} forgetful: {:.3}", found[0].at_least);
         assert_eq!(found[0].verdict, Verdict::Refuted, "{name}: {found:?}");
     }
     // Noise for one step in a run of many: nothing is composed.
     for name in ["\"dp-hdb\"", "\"dp-pofw\""] {
-        let text = text_of(&of_kind(name), people).replace("rounds = 16", "rounds = 32");
+        let text = text_of(&of_kind(name), users).replace("rounds = 16", "rounds = 32");
         let found = of(&impatient(sweep(&text)), 3 * samples).findings;
         println!("{name} impatient: {:.3}", found[0].at_least);
         assert_eq!(found[0].verdict, Verdict::Refuted, "{name}: {found:?}");
@@ -136,7 +138,7 @@ fn nothing_is_passed_over_in_silence() {
     assert!(warm.len() == 2 && warm[0].pair.contains("64 rounds"), "{warm:?}");
     let axes = format!(
         "rounds = 16\ntrials = 2\n[environment]\n{AXES}[privacy]\nepsilon = 2.0\nclip = [-1, 1]\n[[policy]]\nkind = \"qff-gp-ucb\"\n\
-         features = {{ kind = \"quadrature-fourier\", nodes = 12 }}\nwidth = {{ kind = \"constant\", value = 0.05 }}\n"
+         features = {{ kind = \"quadrature-fourier\", nodes = 12 }}\nbeta = {{ kind = \"constant\", value = 0.05 }}\n"
     );
     let axes = of(&sweep(&axes), 300);
     assert_eq!((axes.findings.len(), axes.passed_over.len()), (2, 0), "{axes:?}");
@@ -152,9 +154,9 @@ fn nothing_is_passed_over_in_silence() {
     let [white, black] = &inputs.findings[..] else { panic!("two looks: {inputs:?}") };
     assert_eq!((white.verdict, black.verdict), (Verdict::Consistent, Verdict::Consistent), "{inputs:?}");
     assert!(white.reached().is_some_and(|reached| 0.3 < reached), "{white:?}");
-    let printed = curated("reading = \"printed\"");
+    let printed = curated("calibration = \"as-printed\"");
     assert!(printed.findings.is_empty() && printed.passed_over[0].reason.contains("no guarantee"), "{printed:?}");
-    let replay = "rounds = 60\ntrials = 2\n[environment]\nkind = \"logged-replay\"\nfile = \"log.csv\"\nstand_in = true\narm = \"item\"\n\
+    let replay = "rounds = 60\ntrials = 2\n[environment]\nkind = \"logged-replay\"\nfile = \"log.csv\"\nsynthetic = true\narm = \"item\"\n\
                   arms = [\"a\", \"b\"]\nreward = \"click\"\npropensity = \"p\"\nnumbers = [\"age\"]\nlows = [0.0]\nhighs = [100.0]\n\
                   [privacy]\nepsilon = 2.0\n[[policy]]\nkind = \"dp-linucb\"\n";
     let replay = of(&sweep(replay), 200);

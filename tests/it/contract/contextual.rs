@@ -9,7 +9,7 @@ use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, names};
 use privateer::spec::Sweep;
 use privateer_backend::Cpu;
 use privateer_numerics::rng::{Purpose, Streams};
-use privateer_privacy::visits::seal;
+use privateer_privacy::interactions::seal;
 use privateer_privacy::{Guarantee, Raw};
 
 /// Settings of every environment, as lines of its table.
@@ -23,8 +23,8 @@ fn environments() -> Vec<String> {
                 "dimension = 7\ncontexts = { kind = \"sparse\", nonzeros = 2 }\nscale = \"none\"\nsigns = \"random\"\nnoise = { kind = \"uniform\", bound = 0.1 }\n",
             ],
             "contexts-table" => vec![
-                "file = \"x.csv\"\nstand_in = true\nnumbers = [\"age\"]\nlows = [0]\nhighs = [100]\nlabel = \"dose\"\ncuts = [21, 49]\n",
-                "file = \"x.csv\"\nstand_in = true\ncategories = [\"town\"]\nleast = 3\nrewards = [\"a\", \"b\"]\npeople = \"again\"\n",
+                "file = \"x.csv\"\nsynthetic = true\nnumbers = [\"age\"]\nlows = [0]\nhighs = [100]\nlabel = \"dose\"\ncuts = [21, 49]\n",
+                "file = \"x.csv\"\nsynthetic = true\ncategories = [\"town\"]\nleast = 3\nrewards = [\"a\", \"b\"]\nusers = \"again\"\n",
             ],
             // No regrets: tested on its own.
             _ => vec![],
@@ -50,8 +50,8 @@ fn policies() -> String {
 #[test]
 fn every_policy_meets_every_environment_with_the_same_bytes() {
     for environment in environments() {
-        for reading in ["printed", "corrected", "tight"] {
-            let text = spec(&environment, &format!("epsilon = 2.0\nreading = \"{reading}\""), &policies());
+        for calibration in ["as-printed", "corrected", "tight"] {
+            let text = spec(&environment, &format!("epsilon = 2.0\nreading = \"{calibration}\""), &policies());
             let sweep = sweep(&text);
             let run = |options: Options| run_all(&sweep, &DataFolder::default(), &Cpu::default(), options).expect("a run");
             let whole = run(Options::default());
@@ -70,10 +70,10 @@ fn every_policy_meets_every_environment_with_the_same_bytes() {
     }
 }
 
-/// People do not depend on who chooses: with the same arm every round, regrets would be the same. The first round of two policies that
+/// Users do not depend on who chooses: with the same arm every round, regrets would be the same. The first round of two policies that
 /// show the same arm has the same regret.
 #[test]
-fn all_policies_meet_the_same_people() {
+fn all_policies_meet_the_same_users() {
     for environment in environments() {
         let run = ran(&spec(&environment, "epsilon = 2.0", &policies()).replace("block = 3", "block = 5"));
         let mut seen = std::collections::BTreeMap::new();
@@ -87,13 +87,13 @@ fn all_policies_meet_the_same_people() {
     }
 }
 
-/// Claims hold wherever they are made, but for what the printed readings get wrong, which says so.
+/// Claims hold wherever they are made, but for what the as-printed calibrations get wrong, which says so.
 #[test]
 fn ledgers_hold() {
     for environment in environments() {
-        for reading in ["printed", "corrected", "tight"] {
+        for calibration in ["as-printed", "corrected", "tight"] {
             for epsilon in ["0.1", "1.0", "8.0", "1000.0"] {
-                let text = spec(&environment, &format!("epsilon = {epsilon}\nreading = \"{reading}\""), &policies());
+                let text = spec(&environment, &format!("epsilon = {epsilon}\nreading = \"{calibration}\""), &policies());
                 prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
                     for plan in &sweep.cells {
                         let ledger = preparation.facts(plan).expect("facts").ledger;
@@ -101,7 +101,9 @@ fn ledgers_hold() {
                         assert_eq!(ledger.epsilon.is_some(), private, "{}", plan.policy);
                         match (&ledger.guarantee, private) {
                             (Guarantee::NotPrivate, false) | (Guarantee::Holds, true) => {}
-                            (Guarantee::NoGuarantee { reason, .. }, true) if reading == "printed" => assert!(!reason.is_empty()),
+                            (Guarantee::NoGuarantee { reason, .. }, true) if calibration == "as-printed" => {
+                                assert!(!reason.is_empty())
+                            }
                             (other, _) => panic!("{other:?} of {} at {epsilon}\n{text}", plan.policy),
                         }
                     }
@@ -116,7 +118,7 @@ fn ledgers_hold() {
 fn broken_promises_are_named() {
     let environment = &environments()[0];
     for (policy, privacy, word) in [
-        ("kind = \"dp-hdb\"", "epsilon = 1.0\nreading = \"printed\"", "E31"),
+        ("kind = \"dp-hdb\"", "epsilon = 1.0\nreading = \"as-printed\"", "E31"),
         ("kind = \"dp-hdb\"\nsynthetic = false", "epsilon = 1.0", "E30"),
     ] {
         let text = spec(environment, privacy, &format!("[[policy]]\n{policy}\n"));
@@ -137,7 +139,7 @@ fn states_can_be_saved() {
             let cell = preparation.contextual(plan).expect("a cell");
             let streams = Streams::new(1, "states");
             let (mut noise, mut own) = (streams.of(0, Purpose::Noise), streams.of(0, Purpose::Start));
-            let mut people = cell.environment.draw(0).expect("people");
+            let mut users = cell.environment.draw(0).expect("users");
             let (mut policy, mut privatizer) = (cell.maker.make(), cell.maker.privatizer());
             let (mut other, mut scratch) = (cell.maker.make(), Scratch::default());
             for round in 0..50 {
@@ -147,18 +149,13 @@ fn states_can_be_saved() {
                     other = cell.maker.restore(&state).unwrap_or_else(|error| panic!("{error}"));
                     assert_eq!(other.save(), state, "{}", plan.policy);
                 }
-                people.next();
+                users.next();
                 let mut same = own.clone();
-                let arm = policy.choose(people.context(), &mut own, &mut scratch).expect("an arm");
-                let signal = privatizer.release(seal(people.context(), arm, people.reward(arm, &mut noise)), &mut noise);
+                let arm = policy.choose(users.context(), &mut own, &mut scratch).expect("an arm");
+                let signal = privatizer.release(seal(users.context(), arm, users.reward(arm, &mut noise)), &mut noise);
                 policy.update(&signal);
                 if 20 <= round {
-                    assert_eq!(
-                        other.choose(people.context(), &mut same, &mut scratch).ok(),
-                        Some(arm),
-                        "{} {round}",
-                        plan.policy
-                    );
+                    assert_eq!(other.choose(users.context(), &mut same, &mut scratch).ok(), Some(arm), "{} {round}", plan.policy);
                     other.update(&signal);
                     assert_eq!(other.save(), policy.save(), "{} {round}", plan.policy);
                 }
@@ -181,7 +178,7 @@ fn states_can_be_saved() {
 
 /// What is not as agreed leaves nothing behind but a round: NaN, infinite and overlong contexts and rewards never reach a state.
 #[test]
-fn bad_visits_do_no_harm() {
+fn bad_interactions_do_no_harm() {
     let text = spec(&environments()[0], "epsilon = 5.0", &policies());
     prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
         for plan in sweep.cells.iter().filter(|plan| plan.policy.starts_with("dp-") || plan.policy.starts_with("ldp-")) {
@@ -211,7 +208,7 @@ fn bad_visits_do_no_harm() {
 #[test]
 fn better_than_chance() {
     let environment = "kind = \"generalized-linear\"\ndimension = 5\nparameters = { kind = \"sparse\", nonzeros = 2 }\nnoise = { kind = \"uniform\", bound = 0.05 }\n";
-    let narrow = "width = { kind = \"scaled\", factor = 0.01 }\n";
+    let narrow = "beta = { kind = \"scaled\", factor = 0.01 }\n";
     let policies: String = names(CONTEXTUAL_POLICIES)
         .into_iter()
         .map(|name| format!("[[policy]]\nkind = \"{name}\"\n{}", if name.contains("linucb") { narrow } else { "" }))

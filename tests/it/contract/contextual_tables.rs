@@ -18,19 +18,19 @@ fn folder(name: &str, text: &str) -> (tempfile::TempDir, DataFolder) {
 
 const PEOPLE: &str = "age,town,weight,dose\n30,A,NA,10\n40,B,60,21\n-5,A,80,48.9\n400,C,100,49\n50,B,70,70\n";
 
-fn people(more: &str) -> String {
+fn users(more: &str) -> String {
     format!(
-        "rounds = 5\ntrials = 3\nrecord = {{ rounds = \"all\" }}\n[environment]\nkind = \"contexts-table\"\nfile = \"people.csv\"\n\
+        "rounds = 5\ntrials = 3\nrecord = {{ rounds = \"all\" }}\n[environment]\nkind = \"contexts-table\"\nfile = \"users.csv\"\n\
          numbers = [\"age\", \"weight\"]\nlows = [0, 50]\nhighs = [100, 100]\nmissing = \"middle\"\ncategories = [\"town\"]\nleast = 2\n\
          label = \"dose\"\ncuts = [21, 49]\n{more}\n[[policy]]\nkind = \"random-arm\"\n"
     )
 }
 
-/// Numbers on their public scales, a feature for each level of at least two rows, every person once a trial.
+/// Numbers on their public scales, a feature for each level of at least two rows, every user once a trial.
 #[test]
-fn rows_become_people() {
-    let (_folder, data) = folder("people.csv", PEOPLE);
-    prepared(&people(""), &data, |sweep, preparation| {
+fn rows_become_users() {
+    let (_folder, data) = folder("users.csv", PEOPLE);
+    prepared(&users(""), &data, |sweep, preparation| {
         let cell = preparation.contextual(&sweep.cells[0]).expect("a cell");
         let facts = cell.environment.facts();
         assert_eq!((facts.n_arms, facts.dimension, facts.length, facts.largest_entry), (3, 5, 2.0, 1.0));
@@ -38,7 +38,7 @@ fn rows_become_people() {
         let told = cell.environment.describe();
         let fact = |name: &str| told.iter().find(|(known, _)| known.starts_with(name)).expect("a fact").1.clone();
         assert_eq!((fact("numbers beyond"), fact("numbers missing")), (2.into(), 1.into()));
-        assert_eq!(fact("share of people"), serde_json::json!([0.2, 0.4, 0.4]));
+        assert_eq!(fact("share of users"), serde_json::json!([0.2, 0.4, 0.4]));
         // 1, age, weight, town A, town B; the right arm.
         let expected = [
             ([1.0, -0.4, 0.0, 1.0, 0.0], 0),
@@ -49,14 +49,14 @@ fn rows_become_people() {
         ];
         let mut orders = Vec::new();
         for trial in 0..3 {
-            let mut people = cell.environment.draw(trial).expect("people");
+            let mut users = cell.environment.draw(trial).expect("users");
             let mut order = Vec::new();
             for _ in 0..5 {
-                people.next();
-                let close = |row: &[f64; 5]| row.iter().zip(people.context()).all(|(a, b)| (a - b).abs() < 1e-12);
+                users.next();
+                let close = |row: &[f64; 5]| row.iter().zip(users.context()).all(|(a, b)| (a - b).abs() < 1e-12);
                 let at = expected.iter().position(|(row, _)| close(row)).expect("a row of the file");
                 let right = |arm: usize| f64::from(u8::from(arm == expected[at].1));
-                assert_eq!(people.means(), [right(0), right(1), right(2)]);
+                assert_eq!(users.means(), [right(0), right(1), right(2)]);
                 order.push(at);
             }
             let mut sorted = order.clone();
@@ -72,11 +72,11 @@ fn rows_become_people() {
 /// Contexts beyond a stated length are shortened to it and counted.
 #[test]
 fn a_stated_length_is_kept() {
-    let (_folder, data) = folder("people.csv", PEOPLE);
-    prepared(&people("length = 1.5"), &data, |sweep, preparation| {
+    let (_folder, data) = folder("users.csv", PEOPLE);
+    prepared(&users("length = 1.5"), &data, |sweep, preparation| {
         let cell = preparation.contextual(&sweep.cells[0]).expect("a cell");
         assert_eq!(cell.environment.facts().length, 1.5);
-        let mut instance = cell.environment.draw(0).expect("people");
+        let mut instance = cell.environment.draw(0).expect("users");
         let mut shortened = 0;
         for _ in 0..5 {
             instance.next();
@@ -125,7 +125,7 @@ fn replay(policies: &str) -> String {
 fn replays_estimate_what_a_policy_is_worth() {
     let (_folder, data) = folder("log.csv", &log());
     let text =
-        replay("[[policy]]\nkind = \"random-arm\"\n[[policy]]\nkind = \"linucb\"\nwidth = { kind = \"scaled\", factor = 0.1 }\n");
+        replay("[[policy]]\nkind = \"random-arm\"\n[[policy]]\nkind = \"linucb\"\nbeta = { kind = \"scaled\", factor = 0.1 }\n");
     let run = run_all(&sweep(&text), &data, &Cpu::default(), Options::default()).expect("a run");
     for (cell, truth) in [(0, 0.5), (1, 1.0)] {
         let rows = run.cell(cell);

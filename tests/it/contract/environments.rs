@@ -53,14 +53,14 @@ pub fn settings(name: &str) -> Vec<String> {
             vec![
                 "train = \"train.csv\"\ntest = \"test.csv\"".to_owned(),
                 "train = \"train.csv\"\ntest = \"test.csv\"\ncolumns = [\"c\", \"a\", \"b\"]".to_owned(),
-                "stand_in = true".to_owned(),
+                "synthetic = true".to_owned(),
             ]
         }
         "points-table" => {
             vec![
                 POINTS.to_owned(),
                 format!("{POINTS}\ngoal = \"minimise\"\nlog = true\nstandardise = false\nregret = \"raw\""),
-                format!("{POINTS}\nlog = true\nstand_in = true\nstand_in_rows = 60\nhyperparameters = \"fitted\""),
+                format!("{POINTS}\nlog = true\nsynthetic = true\nsynthetic_rows = 60\nhyperparameters = \"fitted\""),
             ]
         }
         "branin" | "camelback" | "styblinski-tang" | "michalewicz" | "hartmann-6" | "ackley" | "levy" => {

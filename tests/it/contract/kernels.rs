@@ -36,7 +36,7 @@ fn spec(name: &str, setting: &str) -> String {
     let comma = if setting.is_empty() { "" } else { ", " };
     let kernel = format!("kernel = {{ kind = \"{name}\"{comma}{setting} }}");
     let environment = if name == "empirical-covariance" {
-        format!("kind = \"arms-table\"\nstand_in = true\n{kernel}")
+        format!("kind = \"arms-table\"\nsynthetic = true\n{kernel}")
     } else {
         let domain = "domain = { kind = \"random\", dimension = 2, points = 60, lo = -1.0, hi = 2.0 }";
         format!("kind = \"rkhs\"\n{domain}\nnoise = \"none\"\n{kernel}")

@@ -10,7 +10,7 @@ use privateer::spec::{Sweep, Task};
 use privateer_backend::Cpu;
 use privateer_numerics::rng::Streams;
 use privateer_privacy::gradients::Sample;
-use privateer_privacy::{Guarantee, Raw, Reading};
+use privateer_privacy::{Calibration, Guarantee, Raw};
 
 /// Sets on which each learner runs, all in two dimensions or more.
 fn sets(learner: &str) -> Vec<&'static str> {
@@ -95,24 +95,24 @@ fn answers_never_leave_the_set() {
 fn ledgers_tell_the_truth() {
     for entry in LEARNERS {
         for set in sets(entry.name) {
-            for (epsilon, reading) in [
+            for (epsilon, calibration) in [
                 (0.1, "tight"),
                 (1.0, "tight"),
                 (8.0, "tight"),
                 (0.1, "corrected"),
                 (1.0, "corrected"),
                 (8.0, "corrected"),
-                (1.0, "printed"),
+                (1.0, "as-printed"),
             ] {
-                let privacy = format!("epsilon = {epsilon:?}\nreading = \"{reading}\"");
+                let privacy = format!("epsilon = {epsilon:?}\nreading = \"{calibration}\"");
                 let sweep = sweep(&spec("linear-regression", set, "squared", &privacy, &format!("kind = \"{}\"", entry.name)));
                 let (data, backend) = (DataFolder::default(), Cpu::default());
                 let ledger = Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger;
-                let shown = format!("{} on {set} at {epsilon} {reading}: {}", entry.name, ledger.guarantee);
+                let shown = format!("{} on {set} at {epsilon} {calibration}: {}", entry.name, ledger.guarantee);
                 let private = ["dp-tofw", "dp-pofw", "noisy-sfw", "noisy-sgd", "local-md"].contains(&entry.name);
-                match (private, ledger.reading) {
+                match (private, ledger.calibration) {
                     (false, _) => assert_eq!(ledger.guarantee, Guarantee::NotPrivate, "{shown}"),
-                    (true, Reading::Printed) => {
+                    (true, Calibration::AsPrinted) => {
                         assert!(
                             matches!(ledger.guarantee, Guarantee::NoGuarantee { .. }) && ledger.delivered_epsilon.is_none(),
                             "{shown}"
@@ -123,7 +123,7 @@ fn ledgers_tell_the_truth() {
                         let delivered = ledger.delivered_epsilon.expect("finite");
                         assert!(delivered <= epsilon * (1.0 + 1e-9), "{shown}: {delivered}");
                         // Tight noise spends the budget.
-                        assert!(ledger.reading != Reading::Tight || 0.98 * epsilon < delivered, "{shown}: {delivered}");
+                        assert!(ledger.calibration != Calibration::Tight || 0.98 * epsilon < delivered, "{shown}: {delivered}");
                     }
                 }
             }
@@ -139,13 +139,13 @@ fn misprints_are_priced() {
         let (data, backend) = (DataFolder::default(), Cpu::default());
         Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger
     };
-    let printed = "epsilon = 1.0\nreading = \"printed\"\nclip = \"on\"";
+    let printed = "epsilon = 1.0\nreading = \"as-printed\"\nclip = \"on\"";
     let cube = delivered("{ kind = \"lp-ball\", p = \"inf\" }", printed, "kind = \"dp-tofw\"");
     assert!(1.0 < cube.delivered_epsilon.expect("finite") && cube.guarantee.to_string().contains("E23"), "{}", cube.guarantee);
     let ball = delivered("{ kind = \"lp-ball\", p = 1.5 }", printed, "kind = \"dp-tofw\"");
     assert!(ball.delivered_epsilon.is_none() && ball.guarantee.to_string().contains("E22"), "{}", ball.guarantee);
     // At epsilon = 4 the whole first gradient breaks the promise where L > beta D.
-    let small = "epsilon = 4.0\nreading = \"printed\"\nclip = \"on\"";
+    let small = "epsilon = 4.0\nreading = \"as-printed\"\nclip = \"on\"";
     let cross = delivered("{ kind = \"lp-ball\", p = 1, radius = 0.05 }", small, "kind = \"dp-pofw\"");
     assert!(4.0 < cross.delivered_epsilon.expect("finite") && cross.guarantee.to_string().contains("E28"), "{}", cross.guarantee);
 }
@@ -240,9 +240,9 @@ fn noises_and_corners() {
     for noise in names(GRADIENT_NOISES) {
         for entry in LEARNERS {
             for (d, p) in [(1, "1.0001"), (2, "1.5"), (2, "\"inf\""), (5, "1.0001"), (2, "1")] {
-                for reading in Reading::NAMES {
+                for calibration in Calibration::NAMES {
                     let set = format!("{{ kind = \"lp-ball\", p = {p} }}");
-                    let privacy = format!("epsilon = 1.0\nmechanism = \"{noise}\"\nreading = \"{reading}\"");
+                    let privacy = format!("epsilon = 1.0\nmechanism = \"{noise}\"\nreading = \"{calibration}\"");
                     let text = spec("logistic-regression", &set, "logistic", &privacy, &format!("kind = \"{}\"", entry.name))
                         .replace("dimension = 3", &format!("dimension = {d}"));
                     let sweep = sweep(&text);

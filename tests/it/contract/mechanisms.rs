@@ -1,8 +1,8 @@
-//! Mechanisms under every reading: unbiased for the clipped reward, a ledger that prices what is done.
+//! Mechanisms under every calibration: unbiased for the clipped reward, a ledger that prices what is done.
 
 use crate::support::{mechanism, stream};
 use privateer::registry::MECHANISMS;
-use privateer_privacy::{Guarantee, Query, Raw, Reading, RewardFacts, Signal, price};
+use privateer_privacy::{Calibration, Guarantee, Query, Raw, RewardFacts, Signal, price};
 
 fn facts(noise_bound: Option<f64>) -> RewardFacts {
     RewardFacts { bound: 1.0, noise_bound, range: None, noise_variance: Some(1.0 / 3.0), rounds: 1000 }
@@ -13,9 +13,9 @@ fn facts(noise_bound: Option<f64>) -> RewardFacts {
 fn unbiased_for_the_clipped_reward() {
     let n = 20_000;
     for entry in MECHANISMS {
-        for reading in Reading::ALL {
+        for calibration in Calibration::ALL {
             for epsilon in [0.3, 3.0] {
-                let built = mechanism(entry.name, reading, Some(epsilon), facts(Some(1.0))).expect("a mechanism");
+                let built = mechanism(entry.name, calibration, Some(epsilon), facts(Some(1.0))).expect("a mechanism");
                 for reward in [-2.0_f64, -0.7, 0.0, 1.3, 2.0, 50.0] {
                     let clipped = built.clip().map_or(reward, |(lo, hi)| reward.clamp(lo, hi));
                     let (mut privatizer, mut luck) = (built.privatizer(), stream(entry.name));
@@ -29,7 +29,7 @@ fn unbiased_for_the_clipped_reward() {
                     let error = libm::sqrt(built.noise_variance() / f64::from(n));
                     let mean = sum / f64::from(n);
                     let off = (mean - clipped).abs();
-                    assert!(off <= 5.0 * error + 1e-9, "{} {reading} {epsilon} {reward}: mean {mean}", entry.name);
+                    assert!(off <= 5.0 * error + 1e-9, "{} {calibration} {epsilon} {reward}: mean {mean}", entry.name);
                 }
             }
         }
@@ -39,17 +39,17 @@ fn unbiased_for_the_clipped_reward() {
 #[test]
 fn the_ledger_prices_what_is_done() {
     for entry in MECHANISMS {
-        for reading in Reading::ALL {
+        for calibration in Calibration::ALL {
             for epsilon in [1e-3, 0.3, 1.0, 8.0] {
                 for noise_bound in [Some(1.0), None] {
                     // Unbounded rewards without a clip range may be refused; what is built must be honest.
-                    let Ok(built) = mechanism(entry.name, reading, Some(epsilon), facts(noise_bound)) else {
-                        assert!(noise_bound.is_none(), "{} {reading} refuses bounded rewards", entry.name);
+                    let Ok(built) = mechanism(entry.name, calibration, Some(epsilon), facts(noise_bound)) else {
+                        assert!(noise_bound.is_none(), "{} {calibration} refuses bounded rewards", entry.name);
                         continue;
                     };
                     let ledger = built.ledger();
-                    let said = format!("{} {reading} {epsilon} {noise_bound:?}: {ledger:?}", entry.name);
-                    assert_eq!((ledger.mechanism.as_str(), ledger.reading), (entry.name, reading), "{said}");
+                    let said = format!("{} {calibration} {epsilon} {noise_bound:?}: {ledger:?}", entry.name);
+                    assert_eq!((ledger.mechanism.as_str(), ledger.calibration), (entry.name, calibration), "{said}");
                     assert_eq!(ledger.provenance, privateer_privacy::Provenance::Simulated, "{said}");
                     let delta = (0.0 < ledger.delta).then(|| ledger.delta.try_into().expect("a probability"));
                     assert_eq!(ledger.delivered_epsilon, price(&ledger.event).epsilon(delta), "{said}");
@@ -65,7 +65,11 @@ fn the_ledger_prices_what_is_done() {
                         Guarantee::NoGuarantee { reason, .. } => {
                             assert!(!reason.is_empty(), "{said}");
                             assert!(ledger.delivered_epsilon.is_none_or(|e| epsilon < e), "{said}");
-                            assert_eq!(reading, Reading::Printed, "only a printed formula may break its promise: {said}");
+                            assert_eq!(
+                                calibration,
+                                Calibration::AsPrinted,
+                                "only a printed formula may break its promise: {said}"
+                            );
                         }
                     }
                 }
@@ -76,8 +80,8 @@ fn the_ledger_prices_what_is_done() {
 
 #[test]
 fn without_a_mechanism_nothing_is_clipped() {
-    for reading in Reading::ALL {
-        let none = mechanism("none", reading, None, facts(Some(1.0))).expect("no mechanism");
+    for calibration in Calibration::ALL {
+        let none = mechanism("none", calibration, None, facts(Some(1.0))).expect("no mechanism");
         assert_eq!((none.clip(), none.noise_variance(), none.output_bound()), (None, 0.0, None));
         for reward in [0.0, -3.5, 1e300] {
             let released = none.privatizer().release(&Query::default(), Raw::seal(reward), &mut stream("none"));

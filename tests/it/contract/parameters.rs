@@ -20,7 +20,7 @@ const POLICIES: [(&str, &str); 6] = [
 fn they_give_the_model_back() {
     for (name, keys) in POLICIES {
         for privacy in privacies(name) {
-            let policy = format!("kind = \"{name}\"\n{keys}width = \"order\"\n");
+            let policy = format!("kind = \"{name}\"\n{keys}beta = \"order\"\n");
             prepared(&spec(&policy, &privacy), &DataFolder::default(), |sweep, preparation| {
                 let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
                 let trial = cell.trial(0).expect("a trial");
@@ -49,7 +49,7 @@ fn they_give_the_model_back() {
                 }
                 // Nothing of the points played, and nothing that is not a number of the release.
                 let keys: BTreeSet<&str> = parameters.as_object().expect("a table").keys().map(String::as_str).collect();
-                assert_eq!(keys, BTreeSet::from(["entries", "gram_std", "horizon", "moment_std", "people"]));
+                assert_eq!(keys, BTreeSet::from(["entries", "gram_std", "horizon", "moment_std", "users"]));
                 for (bad, points) in [
                     (parameters.clone(), vec![0.5; dimension + 1]),
                     (serde_json::json!({"entries": [1.0]}), vec![0.5; dimension]),
@@ -90,7 +90,7 @@ fn linear_models_learn_linear_functions() {
         let last: Vec<f64> = (0..rows.round.len()).filter(|&i| rows.round[i] == 600).map(|i| rows.cumulative_regret[i]).collect();
         last.iter().sum::<f64>() / last.len() as f64
     };
-    let linear = "kind = \"jdp-linucb\"\nwidth = { kind = \"order\", factor = 1.5 }\n";
+    let linear = "kind = \"jdp-linucb\"\nbeta = { kind = \"order\", factor = 1.5 }\n";
     let (chance, plain) = (regret("kind = \"uniform\"\n", "mechanism = \"none\""), regret(linear, "mechanism = \"none\""));
     let private = regret(linear, "epsilon = 4.0\ndelta = 1e-3");
     assert!(plain < 0.1 * chance && private < 0.5 * chance, "chance {chance}, plain {plain}, private {private}");

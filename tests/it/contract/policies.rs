@@ -1,4 +1,4 @@
-//! Policies over every posterior: valid choices, finite widths, states that can be saved, better than chance.
+//! Policies over every posterior: valid choices, finite betas, states that can be saved, better than chance.
 
 use crate::support::{prepared, ran};
 use privateer::engine::decide;
@@ -25,8 +25,8 @@ fn posteriors(policy: &str) -> Vec<String> {
     lines
 }
 
-/// Their widths grow with the root of the number of features: a smaller factor for horizons of some hundred rounds.
-const SKETCHED: &str = "width = { kind = \"order\", factor = 0.1 }\nridge = 0.5\nq = 8.0\n";
+/// Their betas grow with the root of the number of features: a smaller factor for horizons of some hundred rounds.
+const SKETCHED: &str = "beta = { kind = \"order\", factor = 0.1 }\nridge = 0.5\nq = 8.0\n";
 
 /// Asks for a large domain.
 const LARGE: &str = "# large domain\n";
@@ -36,7 +36,7 @@ fn sketched(policy: &str) -> bool {
     documentation("policy").iter().any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "resample"))
 }
 
-/// Every policy with every posterior and some ways to start, widths kept to the theorem's orders.
+/// Every policy with every posterior and some ways to start, betas kept to the theorem's orders.
 pub fn settings() -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     for policy in names(POLICIES) {
@@ -44,7 +44,7 @@ pub fn settings() -> Vec<(&'static str, String)> {
             let scored = match policy {
                 "uniform" => "",
                 _ if sketched(policy) => SKETCHED,
-                _ => "width = { kind = \"order\", factor = 0.5 }\nridge = 0.5\n",
+                _ => "beta = { kind = \"order\", factor = 0.5 }\nridge = 0.5\n",
             };
             all.push((policy, format!("kind = \"{policy}\"\n{posterior}{scored}")));
         }
@@ -61,7 +61,7 @@ pub fn settings() -> Vec<(&'static str, String)> {
         }
         if from_sums(policy) {
             for line in [
-                "repair = { kind = \"shift\", multiple = 0.1, spectrum = \"printed\" }",
+                "repair = { kind = \"shift\", multiple = 0.1, spectrum = \"as-printed\" }",
                 "repair = \"clip\"",
                 "repair = \"none\"",
                 "release = \"count\"",
@@ -75,7 +75,7 @@ pub fn settings() -> Vec<(&'static str, String)> {
                 }
                 all.push((
                     policy,
-                    format!("kind = \"{policy}\"\n{line}\nwidth = {{ kind = \"order\", factor = 0.3 }}\nridge = 0.5\n"),
+                    format!("kind = \"{policy}\"\n{line}\nbeta = {{ kind = \"order\", factor = 0.3 }}\nridge = 0.5\n"),
                 ));
             }
         }
@@ -83,14 +83,14 @@ pub fn settings() -> Vec<(&'static str, String)> {
             .iter()
             .any(|kind| kind.name == policy && kind.keys.iter().any(|key| key.path == "moment_order"))
         {
-            let scored = if sketched(policy) { SKETCHED } else { "width = { kind = \"order\", factor = 0.1 }\nridge = 0.5\n" };
+            let scored = if sketched(policy) { SKETCHED } else { "beta = { kind = \"order\", factor = 0.1 }\nridge = 0.5\n" };
             all.push((policy, format!("kind = \"{policy}\"\nmoment = 4.0\nmoment_order = 1.4\n{scored}")));
         }
         if policy != "uniform" {
             all.push((policy, format!("kind = \"{policy}\"\ninitial = {{ kind = \"random\", points = 7 }}\n")));
             all.push((
                 policy,
-                format!("kind = \"{policy}\"\ninitial = \"lowest-index\"\nwidth = {{ kind = \"constant\", value = 2.0 }}\n"),
+                format!("kind = \"{policy}\"\ninitial = \"lowest-index\"\nbeta = {{ kind = \"constant\", value = 2.0 }}\n"),
             ));
         }
     }
@@ -108,7 +108,7 @@ fn from_sums(policy: &str) -> bool {
 /// Ways to protect what a policy learns from.
 pub fn privacies(policy: &str) -> [String; 3] {
     let all = if from_sums(policy) {
-        ["mechanism = \"none\"", "reading = \"corrected\"\nepsilon = 4.0\ndelta = 1e-3", "epsilon = 4.0\ndelta = 1e-3"]
+        ["mechanism = \"none\"", "calibration = \"corrected\"\nepsilon = 4.0\ndelta = 1e-3", "epsilon = 4.0\ndelta = 1e-3"]
     } else {
         ["mechanism = \"none\"", "mechanism = \"laplace\"\nepsilon = 1.0", "epsilon = 1.0"]
     };
@@ -136,14 +136,14 @@ impl Way {
         Self { policy, streams, screen }
     }
 
-    /// The next point and the width that led to it, if one did.
+    /// The next point and the beta that led to it, if one did.
     pub fn next(&mut self, n_points: usize) -> (usize, Option<u64>) {
         self.try_next(n_points).expect("finite scores")
     }
 
     /// The same, or an error where the scores are not finite.
     pub fn try_next(&mut self, n_points: usize) -> Result<(usize, Option<u64>), Error> {
-        let width = match self.policy.propose(&mut self.streams) {
+        let beta = match self.policy.propose(&mut self.streams) {
             Proposal::Play(point) => {
                 assert!(point < n_points, "{point}");
                 return Ok((point, None));
@@ -152,18 +152,18 @@ impl Way {
                 assert_eq!(stated, n_points);
                 return Ok((self.streams.of(source).index(n_points), None));
             }
-            Proposal::Score { width } => width,
+            Proposal::Score { beta } => beta,
         };
         let model = self.policy.model().expect("a policy that scores has a model");
         let mut answer = [Candidates::default()];
-        let request = TrialScore::new(0, self.policy.change(), width, model);
+        let request = TrialScore::new(0, self.policy.change(), beta, model);
         self.screen.as_mut().expect("a screen").round(&[request], &mut answer)?;
         let candidates = &answer[0].points;
         assert!(!candidates.is_empty() && candidates.is_sorted(), "{candidates:?}");
         assert!(candidates.iter().all(|&point| (point as usize) < n_points));
-        let point = decide(&answer[0], model, width, &mut Vec::new())?;
+        let point = decide(&answer[0], model, beta, &mut Vec::new())?;
         self.policy.screened();
-        Ok((point, Some(width.to_bits())))
+        Ok((point, Some(beta.to_bits())))
     }
 
     fn moments(&self, n_points: usize) -> Vec<Moments> {
@@ -180,7 +180,7 @@ pub fn luck(streams: &Streams) -> PolicyStreams {
 }
 
 #[test]
-fn choices_widths_and_states() {
+fn choices_betas_and_states() {
     for (name, setting) in settings() {
         for privacy in privacies(name) {
             prepared(&spec(&setting, &privacy), &DataFolder::default(), |sweep, preparation| {
@@ -212,7 +212,7 @@ fn choices_widths_and_states() {
                         privatizers.push((trial.mechanism.restore(state).expect("its own state"), again));
                     }
                     let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
-                    assert!(choices[0].1.is_none_or(|width| (0.0..=f64::MAX).contains(&f64::from_bits(width))), "{name}: width");
+                    assert!(choices[0].1.is_none_or(|beta| (0.0..=f64::MAX).contains(&f64::from_bits(beta))), "{name}: beta");
                     assert!(choices.iter().all(|choice| *choice == choices[0]), "{name} round {round}: {choices:?}");
                     let point = choices[0].0;
                     visited.push(point);

@@ -9,7 +9,7 @@ use privateer_numerics::rng::Purpose;
 const SPEC: &str = "seed = 8\nrounds = 150\ntrials = 2\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
      domain = { kind = \"grid\", points = 60 }\nkernel = { kind = \"matern\", nu = 1.5, lengthscale = 0.2 }\n\
      noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nepsilon = 2.0\n[[policy]]\nkind = \"tgp-ucb\"\n\
-     width = { kind = \"order\", factor = 0.5 }\n[[policy]]\nkind = \"igp-ucb\"\nfeatures = \"exact\"\n[[policy]]\nkind = \"uniform\"\n";
+     beta = { kind = \"order\", factor = 0.5 }\n[[policy]]\nkind = \"igp-ucb\"\nfeatures = \"exact\"\n[[policy]]\nkind = \"uniform\"\n";
 
 #[test]
 fn asked_and_told_by_hand() {

@@ -33,7 +33,7 @@ fn table() -> (Arc<FeatureTable>, Arc<[AxisFeatures]>) {
 #[test]
 fn the_best_row_of_each_axis_by_hand() {
     let (table, axes) = table();
-    let (ridge, width) = (0.3, 1.7);
+    let (ridge, beta) = (0.3, 1.7);
     let mut posterior = FeaturePosterior::new(Arc::clone(&table), ridge).over_axes(Arc::clone(&axes));
     let mut plays = Plays::new(Arc::clone(&table), Some(Arc::clone(&axes)));
     let mut luck = Streams::new(4, "axes").of(0, Purpose::Noise);
@@ -41,7 +41,7 @@ fn the_best_row_of_each_axis_by_hand() {
     (0..6).for_each(|i| v[7 * i] = ridge);
     let mut known: Vec<Vec<u32>> = Vec::new();
     for round in 0..40 {
-        let rows = decide_by_axis(&axes, &posterior, width, &mut Vec::new()).expect("finite");
+        let rows = decide_by_axis(&axes, &posterior, beta, &mut Vec::new()).expect("finite");
         let mut factor = v.clone();
         cholesky(&mut factor, 6).expect("positive definite");
         let inverse = inverse_spd(&factor, 6);
@@ -52,7 +52,7 @@ fn the_best_row_of_each_axis_by_hand() {
                 let form: f64 = (0..6).map(|i| phi[i] * dot(&inverse[6 * i..6 * i + 6], phi)).sum();
                 let found = posterior.exact_within(row, axis.features.clone());
                 assert!((found.variance - ridge * form).abs() < 1e-12 && (found.mean - dot(&theta, phi)).abs() < 1e-12);
-                dot(&theta, phi) + width * (ridge * form).sqrt()
+                dot(&theta, phi) + beta * (ridge * form).sqrt()
             };
             let best = axis.rows.clone().map(score).fold(f64::MIN, f64::max);
             assert!(best - score(chosen as usize) < 1e-9, "round {round}");
@@ -90,7 +90,7 @@ fn spec(function: &str, policies: &str) -> String {
 }
 
 const POLICIES: &str = "[[policy]]\nkind = \"uniform\"\n[[policy]]\nkind = \"qff-gp-ucb\"\nridge = 0.0025\n\
-     features = { kind = \"quadrature-fourier\", nodes = 12 }\nwidth = { kind = \"constant\", value = 0.05 }\n\
+     features = { kind = \"quadrature-fourier\", nodes = 12 }\nbeta = { kind = \"constant\", value = 0.05 }\n\
      initial = { kind = \"random\", points = 40 }\n";
 
 /// Twenty coordinates of 33 points each: no list holds them. In 150 rounds, 40 of them random, the best play is better by far than the

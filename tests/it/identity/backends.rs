@@ -33,7 +33,7 @@ fn environment_specs() -> Vec<String> {
     let of = |name: &str, setting: &str| {
         format!(
             "seed = 5\nrounds = 40\ntrials = 3\nrecord = {{ rounds = \"all\" }}\n[environment]\nkind = \"{name}\"\n{setting}\n\
-             [[policy]]\nkind = \"igp-ucb\"\nwidth = {{ kind = \"constant\", value = 2.0 }}\nridge = 5e-4\n"
+             [[policy]]\nkind = \"igp-ucb\"\nbeta = {{ kind = \"constant\", value = 2.0 }}\nridge = 5e-4\n"
         )
     };
     names(ENVIRONMENTS)
@@ -56,8 +56,8 @@ fn curator_specs() -> Vec<String> {
         )
     };
     let curators = [
-        ("reading = \"printed\"\ncolumns = 5", ""),
-        ("mechanism = \"projection-always-lift\"\nreading = \"printed\"\ncolumns = 1", "count_start = false"),
+        ("calibration = \"as-printed\"\ncolumns = 5", ""),
+        ("mechanism = \"projection-always-lift\"\nreading = \"as-printed\"\ncolumns = 1", "count_start = false"),
         ("radius = 1.0", ""),
         ("radius = 1.0\ncolumns = 1", "input_noise = \"without-row-term\""),
         ("radius = 0.3", "input_noise = \"ignored\"\ninitial = \"lowest-index\""),
@@ -108,8 +108,8 @@ fn a_graphics_adapter_writes_the_bytes_of_the_cpu() {
 pub const LONG: &str = "seed = 2\nrounds = 300\ntrials = 4\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
     domain = { kind = \"grid\", points = 300 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
     noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 2.0\n\
-    [[policy]]\nkind = \"igp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nwidth = { kind = \"constant\", value = 1.0 }\n\
-    [[policy]]\nkind = \"gp-ucb\"\nwidth = { kind = \"order\", factor = 0.5 }\nridge = 0.1\n";
+    [[policy]]\nkind = \"igp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nbeta = { kind = \"constant\", value = 1.0 }\n\
+    [[policy]]\nkind = \"gp-ucb\"\nbeta = { kind = \"order\", factor = 0.5 }\nridge = 0.1\n";
 
 /// What a batched backend over this reference device does on the long spec.
 fn long_run(reference: ReferenceDevice, precision: Option<Precision>, band: Band) -> (Vec<u64>, privateer_backend::Counters) {

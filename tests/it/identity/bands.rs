@@ -82,15 +82,15 @@ fn environments() -> Vec<(&'static str, String)> {
         ("matern", on(100, "kind = \"matern\", nu = 2.5, lengthscale = 0.1", "1.0")),
         ("linear", on(64, "kind = \"linear\", bias = 0.5", "1.0")),
         ("large", on(50, "kind = \"squared-exponential\", lengthscale = 0.1, variance = 1e6", "1000.0")),
-        ("table", "kind = \"arms-table\"\nstand_in = true".to_owned()),
+        ("table", "kind = \"arms-table\"\nsynthetic = true".to_owned()),
     ]
 }
 
 /// Policies of the runs: posterior, ridge. Exact ones have a ridge below what a small domain needs to be kept as a whole: all are
 /// screened.
 const POLICIES: [&str; 5] = [
-    "kind = \"tgp-ucb\"\nridge = 9e-4\nwidth = { kind = \"order\", factor = 0.5 }",
-    "kind = \"igp-ucb\"\nridge = 1e-5\nwidth = { kind = \"constant\", value = 2.0 }",
+    "kind = \"tgp-ucb\"\nridge = 9e-4\nbeta = { kind = \"order\", factor = 0.5 }",
+    "kind = \"igp-ucb\"\nridge = 1e-5\nbeta = { kind = \"constant\", value = 2.0 }",
     "kind = \"igp-ucb\"\nlabel = \"theory\"\nridge = 9e-4",
     "kind = \"gp-ucb\"\nlabel = \"exact\"\nfeatures = \"exact\"\nridge = 0.1",
     "kind = \"gp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nridge = 0.5",

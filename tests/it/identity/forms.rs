@@ -7,7 +7,7 @@ use crate::support::stream;
 use privateer::engine::decide;
 use privateer_backend::{Counters, Cpu};
 use privateer_gp::features::random_fourier::{draw_frequencies, random_fourier};
-use privateer_gp::kernel::{Kernel, Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+use privateer_gp::kernel::{Kernel, Lengthscales, linear::LinearKernel, matern::Matern, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
 use privateer_gp::score::{
     Basis, Candidates, Change, Factor, FeatureTable, GramSource, Moments, ScoreModel, Spread, TrialScore, lowest_within_tie,
@@ -18,7 +18,7 @@ use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 const TRIALS: usize = 3;
-const WIDTH: f64 = 1.5;
+const BETA: f64 = 1.5;
 
 /// A model that a test drives: what to play is decided elsewhere.
 pub trait Driven {
@@ -236,7 +236,7 @@ impl Driven for Fresh {
 
 /// The best of these points by exact scores of all.
 fn best(model: &dyn ScoreModel, points: impl Iterator<Item = u32>) -> usize {
-    let scored: Vec<(u32, f64)> = points.map(|point| (point, model.exact(point as usize).upper(WIDTH))).collect();
+    let scored: Vec<(u32, f64)> = points.map(|point| (point, model.exact(point as usize).upper(BETA))).collect();
     lowest_within_tie(&scored).expect("finite") as usize
 }
 
@@ -267,7 +267,7 @@ pub fn drive(
                 .iter()
                 .map(|&i| TrialScore {
                     subset: subset.as_deref(),
-                    ..TrialScore::new(i, models[i].change(), WIDTH, models[i].model())
+                    ..TrialScore::new(i, models[i].change(), BETA, models[i].model())
                 })
                 .collect();
             let mut answers = vec![Candidates::default(); requests.len()];
@@ -275,7 +275,7 @@ pub fn drive(
             let mut played = Vec::new();
             for (request, answer) in requests.iter().zip(&answers) {
                 assert!(answer.points.is_sorted_by(|a, b| a < b), "{label}, {name}");
-                let found = decide(answer, request.model, WIDTH, &mut Vec::new()).expect("finite");
+                let found = decide(answer, request.model, BETA, &mut Vec::new()).expect("finite");
                 let expected = match &subset {
                     Some(subset) => best(request.model, subset.iter().copied()),
                     None => best(request.model, 0..n as u32),
@@ -308,7 +308,7 @@ fn kernels() -> Vec<(&'static str, Arc<dyn Kernel>)> {
         ("Matern 1/2", Arc::new(Matern::new(0.5, l(), 1.0))),
         ("Matern 3/2", Arc::new(Matern::new(1.5, l(), 1.0))),
         ("Matern 5/2", Arc::new(Matern::new(2.5, l(), 1.0))),
-        ("linear", Arc::new(Linear::new(0.4, 0.2))),
+        ("linear", Arc::new(LinearKernel::new(0.4, 0.2))),
     ]
 }
 
@@ -437,9 +437,9 @@ fn steps_below_the_last_bit_of_a_mean() {
             Posterior::observe(&mut model, 0, reward);
             let mut answers = vec![Candidates::default()];
             screen
-                .round(&[TrialScore::new(0, Posterior::change(&model), WIDTH, &model)], &mut answers)
+                .round(&[TrialScore::new(0, Posterior::change(&model), BETA, &model)], &mut answers)
                 .unwrap_or_else(|error| panic!("{name}, round {round}: {error}"));
-            let found = decide(&answers[0], &model, WIDTH, &mut Vec::new()).expect("finite");
+            let found = decide(&answers[0], &model, BETA, &mut Vec::new()).expect("finite");
             assert_eq!(found, best(&model, 0..2), "{name}, round {round}");
             model.screened();
         }

@@ -58,7 +58,7 @@ fn runs_start_alike() {
 #[test]
 fn labels_move_the_mechanism_and_nothing_else() {
     let twice = |privacy: &str| {
-        let policy = "kind = \"igp-ucb\"\nwidth = { kind = \"order\" }";
+        let policy = "kind = \"igp-ucb\"\nbeta = { kind = \"order\" }";
         let found = ran(&spec(&format!("[privacy]\n{privacy}\n[[policy]]\n{policy}\n[[policy]]\n{policy}\nlabel = \"again\"\n")));
         (found.cell(0).clone(), found.cell(1).clone())
     };
@@ -95,7 +95,7 @@ fn budgets_share_their_luck() {
 #[test]
 fn an_absurd_budget_is_no_privacy() {
     let played = |privacy: &str| {
-        let policy = "kind = \"igp-ucb\"\nwidth = { kind = \"constant\", value = 1.0 }";
+        let policy = "kind = \"igp-ucb\"\nbeta = { kind = \"constant\", value = 1.0 }";
         ran(&spec(&format!("[privacy]\n{privacy}\n[[policy]]\n{policy}\n"))).cell(0).point.clone()
     };
     assert_eq!(played("mechanism = \"laplace\"\nepsilon = 1e13"), played("mechanism = \"none\""));

@@ -6,7 +6,7 @@ fn points(environment: &str, features: &str) -> Vec<Option<i64>> {
     let text = format!(
         "seed = 2\nrounds = 300\ntrials = 3\nrecord = {{ rounds = \"all\" }}\n[environment]\nkind = \"rkhs\"\n{environment}\n\
          noise = {{ kind = \"gaussian\", sd = 0.5 }}\n[[policy]]\nkind = \"igp-ucb\"\nridge = 0.5\n\
-         width = {{ kind = \"constant\", value = 1.5 }}\n{features}"
+         beta = {{ kind = \"constant\", value = 1.5 }}\n{features}"
     );
     ran(&text).cell(0).point.clone()
 }

@@ -2,7 +2,7 @@
 
 use privateer::engine::decide;
 use privateer_backend::{Backend, Band, Counters, Cpu};
-use privateer_gp::kernel::{Kernel, Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+use privateer_gp::kernel::{Kernel, Lengthscales, linear::LinearKernel, matern::Matern, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{ExactPosterior, Posterior};
 use privateer_gp::score::{Candidates, GramSource, TrialScore};
 use privateer_gp::{KernelGram, Points, tabulated};
@@ -58,10 +58,10 @@ fn choices(case: &Case, band: Band) -> (Vec<usize>, Counters) {
         posterior.observe(point, f[point]);
     }
     for round in 1..=case.rounds {
-        let width = 1.5 + 0.4 * (round as f64).ln();
+        let beta = 1.5 + 0.4 * (round as f64).ln();
         let mut answer = [Candidates::default()];
-        screen.round(&[TrialScore::new(0, posterior.change(), width, &posterior)], &mut answer).expect("screened");
-        let point = decide(&answer[0], &posterior, width, &mut Vec::new()).expect("finite");
+        screen.round(&[TrialScore::new(0, posterior.change(), beta, &posterior)], &mut answer).expect("screened");
+        let point = decide(&answer[0], &posterior, beta, &mut Vec::new()).expect("finite");
         posterior.screened();
         chosen.push(point);
         posterior.observe(point, f[point] + 0.05 * stream.normal());
@@ -114,7 +114,7 @@ fn cases() -> Vec<Case> {
         ("large plane, Matern 5/2", Arc::new(gram(&matern(2.5, 0.8), &large)), false, 0.01),
         ("large plane, noisy rows", Arc::new(noisy(&large)), false, 0.01),
         ("table", tabulated(gram(&smooth, &grid)), false, 0.05),
-        ("linear", Arc::new(gram(&(Arc::new(Linear::new(0.5, 0.2)) as Arc<dyn Kernel>), &cube)), true, 0.1),
+        ("linear", Arc::new(gram(&(Arc::new(LinearKernel::new(0.5, 0.2)) as Arc<dyn Kernel>), &cube)), true, 0.1),
     ];
     for (i, (name, gram, own, ridge)) in sources.into_iter().enumerate() {
         for start in [Start::One, Start::Several, Start::Prior, Start::Restored] {

@@ -9,7 +9,7 @@ use privateer_gp::score::{Candidates, FeatureTable, TrialScore};
 use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
 
-/// An instance: features, the rewards' scale of noise, and how the width grows.
+/// An instance: features, the rewards' scale of noise, and how beta grows.
 struct Case {
     name: String,
     table: Arc<FeatureTable>,
@@ -33,10 +33,10 @@ fn choices(case: &Case, rounds: usize, band: Band) -> (Vec<usize>, Counters) {
     let mut point = stream.index(table.n_points);
     for round in 1..=rounds {
         posterior.observe(point, f[point] + case.noise * stream.normal());
-        let width = 2.0 + case.growth * (round as f64).ln();
+        let beta = 2.0 + case.growth * (round as f64).ln();
         let mut answer = [Candidates::default()];
-        screen.round(&[TrialScore::new(0, posterior.change(), width, &posterior)], &mut answer).expect("screened");
-        point = decide(&answer[0], &posterior, width, &mut Vec::new()).expect("finite");
+        screen.round(&[TrialScore::new(0, posterior.change(), beta, &posterior)], &mut answer).expect("screened");
+        point = decide(&answer[0], &posterior, beta, &mut Vec::new()).expect("finite");
         posterior.screened();
         chosen.push(point);
     }

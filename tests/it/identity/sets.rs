@@ -18,7 +18,7 @@ fn spec(sets: &str, policies: &str) -> String {
 
 const POLICIES: &str = "[[policy]]\nkind = \"uniform\"\n[[policy]]\nkind = \"gp-ucb\"\n[[policy]]\nkind = \"tgp-ucb\"\n\
      [[policy]]\nkind = \"qff-gp-ucb\"\nfeatures = { kind = \"quadrature-fourier\", nodes = 9 }\n\
-     width = { kind = \"order\", factor = 0.3 }\ninitial = { kind = \"random\", points = 5 }\n\
+     beta = { kind = \"order\", factor = 0.3 }\ninitial = { kind = \"random\", points = 5 }\n\
      [[policy]]\nkind = \"rff-gp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 20 }\n";
 
 const SETS: [&str; 3] =

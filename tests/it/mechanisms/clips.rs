@@ -4,13 +4,13 @@ use super::parts::{d, e, interactions, rewards, stream, sums};
 use privateer_numerics::linalg::Norm;
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::gradients::{self, Clip, Gradient, NoNoise, Sample, SampleClip, SampleGradients, Start};
+use privateer_privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms};
+use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
 use privateer_privacy::release::{BitRelease, RewardRelease, RowsRelease, SumsRelease, TreeRelease, VectorRelease};
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::sums::{SumsEntry, joint, local};
-use privateer_privacy::visits::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms};
-use privateer_privacy::visits::{Link, Visit, VisitPrivatizer, VisitSignal};
 use privateer_privacy::{MechanismEntry, Query, Raw, Signal};
 use std::sync::{Arc, Mutex};
 
@@ -190,8 +190,8 @@ fn gradients_of_what_is_not_finite_are_zero() {
 fn interaction(local: bool, context: [f64; 2], reward: f64) -> Vec<f64> {
     let mechanism = interactions(local, &[1, 2, 3, 4]);
     let mut privatizer = mechanism.privatizer();
-    match privatizer.release(Raw::seal(Visit { context: &context, arm: 0, reward }), &mut stream(7)).value() {
-        VisitSignal::Sums { entries, .. } => entries.to_vec(),
+    match privatizer.release(Raw::seal(Interaction { context: &context, arm: 0, reward }), &mut stream(7)).value() {
+        InteractionSignal::Sums { entries, .. } => entries.to_vec(),
         other => panic!("{other:?}"),
     }
 }
@@ -234,10 +234,10 @@ fn choices(law: ChoiceLaw, context: [f64; 2], reward: f64) -> Vec<Vec<ArmStep>> 
     };
     let (mut arms, mut stream) = (ArmChoices::new(terms), stream(11));
     let step = |round: usize| {
-        let nothing = Visit { context: &[0.0, 0.0], arm: usize::from(round != 0), reward: 0.0 };
-        let visit = if round == 0 { Visit { context: &context, arm: 0, reward } } else { nothing };
-        match arms.release(Raw::seal(visit), &mut stream).value() {
-            VisitSignal::Steps(steps) => steps.to_vec(),
+        let nothing = Interaction { context: &[0.0, 0.0], arm: usize::from(round != 0), reward: 0.0 };
+        let interaction = if round == 0 { Interaction { context: &context, arm: 0, reward } } else { nothing };
+        match arms.release(Raw::seal(interaction), &mut stream).value() {
+            InteractionSignal::Steps(steps) => steps.to_vec(),
             other => panic!("{other:?}"),
         }
     };

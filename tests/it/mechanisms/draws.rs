@@ -3,11 +3,11 @@
 use super::parts::{d, e, interactions, mean_square, stream, sums};
 use privateer_privacy::accounting::sensitivity::{Participation, Relation};
 use privateer_privacy::gradients::{BatchGradients, BatchPlan, Gradient, NoNoise, Query as Iterates, Sample};
+use privateer_privacy::interactions::{Interaction, InteractionSignal};
 use privateer_privacy::release::{LaplaceRelease, SumsRelease, TreeRelease};
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::sums::joint;
-use privateer_privacy::visits::{Visit, VisitSignal};
 use privateer_privacy::{Query, Raw, Signal};
 use std::sync::Arc;
 
@@ -109,8 +109,8 @@ fn every_local_interaction_has_noise_of_its_own() {
             let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(seed));
             let mut last = Vec::new();
             for _ in 0..4 {
-                let visit = Visit { context: &[0.0, 0.0], arm: 0, reward: 0.0 };
-                if let VisitSignal::Sums { entries, .. } = privatizer.release(Raw::seal(visit), &mut stream).value() {
+                let interaction = Interaction { context: &[0.0, 0.0], arm: 0, reward: 0.0 };
+                if let InteractionSignal::Sums { entries, .. } = privatizer.release(Raw::seal(interaction), &mut stream).value() {
                     // Off the diagonal of the matrix, and the vector, of both arms.
                     last = [1, 3, 4, 6, 8, 9].map(|at| entries[at]).to_vec();
                 }

@@ -6,12 +6,12 @@ use privateer_privacy::gradients::{
     Choice, GeneralizedGaussian, Gradient, IsotropicGaussian, LaplaceVector, Query as Iterates, Sample, Start, VectorNoise,
     VertexChoice, Vertices,
 };
+use privateer_privacy::interactions::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
+use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, piecewise};
 use privateer_privacy::streams::Shape;
 use privateer_privacy::sums::local;
-use privateer_privacy::visits::choices::{ArmChoices, ArmStep, ChoiceLaw, ChoiceTerms};
-use privateer_privacy::visits::{Link, Visit, VisitPrivatizer, VisitSignal};
-use privateer_privacy::{MechanismEntry, Query, Raw, Reading, Signal};
+use privateer_privacy::{Calibration, MechanismEntry, Query, Raw, Signal};
 use std::sync::Arc;
 
 const N: u64 = 20_000;
@@ -93,11 +93,12 @@ fn noise_of_own_items_has_its_size() {
 
 #[test]
 fn noise_on_rows_has_its_size() {
-    let request = CuratorRequest { reading: Reading::Tight, epsilon: e(1.0), delta: d(1e-3), radius: Some(1.0), columns: None };
+    let request =
+        CuratorRequest { calibration: Calibration::Tight, epsilon: e(1.0), delta: d(1e-3), radius: Some(1.0), columns: None };
     let curator = (input_noise::ENTRY.build)(&request).expect("a curator");
     let inputs = Inputs::new(2, Arc::new(vec![0.0; N as usize]));
-    let images = curator.release(Raw::seal(inputs), &mut stream(6)).expect("images");
-    is_variance(&images.value().values, images.value().noise_variance);
+    let released_inputs = curator.release(Raw::seal(inputs), &mut stream(6)).expect("released inputs");
+    is_variance(&released_inputs.value().values, released_inputs.value().noise_variance);
 }
 
 #[test]
@@ -180,12 +181,12 @@ fn seconds(law: ChoiceLaw) -> u64 {
         synthetic: true,
     };
     let mut chosen = || {
-        let visit = Visit { context: &[1.0], arm: 0, reward: -1.0 };
-        let second = |signal: &VisitSignal<'_>| match signal {
-            VisitSignal::Steps(steps) => steps[0] == ArmStep::Vertex(1),
+        let interaction = Interaction { context: &[1.0], arm: 0, reward: -1.0 };
+        let second = |signal: &InteractionSignal<'_>| match signal {
+            InteractionSignal::Steps(steps) => steps[0] == ArmStep::Vertex(1),
             _ => false,
         };
-        second(ArmChoices::new(terms).release(Raw::seal(visit), &mut stream).value())
+        second(ArmChoices::new(terms).release(Raw::seal(interaction), &mut stream).value())
     };
     (0..N).filter(|_| chosen()).count() as u64
 }

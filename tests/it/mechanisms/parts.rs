@@ -1,9 +1,9 @@
 //! What these tests share: budgets, streams, calibrated mechanisms.
 
 use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_privacy::interactions::sums::{InteractionSums, Layout, SumsTerms};
 use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest};
-use privateer_privacy::visits::sums::{Layout, SumsTerms, VisitSums};
-use privateer_privacy::{Delta, Epsilon, MechanismEntry, Reading, Request, RewardFacts, RewardMechanism};
+use privateer_privacy::{Calibration, Delta, Epsilon, MechanismEntry, Request, RewardFacts, RewardMechanism};
 use std::sync::Arc;
 
 pub fn e(epsilon: f64) -> Epsilon {
@@ -22,7 +22,7 @@ pub fn stream(seed: u64) -> Stream {
 fn request(mechanism: &str, epsilon: f64, rounds: u64) -> Request {
     Request {
         mechanism: mechanism.to_owned(),
-        reading: Reading::Tight,
+        calibration: Calibration::Tight,
         epsilon: Some(epsilon),
         delta: Some(1e-3),
         clip: Some((-1.0, 1.0)),
@@ -42,19 +42,19 @@ pub fn sums(entry: &SumsEntry, epsilon: f64, rounds: u64) -> Arc<dyn SumsMechani
 }
 
 /// Sums over interactions with two arms, contexts of two features up to length 1 and rewards in [-1, 1].
-pub fn interactions(local: bool, due: &[u64]) -> VisitSums {
+pub fn interactions(local: bool, due: &[u64]) -> InteractionSums {
     let terms = SumsTerms {
         layout: Layout { n_arms: 2, dimension: 2, joint: false },
         due: due.into(),
         rounds: due.last().copied().unwrap_or(1),
         context_length: 1.0,
         range: (-1.0, 1.0),
-        reading: Reading::Tight,
+        calibration: Calibration::Tight,
         mechanism: "auto",
         budget: (e(1.0), d(1e-3)),
         local,
     };
-    VisitSums::calibrated(terms).expect("a mechanism")
+    InteractionSums::calibrated(terms).expect("a mechanism")
 }
 
 /// Mean of the squares.

@@ -7,7 +7,7 @@ use privateer_privacy::release::{LaplaceRelease, VectorRelease};
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::sums::{Epochs, SumsNeed, SumsRequest, joint};
-use privateer_privacy::{Raw, Reading, Request, RewardFacts, gdp_mu};
+use privateer_privacy::{Calibration, Raw, Request, RewardFacts, gdp_mu};
 
 #[test]
 fn every_participation_is_priced() {
@@ -25,7 +25,7 @@ fn a_group_in_one_stream_is_priced_as_a_group() {
     let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 8 };
     let spec = Request {
         mechanism: "tree".to_owned(),
-        reading: Reading::Tight,
+        calibration: Calibration::Tight,
         epsilon: Some(1.0),
         delta: Some(1e-3),
         clip: Some((-1.0, 1.0)),

@@ -1,6 +1,6 @@
 //! The backend over a device, its prepared bases and its screens.
 
-use super::ledger::Sizes;
+use super::ledger::MemorySizes;
 use super::screen::BatchedScreen;
 use crate::device::{Device, Precision, TableSpec, Tables};
 use crate::scale::Scale;
@@ -79,7 +79,7 @@ impl Backend for Batched {
         });
         let tables = self.device.tables(spec, precision)?;
         let may_double = self.precision.is_none() && precision == Precision::F32 && self.device.computes_in(Precision::F64);
-        Ok(Arc::new(BatchedDomain(Arc::new(Shared {
+        Ok(Arc::new(BatchedDomain(Arc::new(BatchedShared {
             scale: Arc::new(Scale::of(basis)),
             basis: basis.clone(),
             tables,
@@ -92,7 +92,7 @@ impl Backend for Batched {
 }
 
 /// What all screens over a basis share.
-pub struct Shared {
+pub struct BatchedShared {
     /// What scores are linear in.
     pub basis: Basis,
     /// Its magnitudes.
@@ -109,11 +109,11 @@ pub struct Shared {
     pub precision: Precision,
 }
 
-impl Shared {
+impl BatchedShared {
     /// Sizes, where screens over features may go on in f64.
-    pub fn doubles(&self) -> Option<Sizes> {
+    pub fn doubles(&self) -> Option<MemorySizes> {
         let Basis::Table(table) = &self.basis else { return None };
-        self.device.is_some().then_some(Sizes { n: table.n_points, m: table.n_features })
+        self.device.is_some().then_some(MemorySizes { n: table.n_points, m: table.n_features })
     }
 
     /// Tables in f64; `None` where the device has no room for them.
@@ -126,7 +126,7 @@ impl Shared {
     }
 }
 
-struct BatchedDomain(Arc<Shared>);
+struct BatchedDomain(Arc<BatchedShared>);
 
 impl Domain for BatchedDomain {
     fn most_in_batch(&self) -> usize {

@@ -10,7 +10,7 @@
 
 /// Counted multiply-adds of one screen.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Ledger {
+pub struct MemoryLedger {
     /// Of the host, for what f32 left open.
     paid: f64,
     /// Of the device.
@@ -19,16 +19,16 @@ pub struct Ledger {
 
 /// The sizes behind the counts.
 #[derive(Debug, Clone, Copy)]
-pub struct Sizes {
+pub struct MemorySizes {
     /// Points.
     pub n: usize,
     /// Features.
     pub m: usize,
 }
 
-impl Ledger {
+impl MemoryLedger {
     /// A lane's round on the device: a row projected over all points (a repeated one counts as well), or a factor.
-    pub fn screen(&mut self, Sizes { n, m }: Sizes, from_factor: bool) {
+    pub fn screen(&mut self, MemorySizes { n, m }: MemorySizes, from_factor: bool) {
         let (n, m) = (n as f64, m as f64);
         self.screened += if from_factor { n * m * (m + 1.0) / 2.0 } else { n * m };
     }
@@ -44,7 +44,7 @@ impl Ledger {
     }
 
     /// Whether f64 would have been no dearer, with its tables and a factor of each lane.
-    pub fn is_dear(&self, Sizes { n, m }: Sizes, lanes: usize) -> bool {
+    pub fn is_dear(&self, MemorySizes { n, m }: MemorySizes, lanes: usize) -> bool {
         let (n, m, lanes) = (n as f64, m as f64, lanes as f64);
         self.screened + n * m + lanes * (m * m * m + n * m * (m + 1.0) / 2.0) <= self.paid
     }
@@ -58,9 +58,9 @@ mod tests {
     /// for as soon as the start is; whatever was screened is never more than what was paid and the start.
     #[test]
     fn dear_is_what_costs_as_much() {
-        let sizes = Sizes { n: 1000, m: 60 };
+        let sizes = MemorySizes { n: 1000, m: 60 };
         let after = |rounds: usize, candidates: usize| {
-            let mut ledger = Ledger::default();
+            let mut ledger = MemoryLedger::default();
             (0..rounds).for_each(|_| {
                 ledger.screen(sizes, false);
                 ledger.score(candidates, sizes.m);
@@ -74,7 +74,7 @@ mod tests {
         let (n, m) = (1000.0, 60.0);
         let price: f64 = (n * m + 8.0 * (m * m * m + n * m * (m + 1.0) / 2.0)) / (1000.0 * m * m - n * m);
         assert_eq!(first, price.ceil() as usize);
-        let mut ledger = Ledger::default();
+        let mut ledger = MemoryLedger::default();
         ledger.start(60);
         assert!(!ledger.is_dear(sizes, 1));
     }

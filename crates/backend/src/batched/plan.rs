@@ -8,7 +8,7 @@ use privateer_gp::score::{Basis, Change, Factor, ScoreModel, TrialScore};
 
 /// Who answers a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum LaneState {
     /// The device; whether it started from a factor.
     Device { from_factor: bool },
     /// The prior alone.
@@ -26,7 +26,7 @@ pub enum OwnedStart<'a> {
 }
 
 /// A lane's part of a round with its data.
-pub struct Plan<'a> {
+pub struct LanePlan<'a> {
     /// Step 1.
     pub start: OwnedStart<'a>,
     /// Step 2.
@@ -47,7 +47,7 @@ impl OwnedStart<'_> {
 
 impl BatchedScreen {
     /// Decides what a lane does this round. `None`: the host answers.
-    pub fn plan<'a>(&mut self, request: &TrialScore<'a>) -> Result<(Asked, Option<Plan<'a>>), Error> {
+    pub fn plan<'a>(&mut self, request: &TrialScore<'a>) -> Result<(LaneState, Option<LanePlan<'a>>), Error> {
         let (scale, kernel_error) = self.facts(request)?;
         let precision = self.precision;
         let table = matches!(self.shared.basis, Basis::Table(_));
@@ -58,11 +58,11 @@ impl BatchedScreen {
         let observations = model.n_observations();
         if observations == 0 && !matches!(request.change, Change::Factor) {
             (lane.fresh, lane.has_row, lane.scanned) = (false, false, None);
-            return Ok((Asked::Prior, None));
+            return Ok((LaneState::Prior, None));
         }
-        if !fits(&[prior, request.width, request.width * prior.sqrt()], precision) {
+        if !fits(&[prior, request.beta, request.beta * prior.sqrt()], precision) {
             (lane.fresh, lane.has_row, lane.scanned) = (false, false, None);
-            return Ok((Asked::Scan, None));
+            return Ok((LaneState::Scan, None));
         }
         let was_fresh = lane.fresh;
         let scanned = lane.scanned.take();
@@ -103,14 +103,14 @@ impl BatchedScreen {
                     Some(factor) => OwnedStart::Factor(factor),
                     None if matches!(request.change, Change::Factor) => {
                         lane.fresh = false;
-                        return Ok((Asked::Scan, None));
+                        return Ok((LaneState::Scan, None));
                     }
                     None => {
                         let (mean, variance) = exact_scores(model, n_points);
                         if !fits(&[largest(&mean)], precision) {
                             // A new row was not projected either.
                             (lane.fresh, lane.has_row) = (false, false);
-                            return Ok((Asked::Scan, None));
+                            return Ok((LaneState::Scan, None));
                         }
                         lane.start(prior, 0.0, largest(&mean), unit);
                         OwnedStart::Upload(mean, variance)
@@ -130,7 +130,7 @@ impl BatchedScreen {
                     };
                 if !fits {
                     (lane.fresh, lane.has_row) = (false, false);
-                    return Ok((Asked::Scan, None));
+                    return Ok((LaneState::Scan, None));
                 }
                 visit = Some(Visit { row: new_row.then_some(row), scale: scale_of_row, mean });
             }
@@ -140,7 +140,7 @@ impl BatchedScreen {
         self.counters.rebuilds += u64::from(was_fresh && !kept && !matches!(request.change, Change::Factor));
         let from_factor = matches!(start, OwnedStart::Factor(_));
         self.count_round(from_factor, was_fresh && from_factor && !matches!(request.change, Change::Factor));
-        Ok((Asked::Device { from_factor }, Some(Plan { start, visit })))
+        Ok((LaneState::Device { from_factor }, Some(LanePlan { start, visit })))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The screens of some trials in lockstep on a device.
 
-use super::backend::Shared;
-use super::ledger::Ledger;
-use super::plan::{Asked, OwnedStart, Plan, largest};
+use super::backend::BatchedShared;
+use super::ledger::MemoryLedger;
+use super::plan::{LanePlan, LaneState, OwnedStart, largest};
 use super::trust::{plausible, untrusted, violations};
 use crate::device::{Answer, Band4, CAPACITY, LaneWork, Lanes, Precision, Tables};
 use crate::lane::Lane;
@@ -19,17 +19,17 @@ pub type Own = (Arc<Scale>, f64);
 /// See [`Screen`].
 pub struct BatchedScreen {
     /// What all screens share.
-    pub shared: Arc<Shared>,
+    pub shared: Arc<BatchedShared>,
     on_device: Result<Box<dyn Lanes>, Error>,
     /// The type that lanes are in.
     pub precision: Precision,
     /// What f32 has cost, while f64 is an option.
-    ledger: Option<Ledger>,
+    ledger: Option<MemoryLedger>,
     /// One for each trial.
     pub lanes: Vec<Lane>,
     own: Vec<Option<Own>>,
     stamp: u32,
-    asked: Vec<Asked>,
+    asked: Vec<LaneState>,
     answers: Vec<Answer>,
     /// What happened.
     pub counters: Counters,
@@ -37,11 +37,11 @@ pub struct BatchedScreen {
 
 impl BatchedScreen {
     /// Of so many trials.
-    pub fn new(shared: Arc<Shared>, on_device: Result<Box<dyn Lanes>, Error>, n_trials: usize) -> Self {
+    pub fn new(shared: Arc<BatchedShared>, on_device: Result<Box<dyn Lanes>, Error>, n_trials: usize) -> Self {
         Self {
             on_device,
             precision: shared.precision,
-            ledger: shared.doubles().map(|_| Ledger::default()),
+            ledger: shared.doubles().map(|_| MemoryLedger::default()),
             lanes: (0..n_trials).map(|i| Lane::new(7 * i)).collect(),
             own: vec![None; n_trials],
             shared,
@@ -117,12 +117,12 @@ impl BatchedScreen {
     fn band(&self, request: &TrialScore<'_>) -> Band4 {
         match self.shared.band {
             Band::Zero => Band4::default(),
-            _ => self.lanes[request.trial].band(request.width, request.model.state_error(), self.precision),
+            _ => self.lanes[request.trial].band(request.beta, request.model.state_error(), self.precision),
         }
     }
 
     /// Sets the device to work on these requests.
-    fn submit(&mut self, planned: &[(TrialScore<'_>, Plan<'_>)]) -> Result<(), Error> {
+    fn submit(&mut self, planned: &[(TrialScore<'_>, LanePlan<'_>)]) -> Result<(), Error> {
         // 0 is what memory that was never written may hold.
         self.stamp = self.stamp.checked_add(1).unwrap_or(1);
         let stamp = self.stamp;
@@ -133,7 +133,7 @@ impl BatchedScreen {
                 start: plan.start.borrowed(),
                 visit: plan.visit,
                 basis: request.model.basis_points(),
-                width: request.width,
+                beta: request.beta,
                 band: self.band(request),
                 subset: request.subset,
             })
@@ -192,7 +192,7 @@ impl BatchedScreen {
         out.points.clear();
         let exact = |point: u32| (point, request.model.exact(point as usize));
         let all: Vec<_> = playable(self.shared.basis.n_points(), request.subset).map(exact).collect();
-        let scored: Vec<(u32, f64)> = all.iter().map(|(point, moments)| (*point, moments.upper(request.width))).collect();
+        let scored: Vec<(u32, f64)> = all.iter().map(|(point, moments)| (*point, moments.upper(request.beta))).collect();
         match lowest_within_tie(&scored) {
             // By exact scores of all there is one best.
             Some(point) => out.points.push(point),
@@ -235,19 +235,19 @@ impl Screen for BatchedScreen {
 
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), Error> {
         let asked = std::mem::take(&mut self.asked);
-        let by_device = |asked: &Asked| matches!(asked, Asked::Device { .. });
+        let by_device = |asked: &LaneState| matches!(asked, LaneState::Device { .. });
         let requests: Vec<_> = trials.iter().zip(&asked).filter(|(_, a)| by_device(a)).map(|(request, _)| *request).collect();
         let answers = if requests.is_empty() { Vec::new() } else { self.collect(&requests)? };
         let mut next = answers.iter();
         let mut again = Vec::new();
         for (i, ((request, asked), out)) in trials.iter().zip(&asked).zip(out.iter_mut()).enumerate() {
             match *asked {
-                Asked::Prior => {
+                LaneState::Prior => {
                     let (scale, _) = self.facts(request)?;
-                    scale.best_priors(request.width, request.subset, out);
+                    scale.best_priors(request.beta, request.subset, out);
                 }
-                Asked::Scan => self.scan(request, out),
-                Asked::Device { from_factor } => {
+                LaneState::Scan => self.scan(request, out),
+                LaneState::Device { from_factor } => {
                     let Some(answer) = next.next() else { return Err(untrusted("gave too few answers")) };
                     if self.take(request, answer, out) {
                     } else if !from_factor && (by_factor(request.change) || matches!(self.shared.basis, Basis::Table(_))) {
@@ -294,7 +294,7 @@ impl BatchedScreen {
             let prior = request.model.prior_variance_bound();
             let lane = &mut self.lanes[request.trial];
             match request.model.factor().filter(|factor| lane.start_factor(factor, &scale, prior, kernel_error, precision)) {
-                Some(factor) => planned.push((i, (request, Plan { start: OwnedStart::Factor(factor), visit: None }))),
+                Some(factor) => planned.push((i, (request, LanePlan { start: OwnedStart::Factor(factor), visit: None }))),
                 None => self.scan(&request, &mut out[i]),
             }
         }

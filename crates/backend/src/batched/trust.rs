@@ -42,7 +42,7 @@ pub fn violations(lane: &mut Lane, answer: &Answer, request: &TrialScore<'_>, n_
         return 0;
     }
     lane.since_check = 1;
-    let exact = |point: u32| request.model.exact(point as usize).upper(request.width);
+    let exact = |point: u32| request.model.exact(point as usize).upper(request.beta);
     let mut broken = 0;
     if answer.count as usize <= CAPACITY {
         let best = answer.points.iter().map(|&point| exact(point)).fold(f64::NEG_INFINITY, f64::max);

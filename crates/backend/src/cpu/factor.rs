@@ -64,7 +64,7 @@ impl FactorScreen {
         for (block, part) in points.chunks(POINTS).enumerate() {
             self.block(model, factor, gram, table, block * POINTS, part);
         }
-        let band = lane.band(request.width, model.state_error(), Precision::F32);
+        let band = lane.band(request.beta, model.state_error(), Precision::F32);
         let interval = |at: usize, point: u32| {
             let point = point as usize;
             let square = f64::from(self.variance[at]);
@@ -75,7 +75,7 @@ impl FactorScreen {
             let anchor = variance.max(0.0).sqrt();
             let e = band.c0 + band.c1 * anchor + band.c2 * variance.abs();
             let mean = f64::from(self.mean[at]);
-            let spread = |variance: f64| request.width * variance.max(0.0).sqrt();
+            let spread = |variance: f64| request.beta * variance.max(0.0).sqrt();
             (mean - band.c + spread(variance - e), mean + band.c + spread(variance + e))
         };
         let intervals: Vec<(u32, f64, f64)> = points

@@ -2,10 +2,10 @@
 
 use super::factor::{FactorScreen, Table32};
 use super::pivots::{
-    Asked, AskedLane, FINE, FINE_OF_LANES, Growth, Interpolation, LaneScreen, LaneTable, PivotScreen, Tables, dense_work,
-    work_by_pivots,
+    AskedLane, AskedTrial, FINE, FINE_OF_LANES, Interpolation, LaneScreen, LaneTable, LaneTables, PivotGrowth, PivotScreen,
+    dense_work, work_by_pivots,
 };
-use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, Outcome, PrunedTrial, Spare};
+use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
 use super::trial::{BLOCK, TrialScreen};
 use crate::playable::playable;
 use crate::scale::Scale;
@@ -68,7 +68,7 @@ impl Backend for Cpu {
 
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, Error> {
         let scale = Arc::new(Scale::of(basis));
-        Ok(Arc::new(CpuDomain(Arc::new(Shared {
+        Ok(Arc::new(CpuDomain(Arc::new(StrategyTables {
             basis: basis.clone(),
             scale,
             columns: OnceLock::new(),
@@ -84,7 +84,7 @@ impl Backend for Cpu {
 }
 
 /// What all screens over a basis share.
-struct Shared {
+struct StrategyTables {
     basis: Basis,
     scale: Arc<Scale>,
     /// Feature-major copy of a table: one feature of all points is contiguous, so that a block's sums run in many lanes.
@@ -92,7 +92,7 @@ struct Shared {
     /// For whole factors.
     rounded: OnceLock<Table32>,
     /// The set-up of an interpolation from pivots, for tables: for trials one by one and side by side.
-    growth: [Mutex<Option<Growth>>; 2],
+    growth: [Mutex<Option<PivotGrowth>>; 2],
     /// The second of them as lanes read it.
     lanes: OnceLock<LaneTable>,
     /// The set-up of the pruned path, for domains that trials share; `None` within where a domain is too small for it.
@@ -103,7 +103,7 @@ struct Shared {
     may_prune: bool,
 }
 
-impl Shared {
+impl StrategyTables {
     /// A trial on the pruned path, where there is one for this model; `before` has followed it up to something that no row says.
     fn pruned(&self, request: &TrialScore<'_>, before: Option<PrunedTrial>) -> Option<PrunedTrial> {
         if matches!(request.change, Change::Factor | Change::Weights { .. })
@@ -153,7 +153,7 @@ impl Shared {
     }
 }
 
-struct CpuDomain(Arc<Shared>);
+struct CpuDomain(Arc<StrategyTables>);
 
 impl Domain for CpuDomain {
     fn batch(&self, update_kind: UpdateKind) -> usize {
@@ -188,7 +188,7 @@ impl Domain for CpuDomain {
 }
 
 struct CpuScreen {
-    shared: Arc<Shared>,
+    shared: Arc<StrategyTables>,
     /// Made when first needed: a model that is new every round needs none.
     trials: Vec<Option<TrialScreen>>,
     /// Trials on the pruned path; those that have left it or never were on it are in `trials`.
@@ -271,7 +271,7 @@ impl CpuScreen {
             self.dense_work[kind] += dense_work;
             // Every guarded value is whole between statements.
             let mut growth = self.shared.growth[kind].lock().unwrap_or_else(PoisonError::into_inner);
-            let growth = growth.get_or_insert_with(|| Growth::new(table, if side_by_side { FINE_OF_LANES } else { FINE }));
+            let growth = growth.get_or_insert_with(|| PivotGrowth::new(table, if side_by_side { FINE_OF_LANES } else { FINE }));
             self.interpolation[kind] = growth.grow(self.dense_work[kind], || self.shared.columns());
         }
         self.interpolation[kind].clone()
@@ -302,7 +302,7 @@ impl CpuScreen {
                     asked_lanes.push(AskedLane { request, lanes, lane });
                 } else if let Some(factor) = request.model.factor() {
                     places.push(place);
-                    asked.push(Asked { request, factor });
+                    asked.push(AskedTrial { request, factor });
                 }
             }
             found.clear();
@@ -312,7 +312,7 @@ impl CpuScreen {
             }
             if !asked_lanes.is_empty() {
                 let lanes = shared.lanes.get_or_init(|| LaneTable::new(&by, table));
-                let tables = Tables { by: &by, lanes, features: table, scale: &shared.scale };
+                let tables = LaneTables { by: &by, lanes, features: table, scale: &shared.scale };
                 self.counters.violations += self.lanes.round(tables, &asked_lanes, &mut found);
             }
             for (place, found) in places.into_iter().zip(found.drain(..)) {
@@ -367,7 +367,7 @@ impl CpuScreen {
         }
         if request.model.n_observations() == 0 && matches!(request.change, Change::None) {
             // Every mean is 0: the prior alone decides, and no block needs to be scored.
-            self.scale(request).best_priors(request.width, None, answer);
+            self.scale(request).best_priors(request.beta, None, answer);
             self.pruned[request.trial] = Some(pruned);
             self.counters.pruned += 1;
             return true;
@@ -379,9 +379,9 @@ impl CpuScreen {
             pruned = anew;
         }
         match pruned.candidates(request, &mut self.counters, answer) {
-            Outcome::Pruned => self.pruned[request.trial] = Some(pruned),
-            Outcome::Dearer => self.trials[request.trial] = Some(pruned.dense()),
-            Outcome::Lost => {
+            PruningOutcome::Pruned => self.pruned[request.trial] = Some(pruned),
+            PruningOutcome::Dearer => self.trials[request.trial] = Some(pruned.dense()),
+            PruningOutcome::Lost => {
                 answer.points.clear();
                 return false;
             }

@@ -202,8 +202,8 @@ impl TrialScreen {
             answer.points.extend(playable(self.mean.len(), request.subset));
             return;
         }
-        let width = request.width;
-        let mut best = score(&self.mean, &self.variance, width, &mut self.score);
+        let beta = request.beta;
+        let mut best = score(&self.mean, &self.variance, beta, &mut self.score);
         if let Some(subset) = request.subset {
             best = subset.iter().map(|&point| self.score[point as usize]).fold(f64::NEG_INFINITY, f64::max);
         }
@@ -217,17 +217,17 @@ impl TrialScreen {
         // The score's own three roundings, on top of those of mean and spread².
         let e_mean = self.mean_error + state_error.mean + 4.0 * U * (1.0 + best.abs());
         // sqrt(s² + e) - sqrt(max(0, s² - e)) <= sqrt(2 e): no point below this floor can reach the best.
-        let widest = e_mean + width * (2.0 * e).sqrt();
+        let widest = e_mean + beta * (2.0 * e).sqrt();
         let tie = TIE_TOLERANCE * (1.0 + best.abs());
         let floor = best - tie - 2.0 * widest;
         let (mean, variance) = (&self.mean, &self.variance);
         let lower = |point: u32| {
             let point = point as usize;
-            mean[point] - e_mean + width * (variance[point] - e).max(0.0).sqrt()
+            mean[point] - e_mean + beta * (variance[point] - e).max(0.0).sqrt()
         };
         let upper = |point: u32| {
             let point = point as usize;
-            mean[point] + e_mean + width * (variance[point] + e).max(0.0).sqrt()
+            mean[point] + e_mean + beta * (variance[point] + e).max(0.0).sqrt()
         };
         answer.points.extend(playable(scores.len(), request.subset).filter(|&point| floor <= scores[point as usize]));
         settle(&mut answer.points, tie, lower, upper);

@@ -127,31 +127,31 @@ fn magnitude_in_lanes(values: &[f64]) -> f64 {
     rest.iter().map(|value| value.abs()).chain(lanes).fold(0.0, larger)
 }
 
-/// Writes `mean + width * sqrt(max(0, variance))` and returns the largest score; NaNs are passed over.
-pub fn score(mean: &[f64], variance: &[f64], width: f64, out: &mut [f64]) -> f64 {
-    wide(Score { mean, variance, width, out })
+/// Writes `mean + beta * sqrt(max(0, variance))` and returns the largest score; NaNs are passed over.
+pub fn score(mean: &[f64], variance: &[f64], beta: f64, out: &mut [f64]) -> f64 {
+    wide(ScoreLoop { mean, variance, beta, out })
 }
 
-struct Score<'a> {
+struct ScoreLoop<'a> {
     mean: &'a [f64],
     variance: &'a [f64],
-    width: f64,
+    beta: f64,
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Score<'_> {
+impl NullaryFnOnce for ScoreLoop<'_> {
     type Output = f64;
 
     #[inline(always)]
     fn call(self) -> f64 {
-        score_in_lanes(self.mean, self.variance, self.width, self.out)
+        score_in_lanes(self.mean, self.variance, self.beta, self.out)
     }
 }
 
 #[inline(always)]
-fn score_in_lanes(mean: &[f64], variance: &[f64], width: f64, out: &mut [f64]) -> f64 {
+fn score_in_lanes(mean: &[f64], variance: &[f64], beta: f64, out: &mut [f64]) -> f64 {
     for ((score, &mean), &variance) in out.iter_mut().zip(mean).zip(variance) {
-        *score = mean + width * larger(0.0, variance).sqrt();
+        *score = mean + beta * larger(0.0, variance).sqrt();
     }
     let mut lanes = [f64::NEG_INFINITY; LANES];
     let blocks = out.chunks_exact(LANES);

@@ -8,8 +8,8 @@
 //! 2. visit: if the row is new, `p(x) = sum_i row_i h_i(x)`; then `variance -= (scale p)²`, and `mean += mean_step p` or, where
 //!    weights come along, `mean = sum_i weights_i h_i(x)`;
 //! 3. score, for every point or those of the subset: with `e = c0 + c1 anchor + c2 anchor²`,
-//!    `lower = mean - c + width (1 - rho) sqrt(max(0, variance - e))`,
-//!    `upper = mean + c + width (1 + rho) sqrt(max(0, variance + e))`, where `rho` is [`Precision::sqrt_error`];
+//!    `lower = mean - c + beta (1 - rho) sqrt(max(0, variance - e))`,
+//!    `upper = mean + c + beta (1 + rho) sqrt(max(0, variance + e))`, where `rho` is [`Precision::sqrt_error`];
 //! 4. select: every point with `upper >= max lower`.
 
 use privateer_config::error::Error;
@@ -81,7 +81,7 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// "gpu" or "reference".
     fn name(&self) -> &'static str;
 
-    /// What it is, for people and the manifest.
+    /// What it is, for readers and the manifest.
     fn description(&self) -> String;
 
     /// Whether it computes in this type.
@@ -147,7 +147,7 @@ pub struct LaneWork<'a> {
     /// Points whose Gram columns are the basis; unused for features.
     pub basis: &'a [u32],
     /// What multiplies the spread.
-    pub width: f64,
+    pub beta: f64,
     /// Errors.
     pub band: Band4,
     /// Ascending; all points if absent.

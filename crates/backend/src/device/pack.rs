@@ -1,7 +1,7 @@
 //! A round of some lanes, packed into the buffers that its passes read.
 
 use super::real::Real;
-use super::tables::{Columns, Extent, KernelNumbers, device_error};
+use super::tables::{DeviceColumns, Extent, KernelNumbers, device_error};
 use super::{LaneWork, NewMean, Start};
 use privateer_config::error::Error;
 use privateer_gp::score::Spread;
@@ -84,9 +84,9 @@ pub struct Numbers<R> {
     pub scale: R,
     /// What multiplies `p` in the mean.
     pub mean_step: R,
-    /// `width (1 - rho)`
+    /// `beta (1 - rho)`
     pub low: R,
-    /// `width (1 + rho)`
+    /// `beta (1 + rho)`
     pub high: R,
     /// Error of the score.
     pub c: R,
@@ -119,7 +119,7 @@ pub struct LaneShape<'a> {
     /// Of the domain.
     pub extent: Extent,
     /// Where columns come from.
-    pub columns: Columns,
+    pub columns: DeviceColumns,
     /// One for each lane, or one for all.
     pub kernels: &'a [KernelNumbers],
     /// Distance between the coordinates of two lanes.
@@ -170,7 +170,7 @@ impl<R: Real> Packed<R> {
         self.indices.clear();
         self.indices.resize(INDEX_HEADER, 0);
         // Rows over features read all columns in order; factors read a list.
-        if let Columns::Features(n_columns) = shape.columns
+        if let DeviceColumns::Features(n_columns) = shape.columns
             && round.iter().any(|lane| matches!(lane.start, Start::Factor(_)))
         {
             self.indices.extend(0..n_columns as u32);
@@ -185,8 +185,8 @@ impl<R: Real> Packed<R> {
             let Some(kernel) = shape.kernels.get(lane.lane.min(shape.kernels.len().wrapping_sub(1))) else {
                 return fault("it has no points yet");
             };
-            let n_basis = if let Columns::Features(n_columns) = shape.columns { n_columns } else { lane.basis.len() };
-            let own = shape.columns == Columns::Kernel { own: true };
+            let n_basis = if let DeviceColumns::Features(n_columns) = shape.columns { n_columns } else { lane.basis.len() };
+            let own = shape.columns == DeviceColumns::Kernel { own: true };
             let mut work = Work {
                 lane: lane.lane as u32,
                 stamp,
@@ -205,7 +205,7 @@ impl<R: Real> Packed<R> {
                 Some(NewMean::Weights(weights)) => (0.0, Some(weights)),
             };
             let factor = if let Start::Factor(factor) = lane.start { Some(factor) } else { None };
-            if !matches!(shape.columns, Columns::Features(_)) && (row.is_some() || weights.is_some() || factor.is_some()) {
+            if !matches!(shape.columns, DeviceColumns::Features(_)) && (row.is_some() || weights.is_some() || factor.is_some()) {
                 work.slots_at = word(self.indices.len())?;
                 self.indices.extend_from_slice(lane.basis);
             }
@@ -238,7 +238,7 @@ impl<R: Real> Packed<R> {
                     factored.push(at);
                 }
             }
-            let shared = matches!(shape.columns, Columns::Features(_));
+            let shared = matches!(shape.columns, DeviceColumns::Features(_));
             let mut both = 4 * at;
             for (values, kind) in [(row, ROW), (weights, WEIGHTS)] {
                 let Some(values) = values else { continue };
@@ -273,8 +273,8 @@ impl<R: Real> Packed<R> {
             self.numbers.push(Numbers {
                 scale: R::of(scale),
                 mean_step: R::of(mean_step),
-                low: R::of(lane.width * (1.0 - rho)),
-                high: R::of(lane.width * (1.0 + rho)),
+                low: R::of(lane.beta * (1.0 - rho)),
+                high: R::of(lane.beta * (1.0 + rho)),
                 c: R::of(lane.band.c),
                 c0: R::of(lane.band.c0),
                 c1: R::of(lane.band.c1),

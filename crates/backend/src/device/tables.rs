@@ -47,7 +47,7 @@ pub struct Chunk {
 
 /// Where a lane's columns come from.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Columns {
+pub enum DeviceColumns {
     /// A table shared by all lanes, of so many columns, each used by every row.
     Features(usize),
     /// A shared table of one column a point, of which a lane uses those of its basis.

@@ -7,7 +7,7 @@ use privateer_config::error::Error;
 
 /// Which adapters may be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
+pub enum AdapterChoice {
     /// Hardware only: a software adapter is slower than the CPU backend.
     Auto,
     /// The best there is.
@@ -62,9 +62,9 @@ pub fn adapters() -> Vec<AdapterFacts> {
 ///
 /// # Errors
 /// [`Error::Device`] with what was found, if nothing suits.
-pub fn choose(choice: Choice) -> Result<(wgpu::Adapter, AdapterFacts), Error> {
+pub fn choose(choice: AdapterChoice) -> Result<(wgpu::Adapter, AdapterFacts), Error> {
     let mut found = found();
-    let taken = |facts: &AdapterFacts| if choice == Choice::Auto { facts.taken_by_auto } else { facts.taken_by_gpu };
+    let taken = |facts: &AdapterFacts| if choice == AdapterChoice::Auto { facts.taken_by_auto } else { facts.taken_by_gpu };
     if let Some(at) = found.iter().position(|(_, facts)| taken(facts)) {
         return Ok(found.swap_remove(at));
     }
@@ -77,8 +77,8 @@ pub fn choose(choice: Choice) -> Result<(wgpu::Adapter, AdapterFacts), Error> {
         .collect();
     Err(device_error(match (listed.is_empty(), choice) {
         (true, _) => "no graphics adapter was found, or no Vulkan driver".to_owned(),
-        (false, Choice::Auto) => format!("no hardware adapter suits; found {}", listed.join(", ")),
-        (false, Choice::Any) => format!("no adapter suits; found {}", listed.join(", ")),
+        (false, AdapterChoice::Auto) => format!("no hardware adapter suits; found {}", listed.join(", ")),
+        (false, AdapterChoice::Any) => format!("no adapter suits; found {}", listed.join(", ")),
     }))
 }
 

@@ -1,16 +1,16 @@
 //! Buffers: made, filled, grown.
 
-use super::device::Shared;
+use super::device::GpuShared;
 use super::readback::guarded;
 use crate::device::real::Real;
 use crate::device::tables::device_error;
 use privateer_config::error::Error;
 
 /// A type whose numbers go to the device as they are.
-pub trait Plain: Real + bytemuck::Pod {}
+pub trait GpuNumber: Real + bytemuck::Pod {}
 
-impl Plain for f32 {}
-impl Plain for f64 {}
+impl GpuNumber for f32 {}
+impl GpuNumber for f64 {}
 
 /// Bytes that are on their way to the device at once.
 const PIECE: usize = 32 << 20;
@@ -19,7 +19,7 @@ const PIECE: usize = 32 << 20;
 ///
 /// # Errors
 /// If it is larger than a binding may be, or there is no room.
-pub fn storage(shared: &Shared, label: &str, bytes: u64) -> Result<wgpu::Buffer, Error> {
+pub fn storage(shared: &GpuShared, label: &str, bytes: u64) -> Result<wgpu::Buffer, Error> {
     if shared.max_binding < bytes {
         return Err(device_error(format!(
             "the buffer `{label}` would need {bytes} bytes, more than the {} that {} allows",
@@ -34,14 +34,14 @@ pub fn storage(shared: &Shared, label: &str, bytes: u64) -> Result<wgpu::Buffer,
 ///
 /// # Errors
 /// If there is no room.
-pub fn uniform(shared: &Shared, words: &[u32]) -> Result<wgpu::Buffer, Error> {
+pub fn uniform(shared: &GpuShared, words: &[u32]) -> Result<wgpu::Buffer, Error> {
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
     let buffer = make(shared, "shape", size_of_val(words) as u64, usage)?;
     upload(shared, &buffer, 0, bytemuck::cast_slice(words))?;
     Ok(buffer)
 }
 
-fn make(shared: &Shared, label: &str, bytes: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, Error> {
+fn make(shared: &GpuShared, label: &str, bytes: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, Error> {
     guarded(shared, &format!("allocate the buffer `{label}` of {bytes} bytes"), |device| {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
@@ -57,7 +57,7 @@ fn make(shared: &Shared, label: &str, bytes: u64, usage: wgpu::BufferUsages) -> 
 ///
 /// # Errors
 /// If the device refuses.
-pub fn upload(shared: &Shared, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+pub fn upload(shared: &GpuShared, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<(), Error> {
     guarded(shared, "take data", |_| {
         for (i, piece) in bytes.chunks(PIECE).enumerate() {
             shared.queue.write_buffer(buffer, offset + (i * PIECE) as u64, piece);
@@ -72,7 +72,7 @@ pub fn upload(shared: &Shared, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8])
 ///
 /// # Errors
 /// As [`storage`].
-pub fn filled<T: bytemuck::Pod>(shared: &Shared, label: &str, values: &[T]) -> Result<wgpu::Buffer, Error> {
+pub fn filled<T: bytemuck::Pod>(shared: &GpuShared, label: &str, values: &[T]) -> Result<wgpu::Buffer, Error> {
     let buffer = storage(shared, label, size_of_val(values) as u64)?;
     upload(shared, &buffer, 0, bytemuck::cast_slice(values))?;
     Ok(buffer)
@@ -80,18 +80,18 @@ pub fn filled<T: bytemuck::Pod>(shared: &Shared, label: &str, values: &[T]) -> R
 
 /// A storage buffer that grows with what is written.
 #[derive(Debug)]
-pub struct Growing {
+pub struct GrowingBuffer {
     label: &'static str,
     /// What is bound.
     pub buffer: wgpu::Buffer,
 }
 
-impl Growing {
+impl GrowingBuffer {
     /// Of so many bytes at first.
     ///
     /// # Errors
     /// As [`storage`].
-    pub fn new(shared: &Shared, label: &'static str, bytes: u64) -> Result<Self, Error> {
+    pub fn new(shared: &GpuShared, label: &'static str, bytes: u64) -> Result<Self, Error> {
         Ok(Self { label, buffer: storage(shared, label, bytes.min(shared.max_binding))? })
     }
 
@@ -99,7 +99,7 @@ impl Growing {
     ///
     /// # Errors
     /// As [`storage`].
-    pub fn reserve(&mut self, shared: &Shared, bytes: u64) -> Result<bool, Error> {
+    pub fn reserve(&mut self, shared: &GpuShared, bytes: u64) -> Result<bool, Error> {
         if bytes <= self.buffer.size() {
             return Ok(false);
         }

@@ -1,8 +1,8 @@
 //! What a device can do at most: a matrix product and a copy, measured.
 
-use super::buffers::{Plain, filled, storage, uniform};
-use super::device::{Gpu, Shared, run};
-use super::layout::{self, Shape};
+use super::buffers::{GpuNumber, filled, storage, uniform};
+use super::device::{Gpu, GpuShared, run};
+use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::guarded;
 use crate::device::tables::device_error;
@@ -58,11 +58,11 @@ impl Gpu {
 }
 
 /// Operations a second of a product of two matrices of ones; the result is checked.
-fn product<R: Plain>(shared: &Shared, side: usize) -> Result<f64, Error> {
+fn product<R: GpuNumber>(shared: &GpuShared, side: usize) -> Result<f64, Error> {
     let ones = vec![R::of(1.0); side * side];
     let (a, b) = (filled(shared, "left", &ones)?, filled(shared, "right", &ones)?);
     let c = storage(shared, "product", size_of_val(ones.as_slice()) as u64)?;
-    let shape = uniform(shared, &Shape { n_columns: side as u32, ..Shape::default() }.words())?;
+    let shape = uniform(shared, &LayoutShape { n_columns: side as u32, ..LayoutShape::default() }.words())?;
     let pipeline = shared.pipeline(Pass::making("product", R::PRECISION, R::PRECISION))?;
     let bound = [(layout::SHAPE, &shape), (layout::SOURCE, &a), (layout::COEFFICIENTS, &b), (layout::TABLE, &c)];
     let group = pipeline.bind(shared, &bound)?;
@@ -72,14 +72,14 @@ fn product<R: Plain>(shared: &Shared, side: usize) -> Result<f64, Error> {
 }
 
 /// Bytes read and written a second.
-fn copy(shared: &Shared, bytes: u64) -> Result<f64, Error> {
+fn copy(shared: &GpuShared, bytes: u64) -> Result<f64, Error> {
     let (from, to) = (storage(shared, "from", bytes)?, storage(shared, "to", bytes)?);
     let seconds = best(shared, |encoder| encoder.copy_buffer_to_buffer(&from, 0, &to, 0, Some(bytes)))?;
     Ok(2.0 * bytes as f64 / seconds)
 }
 
 /// Seconds of one piece of work, from submissions that hold it ever more often until they take long enough.
-fn best(shared: &Shared, work: impl Fn(&mut wgpu::CommandEncoder)) -> Result<f64, Error> {
+fn best(shared: &GpuShared, work: impl Fn(&mut wgpu::CommandEncoder)) -> Result<f64, Error> {
     let mut times = 1;
     loop {
         let submission = guarded(shared, "be measured", |device| {

@@ -1,6 +1,6 @@
 //! The device: opened, tested, shared.
 
-use super::adapters::{AdapterFacts, Choice, choose};
+use super::adapters::{AdapterChoice, AdapterFacts, choose};
 use super::pipeline::{Pass, Pipeline};
 use super::readback::Health;
 use super::tables::GpuTables;
@@ -43,11 +43,11 @@ pub struct Replacement {
 /// A GPU.
 #[derive(Clone)]
 pub struct Gpu {
-    shared: Arc<Shared>,
+    shared: Arc<GpuShared>,
 }
 
 /// What everything on a device needs.
-pub struct Shared {
+pub struct GpuShared {
     /// Of wgpu.
     pub device: wgpu::Device,
     /// Of wgpu.
@@ -76,7 +76,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::Device`] with what was found, if none suits or the best cannot be opened.
-    pub fn open(choice: Choice) -> Result<Self, Error> {
+    pub fn open(choice: AdapterChoice) -> Result<Self, Error> {
         Self::with_options(choice, GpuOptions::default())
     }
 
@@ -85,14 +85,14 @@ impl Gpu {
     /// # Errors
     /// [`Error::Device`] if there is one and it cannot be opened.
     pub fn automatic() -> Result<Option<Self>, Error> {
-        choose(Choice::Auto).ok().map(|found| Self::opened(found, GpuOptions::default())).transpose()
+        choose(AdapterChoice::Auto).ok().map(|found| Self::opened(found, GpuOptions::default())).transpose()
     }
 
     /// [`Gpu::open`] with settings for tests.
     ///
     /// # Errors
     /// As [`Gpu::open`].
-    pub fn with_options(choice: Choice, options: GpuOptions) -> Result<Self, Error> {
+    pub fn with_options(choice: AdapterChoice, options: GpuOptions) -> Result<Self, Error> {
         Self::opened(choose(choice)?, options)
     }
 
@@ -120,7 +120,7 @@ impl Gpu {
         let name = facts.name.clone();
         device.on_uncaptured_error(Arc::new(move |problem: wgpu::Error| on_error.note(format!("{name} failed: {problem}"))));
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
-        let mut shared = Shared {
+        let mut shared = GpuShared {
             device,
             queue,
             facts,
@@ -153,7 +153,7 @@ impl Gpu {
         self.shared.device.destroy();
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
+    pub(super) fn shared(&self) -> &Arc<GpuShared> {
         &self.shared
     }
 }
@@ -201,7 +201,7 @@ fn tightened(mut limits: wgpu::Limits, options: &GpuOptions) -> wgpu::Limits {
     limits
 }
 
-impl Shared {
+impl GpuShared {
     /// The size of all workgroups of a type.
     ///
     /// # Errors

@@ -1,18 +1,18 @@
 //! Lanes on the device: a round is one submission.
 
-use super::buffers::{Growing, Plain, storage, upload};
-use super::device::{Dispatch, Shared, run};
+use super::buffers::{GpuNumber, GrowingBuffer, storage, upload};
+use super::device::{Dispatch, GpuShared, run};
 use super::layout::{self, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Pass, Pipeline};
 #[cfg(test)]
 use super::readback::read_all;
 use super::readback::{Pending, Staging, guarded};
-use super::tables::{GpuTables, Source};
+use super::tables::{GpuTables, TableSource};
 use super::workgroup::Workgroup;
 use crate::device::answer::{ANSWER_WORDS, MAXIMA, decode};
 use crate::device::pack::{LaneShape, Packed, TOGETHER};
 use crate::device::tables::{
-    Base, Columns, Extent, KernelNumbers, PLANES, TILE, coordinates, device_error, kernel_error, no_form,
+    Base, DeviceColumns, Extent, KernelNumbers, PLANES, TILE, coordinates, device_error, kernel_error, no_form,
 };
 use crate::device::{Answer, LaneWork, Lanes};
 use privateer_config::error::Error;
@@ -24,18 +24,18 @@ const FIRST_BYTES: u64 = 1 << 16;
 
 /// Lanes in one type.
 pub struct GpuLanes<R> {
-    shared: Arc<Shared>,
+    shared: Arc<GpuShared>,
     extent: Extent,
     n_lanes: usize,
-    columns: Columns,
+    columns: DeviceColumns,
     kernels: Vec<KernelNumbers>,
     coords_stride: usize,
-    sources: Vec<Source>,
+    sources: Vec<TableSource>,
     passes: Passes,
     workgroup: Workgroup,
-    buffers: Buffers,
+    buffers: GpuLaneBuffers,
     /// Bind groups; made anew when a buffer is replaced.
-    bound: Option<Bound>,
+    bound: Option<BoundBuffers>,
     staging: [Staging; 2],
     packed: Packed<R>,
     rounds: usize,
@@ -51,11 +51,11 @@ struct Passes {
     select: Pipeline,
 }
 
-struct Buffers {
+struct GpuLaneBuffers {
     works: wgpu::Buffer,
     numbers: wgpu::Buffer,
-    indices: Growing,
-    coefficients: Growing,
+    indices: GrowingBuffer,
+    coefficients: GrowingBuffer,
     base: wgpu::Buffer,
     planes: wgpu::Buffer,
     partials: wgpu::Buffer,
@@ -64,7 +64,7 @@ struct Buffers {
     maxima: wgpu::Buffer,
 }
 
-struct Bound {
+struct BoundBuffers {
     /// One for each chunk.
     factor: Vec<wgpu::BindGroup>,
     project: Vec<wgpu::BindGroup>,
@@ -79,7 +79,7 @@ struct InFlight {
     n_works: usize,
 }
 
-impl<R: Plain> GpuLanes<R> {
+impl<R: GpuNumber> GpuLanes<R> {
     /// Allocates.
     ///
     /// # Errors
@@ -91,9 +91,9 @@ impl<R: Plain> GpuLanes<R> {
         }
         let pass = |shader, entry| shared.pipeline(Pass::new(shader, entry, R::PRECISION));
         let (factor, project) = match tables.columns {
-            Columns::Features(_) => ("from_table", "shared_columns"),
-            Columns::Gram => ("from_table", "gather"),
-            Columns::Kernel { .. } => ("from_kernel", "evaluate"),
+            DeviceColumns::Features(_) => ("from_table", "shared_columns"),
+            DeviceColumns::Gram => ("from_table", "gather"),
+            DeviceColumns::Kernel { .. } => ("from_kernel", "evaluate"),
         };
         let passes = Passes {
             factor: pass("factor", factor)?,
@@ -104,11 +104,11 @@ impl<R: Plain> GpuLanes<R> {
         };
         let room = |label, each: usize| storage(shared, label, (n_lanes * each) as u64);
         let size = size_of::<R>();
-        let buffers = Buffers {
+        let buffers = GpuLaneBuffers {
             works: room("works", WORK_BYTES)?,
             numbers: room("numbers", N_NUMBERS * size)?,
-            indices: Growing::new(shared, "indices", FIRST_BYTES)?,
-            coefficients: Growing::new(shared, "coefficients", FIRST_BYTES)?,
+            indices: GrowingBuffer::new(shared, "indices", FIRST_BYTES)?,
+            coefficients: GrowingBuffer::new(shared, "coefficients", FIRST_BYTES)?,
             base: tables.base.clone(),
             planes: room("planes", PLANES * extent.stride * size)?,
             partials: room("partials", MAXIMA * extent.n_tiles() * size)?,
@@ -160,9 +160,9 @@ impl<R: Plain> GpuLanes<R> {
         Ok(())
     }
 
-    fn bind(&self) -> Result<Bound, Error> {
+    fn bind(&self) -> Result<BoundBuffers, Error> {
         let buffers = &self.buffers;
-        let bind = |pipeline: &Pipeline, source: &Source| {
+        let bind = |pipeline: &Pipeline, source: &TableSource| {
             pipeline.bind(
                 &self.shared,
                 &[
@@ -183,7 +183,7 @@ impl<R: Plain> GpuLanes<R> {
         };
         let each =
             |pipeline: &Pipeline| self.sources.iter().map(|source| bind(pipeline, source)).collect::<Result<Vec<_>, Error>>();
-        Ok(Bound {
+        Ok(BoundBuffers {
             factor: each(&self.passes.factor)?,
             project: each(&self.passes.project)?,
             update: bind(&self.passes.update, &self.sources[0])?,
@@ -193,11 +193,11 @@ impl<R: Plain> GpuLanes<R> {
     }
 
     /// The passes of the packed round, in order.
-    fn dispatches<'a>(&'a self, bound: &'a Bound) -> Vec<Dispatch<'a>> {
+    fn dispatches<'a>(&'a self, bound: &'a BoundBuffers) -> Vec<Dispatch<'a>> {
         let (packed, passes) = (&self.packed, &self.passes);
         let rows = match self.columns {
-            Columns::Features(_) => packed.n_projected.div_ceil(TOGETHER),
-            Columns::Gram | Columns::Kernel { .. } => packed.n_projected,
+            DeviceColumns::Features(_) => packed.n_projected.div_ceil(TOGETHER),
+            DeviceColumns::Gram | DeviceColumns::Kernel { .. } => packed.n_projected,
         };
         let subset_tiles = packed
             .works
@@ -228,7 +228,7 @@ impl<R: Plain> GpuLanes<R> {
     }
 }
 
-impl<R: Plain> Lanes for GpuLanes<R> {
+impl<R: GpuNumber> Lanes for GpuLanes<R> {
     fn submit(&mut self, stamp: u32, work: &[LaneWork<'_>]) -> Result<(), Error> {
         if let Some(unread) = self.in_flight.take() {
             unread.pending.wait(&self.shared, unread.submission)?;
@@ -281,7 +281,7 @@ impl<R: Plain> Lanes for GpuLanes<R> {
     }
 
     fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<f64, Error> {
-        if self.columns != (Columns::Kernel { own: true }) || self.n_lanes <= lane {
+        if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_lanes <= lane {
             return Err(device_error("these lanes take no points of their own"));
         }
         let form = gram.form().filter(|_| gram.n_points() == self.extent.n_points).ok_or_else(no_form)?;

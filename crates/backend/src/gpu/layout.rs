@@ -80,7 +80,7 @@ pub fn number_values<R: Real>(numbers: &Numbers<R>) -> [R; N_NUMBERS] {
 
 /// Sizes and a range of points.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct LayoutShape {
     /// Number of points.
     pub n_points: u32,
     /// Points with padding.
@@ -97,7 +97,7 @@ pub struct Shape {
     pub dimension: u32,
 }
 
-impl Shape {
+impl LayoutShape {
     /// Over a chunk.
     pub fn new(extent: Extent, chunk: Chunk, n_columns: usize) -> Self {
         Self {

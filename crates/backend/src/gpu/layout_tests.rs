@@ -1,6 +1,6 @@
 //! The host's layout against that of the shaders, as the build found it.
 
-use super::layout::{self, N_NUMBERS, Shape, WORK_BYTES, number_values, work_words};
+use super::layout::{self, LayoutShape, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Access, SHADERS, STRUCTS};
 use crate::device::pack::{Numbers, Work};
 
@@ -70,7 +70,7 @@ fn structs_have_their_fields_where_the_host_puts_them() {
         kernel_offset: 9.0,
         kernel_row_term: 10.0,
     };
-    let shape = Shape { n_points: 0, stride: 1, n_tiles: 2, chunk_first: 3, chunk_len: 4, n_columns: 5, dimension: 6 };
+    let shape = LayoutShape { n_points: 0, stride: 1, n_tiles: 2, chunk_first: 3, chunk_len: 4, n_columns: 5, dimension: 6 };
     let work_fields = "lane start visit stamp row_at row_len slots_at coords_at factor_at factor_len subset_at n_scored \
                        prior_at family dimension listed weights_at";
     let number_fields = "scale mean_step low high c c0 c1 c2 kernel_scale kernel_offset kernel_row_term";

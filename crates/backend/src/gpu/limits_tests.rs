@@ -1,17 +1,17 @@
 //! Workgroups of every size that limits allow, with subgroups and without: right answers, and the same ones.
 
-use super::buffers::Plain;
+use super::buffers::GpuNumber;
 use super::device::{Gpu, GpuOptions, Replacement};
 use super::lanes::GpuLanes;
 use super::tables::GpuTables;
 use super::tests::{open, played};
 use crate::device::{Answer, CAPACITY, Device, LaneWork, Lanes, Precision};
-use crate::reference::cases_tests::{Draws, OwnedWork, TestBasis, TestGram, script};
+use crate::reference::cases_tests::{CaseDraws, OwnedWork, TestBasis, TestGram, script};
 use privateer_gp::score::KernelFamily;
 
 /// Bases of all kinds, each with a script for three lanes.
 fn cases() -> Vec<(TestBasis, Vec<Vec<OwnedWork>>)> {
-    let mut draws = Draws(70);
+    let mut draws = CaseDraws(70);
     let bases = vec![
         TestBasis::features(&mut draws, 600, 70),
         TestBasis::fourier(&mut draws, 300, 12, 2),
@@ -49,12 +49,12 @@ fn tightened_limits() {
 
 fn open_refused(options: GpuOptions) -> bool {
     let Some(gpu) = open(options) else { return true };
-    let basis = TestBasis::features(&mut Draws(1), 30, 3);
+    let basis = TestBasis::features(&mut CaseDraws(1), 30, 3);
     gpu.tables(basis.spec(), Precision::F32).is_err()
 }
 
 /// Every answer of a script, and the planes at its end, as bits. Of more candidates than are named any may be.
-fn bits<R: Plain>(gpu: &Gpu, basis: &TestBasis, rounds: &[Vec<OwnedWork>]) -> (Vec<Answer>, Vec<u64>) {
+fn bits<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, rounds: &[Vec<OwnedWork>]) -> (Vec<Answer>, Vec<u64>) {
     let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
     let mut lanes = GpuLanes::<R>::new(&tables, 3).expect("lanes");
     if let TestBasis::Own(grams) = basis {

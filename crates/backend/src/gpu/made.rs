@@ -1,8 +1,8 @@
 //! Tables that the device makes itself, with a sample compared with the host's values.
 
-use super::buffers::{Plain, filled, storage, uniform};
-use super::device::{Shared, run};
-use super::layout::{self, Shape, number_values, work_words};
+use super::buffers::{GpuNumber, filled, storage, uniform};
+use super::device::{GpuShared, run};
+use super::layout::{self, LayoutShape, number_values, work_words};
 use super::pipeline::Pass;
 use super::readback::{Staging, guarded};
 use crate::device::Precision;
@@ -27,8 +27,8 @@ pub struct DeviceTable {
 ///
 /// # Errors
 /// If the device has no room or is lost.
-pub fn features<R: Plain>(
-    shared: &Shared,
+pub fn features<R: GpuNumber>(
+    shared: &GpuShared,
     table: &FeatureTable,
     extent: Extent,
     chunks: &[Chunk],
@@ -43,7 +43,7 @@ pub fn features<R: Plain>(
     let coefficients = filled(shared, "frequencies", &coefficients)?;
     let mut sources = Vec::new();
     for &chunk in chunks {
-        let shape = Shape { dimension: form.dimension as u32, ..Shape::new(extent, chunk, n_frequencies) };
+        let shape = LayoutShape { dimension: form.dimension as u32, ..LayoutShape::new(extent, chunk, n_frequencies) };
         let pass = Pass::making("features", Precision::F64, R::PRECISION);
         let inputs = [(layout::SOURCE, &coords), (layout::COEFFICIENTS, &coefficients)];
         let source = make::<R>(shared, pass, shape, table.n_features, n_frequencies, &inputs)?;
@@ -63,8 +63,8 @@ pub fn features<R: Plain>(
 ///
 /// # Errors
 /// If the device has no room or is lost.
-pub fn gram<W: Plain, R: Plain>(
-    shared: &Shared,
+pub fn gram<W: GpuNumber, R: GpuNumber>(
+    shared: &GpuShared,
     source: &dyn GramSource,
     form: &KernelForm,
     extent: Extent,
@@ -91,7 +91,7 @@ pub fn gram<W: Plain, R: Plain>(
         let pass = Pass::making("gram", W::PRECISION, R::PRECISION);
         let inputs =
             [(layout::WORKS, &works), (layout::NUMBERS, &numbers), (layout::INDICES, &indices), (layout::SOURCE, &coords)];
-        let made = make::<R>(shared, pass, Shape::new(extent, chunk, n), n, n, &inputs)?;
+        let made = make::<R>(shared, pass, LayoutShape::new(extent, chunk, n), n, n, &inputs)?;
         let as_it_should = |column: usize, point: usize, value: f64| {
             let want = source.entry(column, point);
             (value - want).abs() <= 2.0 * R::PRECISION.unit() * want.abs() + error + R::PRECISION.tiny()
@@ -117,10 +117,10 @@ fn plain_coordinates(form: &FourierForm, extent: Extent) -> Vec<f64> {
 }
 
 /// Makes one chunk of a table: `n_columns` of them, by `groups` rows of workgroups.
-fn make<R: Plain>(
-    shared: &Shared,
+fn make<R: GpuNumber>(
+    shared: &GpuShared,
     pass: Pass,
-    shape: Shape,
+    shape: LayoutShape,
     n_columns: usize,
     groups: usize,
     inputs: &[(u32, &wgpu::Buffer)],
@@ -141,8 +141,8 @@ fn make<R: Plain>(
 }
 
 /// Reads a sample of a table: column, point, value. The last column and the last point are in it.
-fn sample<R: Plain>(
-    shared: &Shared,
+fn sample<R: GpuNumber>(
+    shared: &GpuShared,
     table: &wgpu::Buffer,
     extent: Extent,
     chunk: Chunk,

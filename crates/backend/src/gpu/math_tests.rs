@@ -1,17 +1,17 @@
 //! The device's arithmetic and its exp, on values from buffers.
 
-use super::buffers::Plain;
+use super::buffers::GpuNumber;
 use super::device::Gpu;
 use super::made;
 use super::readback::read_all;
 use super::tests::device;
 use crate::device::tables::{Chunk, Extent};
 use crate::device::{Device, Precision};
-use crate::reference::cases_tests::{Draws, TestGram};
+use crate::reference::cases_tests::{CaseDraws, TestGram};
 use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelFamily};
 
 /// Largest error of exp(-t) and of a root over a grid, in roundoffs.
-fn worst<R: Plain>(gpu: &Gpu) -> (f64, f64) {
+fn worst<R: GpuNumber>(gpu: &Gpu) -> (f64, f64) {
     let (mut exp, mut root) = (0.0f64, 0.0f64);
     let end = R::EXP_CUTOFF.wide();
     for block in 0..40 {
@@ -85,7 +85,7 @@ fn gram_columns_are_within_their_bound() {
     let Some(gpu) = device() else { return };
     use KernelFamily::{Linear, MaternFiveHalves, MaternHalf, MaternThreeHalves, SquaredExponential};
     for family in [SquaredExponential, MaternHalf, MaternThreeHalves, MaternFiveHalves, Linear] {
-        let gram = TestGram::new(&mut Draws(7), family, 300, 3, false);
+        let gram = TestGram::new(&mut CaseDraws(7), family, 300, 3, false);
         within_bound::<f32, f32>(&gpu, &gram);
         if gpu.computes_in(Precision::F64) {
             within_bound::<f64, f32>(&gpu, &gram);
@@ -94,7 +94,7 @@ fn gram_columns_are_within_their_bound() {
     }
 }
 
-fn within_bound<W: Plain, R: Plain>(gpu: &Gpu, gram: &TestGram) {
+fn within_bound<W: GpuNumber, R: GpuNumber>(gpu: &Gpu, gram: &TestGram) {
     let extent = Extent::new(gram.n_points());
     let chunk = Chunk { first: 0, len: extent.stride };
     let made = made::gram::<W, R>(gpu.shared(), gram, &gram.form, extent, &[chunk]).expect("made").expect("as it should be");

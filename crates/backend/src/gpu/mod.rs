@@ -26,6 +26,6 @@ mod math_tests;
 #[cfg(test)]
 mod tests;
 
-pub use adapters::{AdapterFacts, Choice, adapters};
+pub use adapters::{AdapterChoice, AdapterFacts, adapters};
 pub use ceilings::GpuCeilings;
 pub use device::{Gpu, GpuOptions, Replacement};

@@ -1,6 +1,6 @@
 //! Shaders as the build checked them, and pipelines made of them.
 
-use super::device::Shared;
+use super::device::GpuShared;
 use super::readback::guarded;
 use crate::device::Precision;
 use crate::device::tables::device_error;
@@ -131,7 +131,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// If there is no such entry, or the driver refuses it.
-    pub fn new(shared: &Shared, pass: Pass) -> Result<Self, Error> {
+    pub fn new(shared: &GpuShared, pass: Pass) -> Result<Self, Error> {
         let reduction = if shared.subgroups { "subgroups" } else { "shared" };
         let found = SHADERS
             .iter()
@@ -196,7 +196,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// If one is missing, or the device refuses.
-    pub fn bind(&self, shared: &Shared, buffers: &[(u32, &wgpu::Buffer)]) -> Result<wgpu::BindGroup, Error> {
+    pub fn bind(&self, shared: &GpuShared, buffers: &[(u32, &wgpu::Buffer)]) -> Result<wgpu::BindGroup, Error> {
         let mut entries = Vec::with_capacity(self.bindings.len());
         for binding in self.bindings {
             let Some((_, buffer)) = buffers.iter().find(|(number, _)| *number == binding.number) else {

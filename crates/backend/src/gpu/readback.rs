@@ -1,6 +1,6 @@
 //! Errors of the device caught, and what it wrote read back.
 
-use super::device::Shared;
+use super::device::GpuShared;
 use crate::device::tables::device_error;
 use privateer_config::error::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -41,7 +41,7 @@ impl Health {
 ///
 /// # Errors
 /// If the device refuses, is out of memory, or was lost before.
-pub fn guarded<T>(shared: &Shared, doing: &str, calls: impl FnOnce(&wgpu::Device) -> T) -> Result<T, Error> {
+pub fn guarded<T>(shared: &GpuShared, doing: &str, calls: impl FnOnce(&wgpu::Device) -> T) -> Result<T, Error> {
     shared.health.check()?;
     let device = &shared.device;
     let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory]
@@ -79,7 +79,7 @@ impl Staging {
     ///
     /// # Errors
     /// If there is no room.
-    pub fn new(shared: &Shared, bytes: u64) -> Result<Self, Error> {
+    pub fn new(shared: &GpuShared, bytes: u64) -> Result<Self, Error> {
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         let buffer = guarded(shared, "allocate a buffer for answers", |device| {
             device.create_buffer(&wgpu::BufferDescriptor {
@@ -113,7 +113,7 @@ impl Pending {
     ///
     /// # Errors
     /// If the device hangs, is lost, or does not give the buffer back.
-    pub fn wait(self, shared: &Shared, submission: wgpu::SubmissionIndex) -> Result<Vec<u8>, Error> {
+    pub fn wait(self, shared: &GpuShared, submission: wgpu::SubmissionIndex) -> Result<Vec<u8>, Error> {
         let name = &shared.facts.name;
         let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(PATIENCE) };
         match shared.device.poll(wait) {
@@ -150,7 +150,7 @@ impl Pending {
 
 /// All bytes of a buffer, for tests.
 #[cfg(test)]
-pub fn read_all(shared: &Shared, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Error> {
+pub fn read_all(shared: &GpuShared, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Error> {
     let staging = Staging::new(shared, buffer.size())?;
     let (pending, submission) = guarded(shared, "give back a buffer", |device| {
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });

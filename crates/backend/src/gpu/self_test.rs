@@ -1,9 +1,9 @@
 //! What a device is asked when it is opened: whether it computes in f64 and reduces by subgroups as it should. What it gets
 //! wrong is not used.
 
-use super::buffers::{Plain, storage, uniform, upload};
-use super::device::{Shared, run};
-use super::layout::{self, Shape};
+use super::buffers::{GpuNumber, storage, uniform, upload};
+use super::device::{GpuShared, run};
+use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::{Staging, guarded};
 use crate::device::Precision;
@@ -16,9 +16,9 @@ const RESULTS: usize = 8;
 const REDUCED: usize = 5;
 const GROUPS: usize = 4;
 
-impl Shared {
+impl GpuShared {
     /// Runs a shader on numbers.
-    fn computed<R: Plain>(
+    fn computed<R: GpuNumber>(
         &self,
         shader: &'static str,
         numbers: &[R],
@@ -30,7 +30,7 @@ impl Shared {
         upload(self, &source, 0, bytemuck::cast_slice(numbers))?;
         let bytes = (results * size_of::<R>()) as u64;
         let table = storage(self, "results", bytes)?;
-        let shape = uniform(self, &Shape { n_columns: n as u32, ..Shape::default() }.words())?;
+        let shape = uniform(self, &LayoutShape { n_columns: n as u32, ..LayoutShape::default() }.words())?;
         let pipeline = self.pipeline(Pass::making(shader, R::PRECISION, R::PRECISION))?;
         let group = pipeline.bind(self, &[(layout::SHAPE, &shape), (layout::SOURCE, &source), (layout::TABLE, &table)])?;
         let staging = Staging::new(self, bytes)?;
@@ -47,7 +47,7 @@ impl Shared {
     ///
     /// # Errors
     /// If the device refuses.
-    pub fn arithmetic<R: Plain>(&self, pairs: &[[R; 2]]) -> Result<Vec<R>, Error> {
+    pub fn arithmetic<R: GpuNumber>(&self, pairs: &[[R; 2]]) -> Result<Vec<R>, Error> {
         let flat: Vec<R> = pairs.iter().flatten().copied().collect();
         self.computed("arithmetic", &flat, pairs.len(), 1, pairs.len() * RESULTS)
     }
@@ -83,7 +83,7 @@ impl Shared {
         Ok(self.reduces_in::<f32>()? && (!self.has_f64 || self.reduces_in::<f64>()?))
     }
 
-    fn reduces_in<R: Plain>(&self) -> Result<bool, Error> {
+    fn reduces_in<R: GpuNumber>(&self) -> Result<bool, Error> {
         let threads = self.workgroup(R::PRECISION)?.threads() as usize;
         // Multiples of the golden ratio, modulo 1: extremes lie in another place of each workgroup.
         let turns = |i: usize| 0.618_033_988_749_894_9 * (i * i + 7 * i + 1) as f64;

@@ -1,12 +1,12 @@
 //! Tables on the device.
 
-use super::buffers::{Plain, filled, uniform};
-use super::device::Shared;
+use super::buffers::{GpuNumber, filled, uniform};
+use super::device::GpuShared;
 use super::lanes::GpuLanes;
-use super::layout::Shape;
+use super::layout::LayoutShape;
 use super::made::{self, DeviceTable};
 use crate::device::tables::{
-    Base, Chunk, Columns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, TILE, coordinates, device_error, feature_columns,
+    Base, Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, TILE, coordinates, device_error, feature_columns,
     gram_columns, kernel_error, n_points, no_form,
 };
 use crate::device::{Lanes, Precision, TableSpec, Tables};
@@ -20,7 +20,7 @@ const LIKELY_DIMENSION: usize = 8;
 
 /// A range of points with the sizes and the columns that its passes bind.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct TableSource {
     /// Its points.
     pub chunk: Chunk,
     /// Sizes.
@@ -32,27 +32,27 @@ pub struct Source {
 /// Tables in one type.
 pub struct GpuTables<R> {
     /// The device.
-    pub shared: Arc<Shared>,
+    pub shared: Arc<GpuShared>,
     /// Of the domain.
     pub extent: Extent,
     /// Where columns come from.
-    pub columns: Columns,
+    pub columns: DeviceColumns,
     /// One for all lanes; none if each has its own.
     pub kernels: Vec<KernelNumbers>,
     /// One for each chunk.
-    pub sources: Vec<Source>,
+    pub sources: Vec<TableSource>,
     /// Residual and prior.
     pub base: wgpu::Buffer,
     kernel_error: f64,
     real: PhantomData<R>,
 }
 
-impl<R: Plain> GpuTables<R> {
+impl<R: GpuNumber> GpuTables<R> {
     /// Puts tables on a device.
     ///
     /// # Errors
     /// If they do not fit, or the kernel is none that a device evaluates.
-    pub fn new(shared: &Arc<Shared>, spec: TableSpec<'_>) -> Result<Self, Error> {
+    pub fn new(shared: &Arc<GpuShared>, spec: TableSpec<'_>) -> Result<Self, Error> {
         let extent = Extent::new(n_points(&spec));
         if extent.n_points == 0 || shared.max_groups < extent.n_tiles() {
             return Err(device_error(format!("{} points are more, or fewer, than a device can hold", extent.n_points)));
@@ -60,7 +60,7 @@ impl<R: Plain> GpuTables<R> {
         let mut tables = Self {
             shared: Arc::clone(shared),
             extent,
-            columns: Columns::Gram,
+            columns: DeviceColumns::Gram,
             kernels: vec![KernelNumbers::NONE],
             sources: Vec::new(),
             base: filled::<R>(shared, "base", &[R::default(); 2])?,
@@ -69,7 +69,7 @@ impl<R: Plain> GpuTables<R> {
         };
         match spec {
             TableSpec::Features(table) => {
-                tables.columns = Columns::Features(table.n_features);
+                tables.columns = DeviceColumns::Features(table.n_features);
                 tables.base = filled(shared, "base", &Base::of_features(table).rounded::<R>(extent))?;
                 tables.put_features(table)?;
             }
@@ -78,7 +78,7 @@ impl<R: Plain> GpuTables<R> {
                 tables.put_gram(source)?;
             }
             TableSpec::Own(_) => {
-                tables.columns = Columns::Kernel { own: true };
+                tables.columns = DeviceColumns::Kernel { own: true };
                 tables.kernels.clear();
                 tables.put_whole(&[R::default()])?;
             }
@@ -101,8 +101,8 @@ impl<R: Plain> GpuTables<R> {
     }
 
     fn put(&mut self, chunk: Chunk, n_columns: usize, columns: wgpu::Buffer) -> Result<(), Error> {
-        let shape = uniform(&self.shared, &Shape::new(self.extent, chunk, n_columns).words())?;
-        self.sources.push(Source { chunk, shape, columns });
+        let shape = uniform(&self.shared, &LayoutShape::new(self.extent, chunk, n_columns).words())?;
+        self.sources.push(TableSource { chunk, shape, columns });
         Ok(())
     }
 
@@ -160,20 +160,20 @@ impl<R: Plain> GpuTables<R> {
             return self.put_made(&chunks, n, made.ok_or_else(wrong)?);
         }
         let coords = coordinates::<R>(&form, self.extent);
-        self.columns = Columns::Kernel { own: false };
+        self.columns = DeviceColumns::Kernel { own: false };
         self.kernels = vec![KernelNumbers::of(&form)];
         self.kernel_error = kernel_error(&form, &coords, R::PRECISION);
         self.put_whole(&coords.values)
     }
 }
 
-impl<R: Plain> Tables for GpuTables<R> {
+impl<R: GpuNumber> Tables for GpuTables<R> {
     fn most_lanes(&self) -> usize {
         let (size, stride) = (size_of::<R>(), self.extent.stride);
         let each = match self.columns {
-            Columns::Features(n) => (n * (n + 1) / 2 + 2 * n) * size,
-            Columns::Gram | Columns::Kernel { own: false } => 0,
-            Columns::Kernel { own: true } => LIKELY_DIMENSION * stride * size,
+            DeviceColumns::Features(n) => (n * (n + 1) / 2 + 2 * n) * size,
+            DeviceColumns::Gram | DeviceColumns::Kernel { own: false } => 0,
+            DeviceColumns::Kernel { own: true } => LIKELY_DIMENSION * stride * size,
         };
         let bytes = each.max(PLANES * stride * size) as u64;
         usize::try_from(self.shared.max_binding / bytes).unwrap_or(usize::MAX).clamp(1, self.shared.max_groups)

@@ -2,14 +2,14 @@
 //!
 //! Without an adapter these tests say so and pass, unless `PRIVATEER_GPU=required`.
 
-use super::buffers::Plain;
+use super::buffers::GpuNumber;
 use super::device::{Gpu, GpuOptions, Replacement};
 use super::lanes::GpuLanes;
 use super::tables::GpuTables;
-use super::{Choice, adapters};
+use super::{AdapterChoice, adapters};
 use crate::device::tables::PLANES;
 use crate::device::{Answer, CAPACITY, Device, LaneWork, Lanes, Precision, Tables};
-use crate::reference::cases_tests::{Draws, OwnedStart, OwnedWork, TestBasis, TestGram, factor, script};
+use crate::reference::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, factor, script};
 use crate::reference::referee_tests::Referee;
 use crate::reference::{ReferenceDevice, played_planes_tests};
 use privateer_config::error::Error;
@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 
 /// With settings; `None` without an adapter.
 pub fn open(options: GpuOptions) -> Option<Gpu> {
-    match Gpu::with_options(Choice::Any, options) {
+    match Gpu::with_options(AdapterChoice::Any, options) {
         Ok(gpu) => Some(gpu),
         Err(problem) => {
             let required = std::env::var("PRIVATEER_GPU").is_ok_and(|value| value == "required");
@@ -36,12 +36,12 @@ pub fn device() -> Option<Gpu> {
 }
 
 /// Planes of a lane, in f64.
-fn planes_of<R: Plain>(all: &[R], lane: usize, stride: usize) -> [Vec<f64>; 4] {
+fn planes_of<R: GpuNumber>(all: &[R], lane: usize, stride: usize) -> [Vec<f64>; 4] {
     [0, 1, 2, 3].map(|plane| all[(lane * PLANES + plane) * stride..][..stride].iter().map(|value| value.wide()).collect())
 }
 
 /// Plays a script on the device and on the reference device; says what is wrong, if anything.
-pub fn played<R: Plain>(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) -> Result<(), String> {
+pub fn played<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, n_lanes: usize, rounds: &[Vec<OwnedWork>]) -> Result<(), String> {
     let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
     let mut lanes = GpuLanes::<R>::new(&tables, n_lanes).expect("lanes");
     let reference = if gpu.shared().has_f64 { ReferenceDevice::default() } else { ReferenceDevice::default().without_f64() };
@@ -94,7 +94,7 @@ fn features_of_every_size() {
     let Some(gpu) = device() else { return };
     for (seed, (n_points, n_features, n_lanes)) in (1..).zip([(1, 1, 1), (256, 7, 8), (257, 64, 4), (600, 65, 3), (300, 130, 2)])
     {
-        let mut draws = Draws(seed);
+        let mut draws = CaseDraws(seed);
         let basis = TestBasis::features(&mut draws, n_points, n_features);
         let rounds = script(&mut draws, &basis, n_lanes, 5);
         played_in_all(&gpu, &basis, n_lanes, &rounds);
@@ -105,7 +105,7 @@ fn features_of_every_size() {
 #[test]
 fn many_lanes() {
     let Some(gpu) = device() else { return };
-    let mut draws = Draws(9);
+    let mut draws = CaseDraws(9);
     let basis = TestBasis::features(&mut draws, 70, 5);
     let rounds = script(&mut draws, &basis, 19, 4);
     played_in_all(&gpu, &basis, 19, &rounds);
@@ -114,7 +114,7 @@ fn many_lanes() {
 #[test]
 fn features_that_the_device_makes() {
     let Some(gpu) = device() else { return };
-    let mut draws = Draws(11);
+    let mut draws = CaseDraws(11);
     let basis = TestBasis::fourier(&mut draws, 300, 12, 3);
     let rounds = script(&mut draws, &basis, 3, 4);
     played_in_all(&gpu, &basis, 3, &rounds);
@@ -126,7 +126,7 @@ fn features_that_the_device_makes() {
 fn gram_columns_of_every_kind() {
     let Some(gpu) = device() else { return };
     for (seed, family) in (20..).zip(FAMILIES) {
-        let mut draws = Draws(seed);
+        let mut draws = CaseDraws(seed);
         for dense in [true, false] {
             let basis = TestBasis::Gram(TestGram::new(&mut draws, family, 270, 2, dense));
             let rounds = script(&mut draws, &basis, 3, 5);
@@ -142,7 +142,7 @@ fn gram_columns_of_every_kind() {
 #[test]
 fn gram_columns_of_many_points() {
     let Some(gpu) = device() else { return };
-    let mut draws = Draws(31);
+    let mut draws = CaseDraws(31);
     let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternFiveHalves, 5_000, 2, false));
     let rounds = script(&mut draws, &basis, 2, 3);
     played_in_all(&gpu, &basis, 2, &rounds);
@@ -152,7 +152,7 @@ fn gram_columns_of_many_points() {
 #[test]
 fn tables_in_chunks() {
     let Some(gpu) = open(GpuOptions { max_binding: Some(70_000), ..GpuOptions::default() }) else { return };
-    let mut draws = Draws(33);
+    let mut draws = CaseDraws(33);
     let features = TestBasis::features(&mut draws, 600, 30);
     let made = TestBasis::fourier(&mut draws, 600, 15, 2);
     let tables = GpuTables::<f32>::new(gpu.shared(), features.spec()).expect("tables");
@@ -175,7 +175,7 @@ fn tables_in_chunks() {
 #[test]
 fn without_f64() {
     let Some(gpu) = open(GpuOptions { without_f64: true, ..GpuOptions::default() }) else { return };
-    let mut draws = Draws(34);
+    let mut draws = CaseDraws(34);
     let features = TestBasis::fourier(&mut draws, 300, 15, 2);
     let gram = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 2, false));
     assert!(gpu.tables(features.spec(), Precision::F64).is_err());
@@ -188,14 +188,14 @@ fn without_f64() {
 #[test]
 fn an_empty_basis_and_a_crowd_of_candidates() {
     let Some(gpu) = device() else { return };
-    let mut draws = Draws(40);
+    let mut draws = CaseDraws(40);
     let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 1, false));
     let mut work = OwnedWork::keep(0);
-    work.start = OwnedStart::Factor(factor(&mut draws, 0, Spread::Removed));
+    work.start = ReferenceStart::Factor(factor(&mut draws, 0, Spread::Removed));
     work.visit = Some((Some(Vec::new()), 0.5, 0.5));
     played_in_all(&gpu, &basis, 1, &[vec![work]]);
     let mut work = OwnedWork::keep(0);
-    work.start = OwnedStart::Prior;
+    work.start = ReferenceStart::Prior;
     let mut lanes = gpu.tables(basis.spec(), Precision::F32).and_then(|tables| tables.lanes(1)).expect("lanes");
     let mut answers = Vec::new();
     lanes.submit(1, &[work.work()]).expect("submit");
@@ -208,7 +208,7 @@ fn an_empty_basis_and_a_crowd_of_candidates() {
 /// any pass, a maximum taken the other way.
 #[test]
 fn a_planted_fault_is_noticed() {
-    let mut draws = Draws(50);
+    let mut draws = CaseDraws(50);
     let features = TestBasis::features(&mut draws, 600, 9);
     let gram = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternHalf, 600, 2, true));
     let faults = [
@@ -242,7 +242,7 @@ fn a_planted_fault_is_noticed() {
 /// A table that the device makes wrongly is sent instead; a matrix, which could not be sent, is refused.
 #[test]
 fn a_wrongly_made_table_is_not_used() {
-    let mut draws = Draws(51);
+    let mut draws = CaseDraws(51);
     let features = TestBasis::fourier(&mut draws, 300, 12, 2);
     let gram = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternHalf, 300, 2, false));
     let replacements = vec![
@@ -259,7 +259,7 @@ fn a_wrongly_made_table_is_not_used() {
 #[test]
 fn what_is_not_a_number_is_not_scored() {
     let Some(gpu) = device() else { return };
-    let mut draws = Draws(52);
+    let mut draws = CaseDraws(52);
     let basis = TestBasis::features(&mut draws, 600, 3);
     for precision in [Precision::F32, Precision::F64].into_iter().filter(|&precision| gpu.computes_in(precision)) {
         let mut lanes = gpu.tables(basis.spec(), precision).and_then(|tables| tables.lanes(1)).expect("lanes");
@@ -268,7 +268,7 @@ fn what_is_not_a_number_is_not_scored() {
         for (x, y, bad) in [(0, 1, f64::NAN), (255, 256, f64::INFINITY), (599, 598, f64::NEG_INFINITY)] {
             (mean[x], variance[y]) = (bad, bad);
         }
-        work.start = OwnedStart::Upload { mean, variance };
+        work.start = ReferenceStart::Upload { mean, variance };
         let mut answers = Vec::new();
         lanes.submit(1, &[work.work()]).expect("submit");
         lanes.collect(&mut answers).expect("collect");
@@ -282,7 +282,7 @@ fn what_is_not_a_number_is_not_scored() {
 #[test]
 fn two_in_flight() {
     let Some(gpu) = device() else { return };
-    let mut draws = Draws(60);
+    let mut draws = CaseDraws(60);
     let basis = TestBasis::features(&mut draws, 300, 17);
     let rounds = script(&mut draws, &basis, 4, 12);
     std::thread::scope(|scope| {
@@ -316,13 +316,13 @@ fn two_in_flight() {
 #[test]
 fn an_unread_round() {
     let Some(gpu) = device() else { return };
-    let mut draws = Draws(61);
+    let mut draws = CaseDraws(61);
     let basis = TestBasis::features(&mut draws, 30, 3);
     let mut lanes = gpu.tables(basis.spec(), Precision::F32).and_then(|tables| tables.lanes(2)).expect("lanes");
     let mut answers = Vec::new();
     assert!(lanes.collect(&mut answers).is_err());
     let mut work = OwnedWork::keep(1);
-    work.start = OwnedStart::Prior;
+    work.start = ReferenceStart::Prior;
     lanes.submit(1, &[work.work()]).expect("submit");
     lanes.submit(2, &[work.work()]).expect("submit");
     lanes.collect(&mut answers).expect("collect");
@@ -334,7 +334,7 @@ fn an_unread_round() {
 #[test]
 fn failures_are_errors() {
     let Some(gpu) = open(GpuOptions::default()) else { return };
-    let mut draws = Draws(62);
+    let mut draws = CaseDraws(62);
     let basis = TestBasis::features(&mut draws, 300, 3);
     let tables = gpu.tables(basis.spec(), Precision::F32).expect("tables");
     let refused = |what: &str, result: Result<(), Error>| {
@@ -345,7 +345,7 @@ fn failures_are_errors() {
     refused("none", tables.lanes(0).map(drop));
     let mut lanes = tables.lanes(2).expect("lanes");
     let mut work = OwnedWork::keep(0);
-    work.start = OwnedStart::Prior;
+    work.start = ReferenceStart::Prior;
     lanes.submit(1, &[work.work()]).expect("submit");
     lanes.collect(&mut Vec::new()).expect("collect");
     gpu.shared().device.destroy();
@@ -358,7 +358,7 @@ fn adapters_are_listed_as_they_are_chosen() {
     let found = adapters();
     assert!(found.iter().filter(|facts| facts.taken_by_gpu).count() <= 1);
     assert!(found.iter().all(|facts| !(facts.taken_by_auto && (facts.kind == "software" || facts.lacks.is_some()))));
-    match Gpu::open(Choice::Auto) {
+    match Gpu::open(AdapterChoice::Auto) {
         Ok(gpu) => assert!(found.iter().any(|facts| facts.taken_by_auto && facts == gpu.facts())),
         Err(problem) => {
             assert!(found.iter().all(|facts| !facts.taken_by_auto));

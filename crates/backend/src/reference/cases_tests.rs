@@ -5,9 +5,9 @@ use privateer_gp::score::{Factor, FeatureTable, FourierForm, GramSource, KernelF
 use std::sync::Arc;
 
 /// A small generator of numbers for tests (SplitMix64).
-pub struct Draws(pub u64);
+pub struct CaseDraws(pub u64);
 
-impl Draws {
+impl CaseDraws {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -46,7 +46,7 @@ pub struct TestGram {
 }
 
 impl TestGram {
-    pub fn new(draws: &mut Draws, family: KernelFamily, n: usize, dimension: usize, dense: bool) -> Self {
+    pub fn new(draws: &mut CaseDraws, family: KernelFamily, n: usize, dimension: usize, dense: bool) -> Self {
         let points = draws.numbers(n * dimension, -1.0, 3.0);
         let form = KernelForm { family, scale: 1.5, offset: 0.25, row_term: 0.125, dimension, points: points.into() };
         let mut gram = Self { form, dense: None };
@@ -103,7 +103,7 @@ pub enum TestBasis {
 
 impl TestBasis {
     /// Features without a formula.
-    pub fn features(draws: &mut Draws, n_points: usize, n_features: usize) -> Self {
+    pub fn features(draws: &mut CaseDraws, n_points: usize, n_features: usize) -> Self {
         Self::Features(Arc::new(FeatureTable {
             n_points,
             n_features,
@@ -115,7 +115,7 @@ impl TestBasis {
     }
 
     /// Fourier features, with their formula.
-    pub fn fourier(draws: &mut Draws, n_points: usize, n_frequencies: usize, dimension: usize) -> Self {
+    pub fn fourier(draws: &mut CaseDraws, n_points: usize, n_frequencies: usize, dimension: usize) -> Self {
         let form = FourierForm {
             dimension,
             points: draws.numbers(n_points * dimension, 0.0, 1.0).into(),
@@ -182,7 +182,7 @@ impl TestBasis {
 
 /// [`Start`] with what it refers to.
 #[derive(Debug, Clone)]
-pub enum OwnedStart {
+pub enum ReferenceStart {
     Keep,
     Prior,
     Upload { mean: Vec<f64>, variance: Vec<f64> },
@@ -193,13 +193,13 @@ pub enum OwnedStart {
 #[derive(Debug, Clone)]
 pub struct OwnedWork {
     pub lane: usize,
-    pub start: OwnedStart,
+    pub start: ReferenceStart,
     /// Row (or none if repeated), scale, step of the mean.
     pub visit: Option<(Option<Vec<f64>>, f64, f64)>,
     /// In the place of the step: weights of the mean.
     pub weights: Option<Vec<f64>>,
     pub basis: Vec<u32>,
-    pub width: f64,
+    pub beta: f64,
     pub band: Band4,
     pub subset: Option<Vec<u32>>,
 }
@@ -208,17 +208,17 @@ impl OwnedWork {
     /// All points, from where the last round ended.
     pub fn keep(lane: usize) -> Self {
         let band = Band4 { c: 1e-3, c0: 1e-4, c1: 1e-4, c2: 1e-4 };
-        Self { lane, start: OwnedStart::Keep, visit: None, weights: None, basis: Vec::new(), width: 1.5, band, subset: None }
+        Self { lane, start: ReferenceStart::Keep, visit: None, weights: None, basis: Vec::new(), beta: 1.5, band, subset: None }
     }
 
     pub fn work(&self) -> LaneWork<'_> {
         LaneWork {
             lane: self.lane,
             start: match &self.start {
-                OwnedStart::Keep => Start::Keep,
-                OwnedStart::Prior => Start::Prior,
-                OwnedStart::Upload { mean, variance } => Start::Upload { mean, variance },
-                OwnedStart::Factor(factor) => Start::Factor(factor),
+                ReferenceStart::Keep => Start::Keep,
+                ReferenceStart::Prior => Start::Prior,
+                ReferenceStart::Upload { mean, variance } => Start::Upload { mean, variance },
+                ReferenceStart::Factor(factor) => Start::Factor(factor),
             },
             visit: self.visit.as_ref().map(|(row, scale, mean_step)| Visit {
                 row: row.as_deref(),
@@ -226,7 +226,7 @@ impl OwnedWork {
                 mean: self.weights.as_ref().map_or(NewMean::Step(*mean_step), |weights| NewMean::Weights(weights)),
             }),
             basis: &self.basis,
-            width: self.width,
+            beta: self.beta,
             band: self.band,
             subset: self.subset.as_deref(),
         }
@@ -234,7 +234,7 @@ impl OwnedWork {
 }
 
 /// A lower triangular factor over `n` functions, small enough that little is left or taken.
-pub fn factor(draws: &mut Draws, n: usize, spread: Spread) -> Factor<'static> {
+pub fn factor(draws: &mut CaseDraws, n: usize, spread: Spread) -> Factor<'static> {
     let size = 0.3 / (n.max(1) as f64);
     let mut rows = vec![0.0; n * n];
     for i in 0..n {
@@ -247,7 +247,7 @@ pub fn factor(draws: &mut Draws, n: usize, spread: Spread) -> Factor<'static> {
 
 /// A script over `n_lanes` lanes: every kind of start, visits with and without a row, growing bases, subsets, lanes that sit
 /// a round out.
-pub fn script(draws: &mut Draws, basis: &TestBasis, n_lanes: usize, n_rounds: usize) -> Vec<Vec<OwnedWork>> {
+pub fn script(draws: &mut CaseDraws, basis: &TestBasis, n_lanes: usize, n_rounds: usize) -> Vec<Vec<OwnedWork>> {
     let n = basis.n_points();
     let mut bases: Vec<Vec<u32>> = vec![Vec::new(); n_lanes];
     let mut projected = vec![false; n_lanes];
@@ -266,11 +266,11 @@ pub fn script(draws: &mut Draws, basis: &TestBasis, n_lanes: usize, n_rounds: us
             let n_basis = if let TestBasis::Features(table) = basis { table.n_features } else { work.basis.len() };
             let kind = if round == 0 { lane % 4 + 1 } else { draws.below(12) };
             work.start = match kind {
-                1 => OwnedStart::Prior,
-                2 => OwnedStart::Factor(factor(draws, n_basis, Spread::Added)),
-                3 => OwnedStart::Factor(factor(draws, n_basis, Spread::Removed)),
-                4 => OwnedStart::Upload { mean: draws.numbers(n, -1.0, 1.0), variance: draws.numbers(n, -1e-3, 1.0) },
-                _ => OwnedStart::Keep,
+                1 => ReferenceStart::Prior,
+                2 => ReferenceStart::Factor(factor(draws, n_basis, Spread::Added)),
+                3 => ReferenceStart::Factor(factor(draws, n_basis, Spread::Removed)),
+                4 => ReferenceStart::Upload { mean: draws.numbers(n, -1.0, 1.0), variance: draws.numbers(n, -1e-3, 1.0) },
+                _ => ReferenceStart::Keep,
             };
             let scale = 0.2 / (1.0 + n_basis as f64).sqrt();
             match draws.below(4) {
@@ -288,7 +288,7 @@ pub fn script(draws: &mut Draws, basis: &TestBasis, n_lanes: usize, n_rounds: us
                 let chance = [0.02, 0.5, 1.0][draws.below(3)];
                 work.subset = Some(draws.subset(n, chance));
             }
-            work.width = [0.0, 0.5, 3.0][draws.below(3)];
+            work.beta = [0.0, 0.5, 3.0][draws.below(3)];
             work.band.c = [0.0, 1e-3, 0.5][draws.below(3)];
             works.push(work);
         }

@@ -3,11 +3,11 @@
 use super::fault::Fault;
 use super::features::features;
 use super::gram::gram;
-use super::kernel::Kernel;
+use super::kernel::ReferenceKernel;
 use super::lanes::ReferenceLanes;
 use crate::device::real::Real;
 use crate::device::tables::{
-    Base, Chunk, Columns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, coordinates, feature_columns, features_error,
+    Base, Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, coordinates, feature_columns, features_error,
     gram_columns, kernel_error, n_points, no_form,
 };
 use crate::device::{Device, Lanes, Precision, TableSpec, Tables};
@@ -67,7 +67,7 @@ impl ReferenceDevice {
         let mut tables = ReferenceTables {
             reference: self.clone(),
             extent,
-            columns: Columns::Gram,
+            columns: DeviceColumns::Gram,
             kernels: vec![KernelNumbers::NONE],
             source: Arc::default(),
             base: Arc::default(),
@@ -76,7 +76,7 @@ impl ReferenceDevice {
         let whole = Chunk { first: 0, len: extent.stride };
         match spec {
             TableSpec::Features(table) => {
-                tables.columns = Columns::Features(table.n_features);
+                tables.columns = DeviceColumns::Features(table.n_features);
                 tables.base = Arc::new(Base::of_features(table).rounded(extent));
                 if let Some((values, error)) = self.made_features(table, extent) {
                     (tables.source, tables.kernel_error) = (Arc::new(values), error);
@@ -93,7 +93,7 @@ impl ReferenceDevice {
                 }
             }
             TableSpec::Own(_) => {
-                tables.columns = Columns::Kernel { own: true };
+                tables.columns = DeviceColumns::Kernel { own: true };
                 tables.kernels.clear();
             }
         }
@@ -132,7 +132,7 @@ impl Device for ReferenceDevice {
 pub struct ReferenceTables<R> {
     pub(super) reference: ReferenceDevice,
     pub(super) extent: Extent,
-    pub(super) columns: Columns,
+    pub(super) columns: DeviceColumns,
     pub(super) kernels: Vec<KernelNumbers>,
     pub(super) source: Arc<Vec<R>>,
     pub(super) base: Arc<Vec<R>>,
@@ -146,7 +146,7 @@ impl<R: Real> ReferenceTables<R> {
         let slots: Vec<u32> = (0..n as u32).collect();
         if MADE_GRAM_BYTES < n * self.extent.stride * size_of::<R>() {
             let coords = coordinates::<R>(form, self.extent);
-            self.columns = Columns::Kernel { own: false };
+            self.columns = DeviceColumns::Kernel { own: false };
             self.kernels = vec![KernelNumbers::of(form)];
             self.kernel_error = kernel_error(form, &coords, R::PRECISION);
             self.source = Arc::new(coords.values);
@@ -163,9 +163,9 @@ impl<R: Real> ReferenceTables<R> {
 }
 
 /// A form's parameters rounded to a type.
-fn kernel_of<R: Real>(form: &KernelForm) -> Kernel<R> {
+fn kernel_of<R: Real>(form: &KernelForm) -> ReferenceKernel<R> {
     let numbers = KernelNumbers::of(form);
-    Kernel {
+    ReferenceKernel {
         family: numbers.family,
         dimension: numbers.dimension,
         scale: R::of(numbers.scale),

@@ -1,20 +1,20 @@
 //! Every planted fault shows in the way it says.
 
-use super::cases_tests::{Draws, OwnedStart, OwnedWork, TestBasis};
+use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis};
 use super::{Fault, ReferenceDevice};
 use crate::device::{Answer, Device, Precision};
 use privateer_config::error::Error;
 
 /// What comes of two rounds with a fault: a start from the prior, then a visit.
 fn two_rounds(fault: Fault) -> Vec<Result<Answer, Error>> {
-    let mut draws = Draws(3);
+    let mut draws = CaseDraws(3);
     let basis = TestBasis::features(&mut draws, 300, 5);
     let mut lanes = ReferenceDevice::with_fault(fault)
         .tables(basis.spec(), Precision::F32)
         .and_then(|tables| tables.lanes(1))
         .expect("lanes");
     let mut first = OwnedWork::keep(0);
-    first.start = OwnedStart::Prior;
+    first.start = ReferenceStart::Prior;
     let mut second = OwnedWork::keep(0);
     second.visit = Some((Some(vec![1.0; 5]), 0.1, 0.1));
     let mut answers = Vec::new();
@@ -45,7 +45,7 @@ fn faults_start_when_they_say() {
 
 #[test]
 fn a_round_that_does_not_fit_is_refused() {
-    let mut draws = Draws(4);
+    let mut draws = CaseDraws(4);
     let basis = TestBasis::features(&mut draws, 30, 5);
     let tables = ReferenceDevice::default().tables(basis.spec(), Precision::F64).expect("tables");
     let mut lanes = tables.lanes(2).expect("lanes");

@@ -111,7 +111,7 @@ impl Turned {
 
 /// A kernel's parameters in the type of a pass.
 #[derive(Debug, Clone, Copy)]
-pub struct Kernel<R> {
+pub struct ReferenceKernel<R> {
     /// Formula.
     pub family: u32,
     /// Coordinates of a point.
@@ -126,7 +126,7 @@ pub struct Kernel<R> {
 
 /// `k(z_a, z_b)`.
 /// * `coords` — `dimension x stride`
-pub fn kernel<R: Real>(kernel: Kernel<R>, coords: &[R], stride: usize, a: usize, b: usize) -> R {
+pub fn kernel<R: Real>(kernel: ReferenceKernel<R>, coords: &[R], stride: usize, a: usize, b: usize) -> R {
     let mut sum = R::default();
     for axis in 0..kernel.dimension as usize {
         let (za, zb) = (coords[axis * stride + a], coords[axis * stride + b]);

@@ -7,7 +7,7 @@ use super::{factor, project, select, update};
 use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA, decode};
 use crate::device::pack::{LaneShape, Packed};
 use crate::device::real::Real;
-use crate::device::tables::{Columns, KernelNumbers, device_error};
+use crate::device::tables::{DeviceColumns, KernelNumbers, device_error};
 use crate::device::{Answer, LaneWork, Lanes};
 use privateer_config::error::Error;
 use privateer_gp::score::GramSource;
@@ -19,7 +19,7 @@ pub struct ReferenceLanes<R> {
     pub(super) buffers: Buffers<R>,
     packed: Packed<R>,
     n_lanes: usize,
-    columns: Columns,
+    columns: DeviceColumns,
     kernels: Vec<KernelNumbers>,
     coords_stride: usize,
     fault: Option<Fault>,
@@ -58,12 +58,12 @@ impl<R: Real> ReferenceLanes<R> {
             let at = buffers.plane(upload.lane as u32, MEAN);
             buffers.planes[at..at + upload.values.len()].copy_from_slice(&upload.values);
         }
-        let from_kernel = matches!(self.columns, Columns::Kernel { .. });
+        let from_kernel = matches!(self.columns, DeviceColumns::Kernel { .. });
         buffers.not_a_number = not_a_number;
         factor::factor(buffers, packed.n_factored, from_kernel);
         match self.columns {
-            Columns::Features(_) => project::shared(buffers, packed.n_projected),
-            Columns::Gram | Columns::Kernel { .. } => project::gather(buffers, packed.n_projected, from_kernel),
+            DeviceColumns::Features(_) => project::shared(buffers, packed.n_projected),
+            DeviceColumns::Gram | DeviceColumns::Kernel { .. } => project::gather(buffers, packed.n_projected, from_kernel),
         }
         update::update(buffers);
         update::list(buffers, packed.n_listed);
@@ -119,7 +119,7 @@ impl<R: Real> Lanes for ReferenceLanes<R> {
     }
 
     fn set_points(&mut self, lane: usize, gram: &dyn GramSource) -> Result<f64, Error> {
-        if self.columns != (Columns::Kernel { own: true }) || self.n_lanes <= lane {
+        if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_lanes <= lane {
             return Err(device_error("these lanes take no points of their own"));
         }
         let extent = self.buffers.extent;

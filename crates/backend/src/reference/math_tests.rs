@@ -1,7 +1,7 @@
 //! The polynomials against the library, over dense grids.
 
-use super::cases_tests::{Draws, TestGram};
-use super::kernel::{Kernel, exp_negative, kernel, turned};
+use super::cases_tests::{CaseDraws, TestGram};
+use super::kernel::{ReferenceKernel, exp_negative, kernel, turned};
 use crate::device::real::Real;
 use crate::device::tables::{Extent, KernelNumbers, coordinates, kernel_error};
 use privateer_gp::score::{GramSource, KernelFamily, KernelForm};
@@ -46,7 +46,7 @@ fn kernel_share<R: Real>(gram: &TestGram) -> f64 {
     let extent = Extent::new(gram.n_points());
     let coords = coordinates::<R>(&gram.form, extent);
     let numbers = KernelNumbers::of(&gram.form);
-    let form = Kernel {
+    let form = ReferenceKernel {
         family: numbers.family,
         dimension: numbers.dimension,
         scale: R::of(numbers.scale),
@@ -64,7 +64,7 @@ fn kernels_are_within_their_bound() {
     use KernelFamily::{Linear, MaternFiveHalves, MaternHalf, MaternThreeHalves, SquaredExponential};
     for family in [SquaredExponential, MaternHalf, MaternThreeHalves, MaternFiveHalves, Linear] {
         for (dimension, size, shift) in [(1, 1.0, 0.0), (2, 10.0, 0.0), (3, 100.0, 50.0), (8, 1.0, 1e3), (20, 0.5, 0.0)] {
-            let mut draws = Draws(60 + dimension as u64);
+            let mut draws = CaseDraws(60 + dimension as u64);
             let points = draws.numbers(250 * dimension, shift - size, shift + size).into();
             let form = KernelForm { family, scale: 2.5, offset: 0.5, row_term: 0.75, dimension, points };
             let gram = TestGram { form, dense: None };

@@ -1,7 +1,7 @@
 //! Reference implementation of `project.wgsl`: `p = row · h` for the work that has a new row, `mean = weights · h` for the work that has new weights.
 
 use super::buffers::{Buffers, MEAN, P};
-use super::kernel::{Kernel, kernel};
+use super::kernel::{ReferenceKernel, kernel};
 use crate::device::pack::{NONE, ROW, TOGETHER, WEIGHTS};
 use crate::device::real::Real;
 use crate::device::tables::TILE;
@@ -62,7 +62,7 @@ pub fn column<R: Real>(buffers: &Buffers<R>, w: usize, k: usize, x: usize, from_
     if !from_kernel {
         return buffers.source[slot * buffers.extent.stride + x];
     }
-    let form = Kernel {
+    let form = ReferenceKernel {
         family: work.family,
         dimension: work.dimension,
         scale: numbers.kernel_scale,

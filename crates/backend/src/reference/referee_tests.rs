@@ -1,7 +1,7 @@
 //! A referee for tests of devices: follows every lane by direct evaluation in f64, with a bound on the rounding of a
 //! device that computes in its type in any order of sums, and says whether planes and answers are within.
 
-use super::cases_tests::{OwnedStart, OwnedWork, TestBasis};
+use super::cases_tests::{OwnedWork, ReferenceStart, TestBasis};
 use crate::device::{Answer, CAPACITY, Precision};
 use privateer_gp::score::Spread;
 
@@ -14,7 +14,7 @@ pub struct Known {
 
 /// One lane, point by point.
 #[derive(Debug, Clone, Default)]
-pub struct Followed {
+pub struct RefereeState {
     pub p: Vec<Known>,
     pub mean: Vec<Known>,
     pub variance: Vec<Known>,
@@ -27,14 +27,14 @@ pub struct Referee<'a> {
     u: f64,
     sqrt_error: f64,
     kernel_error: Vec<f64>,
-    pub lanes: Vec<Followed>,
+    pub lanes: Vec<RefereeState>,
 }
 
 impl<'a> Referee<'a> {
     /// * `kernel_error` — of each lane
     pub fn new(basis: &'a TestBasis, precision: Precision, kernel_error: Vec<f64>) -> Self {
         let zero = vec![Known::default(); basis.n_points()];
-        let lane = Followed { p: zero.clone(), mean: zero.clone(), variance: zero.clone(), anchor: zero };
+        let lane = RefereeState { p: zero.clone(), mean: zero.clone(), variance: zero.clone(), anchor: zero };
         let lanes = vec![lane; kernel_error.len()];
         // The reference itself rounds in f64.
         let u = precision.unit() + if precision == Precision::F64 { precision.unit() } else { 0.0 };
@@ -61,10 +61,10 @@ impl<'a> Referee<'a> {
             let (prior, residual) = self.basis.base(work.lane, x);
             let rounded = |value: f64| Known { value, error: 2.0 * u * value.abs() };
             let started = match &work.start {
-                OwnedStart::Keep => None,
-                OwnedStart::Prior => Some((Known::default(), Known { value: prior, error: 4.0 * u * prior })),
-                OwnedStart::Upload { mean, variance } => Some((rounded(mean[x]), rounded(variance[x]))),
-                OwnedStart::Factor(factor) => {
+                ReferenceStart::Keep => None,
+                ReferenceStart::Prior => Some((Known::default(), Known { value: prior, error: 4.0 * u * prior })),
+                ReferenceStart::Upload { mean, variance } => Some((rounded(mean[x]), rounded(variance[x]))),
+                ReferenceStart::Factor(factor) => {
                     let n = factor.weights.len();
                     let (mut square, mut error) = (0.0, 0.0);
                     for i in 0..n {
@@ -115,10 +115,10 @@ impl<'a> Referee<'a> {
         let end = |sign: f64| {
             let under = variance.value + sign * e;
             let root = under.max(0.0).sqrt();
-            let width = work.width * (1.0 + sign * self.sqrt_error);
-            let value = mean.value + sign * work.band.c + width * root;
-            let spread_error = width * (sqrt_shift(under, moved) + self.sqrt_error * (root + moved.sqrt()));
-            let error = mean.error + spread_error + 8.0 * self.u * (mean.value.abs() + work.band.c + width * root);
+            let beta = work.beta * (1.0 + sign * self.sqrt_error);
+            let value = mean.value + sign * work.band.c + beta * root;
+            let spread_error = beta * (sqrt_shift(under, moved) + self.sqrt_error * (root + moved.sqrt()));
+            let error = mean.error + spread_error + 8.0 * self.u * (mean.value.abs() + work.band.c + beta * root);
             Known { value, error }
         };
         (end(-1.0), end(1.0))

@@ -1,7 +1,7 @@
 //! The reference device against direct evaluation.
 
 use super::buffers::{ANCHOR, MEAN, P, VARIANCE};
-use super::cases_tests::{Draws, OwnedStart, OwnedWork, TestBasis, TestGram, script};
+use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, script};
 use super::lanes::ReferenceLanes;
 use super::referee_tests::Referee;
 use super::{Fault, ReferenceDevice};
@@ -70,7 +70,7 @@ fn features_of_every_size() {
     for (seed, (n_points, n_features, n_lanes)) in
         (1..).zip([(1, 1, 1), (255, 3, 2), (256, 7, 9), (257, 64, 4), (600, 65, 4), (300, 130, 5)])
     {
-        let mut draws = Draws(seed);
+        let mut draws = CaseDraws(seed);
         let basis = TestBasis::features(&mut draws, n_points, n_features);
         let rounds = script(&mut draws, &basis, n_lanes, 8);
         played_in_both(&basis, n_lanes, &rounds);
@@ -79,7 +79,7 @@ fn features_of_every_size() {
 
 #[test]
 fn features_that_the_device_makes() {
-    let mut draws = Draws(11);
+    let mut draws = CaseDraws(11);
     let basis = TestBasis::fourier(&mut draws, 300, 12, 3);
     let rounds = script(&mut draws, &basis, 3, 6);
     played_in_both(&basis, 3, &rounds);
@@ -88,7 +88,7 @@ fn features_that_the_device_makes() {
 #[test]
 fn gram_columns_of_every_kind() {
     for (seed, family) in (20..).zip(FAMILIES) {
-        let mut draws = Draws(seed);
+        let mut draws = CaseDraws(seed);
         for dense in [true, false] {
             let basis = TestBasis::Gram(TestGram::new(&mut draws, family, 270, 2, dense));
             let rounds = script(&mut draws, &basis, 4, 7);
@@ -103,7 +103,7 @@ fn gram_columns_of_every_kind() {
 /// Too many points for a whole matrix: columns are evaluated when they are needed.
 #[test]
 fn gram_columns_of_many_points() {
-    let mut draws = Draws(31);
+    let mut draws = CaseDraws(31);
     let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternFiveHalves, 5_000, 2, false));
     let rounds = script(&mut draws, &basis, 4, 4);
     played_in_both(&basis, 4, &rounds);
@@ -112,20 +112,20 @@ fn gram_columns_of_many_points() {
 /// A factor and a row over nothing: mean 0 and the prior.
 #[test]
 fn an_empty_basis() {
-    let mut draws = Draws(40);
+    let mut draws = CaseDraws(40);
     let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 1, false));
     let mut work = OwnedWork::keep(0);
-    work.start = OwnedStart::Factor(super::cases_tests::factor(&mut draws, 0, privateer_gp::score::Spread::Removed));
+    work.start = ReferenceStart::Factor(super::cases_tests::factor(&mut draws, 0, privateer_gp::score::Spread::Removed));
     work.visit = Some((Some(Vec::new()), 0.5, 0.5));
     played_in_both(&basis, 1, &[vec![work]]);
 }
 
 #[test]
 fn more_candidates_than_fit_are_counted() {
-    let mut draws = Draws(41);
+    let mut draws = CaseDraws(41);
     let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 1, true));
     let mut work = OwnedWork::keep(0);
-    work.start = OwnedStart::Prior;
+    work.start = ReferenceStart::Prior;
     let tables = ReferenceDevice::default().tables_in::<f32>(basis.spec()).expect("tables");
     let mut lanes = tables.lanes(1).expect("lanes");
     let mut answers = Vec::new();
@@ -137,7 +137,7 @@ fn more_candidates_than_fit_are_counted() {
 
 #[test]
 fn a_wrong_pass_is_noticed() {
-    let mut draws = Draws(50);
+    let mut draws = CaseDraws(50);
     let features = TestBasis::features(&mut draws, 600, 9);
     let gram = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::MaternHalf, 600, 2, true));
     for basis in [features, gram] {

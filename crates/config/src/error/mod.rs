@@ -13,4 +13,4 @@ pub use diagnostic::{COMMAND_LINE, Diagnostic, Place, Sources, Span};
 pub use exit::ExitCode;
 pub use failure::{Error, readable_bytes};
 pub use printable::{is_unprintable, printable};
-pub use suggest::closest;
+pub use suggest::{closest, renamed, suggestion};

@@ -1,4 +1,4 @@
-//! "Did you mean": the nearest known word.
+//! "Did you mean": the nearest known word, and the present names of renamed ones.
 
 use strsim::osa_distance;
 
@@ -22,6 +22,33 @@ pub fn closest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, word)| word)
 }
 
+/// Keys and words that a spec or command line no longer knows, with their present names.
+const RENAMED: [(&str, &str); 7] = [
+    ("reading", "calibration"),
+    ("printed", "as-printed"),
+    ("width", "beta"),
+    ("people", "users"),
+    ("stand_in", "synthetic"),
+    ("stand_in_rows", "synthetic_rows"),
+    ("stand_in_shape", "synthetic_shape"),
+];
+
+/// The present name of a renamed key or word, if it is among the known ones.
+#[must_use]
+pub fn renamed<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let (_, new) = RENAMED.iter().find(|(old, _)| *old == found)?;
+    known.into_iter().find(|word| word == new)
+}
+
+/// What to try where `found` is unknown: the present name of a renamed word, else the closest one.
+#[must_use]
+pub fn suggestion<'a>(found: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<String> {
+    match renamed(found, known.clone()) {
+        Some(new) => Some(format!("`{found}` is now `{new}`")),
+        None => closest(found, known).map(|near| format!("did you mean `{near}`?")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +65,12 @@ mod tests {
         assert_eq!(closest("", ["gp-ucb"]), None);
         assert_eq!(closest("d", ["a", "b"]), None);
         assert_eq!(closest(&"x".repeat(1 << 20), ["gp-ucb"]), None);
+    }
+
+    #[test]
+    fn a_renamed_word_is_named_where_its_new_name_is_known() {
+        assert_eq!(suggestion("width", ["beta", "depth"]).as_deref(), Some("`width` is now `beta`"));
+        assert_eq!(suggestion("width", ["with", "depth"]).as_deref(), Some("did you mean `with`?"));
+        assert_eq!(suggestion("width", ["ridge"]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The reader of one table: typed getters that check, record and report.
 
 use super::{Count, Node, Number, Table, Value};
-use crate::error::{Diagnostic, Error, Place, Sources, Span, closest};
+use crate::error::{Diagnostic, Error, Place, Sources, Span, suggestion};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ pub struct KeyDoc {
     pub doc: &'static str,
 }
 
-/// A reader over one table. Getters return a stand-in (NaN, 0, the first word) after a mistake: callers only collect
+/// A reader over one table. Getters return a synthetic substitute (NaN, 0, the first word) after a mistake: callers only collect
 /// values, and nothing is computed from them before [`Sink::into_result`] said that all are valid.
 #[derive(Debug)]
 pub struct Args<'a> {
@@ -351,9 +351,7 @@ impl<'a> Args<'a> {
         }
         let place = if self.path.is_empty() { "at the top".to_owned() } else { format!("in `{}`", self.path) };
         let mut diagnostic = Diagnostic::new(format!("unknown key `{key}` {place}")).expected(one_of(known.iter().copied()));
-        if let Some(near) = closest(key, known.iter().copied()) {
-            diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
-        }
+        diagnostic.hint = suggestion(key, known.iter().copied());
         self.sink.push_at(span, diagnostic);
     }
 
@@ -441,9 +439,7 @@ impl<'a> Args<'a> {
 
     fn unknown_word(&self, noun: &str, found: &str, span: Option<&Span>, options: impl Iterator<Item = &'static str> + Clone) {
         let mut diagnostic = Diagnostic::new(format!("unknown {noun} `{found}`")).expected(one_of(options.clone()));
-        if let Some(near) = closest(found, options) {
-            diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
-        }
+        diagnostic.hint = suggestion(found, options);
         self.sink.push_at(span, diagnostic);
     }
 }

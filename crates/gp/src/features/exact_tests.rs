@@ -1,7 +1,7 @@
 //! Exact features give the Gram matrix back.
 
 use super::*;
-use crate::kernel::{Kernel, Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+use crate::kernel::{Kernel, Lengthscales, linear::LinearKernel, matern::Matern, squared_exponential::SquaredExponential};
 use crate::{KernelGram, Points, TableGram};
 use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::{Purpose, Streams};
@@ -20,7 +20,7 @@ fn kernel(which: usize, lengthscale: f64) -> Arc<dyn Kernel> {
         0 => Arc::new(SquaredExponential::new(l, 2.0)),
         1 => Arc::new(Matern::new(2.5, l, 0.5)),
         2 => Arc::new(Matern::new(1.7, l, 1.0)),
-        _ => Arc::new(Linear::new(3.0, 0.1)),
+        _ => Arc::new(LinearKernel::new(3.0, 0.1)),
     }
 }
 
@@ -48,7 +48,7 @@ fn smooth_kernels_have_low_rank_and_linear_ones_their_dimension() {
     let grid = Points::grid(1, 500, 0.0, 1.0);
     let table = exact(&KernelGram::new(kernel(0, 0.2), grid.clone()), 1e-10, 4096).expect("smooth");
     assert!((15..30).contains(&table.n_features), "{}", table.n_features);
-    let linear = KernelGram::new(Arc::new(Linear::new(1.0, 0.0)), Points::grid(3, 5, -1.0, 1.0));
+    let linear = KernelGram::new(Arc::new(LinearKernel::new(1.0, 0.0)), Points::grid(3, 5, -1.0, 1.0));
     assert_eq!(exact(&linear, 1e-12, 10).expect("rank 3").n_features, 3);
     // The first pivot of a constant diagonal is the first point.
     assert_eq!(table.row(0)[1..], vec![0.0; table.n_features - 1]);

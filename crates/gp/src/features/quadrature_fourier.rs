@@ -50,7 +50,7 @@ const SHRINK: f64 = 1.0 - 32.0 * f64::EPSILON;
 
 /// The features of a group of coordinates.
 #[derive(Debug, Clone, PartialEq)]
-struct Group {
+struct FrequencyGroup {
     coordinates: Range<usize>,
     /// `n x d`, row-major.
     frequencies: Vec<f64>,
@@ -60,7 +60,7 @@ struct Group {
     zero: bool,
 }
 
-impl Group {
+impl FrequencyGroup {
     fn n_features(&self) -> usize {
         2 * self.amplitudes.len() - usize::from(self.zero)
     }
@@ -115,7 +115,7 @@ impl Group {
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuadratureMap {
     dimension: usize,
-    groups: Vec<Group>,
+    groups: Vec<FrequencyGroup>,
     /// How far the features are from the kernel.
     pub accuracy: Accuracy,
 }
@@ -169,7 +169,7 @@ impl QuadratureMap {
             accuracy.modified |= kernel.axis_factors(d).is_none();
             accuracy.measured += share * product_error(&factors, &rules, extents);
             accuracy.bound = accuracy.bound.and_then(|sum| Some(sum + share * bound(&factors, nodes, extents)?));
-            groups.push(Group::of_rules(coordinates, &rules, share));
+            groups.push(FrequencyGroup::of_rules(coordinates, &rules, share));
         }
         Ok(Self { dimension, groups, accuracy })
     }
@@ -177,7 +177,7 @@ impl QuadratureMap {
     /// Number of features.
     #[must_use]
     pub fn n_features(&self) -> usize {
-        self.groups.iter().map(Group::n_features).sum()
+        self.groups.iter().map(FrequencyGroup::n_features).sum()
     }
 
     /// Which features belong to which coordinates: one range of each for every group.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::features::MEASURED_PAIRS;
 use crate::kernel::additive::Additive;
-use crate::kernel::{Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+use crate::kernel::{Lengthscales, linear::LinearKernel, matern::Matern, squared_exponential::SquaredExponential};
 use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::{Purpose, Streams};
 
@@ -80,6 +80,6 @@ fn what_is_refused_says_why() {
     assert!(error.contains("length-scale is too small for points up to 1 apart") && error.contains("use 128 nodes"), "{error}");
     let error = refused(&se, &[1.0; 20], plan(8));
     assert!(error.contains("8 nodes on each of 20 coordinates give 1.2e18 features") && error.contains("`additive`"), "{error}");
-    let error = refused(&Linear::new(1.0, 0.0), &[1.0], plan(8));
+    let error = refused(&LinearKernel::new(1.0, 0.0), &[1.0], plan(8));
     assert!(error.contains("need a kernel with a spectral density that factorizes"), "{error}");
 }

@@ -66,7 +66,7 @@ pub fn random_fourier(points: &Points, frequencies: &[f64], variance: f64, kerne
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{Lengthscales, linear::Linear, matern::Matern, squared_exponential::SquaredExponential};
+    use crate::kernel::{Lengthscales, linear::LinearKernel, matern::Matern, squared_exponential::SquaredExponential};
     use privateer_numerics::linalg::dot;
     use privateer_numerics::rng::{Purpose, Streams};
 
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn frequencies_of_no_spectral_density_and_of_tiny_smoothness() {
         let mut stream = Streams::new(5, "rff").shared(Purpose::Features);
-        assert_eq!(draw_frequencies(&Linear::new(1.0, 0.0), 2, 3, &mut stream), None);
+        assert_eq!(draw_frequencies(&LinearKernel::new(1.0, 0.0), 2, 3, &mut stream), None);
         let rough = Matern::new(1e-3, Lengthscales::Isotropic(1.0), 1.0);
         let w = draw_frequencies(&rough, 2, 500, &mut stream).expect("has a spectral density");
         let table = random_fourier(&Points::grid(2, 3, 0.0, 1.0), &w, 1.0, Some(&rough));

@@ -1,6 +1,6 @@
 //! Sums of kernels over groups of coordinates.
 
-use super::{Kernel, Parts, Summand};
+use super::{Kernel, KernelRegistry, Summand};
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use std::ops::Range;
@@ -29,9 +29,9 @@ impl Additive {
 }
 
 /// Reads `part` and `group_size`; `None` after a mistake.
-pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Option<Arc<dyn Kernel>> {
+pub fn parse(args: &Args<'_>, registry: &dyn KernelRegistry) -> Option<Arc<dyn Kernel>> {
     let size = args.count("group_size", "neighbouring coordinates of a group").between(1, 1000).or(1) as usize;
-    let part = parts.part(args, "part");
+    let part = registry.part(args, "part");
     args.finish();
     let additive = Additive::new(part?, size);
     if additive.is_none() {

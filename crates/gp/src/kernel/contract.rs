@@ -36,8 +36,8 @@ pub trait Kernel: Send + Sync + fmt::Debug {
         None
     }
 
-    /// The covariance of two values of the function given noisy images of their inputs, for a flat prior on the inputs and
-    /// independent normal noise of this variance in each of `dimension` coordinates: a kernel between images of different
+    /// The covariance of two values of the function given noisy released inputs, for a flat prior on the inputs and
+    /// independent normal noise of this variance in each of `dimension` coordinates: a kernel between released inputs of different
     /// rows. What a row has beyond it, `k(x, x)` less the kernel at distance 0, is its own. `None` where no formula is known.
     fn under_input_noise(&self, noise_variance: f64, dimension: usize) -> Option<Arc<dyn Kernel>> {
         let _ = (noise_variance, dimension);
@@ -99,7 +99,7 @@ pub struct Summand {
 }
 
 /// What the parser of a composed kernel may ask for.
-pub trait Parts {
+pub trait KernelRegistry {
     /// Reads a kernel under `key`; `None` if wrong (the sink then knows).
     fn part(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Kernel>>;
 }

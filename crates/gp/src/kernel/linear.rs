@@ -9,12 +9,12 @@ use std::sync::Arc;
 /// `k(a, b) = scale · a·b + bias`: linear functions with independent weights of variance `scale` and an offset of
 /// variance `bias`. It has no spectral density.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Linear {
+pub struct LinearKernel {
     scale: f64,
     bias: f64,
 }
 
-impl Linear {
+impl LinearKernel {
     /// With `scale` > 0 and `bias` >= 0.
     #[must_use]
     pub fn new(scale: f64, bias: f64) -> Self {
@@ -28,10 +28,10 @@ pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
     let scale = args.number("scale", "prior variance of each weight").above(0.0).or(1.0);
     let bias = args.number("bias", "prior variance of the offset").at_least(0.0).or(0.0);
     args.finish();
-    Arc::new(Linear::new(scale, bias))
+    Arc::new(LinearKernel::new(scale, bias))
 }
 
-impl Kernel for Linear {
+impl Kernel for LinearKernel {
     fn value(&self, a: &[f64], b: &[f64]) -> f64 {
         self.scale * a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>() + self.bias
     }

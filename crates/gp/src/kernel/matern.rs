@@ -14,14 +14,14 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matern {
     nu: f64,
-    form: Form,
+    form: MaternForm,
     lengthscales: Lengthscales,
     variance: f64,
 }
 
 /// How the correlation is computed.
 #[derive(Debug, Clone, PartialEq)]
-enum Form {
+enum MaternForm {
     /// nu = 1/2: exp(-z)
     Half,
     /// nu = 3/2: (1 + z) exp(-z)
@@ -37,13 +37,13 @@ impl Matern {
     #[must_use]
     pub fn new(nu: f64, lengthscales: Lengthscales, variance: f64) -> Self {
         let form = if nu == 0.5 {
-            Form::Half
+            MaternForm::Half
         } else if nu == 1.5 {
-            Form::ThreeHalves
+            MaternForm::ThreeHalves
         } else if nu == 2.5 {
-            Form::FiveHalves
+            MaternForm::FiveHalves
         } else {
-            Form::General(BesselK::new(nu))
+            MaternForm::General(BesselK::new(nu))
         };
         Self { nu, form, lengthscales, variance }
     }
@@ -69,10 +69,10 @@ impl Kernel for Matern {
         // Far points: exp(-z) is zero before the polynomial could make infinity times zero.
         let z = z.min(1e6);
         let correlation = match &self.form {
-            Form::Half => libm::exp(-z),
-            Form::ThreeHalves => (1.0 + z) * libm::exp(-z),
-            Form::FiveHalves => (1.0 + z + z * z / 3.0) * libm::exp(-z),
-            Form::General(bessel) => bessel.matern(z),
+            MaternForm::Half => libm::exp(-z),
+            MaternForm::ThreeHalves => (1.0 + z) * libm::exp(-z),
+            MaternForm::FiveHalves => (1.0 + z + z * z / 3.0) * libm::exp(-z),
+            MaternForm::General(bessel) => bessel.matern(z),
         };
         self.variance * correlation
     }
@@ -87,10 +87,10 @@ impl Kernel for Matern {
 
     fn form(&self, points: &Points) -> Option<KernelForm> {
         let family = match self.form {
-            Form::Half => KernelFamily::MaternHalf,
-            Form::ThreeHalves => KernelFamily::MaternThreeHalves,
-            Form::FiveHalves => KernelFamily::MaternFiveHalves,
-            Form::General(_) => return None,
+            MaternForm::Half => KernelFamily::MaternHalf,
+            MaternForm::ThreeHalves => KernelFamily::MaternThreeHalves,
+            MaternForm::FiveHalves => KernelFamily::MaternFiveHalves,
+            MaternForm::General(_) => return None,
         };
         Some(KernelForm {
             family,

@@ -8,7 +8,7 @@ pub mod linear;
 pub mod matern;
 pub mod squared_exponential;
 
-pub use contract::{Kernel, Parts, Summand};
+pub use contract::{Kernel, KernelRegistry, Summand};
 pub use lengthscales::Lengthscales;
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ fn kernel() -> impl Strategy<Value = Arc<dyn Kernel>> {
         (lengthscales(), 0.1..5.0_f64)
             .prop_map(|(l, v)| -> Arc<dyn Kernel> { Arc::new(squared_exponential::SquaredExponential::new(l, v)) }),
         (nu, lengthscales(), 0.1..5.0_f64).prop_map(|(nu, l, v)| -> Arc<dyn Kernel> { Arc::new(matern::Matern::new(nu, l, v)) }),
-        (0.1..5.0_f64, 0.0..2.0_f64).prop_map(|(s, b)| -> Arc<dyn Kernel> { Arc::new(linear::Linear::new(s, b)) }),
+        (0.1..5.0_f64, 0.0..2.0_f64).prop_map(|(s, b)| -> Arc<dyn Kernel> { Arc::new(linear::LinearKernel::new(s, b)) }),
     ]
 }
 

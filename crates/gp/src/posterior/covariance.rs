@@ -38,7 +38,7 @@ const RUNS_PER_POINT: usize = 8;
 pub struct CovariancePosterior {
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
-    state: State,
+    state: CovarianceState,
     /// Those of `state.start` and of all runs since.
     visits: Visits,
     /// Sum of the rewards of the open run's point before it.
@@ -64,7 +64,7 @@ pub struct CovariancePosterior {
 
 /// What is saved: everything that cannot be derived from the problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
+struct CovarianceState {
     version: u32,
     form: Cow<'static, str>,
     ridge: f64,
@@ -72,13 +72,13 @@ struct State {
     start: Visits,
     start_gain: f64,
     /// Ended runs since.
-    runs: Vec<Run>,
-    run: Option<Run>,
+    runs: Vec<CovarianceStreak>,
+    run: Option<CovarianceStreak>,
 }
 
 /// Observations of one point in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Run {
+struct CovarianceStreak {
     slot: u32,
     point: u32,
     /// `j` and `S`.
@@ -105,7 +105,7 @@ impl CovariancePosterior {
     /// The prior over this domain, with noise variance `ridge > 0` and the [`super::ExactPosterior::prior_bound`] of the domain.
     #[must_use]
     pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
-        let state = State {
+        let state = CovarianceState {
             version: 1,
             form: Cow::Borrowed(FORM),
             ridge,
@@ -142,7 +142,7 @@ impl CovariancePosterior {
     pub fn restore(gram: Arc<dyn GramSource>, prior_bound: f64, mut saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         use serde::de::Error;
         let visits: Visits = serde_json::from_value(saved["visits"].take())?;
-        let mut state: State = serde_json::from_value(saved)?;
+        let mut state: CovarianceState = serde_json::from_value(saved)?;
         if state.version != 1 || state.form != FORM {
             return Err(Error::custom(format!(
                 "the posterior's state is \"{}\", version {}; this program reads \"{FORM}\", version 1",
@@ -225,7 +225,7 @@ impl CovariancePosterior {
         self.open = Moments { mean: self.before[0][point as usize], variance: covariances[point as usize].max(0.0) };
         self.covariances[at] = (n_ended, covariances);
         self.sum_before = self.visits.sums[at];
-        self.state.run = Some(Run { slot, point, count: 0, sum: 0.0 });
+        self.state.run = Some(CovarianceStreak { slot, point, count: 0, sum: 0.0 });
     }
 
     /// `k_x - T^T T_x`.
@@ -249,7 +249,7 @@ impl CovariancePosterior {
         let fall = fall(run, self.open.variance, self.state.ridge);
         let [before_means, before_variances] = &self.before;
         let (means, variances) = (self.means.as_mut_slice(), self.variances.as_mut_slice());
-        wide(Apply { covariances, before_means, before_variances, step, fall, means, variances });
+        wide(ApplyStreak { covariances, before_means, before_variances, step, fall, means, variances });
     }
 
     /// Takes everything from the visits, which no open run is part of. Returns false, changing nothing, if that fails.
@@ -292,12 +292,12 @@ impl CovariancePosterior {
 }
 
 /// `f` of a run.
-fn fall(run: &Run, variance: f64, ridge: f64) -> f64 {
+fn fall(run: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
     run.count as f64 / (ridge + run.count as f64 * variance)
 }
 
 /// ½ ln(1 + j v / ridge): the gains of a run's observations telescope.
-fn gain(run: &Run, variance: f64, ridge: f64) -> f64 {
+fn gain(run: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
     0.5 * libm::log1p(run.count as f64 * variance / ridge)
 }
 
@@ -337,7 +337,7 @@ impl NullaryFnOnce for CatchUp<'_> {
     }
 }
 
-struct Apply<'a> {
+struct ApplyStreak<'a> {
     covariances: &'a [f64],
     before_means: &'a [f64],
     before_variances: &'a [f64],
@@ -347,7 +347,7 @@ struct Apply<'a> {
     variances: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Apply<'_> {
+impl NullaryFnOnce for ApplyStreak<'_> {
     type Output = ();
 
     #[inline(always)]

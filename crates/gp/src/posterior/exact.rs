@@ -1,11 +1,11 @@
 //! The exact posterior over the distinct points visited: any kernel, any domain size, no N x N and no T x T matrix.
 //!
-//! The state is K x K for K distinct points ([`DualModel`]). A backend needs one row of coefficients over the visited points'
+//! The state is K x K for K distinct points ([`KernelDualForm`]). A backend needs one row of coefficients over the visited points'
 //! Gram columns an observation, and none while the same point is played again.
 
 use super::change::PendingChange;
 use super::weights::REBUILD_EVERY;
-use super::{DualModel, Posterior, Visits};
+use super::{KernelDualForm, Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, Moments, ScoreModel, Visited};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct ExactPosterior {
     /// Whether the inputs are this trial's own.
     own: bool,
     prior_bound: f64,
-    state: State,
+    state: ExactState,
     /// Coefficients of the last run over the visited points' Gram columns.
     row: Vec<f64>,
     change: PendingChange,
@@ -25,9 +25,9 @@ pub struct ExactPosterior {
 
 /// What is saved: everything that cannot be derived from the problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
+struct ExactState {
     version: u32,
-    model: DualModel,
+    model: KernelDualForm,
     visits: Visits,
 }
 
@@ -48,7 +48,7 @@ impl ExactPosterior {
     /// As [`ExactPosterior::new`], with the [`ExactPosterior::prior_bound`] of the domain already found.
     #[must_use]
     pub fn with_prior_bound(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
-        let state = State { version: 1, model: DualModel::new(ridge), visits: Visits::default() };
+        let state = ExactState { version: 1, model: KernelDualForm::new(ridge), visits: Visits::default() };
         Self { gram, own: false, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
     }
 
@@ -64,7 +64,7 @@ impl ExactPosterior {
     /// # Errors
     /// If the value is not a saved state of this version, or does not hang together.
     pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
-        let state: State = serde_json::from_value(saved)?;
+        let state: ExactState = serde_json::from_value(saved)?;
         if state.version != 1 {
             return Err(serde::de::Error::custom(format!(
                 "exact posterior state has version {}, this program reads 1",

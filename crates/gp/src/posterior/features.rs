@@ -18,14 +18,14 @@ pub struct FeaturePosterior {
     table: Arc<FeatureTable>,
     plays: Plays,
     prior_bound: f64,
-    state: State,
+    state: FeatureState,
     /// Coefficients of the open run over the basis.
     row: Vec<f64>,
     change: PendingChange,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
+struct FeatureState {
     version: u32,
     model: LinearModel,
     visits: Visits,
@@ -53,7 +53,7 @@ impl FeaturePosterior {
     /// As [`FeaturePosterior::new`], with the [`FeaturePosterior::prior_bound`] of the table already found.
     #[must_use]
     pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
-        let state = State {
+        let state = FeatureState {
             version: 2,
             model: LinearModel::new(ridge, table.n_features, prior_bound),
             visits: Visits::default(),
@@ -87,7 +87,7 @@ impl FeaturePosterior {
         axes: Option<Arc<[AxisFeatures]>>,
         saved: serde_json::Value,
     ) -> Result<Self, serde_json::Error> {
-        let state: State = serde_json::from_value(saved)?;
+        let state: FeatureState = serde_json::from_value(saved)?;
         if state.version != 2 || state.model.n() != table.n_features {
             return Err(serde::de::Error::custom(format!(
                 "feature posterior state has version {} and {} features, expected version 2 and {}",
@@ -168,7 +168,7 @@ impl ScoreModel for FeaturePosterior {
 
 impl Posterior for FeaturePosterior {
     fn observe(&mut self, point: usize, reward: f64) {
-        let (State { model, visits, .. }, plays) = (&mut self.state, &self.plays);
+        let (FeatureState { model, visits, .. }, plays) = (&mut self.state, &self.plays);
         let coordinates = |point: u32| plays.features(point as usize);
         let observed = model.observe(point as u32, visits, coordinates, reward);
         visits.add(point, reward);

@@ -2,7 +2,7 @@
 
 use super::run::Observed;
 use super::weights::lower_root;
-use super::{SpanModel, Visits, WeightModel};
+use super::{FeatureDualForm, Visits, WeightModel};
 use crate::score::Moments;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -17,8 +17,8 @@ const LEAST_RIDGE: f64 = 1e-10;
 /// The state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum LinearModel {
-    /// See [`SpanModel`].
-    Span(SpanModel),
+    /// See [`FeatureDualForm`].
+    Span(FeatureDualForm),
     /// See [`WeightModel`].
     Weights(WeightModel),
 }
@@ -27,7 +27,7 @@ impl LinearModel {
     /// A model in `n` coordinates for points of prior variance at most `prior`; `ridge > 0`.
     #[must_use]
     pub fn new(ridge: f64, n: usize, prior: f64) -> Self {
-        if ridge < LEAST_RIDGE * prior { Self::over_coordinates(ridge, n) } else { Self::Span(SpanModel::new(ridge, n)) }
+        if ridge < LEAST_RIDGE * prior { Self::over_coordinates(ridge, n) } else { Self::Span(FeatureDualForm::new(ridge, n)) }
     }
 
     /// The same in the form that says the moments of a few coordinates for less.
@@ -36,7 +36,7 @@ impl LinearModel {
         Self::Weights(WeightModel::new(ridge, n))
     }
 
-    /// See [`SpanModel::check`].
+    /// See [`FeatureDualForm::check`].
     ///
     /// # Errors
     /// What is wrong, in words.
@@ -179,7 +179,7 @@ impl LinearModel {
         }
     }
 
-    /// See [`SpanModel::state_error`].
+    /// See [`FeatureDualForm::state_error`].
     #[must_use]
     pub fn state_error(&self, prior: f64, visits: &Visits) -> Moments {
         match self {

@@ -1,7 +1,7 @@
 //! Both forms of a linear model against each other, and the change from one to the other.
 
 use super::linear::LinearModel;
-use super::{FeaturePosterior, Posterior, SpanModel, Visits, WeightModel};
+use super::{FeatureDualForm, FeaturePosterior, Posterior, Visits, WeightModel};
 use crate::score::{Change, FeatureTable, ScoreModel};
 use privateer_numerics::linalg::{add_scaled, dot};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -40,7 +40,7 @@ fn plays(rounds: usize, most: usize, draws: &mut Stream) -> Vec<(usize, f64)> {
 #[test]
 fn the_span_gives_the_moments_of_the_weights() {
     let table = table();
-    let (mut span, mut weights, mut visits) = (SpanModel::new(0.01, M), WeightModel::new(0.01, M), Visits::default());
+    let (mut span, mut weights, mut visits) = (FeatureDualForm::new(0.01, M), WeightModel::new(0.01, M), Visits::default());
     for (point, reward) in plays(400, N, &mut stream()) {
         let slot = visits.slot(point).unwrap_or(visits.n_distinct());
         let coordinates = |slot: usize| table.row(visits.points.get(slot).map_or(point, |&point| point as usize));

@@ -1,7 +1,7 @@
 //! Posteriors of a Gaussian process as linear models, in f64, with repeated visits collapsed.
 //!
 //! [`ExactPosterior`] works over the distinct points visited (Gram columns, any kernel, any domain size; its mathematics is
-//! [`DualModel`]), [`CovariancePosterior`] over the whole of a small domain, [`FeaturePosterior`] over a shared feature table ([`SpanModel`], and once
+//! [`KernelDualForm`]), [`CovariancePosterior`] over the whole of a small domain, [`FeaturePosterior`] over a shared feature table ([`FeatureDualForm`], and once
 //! it has visited many points [`WeightModel`]), [`SketchedPosterior`] over a Nystrom dictionary of the trial's own, [`SumsPosterior`] over a feature table from sums that somebody else has made.
 
 mod change;
@@ -9,10 +9,11 @@ mod contract;
 mod covariance;
 #[cfg(test)]
 mod covariance_tests;
-mod dual;
 mod exact;
 mod explained;
+mod feature_dual_form;
 mod features;
+mod kernel_dual_form;
 mod linear;
 #[cfg(test)]
 mod linear_tests;
@@ -23,7 +24,6 @@ mod sketched_change;
 mod sketched_state;
 #[cfg(test)]
 mod sketched_tests;
-mod span;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -33,12 +33,12 @@ mod weights;
 
 pub use contract::Posterior;
 pub use covariance::CovariancePosterior;
-pub use dual::DualModel;
 pub use exact::ExactPosterior;
+pub use feature_dual_form::FeatureDualForm;
 pub use features::FeaturePosterior;
+pub use kernel_dual_form::KernelDualForm;
 pub use run::Observed;
 pub use sketched::SketchedPosterior;
-pub use span::SpanModel;
 pub use sums::{Repair, SumsPosterior, Unusable};
 pub use visits::Visits;
 pub use weights::{REBUILD_EVERY, WeightModel};

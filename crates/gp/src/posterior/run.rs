@@ -18,7 +18,7 @@ pub struct Observed {
 
 /// Observations at coordinates c along `u = V^{-1} c`, V that at their start: `V_j^{-1} = V^{-1} - j / (1 + j q) u u^T`, `theta_j = theta + a u`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct Streak {
     /// `j`.
     pub count: f64,
     /// `q = c · u`: the leverage of the first observation.
@@ -29,7 +29,7 @@ pub struct Run {
     pub coefficient: f64,
 }
 
-impl Run {
+impl Streak {
     /// A run without observations yet.
     pub fn new(leverage: f64, mean: f64) -> Self {
         Self { count: 0.0, leverage: leverage.max(0.0), mean, coefficient: 0.0 }

@@ -15,7 +15,7 @@ use super::Visits;
 use super::explained::{explained_rows, inverse_norm, lower_factor, solve_from_right};
 use super::rotation::Rotation;
 use super::sketched_change::Moved;
-use super::sketched_state::{ANEW_EVERY, Followed, State};
+use super::sketched_state::{ANEW_EVERY, Followed, SketchState};
 use crate::nystrom::Embedding;
 use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, Spread};
 use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
@@ -34,7 +34,7 @@ pub struct SketchedPosterior {
     whole: bool,
     /// Whether the dictionary lives long.
     follows: bool,
-    state: State,
+    state: SketchState,
     embedding: Embedding,
     /// `c`: one row a feature, one column a point.
     columns: Columns,
@@ -75,7 +75,7 @@ impl SketchedPosterior {
             ridge,
             whole,
             follows,
-            state: State::default(),
+            state: SketchState::default(),
             embedding: Embedding::default(),
             columns: Columns::default(),
             prior: Vec::new(),
@@ -110,7 +110,7 @@ impl SketchedPosterior {
         follows: bool,
         saved: serde_json::Value,
     ) -> Result<Self, serde_json::Error> {
-        let (state, followed) = State::read(saved, gram.n_points(), follows)?;
+        let (state, followed) = SketchState::read(saved, gram.n_points(), follows)?;
         let mut posterior = Self::new(gram, prior_bound, ridge, follows);
         posterior.state = state;
         posterior.embed();

@@ -25,7 +25,7 @@ pub struct Moved {
     pending: u32,
     /// The row of the open run has been taken.
     row_known: bool,
-    run: Option<Run>,
+    run: Option<SketchStreak>,
     /// Visits since everything was found anew, and the squares of what their repeated rows err by.
     visits: f64,
     squares: f64,
@@ -33,7 +33,7 @@ pub struct Moved {
 
 /// Visits of one point in a row.
 #[derive(Debug, Clone)]
-struct Run {
+struct SketchStreak {
     slot: usize,
     /// `g` and the row of its first visit.
     direction: Vec<f64>,
@@ -75,7 +75,7 @@ impl Moved {
         self.row_known = false;
         let mut row = direction.clone();
         solve_from_right(l, direction.len(), &mut row);
-        self.run = Some(Run { slot, direction, row, along: 1.0, fall, scale: spread, repeated: false });
+        self.run = Some(SketchStreak { slot, direction, row, along: 1.0, fall, scale: spread, repeated: false });
     }
 
     /// A screen has taken everything.

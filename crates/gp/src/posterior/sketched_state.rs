@@ -12,7 +12,7 @@ pub const ANEW_EVERY: u32 = 1024;
 
 /// What is saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct SketchState {
     version: u32,
     /// Counts of visits; their sums of rewards are not used.
     pub visits: Visits,
@@ -22,7 +22,7 @@ pub struct State {
     pub followed: Option<Followed>,
 }
 
-impl Default for State {
+impl Default for SketchState {
     fn default() -> Self {
         Self { version: VERSION, visits: Visits::default(), dictionary: Vec::new(), followed: None }
     }
@@ -41,7 +41,7 @@ pub struct Followed {
     pub leverages: Vec<f64>,
 }
 
-impl State {
+impl SketchState {
     /// Reads a saved state over a domain of `n_points`, with the followed numbers beside it, which are there exactly if
     /// dictionaries live long.
     ///

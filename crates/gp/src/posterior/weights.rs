@@ -17,8 +17,8 @@
 //! the collapsed visits every [`REBUILD_EVERY`] observations. All of it is a function of the observations alone, hence
 //! the same bits on every path.
 
-use super::SpanModel;
-use super::run::{Observed, Run, rounded};
+use super::FeatureDualForm;
+use super::run::{Observed, Streak, rounded};
 use super::visits::are_possible;
 use super::waiting::{Closed, Direction, Take, along};
 use crate::score::Moments;
@@ -50,7 +50,7 @@ pub struct WeightModel {
     /// Direction `u` of the open run; empty before the first observation. May be shorter than `n`: the rest is zero.
     direction: Vec<f64>,
     /// The open run, and whose it is.
-    run: Option<(u64, Run)>,
+    run: Option<(u64, Streak)>,
     /// Information gain without the open run.
     gain: f64,
     /// Largest magnitude of a reward so far.
@@ -85,7 +85,7 @@ impl WeightModel {
 
     /// As another model, from collapsed visits as of [`WeightModel::rebuild`]. `None` if the factorization fails.
     #[must_use]
-    pub fn of<'c>(span: &SpanModel, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
+    pub fn of<'c>(span: &FeatureDualForm, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
         let mut model = Self::new(span.ridge(), span.n());
         (model.gain, model.reward_bound) = (span.gain(), span.reward_bound());
         model.rebuild(visits).then_some(model)
@@ -213,7 +213,7 @@ impl WeightModel {
         let (stride, ridge, waiting) = (self.stride, self.ridge, &self.waiting[..]);
         linalg::wide(Direction { inverse, stride, ridge, waiting, c, next: &mut next });
         self.direction = next;
-        let run = Run::new(linalg::dot(c, &self.direction[..c.len()]), linalg::dot(c, &self.theta[..c.len()]));
+        let run = Streak::new(linalg::dot(c, &self.direction[..c.len()]), linalg::dot(c, &self.theta[..c.len()]));
         self.run = Some((tag, run));
     }
 

@@ -51,7 +51,7 @@ pub struct KernelForm {
     pub scale: f64,
     /// Constant term.
     pub offset: f64,
-    /// What is added for a point and itself, by index: 0 but for images of noisy inputs.
+    /// What is added for a point and itself, by index: 0 but for released inputs.
     pub row_term: f64,
     /// Number of coordinates, at least 1.
     pub dimension: usize,

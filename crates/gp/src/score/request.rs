@@ -114,10 +114,10 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// `mean + width * sqrt(variance)`.
+    /// `mean + beta * sqrt(variance)`.
     #[must_use]
-    pub fn upper(self, width: f64) -> f64 {
-        self.mean + width * self.variance.sqrt()
+    pub fn upper(self, beta: f64) -> f64 {
+        self.mean + beta * self.variance.sqrt()
     }
 }
 
@@ -166,7 +166,7 @@ pub struct TrialScore<'a> {
     /// What changed.
     pub change: Change<'a>,
     /// What multiplies the spread, finite and at least 0.
-    pub width: f64,
+    pub beta: f64,
     /// The model behind it.
     pub model: &'a dyn ScoreModel,
     /// The only points that may be played this round, ascending, at least one; all if absent.
@@ -176,8 +176,8 @@ pub struct TrialScore<'a> {
 impl<'a> TrialScore<'a> {
     /// A request over the whole domain.
     #[must_use]
-    pub fn new(trial: usize, change: Change<'a>, width: f64, model: &'a dyn ScoreModel) -> Self {
-        Self { trial, change, width, model, subset: None }
+    pub fn new(trial: usize, change: Change<'a>, beta: f64, model: &'a dyn ScoreModel) -> Self {
+        Self { trial, change, beta, model, subset: None }
     }
 }
 

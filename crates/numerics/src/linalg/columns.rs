@@ -98,7 +98,7 @@ impl Columns {
     pub fn solve_lower(&mut self, l: &[f64]) {
         let m = self.n_rows();
         debug_assert_eq!(l.len(), m * m);
-        wide(SolveLower { l, m, x: &mut self.values, stride: self.stride });
+        wide(SolveLowerColumns { l, m, x: &mut self.values, stride: self.stride });
     }
 
     /// Writes `sum_f weights_f row_f`; `out` is as long as a padded row.
@@ -118,7 +118,7 @@ impl Columns {
     pub fn products(&self, weights: &[f64]) -> Vec<f64> {
         debug_assert_eq!(weights.len(), self.stride);
         let mut out = vec![0.0; self.n_rows()];
-        wide(Products { values: &self.values, weights, out: &mut out });
+        wide(ColumnProducts { values: &self.values, weights, out: &mut out });
         out
     }
 
@@ -141,14 +141,14 @@ pub fn wide<T: NullaryFnOnce>(task: T) -> T::Output {
     pulp::Arch::new().dispatch(task)
 }
 
-struct SolveLower<'a> {
+struct SolveLowerColumns<'a> {
     l: &'a [f64],
     m: usize,
     x: &'a mut [f64],
     stride: usize,
 }
 
-impl NullaryFnOnce for SolveLower<'_> {
+impl NullaryFnOnce for SolveLowerColumns<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -230,13 +230,13 @@ fn combine_block<const W: usize>(weights: &[f64], values: &[f64], out: &mut [f64
     out.iter_mut().zip(&sums).for_each(|(out, sum)| *out = *sum);
 }
 
-struct Products<'a> {
+struct ColumnProducts<'a> {
     values: &'a [f64],
     weights: &'a [f64],
     out: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Products<'_> {
+impl NullaryFnOnce for ColumnProducts<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -89,7 +89,7 @@ impl GrowingCholesky {
 
     /// Solves `L x = b` in place; entries of `b` before `first` must be zero and stay so.
     pub fn solve_lower(&self, b: &mut [f64], first: usize) {
-        wide(SolveLower { factor: self, b, first });
+        wide(SolveLowerGrowing { factor: self, b, first });
     }
 
     /// Solves `L^T x = b` in place.
@@ -140,13 +140,13 @@ impl GrowingCholesky {
 }
 
 /// [`GrowingCholesky::solve_lower`] in wide lanes.
-struct SolveLower<'a> {
+struct SolveLowerGrowing<'a> {
     factor: &'a GrowingCholesky,
     b: &'a mut [f64],
     first: usize,
 }
 
-impl NullaryFnOnce for SolveLower<'_> {
+impl NullaryFnOnce for SolveLowerGrowing<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -97,7 +97,7 @@ fn jacobi(u: f64, complement: f64) -> (f64, f64, f64) {
 }
 
 /// Numbers of eight shifts.
-type Lanes = [f64; LANES];
+type LaneValues = [f64; LANES];
 
 /// The factors `L D_j L^T` of `M + s_j I` for all shifts at once, M symmetric, tridiagonal and positive definite.
 #[derive(Debug, Clone)]
@@ -105,9 +105,9 @@ pub struct Shifted {
     n: usize,
     weights: Vec<f64>,
     /// `1 / D`, one row of shifts an index.
-    pivots: Vec<Lanes>,
+    pivots: Vec<LaneValues>,
     /// What an index leaves to the next, one row of shifts an index.
-    factors: Vec<Lanes>,
+    factors: Vec<LaneValues>,
 }
 
 impl Shifted {
@@ -141,7 +141,7 @@ impl Shifted {
     /// Replaces the first `n` entries of every row of `vectors` (`stride` long) by `M^{-1/2}` times them.
     pub fn apply(&self, vectors: &mut [f64], stride: usize) {
         let mut solved = vec![[0.0; LANES]; self.pivots.len()];
-        wide(Apply { shifted: self, vectors, stride, solved: &mut solved });
+        wide(ApplyRational { shifted: self, vectors, stride, solved: &mut solved });
     }
 }
 
@@ -210,14 +210,14 @@ impl NullaryFnOnce for FactorBidiagonal<'_> {
     }
 }
 
-struct Apply<'a> {
+struct ApplyRational<'a> {
     shifted: &'a Shifted,
     vectors: &'a mut [f64],
     stride: usize,
-    solved: &'a mut [Lanes],
+    solved: &'a mut [LaneValues],
 }
 
-impl NullaryFnOnce for Apply<'_> {
+impl NullaryFnOnce for ApplyRational<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -250,7 +250,7 @@ impl NullaryFnOnce for Apply<'_> {
 
 /// Solves for `vector` with the shifts of `B` blocks from `first`.
 #[inline(always)]
-fn solve_blocks<const B: usize>(shifted: &Shifted, vector: &[f64], solved: &mut [Lanes], first: usize) {
+fn solve_blocks<const B: usize>(shifted: &Shifted, vector: &[f64], solved: &mut [LaneValues], first: usize) {
     let blocks = shifted.blocks();
     let mut left = [[0.0; LANES]; B];
     let rows = solved.chunks_exact_mut(blocks).zip(shifted.factors.chunks_exact(blocks));

@@ -144,12 +144,12 @@ impl InverseRoot {
 
 /// The largest magnitude; `None` if an entry is not finite.
 fn largest(a: &[f64]) -> Option<f64> {
-    wide(Largest(a))
+    wide(LargestReflected(a))
 }
 
-struct Largest<'a>(&'a [f64]);
+struct LargestReflected<'a>(&'a [f64]);
 
-impl NullaryFnOnce for Largest<'_> {
+impl NullaryFnOnce for LargestReflected<'_> {
     type Output = Option<f64>;
 
     #[inline(always)]

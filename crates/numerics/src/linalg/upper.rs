@@ -48,7 +48,7 @@ impl WithSimd for Factorization<'_> {
             let end = (first + ROWS).min(n);
             let (above, rest) = a.split_at_mut(first * n);
             let panel = &mut rest[..(end - first) * n];
-            reduce(simd, above, above, panel, Part { n, first, from: first, to: n });
+            reduce(simd, above, above, panel, UpperPart { n, first, from: first, to: n });
             for row in first..end {
                 let (made, rest) = panel.split_at_mut((row - first) * n);
                 let current = &mut rest[..n];
@@ -76,7 +76,7 @@ impl WithSimd for Factorization<'_> {
 
 /// Which part of a matrix of rows of `n` is made: the panel that begins in row `first`, columns `from..to`.
 #[derive(Clone, Copy)]
-struct Part {
+struct UpperPart {
     n: usize,
     first: usize,
     from: usize,
@@ -86,10 +86,10 @@ struct Part {
 /// `panel[r][j] -= sum_k factors[k][first + r] rows[k][j]`, `k` ascending, for the columns of the part; `panel` has up to
 /// [`ROWS`] rows.
 #[inline(always)]
-fn reduce<S: Simd>(simd: S, factors: &[f64], rows: &[f64], panel: &mut [f64], part: Part) {
+fn reduce<S: Simd>(simd: S, factors: &[f64], rows: &[f64], panel: &mut [f64], part: UpperPart) {
     if panel.len() != ROWS * part.n {
         for (r, row) in panel.chunks_exact_mut(part.n.max(1)).enumerate() {
-            let one = Part { first: part.first + r, ..part };
+            let one = UpperPart { first: part.first + r, ..part };
             tiles::<S, 1>(simd, factors, rows, row, one);
         }
         return;
@@ -98,8 +98,8 @@ fn reduce<S: Simd>(simd: S, factors: &[f64], rows: &[f64], panel: &mut [f64], pa
 }
 
 #[inline(always)]
-fn tiles<S: Simd, const R: usize>(simd: S, factors: &[f64], rows: &[f64], panel: &mut [f64], part: Part) {
-    let Part { n, first, from, to } = part;
+fn tiles<S: Simd, const R: usize>(simd: S, factors: &[f64], rows: &[f64], panel: &mut [f64], part: UpperPart) {
+    let UpperPart { n, first, from, to } = part;
     let width = VECTORS * S::F64_LANES;
     let mut at = from;
     while at + width <= to {
@@ -185,7 +185,7 @@ impl WithSimd for Inversion<'_> {
             (first..end).for_each(|row| panel[(row - first) * n + row] = scale);
             for from in (0..end).step_by(COLUMNS) {
                 let (to, rows) = ((from + COLUMNS).min(n), from.min(first));
-                reduce(simd, &u[rows * n..first * n], &above[rows * n..], panel, Part { n, first, from, to });
+                reduce(simd, &u[rows * n..first * n], &above[rows * n..], panel, UpperPart { n, first, from, to });
             }
             for row in first..end {
                 let (made, rest) = panel.split_at_mut((row - first) * n);

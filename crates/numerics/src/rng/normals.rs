@@ -14,12 +14,12 @@ pub fn quantiles(values: &mut [f64]) {
         simd.vectorize(super::compressed::Compressed { simd, values });
         return;
     }
-    pulp::Arch::new().dispatch(Quantiles(values));
+    pulp::Arch::new().dispatch(NormalQuantiles(values));
 }
 
-struct Quantiles<'a>(&'a mut [f64]);
+struct NormalQuantiles<'a>(&'a mut [f64]);
 
-impl NullaryFnOnce for Quantiles<'_> {
+impl NullaryFnOnce for NormalQuantiles<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -102,7 +102,7 @@ mod tests {
             // And those of the path without AVX-512.
             let mut twin = stream();
             found.iter_mut().for_each(|value| *value = twin.open_uniform());
-            found.chunks_mut(MANY).for_each(|values| pulp::Arch::new().dispatch(Quantiles(values)));
+            found.chunks_mut(MANY).for_each(|values| pulp::Arch::new().dispatch(NormalQuantiles(values)));
             assert!(found.iter().map(|x| x.to_bits()).eq(expected), "{n}");
             assert_eq!(one.word(), many.word(), "{n}: as many words");
         }
@@ -119,7 +119,7 @@ mod tests {
         let mut twin = values.clone();
         quantiles(&mut values);
         assert!(values.iter().map(|x| x.to_bits()).eq(expected.iter().copied()));
-        pulp::Arch::new().dispatch(Quantiles(&mut twin));
+        pulp::Arch::new().dispatch(NormalQuantiles(&mut twin));
         assert!(twin.iter().map(|x| x.to_bits()).eq(expected));
         let mut stream = Streams::new(6, "normals").of(0, Purpose::Noise);
         for _ in 0..100_000 {

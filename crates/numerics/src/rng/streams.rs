@@ -11,7 +11,7 @@ pub enum Purpose<'a> {
     Domain,
     /// The function of the trial.
     Function,
-    /// The people of the trial: their contexts.
+    /// The users of the trial: their contexts.
     Contexts,
     /// Observation noise.
     Noise,

@@ -1,4 +1,4 @@
-//! Many releases about the same person, each possibly chosen after the earlier ones were seen.
+//! Many releases about the same user, each possibly chosen after the earlier ones were seen.
 
 use super::pld::{Pld, Side};
 use super::{Loss, renyi};
@@ -72,7 +72,7 @@ impl Composition {
         self
     }
 
-    /// The same person takes part `participations` times.
+    /// The same user takes part `participations` times.
     #[must_use]
     pub fn times(mut self, participations: u64) -> Self {
         self.parts.iter_mut().for_each(|(_, count)| *count = count.saturating_mul(participations));

@@ -1,6 +1,6 @@
 //! Exact and numerical accounting: what releases cost together, and the least noise for a budget.
 //!
-//! In reading order: how much one person can move what is released ([`sensitivity`]), what one release costs ([`Loss`]),
+//! In reading order: how much one user can move what is released ([`sensitivity`]), what one release costs ([`Loss`]),
 //! concentrated and Rényi privacy ([`zcdp`], [`renyi`]), the distribution of the privacy loss on a grid ([`pld`]) and many
 //! releases together ([`Composition`]). No randomness, no data: numbers to numbers.
 

@@ -1,4 +1,4 @@
-//! How far one person can move what is released. Neighbouring relation, clip bounds, radius and participations are arguments.
+//! How far one user can move what is released. Neighbouring relation, clip bounds, radius and participations are arguments.
 //!
 //! For symmetric matrices the noise has off-diagonal variance sigma² and diagonal variance 2 sigma²: it is isotropic with
 //! standard deviation `sqrt(2) sigma` on symmetric matrices under the Frobenius norm. The sensitivities of matrices here are
@@ -12,17 +12,17 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// One person's data is replaced by any other person's.
+    /// One user's data is replaced by any other user's.
     Replace,
-    /// One person's data is there, or is left out.
+    /// One user's data is there, or is left out.
     AddRemove,
 }
 
 impl fmt::Display for Relation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Replace => "one person's data replaced by any other's",
-            Self::AddRemove => "one person's data there or left out",
+            Self::Replace => "one user's data replaced by any other's",
+            Self::AddRemove => "one user's data there or left out",
         })
     }
 }
@@ -30,14 +30,14 @@ impl fmt::Display for Relation {
 /// A pattern of taking part in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Participation {
-    /// Rounds in which one person takes part, at least 1.
+    /// Rounds in which one user takes part, at least 1.
     pub count: u64,
     /// Least distance in rounds between two of them, at least 1.
     pub separation: u64,
 }
 
 impl Participation {
-    /// A fresh person in every round.
+    /// A fresh user in every round.
     pub const ONCE: Self = Self { count: 1, separation: 1 };
 }
 

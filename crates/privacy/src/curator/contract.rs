@@ -1,11 +1,11 @@
-//! Inputs, their images, and what every curator can do.
+//! Inputs, their released inputs, and what every curator can do.
 
-use crate::{Delta, Epsilon, Ledger, Raw, Reading, Refusal, Released};
+use crate::{Calibration, Delta, Epsilon, Ledger, Raw, Refusal, Released};
 use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// The inputs of a problem: `n_rows x dimension` numbers, row-major. Raw until a curator has released images of them.
+/// The inputs of a problem: `n_rows x dimension` numbers, row-major. Raw until a curator has released inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inputs {
     dimension: usize,
@@ -39,28 +39,28 @@ impl Inputs {
     }
 }
 
-/// The image of every row, in row order, and what a modeler must know to read them. A row has one image, however often it
+/// The released row of every row of the inputs, in order, and what a modeler must know to read them. A row is released once, however often it
 /// is asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Images {
-    /// Coordinates of an image.
+pub struct ReleasedInputs {
+    /// Coordinates of a released row.
     pub dimension: usize,
     /// `n_rows x dimension`, row-major.
     pub values: Arc<Vec<f64>>,
     /// Variance of the noise in each coordinate; 0 where there is none.
     pub noise_variance: f64,
-    /// Whether coordinate `j` of an image is coordinate `j` of its row (up to noise), so that length-scales of their own keep
+    /// Whether coordinate `j` of a released row is coordinate `j` of its row (up to noise), so that length-scales of their own keep
     /// their meaning.
     pub aligned: bool,
 }
 
 /// A calibrated curator, shared by all trials of a cell.
 pub trait Curator: Send + Sync + fmt::Debug {
-    /// Releases images of all rows. Consumes a number of stream words that depends on the sizes alone.
+    /// Releases released inputs of all rows. Consumes a number of stream words that depends on the sizes alone.
     ///
     /// # Errors
     /// Inputs that the mechanism is not defined for.
-    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<Images>, Refusal>;
+    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<ReleasedInputs>, Refusal>;
 
     /// What is claimed and what is delivered, for inputs of this size.
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger;
@@ -75,15 +75,15 @@ pub trait Curator: Send + Sync + fmt::Debug {
 /// What a spec asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CuratorRequest {
-    /// Which reading of the paper.
-    pub reading: Reading,
+    /// Which calibration of the paper.
+    pub calibration: Calibration,
     /// Privacy loss.
     pub epsilon: Epsilon,
     /// Failure probability.
     pub delta: Delta,
     /// Neighbours differ in one row, by at most this (L2, in units of the inputs that the curator sees); > 0. `None`: not stated.
     pub radius: Option<f64>,
-    /// Coordinates of an image; `None`: as many as the inputs have.
+    /// Coordinates of a released row; `None`: as many as the inputs have.
     pub columns: Option<usize>,
 }
 
@@ -102,9 +102,9 @@ pub struct CuratorEntry {
 
 /// The curator that `auto` stands for: the paper's own where the paper is followed, the one with a guarantee otherwise.
 #[must_use]
-pub fn resolve_curator(reading: Reading) -> &'static str {
-    match reading {
-        Reading::Printed | Reading::Corrected => "projection",
-        Reading::Tight => "input-noise",
+pub fn resolve_curator(calibration: Calibration) -> &'static str {
+    match calibration {
+        Calibration::AsPrinted | Calibration::Corrected => "projection",
+        Calibration::Tight => "input-noise",
     }
 }

@@ -2,7 +2,7 @@
 //! once. Proof: `docs/proofs/rows.md`.
 
 use super::projection::product;
-use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
+use super::{Curator, CuratorEntry, CuratorRequest, Inputs, ReleasedInputs};
 use crate::planted::{self, PlantedFault};
 use crate::{Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, analytic_gaussian_sigma};
 use privateer_numerics::linalg::eigen_symmetric;
@@ -56,7 +56,7 @@ impl InputNoise {
 }
 
 impl Curator for InputNoise {
-    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<Images>, Refusal> {
+    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<ReleasedInputs>, Refusal> {
         let inputs = inputs.open();
         let d = inputs.dimension();
         let projection = self.projection(d);
@@ -67,22 +67,22 @@ impl Curator for InputNoise {
         let (sigma, share) = (self.sigma(d), planted::noise_share(PlantedFault::RowNoise));
         values.iter_mut().for_each(|value| *value += share * sigma * stream.normal());
         let aligned = projection.is_none();
-        Ok(Released::mark(Images { dimension, values: Arc::new(values), noise_variance: sigma * sigma, aligned }))
+        Ok(Released::mark(ReleasedInputs { dimension, values: Arc::new(values), noise_variance: sigma * sigma, aligned }))
     }
 
     fn ledger(&self, _n_rows: usize, dimension: usize) -> Ledger {
-        let CuratorRequest { reading, epsilon, delta, .. } = self.request;
+        let CuratorRequest { calibration, epsilon, delta, .. } = self.request;
         let sigma = self.sigma(dimension);
         let stretch = self.projection(dimension).map_or(1.0, |(map, r)| largest_singular_value(&map, dimension, r));
         Ledger::of_inputs(Statement {
             mechanism: ENTRY.name,
-            reading,
+            calibration,
             threat_model: ThreatModel::row(self.radius, RadiusUnits::Inputs),
             event: Event::Gaussian { sigma, sensitivity: self.radius * stretch },
             epsilon: Some(epsilon),
             delta: Some(delta),
             clip: None,
-            calibration: format!(
+            noise_formula: format!(
                 "sigma = radius sigma_max(P) sigma_AG(epsilon, delta) = {sigma:.6}, the analytic Gaussian mechanism [BalleWang2018]"
             ),
             doubt: None,

@@ -4,9 +4,9 @@
 //! **Neither is private** (E16): `Z` has the column space of the inputs, and neighbours have different ones, so one look tells them
 //! apart for certain. For reproducing published figures only; the ledger says "no guarantee".
 
-use super::{Curator, CuratorEntry, CuratorRequest, Images, Inputs};
+use super::{Curator, CuratorEntry, CuratorRequest, Inputs, ReleasedInputs};
 use crate::{
-    Event, Ledger, RadiusUnits, Raw, Reading, Refusal, Released, Statement, ThreatModel, printed::kharkovskii2020::omega,
+    Calibration, Event, Ledger, RadiusUnits, Raw, Refusal, Released, Statement, ThreatModel, printed::kharkovskii2020::omega,
 };
 use privateer_numerics::linalg::{Eigen, eigen_symmetric};
 use privateer_numerics::rng::Stream;
@@ -39,13 +39,13 @@ struct Projection {
 
 fn build(request: &CuratorRequest, always_lift: bool) -> Result<Arc<dyn Curator>, Refusal> {
     let name = if always_lift { ALWAYS_LIFT.name } else { PROJECTION.name };
-    if request.reading == Reading::Corrected {
+    if request.calibration == Calibration::Corrected {
         return Err(Refusal::new(
-            "reading",
-            "the random projection has no corrected reading: it keeps the column space of the inputs, which tells neighbours apart (E16)",
-            "`printed`, to reproduce the paper without a guarantee, or `tight`",
+            "calibration",
+            "the random projection has no corrected calibration: it keeps the column space of the inputs, which tells neighbours apart (E16)",
+            "`as-printed`, to reproduce the paper without a guarantee, or `tight`",
         )
-        .hint("`reading = \"tight\"` adds Gaussian noise to every row, with the same epsilon and delta"));
+        .hint("`calibration = \"tight\"` adds Gaussian noise to every row, with the same epsilon and delta"));
     }
     if request.radius.is_some_and(|radius| radius != 1.0) {
         return Err(Refusal::new("radius", format!("`{name}` is printed for neighbours at distance 1"), "no `radius`, or 1"));
@@ -67,10 +67,10 @@ impl Projection {
 }
 
 impl Curator for Projection {
-    /// Draws `M` column by column, so that more columns extend fewer. Distances between images are all that a modeler with
-    /// an isotropic kernel sees: where `r` is larger than the dimension `d` the images come in `d` coordinates, with the
+    /// Draws `M` column by column, so that more columns extend fewer. Distances between released inputs are all that a modeler with
+    /// an isotropic kernel sees: where `r` is larger than the dimension `d` the released inputs come in `d` coordinates, with the
     /// distances of `Z` (a simulation may turn them; whoever receives `Z` cannot shorten it).
-    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<Images>, Refusal> {
+    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<ReleasedInputs>, Refusal> {
         let inputs = inputs.open();
         let d = inputs.dimension();
         let r = self.n_columns(d);
@@ -87,11 +87,11 @@ impl Curator for Projection {
         }
         let (map, dimension) = if r <= d { (map, r) } else { (root(&map, d, r), d) };
         let values = Arc::new(product(&centred, &map, d, dimension));
-        Ok(Released::mark(Images { dimension, values, noise_variance: 0.0, aligned: false }))
+        Ok(Released::mark(ReleasedInputs { dimension, values, noise_variance: 0.0, aligned: false }))
     }
 
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger {
-        let CuratorRequest { reading, epsilon, delta, .. } = self.request;
+        let CuratorRequest { calibration, epsilon, delta, .. } = self.request;
         let r = self.n_columns(dimension);
         let entry = if self.always_lift { &ALWAYS_LIFT } else { &PROJECTION };
         let branch = if self.always_lift {
@@ -101,19 +101,19 @@ impl Curator for Projection {
         };
         Ledger::of_inputs(Statement {
             mechanism: entry.name,
-            reading,
+            calibration,
             threat_model: ThreatModel::row(1.0, RadiusUnits::Inputs),
             event: Event::Projection { rows: n_rows as u64, dimension: dimension as u64, columns: r as u64 },
             epsilon: Some(epsilon),
             delta: Some(delta),
             clip: None,
-            calibration: format!(
+            noise_formula: format!(
                 "omega = 16 sqrt(r ln(2/delta)) ln(16 r/delta)/epsilon = {:.6} for r = {r}; singular values lifted {branch} \
                      [Kharkovskii2020, algorithm 1; E18]",
                 self.omega(dimension)
             ),
             doubt: Some((
-                "the images keep the column space of the inputs, so one look tells two neighbouring data sets apart for certain",
+                "the released inputs keep the column space of the inputs, so one look tells two neighbouring data sets apart for certain",
                 "E16",
             )),
             notes: Vec::new(),
@@ -153,11 +153,11 @@ pub fn lifted(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec
 
 /// `Z = lifted M / sqrt(r)`, `n x r`, with `M` of `d x r`, all row-major [Kharkovskii2020, algorithm 1, line 10].
 #[must_use]
-pub fn images(lifted: &[f64], d: usize, m: &[f64], r: usize) -> Vec<f64> {
+pub fn released_inputs(lifted: &[f64], d: usize, m: &[f64], r: usize) -> Vec<f64> {
     let unit = 1.0 / libm::sqrt(r as f64);
-    let mut images = product(lifted, m, d, r);
-    images.iter_mut().for_each(|z| *z *= unit);
-    images
+    let mut released_inputs = product(lifted, m, d, r);
+    released_inputs.iter_mut().for_each(|z| *z *= unit);
+    released_inputs
 }
 
 /// `V diag(g(s)/s) V^T`, `d x d`: what a lift multiplies the centred inputs by; the identity where nothing is lifted.

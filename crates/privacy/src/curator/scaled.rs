@@ -2,12 +2,12 @@
 //! further apart than they were (times the scale), so what the mechanism promises in its own units holds.
 
 use super::projection::centred;
-use super::{Curator, Images, Inputs};
+use super::{Curator, Inputs, ReleasedInputs};
 use crate::{Ledger, Neighbours, RadiusUnits, Raw, Refusal, Released};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// A curator behind centring, a bound and a scale. Its images come back in the units of the inputs.
+/// A curator behind centring, a bound and a scale. Its released inputs come back in the units of the inputs.
 #[derive(Debug, Clone)]
 pub struct Scaled {
     inner: Arc<dyn Curator>,
@@ -66,16 +66,16 @@ fn length(row: &[f64]) -> f64 {
 }
 
 impl Curator for Scaled {
-    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<Images>, Refusal> {
+    fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<ReleasedInputs>, Refusal> {
         let Prepared { inputs, scale, .. } = self.prepare(&inputs.open());
-        let images = self.inner.release(Raw::seal(inputs), stream)?;
+        let released_inputs = self.inner.release(Raw::seal(inputs), stream)?;
         if scale == 1.0 {
-            return Ok(images);
+            return Ok(released_inputs);
         }
-        let images = images.value();
-        let values = images.values.iter().map(|z| z / scale).collect();
-        let noise_variance = images.noise_variance / (scale * scale);
-        Ok(Released::mark(Images { values: Arc::new(values), noise_variance, ..images.clone() }))
+        let released_inputs = released_inputs.value();
+        let values = released_inputs.values.iter().map(|z| z / scale).collect();
+        let noise_variance = released_inputs.noise_variance / (scale * scale);
+        Ok(Released::mark(ReleasedInputs { values: Arc::new(values), noise_variance, ..released_inputs.clone() }))
     }
 
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger {

@@ -1,7 +1,7 @@
 //! Identities of the curators, noise of the stated size, and the attack on the projection.
 
 use super::*;
-use crate::{Delta, Epsilon, Guarantee, Raw, Reading, printed::kharkovskii2020::omega};
+use crate::{Calibration, Delta, Epsilon, Guarantee, Raw, printed::kharkovskii2020::omega};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ fn inputs(n: usize, d: usize, size: f64) -> Inputs {
     Inputs::new(d, Arc::new((0..n * d).map(|_| size * draws.normal()).collect()))
 }
 
-fn request(reading: Reading, epsilon: f64, radius: Option<f64>, columns: Option<usize>) -> CuratorRequest {
+fn request(calibration: Calibration, epsilon: f64, radius: Option<f64>, columns: Option<usize>) -> CuratorRequest {
     let (epsilon, delta) = (Epsilon::try_from(epsilon).expect("epsilon"), Delta::try_from(1e-5).expect("delta"));
-    CuratorRequest { reading, epsilon, delta, radius, columns }
+    CuratorRequest { calibration, epsilon, delta, radius, columns }
 }
 
-fn images(curator: &dyn Curator, inputs: &Inputs) -> Images {
+fn released_inputs(curator: &dyn Curator, inputs: &Inputs) -> ReleasedInputs {
     curator.release(Raw::seal(inputs.clone()), &mut stream("draws")).expect("released").value().clone()
 }
 
@@ -27,12 +27,15 @@ fn distance(values: &[f64], d: usize, a: usize, b: usize) -> f64 {
     (0..d).map(|j| values[a * d + j] - values[b * d + j]).map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// Images in d coordinates have the distances of the n x r matrix that the paper releases.
+/// Released inputs in d coordinates have the distances of the n x r matrix that the paper releases.
 #[test]
 fn the_short_form_keeps_the_distances_of_the_long_one() {
     for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::ALWAYS_LIFT, 1e4), (projection::PROJECTION, 1e6)] {
         let (data, r) = (inputs(40, 3, 30.0), 7);
-        let short = images((entry.build)(&request(Reading::Printed, epsilon, None, Some(r))).expect("built").as_ref(), &data);
+        let short = released_inputs(
+            (entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(r))).expect("built").as_ref(),
+            &data,
+        );
         assert_eq!((short.dimension, short.noise_variance, short.aligned), (3, 0.0, false));
         let mut draws = stream("draws");
         // M column by column.
@@ -55,7 +58,10 @@ fn the_short_form_keeps_the_distances_of_the_long_one() {
 fn more_columns_extend_fewer() {
     let data = inputs(10, 4, 1.0);
     let of = |r| {
-        images((projection::PROJECTION.build)(&request(Reading::Printed, 1e9, None, Some(r))).expect("built").as_ref(), &data)
+        released_inputs(
+            (projection::PROJECTION.build)(&request(Calibration::AsPrinted, 1e9, None, Some(r))).expect("built").as_ref(),
+            &data,
+        )
     };
     let (two, three) = (of(2), of(3));
     for row in 0..10 {
@@ -68,17 +74,17 @@ fn more_columns_extend_fewer() {
 
 /// One look separates neighbours that differ by a thousandth in one row, in both branches and when always lifting (E16).
 #[test]
-fn a_look_at_the_images_tells_neighbours_apart() {
+fn a_look_at_released_inputs_tells_neighbours_apart() {
     for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::PROJECTION, 1e6), (projection::ALWAYS_LIFT, 1.0)] {
         let data = inputs(200, 2, 20.0);
         let mut moved = data.values().to_vec();
         moved[2 * 77] += 1e-3;
         let neighbour = Inputs::new(2, Arc::new(moved));
-        let curator = (entry.build)(&request(Reading::Printed, epsilon, None, Some(2))).expect("built");
-        // What of the images lies outside of the column space of a data set, as a share.
-        let outside = |images: &Images, of: &Inputs| {
+        let curator = (entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(2))).expect("built");
+        // What of the released inputs lies outside of the column space of a data set, as a share.
+        let outside = |released_inputs: &ReleasedInputs, of: &Inputs| {
             let mut basis = orthonormal(&centred(of), 2);
-            let z = &images.values;
+            let z = &released_inputs.values;
             let total: f64 = z.iter().map(|v| v * v).sum();
             let mut rest = 0.0;
             for c in 0..2 {
@@ -125,13 +131,17 @@ fn orthonormal(rows: &[f64], d: usize) -> Vec<Vec<f64>> {
 fn input_noise_has_the_stated_size_and_a_guarantee() {
     let data = inputs(20_000, 2, 5.0);
     for (epsilon, sigma) in [(std::f64::consts::E.powf(1.1), 1.389), (1.0, 3.73)] {
-        let curator = (input_noise::ENTRY.build)(&request(Reading::Tight, epsilon, Some(2.0), None)).expect("built");
-        let images = images(curator.as_ref(), &data);
-        assert!(images.aligned && (images.noise_variance.sqrt() / 2.0 - sigma).abs() < 5e-3, "{}", images.noise_variance);
+        let curator = (input_noise::ENTRY.build)(&request(Calibration::Tight, epsilon, Some(2.0), None)).expect("built");
+        let released_inputs = released_inputs(curator.as_ref(), &data);
+        assert!(
+            released_inputs.aligned && (released_inputs.noise_variance.sqrt() / 2.0 - sigma).abs() < 5e-3,
+            "{}",
+            released_inputs.noise_variance
+        );
         let n = data.values().len() as f64;
-        let square = images.values.iter().zip(data.values()).map(|(z, x)| (z - x) * (z - x)).sum::<f64>() / n;
+        let square = released_inputs.values.iter().zip(data.values()).map(|(z, x)| (z - x) * (z - x)).sum::<f64>() / n;
         // The variance of 40 000 squares: five standard deviations, a false alarm once in a million.
-        assert!((square / images.noise_variance - 1.0).abs() < 5.0 * (2.0 / n).sqrt(), "{square}");
+        assert!((square / released_inputs.noise_variance - 1.0).abs() < 5.0 * (2.0 / n).sqrt(), "{square}");
         let ledger = curator.ledger(20_000, 2);
         assert_eq!(ledger.guarantee, Guarantee::Holds);
         let neighbours = ledger.threat_model.neighbours_words();
@@ -143,9 +153,9 @@ fn input_noise_has_the_stated_size_and_a_guarantee() {
 #[test]
 fn fewer_columns_go_through_the_public_projection() {
     let data = inputs(30, 5, 1.0);
-    let curator = (input_noise::ENTRY.build)(&request(Reading::Tight, 1e3, Some(1.0), Some(2))).expect("built");
-    let images = images(curator.as_ref(), &data);
-    assert_eq!((images.dimension, images.aligned), (2, false));
+    let curator = (input_noise::ENTRY.build)(&request(Calibration::Tight, 1e3, Some(1.0), Some(2))).expect("built");
+    let released_inputs = released_inputs(curator.as_ref(), &data);
+    assert_eq!((released_inputs.dimension, released_inputs.aligned), (2, false));
     let map = public_projection(5, 2, PUBLIC_SEED);
     let stretch = largest_singular_value(&map, 5, 2);
     // Power iteration on P^T P from a start that no eigenvector is orthogonal to.
@@ -164,12 +174,13 @@ fn fewer_columns_go_through_the_public_projection() {
 
 #[test]
 fn what_cannot_be_curated_is_refused_with_words() {
-    let printed = |columns| request(Reading::Printed, 1.0, None, columns);
+    let printed = |columns| request(Calibration::AsPrinted, 1.0, None, columns);
     let said = |refusal: crate::Refusal| refusal.to_string();
-    let corrected = (projection::PROJECTION.build)(&request(Reading::Corrected, 1.0, None, None)).map_err(said);
-    assert!(corrected.expect_err("refused").contains("no corrected reading"));
+    let corrected = (projection::PROJECTION.build)(&request(Calibration::Corrected, 1.0, None, None)).map_err(said);
+    assert!(corrected.expect_err("refused").contains("no corrected calibration"));
     for (radius, word) in [(None, "needs to know"), (Some(0.0), "`radius` is 0"), (Some(f64::NAN), "NaN")] {
-        let refused = (input_noise::ENTRY.build)(&request(Reading::Tight, 1.0, radius, None)).map_err(said).expect_err("refused");
+        let refused =
+            (input_noise::ENTRY.build)(&request(Calibration::Tight, 1.0, radius, None)).map_err(said).expect_err("refused");
         assert!(refused.contains(word), "{refused}");
     }
     let curator = (projection::PROJECTION.build)(&printed(Some(3))).expect("built");
@@ -191,7 +202,7 @@ fn five_rows() -> Inputs {
 
 /// A curator with next to no noise (sigma = 7e-7 of the radius) behind these.
 fn scaled(norm: Option<f64>, bound: Option<f64>) -> Scaled {
-    let inner = (input_noise::ENTRY.build)(&request(Reading::Tight, 1e12, Some(1.0), None)).expect("built");
+    let inner = (input_noise::ENTRY.build)(&request(Calibration::Tight, 1e12, Some(1.0), None)).expect("built");
     Scaled::new(inner, norm, bound, false).expect("made")
 }
 
@@ -204,10 +215,10 @@ fn fact(curator: &Scaled, data: &Inputs, name: &str) -> serde_json::Value {
 #[test]
 fn rows_beyond_the_bound_are_moved_counted_and_said() {
     let moved = [1.2, 1.6, -1.2, -1.6, 0.6, 0.8, -0.6, -0.8, 0.0, 0.0];
-    let plain = images(&scaled(None, Some(100.0)), &five_rows());
+    let plain = released_inputs(&scaled(None, Some(100.0)), &five_rows());
     for (norm, scale) in [(None, 1.0), (Some(10.0), 5.0), (Some(0.5), 0.25)] {
         let curator = scaled(norm, Some(2.0));
-        let found = images(&curator, &five_rows());
+        let found = released_inputs(&curator, &five_rows());
         let off = found.values.iter().zip(moved).map(|(z, x)| (z - x).abs()).fold(0.0, f64::max);
         assert!(off < 2e-5, "{norm:?}: {:?}", found.values);
         // Noise of the scaled units, told in those of the inputs.
@@ -227,7 +238,7 @@ fn rows_beyond_the_bound_are_moved_counted_and_said() {
     let own = scaled(Some(10.0), None);
     assert_eq!((fact(&own, &five_rows(), "moved"), fact(&own, &five_rows(), "scale")), (0.into(), 2.0.into()));
     assert!(own.ledger(5, 2).notes.join("; ").contains("not private (E19)"));
-    let inner = (input_noise::ENTRY.build)(&request(Reading::Tight, 1.0, Some(1.0), None)).expect("built");
+    let inner = (input_noise::ENTRY.build)(&request(Calibration::Tight, 1.0, Some(1.0), None)).expect("built");
     let refused = Scaled::new(inner, Some(10.0), None, true).expect_err("refused").to_string();
     assert!(refused.contains("`bound`") && refused.contains("E19"), "{refused}");
 }
@@ -245,8 +256,10 @@ fn moving_rows_takes_neighbours_no_further_apart() {
         let other = Inputs::new(3, Arc::new(other));
         let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
         let curator = scaled((trial % 2 == 0).then_some(7.0), Some(0.5 + 0.02 * f64::from(trial)));
-        let (before, after) =
-            (apart(data.values(), other.values()), apart(&images(&curator, &data).values, &images(&curator, &other).values));
+        let (before, after) = (
+            apart(data.values(), other.values()),
+            apart(&released_inputs(&curator, &data).values, &released_inputs(&curator, &other).values),
+        );
         assert!(after <= before * (1.0 + 1e-9), "{trial}: {before} became {after}");
     }
 }

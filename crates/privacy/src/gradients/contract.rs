@@ -4,7 +4,7 @@ use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::Stream;
 use std::fmt;
 
-/// One person's data: features and a response.
+/// One record: features and a response.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample<'a> {
     /// Features, one a dimension.

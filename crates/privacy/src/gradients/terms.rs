@@ -1,4 +1,4 @@
-//! Calibration: which noise keeps a budget, under each reading, and what the noise that was chosen delivers.
+//! Calibration: which noise keeps a budget, under each calibration, and what the noise that was chosen delivers.
 //!
 //! Sensitivities are in the dual norm l_q of the geometry l_p, for a replaced sample. A gradient moves by `2 L`; a contribution
 //! `(t + 1) grad - t grad'` by `2 (lr beta D + L)`, as steps are at most `lr/t` of the diameter [Han2022, theorem 3.1]; a difference of
@@ -9,7 +9,7 @@ use crate::accounting::sensitivity::{Participation, from_lq};
 use crate::accounting::{subsampled, zcdp};
 use crate::printed::{han2022_choice, han2022_tree};
 use crate::streams::Factorisation;
-use crate::{Delta, Epsilon, Event, Reading, Refusal, gdp_mu};
+use crate::{Calibration, Delta, Epsilon, Event, Refusal, gdp_mu};
 use privateer_numerics::linalg::Norm;
 
 /// Constants of a loss over a set, in the set's norm.
@@ -34,8 +34,8 @@ impl Constants {
 /// What a calibration starts from.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
-    /// Which reading.
-    pub reading: Reading,
+    /// Which calibration.
+    pub calibration: Calibration,
     /// The budget; `None` adds no noise.
     pub budget: Option<(Epsilon, Delta)>,
     /// Samples.
@@ -46,7 +46,7 @@ pub struct Terms {
     pub norm: Norm,
     /// Constants that hold, under the clip where there is one.
     pub actual: Constants,
-    /// Constants that the printed formulas are given; for the printed reading alone.
+    /// Constants that the printed formulas are given; for the as-printed calibration alone.
     pub stated: Constants,
     /// Ball into which features are clipped; `None` clips nothing, features and gradients alike.
     pub clip: Option<SampleClip>,
@@ -95,7 +95,7 @@ pub struct Priced<N> {
     /// What is done.
     pub event: Event,
     /// The formula that set it.
-    pub calibration: String,
+    pub noise_formula: String,
 }
 
 /// Noise on the draws of a factorised prefix sum.
@@ -146,7 +146,7 @@ impl Terms {
     /// How the recursive estimate of noisy choices starts.
     #[must_use]
     pub fn choice_start(&self) -> Start {
-        if self.budget.is_some() && self.reading == Reading::Printed { Start::Full } else { Start::Half }
+        if self.budget.is_some() && self.calibration == Calibration::AsPrinted { Start::Full } else { Start::Half }
     }
 
     /// `Some` where the promise can hold at all.
@@ -155,13 +155,13 @@ impl Terms {
     }
 
     fn refuse_unclipped(&self) -> Result<(), Refusal> {
-        if self.clip.is_some() || self.reading == Reading::Printed || self.budget.is_none() {
+        if self.clip.is_some() || self.calibration == Calibration::AsPrinted || self.budget.is_none() {
             return Ok(());
         }
         Err(Refusal::new(
             "clip",
-            format!("the {} reading is private through its clip, and `clip` is false", self.reading),
-            "no `clip`, or `reading = \"printed\"`",
+            format!("the {} calibration is private through its clip, and `clip` is false", self.calibration),
+            "no `clip`, or `calibration = \"as-printed\"`",
         ))
     }
 
@@ -172,16 +172,17 @@ impl Terms {
             let (multiplier, kappa) = han2022_tree::lemma_3_3(q, d);
             return Ok(Smooth { exponent: 2.0, multiplier, kappa, proved: Some(kappa) });
         }
-        let (exponent, kappa) = match self.reading {
-            Reading::Printed => han2022_tree::lemma_3_2_printed(q, d),
+        let (exponent, kappa) = match self.calibration {
+            Calibration::AsPrinted => han2022_tree::lemma_3_2_printed(q, d),
             // At q infinite and few dimensions the lemma has no norm: the least constant is the least change.
-            Reading::Corrected if q.is_infinite() && libm::log(d as f64) < 2.0 => han2022_tree::noise_norm(q, d),
-            Reading::Corrected => han2022_tree::lemma_3_2_corrected(q, d),
-            Reading::Tight => han2022_tree::noise_norm(q, d),
+            Calibration::Corrected if q.is_infinite() && libm::log(d as f64) < 2.0 => han2022_tree::noise_norm(q, d),
+            Calibration::Corrected => han2022_tree::lemma_3_2_corrected(q, d),
+            Calibration::Tight => han2022_tree::noise_norm(q, d),
         };
         if !(0.0 < exponent && exponent.is_finite() && 0.0 < kappa) {
-            let message = format!("generalised Gaussian noise has no {} norm in {d} dimensions at q = {q}", self.reading);
-            let refusal = Refusal::new("reading", message, "another reading, `mechanism = \"gaussian\"`, or more dimensions");
+            let message = format!("generalised Gaussian noise has no {} norm in {d} dimensions at q = {q}", self.calibration);
+            let refusal =
+                Refusal::new("calibration", message, "another calibration, `mechanism = \"gaussian\"`, or more dimensions");
             return Err(refusal.hint("min(q - 1, ln d - 1) is not above 0 for d = 1 and 2 (E22)"));
         }
         // |v|_e <= d^(1/e - 1/q) |v|_q for e <= q, and |.|_e² is (e - 1)-smooth from e = 2 on.
@@ -191,7 +192,7 @@ impl Terms {
         Ok(Smooth { exponent, multiplier: 1.0, kappa, proved })
     }
 
-    /// One mechanism on vectors that move by `actual`, after which the law of each draw has the scale that `printed` gives for the
+    /// One mechanism on vectors that move by `actual`, after which the law of each draw has the scale that `as-printed` gives for the
     /// stated sensitivity; `spread` is the norm of the factorisation's columns.
     fn vector(
         &self,
@@ -201,29 +202,29 @@ impl Terms {
         printed: impl Fn(f64, f64, Epsilon, Delta) -> f64,
     ) -> Result<Priced<VectorLaw>, Refusal> {
         let Some((epsilon, delta)) = self.budget else {
-            return Ok(Priced { noise: VectorLaw::None, event: Event::NonPrivate, calibration: "no noise".to_owned() });
+            return Ok(Priced { noise: VectorLaw::None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
         };
         self.refuse_unclipped()?;
         if !generalized {
-            if self.reading != Reading::Tight {
-                let message = format!("the {} reading is of generalised Gaussian noise", self.reading);
-                return Err(Refusal::new("mechanism", message, "`generalized-gaussian`, `auto`, or `reading = \"tight\"`"));
+            if self.calibration != Calibration::Tight {
+                let message = format!("the {} calibration is of generalised Gaussian noise", self.calibration);
+                return Err(Refusal::new("mechanism", message, "`generalized-gaussian`, `auto`, or `calibration = \"tight\"`"));
             }
             // Gaussian noise of all draws is one Gaussian mechanism; |v|_2 <= d^(1/2 - 1/q) |v|_q (E24).
             let sensitivity = spread * from_lq(actual, self.q(), self.dimension);
             let sigma = sensitivity / gdp_mu(epsilon, delta);
-            let calibration =
+            let noise_formula =
                 format!("sigma = {sigma:.6} = {sensitivity:.6} / mu(epsilon, delta), one Gaussian mechanism (E24, E25)");
             return Ok(Priced {
                 noise: VectorLaw::Gaussian { sigma },
                 event: Event::Gaussian { sigma, sensitivity },
-                calibration,
+                noise_formula,
             });
         }
         let Smooth { exponent, multiplier, kappa, proved } = self.smooth()?;
         let needed = |kappa: f64| spread * actual * libm::sqrt(kappa / (2.0 * zcdp::rho(epsilon, delta)));
-        let (sigma, calibration) = match self.reading {
-            Reading::Printed => {
+        let (sigma, noise_formula) = match self.calibration {
+            Calibration::AsPrinted => {
                 let sigma_plus = printed(kappa, stated, epsilon, delta);
                 // Radius² of Gamma scale 2 sigma_+ and not 2 sigma_+²: as if sigma were its root (E23).
                 let sigma = libm::sqrt(0.5 * han2022_tree::gamma_scale_printed(sigma_plus));
@@ -232,24 +233,24 @@ impl Terms {
                     format!("sigma_+ = {sigma_plus:.6} as printed, exponent {exponent:.4} (E22), Gamma scale 2 sigma_+ (E23)"),
                 )
             }
-            Reading::Corrected => {
+            Calibration::Corrected => {
                 let sigma = printed(kappa, actual, epsilon, delta);
                 let sigma = proved.map_or(sigma, |kappa| sigma.max(needed(kappa)));
                 (sigma, format!("sigma_+ = {sigma:.6} as printed with E22 and E23 put right, exponent {exponent:.4}"))
             }
-            Reading::Tight => {
+            Calibration::Tight => {
                 let sigma = needed(proved.unwrap_or(kappa));
                 (sigma, format!("sigma_+ = {sigma:.6} by concentrated privacy, exponent {exponent:.4} (E21, E25)"))
             }
         };
         let event = Event::GeneralizedGaussian { sigma, kappa: proved, sensitivity: self.bounded(spread * actual) };
-        Ok(Priced { noise: VectorLaw::Generalized { exponent, multiplier, sigma }, event, calibration })
+        Ok(Priced { noise: VectorLaw::Generalized { exponent, multiplier, sigma }, event, noise_formula })
     }
 
     /// Noise of the draws of prefix sums of recursive gradients.
     ///
     /// # Errors
-    /// A law that the reading does not have.
+    /// A law that the calibration does not have.
     pub fn sum_noise(
         &self,
         generalized: bool,
@@ -266,7 +267,7 @@ impl Terms {
     /// Noise of one gradient a sample.
     ///
     /// # Errors
-    /// A law that the reading does not have.
+    /// A law that the calibration does not have.
     pub fn step_noise(&self, generalized: bool) -> Result<Priced<StepNoise>, Refusal> {
         let sensitivities = (2.0 * self.actual.lipschitz, 2.0 * self.stated.lipschitz);
         self.vector(generalized, sensitivities, 1.0, |kappa, s, epsilon, delta| {
@@ -277,7 +278,7 @@ impl Terms {
     /// Noise of batch means with steps `eta`; a sample is in one batch, so that the worse of the two prices is the price.
     ///
     /// # Errors
-    /// A law that the reading does not have.
+    /// A law that the calibration does not have.
     pub fn batch_noise(&self, generalized: bool, plan: BatchPlan, eta: f64) -> Result<Priced<BatchNoise>, Refusal> {
         let (n, first, batch) = (self.rounds as f64, plan.first as f64, plan.batch as f64);
         let printed =
@@ -293,22 +294,22 @@ impl Terms {
         let later = self.vector(generalized, differences, 1.0, printed)?;
         let worse = |event: &Event| crate::price(event).epsilon(self.budget.map(|(_, delta)| delta)).unwrap_or(f64::INFINITY);
         let event = if worse(&first.event) < worse(&later.event) { later.event } else { first.event };
-        let calibration = format!("first batch: {}; later batches: {}", first.calibration, later.calibration);
-        Ok(Priced { noise: (first.noise, later.noise), event, calibration })
+        let noise_formula = format!("first batch: {}; later batches: {}", first.noise_formula, later.noise_formula);
+        Ok(Priced { noise: (first.noise, later.noise), event, noise_formula })
     }
 
     /// Noise of choices of a vertex in rounds 1 to T, falling as 1/sqrt(t).
     ///
     /// # Errors
-    /// A law that the reading does not have.
+    /// A law that the calibration does not have.
     pub fn choice_noise(&self, gumbel: bool, learning_rate: f64) -> Result<Priced<ChoiceNoise>, Refusal> {
         let Some((epsilon, delta)) = self.budget else {
-            return Ok(Priced { noise: None, event: Event::NonPrivate, calibration: "no noise".to_owned() });
+            return Ok(Priced { noise: None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
         };
         self.refuse_unclipped()?;
-        if gumbel && self.reading != Reading::Tight {
-            let message = format!("the {} reading is of Laplace noise", self.reading);
-            return Err(Refusal::new("mechanism", message, "`laplace`, `auto`, or `reading = \"tight\"`"));
+        if gumbel && self.calibration != Calibration::Tight {
+            let message = format!("the {} calibration is of Laplace noise", self.calibration);
+            return Err(Refusal::new("mechanism", message, "`laplace`, `auto`, or `calibration = \"tight\"`"));
         }
         let (n, e, d) = (self.rounds, epsilon.get(), delta.get());
         // Scores <d_t, v> move by a range of D |d_t - d_t'|_q: D · 2 (lr beta D + L)/(t + 1) (E27), with the first gradient whole by
@@ -322,27 +323,27 @@ impl Terms {
         let laplace =
             |c: &Constants, lr: f64| han2022_choice::laplace_scale(c.diameter, lr * c.smoothness, c.lipschitz, n, 1, e, d);
         let pure_needed = range * libm::sqrt(sum / (2.0 * rho));
-        let (scale, calibration) = match (self.reading, gumbel) {
-            (Reading::Printed, _) => (laplace(&self.stated, 1.0), "as printed [theorem 3.4], d_1 = grad (E28)"),
-            (Reading::Corrected, _) => (
+        let (scale, noise_formula) = match (self.calibration, gumbel) {
+            (Calibration::AsPrinted, _) => (laplace(&self.stated, 1.0), "as printed [theorem 3.4], d_1 = grad (E28)"),
+            (Calibration::Corrected, _) => (
                 laplace(&self.actual, learning_rate).max(pure_needed),
                 "as printed with d_1 = grad/2 (E28), never below its price (E29)",
             ),
-            (Reading::Tight, false) => (pure_needed, "Laplace by concentrated privacy (E29)"),
-            (Reading::Tight, true) => (0.5 * pure_needed, "exponential mechanism by concentrated privacy (E29)"),
+            (Calibration::Tight, false) => (pure_needed, "Laplace by concentrated privacy (E29)"),
+            (Calibration::Tight, true) => (0.5 * pure_needed, "exponential mechanism by concentrated privacy (E29)"),
         };
         let squares = self.bounded(range * range * sum / (scale * scale));
-        let calibration = format!("scale {scale:.6}/sqrt(t), {calibration}");
-        Ok(Priced { noise: Some((gumbel, scale)), event: Event::Choices { gumbel, squares }, calibration })
+        let noise_formula = format!("scale {scale:.6}/sqrt(t), {noise_formula}");
+        Ok(Priced { noise: Some((gumbel, scale)), event: Event::Choices { gumbel, squares }, noise_formula })
     }
 
     /// Gaussian noise of `steps` gradients, each at a sample drawn from all.
     ///
     /// # Errors
-    /// A law that the reading does not have.
+    /// A law that the calibration does not have.
     pub fn stored_noise(&self, steps: u64) -> Result<Priced<VectorLaw>, Refusal> {
         let Some((epsilon, delta)) = self.budget else {
-            return Ok(Priced { noise: VectorLaw::None, event: Event::NonPrivate, calibration: "no noise".to_owned() });
+            return Ok(Priced { noise: VectorLaw::None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
         };
         self.refuse_unclipped()?;
         // sigma = sqrt(8 ln(1/delta)) L/epsilon for n² steps [Bassily2020, algorithm 2].
@@ -350,12 +351,12 @@ impl Terms {
         let lipschitz = from_lq(self.actual.lipschitz, self.q(), self.dimension);
         let sensitivity = 2.0 * lipschitz;
         let needed = || sensitivity / subsampled::distance(epsilon.get(), self.rounds, steps, delta);
-        let (sigma, calibration) = match self.reading {
-            Reading::Printed => (printed(self.stated.lipschitz), "sqrt(8 ln(1/delta)) L/epsilon as printed"),
-            Reading::Corrected => (printed(lipschitz).max(needed()), "as printed, never below its price"),
-            Reading::Tight => (needed(), "by the Rényi bound of secretly drawn samples"),
+        let (sigma, noise_formula) = match self.calibration {
+            Calibration::AsPrinted => (printed(self.stated.lipschitz), "sqrt(8 ln(1/delta)) L/epsilon as printed"),
+            Calibration::Corrected => (printed(lipschitz).max(needed()), "as printed, never below its price"),
+            Calibration::Tight => (needed(), "by the Rényi bound of secretly drawn samples"),
         };
         let event = Event::Subsampled { sigma, sensitivity: self.bounded(sensitivity), n_samples: self.rounds, steps };
-        Ok(Priced { noise: VectorLaw::Gaussian { sigma }, event, calibration: format!("sigma = {sigma:.6}, {calibration}") })
+        Ok(Priced { noise: VectorLaw::Gaussian { sigma }, event, noise_formula: format!("sigma = {sigma:.6}, {noise_formula}") })
     }
 }

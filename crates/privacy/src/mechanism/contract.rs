@@ -1,6 +1,6 @@
 //! What every reward mechanism can do, and which one `auto` stands for.
 
-use crate::{Ledger, Privatizer, Reading, Refusal, Request};
+use crate::{Calibration, Ledger, Privatizer, Refusal, Request};
 use std::fmt;
 use std::sync::Arc;
 
@@ -40,9 +40,9 @@ pub struct MechanismEntry {
 
 /// The mechanism that `auto` stands for: the paper's own where the paper is followed, the least noise otherwise.
 #[must_use]
-pub fn resolve_auto(reading: Reading) -> &'static str {
-    match reading {
-        Reading::Printed | Reading::Corrected => "laplace",
-        Reading::Tight => "hybrid",
+pub fn resolve_auto(calibration: Calibration) -> &'static str {
+    match calibration {
+        Calibration::AsPrinted | Calibration::Corrected => "laplace",
+        Calibration::Tight => "hybrid",
     }
 }

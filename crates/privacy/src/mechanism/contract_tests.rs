@@ -1,8 +1,8 @@
-//! What every mechanism must keep, under every reading.
+//! What every mechanism must keep, under every calibration.
 
 use super::law::{empirical_epsilon, request, stream};
 use super::{MechanismEntry, duchi, gaussian, hybrid, laplace, none, piecewise, resolve_auto};
-use crate::{Event, Guarantee, Ledger, Query, Raw, Reading, Refusal, Request, Signal};
+use crate::{Calibration, Event, Guarantee, Ledger, Query, Raw, Refusal, Request, Signal};
 
 const ALL: [MechanismEntry; 6] = [none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];
 
@@ -19,24 +19,29 @@ fn refusal(entry: &MechanismEntry, request: &Request) -> Refusal {
 
 #[test]
 fn auto_names_a_mechanism() {
-    for (reading, name) in [(Reading::Printed, "laplace"), (Reading::Corrected, "laplace"), (Reading::Tight, "hybrid")] {
-        assert_eq!(resolve_auto(reading), name);
+    for (calibration, name) in
+        [(Calibration::AsPrinted, "laplace"), (Calibration::Corrected, "laplace"), (Calibration::Tight, "hybrid")]
+    {
+        assert_eq!(resolve_auto(calibration), name);
         assert!(ALL.iter().any(|entry| entry.name == name));
     }
 }
 
-/// Claim and price, found independently, agree for all mechanisms, readings and a wide range of budgets.
+/// Claim and price, found independently, agree for all mechanisms, calibrations and a wide range of budgets.
 #[test]
 fn what_is_claimed_is_delivered() {
     for entry in private() {
-        for reading in Reading::ALL {
+        for calibration in Calibration::ALL {
             for epsilon in [1e-6, 1e-3, 0.1, 0.6, 0.61, 1.0, 4.0, 30.0, 700.0] {
-                let ledger = (entry.build)(&request(entry.name, reading, epsilon)).expect("a mechanism").ledger();
-                assert_eq!(ledger.guarantee, Guarantee::Holds, "{} {reading} {epsilon}: {}", entry.name, ledger.delivered);
+                let ledger = (entry.build)(&request(entry.name, calibration, epsilon)).expect("a mechanism").ledger();
+                assert_eq!(ledger.guarantee, Guarantee::Holds, "{} {calibration} {epsilon}: {}", entry.name, ledger.delivered);
                 let delivered = ledger.delivered_epsilon.expect("a bounded loss");
                 assert!((delivered - epsilon).abs() <= 1e-6 * epsilon, "{} {epsilon}: {delivered}", entry.name);
                 assert_eq!(ledger.epsilon, Some(epsilon));
-                assert_eq!((ledger.mechanism.as_str(), ledger.reading, ledger.clip), (entry.name, reading, Some([-2.0, 2.0])));
+                assert_eq!(
+                    (ledger.mechanism.as_str(), ledger.calibration, ledger.clip),
+                    (entry.name, calibration, Some([-2.0, 2.0]))
+                );
                 assert_eq!(ledger.provenance, crate::Provenance::Simulated);
                 let text = serde_json::to_string(&ledger).expect("json");
                 assert_eq!(serde_json::from_str::<Ledger>(&text).expect("a ledger"), ledger);
@@ -47,7 +52,7 @@ fn what_is_claimed_is_delivered() {
 
 #[test]
 fn none_is_not_private() {
-    let mut bare = request("none", Reading::Tight, 1.0);
+    let mut bare = request("none", Calibration::Tight, 1.0);
     bare.epsilon = None;
     bare.facts.noise_bound = None;
     let built = (none::ENTRY.build)(&bare).expect("nothing can go wrong");
@@ -69,7 +74,7 @@ fn worst_case_variances() {
     ];
     let gaussian: [(f64, [f64; 5]); 2] = [(1e-2, [364.0, 39.6, 14.1, 4.98, 1.79]), (1e-5, [3782.0, 198.0, 55.7, 15.9, 4.68])];
     let variance = |name: &str, epsilon: f64, delta: f64| {
-        let mut request = request(name, Reading::Corrected, epsilon);
+        let mut request = request(name, Calibration::Corrected, epsilon);
         request.clip = Some((-1.0, 1.0));
         request.delta = Some(delta);
         let entry = ALL.iter().find(|entry| entry.name == name).expect("a known name");
@@ -94,7 +99,7 @@ fn releases_are_unbiased_for_the_clipped_reward() {
     let n = 40_000;
     for entry in private() {
         for epsilon in [0.5, 2.0] {
-            let mut request = request(entry.name, Reading::Tight, epsilon);
+            let mut request = request(entry.name, Calibration::Tight, epsilon);
             request.clip = Some((1.0, 4.0));
             let built = (entry.build)(&request).expect("a mechanism");
             for (reward, clipped) in [(1.5, 1.5), (4.0, 4.0), (99.0, 4.0)] {
@@ -118,11 +123,11 @@ fn releases_are_unbiased_for_the_clipped_reward() {
 #[test]
 fn releases_pass_an_audit() {
     for entry in private().filter(|entry| entry.name != "gaussian") {
-        let built = (entry.build)(&request(entry.name, Reading::Tight, 1.0)).expect("a mechanism");
+        let built = (entry.build)(&request(entry.name, Calibration::Tight, 1.0)).expect("a mechanism");
         let bound = empirical_epsilon(&mut *built.privatizer(), -2.0, 2.0);
         assert!(bound < 1.0, "{}: {bound}", entry.name);
     }
-    let doubled = (duchi::ENTRY.build)(&request("duchi", Reading::Tight, 2.0)).expect("a mechanism");
+    let doubled = (duchi::ENTRY.build)(&request("duchi", Calibration::Tight, 2.0)).expect("a mechanism");
     assert!(1.5 < empirical_epsilon(&mut *doubled.privatizer(), -2.0, 2.0), "twice the budget is caught");
 }
 
@@ -131,7 +136,7 @@ fn releases_take_a_fixed_number_of_words() {
     for entry in ALL {
         let words = WORDS.iter().find(|(name, _)| *name == entry.name).expect("every mechanism is listed").1;
         for epsilon in [0.1, 1.0, 9.0] {
-            let built = (entry.build)(&request(entry.name, Reading::Tight, epsilon)).expect("a mechanism");
+            let built = (entry.build)(&request(entry.name, Calibration::Tight, epsilon)).expect("a mechanism");
             for seed in 0..20 {
                 let mut used = stream(&seed.to_string());
                 let mut counted = used.clone();
@@ -149,8 +154,8 @@ fn releases_take_a_fixed_number_of_words() {
 #[test]
 fn no_nan_leaves() {
     for entry in private() {
-        for (reading, noise_bound) in [(Reading::Tight, Some(1.0)), (Reading::Printed, None)] {
-            let mut request = request(entry.name, reading, 1.0);
+        for (calibration, noise_bound) in [(Calibration::Tight, Some(1.0)), (Calibration::AsPrinted, None)] {
+            let mut request = request(entry.name, calibration, 1.0);
             request.facts.noise_bound = noise_bound;
             request.clip = Some((1.0, 3.0));
             let built = (entry.build)(&request).expect("a mechanism");
@@ -168,7 +173,7 @@ fn no_nan_leaves() {
 #[test]
 fn refusals_name_their_key() {
     for entry in private() {
-        let good = || request(entry.name, Reading::Tight, 1.0);
+        let good = || request(entry.name, Calibration::Tight, 1.0);
         let cases = [
             ("epsilon", Request { epsilon: None, ..good() }),
             ("epsilon", Request { epsilon: Some(-1.0), ..good() }),
@@ -194,7 +199,7 @@ fn refusals_name_their_key() {
 
 #[test]
 fn refusal_texts() {
-    let good = |name: &str| request(name, Reading::Tight, 1.0);
+    let good = |name: &str| request(name, Calibration::Tight, 1.0);
     let missing = refusal(&hybrid::ENTRY, &Request { epsilon: None, ..good("hybrid") });
     assert_eq!(
         missing.to_string(),

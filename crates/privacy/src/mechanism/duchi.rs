@@ -18,7 +18,7 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
 
 const DESCRIPTION: Description = Description {
     name: ENTRY.name,
-    calibration: "output = ±(e^epsilon + 1)/(e^epsilon - 1) on rewards clipped and scaled to [-1, 1] [Duchi2018]",
+    noise_formula: "output = ±(e^epsilon + 1)/(e^epsilon - 1) on rewards clipped and scaled to [-1, 1] [Duchi2018]",
 };
 
 /// The randomiser on [-1, 1]: `+output` or `-output`.
@@ -56,7 +56,7 @@ impl TwoPoint {
     }
 }
 
-/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism. All calibrations are the same: the papers print Laplace noise only.
 ///
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing

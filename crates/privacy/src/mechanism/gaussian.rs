@@ -5,8 +5,8 @@ use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
 use crate::planted::{self, PlantedFault};
 use crate::{
-    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
-    analytic_gaussian_sigma,
+    Calibration, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, Signal, Statement,
+    ThreatModel, analytic_gaussian_sigma,
 };
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
 };
 
 #[derive(Debug, Clone, Copy)]
-struct Gaussian {
-    reading: Reading,
+struct GaussianMechanism {
+    calibration: Calibration,
     epsilon: Epsilon,
     delta: Delta,
     window: Window,
     sigma: f64,
 }
 
-/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism. All calibrations are the same: the papers print Laplace noise only.
 ///
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double), `delta` (missing or outside of
@@ -39,10 +39,10 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     // sigma = sensitivity sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]; proof: docs/proofs/gaussian.md
     let sigma = window.width() * analytic_gaussian_sigma(epsilon, delta);
     representable(request, sigma * sigma)?;
-    Ok(Arc::new(Gaussian { reading: request.reading, epsilon, delta, window, sigma }))
+    Ok(Arc::new(GaussianMechanism { calibration: request.calibration, epsilon, delta, window, sigma }))
 }
 
-impl Privatizer for Gaussian {
+impl Privatizer for GaussianMechanism {
     fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
         let reward = reward.open();
         let kept = if planted::is(PlantedFault::GaussianClip) { reward } else { self.window.clip(reward) };
@@ -51,7 +51,7 @@ impl Privatizer for Gaussian {
     }
 }
 
-impl RewardMechanism for Gaussian {
+impl RewardMechanism for GaussianMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(*self)
     }
@@ -75,13 +75,14 @@ impl RewardMechanism for Gaussian {
     fn ledger(&self) -> Ledger {
         Ledger::of(Statement {
             mechanism: ENTRY.name,
-            reading: self.reading,
+            calibration: self.calibration,
             threat_model: ThreatModel::local_reward(),
             event: Event::Gaussian { sigma: self.sigma, sensitivity: self.window.width() },
             epsilon: Some(self.epsilon),
             delta: Some(self.delta),
             clip: self.clip(),
-            calibration: "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic Gaussian mechanism [BalleWang2018]".to_owned(),
+            noise_formula: "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic Gaussian mechanism [BalleWang2018]"
+                .to_owned(),
             doubt: None,
             notes: Vec::new(),
         })

@@ -21,7 +21,7 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
 
 const DESCRIPTION: Description = Description {
     name: ENTRY.name,
-    calibration: "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
+    noise_formula: "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
                  on rewards clipped and scaled to [-1, 1] [Wang2019]",
 };
 
@@ -80,7 +80,7 @@ impl Mixture {
     }
 }
 
-/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism. All calibrations are the same: the papers print Laplace noise only.
 ///
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing

@@ -1,12 +1,12 @@
-//! Laplace noise on one reward [Zhou2021, Curator 1; Dwork2006]. `printed` is the paper's scale to the letter, and clips
-//! only where the paper bounds rewards; the other readings clip always and scale by the width of the clip range.
+//! Laplace noise on one reward [Zhou2021, Curator 1; Dwork2006]. `as-printed` is the paper's scale to the letter, and clips
+//! only where the paper bounds rewards; the other calibrations clip always and scale by the width of the clip range.
 //! Proof: `docs/proofs/laplace.md`.
 
 use super::window::{Window, representable};
 use super::{MechanismEntry, RewardMechanism};
 use crate::planted::{self, PlantedFault};
 use crate::{
-    Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
+    Calibration, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, Signal, Statement, ThreatModel,
 };
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
 
 #[derive(Debug, Clone, Copy)]
 struct Laplace {
-    reading: Reading,
+    calibration: Calibration,
     epsilon: Epsilon,
     /// The stated range of rewards.
     window: Window,
@@ -37,7 +37,7 @@ struct Laplace {
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let epsilon = request.epsilon()?;
     let facts = &request.facts;
-    let printed = request.reading == Reading::Printed;
+    let printed = request.calibration == Calibration::AsPrinted;
     let bounded = facts.noise_bound.is_some() || facts.range.is_some();
     if printed && !bounded && request.clip.is_none() {
         return Err(Window::unstated(
@@ -54,7 +54,7 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
         _ => window.width() / epsilon.get(),
     };
     representable(request, 2.0 * scale * scale)?;
-    Ok(Arc::new(Laplace { reading: request.reading, epsilon, window, clipped: bounded || !printed, scale }))
+    Ok(Arc::new(Laplace { calibration: request.calibration, epsilon, window, clipped: bounded || !printed, scale }))
 }
 
 impl Privatizer for Laplace {
@@ -93,22 +93,22 @@ impl RewardMechanism for Laplace {
         } else {
             ("rewards are not bounded and not clipped", "E3")
         };
-        let calibration = match self.reading {
-            Reading::Printed if !self.clipped => {
+        let noise_formula = match self.calibration {
+            Calibration::AsPrinted if !self.clipped => {
                 "scale = (hi - lo) / epsilon: half of the stated range stands for B + R, nothing is clipped"
             }
-            Reading::Printed => "scale = 2 (B + R) / epsilon [Zhou2021, Curator 1]",
-            Reading::Corrected | Reading::Tight => "scale = (hi - lo) / epsilon on rewards clipped to [lo, hi] (E2)",
+            Calibration::AsPrinted => "scale = 2 (B + R) / epsilon [Zhou2021, Curator 1]",
+            Calibration::Corrected | Calibration::Tight => "scale = (hi - lo) / epsilon on rewards clipped to [lo, hi] (E2)",
         };
         Ledger::of(Statement {
             mechanism: ENTRY.name,
-            reading: self.reading,
+            calibration: self.calibration,
             threat_model: ThreatModel::local_reward(),
             event: Event::Laplace { scale: self.scale, sensitivity: self.clipped.then(|| self.window.width()) },
             epsilon: Some(self.epsilon),
             delta: None,
             clip: self.clip(),
-            calibration: calibration.to_owned(),
+            noise_formula: noise_formula.to_owned(),
             doubt: Some(doubt),
             notes: Vec::new(),
         })
@@ -121,8 +121,8 @@ mod tests {
     use super::*;
     use crate::Guarantee;
 
-    fn unclipped(reading: Reading, clip: Option<(f64, f64)>) -> Request {
-        let mut request = request("laplace", reading, 1.0);
+    fn unclipped(calibration: Calibration, clip: Option<(f64, f64)>) -> Request {
+        let mut request = request("laplace", calibration, 1.0);
         request.facts.noise_bound = None;
         request.clip = clip;
         request
@@ -132,9 +132,9 @@ mod tests {
     #[test]
     fn density_ratio() {
         for epsilon in [0.1, 1.0, 4.0] {
-            let built = build(&request("laplace", Reading::Corrected, epsilon)).expect("a mechanism");
+            let built = build(&request("laplace", Calibration::Corrected, epsilon)).expect("a mechanism");
             let scale = built.laplace_scale().expect("Laplace");
-            let window = Window::of(&request("laplace", Reading::Corrected, epsilon)).expect("a range");
+            let window = Window::of(&request("laplace", Calibration::Corrected, epsilon)).expect("a range");
             let worst = worst_log_ratio(window, scale);
             assert!((worst - epsilon).abs() < 1e-12 * epsilon, "{worst} for {epsilon}");
             // The planted fault: half of the noise.
@@ -157,10 +157,10 @@ mod tests {
     /// Through the real release: the correct noise passes, half of it is caught. False alarm below 1e-6, fixed seed.
     #[test]
     fn half_of_the_noise_is_caught() {
-        let request = request("laplace", Reading::Tight, 1.0);
+        let request = request("laplace", Calibration::Tight, 1.0);
         let window = Window::of(&request).expect("a range");
         let epsilon = request.epsilon().expect("a budget");
-        let right = Laplace { reading: Reading::Tight, epsilon, window, clipped: true, scale: window.width() };
+        let right = Laplace { calibration: Calibration::Tight, epsilon, window, clipped: true, scale: window.width() };
         let broken = Laplace { scale: 0.5 * right.scale, ..right };
         let (lo, hi) = window.range();
         assert!(empirical_epsilon(&mut right.clone(), lo, hi) < 1.0);
@@ -169,17 +169,17 @@ mod tests {
 
     #[test]
     fn printed_follows_the_letter() {
-        let mechanism = build(&request("laplace", Reading::Printed, 0.5)).expect("a mechanism");
+        let mechanism = build(&request("laplace", Calibration::AsPrinted, 0.5)).expect("a mechanism");
         // B = R = 1: 2 (1 + 1) / 0.5.
         assert_eq!(mechanism.laplace_scale(), Some(8.0));
         assert_eq!(mechanism.clip(), Some((-2.0, 2.0)));
         // A hard range [0, 1] needs 1 and gets 4: private, four times over (E2).
-        let mut bernoulli = request("laplace", Reading::Printed, 1.0);
+        let mut bernoulli = request("laplace", Calibration::AsPrinted, 1.0);
         bernoulli.facts.range = Some((0.0, 1.0));
         let ledger = build(&bernoulli).expect("a mechanism").ledger();
         assert_eq!((ledger.guarantee, ledger.delivered_epsilon), (Guarantee::Holds, Some(0.25)));
         // A clip range beyond B + R is not covered by the printed scale.
-        let mut wide = request("laplace", Reading::Printed, 1.0);
+        let mut wide = request("laplace", Calibration::AsPrinted, 1.0);
         wide.clip = Some((-4.0, 4.0));
         let ledger = build(&wide).expect("a mechanism").ledger();
         assert_eq!(ledger.delivered_epsilon, Some(2.0));
@@ -191,19 +191,19 @@ mod tests {
 
     #[test]
     fn printed_on_unbounded_noise_has_no_guarantee() {
-        let mechanism = build(&unclipped(Reading::Printed, Some((-3.0, 3.0)))).expect("a mechanism");
+        let mechanism = build(&unclipped(Calibration::AsPrinted, Some((-3.0, 3.0)))).expect("a mechanism");
         assert_eq!((mechanism.laplace_scale(), mechanism.clip()), (Some(6.0), None));
         let ledger = mechanism.ledger();
         assert_eq!(ledger.guarantee.to_string(), "no guarantee: rewards are not bounded and not clipped (E3)");
         assert_eq!((ledger.delivered_epsilon, ledger.delivered.as_str()), (None, "epsilon = infinity"));
-        let corrected = build(&unclipped(Reading::Corrected, Some((-3.0, 3.0)))).expect("a mechanism");
+        let corrected = build(&unclipped(Calibration::Corrected, Some((-3.0, 3.0)))).expect("a mechanism");
         assert_eq!((corrected.clip(), corrected.ledger().guarantee), (Some((-3.0, 3.0)), Guarantee::Holds));
     }
 
     #[test]
     fn an_unstated_range_is_refused() {
-        for reading in Reading::ALL {
-            let refusal = build(&unclipped(reading, None)).map(|_| ()).expect_err("no range");
+        for calibration in Calibration::ALL {
+            let refusal = build(&unclipped(calibration, None)).map(|_| ()).expect_err("no range");
             assert_eq!(refusal.key, "clip");
             assert!(refusal.hint.is_some_and(|hint| hint.contains("clip = [lo, hi]")));
         }

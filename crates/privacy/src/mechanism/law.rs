@@ -1,13 +1,13 @@
 //! Test instruments: output laws in closed form, the exact ratio check, and an empirical lower bound on epsilon.
 
-use crate::{Privatizer, Query, Raw, Reading, Request, RewardFacts};
+use crate::{Calibration, Privatizer, Query, Raw, Request, RewardFacts};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 
 /// A request on rewards with B = R = 1, hence on [-2, 2].
-pub(super) fn request(mechanism: &str, reading: Reading, epsilon: f64) -> Request {
+pub(super) fn request(mechanism: &str, calibration: Calibration, epsilon: f64) -> Request {
     Request {
         mechanism: mechanism.to_owned(),
-        reading,
+        calibration,
         epsilon: Some(epsilon),
         delta: Some(1e-5),
         clip: None,

@@ -1,7 +1,7 @@
 //! No privacy: the reward as it is. Never clips, draws nothing, and says in its ledger that it is not private.
 
 use super::{MechanismEntry, RewardMechanism};
-use crate::{Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel};
+use crate::{Calibration, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, Signal, Statement, ThreatModel};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ pub const ENTRY: MechanismEntry =
     MechanismEntry { name: "none", summary: "no privacy: the reward as it is, never clipped", paper: "", build };
 
 #[derive(Debug, Clone, Copy)]
-struct Nothing {
-    reading: Reading,
+struct NoMechanism {
+    calibration: Calibration,
 }
 
 /// Builds the mechanism; epsilon, delta and clip are ignored.
@@ -19,16 +19,16 @@ struct Nothing {
 /// # Errors
 /// None.
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    Ok(Arc::new(Nothing { reading: request.reading }))
+    Ok(Arc::new(NoMechanism { calibration: request.calibration }))
 }
 
-impl Privatizer for Nothing {
+impl Privatizer for NoMechanism {
     fn release(&mut self, _query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
         Released::mark(Signal::Reward(reward.open()))
     }
 }
 
-impl RewardMechanism for Nothing {
+impl RewardMechanism for NoMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         Box::new(*self)
     }
@@ -52,13 +52,13 @@ impl RewardMechanism for Nothing {
     fn ledger(&self) -> Ledger {
         Ledger::of(Statement {
             mechanism: ENTRY.name,
-            reading: self.reading,
+            calibration: self.calibration,
             threat_model: ThreatModel::local_reward(),
             event: Event::NonPrivate,
             epsilon: None,
             delta: None,
             clip: None,
-            calibration: "none".to_owned(),
+            noise_formula: "none".to_owned(),
             doubt: None,
             notes: Vec::new(),
         })

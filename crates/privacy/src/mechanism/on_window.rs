@@ -5,7 +5,7 @@
 use super::RewardMechanism;
 use super::window::{Window, exponential_epsilon, representable};
 use crate::{
-    Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, Released, Request, Signal, Statement, ThreatModel,
+    Calibration, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, Signal, Statement, ThreatModel,
 };
 use privateer_numerics::rng::Stream;
 use std::fmt;
@@ -32,19 +32,19 @@ pub(super) struct Description {
     /// Its registered name.
     pub(super) name: &'static str,
     /// The formula used.
-    pub(super) calibration: &'static str,
+    pub(super) noise_formula: &'static str,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct OnWindow<R> {
     description: Description,
-    reading: Reading,
+    calibration: Calibration,
     epsilon: Epsilon,
     window: Window,
     randomiser: R,
 }
 
-/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism. All calibrations are the same: the papers print Laplace noise only.
 ///
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
@@ -56,7 +56,7 @@ pub(super) fn build<R: UnitRandomiser>(
 ) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let epsilon = exponential_epsilon(request)?;
     let window = Window::of(request)?;
-    let built = OnWindow { description, reading: request.reading, epsilon, window, randomiser: randomiser(epsilon) };
+    let built = OnWindow { description, calibration: request.calibration, epsilon, window, randomiser: randomiser(epsilon) };
     representable(request, built.noise_variance())?;
     Ok(Arc::new(built))
 }
@@ -92,13 +92,13 @@ impl<R: UnitRandomiser> RewardMechanism for OnWindow<R> {
     fn ledger(&self) -> Ledger {
         Ledger::of(Statement {
             mechanism: self.description.name,
-            reading: self.reading,
+            calibration: self.calibration,
             threat_model: ThreatModel::local_reward(),
             event: self.randomiser.event(),
             epsilon: Some(self.epsilon),
             delta: None,
             clip: self.clip(),
-            calibration: self.description.calibration.to_owned(),
+            noise_formula: self.description.noise_formula.to_owned(),
             doubt: None,
             notes: Vec::new(),
         })

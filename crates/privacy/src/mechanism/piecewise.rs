@@ -18,7 +18,7 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
 
 const DESCRIPTION: Description = Description {
     name: ENTRY.name,
-    calibration: "densities s (s - 1)/(2 (s + 1)) and e^-epsilon of that, s = e^(epsilon/2), \
+    noise_formula: "densities s (s - 1)/(2 (s + 1)) and e^-epsilon of that, s = e^(epsilon/2), \
                  on rewards clipped and scaled to [-1, 1] [Wang2019]",
 };
 
@@ -73,7 +73,7 @@ impl TwoLevel {
     }
 }
 
-/// Calibrates the mechanism. All readings are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism. All calibrations are the same: the papers print Laplace noise only.
 ///
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing

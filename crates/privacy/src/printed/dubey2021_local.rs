@@ -1,4 +1,4 @@
-//! One person's Gram matrix and reward vector, noise added by the person [Dubey2021, algorithm 3, lemmas 5 and 6].
+//! One user's Gram matrix and reward vector, noise added by the user [Dubey2021, algorithm 3, lemmas 5 and 6].
 
 /// `sigma_X = sqrt(8 ln(5/(2 beta)))/alpha` [lemma 5]: the classical formula for half of the budget at sensitivity 1 "per
 /// element"; the L2 sensitivity is sqrt(2) for the noise as specified (E13).

@@ -1,4 +1,4 @@
-//! The release-grade side of whatever a policy learns from: rewards one by one, or sums over people.
+//! The release-grade side of whatever a policy learns from: rewards one by one, or sums over users.
 
 use super::{ReleaseError, RewardRelease, SumsRelease};
 use crate::sums::SumsMechanism;
@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 /// Takes rewards, releases signals with noise from the operating system.
 pub struct ChannelRelease {
-    kind: Kind,
+    kind: ChannelKind,
 }
 
-enum Kind {
+enum ChannelKind {
     Rewards(RewardRelease),
     Sums(Box<SumsRelease>),
     /// Sums without noise: the ledger says that nothing is protected.
@@ -22,9 +22,9 @@ enum Kind {
 impl fmt::Debug for ChannelRelease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
-            Kind::Rewards(_) => "rewards",
-            Kind::Sums(_) => "sums",
-            Kind::Open(..) => "sums without noise",
+            ChannelKind::Rewards(_) => "rewards",
+            ChannelKind::Sums(_) => "sums",
+            ChannelKind::Open(..) => "sums without noise",
         })
     }
 }
@@ -36,31 +36,31 @@ impl ChannelRelease {
     /// A mechanism without an exact form, or beyond its range.
     pub fn of(channel: &Channel) -> Result<Self, ReleaseError> {
         let kind = match channel {
-            Channel::Rewards(mechanism) => Kind::Rewards(RewardRelease::of(&mechanism.ledger())?),
+            Channel::Rewards(mechanism) => ChannelKind::Rewards(RewardRelease::of(&mechanism.ledger())?),
             Channel::Sums(mechanism) if mechanism.ledger().guarantee == Guarantee::NotPrivate => {
-                Kind::Open(Arc::clone(mechanism), mechanism.privatizer())
+                ChannelKind::Open(Arc::clone(mechanism), mechanism.privatizer())
             }
             Channel::Sums(mechanism) => {
                 let ledger = mechanism.ledger();
                 let plan = mechanism
                     .exact()
-                    .ok_or_else(|| ReleaseError::Range(format!("mechanism `{}` ({})", ledger.mechanism, ledger.calibration)))?;
-                Kind::Sums(Box::new(SumsRelease::new(plan)?))
+                    .ok_or_else(|| ReleaseError::Range(format!("mechanism `{}` ({})", ledger.mechanism, ledger.noise_formula)))?;
+                ChannelKind::Sums(Box::new(SumsRelease::new(plan)?))
             }
         };
         Ok(Self { kind })
     }
 
-    /// Takes one person's reward. What comes out must be kept: a second draw for the same reward would spend the budget again. An error
+    /// Takes one user's reward. What comes out must be kept: a second draw for the same reward would spend the budget again. An error
     /// leaves everything as it was.
     ///
     /// # Errors
     /// A reward that is not finite; no entropy.
     pub fn release(&mut self, query: &Query<'_>, reward: Raw<f64>) -> Result<Released<Signal>, ReleaseError> {
         match &mut self.kind {
-            Kind::Rewards(release) => release.release(reward),
-            Kind::Sums(release) => release.release(query, reward),
-            Kind::Open(_, privatizer) => {
+            ChannelKind::Rewards(release) => release.release(reward),
+            ChannelKind::Sums(release) => release.release(query, reward),
+            ChannelKind::Open(_, privatizer) => {
                 if !reward.look().is_finite() {
                     return Err(ReleaseError::NotFinite);
                 }
@@ -70,23 +70,23 @@ impl ChannelRelease {
         }
     }
 
-    /// Whether raw sums are held between people, and with them in [`ChannelRelease::save`].
+    /// Whether raw sums are held between users, and with them in [`ChannelRelease::save`].
     #[must_use]
     pub fn holds_raw(&self) -> bool {
         match &self.kind {
-            Kind::Rewards(_) => false,
-            Kind::Sums(release) => release.holds_raw(),
-            Kind::Open(..) => true,
+            ChannelKind::Rewards(_) => false,
+            ChannelKind::Sums(release) => release.holds_raw(),
+            ChannelKind::Open(..) => true,
         }
     }
 
-    /// People so far; none where nothing is kept of them.
+    /// Users so far; none where nothing is kept of them.
     #[must_use]
-    pub fn people(&self) -> Option<u64> {
+    pub fn users(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Rewards(_) => None,
-            Kind::Sums(release) => Some(release.people()),
-            Kind::Open(_, privatizer) => Some(privatizer.counts().rewards),
+            ChannelKind::Rewards(_) => None,
+            ChannelKind::Sums(release) => Some(release.users()),
+            ChannelKind::Open(_, privatizer) => Some(privatizer.counts().rewards),
         }
     }
 
@@ -94,9 +94,9 @@ impl ChannelRelease {
     #[must_use]
     pub fn save(&self) -> serde_json::Value {
         match &self.kind {
-            Kind::Rewards(_) => serde_json::Value::Null,
-            Kind::Sums(release) => release.save(),
-            Kind::Open(_, privatizer) => privatizer.save(),
+            ChannelKind::Rewards(_) => serde_json::Value::Null,
+            ChannelKind::Sums(release) => release.save(),
+            ChannelKind::Open(_, privatizer) => privatizer.save(),
         }
     }
 
@@ -106,10 +106,10 @@ impl ChannelRelease {
     /// What is wrong with the state, in words.
     pub fn load(&mut self, state: serde_json::Value) -> Result<(), String> {
         match &mut self.kind {
-            Kind::Rewards(_) if state.is_null() => Ok(()),
-            Kind::Rewards(_) => Err("a reward mechanism keeps no state, and one was given".to_owned()),
-            Kind::Sums(release) => release.load(state),
-            Kind::Open(mechanism, privatizer) => {
+            ChannelKind::Rewards(_) if state.is_null() => Ok(()),
+            ChannelKind::Rewards(_) => Err("a reward mechanism keeps no state, and one was given".to_owned()),
+            ChannelKind::Sums(release) => release.load(state),
+            ChannelKind::Open(mechanism, privatizer) => {
                 *privatizer = mechanism.restore(state)?;
                 Ok(())
             }

@@ -7,15 +7,15 @@ use crate::{Delta, Epsilon, Guarantee, Ledger, Raw, Released, Signal};
 /// Releases rewards one by one, with fresh noise from the operating system for each.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RewardRelease {
-    kind: Kind,
+    kind: RewardReleaseKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum RewardReleaseKind {
     /// As it is: the ledger says that nothing is protected.
     Clear,
     Noisy {
-        noise: Noise,
+        noise: RewardReleaseNoise,
         epsilon: Epsilon,
         lo: f64,
         hi: f64,
@@ -23,7 +23,7 @@ enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Noise {
+enum RewardReleaseNoise {
     Laplace,
     Bit,
     Density,
@@ -38,7 +38,7 @@ impl RewardRelease {
     /// A ledger whose claim does not hold, or a mechanism without an exact sampler or beyond its range.
     pub fn of(ledger: &Ledger) -> Result<Self, ReleaseError> {
         if ledger.guarantee == Guarantee::NotPrivate {
-            return Ok(Self { kind: Kind::Clear });
+            return Ok(Self { kind: RewardReleaseKind::Clear });
         }
         let named = || format!("mechanism `{}` ({})", ledger.mechanism, ledger.guarantee);
         let (Guarantee::Holds, Some(Ok(epsilon)), Some([lo, hi])) =
@@ -47,15 +47,15 @@ impl RewardRelease {
             return Err(ReleaseError::Range(named()));
         };
         let noise = match ledger.mechanism.as_str() {
-            "laplace" => Noise::Laplace,
-            "duchi" => Noise::Bit,
-            "piecewise" => Noise::Density,
-            "hybrid" => Noise::Hybrid,
-            "gaussian" => Noise::Gaussian(Delta::try_from(ledger.delta).map_err(|_| ReleaseError::Range(named()))?),
+            "laplace" => RewardReleaseNoise::Laplace,
+            "duchi" => RewardReleaseNoise::Bit,
+            "piecewise" => RewardReleaseNoise::Density,
+            "hybrid" => RewardReleaseNoise::Hybrid,
+            "gaussian" => RewardReleaseNoise::Gaussian(Delta::try_from(ledger.delta).map_err(|_| ReleaseError::Range(named()))?),
             _ => return Err(ReleaseError::Range(named())),
         };
-        let made = Self { kind: Kind::Noisy { noise, epsilon, lo, hi } };
-        // Found out at set-up, not with the first person's reward.
+        let made = Self { kind: RewardReleaseKind::Noisy { noise, epsilon, lo, hi } };
+        // Found out at set-up, not with the first user's reward.
         made.noised(Raw::seal(lo))?;
         Ok(made)
     }
@@ -63,7 +63,7 @@ impl RewardRelease {
     /// Whether noise is added at all.
     #[must_use]
     pub fn is_private(&self) -> bool {
-        self.kind != Kind::Clear
+        self.kind != RewardReleaseKind::Clear
     }
 
     /// Clips, adds fresh exact noise. What comes out must be kept: a second draw for the same reward would spend the budget again.
@@ -75,16 +75,22 @@ impl RewardRelease {
     }
 
     fn noised(&self, reward: Raw<f64>) -> Result<f64, ReleaseError> {
-        let Kind::Noisy { noise, epsilon, lo, hi } = self.kind else {
+        let RewardReleaseKind::Noisy { noise, epsilon, lo, hi } = self.kind else {
             let value = reward.open();
             return if value.is_finite() { Ok(value) } else { Err(ReleaseError::NotFinite) };
         };
         match noise {
-            Noise::Laplace => LaplaceRelease::calibrated(epsilon, lo, hi)?.release(reward).map(|release| *release.value()),
-            Noise::Bit => BitRelease::calibrated(epsilon, lo, hi)?.release(reward).map(|release| *release.value()),
-            Noise::Density => DensityRelease::dense(epsilon, lo, hi)?.release(reward).map(|release| *release.value()),
-            Noise::Hybrid => DensityRelease::calibrated(epsilon, lo, hi)?.release(reward).map(|release| *release.value()),
-            Noise::Gaussian(delta) => {
+            RewardReleaseNoise::Laplace => {
+                LaplaceRelease::calibrated(epsilon, lo, hi)?.release(reward).map(|release| *release.value())
+            }
+            RewardReleaseNoise::Bit => BitRelease::calibrated(epsilon, lo, hi)?.release(reward).map(|release| *release.value()),
+            RewardReleaseNoise::Density => {
+                DensityRelease::dense(epsilon, lo, hi)?.release(reward).map(|release| *release.value())
+            }
+            RewardReleaseNoise::Hybrid => {
+                DensityRelease::calibrated(epsilon, lo, hi)?.release(reward).map(|release| *release.value())
+            }
+            RewardReleaseNoise::Gaussian(delta) => {
                 let (middle, radius) = (lo + 0.5 * (hi - lo), 0.5 * (hi - lo));
                 let centred = Raw::seal(vec![reward.open() - middle]);
                 let mechanism = VectorRelease::calibrated(epsilon, delta, radius, 1, Relation::Replace)?;
@@ -98,14 +104,14 @@ impl RewardRelease {
 mod tests {
     use super::*;
     use crate::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
-    use crate::{MechanismEntry, Reading, Request, RewardFacts, RewardMechanism};
+    use crate::{Calibration, MechanismEntry, Request, RewardFacts, RewardMechanism};
     use std::sync::Arc;
 
     fn mechanism(entry: &MechanismEntry, epsilon: f64) -> Arc<dyn RewardMechanism> {
         let facts = RewardFacts { bound: 1.0, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 10 };
         let request = Request {
             mechanism: entry.name.to_owned(),
-            reading: Reading::Tight,
+            calibration: Calibration::Tight,
             epsilon: Some(epsilon),
             delta: Some(1e-3),
             clip: Some((-1.0, 3.0)),

@@ -1,4 +1,4 @@
-//! Gaussian noise on every row of a data set, behind a public projection where fewer columns are wanted: images that a curator gives
+//! Gaussian noise on every row of a data set, behind a public projection where fewer columns are wanted: released inputs that a curator gives
 //! out for real. Proof: `docs/proofs/rows.md`.
 
 use super::discrete;
@@ -29,7 +29,7 @@ pub struct RowsRelease {
 pub struct PublicProjection {
     /// Numbers of a row.
     pub dimension: usize,
-    /// Numbers of an image.
+    /// Numbers of a released row.
     pub columns: usize,
     /// What the entries were drawn from: no secret, and not to be chosen by a look at the data.
     pub seed: u64,
@@ -113,7 +113,7 @@ impl RowsRelease {
         let off = f64::EPSILON * (dimension as f64 + 8.0) * products * (bound / radius).max(1.0);
         // The grid's room pays for a tenth of a millionth.
         let distance = if off < 1e-7 { distance } else { distance * (1.0 + 2.0 * off) };
-        // sigma = (D + g sqrt(columns)) sigma_AG: rounding moves the one image by at most g/2 in every entry on either side.
+        // sigma = (D + g sqrt(columns)) sigma_AG: rounding moves the one released row by at most g/2 in every entry on either side.
         let grid = Grid::new(distance, 1.0 / mu, libm::sqrt(columns as f64), 19)?;
         if discrete::GREATEST_SIGMA < grid.noise || (1u64 << 62) as f64 * grid.step < 4.0 * bound * stretch {
             return Err(ReleaseError::Range(format!("noise of {} steps on rows of norm {bound}", grid.noise)));

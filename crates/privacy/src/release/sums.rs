@@ -1,4 +1,4 @@
-//! Sums over people for real: the joint model's noisy running sums and the local model's own items, as servers of `policy` take them.
+//! Sums over users for real: the joint model's noisy running sums and the local model's own items, as servers of `policy` take them.
 //! Items are rounded to a grid once, `C x` gets exact noise, and what is released is a function of that alone. Proof:
 //! `docs/proofs/released-sums.md`.
 
@@ -26,10 +26,10 @@ pub struct SumsRelease {
     /// One grid an epoch; one in all for items.
     grids: Vec<Grid>,
     epoch: usize,
-    /// People in this epoch.
-    people: u64,
+    /// Users in this epoch.
+    users: u64,
     /// The stream of this epoch; none in the local model, or where the horizon is over.
-    stream: Option<Stream>,
+    stream: Option<SumsReleaseStream>,
     /// The last release of the epochs before, where they are carried.
     before: Option<Sums>,
     last: Option<Sums>,
@@ -37,7 +37,7 @@ pub struct SumsRelease {
 
 /// One epoch's stream.
 #[derive(Debug)]
-struct Stream {
+struct SumsReleaseStream {
     /// Rows released.
     rows: u64,
     /// The row under way, in steps: raw.
@@ -52,12 +52,12 @@ struct Stream {
 
 /// What is saved. Raw rows are in it where the model is joint.
 #[derive(Debug, Serialize, Deserialize)]
-struct State {
+struct SumsReleaseState {
     version: u32,
     /// Step and noise of each grid: what the numbers below are counted in.
     grids: Vec<(f64, u64)>,
     epoch: usize,
-    people: u64,
+    users: u64,
     stream: Option<StreamState>,
     before: Option<Given>,
     last: Option<Given>,
@@ -75,25 +75,25 @@ struct StreamState {
 #[derive(Debug, Serialize, Deserialize)]
 struct Given {
     entries: Vec<f64>,
-    people: u64,
+    users: u64,
     std: f64,
     horizon: u64,
 }
 
 impl Given {
     fn of(sums: &Sums) -> Self {
-        Self { entries: sums.entries.clone(), people: sums.people, std: sums.gram_std, horizon: sums.horizon }
+        Self { entries: sums.entries.clone(), users: sums.users, std: sums.gram_std, horizon: sums.horizon }
     }
 
     fn sums(self, length: usize) -> Option<Sums> {
-        let Self { entries, people, std, horizon } = self;
+        let Self { entries, users, std, horizon } = self;
         let fits = entries.len() == length && entries.iter().all(|x| x.is_finite()) && std.is_finite() && 0.0 <= std;
-        fits.then_some(Sums { entries, people, gram_std: std, moment_std: std, horizon })
+        fits.then_some(Sums { entries, users, gram_std: std, moment_std: std, horizon })
     }
 }
 
 impl SumsRelease {
-    /// Before the first person.
+    /// Before the first user.
     ///
     /// # Errors
     /// Sizes that exact arithmetic does not hold; a factorisation without an exact form.
@@ -135,18 +135,18 @@ impl SumsRelease {
                 let hint = if fractional == 0 { "" } else { " (mechanism `tree` rounds least)" };
                 return range(format!("a stream of {releases} releases of {length} numbers{hint}"));
             }
-            // Sums of people's items stay below 2^53 steps, with 64 levels of noise at 100 deviations.
+            // Sums of users' items stay below 2^53 steps, with 64 levels of noise at 100 deviations.
             if MOST_STEPS < largest + 6400.0 * grid.noise as f64 {
-                return range(format!("a stream of {} people", epoch.rounds));
+                return range(format!("a stream of {} users", epoch.rounds));
             }
             grids.push(grid);
         }
-        let mut made = Self { plan, grids, epoch: 0, people: 0, stream: None, before: None, last: None };
+        let mut made = Self { plan, grids, epoch: 0, users: 0, stream: None, before: None, last: None };
         made.open();
         Ok(made)
     }
 
-    /// Whether raw sums are held between people.
+    /// Whether raw sums are held between users.
     #[must_use]
     pub fn holds_raw(&self) -> bool {
         !self.plan.local
@@ -158,7 +158,7 @@ impl SumsRelease {
         self.stream = self.plan.epochs.get(self.epoch).zip(self.grids.get(self.epoch)).and_then(|(epoch, grid)| {
             let factorisation = epoch.factorisation.as_ref()?;
             let sigma = grid.noise as f64 * grid.step;
-            Some(Stream {
+            Some(SumsReleaseStream {
                 rows: 0,
                 row: vec![0; shape.len()],
                 transform: factorisation.transform(shape.len())?,
@@ -168,7 +168,7 @@ impl SumsRelease {
         });
     }
 
-    /// Takes one person's reward; releases what the round gives out. An error leaves everything as it was.
+    /// Takes one user's reward; releases what the round gives out. An error leaves everything as it was.
     ///
     /// # Errors
     /// A reward that is not finite; no entropy.
@@ -185,14 +185,14 @@ impl SumsRelease {
         let mut item = vec![0.0; shape.len()];
         self.plan.clipping.item(&query.features, reward, &mut ReleaseCounts::default(), &mut item);
         scale_diagonal(shape, &mut item, 1.0 / SQRT_2);
-        self.people += 1;
+        self.users += 1;
         if self.plan.local {
             let grid = self.grids[0];
             item.iter_mut().for_each(|x| *x = grid.value(grid.steps(*x) + discrete::gaussian(grid.noise, words)));
             scale_diagonal(shape, &mut item, SQRT_2);
             let sigma = grid.noise as f64 * grid.step;
             let horizon = self.plan.need.rounds;
-            let item = Sums { entries: item, people: 1, gram_std: sigma, moment_std: sigma, horizon };
+            let item = Sums { entries: item, users: 1, gram_std: sigma, moment_std: sigma, horizon };
             return Released::mark(Signal::Item(item.into()));
         }
         if let (Some(stream), Some(grid)) = (&mut self.stream, self.grids.get(self.epoch)) {
@@ -231,34 +231,34 @@ impl SumsRelease {
         });
         let mut entries: Vec<f64> = prefix.iter().map(|steps| steps * grid.step).collect();
         scale_diagonal(shape, &mut entries, SQRT_2);
-        let (mut people, mut all) = (self.people, std);
+        let (mut users, mut all) = (self.users, std);
         if let Some(before) = &self.before {
             entries.iter_mut().zip(&before.entries).for_each(|(entry, before)| *entry += before);
             // Carried noise is independent of this epoch's.
-            (people, all) = (people + before.people, libm::hypot(std, before.gram_std));
+            (users, all) = (users + before.users, libm::hypot(std, before.gram_std));
         }
-        let sums = Sums { entries, people, gram_std: all, moment_std: all, horizon: epoch.horizon };
+        let sums = Sums { entries, users, gram_std: all, moment_std: all, horizon: epoch.horizon };
         self.last = Some(sums.clone());
         Signal::Sums(sums.into())
     }
 
-    /// Ends the epoch if its people are all there.
+    /// Ends the epoch if its users are all there.
     fn turn(&mut self) {
-        let over = self.plan.epochs.get(self.epoch).is_some_and(|epoch| epoch.rounds <= self.people);
+        let over = self.plan.epochs.get(self.epoch).is_some_and(|epoch| epoch.rounds <= self.users);
         if over && self.plan.need.epochs != Epochs::One {
             if self.plan.need.epochs == Epochs::Carry {
                 self.before = self.last.clone();
             }
             self.epoch += 1;
-            self.people = 0;
+            self.users = 0;
             self.open();
         }
     }
 
-    /// People so far, in all epochs.
+    /// Users so far, in all epochs.
     #[must_use]
-    pub fn people(&self) -> u64 {
-        self.plan.epochs[..self.epoch].iter().map(|epoch| epoch.rounds).sum::<u64>() + self.people
+    pub fn users(&self) -> u64 {
+        self.plan.epochs[..self.epoch].iter().map(|epoch| epoch.rounds).sum::<u64>() + self.users
     }
 
     fn units(&self) -> Vec<(f64, u64)> {
@@ -268,11 +268,11 @@ impl SumsRelease {
     /// The state as plain data: as secret as the data where raw sums are held.
     #[must_use]
     pub fn save(&self) -> serde_json::Value {
-        serde_json::json!(State {
+        serde_json::json!(SumsReleaseState {
             version: 1,
             grids: self.units(),
             epoch: self.epoch,
-            people: self.people,
+            users: self.users,
             stream: self.stream.as_ref().map(|stream| StreamState {
                 rows: stream.rows,
                 row: stream.row.clone(),
@@ -289,18 +289,18 @@ impl SumsRelease {
     /// # Errors
     /// What is wrong with it, in words. This release is then not to be used.
     pub fn load(&mut self, state: serde_json::Value) -> Result<(), String> {
-        let state: State = serde_json::from_value(state).map_err(|source| source.to_string())?;
+        let state: SumsReleaseState = serde_json::from_value(state).map_err(|source| source.to_string())?;
         let (epochs, length) = (self.plan.epochs.len(), self.plan.shape().len());
         let rounds = self.plan.epochs.get(state.epoch).map_or(0, |epoch| epoch.rounds);
-        // An epoch whose people are all there has made room for the next.
+        // An epoch whose users are all there has made room for the next.
         let turns = !self.plan.local && self.plan.need.epochs != Epochs::One && state.epoch < epochs;
-        if state.version != 1 || epochs < state.epoch || rounds < state.people || (turns && state.people == rounds) {
+        if state.version != 1 || epochs < state.epoch || rounds < state.users || (turns && state.users == rounds) {
             return Err("it is of another version, or of other sums".to_owned());
         }
         if state.grids != self.units() {
             return Err("its numbers are counted in other steps: go on with the program that began it".to_owned());
         }
-        (self.epoch, self.people) = (state.epoch, state.people);
+        (self.epoch, self.users) = (state.epoch, state.users);
         self.open();
         for (mine, given) in [(&mut self.before, state.before), (&mut self.last, state.last)] {
             *mine = match given.map(|given| given.sums(length)) {
@@ -312,10 +312,10 @@ impl SumsRelease {
             (Some(stream), Some(state)) => {
                 let rows = state.rows <= state.transform.round.min(stream.stds.len() as u64);
                 let same = state.transform.round == state.rows && state.decoder.round == state.rows && state.row.len() == length;
-                // Each row is of one person at least, and sums stay below what `new` allows.
+                // Each row is of one user at least, and sums stay below what `new` allows.
                 let small = |x: f64| x.abs() <= MOST_STEPS;
                 let numbers = |of: &NoiseState| of.vectors.iter().flatten().all(|x| small(*x));
-                let same = same && state.rows <= self.people && state.row.iter().all(|&x| small(x as f64));
+                let same = same && state.rows <= self.users && state.row.iter().all(|&x| small(x as f64));
                 let same = same && numbers(&state.transform) && numbers(&state.decoder);
                 (stream.rows, stream.row) = (state.rows, state.row);
                 rows && same && stream.transform.load(state.transform) && stream.decoder.load(state.decoder)

@@ -1,9 +1,9 @@
-//! Exact sums over people: the sums are right, the noise is of the stated size, and a state that was saved goes on as if it had not been.
+//! Exact sums over users: the sums are right, the noise is of the stated size, and a state that was saved goes on as if it had not been.
 
 use super::sampler_tests::Seeded;
 use super::{ReleaseError, SumsRelease};
 use crate::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local};
-use crate::{Query, Raw, Reading, Request, RewardFacts, Signal};
+use crate::{Calibration, Query, Raw, Request, RewardFacts, Signal};
 use std::sync::Arc;
 
 /// Features.
@@ -13,20 +13,26 @@ fn entries() -> Vec<SumsEntry> {
     joint::ENTRIES.into_iter().chain([local::ENTRY]).collect()
 }
 
-fn built(entry: &SumsEntry, reading: Reading, rounds: u64, releases: u64, epochs: Epochs) -> Option<Arc<dyn SumsMechanism>> {
+fn built(
+    entry: &SumsEntry,
+    calibration: Calibration,
+    rounds: u64,
+    releases: u64,
+    epochs: Epochs,
+) -> Option<Arc<dyn SumsMechanism>> {
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: Some((0.0, 1.0)), noise_variance: Some(0.25), rounds };
     let (mechanism, need) = (entry.name.to_owned(), SumsNeed { n_features: M, releases, rounds, epochs, linear: false });
-    let spec = Request { mechanism, reading, epsilon: Some(2.0), delta: Some(1e-5), clip: None, facts };
+    let spec = Request { mechanism, calibration, epsilon: Some(2.0), delta: Some(1e-5), clip: None, facts };
     (entry.build)(&SumsRequest { spec, need }).ok()
 }
 
 fn release(entry: &SumsEntry, rounds: u64, releases: u64, epochs: Epochs) -> Option<SumsRelease> {
-    built(entry, Reading::Tight, rounds, releases, epochs)
+    built(entry, Calibration::Tight, rounds, releases, epochs)
         .map(|mechanism| SumsRelease::new(mechanism.exact().expect("tight")).expect("sizes"))
 }
 
-/// Features and reward of a person, and what they add to `phi phi^T` (packed) and `(y - 1/2) phi`.
-fn person(t: u64) -> ([f64; M], f64, Vec<f64>) {
+/// Features and reward of a user, and what they add to `phi phi^T` (packed) and `(y - 1/2) phi`.
+fn user(t: u64) -> ([f64; M], f64, Vec<f64>) {
     let angle = 0.7 * t as f64;
     let (phi, reward) = ([0.6 * angle.cos(), 0.6 * angle.sin(), 0.5], (t % 5) as f64 / 4.0);
     let mut item: Vec<f64> = (0..M).flat_map(|i| (i..M).map(move |j| phi[i] * phi[j])).collect();
@@ -35,7 +41,7 @@ fn person(t: u64) -> ([f64; M], f64, Vec<f64>) {
 }
 
 fn take(release: &mut SumsRelease, t: u64, give: bool, words: &mut Seeded) -> Signal {
-    let (phi, reward, _) = person(t);
+    let (phi, reward, _) = user(t);
     let query = Query { features: phi.to_vec().into(), release: give };
     release.noised(&query, Raw::seal(reward), words).value().clone()
 }
@@ -53,10 +59,10 @@ fn sums_are_right_and_noise_is_of_the_stated_size() {
             let mut items = [0.0; 9];
             let (mut truth, mut std) = (vec![0.0; 9], 0.0);
             for t in 1..=rounds {
-                truth.iter_mut().zip(person(t).2).for_each(|(sum, x)| *sum += x);
+                truth.iter_mut().zip(user(t).2).for_each(|(sum, x)| *sum += x);
                 match take(&mut release, t, true, &mut words) {
                     Signal::Sums(sums) => {
-                        assert_eq!((sums.people, sums.gram_std), (t, sums.moment_std));
+                        assert_eq!((sums.users, sums.gram_std), (t, sums.moment_std));
                         items.copy_from_slice(&sums.entries);
                         std = sums.gram_std;
                     }
@@ -79,7 +85,7 @@ fn sums_are_right_and_noise_is_of_the_stated_size() {
     }
 }
 
-/// At the same bits a release that is saved and taken up after every person gives out what an uninterrupted one does, for every form,
+/// At the same bits a release that is saved and taken up after every user gives out what an uninterrupted one does, for every form,
 /// schedule and kind of epoch; a state that was tampered with is refused.
 #[test]
 fn a_saved_stream_goes_on() {
@@ -97,7 +103,7 @@ fn a_saved_stream_goes_on() {
                 let give = t % every == 0;
                 let expected = take(&mut whole, t, give, &mut one);
                 assert_eq!(take(&mut cut, t, give, &mut other), expected, "{} {epochs:?} {t}", entry.name);
-                assert_eq!(cut.people(), t);
+                assert_eq!(cut.users(), t);
                 let saved = cut.save();
                 cut = make().expect("the same");
                 let text = saved.to_string();
@@ -105,7 +111,7 @@ fn a_saved_stream_goes_on() {
                 assert_eq!(cut.save(), saved);
             }
             let saved = cut.save();
-            for (key, value) in [("version", 2), ("epoch", 99), ("people", 14)] {
+            for (key, value) in [("version", 2), ("epoch", 99), ("users", 14)] {
                 let mut bad = saved.clone();
                 bad[key] = value.into();
                 assert!(make().expect("the same").load(bad).is_err(), "{} {key}", entry.name);
@@ -125,12 +131,12 @@ fn a_saved_stream_goes_on() {
     }
 }
 
-/// Rows that hold so many people that doubles round their running sums pay for it: by more than the rounding to whole numbers does, and
+/// Rows that hold so many users that doubles round their running sums pay for it: by more than the rounding to whole numbers does, and
 /// not where sums of nodes are exact. Streams beyond 2^53 steps are refused.
 #[test]
 fn streams_near_the_end_of_exact_doubles_pay_for_rounding() {
     let of = |entry: &SumsEntry, rounds: u64| {
-        let mechanism = built(entry, Reading::Tight, rounds, 8, Epochs::One).expect("built");
+        let mechanism = built(entry, Calibration::Tight, rounds, 8, Epochs::One).expect("built");
         SumsRelease::new(mechanism.exact().expect("tight")).map(|release| release.sigma())
     };
     let (few, many) = (100, 4_000_000_000);
@@ -142,12 +148,12 @@ fn streams_near_the_end_of_exact_doubles_pay_for_rounding() {
     }
 }
 
-/// Noise on the grid is at least that of the calibration on doubles, rounding included, and at most 2 % more; readings with another
+/// Noise on the grid is at least that of the calibration on doubles, rounding included, and at most 2 % more; calibrations with another
 /// calibration and streams too long for their form are refused, and so is a reward that is no number.
 #[test]
 fn calibrations_are_kept() {
     for entry in entries() {
-        let mechanism = built(&entry, Reading::Tight, 100, 100, Epochs::One).expect("built");
+        let mechanism = built(&entry, Calibration::Tight, 100, 100, Epochs::One).expect("built");
         let simulated = match mechanism
             .privatizer()
             .release(
@@ -166,11 +172,11 @@ fn calibrations_are_kept() {
         assert!((1.0..1.02).contains(&(exact.sigma() / simulated)), "{}: {} {simulated}", entry.name, exact.sigma());
         let query = Query { features: vec![0.0; M].into(), release: true };
         assert_eq!(exact.release(&query, Raw::seal(f64::NAN)).expect_err("no number"), ReleaseError::NotFinite);
-        assert_eq!(exact.people(), 0, "a refusal takes nobody in");
-        let corrected = built(&entry, Reading::Corrected, 100, 100, Epochs::One).expect("built");
+        assert_eq!(exact.users(), 0, "a refusal takes nobody in");
+        let corrected = built(&entry, Calibration::Corrected, 100, 100, Epochs::One).expect("built");
         assert!(corrected.exact().is_none(), "{}", entry.name);
     }
     // Rows of a Toeplitz form are rounded in every later round: ten million of them cost more than 2 %.
-    let long = built(&joint::ENTRIES[2], Reading::Tight, 10_000_000, 10_000_000, Epochs::One).expect("built");
+    let long = built(&joint::ENTRIES[2], Calibration::Tight, 10_000_000, 10_000_000, Epochs::One).expect("built");
     assert!(SumsRelease::new(long.exact().expect("tight")).is_err());
 }

@@ -2,7 +2,7 @@
 //! State and work of a round do not grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation.
 
 use super::blt_fit::{self, Poles};
-use super::transform::Buffers;
+use super::transform::TransformBuffers;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, toeplitz};
 use crate::accounting::sensitivity::Participation;
 use privateer_numerics::linalg::wide;
@@ -131,7 +131,7 @@ impl Factorisation for Blt {
     }
 
     fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
-        Some(Box::new(Buffers::new(self.parameters(), self.rounds, length)))
+        Some(Box::new(TransformBuffers::new(self.parameters(), self.rounds, length)))
     }
 }
 
@@ -149,9 +149,9 @@ struct BltNoise {
 const BLOCK: usize = 256;
 
 /// One step of all entries: the same operations on each in the same order, in the processor's widest lanes.
-struct Step<'a>(&'a mut BltNoise);
+struct BltStep<'a>(&'a mut BltNoise);
 
-impl NullaryFnOnce for Step<'_> {
+impl NullaryFnOnce for BltStep<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -175,7 +175,7 @@ impl PrefixNoise for BltNoise {
         self.round += 1;
         // y = z - sum omega_i s_i; s_i <- theta_i s_i + y; prefix += y.
         draw(&mut self.fresh);
-        wide(Step(self));
+        wide(BltStep(self));
         &self.prefix
     }
 

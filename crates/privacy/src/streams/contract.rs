@@ -62,7 +62,7 @@ pub trait Factorisation: fmt::Debug + Send + Sync {
     /// Rounds that it is made for; using fewer is free.
     fn rounds(&self) -> u64;
 
-    /// How far the transformed data moves: the largest norm of a sum of columns of C over one person's rounds. Exact for one
+    /// How far the transformed data moves: the largest norm of a sum of columns of C over one user's rounds. Exact for one
     /// participation; at least the truth for more.
     fn sensitivity(&self, participation: Participation) -> f64;
 

@@ -1,7 +1,7 @@
 //! The tree with each node estimated from its own noise and from its children's, the least variance that is known when
 //! the node is complete (Honaker2015). Reads right children too; two draws a round on average.
 
-use super::transform::Nodes;
+use super::transform::TreeRows;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, tree::Tree};
 use crate::accounting::sensitivity::Participation;
 
@@ -53,7 +53,7 @@ impl Factorisation for Honaker {
     }
 
     fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
-        Some(Box::new(Nodes::new(self.tree.nodes(), length, true)))
+        Some(Box::new(TreeRows::new(self.tree.nodes(), length, true)))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Noise for running sums released after every round, as factorisations: with raw prefixes `A x`, release `A x + B z` for iid
-//! Gaussian z, where `A = B C`. Changing one person's rows of x by at most `D` moves `C x` by at most `D` times the norm of the
+//! Gaussian z, where `A = B C`. Changing one user's rows of x by at most `D` moves `C x` by at most `D` times the norm of the
 //! columns of `C`, so the releases are one Gaussian mechanism, also when rows are chosen after seeing earlier releases
 //! [Denisov2022, theorem 2.1].
 //!

@@ -1,4 +1,4 @@
-//! Fresh noise in every item, as in the local model: no person's noise hides another's, and prefix t carries t draws.
+//! Fresh noise in every item, as in the local model: no user's noise hides another's, and prefix t carries t draws.
 
 use super::{Factorisation, NoiseState, PrefixNoise, Shape};
 use crate::accounting::sensitivity::Participation;

@@ -16,11 +16,11 @@ pub struct Stated {
     pub epsilon: Epsilon,
     /// At this failure probability.
     pub delta: Delta,
-    /// How far one person's item moves in the norm that the noise is isotropic in (see `accounting::sensitivity`).
+    /// How far one user's item moves in the norm that the noise is isotropic in (see `accounting::sensitivity`).
     pub distance: f64,
     /// What a neighbouring stream is; `distance` must be for this relation.
     pub relation: Relation,
-    /// How often one person takes part.
+    /// How often one user takes part.
     pub participation: Participation,
 }
 
@@ -88,7 +88,7 @@ impl PrefixSums {
         self.next(&mut |out| shape.draw(sigma, stream, out))
     }
 
-    /// Adds one item to the row that the next release ends: several people may share a row, each in one row only.
+    /// Adds one item to the row that the next release ends: several users may share a row, each in one row only.
     pub fn add(&mut self, item: Raw<&[f64]>) {
         let item = item.open();
         let finite = planted::is(PlantedFault::StreamFinite) || item.iter().all(|entry| entry.is_finite());

@@ -26,20 +26,20 @@ pub trait RowTransform: fmt::Debug + Send {
 
 /// Sums of the nodes of a binary tree: the node that prefixes read, or all that are complete.
 #[derive(Debug)]
-pub(super) struct Nodes {
+pub(super) struct TreeRows {
     round: u64,
     /// The last node at each level that is no right child.
     levels: Vec<Vec<f64>>,
     all: bool,
 }
 
-impl Nodes {
+impl TreeRows {
     pub(super) fn new(levels: u32, length: usize, all: bool) -> Self {
         Self { round: 0, levels: vec![vec![0.0; length]; levels as usize], all }
     }
 }
 
-impl RowTransform for Nodes {
+impl RowTransform for TreeRows {
     fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64])) {
         self.round += 1;
         let level = self.round.trailing_zeros() as usize;
@@ -81,7 +81,7 @@ impl RowTransform for Nodes {
 
 /// `x_t + sum_i omega_i s_i`, `s_i <- theta_i s_i + x_t`.
 #[derive(Debug)]
-pub(super) struct Buffers {
+pub(super) struct TransformBuffers {
     theta: Vec<f64>,
     omega: Vec<f64>,
     rounds: u64,
@@ -89,14 +89,14 @@ pub(super) struct Buffers {
     buffers: Vec<Vec<f64>>,
 }
 
-impl Buffers {
+impl TransformBuffers {
     pub(super) fn new((theta, omega): (&[f64], &[f64]), rounds: u64, length: usize) -> Self {
         let buffers = vec![vec![0.0; length]; theta.len()];
         Self { theta: theta.to_vec(), omega: omega.to_vec(), rounds, round: 0, buffers }
     }
 }
 
-impl RowTransform for Buffers {
+impl RowTransform for TransformBuffers {
     fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64])) {
         self.round += 1;
         let mut sum = row.to_vec();

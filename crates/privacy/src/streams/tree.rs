@@ -1,7 +1,7 @@
 //! The binary tree [Chan2011, Dwork2010] in Fenwick form: every node holds the sum of its leaves and its own fresh noise (noise in
 //! leaves alone would grow with the square root of the round, E6). Only the nodes that prefixes read are drawn: one a round.
 
-use super::transform::Nodes;
+use super::transform::TreeRows;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
@@ -37,7 +37,7 @@ impl Factorisation for Tree {
 
     fn sensitivity(&self, participation: Participation) -> f64 {
         // Node k sums rounds k - lowbit(k) + 1 ..= k: 2^level of them, and the nodes of a level share none. So at most
-        // m = min(count, ceil(2^level/separation)) of one person's rounds are in one node, and the squares of what the nodes of a level
+        // m = min(count, ceil(2^level/separation)) of one user's rounds are in one node, and the squares of what the nodes of a level
         // hold, all of `count`, are largest where each holds m but for the last. Round 1 alone is in one node of every level.
         let separation = participation.separation.max(1);
         let stated = if planted::is(PlantedFault::Participations) { 1 } else { participation.count };
@@ -64,7 +64,7 @@ impl Factorisation for Tree {
     }
 
     fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
-        Some(Box::new(Nodes::new(self.nodes(), length, false)))
+        Some(Box::new(TreeRows::new(self.nodes(), length, false)))
     }
 }
 

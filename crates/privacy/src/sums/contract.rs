@@ -1,9 +1,9 @@
 //! What a server asks a privatizer to sum, what is public about the answer, and the mechanisms by name.
 
-use super::person::Clipping;
+use super::user::Clipping;
 use crate::accounting::sensitivity::{Relation, gram_and_reward};
 use crate::streams::{Factorisation, Shape};
-use crate::{Delta, Epsilon, Ledger, Privatizer, Reading, Refusal, Request};
+use crate::{Calibration, Delta, Epsilon, Ledger, Privatizer, Refusal, Request};
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ pub struct SumsNeed {
     pub n_features: usize,
     /// Most releases, at least 1; rounds between two of them enter the later one together.
     pub releases: u64,
-    /// Horizon: people, one a round.
+    /// Horizon: users, one a round.
     pub rounds: u64,
     /// How the horizon is met.
     pub epochs: Epochs,
-    /// Whose formula the printed reading takes: linear bandits have (ShariffSheffet2018), others \[Dubey2021\].
+    /// Whose formula the as-printed calibration takes: linear bandits have (ShariffSheffet2018), others \[Dubey2021\].
     pub linear: bool,
 }
 
@@ -37,20 +37,20 @@ pub enum Epochs {
 /// A request as a spec states it, for these sums.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SumsRequest {
-    /// Mechanism, reading, budget, clip range, facts.
+    /// Mechanism, calibration, budget, clip range, facts.
     pub spec: Request,
     /// What the server needs.
     pub need: SumsNeed,
 }
 
-/// One release: sums over `people` rounds with their noise. Entries are of features scaled to `|phi| <= 1` and of rewards less
+/// One release: sums over `users` rounds with their noise. Entries are of features scaled to `|phi| <= 1` and of rewards less
 /// the centre of the mechanism.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sums {
     /// `m (m + 1) / 2`: upper triangle of `sum phi phi^T`, packed row by row, then `m`: `sum y phi`.
     pub entries: Vec<f64>,
     /// Rounds that are in.
-    pub people: u64,
+    pub users: u64,
     /// Standard deviation of the noise on an entry of the matrix, off its diagonal.
     pub gram_std: f64,
     /// Standard deviation of the noise on an entry of the vector.
@@ -64,7 +64,7 @@ impl Sums {
     #[must_use]
     pub fn empty(n_features: usize, horizon: u64) -> Self {
         let entries = vec![0.0; n_features * (n_features + 1) / 2 + n_features];
-        Self { entries, people: 0, gram_std: 0.0, moment_std: 0.0, horizon }
+        Self { entries, users: 0, gram_std: 0.0, moment_std: 0.0, horizon }
     }
 
     /// The packed matrix and the vector.
@@ -77,8 +77,8 @@ impl Sums {
 /// Public constants of a calibrated mechanism.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SumsFacts {
-    /// Which reading.
-    pub reading: Reading,
+    /// Which calibration.
+    pub calibration: Calibration,
     /// Range to which rewards are clipped; `None` if they are not.
     pub clip: Option<(f64, f64)>,
     /// What is subtracted from every reward: public.
@@ -98,7 +98,7 @@ pub enum Spectrum {
         /// Largest standard deviation of an entry.
         std: f64,
     },
-    /// Lemma 6: sigma of one person's item; sums of `rounds` items are printed as if each had as many.
+    /// Lemma 6: sigma of one user's item; sums of `rounds` items are printed as if each had as many.
     Local {
         /// Of an entry of the matrix.
         gram: f64,
@@ -150,7 +150,7 @@ pub struct ExactSums {
 /// What is summed in one go.
 #[derive(Debug, Clone)]
 pub(crate) struct ExactEpoch {
-    /// People in it.
+    /// Users in it.
     pub(crate) rounds: u64,
     /// The horizon that it supposes.
     pub(crate) horizon: u64,
@@ -163,7 +163,7 @@ impl ExactSums {
         Shape::Bordered(self.need.n_features)
     }
 
-    /// How far one person moves an item where the noise is isotropic (E7).
+    /// How far one user moves an item where the noise is isotropic (E7).
     pub(crate) fn rewards_distance(&self) -> f64 {
         gram_and_reward(self.reach, Relation::Replace)
     }
@@ -186,10 +186,10 @@ pub struct SumsEntry {
 
 /// The mechanism that `auto` stands for: the paper's own where the paper is followed, the least noise otherwise.
 #[must_use]
-pub fn resolve_auto(reading: Reading, local: bool) -> &'static str {
-    match (local, reading) {
+pub fn resolve_auto(calibration: Calibration, local: bool) -> &'static str {
+    match (local, calibration) {
         (true, _) => "local-gaussian",
-        (false, Reading::Printed | Reading::Corrected) => "tree",
-        (false, Reading::Tight) => "blt",
+        (false, Calibration::AsPrinted | Calibration::Corrected) => "tree",
+        (false, Calibration::Tight) => "blt",
     }
 }

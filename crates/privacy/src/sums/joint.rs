@@ -1,7 +1,7 @@
 //! Running sums by a trusted privatizer \[Dubey2021, algorithm 2\]: one Gaussian mechanism over matrix and vector, in the form of a
 //! factorisation of prefix sums. One file for all factorisations: they differ in their matrices alone (`streams`).
 //!
-//! * `printed`: the tree with fresh noise in every node, sigma of the proof of lemma 2 (E8), rewards not centred and clipped only
+//! * `as-printed`: the tree with fresh noise in every node, sigma of the proof of lemma 2 (E8), rewards not centred and clipped only
 //!   where they are bounded.
 //! * `corrected`: the same formula at the sensitivity of what is released, `1 + Y²` or `2 Y` (E7), rewards clipped; for another
 //!   factorisation the norm of its columns stands for `sqrt(n)`.
@@ -9,8 +9,8 @@
 //!
 //! Proof: `docs/proofs/sums.md`.
 
-use super::person::{Clipping, released};
 use super::statement::{SumsStatement, ledger};
+use super::user::{Clipping, released};
 use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward};
 use crate::event::Factor;
@@ -18,7 +18,7 @@ use crate::mechanism::window::Window;
 use crate::printed::{dubey2021, shariff2018};
 use crate::streams::{Factorisation, PrefixState, PrefixSums, Shape};
 use crate::{
-    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal,
+    Calibration, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Signal,
     analytic_gaussian_sigma,
 };
 use privateer_numerics::rng::Stream;
@@ -64,13 +64,13 @@ struct Epoch {
 
 #[derive(Debug, Clone)]
 struct Joint {
-    shared: Arc<Shared>,
+    shared: Arc<JointSumsShared>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct JointSumsShared {
     factor: Factor,
-    reading: Reading,
+    calibration: Calibration,
     budget: Option<(Epsilon, Delta)>,
     need: SumsNeed,
     clipping: Clipping,
@@ -78,7 +78,7 @@ struct Shared {
     reach: Option<f64>,
     epochs: Vec<Epoch>,
     spectrum: Spectrum,
-    calibration: String,
+    noise_formula: String,
 }
 
 /// Rounds of the epochs that cover so many rounds: 1, 1, 2, 4, 8, ….
@@ -99,25 +99,25 @@ fn epoch_rounds(rounds: u64) -> impl Iterator<Item = (u64, u64)> {
 ///
 /// # Errors
 /// A refusal on `epsilon` or `delta` (missing, out of range, or the noise is no double), `clip` (empty, or missing with unbounded
-/// noise) or `mechanism` (the printed reading knows the tree alone; epochs release after every round).
+/// noise) or `mechanism` (the as-printed calibration knows the tree alone; epochs release after every round).
 fn build(request: &SumsRequest, factor: Factor) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     let SumsRequest { spec, need } = request;
     let (epsilon, delta) = (spec.epsilon()?, spec.delta()?);
-    if spec.reading == Reading::Printed && factor != Factor::Tree {
+    if spec.calibration == Calibration::AsPrinted && factor != Factor::Tree {
         return Err(Refusal::new("mechanism", "the papers print the tree and no other mechanism", "`tree`, or `auto`")
-            .hint("with `reading = \"corrected\"` or `\"tight\"` every mechanism is calibrated"));
+            .hint("with `calibration = \"corrected\"` or `\"tight\"` every mechanism is calibrated"));
     }
     let rewards = Rewards::of(request)?;
     let stream = |releases: u64, rounds: u64, horizon: u64| -> Result<(Epoch, String), Refusal> {
         let factorisation = factor.factorisation(releases);
-        let (sigma, calibration) = sigma(request, &rewards, factorisation.as_ref(), horizon, (epsilon, delta));
+        let (sigma, noise_formula) = sigma(request, &rewards, factorisation.as_ref(), horizon, (epsilon, delta));
         if !(sigma * sigma).is_normal() {
             let message =
                 format!("with `epsilon` = {:e} the noise of mechanism `{}` is no double", epsilon.get(), spec.mechanism);
             return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
         }
         let stds = factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect();
-        Ok((Epoch { rounds, horizon, factorisation, sigma, stds }, calibration))
+        Ok((Epoch { rounds, horizon, factorisation, sigma, stds }, noise_formula))
     };
     let made: Vec<(Epoch, String)> = match need.epochs {
         Epochs::One => vec![stream(need.releases, need.rounds, need.rounds)?],
@@ -125,28 +125,28 @@ fn build(request: &SumsRequest, factor: Factor) -> Result<Arc<dyn SumsMechanism>
             epoch_rounds(need.rounds).map(|(length, end)| stream(length, length, end)).collect::<Result<_, _>>()?
         }
     };
-    let calibration = made.last().map(|(_, words)| words.clone()).unwrap_or_default();
+    let noise_formula = made.last().map(|(_, words)| words.clone()).unwrap_or_default();
     let epochs: Vec<Epoch> = made.into_iter().map(|(epoch, _)| epoch).collect();
-    let spectrum = Spectrum::Joint { std: largest(spec.reading, factor, &epochs) };
+    let spectrum = Spectrum::Joint { std: largest(spec.calibration, factor, &epochs) };
     Ok(Arc::new(Joint {
-        shared: Arc::new(Shared {
+        shared: Arc::new(JointSumsShared {
             factor,
-            reading: spec.reading,
+            calibration: spec.calibration,
             budget: Some((epsilon, delta)),
             need: *need,
             clipping: rewards.clipping,
             reach: rewards.reach,
             epochs,
             spectrum,
-            calibration,
+            noise_formula,
         }),
     }))
 }
 
 /// What lemma 3 takes for the largest standard deviation: `sigma sqrt(n)` with all printed nodes, or the largest that occurs.
-fn largest(reading: Reading, factor: Factor, epochs: &[Epoch]) -> f64 {
-    let of = |epoch: &Epoch| match (reading, factor) {
-        (Reading::Printed | Reading::Corrected, Factor::Tree) => {
+fn largest(calibration: Calibration, factor: Factor, epochs: &[Epoch]) -> f64 {
+    let of = |epoch: &Epoch| match (calibration, factor) {
+        (Calibration::AsPrinted | Calibration::Corrected, Factor::Tree) => {
             epoch.sigma * libm::sqrt(f64::from(dubey2021::nodes_printed(epoch.factorisation.rounds())))
         }
         _ => epoch.stds.iter().copied().fold(0.0, f64::max),
@@ -166,8 +166,8 @@ fn sigma(
     let releases = factorisation.rounds();
     let nodes = dubey2021::nodes_printed(releases);
     let norm = factorisation.sensitivity(Participation::ONCE);
-    match request.spec.reading {
-        Reading::Printed => {
+    match request.spec.calibration {
+        Calibration::AsPrinted => {
             let squared = match rewards.reach {
                 // Bounded rewards need no logarithm [Dubey2021, section 6.1].
                 Some(reach) => 1.0 + reach * reach,
@@ -186,13 +186,13 @@ fn sigma(
                 "sigma = 4 sqrt(n S) ln(10/delta)/epsilon a node, n = 1 + ceil(log2 T) [Dubey2021, proof of lemma 2]".to_owned(),
             )
         }
-        Reading::Corrected => {
+        Calibration::Corrected => {
             let n = if factorisation.name() == "tree" { libm::sqrt(f64::from(nodes)) } else { norm };
             let sigma = 4.0 * n * rewards.sensitivity() * libm::log(10.0 / delta) / epsilon;
             let words = "sigma = 4 sqrt(n) D ln(10/delta)/epsilon, D = 1 + Y² or 2Y: lemma 2 at the sensitivity of what is released (E7, E8)";
             (sigma, words.to_owned())
         }
-        Reading::Tight => {
+        Calibration::Tight => {
             let sigma = rewards.sensitivity() * norm * analytic_gaussian_sigma(budget.0, budget.1);
             let words = "sigma = D |C| sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards (E7), |C| the norm of a column [BalleWang2018]";
             (sigma, words.to_owned())
@@ -211,15 +211,15 @@ pub(super) struct Rewards {
 
 impl Rewards {
     /// # Errors
-    /// As [`Window::of`]; for unbounded rewards under the printed reading, where the noise has no known variance.
+    /// As [`Window::of`]; for unbounded rewards under the as-printed calibration, where the noise has no known variance.
     pub(super) fn of(request: &SumsRequest) -> Result<Self, Refusal> {
         let (spec, facts) = (&request.spec, &request.spec.facts);
         let bounded = facts.range.is_some() || facts.noise_bound.is_some();
         let noise_std = facts.noise_variance.map_or(f64::NAN, libm::sqrt);
-        if spec.reading == Reading::Printed && !bounded {
+        if spec.calibration == Calibration::AsPrinted && !bounded {
             if spec.clip.is_some() {
-                return Err(Refusal::new("clip", "the printed reading does not clip unbounded rewards", "no `clip`")
-                    .hint("`reading = \"corrected\"` clips, and its promise holds (E3)"));
+                return Err(Refusal::new("clip", "the as-printed calibration does not clip unbounded rewards", "no `clip`")
+                    .hint("`calibration = \"corrected\"` clips, and its promise holds (E3)"));
             }
             if noise_std.is_nan() {
                 return Err(Window::unstated(spec, "scales its noise by the variance of rewards, and this problem's has none"));
@@ -228,7 +228,7 @@ impl Rewards {
             return Ok(Self { clipping, reach: None, bound: facts.bound, noise_std });
         }
         let (lo, hi) = Window::of(spec)?.range();
-        let centre = if spec.reading == Reading::Tight { 0.5 * lo + 0.5 * hi } else { 0.0 };
+        let centre = if spec.calibration == Calibration::Tight { 0.5 * lo + 0.5 * hi } else { 0.0 };
         let reach = (hi - centre).abs().max((lo - centre).abs());
         Ok(Self { clipping: Clipping { range: Some((lo, hi)), centre }, reach: Some(reach), bound: facts.bound, noise_std })
     }
@@ -249,8 +249,8 @@ impl SumsMechanism for Joint {
     }
 
     fn facts(&self) -> SumsFacts {
-        let Shared { reading, clipping, spectrum, .. } = *self.shared;
-        SumsFacts { reading, clip: clipping.range, centre: clipping.centre, spectrum }
+        let JointSumsShared { calibration, clipping, spectrum, .. } = *self.shared;
+        SumsFacts { calibration, clip: clipping.range, centre: clipping.centre, spectrum }
     }
 
     fn ledger(&self) -> Ledger {
@@ -286,12 +286,12 @@ impl SumsMechanism for Joint {
         }
         ledger(SumsStatement {
             mechanism: shared.factor.name(),
-            reading: shared.reading,
+            calibration: shared.calibration,
             event,
             epsilon: shared.budget.map(|(epsilon, _)| epsilon),
             delta: shared.budget.map(|(_, delta)| delta),
             clipping: shared.clipping,
-            calibration: shared.calibration.clone(),
+            noise_formula: shared.noise_formula.clone(),
             local: false,
             notes,
         })
@@ -307,8 +307,8 @@ impl SumsMechanism for Joint {
     }
 
     fn exact(&self) -> Option<ExactSums> {
-        let Shared { reading, budget, need, clipping, reach, ref epochs, .. } = *self.shared;
-        let ((epsilon, delta), reach) = budget.filter(|_| reading == Reading::Tight).zip(reach)?;
+        let JointSumsShared { calibration, budget, need, clipping, reach, ref epochs, .. } = *self.shared;
+        let ((epsilon, delta), reach) = budget.filter(|_| calibration == Calibration::Tight).zip(reach)?;
         let epochs = epochs.iter().map(|Epoch { rounds, horizon, factorisation, .. }| {
             let factorisation = Some(Arc::clone(factorisation));
             ExactEpoch { rounds: *rounds, horizon: *horizon, factorisation }
@@ -319,7 +319,7 @@ impl SumsMechanism for Joint {
 
 /// Raw sums, and the noise under way.
 struct JointPrivatizer {
-    shared: Arc<Shared>,
+    shared: Arc<JointSumsShared>,
     epoch: usize,
     /// Rounds taken in this epoch.
     rounds: u64,
@@ -335,20 +335,20 @@ struct JointPrivatizer {
 }
 
 #[derive(Serialize, Deserialize)]
-struct State {
+struct JointSumsState {
     version: u32,
     epoch: usize,
     rounds: u64,
     sums: Option<PrefixState>,
     before: Vec<f64>,
-    before_people: u64,
+    before_users: u64,
     before_std: f64,
     last: Option<(Vec<f64>, u64, f64)>,
     counts: ReleaseCounts,
 }
 
 impl JointPrivatizer {
-    fn new(shared: Arc<Shared>) -> Self {
+    fn new(shared: Arc<JointSumsShared>) -> Self {
         let m = shared.need.n_features;
         let mut made = Self {
             epoch: 0,
@@ -371,8 +371,8 @@ impl JointPrivatizer {
         self.sums = self.shared.epochs.get(self.epoch).map(|epoch| PrefixSums::new(&epoch.factorisation, shape, epoch.sigma));
     }
 
-    fn restore(shared: Arc<Shared>, state: serde_json::Value) -> Result<Self, String> {
-        let state: State = serde_json::from_value(state).map_err(|source| source.to_string())?;
+    fn restore(shared: Arc<JointSumsShared>, state: serde_json::Value) -> Result<Self, String> {
+        let state: JointSumsState = serde_json::from_value(state).map_err(|source| source.to_string())?;
         let mut made = Self::new(shared);
         let finite = |values: &[f64]| values.len() == made.item.len() && values.iter().all(|x| x.is_finite());
         let last_fits = state.last.as_ref().is_none_or(|(entries, _, std)| finite(entries) && std.is_finite());
@@ -381,12 +381,12 @@ impl JointPrivatizer {
         }
         (made.epoch, made.rounds, made.counts) = (state.epoch, state.rounds, state.counts);
         let std = state.before_std;
-        made.before = Sums { people: state.before_people, gram_std: std, moment_std: std, ..made.before };
+        made.before = Sums { users: state.before_users, gram_std: std, moment_std: std, ..made.before };
         made.before.entries = state.before;
         made.open();
         let horizon = made.horizon();
         made.last =
-            state.last.map(|(entries, people, std)| Arc::new(Sums { entries, people, gram_std: std, moment_std: std, horizon }));
+            state.last.map(|(entries, users, std)| Arc::new(Sums { entries, users, gram_std: std, moment_std: std, horizon }));
         let fits = match (&mut made.sums, state.sums) {
             (Some(sums), Some(state)) => sums.load(state),
             (None, None) => true,
@@ -414,14 +414,14 @@ impl JointPrivatizer {
         };
         let Ok(released) = sums.next(&mut draw) else { return Signal::Nothing };
         let mut entries = released.value().to_vec();
-        if 0 < self.before.people {
+        if 0 < self.before.users {
             entries.iter_mut().zip(&self.before.entries).for_each(|(entry, before)| *entry += before);
         }
         // Carried noise is independent of this epoch's.
         let std = libm::hypot(epoch.stds[row], self.before.gram_std);
-        let people = self.before.people + self.rounds;
+        let users = self.before.users + self.rounds;
         self.counts.releases += 1;
-        let sums = Arc::new(Sums { entries, people, gram_std: std, moment_std: std, horizon });
+        let sums = Arc::new(Sums { entries, users, gram_std: std, moment_std: std, horizon });
         self.last = Some(Arc::clone(&sums));
         Signal::Sums(sums)
     }
@@ -457,15 +457,15 @@ impl Privatizer for JointPrivatizer {
     }
 
     fn save(&self) -> serde_json::Value {
-        serde_json::json!(State {
+        serde_json::json!(JointSumsState {
             version: 1,
             epoch: self.epoch,
             rounds: self.rounds,
             sums: self.sums.as_ref().map(PrefixSums::save),
             before: self.before.entries.clone(),
-            before_people: self.before.people,
+            before_users: self.before.users,
             before_std: self.before.gram_std,
-            last: self.last.as_ref().map(|last| (last.entries.clone(), last.people, last.gram_std)),
+            last: self.last.as_ref().map(|last| (last.entries.clone(), last.users, last.gram_std)),
             counts: self.counts,
         })
     }
@@ -479,16 +479,16 @@ impl Privatizer for JointPrivatizer {
 pub fn stored(need: SumsNeed, sigma: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
     let factorisation = Factor::Tree.factorisation(need.releases);
     let stds = factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect();
-    let shared = Shared {
+    let shared = JointSumsShared {
         factor: Factor::Tree,
-        reading: Reading::Printed,
+        calibration: Calibration::AsPrinted,
         budget: None,
         need: SumsNeed { epochs: Epochs::One, ..need },
         clipping: Clipping { range: None, centre: 0.0 },
         reach: None,
         epochs: vec![Epoch { rounds: need.rounds, horizon: need.rounds, factorisation, sigma, stds }],
         spectrum: Spectrum::None,
-        calibration: String::new(),
+        noise_formula: String::new(),
     };
     let mut made = JointPrivatizer::new(Arc::new(shared));
     made.stored = Some(draws.into());

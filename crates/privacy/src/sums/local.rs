@@ -1,20 +1,20 @@
 //! Local joint differential privacy [Dubey2021, algorithm 3]: everybody adds Gaussian noise to an item of their own, and the server adds
 //! the items up.
 //!
-//! * `printed`: lemma 5 to the letter; equal variance on the diagonal of the matrix's noise and off it (E13, E14).
+//! * `as-printed`: lemma 5 to the letter; equal variance on the diagonal of the matrix's noise and off it (E13, E14).
 //! * `corrected`: the same split into halves, L2 sensitivities `sqrt(2)` and `2 Y`, the analytic Gaussian mechanism.
 //! * `tight`: one joint Gaussian mechanism on clipped and centred rewards, diagonal variance twice that off it (E7).
 //!
 //! Proof: `docs/proofs/sums.md`.
 
 use super::joint::Rewards;
-use super::person::{Clipping, released};
 use super::statement::{SumsStatement, ledger};
+use super::user::{Clipping, released};
 use super::{Epochs, ExactEpoch, ExactSums, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, SumsRequest};
 use crate::planted::{self, PlantedFault};
 use crate::printed::dubey2021_local;
 use crate::{
-    Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal,
+    Calibration, Delta, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Signal,
     analytic_gaussian_sigma,
 };
 use privateer_numerics::rng::Stream;
@@ -25,15 +25,15 @@ use std::sync::Arc;
 /// The registry line.
 pub const ENTRY: SumsEntry = SumsEntry {
     name: "local-gaussian",
-    summary: "every person's own Gaussian noise on phi phi^T and y phi",
+    summary: "every user's own Gaussian noise on phi phi^T and y phi",
     paper: "Dubey2021",
     local: true,
     build,
 };
 
-/// Noise of one person's item.
+/// Noise of one user's item.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Noise {
+struct LocalSumsNoise {
     gram: f64,
     moment: f64,
     /// Diagonal entries of the matrix have this many times the standard deviation of the others.
@@ -42,13 +42,13 @@ struct Noise {
 
 #[derive(Debug, Clone)]
 struct Local {
-    reading: Reading,
+    calibration: Calibration,
     epsilon: Epsilon,
     delta: Delta,
     need: SumsNeed,
     clipping: Clipping,
     reach: Option<f64>,
-    noise: Noise,
+    noise: LocalSumsNoise,
 }
 
 /// Calibrates the mechanism.
@@ -62,28 +62,28 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     if need.epochs != Epochs::One {
         return Err(Refusal::new(
             "mechanism",
-            "items of people who add their own noise know no horizon",
+            "items of users who add their own noise know no horizon",
             "a policy without `epochs`",
         ));
     }
     let rewards = Rewards::of(request)?;
-    let noise = match spec.reading {
-        Reading::Printed => {
+    let noise = match spec.calibration {
+        Calibration::AsPrinted => {
             let (a, b) = (epsilon.get(), delta.get());
             let moment = match rewards.reach {
                 Some(reach) => dubey2021_local::sigma_reward_bounded(reach, a, b),
                 None => dubey2021_local::sigma_reward(rewards.bound, need.n_features, a, b),
             };
-            Noise { gram: dubey2021_local::sigma_gram(a, b), moment, diagonal: 1.0 }
+            LocalSumsNoise { gram: dubey2021_local::sigma_gram(a, b), moment, diagonal: 1.0 }
         }
-        Reading::Corrected => {
+        Calibration::Corrected => {
             let unit = half(epsilon, delta).map(|(a, b)| analytic_gaussian_sigma(a, b)).unwrap_or(f64::NAN);
             // L2 sensitivity sqrt(2) where the diagonal's variance is not larger (E13), 2 Y (E14).
-            Noise { gram: SQRT_2 * unit, moment: 2.0 * rewards.reach.unwrap_or(f64::INFINITY) * unit, diagonal: 1.0 }
+            LocalSumsNoise { gram: SQRT_2 * unit, moment: 2.0 * rewards.reach.unwrap_or(f64::INFINITY) * unit, diagonal: 1.0 }
         }
-        Reading::Tight => {
+        Calibration::Tight => {
             let sigma = rewards.sensitivity() * analytic_gaussian_sigma(epsilon, delta);
-            Noise { gram: sigma, moment: sigma, diagonal: SQRT_2 }
+            LocalSumsNoise { gram: sigma, moment: sigma, diagonal: SQRT_2 }
         }
     };
     if !((noise.gram * noise.gram).is_normal() && (noise.moment * noise.moment).is_normal()) {
@@ -91,7 +91,7 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
         return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
     }
     let (clipping, reach) = (rewards.clipping, rewards.reach);
-    Ok(Arc::new(Local { reading: spec.reading, epsilon, delta, need: *need, clipping, reach, noise }))
+    Ok(Arc::new(Local { calibration: spec.calibration, epsilon, delta, need: *need, clipping, reach, noise }))
 }
 
 /// Half of the budget, for either of two releases.
@@ -111,22 +111,24 @@ impl SumsMechanism for Local {
 
     fn facts(&self) -> SumsFacts {
         let spectrum = Spectrum::Local { gram: self.noise.gram, moment: self.noise.moment };
-        SumsFacts { reading: self.reading, clip: self.clipping.range, centre: self.clipping.centre, spectrum }
+        SumsFacts { calibration: self.calibration, clip: self.clipping.range, centre: self.clipping.centre, spectrum }
     }
 
     fn ledger(&self) -> Ledger {
-        let calibration = match self.reading {
-            Reading::Printed => {
+        let noise_formula = match self.calibration {
+            Calibration::AsPrinted => {
                 "sigma_X = sqrt(8 ln(5/(2 delta)))/epsilon, sigma_u = sqrt(8 Y² ln(5/delta))/epsilon [Dubey2021, lemma 5]"
             }
-            Reading::Corrected => "sqrt(2) and 2Y times sigma_AG(epsilon/2, delta/2): lemma 5 at its L2 sensitivities (E13, E14)",
-            Reading::Tight => {
+            Calibration::Corrected => {
+                "sqrt(2) and 2Y times sigma_AG(epsilon/2, delta/2): lemma 5 at its L2 sensitivities (E13, E14)"
+            }
+            Calibration::Tight => {
                 "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)"
             }
         };
         ledger(SumsStatement {
             mechanism: ENTRY.name,
-            reading: self.reading,
+            calibration: self.calibration,
             event: Event::Sums {
                 factor: crate::event::Factor::Own,
                 releases: 1,
@@ -138,7 +140,7 @@ impl SumsMechanism for Local {
             epsilon: Some(self.epsilon),
             delta: Some(self.delta),
             clipping: self.clipping,
-            calibration: calibration.to_owned(),
+            noise_formula: noise_formula.to_owned(),
             local: true,
             notes: Vec::new(),
         })
@@ -150,7 +152,7 @@ impl SumsMechanism for Local {
 
     fn exact(&self) -> Option<ExactSums> {
         let Self { epsilon, delta, need, clipping, .. } = *self;
-        let reach = self.reach.filter(|_| self.reading == Reading::Tight)?;
+        let reach = self.reach.filter(|_| self.calibration == Calibration::Tight)?;
         let epochs = vec![ExactEpoch { rounds: need.rounds, horizon: need.rounds, factorisation: None }];
         Some(ExactSums { epsilon, delta, need, clipping, reach, local: true, epochs })
     }
@@ -159,7 +161,7 @@ impl SumsMechanism for Local {
 struct LocalPrivatizer {
     need: SumsNeed,
     clipping: Clipping,
-    noise: Noise,
+    noise: LocalSumsNoise,
     counts: ReleaseCounts,
     draws: Vec<f64>,
     /// Draws in the place of random ones.
@@ -167,7 +169,7 @@ struct LocalPrivatizer {
 }
 
 impl LocalPrivatizer {
-    fn new(need: SumsNeed, clipping: Clipping, noise: Noise) -> Self {
+    fn new(need: SumsNeed, clipping: Clipping, noise: LocalSumsNoise) -> Self {
         let draws = Sums::empty(need.n_features, need.rounds).entries;
         Self { need, clipping, noise, counts: ReleaseCounts::default(), draws, stored: None }
     }
@@ -175,8 +177,8 @@ impl LocalPrivatizer {
 
 impl Privatizer for LocalPrivatizer {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal> {
-        let (m, Noise { gram, moment, diagonal }) = (self.need.n_features, self.noise);
-        let mut item = Sums { gram_std: gram, moment_std: moment, people: 1, ..Sums::empty(m, self.need.rounds) };
+        let (m, LocalSumsNoise { gram, moment, diagonal }) = (self.need.n_features, self.noise);
+        let mut item = Sums { gram_std: gram, moment_std: moment, users: 1, ..Sums::empty(m, self.need.rounds) };
         self.clipping.item(&query.features, reward, &mut self.counts, &mut item.entries);
         match &mut self.stored {
             Some(stored) => {
@@ -210,11 +212,11 @@ impl Privatizer for LocalPrivatizer {
     }
 }
 
-/// A privatizer whose people take these draws in the place of random ones: for reference cases. What it releases is not private.
-/// * `draws` — packed upper triangle, then the vector, one a person, of standard deviations `sigma_gram`, `sigma_moment`
+/// A privatizer whose users take these draws in the place of random ones: for reference cases. What it releases is not private.
+/// * `draws` — packed upper triangle, then the vector, one a user, of standard deviations `sigma_gram`, `sigma_moment`
 #[must_use]
 pub fn stored(need: SumsNeed, sigma_gram: f64, sigma_moment: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
-    let noise = Noise { gram: sigma_gram, moment: sigma_moment, diagonal: 1.0 };
+    let noise = LocalSumsNoise { gram: sigma_gram, moment: sigma_moment, diagonal: 1.0 };
     let clipping = Clipping { range: None, centre: 0.0 };
     Box::new(LocalPrivatizer { stored: Some(draws.into()), ..LocalPrivatizer::new(need, clipping, noise) })
 }

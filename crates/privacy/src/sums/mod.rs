@@ -1,4 +1,4 @@
-//! Private sums of `phi phi^T` and `y phi` over a stream of people: joint differential privacy, where a trusted privatizer releases
+//! Private sums of `phi phi^T` and `y phi` over a stream of users: joint differential privacy, where a trusted privatizer releases
 //! noisy running sums, and its local version, where everybody adds noise to an item of their own \[Dubey2021\]. The corner
 //! `sum y²` is never released (E7).
 //!
@@ -9,8 +9,8 @@ mod contract;
 pub mod joint;
 pub mod local;
 pub mod none;
-mod person;
 mod statement;
+mod user;
 
 #[cfg(test)]
 mod tests;

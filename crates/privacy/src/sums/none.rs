@@ -1,9 +1,9 @@
 //! The sums as they are: no noise, no clipping, and a ledger that says so.
 
-use super::person::{Clipping, released};
 use super::statement::{SumsStatement, ledger};
+use super::user::{Clipping, released};
 use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsRequest};
-use crate::{Event, Ledger, Privatizer, Query, Raw, Reading, Refusal, ReleaseCounts, Released, Signal};
+use crate::{Calibration, Event, Ledger, Privatizer, Query, Raw, Refusal, ReleaseCounts, Released, Signal};
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -20,45 +20,46 @@ pub const ENTRY: SumsEntry = SumsEntry {
 const CLIPPING: Clipping = Clipping { range: None, centre: 0.0 };
 
 #[derive(Debug, Clone, Copy)]
-struct Nothing {
-    reading: Reading,
+struct NoSumsMechanism {
+    calibration: Calibration,
     n_features: usize,
     rounds: u64,
 }
 
 fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     let SumsRequest { spec, need } = request;
-    Ok(Arc::new(Nothing { reading: spec.reading, n_features: need.n_features, rounds: need.rounds }))
+    Ok(Arc::new(NoSumsMechanism { calibration: spec.calibration, n_features: need.n_features, rounds: need.rounds }))
 }
 
-impl SumsMechanism for Nothing {
+impl SumsMechanism for NoSumsMechanism {
     fn privatizer(&self) -> Box<dyn Privatizer> {
         let sums = Sums::empty(self.n_features, self.rounds);
-        Box::new(Plain { item: sums.entries.clone(), sums, counts: ReleaseCounts::default() })
+        Box::new(PlainSums { item: sums.entries.clone(), sums, counts: ReleaseCounts::default() })
     }
 
     fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
-        let State { version, entries, people, counts } = serde_json::from_value(state).map_err(|source| source.to_string())?;
-        let sums = Sums { people, ..Sums::empty(self.n_features, self.rounds) };
+        let PlainSumsState { version, entries, users, counts } =
+            serde_json::from_value(state).map_err(|source| source.to_string())?;
+        let sums = Sums { users, ..Sums::empty(self.n_features, self.rounds) };
         if version != 1 || entries.len() != sums.entries.len() || entries.iter().any(|x| !x.is_finite()) {
             return Err("it is of another version, or of other sums".to_owned());
         }
-        Ok(Box::new(Plain { item: sums.entries.clone(), sums: Sums { entries, ..sums }, counts }))
+        Ok(Box::new(PlainSums { item: sums.entries.clone(), sums: Sums { entries, ..sums }, counts }))
     }
 
     fn facts(&self) -> SumsFacts {
-        SumsFacts { reading: self.reading, clip: None, centre: 0.0, spectrum: Spectrum::None }
+        SumsFacts { calibration: self.calibration, clip: None, centre: 0.0, spectrum: Spectrum::None }
     }
 
     fn ledger(&self) -> Ledger {
         ledger(SumsStatement {
             mechanism: ENTRY.name,
-            reading: self.reading,
+            calibration: self.calibration,
             event: Event::NonPrivate,
             epsilon: None,
             delta: None,
             clipping: CLIPPING,
-            calibration: "none".to_owned(),
+            noise_formula: "none".to_owned(),
             local: false,
             notes: Vec::new(),
         })
@@ -69,25 +70,25 @@ impl SumsMechanism for Nothing {
     }
 }
 
-struct Plain {
+struct PlainSums {
     sums: Sums,
     item: Vec<f64>,
     counts: ReleaseCounts,
 }
 
 #[derive(Serialize, Deserialize)]
-struct State {
+struct PlainSumsState {
     version: u32,
     entries: Vec<f64>,
-    people: u64,
+    users: u64,
     counts: ReleaseCounts,
 }
 
-impl Privatizer for Plain {
+impl Privatizer for PlainSums {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, _stream: &mut Stream) -> Released<Signal> {
         CLIPPING.item(&query.features, reward, &mut self.counts, &mut self.item);
         self.sums.entries.iter_mut().zip(&self.item).for_each(|(sum, entry)| *sum += entry);
-        self.sums.people += 1;
+        self.sums.users += 1;
         if !query.release {
             return released(Signal::Nothing);
         }
@@ -100,7 +101,7 @@ impl Privatizer for Plain {
     }
 
     fn save(&self) -> serde_json::Value {
-        let Sums { entries, people, .. } = self.sums.clone();
-        serde_json::json!(State { version: 1, entries, people, counts: self.counts })
+        let Sums { entries, users, .. } = self.sums.clone();
+        serde_json::json!(PlainSumsState { version: 1, entries, users, counts: self.counts })
     }
 }

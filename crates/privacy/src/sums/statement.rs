@@ -1,24 +1,24 @@
 //! What a ledger says of private sums.
 
-use super::person::Clipping;
-use crate::{Adversary, Delta, Epsilon, Event, Growth, Ledger, Reading, Statement, ThreatModel, Unit};
+use super::user::Clipping;
+use crate::{Adversary, Calibration, Delta, Epsilon, Event, Growth, Ledger, Statement, ThreatModel, Unit};
 
 /// What a mechanism states about itself.
 pub(super) struct SumsStatement {
     pub(super) mechanism: &'static str,
-    pub(super) reading: Reading,
+    pub(super) calibration: Calibration,
     pub(super) event: Event,
     pub(super) epsilon: Option<Epsilon>,
     pub(super) delta: Option<Delta>,
     pub(super) clipping: Clipping,
-    pub(super) calibration: String,
+    pub(super) noise_formula: String,
     pub(super) local: bool,
     pub(super) notes: Vec<String>,
 }
 
 /// The ledger: claim beside price, in the words of the model.
 pub(super) fn ledger(said: SumsStatement) -> Ledger {
-    let SumsStatement { mechanism, reading, event, epsilon, delta, clipping, calibration, local, mut notes } = said;
+    let SumsStatement { mechanism, calibration, event, epsilon, delta, clipping, noise_formula, local, mut notes } = said;
     let unbounded = matches!(event, Event::Sums { reward: None, .. });
     let doubt = if unbounded {
         ("rewards are not bounded and not clipped; with high probability is no guarantee", "E3")
@@ -45,13 +45,13 @@ pub(super) fn ledger(said: SumsStatement) -> Ledger {
     };
     Ledger::of(Statement {
         mechanism,
-        reading,
+        calibration,
         threat_model,
         event,
         epsilon,
         delta,
         clip: clipping.range,
-        calibration,
+        noise_formula,
         doubt: Some(doubt),
         notes,
     })

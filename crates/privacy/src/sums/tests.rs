@@ -4,8 +4,8 @@ use super::{Epochs, Spectrum, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, j
 use crate::accounting::sensitivity::{Relation, gram_and_reward_mu_squared};
 use crate::printed::{dubey2021, dubey2021_local};
 use crate::{
-    Delta, Epsilon, Event, Guarantee, Query, Raw, Reading, Request, RewardFacts, Signal, analytic_gaussian_sigma, gdp_epsilon,
-    price,
+    Calibration, Delta, Epsilon, Event, Guarantee, Query, Raw, Request, RewardFacts, Signal, analytic_gaussian_sigma,
+    gdp_epsilon, price,
 };
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn need(rounds: u64, n_features: usize) -> SumsNeed {
     SumsNeed { n_features, releases: rounds, rounds, epochs: Epochs::One, linear: false }
 }
 
-fn request(entry: &SumsEntry, reading: Reading, epsilon: f64, need: SumsNeed) -> SumsRequest {
+fn request(entry: &SumsEntry, calibration: Calibration, epsilon: f64, need: SumsNeed) -> SumsRequest {
     let facts = RewardFacts {
         bound: 1.0,
         noise_bound: Some(1.0),
@@ -27,11 +27,11 @@ fn request(entry: &SumsEntry, reading: Reading, epsilon: f64, need: SumsNeed) ->
         rounds: need.rounds,
     };
     let mechanism = entry.name.to_owned();
-    SumsRequest { spec: Request { mechanism, reading, epsilon: Some(epsilon), delta: Some(1e-3), clip: None, facts }, need }
+    SumsRequest { spec: Request { mechanism, calibration, epsilon: Some(epsilon), delta: Some(1e-3), clip: None, facts }, need }
 }
 
-fn built(entry: &SumsEntry, reading: Reading, epsilon: f64, need: SumsNeed) -> Option<Arc<dyn SumsMechanism>> {
-    (entry.build)(&request(entry, reading, epsilon, need)).ok()
+fn built(entry: &SumsEntry, calibration: Calibration, epsilon: f64, need: SumsNeed) -> Option<Arc<dyn SumsMechanism>> {
+    (entry.build)(&request(entry, calibration, epsilon, need)).ok()
 }
 
 fn stream(label: &str) -> Stream {
@@ -42,28 +42,29 @@ fn delta(value: f64) -> Delta {
     Delta::try_from(value).expect("a probability")
 }
 
-/// Corrected and tight readings keep their promise, tight to the digit; printed ones keep it or say that they do not.
+/// Corrected and tight calibrations keep their promise, tight to the digit; printed ones keep it or say that they do not.
 #[test]
 fn promises() {
     for entry in entries() {
-        for reading in Reading::ALL {
+        for calibration in Calibration::ALL {
             for epsilon in [0.1, 1.0, 10.0] {
                 for (rounds, epochs) in [(1, Epochs::One), (1000, Epochs::One), (1000, Epochs::Restart), (777, Epochs::Carry)] {
-                    let Some(built) = built(&entry, reading, epsilon, SumsNeed { epochs, ..need(rounds, 5) }) else {
-                        let refused = reading == Reading::Printed && entry.name != "tree" || entry.local && epochs != Epochs::One;
-                        assert!(refused, "{} {reading} {rounds}", entry.name);
+                    let Some(built) = built(&entry, calibration, epsilon, SumsNeed { epochs, ..need(rounds, 5) }) else {
+                        let refused =
+                            calibration == Calibration::AsPrinted && entry.name != "tree" || entry.local && epochs != Epochs::One;
+                        assert!(refused, "{} {calibration} {rounds}", entry.name);
                         continue;
                     };
                     let ledger = built.ledger();
-                    let said = format!("{} {reading} {epsilon} {rounds}: {ledger:?}", entry.name);
+                    let said = format!("{} {calibration} {epsilon} {rounds}: {ledger:?}", entry.name);
                     assert_eq!(ledger.delivered_epsilon, price(&ledger.event).epsilon(Some(delta(1e-3))), "{said}");
                     let delivered = ledger.delivered_epsilon.expect("a price");
-                    match reading {
-                        Reading::Printed => {
+                    match calibration {
+                        Calibration::AsPrinted => {
                             assert_eq!(ledger.guarantee == Guarantee::Holds, delivered <= epsilon * (1.0 + 1e-9), "{said}")
                         }
-                        Reading::Corrected => assert_eq!(ledger.guarantee, Guarantee::Holds, "{said}"),
-                        Reading::Tight => {
+                        Calibration::Corrected => assert_eq!(ledger.guarantee, Guarantee::Holds, "{said}"),
+                        Calibration::Tight => {
                             assert_eq!(ledger.guarantee, Guarantee::Holds, "{said}");
                             assert!((delivered - epsilon).abs() < 1e-6 * epsilon, "{said}");
                         }
@@ -94,7 +95,7 @@ fn lemma_5_in_all() {
 /// The ledger says so where it happens: rewards in [0, 1], epsilon 10, delta 0.1.
 #[test]
 fn the_local_printed_reading_may_have_no_guarantee() {
-    let mut request = request(&local::ENTRY, Reading::Printed, 10.0, need(100, 50));
+    let mut request = request(&local::ENTRY, Calibration::AsPrinted, 10.0, need(100, 50));
     request.spec.delta = Some(0.1);
     let ledger = (local::ENTRY.build)(&request).expect("a mechanism").ledger();
     assert!(matches!(&ledger.guarantee, Guarantee::NoGuarantee { erratum, .. } if erratum.contains("E13")), "{ledger:?}");
@@ -106,8 +107,8 @@ fn the_local_printed_reading_may_have_no_guarantee() {
 /// centred reward in [0, 1] costs 1.25 for 2.
 #[test]
 fn sigmas_of_the_reference() {
-    let sigma = |entry: &SumsEntry, reading: Reading, epsilon: f64, failure: f64, clip: Option<(f64, f64)>| {
-        let mut request = request(entry, reading, epsilon, need(1024, 36));
+    let sigma = |entry: &SumsEntry, calibration: Calibration, epsilon: f64, failure: f64, clip: Option<(f64, f64)>| {
+        let mut request = request(entry, calibration, epsilon, need(1024, 36));
         (request.spec.delta, request.spec.clip) = (Some(failure), clip);
         match (entry.build)(&request).expect("a mechanism").ledger().event {
             Event::Sums { gram_sigma, moment_sigma, reward, .. } => (gram_sigma, moment_sigma, reward.expect("bounded")),
@@ -115,17 +116,17 @@ fn sigmas_of_the_reference() {
         }
     };
     let tree = joint::ENTRIES[0];
-    let (printed, ..) = sigma(&tree, Reading::Printed, 1.0, 0.1, None);
+    let (printed, ..) = sigma(&tree, Calibration::AsPrinted, 1.0, 0.1, None);
     assert!((printed - 86.4).abs() < 0.05, "{printed}");
-    let (gram, moment, reach) = sigma(&local::ENTRY, Reading::Tight, 1.0, 0.01, Some((-1.0, 1.0)));
+    let (gram, moment, reach) = sigma(&local::ENTRY, Calibration::Tight, 1.0, 0.01, Some((-1.0, 1.0)));
     assert!((gram - 3.76).abs() < 0.005, "{gram}");
     assert_eq!((gram, reach), (moment, 1.0));
-    let (centred, _, reach) = sigma(&tree, Reading::Tight, 1.0, 0.1, None);
+    let (centred, _, reach) = sigma(&tree, Calibration::Tight, 1.0, 0.1, None);
     assert_eq!(reach, 0.5);
     let expected = 1.25 * libm::sqrt(11.0) * analytic(1.0, 0.1);
     assert!((centred - expected).abs() < 1e-12 * expected, "{centred} {expected}");
     // The corrected tree: lemma 2 at sensitivity 2, eleven nodes.
-    let (corrected, ..) = sigma(&tree, Reading::Corrected, 1.0, 0.1, None);
+    let (corrected, ..) = sigma(&tree, Calibration::Corrected, 1.0, 0.1, None);
     assert!((corrected - 4.0 * libm::sqrt(11.0) * 2.0 * libm::log(100.0)).abs() < 1e-9, "{corrected}");
 }
 
@@ -138,7 +139,7 @@ fn analytic(epsilon: f64, failure: f64) -> f64 {
 fn clipping_is_counted() {
     let phi = [0.6, 0.8];
     let tree = joint::ENTRIES[0];
-    let built = built(&tree, Reading::Tight, 1.0, need(9, 2)).expect("a mechanism");
+    let built = built(&tree, Calibration::Tight, 1.0, need(9, 2)).expect("a mechanism");
     let give = |rewards: &[f64], scale: f64| {
         let (mut privatizer, mut luck) = (built.privatizer(), stream("clip"));
         let mut last = Signal::Nothing;
@@ -170,7 +171,7 @@ fn plausible(squares: f64, n: f64) -> bool {
 /// covariance of two releases, all against the stated ones.
 fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> bool {
     let (rounds, m, runs) = (12_usize, 4, 400);
-    let built = built(entry, Reading::Tight, 1.0, need(rounds as u64, m)).expect("a mechanism");
+    let built = built(entry, Calibration::Tight, 1.0, need(rounds as u64, m)).expect("a mechanism");
     let zero = || Query { features: vec![0.0; m].into(), release: true };
     let mut luck = stream(entry.name);
     let length = m * (m + 1) / 2 + m;
@@ -270,17 +271,16 @@ fn planted_faults_of_the_noise_are_found() {
     assert!(!noise_is_as_stated(&tree, drawn_anew), "nodes drawn anew");
 }
 
-/// Epochs of 1, 1, 2, 4, …: each starts from nothing or from the last release, people are counted, and noise adds up.
+/// Epochs of 1, 1, 2, 4, …: each starts from nothing or from the last release, users are counted, and noise adds up.
 #[test]
 fn epochs() {
     let blt = joint::ENTRIES[2];
     let query = || Query { features: vec![1.0].into(), release: true };
-    for (epochs, people) in [(Epochs::Restart, [1, 1, 1, 2, 1, 2, 3, 4, 1, 2]), (Epochs::Carry, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])]
-    {
-        let built = built(&blt, Reading::Tight, 1.0, SumsNeed { epochs, ..need(10, 1) }).expect("a mechanism");
+    for (epochs, users) in [(Epochs::Restart, [1, 1, 1, 2, 1, 2, 3, 4, 1, 2]), (Epochs::Carry, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])] {
+        let built = built(&blt, Calibration::Tight, 1.0, SumsNeed { epochs, ..need(10, 1) }).expect("a mechanism");
         let (mut privatizer, mut luck) = (built.privatizer(), stream("epochs"));
         let mut last_std = 0.0;
-        for (round, &expected) in people.iter().enumerate() {
+        for (round, &expected) in users.iter().enumerate() {
             if round == 5 {
                 // A saved privatizer goes on in the middle of an epoch.
                 privatizer = built.restore(privatizer.save()).expect("its own state");
@@ -289,7 +289,7 @@ fn epochs() {
                 panic!("no sums")
             };
             let horizon = (round as u64 + 1).next_power_of_two();
-            assert_eq!((sums.people, sums.horizon), (expected, horizon), "{epochs:?} round {round}");
+            assert_eq!((sums.users, sums.horizon), (expected, horizon), "{epochs:?} round {round}");
             let raw = expected as f64;
             assert!((sums.entries[0] - raw).abs() < 9.0 * sums.gram_std, "{epochs:?} round {round}: {sums:?}");
             if epochs == Epochs::Carry {
@@ -300,11 +300,11 @@ fn epochs() {
     }
 }
 
-/// People between two releases enter the later one together, each once; rounds without a release give nothing out and draw nothing.
+/// Users between two releases enter the later one together, each once; rounds without a release give nothing out and draw nothing.
 #[test]
-fn rows_of_several_people() {
-    let nothing = (none::ENTRY.build)(&request(&none::ENTRY, Reading::Tight, 1.0, need(6, 1))).expect("no mechanism");
-    let built = built(&joint::ENTRIES[0], Reading::Tight, 1.0, SumsNeed { releases: 2, ..need(6, 1) }).expect("a mechanism");
+fn rows_of_several_users() {
+    let nothing = (none::ENTRY.build)(&request(&none::ENTRY, Calibration::Tight, 1.0, need(6, 1))).expect("no mechanism");
+    let built = built(&joint::ENTRIES[0], Calibration::Tight, 1.0, SumsNeed { releases: 2, ..need(6, 1) }).expect("a mechanism");
     let (mut noisy, mut plain, mut luck) = (built.privatizer(), nothing.privatizer(), stream("rows"));
     for round in 1..=6 {
         let query = Query { features: vec![1.0].into(), release: round == 2 || round == 6 };
@@ -316,7 +316,7 @@ fn rows_of_several_people() {
         match (signal, exact) {
             (Signal::Nothing, Signal::Nothing) => assert_eq!((luck.drawn(), query.release), (words, false)),
             (Signal::Sums(noisy), Signal::Sums(plain)) => {
-                assert_eq!((noisy.people, plain.people, luck.drawn()), (round, round, words + 2));
+                assert_eq!((noisy.users, plain.users, luck.drawn()), (round, round, words + 2));
                 assert_eq!(plain.entries[0], round as f64);
                 assert!((noisy.entries[0] - plain.entries[0]).abs() < 9.0 * noisy.gram_std);
             }
@@ -327,25 +327,26 @@ fn rows_of_several_people() {
     let more = noisy.release(&Query { features: vec![1.0].into(), release: true }, Raw::seal(0.5), &mut luck);
     assert_eq!(*more.value(), Signal::Nothing);
     // Two releases take less noise than six.
-    let sigma = |releases: u64| match self::built(&joint::ENTRIES[2], Reading::Tight, 1.0, SumsNeed { releases, ..need(6, 1) })
-        .expect("a mechanism")
-        .ledger()
-        .event
-    {
-        Event::Sums { gram_sigma, .. } => gram_sigma,
-        other => panic!("{other:?}"),
-    };
+    let sigma =
+        |releases: u64| match self::built(&joint::ENTRIES[2], Calibration::Tight, 1.0, SumsNeed { releases, ..need(6, 1) })
+            .expect("a mechanism")
+            .ledger()
+            .event
+        {
+            Event::Sums { gram_sigma, .. } => gram_sigma,
+            other => panic!("{other:?}"),
+        };
     assert!(sigma(2) < sigma(6));
 }
 
-/// Bounds on the spectrum for printed readings are the paper's sigma sqrt(n).
+/// Bounds on the spectrum for as-printed calibrations are the paper's sigma sqrt(n).
 #[test]
 fn spectra() {
-    let tree = built(&joint::ENTRIES[0], Reading::Printed, 1.0, need(1024, 4)).expect("a mechanism");
+    let tree = built(&joint::ENTRIES[0], Calibration::AsPrinted, 1.0, need(1024, 4)).expect("a mechanism");
     let sigma = dubey2021::sigma_of_the_proof(11, 2.0, 1.0, 1e-3);
     let Spectrum::Joint { std } = tree.facts().spectrum else { panic!("joint") };
     assert!((std - sigma * libm::sqrt(11.0)).abs() < 1e-9 * std);
-    let nothing = (none::ENTRY.build)(&request(&none::ENTRY, Reading::Tight, 1.0, need(6, 1))).expect("no mechanism");
+    let nothing = (none::ENTRY.build)(&request(&none::ENTRY, Calibration::Tight, 1.0, need(6, 1))).expect("no mechanism");
     assert_eq!((nothing.facts().spectrum, nothing.ledger().guarantee), (Spectrum::None, Guarantee::NotPrivate));
 }
 
@@ -353,7 +354,7 @@ fn spectra() {
 #[test]
 fn refusals_name_their_key() {
     for entry in entries() {
-        let good = || request(&entry, Reading::Tight, 1.0, need(100, 3));
+        let good = || request(&entry, Calibration::Tight, 1.0, need(100, 3));
         let refused = |change: &dyn Fn(&mut SumsRequest)| {
             let mut request = good();
             change(&mut request);
@@ -366,7 +367,8 @@ fn refusals_name_their_key() {
         assert_eq!(refused(&|r| r.spec.clip = Some((1.0, 1.0))), "clip");
         assert_eq!(refused(&|r| (r.spec.facts.range, r.spec.facts.noise_bound) = (None, None)), "clip");
         let mut unbounded = good();
-        (unbounded.spec.facts.range, unbounded.spec.facts.noise_bound, unbounded.spec.reading) = (None, None, Reading::Printed);
+        (unbounded.spec.facts.range, unbounded.spec.facts.noise_bound, unbounded.spec.calibration) =
+            (None, None, Calibration::AsPrinted);
         if entry.name == "tree" || entry.local {
             let ledger = (entry.build)(&unbounded).expect("as printed").ledger();
             assert!(matches!(&ledger.guarantee, Guarantee::NoGuarantee { erratum, .. } if erratum == "E3"), "{ledger:?}");

@@ -51,17 +51,17 @@ fn pays(n_points: usize, n_features: usize, rank: usize) -> bool {
 
 /// The set-up of one table, as far as it has come.
 #[derive(Debug)]
-pub struct Growth {
+pub struct PivotGrowth {
     table: Arc<FeatureTable>,
     /// `max |phi|²`.
     largest: f64,
     /// Where the choice ends.
     end: f64,
-    state: State,
+    state: PivotSearchState,
 }
 
 #[derive(Debug)]
-enum State {
+enum PivotSearchState {
     Growing(Growing),
     /// It was finished after this much work.
     Ready(f64, Arc<Interpolation>),
@@ -82,7 +82,7 @@ pub struct Growing {
     products: Vec<f64>,
 }
 
-impl Growth {
+impl PivotGrowth {
     /// Nothing done yet; the choice ends where so much of `max |phi|²` is left.
     pub fn new(table: &Arc<FeatureTable>, end: f64) -> Self {
         let squares = (0..table.n_points).map(|point| privateer_numerics::linalg::dot(table.row(point), table.row(point)));
@@ -91,14 +91,14 @@ impl Growth {
         let products = vec![0.0; table.n_points];
         let growing = Growing { pivots: Vec::new(), columns: Vec::new(), residual, products };
         let usable = 0.0 < largest && (largest * largest).is_finite();
-        let state = if usable { State::Growing(growing) } else { State::Never };
+        let state = if usable { PivotSearchState::Growing(growing) } else { PivotSearchState::Never };
         Self { table: Arc::clone(table), largest, end, state }
     }
 
     /// The interpolation, if this much work is enough to set it up: a function of the table and `allowed` alone, whoever else has asked.
     /// `columns` is the table by features, where it is needed.
     pub fn grow<'c>(&mut self, allowed: f64, columns: impl Fn() -> &'c [f64]) -> Option<Arc<Interpolation>> {
-        while let State::Growing(growing) = &mut self.state {
+        while let PivotSearchState::Growing(growing) = &mut self.state {
             let rank = growing.pivots.len();
             let (n, m) = (self.table.n_points, self.table.n_features);
             let (next, deepest) = growing
@@ -109,18 +109,20 @@ impl Growth {
             if deepest <= (16.0 * entry_error(self.table.n_features, rank)).max(self.end * self.end) * self.largest * self.largest
             {
                 let work = setup_work(n, m, rank);
-                let State::Growing(grown) = std::mem::replace(&mut self.state, State::Never) else { return None };
+                let PivotSearchState::Growing(grown) = std::mem::replace(&mut self.state, PivotSearchState::Never) else {
+                    return None;
+                };
                 let errors = Errors {
                     entry: entry_error(self.table.n_features, rank) * self.largest * self.largest,
                     diagonal: 1.25 * (rank as f64 + 8.0) * U * self.largest * self.largest,
                     substitution: sum_depth(rank) * U * self.largest,
                 };
                 let made = Interpolation::new(&self.table, columns(), grown.pivots, grown.columns, &grown.residual, errors);
-                self.state = State::Ready(work, Arc::new(made));
+                self.state = PivotSearchState::Ready(work, Arc::new(made));
                 break;
             }
             if !pays(n, m, rank + 1) {
-                self.state = State::Never;
+                self.state = PivotSearchState::Never;
                 break;
             }
             if allowed < setup_work(n, m, rank + 1) {
@@ -129,18 +131,18 @@ impl Growth {
             growing.add(next, &self.table, columns());
         }
         match &self.state {
-            State::Ready(work, made) if *work <= allowed => Some(Arc::clone(made)),
+            PivotSearchState::Ready(work, made) if *work <= allowed => Some(Arc::clone(made)),
             _ => None,
         }
     }
 }
 
 #[cfg(test)]
-impl Growth {
+impl PivotGrowth {
     /// Pivots, coordinates and residuals so far, where it is not finished.
     pub fn grown(self) -> Option<Growing> {
         match self.state {
-            State::Growing(growing) => Some(growing),
+            PivotSearchState::Growing(growing) => Some(growing),
             _ => None,
         }
     }

@@ -171,11 +171,11 @@ impl WithSimd for Spread<'_> {
     }
 }
 
-/// What makes an interval of a form and a mean: `mean ± (c + c_size |c(x)|_1 + c_delta delta(x))` and `width sqrt(form + residual
+/// What makes an interval of a form and a mean: `mean ± (c + c_size |c(x)|_1 + c_delta delta(x))` and `beta sqrt(form + residual
 /// ± (e + e_size |c(x)|_1 + e_rho rho(x)))`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Ends {
-    pub width: f32,
+    pub beta: f32,
     pub c: f32,
     pub c_size: f32,
     pub c_delta: f32,
@@ -202,10 +202,10 @@ impl WithSimd for Intervals<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f32 {
-        let Ends { width, c, c_size, c_delta, e, e_size, e_rho } = self.ends;
+        let Ends { beta, c, c_size, c_delta, e, e_size, e_rho } = self.ends;
         let of = |value: f32| simd.splat_f32s(value);
         let vectors = |values: &'_ [f32]| -> usize { values.len() / S::F32_LANES };
-        let (width, c, c_size, c_delta) = (of(width), of(c), of(c_size), of(c_delta));
+        let (beta, c, c_size, c_delta) = (of(beta), of(c), of(c_size), of(c_delta));
         let (e, e_size, e_rho, zero) = (of(e), of(e_size), of(e_rho), of(0.0));
         let mut best = of(f32::NEG_INFINITY);
         for at in 0..vectors(self.forms) {
@@ -215,7 +215,7 @@ impl WithSimd for Intervals<'_> {
             let variance = simd.add_f32s(form, load(self.residual));
             let e = simd.mul_add_e_f32s(e_size, size, simd.mul_add_e_f32s(e_rho, load(self.rho), e));
             let c = simd.mul_add_e_f32s(c_size, size, simd.mul_add_e_f32s(c_delta, load(self.delta), c));
-            let spread = |variance: S::f32s| simd.mul_f32s(width, simd.sqrt_f32s(simd.max_f32s(variance, zero)));
+            let spread = |variance: S::f32s| simd.mul_f32s(beta, simd.sqrt_f32s(simd.max_f32s(variance, zero)));
             let lower = simd.add_f32s(simd.sub_f32s(mean, c), spread(simd.sub_f32s(variance, e)));
             let upper = simd.add_f32s(simd.add_f32s(mean, c), spread(simd.add_f32s(variance, e)));
             best = simd.max_f32s(best, lower);

@@ -36,9 +36,9 @@ mod lanes;
 mod round;
 mod table;
 
-pub use choose::{FINE, FINE_OF_LANES, Growth, dense_work, work_by_pivots};
-pub use lanes::{AskedLane, LaneScreen, LaneTable, Tables};
-pub use round::{Asked, PivotScreen};
+pub use choose::{FINE, FINE_OF_LANES, PivotGrowth, dense_work, work_by_pivots};
+pub use lanes::{AskedLane, LaneScreen, LaneTable, LaneTables};
+pub use round::{AskedTrial, PivotScreen};
 pub use table::Interpolation;
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub struct PivotScreen {
 }
 
 /// One trial of a round.
-pub struct Asked<'a> {
+pub struct AskedTrial<'a> {
     /// The request.
     pub request: TrialScore<'a>,
     /// Its model's factor.
@@ -48,7 +48,7 @@ pub struct Asked<'a> {
 impl PivotScreen {
     /// Finds the candidates of each trial. An answer is left empty where the numbers do not fit f32: the trial must be scored in
     /// another way. Returns how many points were found outside their intervals.
-    pub fn round(&mut self, table: &Interpolation, scale: &Scale, asked: &[Asked<'_>], out: &mut [Candidates]) -> u64 {
+    pub fn round(&mut self, table: &Interpolation, scale: &Scale, asked: &[AskedTrial<'_>], out: &mut [Candidates]) -> u64 {
         let n_padded = table.size.len();
         self.ends.clear();
         self.best.clear();
@@ -79,8 +79,8 @@ impl PivotScreen {
     }
 
     /// Forms and means of a trial at the pivots, and what its intervals are made of. `None` where the numbers do not fit.
-    fn at_pivots(&mut self, table: &Interpolation, scale: &Scale, asked: &Asked<'_>, i: usize) -> Option<Ends> {
-        let Asked { request, factor } = asked;
+    fn at_pivots(&mut self, table: &Interpolation, scale: &Scale, asked: &AskedTrial<'_>, i: usize) -> Option<Ends> {
+        let AskedTrial { request, factor } = asked;
         let m = table.n_features;
         if factor.spread != FactorSpread::Added || factor.weights.len() != m {
             return None;
@@ -89,7 +89,7 @@ impl PivotScreen {
         let weights = sum_of_squares(&factor.weights).sqrt();
         let h = scale.norm;
         let fits = |value: f64| value.abs() <= LARGEST;
-        if ![rows, weights, h, rows * h, weights * h, request.width].into_iter().all(fits) {
+        if ![rows, weights, h, rows * h, weights * h, request.beta].into_iter().all(fits) {
             return None;
         }
         let arch = pulp::Arch::new();
@@ -109,15 +109,15 @@ impl PivotScreen {
         let FormErrors { largest, at_pivot } = FormErrors::of(form, rows, h, kernels::row_depth(m), kernels::square_depth(m));
         let sum = gamma(kernels::spread_depth(table.rank));
         let state = request.model.state_error();
-        let (size, width) = (table.largest_size, request.width);
+        let (size, beta) = (table.largest_size, request.beta);
         let variance = size * largest + table.largest_residual;
-        let score = size * mean + width * variance.sqrt();
+        let score = size * mean + beta * variance.sqrt();
         let tiny = (m as f64 + table.rank as f64 + 8.0) * TINY;
         let ends = Ends {
-            width: width as f32,
+            beta: beta as f32,
             // The score's own roundings, the tie tolerance, and sums in f64 at the pivots.
             c: (ROUNDED_UP
-                * (state.mean + 8.0 * U * score + TIE_TOLERANCE * (1.0 + score) + width * (tiny * (1.0 + size)).sqrt() + tiny))
+                * (state.mean + 8.0 * U * score + TIE_TOLERANCE * (1.0 + score) + beta * (tiny * (1.0 + size)).sqrt() + tiny))
                 as f32,
             c_size: (ROUNDED_UP * (sum * mean + (m as f64 + 8.0) * f64::EPSILON * weights * h + tiny)) as f32,
             c_delta: (ROUNDED_UP * weights) as f32,
@@ -195,7 +195,7 @@ impl PivotScreen {
         let points = playable(n_points, request.subset).skip(self.next_checked % n).take(CHECKED_POINTS);
         self.next_checked += CHECKED_POINTS;
         let outside = |&point: &u32| {
-            let exact = request.model.exact(point as usize).upper(request.width);
+            let exact = request.model.exact(point as usize).upper(request.beta);
             let (lower, upper) = self.interval(i, point as usize);
             // A NaN breaks no interval: the decision reports it.
             exact < f64::from(lower) || f64::from(upper) < exact

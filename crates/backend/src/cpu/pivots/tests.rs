@@ -1,7 +1,7 @@
 //! The bounds against what they bound, and bounds that are too small.
 
-use super::choose::{Errors, FINE, Growing, Growth, setup_work};
-use super::{Asked, Interpolation, PivotScreen, dense_work};
+use super::choose::{Errors, FINE, Growing, PivotGrowth, setup_work};
+use super::{AskedTrial, Interpolation, PivotScreen, dense_work};
 use crate::scale::Scale;
 use privateer_gp::score::{Basis, Candidates, Change, Factor, FeatureTable, Moments, ScoreModel, Spread, TrialScore};
 use privateer_numerics::linalg::dot;
@@ -49,17 +49,17 @@ fn made(table: &Arc<FeatureTable>) -> Arc<Interpolation> {
 /// Pivots until so much is left.
 pub fn made_to(end: f64, table: &Arc<FeatureTable>) -> Arc<Interpolation> {
     let columns = columns(table);
-    Growth::new(table, end).grow(f64::INFINITY, || &columns).expect("it pays")
+    PivotGrowth::new(table, end).grow(f64::INFINITY, || &columns).expect("it pays")
 }
 
 /// A model that is what its factor says.
-pub struct Plain {
+pub struct PlainScoreModel {
     pub table: Arc<FeatureTable>,
     pub weights: Vec<f64>,
     pub rows: Vec<f64>,
 }
 
-impl Plain {
+impl PlainScoreModel {
     pub fn draw(table: &Arc<FeatureTable>, draws: &mut Draws, weights: f64, rows: f64) -> Self {
         let m = table.n_features;
         Self {
@@ -77,7 +77,7 @@ impl Plain {
     }
 }
 
-impl ScoreModel for Plain {
+impl ScoreModel for PlainScoreModel {
     fn exact(&self, point: usize) -> Moments {
         let phi = self.table.row(point);
         let squares = self.rows.chunks_exact(phi.len()).map(|row| dot(row, phi)).map(|y| y * y);
@@ -111,21 +111,21 @@ impl ScoreModel for Plain {
 fn round(
     table: &Arc<FeatureTable>,
     by: &Interpolation,
-    models: &[Plain],
-    width: f64,
+    models: &[PlainScoreModel],
+    beta: f64,
     subset: Option<&[u32]>,
 ) -> (Vec<Candidates>, u64, usize) {
     let scale = Scale::of(&Basis::Table(Arc::clone(table)));
-    let request = |model| TrialScore { subset, ..TrialScore::new(0, Change::Factor, width, model) };
-    let asked: Vec<Asked<'_>> =
-        models.iter().map(|model| Asked { request: request(model), factor: model.factor().expect("one") }).collect();
+    let request = |model| TrialScore { subset, ..TrialScore::new(0, Change::Factor, beta, model) };
+    let asked: Vec<AskedTrial<'_>> =
+        models.iter().map(|model| AskedTrial { request: request(model), factor: model.factor().expect("one") }).collect();
     let mut out = vec![Candidates::default(); models.len()];
     let mut screen = PivotScreen::default();
     let violations = screen.round(by, &scale, &asked, &mut out);
     let mut outside = 0;
     for (i, model) in models.iter().enumerate() {
         for point in 0..table.n_points {
-            let exact = model.exact(point).upper(width);
+            let exact = model.exact(point).upper(beta);
             let (lower, upper) = screen.interval(i, point);
             outside += usize::from(!(f64::from(lower) <= exact && exact <= f64::from(upper)));
         }
@@ -133,9 +133,9 @@ fn round(
     (out, violations, outside)
 }
 
-pub fn best(model: &Plain, width: f64, subset: Option<&[u32]>) -> u32 {
+pub fn best(model: &PlainScoreModel, beta: f64, subset: Option<&[u32]>) -> u32 {
     let playable: Vec<u32> = subset.map_or_else(|| (0..N as u32).collect(), <[u32]>::to_vec);
-    let score = |point: u32| model.exact(point as usize).upper(width);
+    let score = |point: u32| model.exact(point as usize).upper(beta);
     playable
         .into_iter()
         .fold(None, |best: Option<u32>, point| match best {
@@ -193,23 +193,23 @@ fn intervals_hold_exact_scores() {
     let mut draws = Draws(7);
     let every_third: Vec<u32> = (0..N as u32).step_by(3).collect();
     let mut candidates = 0;
-    for (weights, rows, width) in
+    for (weights, rows, beta) in
         [(1.0, 0.1, 2.0), (0.0, 1.0, 1.0), (1e4, 1e-6, 1.0), (1e-9, 1e5, 30.0), (1.0, 1.0, 0.0), (1e-30, 1e-30, 1.0)]
     {
         // Five: a full tile of trials and one more.
-        let models: Vec<Plain> = (0..5).map(|_| Plain::draw(&table, &mut draws, weights, rows)).collect();
+        let models: Vec<PlainScoreModel> = (0..5).map(|_| PlainScoreModel::draw(&table, &mut draws, weights, rows)).collect();
         for subset in [None, Some(&every_third[..])] {
-            let (found, violations, outside) = round(&table, &by, &models, width, subset);
-            assert_eq!((violations, outside), (0, 0), "{weights} {rows} {width}");
+            let (found, violations, outside) = round(&table, &by, &models, beta, subset);
+            assert_eq!((violations, outside), (0, 0), "{weights} {rows} {beta}");
             for (model, found) in models.iter().zip(&found) {
                 assert!(found.points.is_sorted_by(|a, b| a < b));
-                assert!(found.points.contains(&best(model, width, subset)), "{weights} {rows} {width}: {found:?}");
-                candidates += if weights == 1.0 && 0.0 < width { found.points.len() } else { 0 };
+                assert!(found.points.contains(&best(model, beta, subset)), "{weights} {rows} {beta}: {found:?}");
+                candidates += if weights == 1.0 && 0.0 < beta { found.points.len() } else { 0 };
             }
         }
     }
     assert!(candidates <= 4 * 10, "{candidates} candidates in 10 rounds of ordinary scale");
-    let huge = [Plain::draw(&table, &mut draws, 1e30, 1.0)];
+    let huge = [PlainScoreModel::draw(&table, &mut draws, 1e30, 1.0)];
     assert!(round(&table, &by, &huge, 1.0, None).0[0].points.is_empty(), "numbers beyond f32 go another way");
 }
 
@@ -224,7 +224,7 @@ fn planted_near_ties_are_both_candidates() {
         table.residual.fill(0.0);
         let table = Arc::new(table);
         let by = made(&table);
-        let mut model = Plain::draw(&table, &mut Draws(3), 0.0, 1e-3);
+        let mut model = PlainScoreModel::draw(&table, &mut Draws(3), 0.0, 1e-3);
         // All features have the same norm at every point: the mean is largest there.
         model.weights = table.row(14).iter().map(|value| 5.0 * value).collect();
         let (found, violations, outside) = round(&table, &by, std::slice::from_ref(&model), 0.5, None);
@@ -239,7 +239,7 @@ fn bounds_that_are_too_small_are_caught() {
     let table = Arc::new(smooth());
     let columns = columns(&table);
     let few = |honest: bool| {
-        let mut growth = Growth::new(&table, FINE);
+        let mut growth = PivotGrowth::new(&table, FINE);
         // Work for so many pivots and no more.
         assert!(growth.grow(setup_work(N, table.n_features, 12), || &columns).is_none());
         let Growing { pivots, columns: of_pivots, residual, .. } = growth.grown().expect("growing");
@@ -252,7 +252,7 @@ fn bounds_that_are_too_small_are_caught() {
         by
     };
     let mut draws = Draws(9);
-    let models: Vec<Plain> = (0..4).map(|_| Plain::draw(&table, &mut draws, 1.0, 0.3)).collect();
+    let models: Vec<PlainScoreModel> = (0..4).map(|_| PlainScoreModel::draw(&table, &mut draws, 1.0, 0.3)).collect();
     let (_, violations, outside) = round(&table, &few(true), &models, 2.0, None);
     assert_eq!((violations, outside), (0, 0), "wide intervals, and right");
     let (_, violations, outside) = round(&table, &few(false), &models, 2.0, None);
@@ -271,7 +271,7 @@ fn set_up_waits_for_work_that_pays_for_it() {
     let columns = columns(&table);
     let rank = made(&table).rank;
     let enough = setup_work(N, table.n_features, rank);
-    let mut growth = Growth::new(&table, FINE);
+    let mut growth = PivotGrowth::new(&table, FINE);
     assert!(growth.grow(0.0, || panic!("no work, no need of columns")).is_none());
     assert!(growth.grow(0.5 * enough, || &columns).is_none());
     let found = growth.grow(enough, || &columns).expect("ready");
@@ -288,10 +288,10 @@ fn tables_without_structure_stay_dense() {
     table.values.iter_mut().for_each(|value| *value = draws.next());
     let columns = columns(&table);
     let table = Arc::new(table);
-    assert!(Growth::new(&table, FINE).grow(f64::INFINITY, || &columns).is_none());
+    assert!(PivotGrowth::new(&table, FINE).grow(f64::INFINITY, || &columns).is_none());
     for value in [0.0, f64::NAN, f64::INFINITY, 1e200] {
         let table = FeatureTable { values: vec![value; N * table.n_features], ..FeatureTable::clone(&table) };
-        let found = Growth::new(&Arc::new(table), FINE).grow(f64::INFINITY, || &columns);
+        let found = PivotGrowth::new(&Arc::new(table), FINE).grow(f64::INFINITY, || &columns);
         assert!(found.is_none(), "{value}");
     }
 }

@@ -8,7 +8,7 @@ const FIRST_COLUMNS: usize = 16;
 
 /// A run: all observations of one point in a row.
 #[derive(Debug, Default)]
-pub struct Run {
+pub struct BlockStreak {
     /// Coefficients over the visited points' kernel functions.
     pub alpha: Vec<f64>,
     /// Sums of `scale²` and `mean_step` so far.
@@ -46,22 +46,22 @@ impl Block {
 }
 
 /// Brings a block up to date, in wide lanes; gives its largest score and its largest spread².
-pub struct Take<'a> {
+pub struct BlockTake<'a> {
     pub shared: &'a Blocks,
     pub visited: &'a [u32],
-    pub runs: &'a [Run],
+    pub runs: &'a [BlockStreak],
     pub first_run: usize,
     pub index: usize,
     pub block: &'a mut Block,
-    pub width: f64,
+    pub beta: f64,
 }
 
-impl Fusible for Take<'_> {
+impl Fusible for BlockTake<'_> {
     type Output = (f64, f64);
 
     #[inline(always)]
     fn call<const FUSED: bool>(self) -> (f64, f64) {
-        let Self { shared, visited, runs, first_run, index, block, width } = self;
+        let Self { shared, visited, runs, first_run, index, block, beta } = self;
         let Block { columns, mean, variance, p, run, squares, steps } = block;
         let size = mean.len();
         let known = columns.len() / size;
@@ -76,7 +76,7 @@ impl Fusible for Take<'_> {
             }
         }
         // What was taken of a run that has gone on; whole runs; then the last one, whose sum is kept.
-        let Some((last, before)) = runs[*run - first_run..].split_last() else { return score(mean, variance, width) };
+        let Some((last, before)) = runs[*run - first_run..].split_last() else { return score(mean, variance, beta) };
         if let Some((started, whole)) = before.split_first() {
             apply(mean, variance, p, started.squares - *squares, started.steps - *steps);
             let mut groups = whole.chunks_exact(TOGETHER);
@@ -99,6 +99,6 @@ impl Fusible for Take<'_> {
             apply(mean, variance, p, last.squares - *squares, last.steps - *steps);
             (*squares, *steps) = (last.squares, last.steps);
         }
-        score(mean, variance, width)
+        score(mean, variance, beta)
     }
 }

@@ -4,7 +4,7 @@ use super::covariance::{Covariance, Entries};
 use super::formula::Formula;
 use super::interpolation_grid::InterpolationGrid;
 use super::lattice::{Anchored, Lattice};
-use super::order::{Coordinates, Order, SMALL_SIZE};
+use super::order::{BlockOrder, Coordinates, SMALL_SIZE};
 use super::source::Source;
 use crate::scale::Scale;
 use privateer_gp::score::{FeatureTable, GramSource};
@@ -17,7 +17,7 @@ const FEWEST_BLOCKS: usize = 8;
 /// The shared part of the pruned path.
 #[derive(Debug)]
 pub struct Blocks {
-    pub order: Order,
+    pub order: BlockOrder,
     pub source: Covariance,
     /// What is added to the covariance of a point and itself.
     pub row_term: f64,
@@ -36,7 +36,7 @@ pub struct Blocks {
 }
 
 /// Of each block, the point next to its middle, and a bound on the distance of its points from there.
-fn centres(table: &FeatureTable, order: &Order) -> (Vec<u32>, Vec<f64>) {
+fn centres(table: &FeatureTable, order: &BlockOrder) -> (Vec<u32>, Vec<f64>) {
     let m = table.n_features;
     let square = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
     let (mut centres, mut radii) = (Vec::new(), Vec::new());
@@ -72,7 +72,7 @@ impl Blocks {
         let (order, source, anchored, grid) = match Self::by_lattice(table, coordinates, scale) {
             Some(made) => made,
             None => {
-                let order = Order::halved(n, Order::size_for(n), coordinates);
+                let order = BlockOrder::halved(n, BlockOrder::size_for(n), coordinates);
                 let (centres, radii) = centres(table, &order);
                 let mut source = Source::of(table, &order, scale.norm);
                 source.anchor_at_points(&centres);
@@ -85,7 +85,7 @@ impl Blocks {
     }
 
     /// An interpolation grid over the plane of a table.
-    fn grid(table: &FeatureTable, order: &Order, source: &mut Source, range: &[(f64, f64)]) -> Option<InterpolationGrid> {
+    fn grid(table: &FeatureTable, order: &BlockOrder, source: &mut Source, range: &[(f64, f64)]) -> Option<InterpolationGrid> {
         let form = table.form.as_ref()?;
         let grid = InterpolationGrid::of(order, &form.points, &source.cosines()?, range)?;
         source.grid_at(&grid.nodes).then_some(grid)
@@ -96,15 +96,15 @@ impl Blocks {
         table: &Arc<FeatureTable>,
         plane: Coordinates<'_>,
         scale: &Scale,
-    ) -> Option<(Order, Source, Anchored, Option<InterpolationGrid>)> {
+    ) -> Option<(BlockOrder, Source, Anchored, Option<InterpolationGrid>)> {
         let form = table.form.as_ref().filter(|form| form.dimension == 2)?;
-        if !Order::is_large(table.n_points) || scale.residual.iter().any(|residual| *residual != 0.0) {
+        if !BlockOrder::is_large(table.n_points) || scale.residual.iter().any(|residual| *residual != 0.0) {
             return None;
         }
         let m = table.n_features;
         let all: Vec<u32> = (0..table.n_points as u32).collect();
         let range = plane.range(&all);
-        let order = Order::in_strips(all, SMALL_SIZE, plane, &range);
+        let order = BlockOrder::in_strips(all, SMALL_SIZE, plane, &range);
         let lattice = Lattice::of(&order, &form.points)?;
         let mut source = Source::of(table, &order, scale.norm);
         let features = source.anchor_at(&lattice)?;
@@ -139,7 +139,7 @@ impl Blocks {
         if !Self::suit(n) {
             return None;
         }
-        let size = Order::size_for(n);
+        let size = BlockOrder::size_for(n);
         let form = gram.form().filter(|form| 0 < form.dimension && form.points.len() == n * form.dimension);
         let (order, source, anchored, row_term, prior) = match form {
             Some(form) => {
@@ -147,11 +147,11 @@ impl Blocks {
                 let all: Vec<u32> = (0..n as u32).collect();
                 let range = coordinates.range(&all);
                 let order = if own {
-                    Order { strips: None, ..Order::in_strips(all, size, coordinates, &range) }
-                } else if form.dimension == 2 && Order::is_large(n) {
-                    Order::in_strips(all, SMALL_SIZE, coordinates, &range)
+                    BlockOrder { strips: None, ..BlockOrder::in_strips(all, size, coordinates, &range) }
+                } else if form.dimension == 2 && BlockOrder::is_large(n) {
+                    BlockOrder::in_strips(all, SMALL_SIZE, coordinates, &range)
                 } else {
-                    Order::halved(n, size, coordinates)
+                    BlockOrder::halved(n, size, coordinates)
                 };
                 let (formula, anchored) = Formula::of(&form, &order, &range);
                 let mut prior = formula.diagonals(&order.points);
@@ -159,7 +159,7 @@ impl Blocks {
                 (order, Covariance::Formula(formula), anchored, form.row_term, prior)
             }
             None => {
-                let order = Order::as_given(n, size);
+                let order = BlockOrder::as_given(n, size);
                 let prior: Vec<f64> = order.points.iter().map(|&point| gram.diagonal(point as usize)).collect();
                 let centres: Vec<u32> = order.points.chunks_exact(order.size).map(|block| block[block.len() / 2]).collect();
                 let radius = |(block, centre): (&[u32], &u32)| {
@@ -184,7 +184,7 @@ impl Blocks {
     }
 
     fn made(
-        order: Order,
+        order: BlockOrder,
         source: Covariance,
         anchored: Anchored,
         row_term: f64,

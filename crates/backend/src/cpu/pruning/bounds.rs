@@ -4,7 +4,7 @@
 use super::blocks::Blocks;
 use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
 use super::scan::{First, Largest, OverAnchors};
-use super::snapshots::{Along, Now, Snapshots, Sums};
+use super::snapshots::{Along, Now, SnapshotSums, Snapshots};
 use crate::Band;
 use crate::cpu::vector::larger;
 use privateer_numerics::linalg::{dot, wide};
@@ -13,16 +13,47 @@ use pulp::{Arch, NullaryFnOnce};
 /// Turns in which the block of the highest bound is looked for.
 const PICKED: usize = 4;
 
-/// Bounds of all blocks of a trial; one entry a block where not said otherwise.
+/// Bounds of all blocks of a trial.
 #[derive(Debug)]
 pub struct Bounds {
-    /// Bounds on score and spread, and the width, when scored or looked at; and the means of the block's anchors then, one list after another.
+    blocks: BlockBounds,
+    anchors: AnchorValues,
+    theta: ThetaPath,
+    snapshots: Snapshots,
+    /// The snapshot of this round, once there is one.
+    current: Option<u32>,
+    /// Bound on `|theta|` now.
+    length: f64,
+    /// Blocks that hold a point whose score may be this, whatever the other bounds say.
+    raised: Vec<(usize, f64)>,
+    /// Scratch: a number an anchor, and a number a block.
+    of_anchor: Vec<f64>,
+    of_block: Vec<f64>,
+    /// Where the search goes on.
+    cursor: usize,
+}
+
+/// One entry a block.
+#[derive(Debug)]
+struct BlockBounds {
+    /// Bounds on score and spread, and beta, when scored or looked at; and the means of the block's anchors then, one list after another.
     largest: Vec<f64>,
     spread: Vec<f64>,
-    width: Vec<f64>,
+    beta: Vec<f64>,
     mean_then: Vec<f64>,
+    /// The snapshot of theta that these are of.
     snapshot: Vec<u32>,
-    /// The anchors' means now, their spreads² where these are bounds (else none), and `p` of the open run there; padded like `columns`.
+    /// Bounds now; minus infinity for blocks scored this round.
+    now: Vec<f64>,
+    /// A bound on `|theta_t - theta_s|`, and the root of the squared beta and innovations since.
+    reach: Vec<f64>,
+    root: Vec<f64>,
+}
+
+/// The model at the anchors; lists are padded like `columns`.
+#[derive(Debug)]
+struct AnchorValues {
+    /// The anchors' means now, their spreads² where these are bounds (else none), and `p` of the open run there.
     mean: Vec<f64>,
     variance: Vec<f64>,
     p: Vec<f64>,
@@ -30,40 +61,29 @@ pub struct Bounds {
     columns: Vec<f64>,
     /// The open run's row as a matrix, where anchors are found by that and no columns are kept.
     matrix: Vec<f64>,
+    /// Scratch of the products that find them.
     room: Vec<f64>,
-    /// Bounds now; minus infinity for blocks scored this round.
-    bound: Vec<f64>,
-    snapshots: Snapshots,
-    /// The snapshot of this round, once there is one.
-    current: Option<u32>,
+}
+
+/// Theta along the open run.
+#[derive(Debug)]
+struct ThetaPath {
     /// `m`: theta at the start of the open run; the open run's row, and its square.
-    theta: Vec<f64>,
+    start: Vec<f64>,
     row: Vec<f64>,
     row_square: f64,
     /// `|theta|²` and `theta · u` for those.
-    theta_square: f64,
-    theta_along: f64,
-    open: Sums,
+    square: f64,
+    along: f64,
+    open: SnapshotSums,
     /// Number of the open run.
     run: usize,
     /// Largest `|theta|` at the starts of runs and when blocks were bounded.
-    largest_theta: f64,
-    /// Of each block: a bound on `|theta_t - theta_s|`, and the root of the squared width and innovations since.
-    reach: Vec<f64>,
-    root: Vec<f64>,
-    /// Bound on `|theta|` now.
-    length: f64,
-    /// Blocks that hold a point whose score may be this, whatever the other bounds say.
-    raised: Vec<(usize, f64)>,
-    /// Room for a number an anchor, and a number a block.
-    of_anchor: Vec<f64>,
-    of_block: Vec<f64>,
-    /// Where the search goes on.
-    cursor: usize,
+    largest: f64,
 }
 
 impl Bounds {
-    /// Before the first observation: every block as if scored with width 0.
+    /// Before the first observation: every block as if scored with beta 0.
     pub fn new(shared: &Blocks, m: usize) -> Self {
         let (n, padded) = (shared.anchored.radii.len(), shared.source.padded_anchors());
         let mut variance = shared.anchored.prior.clone();
@@ -71,30 +91,36 @@ impl Bounds {
             variance.resize(padded, 0.0);
         }
         Self {
-            largest: vec![0.0; n],
-            spread: shared.widest.clone(),
-            width: vec![0.0; n],
-            mean_then: vec![0.0; shared.anchored.anchors.corners * n],
-            snapshot: vec![0; n],
-            mean: vec![0.0; padded],
-            variance,
-            p: vec![0.0; padded],
-            columns: if shared.source.products().is_some() { Vec::new() } else { Vec::with_capacity(16 * padded) },
-            matrix: Vec::new(),
-            room: Vec::new(),
-            bound: vec![f64::INFINITY; n],
+            blocks: BlockBounds {
+                largest: vec![0.0; n],
+                spread: shared.widest.clone(),
+                beta: vec![0.0; n],
+                mean_then: vec![0.0; shared.anchored.anchors.corners * n],
+                snapshot: vec![0; n],
+                now: vec![f64::INFINITY; n],
+                reach: vec![0.0; n],
+                root: vec![0.0; n],
+            },
+            anchors: AnchorValues {
+                mean: vec![0.0; padded],
+                variance,
+                p: vec![0.0; padded],
+                columns: if shared.source.products().is_some() { Vec::new() } else { Vec::with_capacity(16 * padded) },
+                matrix: Vec::new(),
+                room: Vec::new(),
+            },
+            theta: ThetaPath {
+                start: vec![0.0; m],
+                row: vec![0.0; m],
+                row_square: 0.0,
+                square: 0.0,
+                along: 0.0,
+                open: SnapshotSums::default(),
+                run: 0,
+                largest: 0.0,
+            },
             snapshots: Snapshots::new(n as u32),
             current: None,
-            theta: vec![0.0; m],
-            row: vec![0.0; m],
-            row_square: 0.0,
-            theta_square: 0.0,
-            theta_along: 0.0,
-            open: Sums::default(),
-            run: 0,
-            largest_theta: 0.0,
-            reach: vec![0.0; n],
-            root: vec![0.0; n],
             length: 0.0,
             raised: Vec::new(),
             of_anchor: vec![0.0; padded],
@@ -106,104 +132,109 @@ impl Bounds {
     /// Multiply-adds of a new run over so many visited points, with those of an interpolation grid of these counts.
     pub fn work_of_a_run(&self, shared: &Blocks, visited: usize) -> usize {
         let counts = shared.grid.as_ref().map_or([0; 2], |grid| grid.counts);
-        let anchors = self.p.len();
+        let anchors = self.anchors.p.len();
         let of_anchors = shared.source.products().map_or(anchors * visited, |(products, _)| products.work(anchors, counts));
-        of_anchors + (self.snapshots.len() + 3) * self.theta.len()
+        of_anchors + (self.snapshots.len() + 3) * self.theta.start.len()
     }
 
     /// The open run's row as a matrix, where anchors stand in lines.
     pub fn matrix(&self) -> &[f64] {
-        &self.matrix
+        &self.anchors.matrix
     }
 
     /// `|u|²` of the open run's row.
     pub fn row_square(&self) -> f64 {
-        self.row_square
+        self.theta.row_square
     }
 
     /// Multiply-adds of the bounds of a round, about.
     pub fn work_of_a_round(&self) -> usize {
-        2 * self.p.len() + 8 * self.reach.len() + 4 * self.mean_then.len() + 8 * self.snapshots.len()
+        2 * self.anchors.p.len() + 8 * self.blocks.reach.len() + 4 * self.blocks.mean_then.len() + 8 * self.snapshots.len()
     }
 
     /// Closes the open run and opens one along `row`, which over the visited points is `alpha`.
     pub fn start_run(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
         let rounded = self.rounded();
-        self.snapshots.close(self.open, self.row_square, rounded);
-        wide_fused(Start { bounds: self, shared, visited, row, alpha });
-        self.open = Sums::default();
-        self.run += 1;
+        self.snapshots.close(self.theta.open, self.theta.row_square, rounded);
+        wide_fused(StartBounds { bounds: self, shared, visited, row, alpha });
+        self.theta.open = SnapshotSums::default();
+        self.theta.run += 1;
     }
 
     /// One observation of the open run.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
-        self.open.steps += mean_step;
-        self.open.squares += scale * scale;
-        let (mean, variance) = (&mut self.mean, &mut self.variance);
-        wide(Apply { p: &self.p, square: scale * scale, step: mean_step, mean, variance });
+        self.theta.open.steps += mean_step;
+        self.theta.open.squares += scale * scale;
+        let (mean, variance) = (&mut self.anchors.mean, &mut self.anchors.variance);
+        wide(ApplyBounds { p: &self.anchors.p, square: scale * scale, step: mean_step, mean, variance });
     }
 
-    /// Bounds of all blocks at this width; `beyond` bounds what theta's coordinates leave out of a distance.
-    pub fn update(&mut self, width: f64, shared: &Blocks, beyond: f64, band: Band) {
-        let a = self.open.steps;
-        let reach = a.abs() * self.row_square.sqrt();
+    /// Bounds of all blocks at this beta; `beyond` bounds what theta's coordinates leave out of a distance.
+    pub fn update(&mut self, beta: f64, shared: &Blocks, beyond: f64, band: Band) {
+        let a = self.theta.open.steps;
+        let reach = a.abs() * self.theta.row_square.sqrt();
         // What theta has rounded off, a share of itself a run.
-        let theta_error = 4.0 * (self.run as f64 + 2.0) * f64::EPSILON * (self.largest_theta + reach) + beyond;
-        let length = self.theta_square + a * (2.0 * self.theta_along + a * self.row_square);
+        let theta_error = 4.0 * (self.theta.run as f64 + 2.0) * f64::EPSILON * (self.theta.largest + reach) + beyond;
+        let length = self.theta.square + a * (2.0 * self.theta.along + a * self.theta.row_square);
         let rounded = self.rounded();
         self.length = (length.max(0.0) + rounded).sqrt() + theta_error;
         // Snapshots are taken after this, in the middle of runs too.
-        self.largest_theta = larger(self.largest_theta, self.length);
+        self.theta.largest = larger(self.theta.largest, self.length);
         self.raised.clear();
         self.cursor = 0;
-        self.snapshots.update(Now { open: self.open, row_square: self.row_square, width, rounded, theta_error });
+        self.snapshots.update(Now { open: self.theta.open, row_square: self.theta.row_square, beta, rounded, theta_error });
         if band == Band::Stale {
-            self.reach.fill(0.0);
-            self.root.fill(0.0);
+            self.blocks.reach.fill(0.0);
+            self.blocks.root.fill(0.0);
         } else {
             let (reaches, roots) = self.snapshots.reach_and_root();
-            for ((reach, root), &at) in self.reach.iter_mut().zip(&mut self.root).zip(&self.snapshot) {
+            for ((reach, root), &at) in self.blocks.reach.iter_mut().zip(&mut self.blocks.root).zip(&self.blocks.snapshot) {
                 (*reach, *root) = (reaches[at as usize], roots[at as usize]);
             }
         }
         let anchors = &shared.anchored.anchors;
-        Arch::new().dispatch(OverAnchors { anchors, now: &self.mean, then: Some(&self.mean_then), out: &mut self.of_block });
-        wide(Bound { bounds: self, width, shared });
+        Arch::new().dispatch(OverAnchors {
+            anchors,
+            now: &self.anchors.mean,
+            then: Some(&self.blocks.mean_then),
+            out: &mut self.of_block,
+        });
+        wide(BoundLoop { bounds: self, beta, shared });
     }
 
     /// Bound on what the square of a distance rounds off by a run: its parts are sums of m products each, of numbers of this size.
     fn rounded(&self) -> f64 {
-        let size = self.largest_theta + self.open.steps.abs() * self.row_square.sqrt();
-        8.0 * (self.theta.len() as f64 + 8.0) * f64::EPSILON * size * size
+        let size = self.theta.largest + self.theta.open.steps.abs() * self.theta.row_square.sqrt();
+        8.0 * (self.theta.start.len() as f64 + 8.0) * f64::EPSILON * size * size
     }
 
     /// Blocks whose bounds reach the floor.
     pub fn reaching(&self, floor: f64) -> usize {
-        self.bound.iter().filter(|bound| floor <= **bound).count()
+        self.blocks.now.iter().filter(|bound| floor <= **bound).count()
     }
 
     /// Lowers bounds by what the anchors' scores say now.
-    pub fn refine(&mut self, width: f64, shared: &Blocks) {
-        wide(Refine { bounds: self, width });
+    pub fn refine(&mut self, beta: f64, shared: &Blocks) {
+        wide(Refine { bounds: self, beta });
         let anchors = &shared.anchored.anchors;
         Arch::new().dispatch(OverAnchors { anchors, now: &self.of_anchor, then: None, out: &mut self.of_block });
-        let apart = self.length + width;
+        let apart = self.length + beta;
         wide(Lower { bounds: self, apart, radii: &shared.anchored.radii });
         for &(block, score) in &self.raised {
-            if f64::NEG_INFINITY < self.bound[block] {
-                self.bound[block] = larger(self.bound[block], score);
+            if f64::NEG_INFINITY < self.blocks.now[block] {
+                self.blocks.now[block] = larger(self.blocks.now[block], score);
             }
         }
     }
 
     /// Multiply-adds of that, about.
     pub fn work_of_refining(&self) -> usize {
-        16 * self.p.len() + 2 * self.mean_then.len() + 4 * self.reach.len()
+        16 * self.anchors.p.len() + 2 * self.blocks.mean_then.len() + 4 * self.blocks.reach.len()
     }
 
     /// A block holds a point whose score is at most this.
     pub fn raise(&mut self, block: usize, score: f64) {
-        self.bound[block] = larger(self.bound[block], score);
+        self.blocks.now[block] = larger(self.blocks.now[block], score);
         self.raised.push((block, score));
     }
 
@@ -211,45 +242,47 @@ impl Bounds {
     pub fn next(&mut self, turn: usize, floor: f64) -> Option<usize> {
         let reaches = |least: f64| move |bound: &f64| least <= *bound && f64::NEG_INFINITY < *bound;
         if turn < PICKED {
-            let least = floor.max(Arch::new().dispatch(Largest(&self.bound)));
-            return self.bound.iter().position(reaches(least));
+            let least = floor.max(Arch::new().dispatch(Largest(&self.blocks.now)));
+            return self.blocks.now.iter().position(reaches(least));
         }
-        let at = self.cursor + self.bound[self.cursor..].iter().position(reaches(floor))?;
+        let at = self.cursor + self.blocks.now[self.cursor..].iter().position(reaches(floor))?;
         self.cursor = at + 1;
         Some(at)
     }
 
     /// A block was scored.
-    pub fn scored(&mut self, block: usize, largest: f64, spread: f64, width: f64, shared: &Blocks) {
-        self.bound[block] = f64::NEG_INFINITY;
-        self.bounded(block, largest, spread, width, shared);
+    pub fn scored(&mut self, block: usize, largest: f64, spread: f64, beta: f64, shared: &Blocks) {
+        self.blocks.now[block] = f64::NEG_INFINITY;
+        self.bounded(block, largest, spread, beta, shared);
     }
 
     /// A block was not scored, but these were found to bound it now: over features, where no block is raised.
-    pub fn screened(&mut self, block: usize, largest: f64, spread: f64, width: f64, shared: &Blocks) {
-        self.bound[block] = self.bound[block].min(largest);
-        self.bounded(block, largest, spread, width, shared);
+    pub fn screened(&mut self, block: usize, largest: f64, spread: f64, beta: f64, shared: &Blocks) {
+        self.blocks.now[block] = self.blocks.now[block].min(largest);
+        self.bounded(block, largest, spread, beta, shared);
     }
 
-    fn bounded(&mut self, block: usize, largest: f64, spread: f64, width: f64, shared: &Blocks) {
-        self.largest[block] = largest;
-        self.spread[block] = spread;
-        self.width[block] = width;
-        let n = self.reach.len();
+    fn bounded(&mut self, block: usize, largest: f64, spread: f64, beta: f64, shared: &Blocks) {
+        self.blocks.largest[block] = largest;
+        self.blocks.spread[block] = spread;
+        self.blocks.beta[block] = beta;
+        let n = self.blocks.reach.len();
         for (corner, anchor) in shared.anchored.anchors.of(block) {
-            self.mean_then[corner * n + block] = self.mean[anchor];
+            self.blocks.mean_then[corner * n + block] = self.anchors.mean[anchor];
         }
-        let current = self.current.unwrap_or_else(|| self.snapshots.take(&self.theta, &self.row, self.open, self.row_square));
+        let current = self
+            .current
+            .unwrap_or_else(|| self.snapshots.take(&self.theta.start, &self.theta.row, self.theta.open, self.theta.row_square));
         self.current = Some(current);
-        self.snapshots.hand_over(self.snapshot[block], current);
-        self.snapshot[block] = current;
+        self.snapshots.hand_over(self.blocks.snapshot[block], current);
+        self.blocks.snapshot[block] = current;
     }
 
     /// The block with the highest bound, where that reaches the floor.
     pub fn highest(&self, floor: f64) -> Option<usize> {
-        let most = Arch::new().dispatch(Largest(&self.bound));
+        let most = Arch::new().dispatch(Largest(&self.blocks.now));
         if f64::NEG_INFINITY < most && floor <= most {
-            Arch::new().dispatch(First { list: &self.bound, least: most })
+            Arch::new().dispatch(First { list: &self.blocks.now, least: most })
         } else {
             None
         }
@@ -259,7 +292,7 @@ impl Bounds {
     pub fn reaching_from(&self, from: usize, floor: f64) -> Option<usize> {
         // Of minus infinity no bound is as high.
         let least = if floor == f64::NEG_INFINITY { f64::MIN } else { floor };
-        Arch::new().dispatch(First { list: &self.bound[from..], least }).map(|at| from + at)
+        Arch::new().dispatch(First { list: &self.blocks.now[from..], least }).map(|at| from + at)
     }
 
     /// Bound on `|theta|` now.
@@ -269,7 +302,7 @@ impl Bounds {
 
     /// The bound of a block that was not scored this round; minus infinity for the others.
     pub fn bound(&self, block: usize) -> f64 {
-        self.bound[block]
+        self.blocks.now[block]
     }
 
     /// No more blocks this round.
@@ -279,12 +312,12 @@ impl Bounds {
 
     /// What bounded the scores of a block when it was last scored or looked at.
     pub fn largest(&self, block: usize) -> f64 {
-        self.largest[block]
+        self.blocks.largest[block]
     }
 }
 
 /// [`Bounds::start_run`] in wide lanes.
-struct Start<'a> {
+struct StartBounds<'a> {
     bounds: &'a mut Bounds,
     shared: &'a Blocks,
     visited: &'a [u32],
@@ -292,13 +325,19 @@ struct Start<'a> {
     alpha: &'a [f64],
 }
 
-impl Fusible for Start<'_> {
+impl Fusible for StartBounds<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call<const FUSED: bool>(self) {
         let Self { bounds, shared, visited, row, alpha } = self;
-        let Bounds { theta, row: own, snapshots, columns, matrix, room, p, open, .. } = bounds;
+        let Bounds {
+            theta: ThetaPath { start: theta, row: own, row_square, square, along, open, largest, .. },
+            anchors,
+            snapshots,
+            ..
+        } = bounds;
+        let AnchorValues { columns, matrix, room, p, .. } = anchors;
         for (theta, u) in theta.iter_mut().zip(own.iter()) {
             *theta += open.steps * u;
         }
@@ -306,10 +345,10 @@ impl Fusible for Start<'_> {
         theta.resize(row.len(), 0.0);
         own.clear();
         own.extend_from_slice(row);
-        bounds.row_square = dot(row, row);
-        (bounds.theta_square, bounds.theta_along) = (dot(theta, theta), dot(theta, row));
-        bounds.largest_theta = bounds.largest_theta.max(bounds.theta_square.sqrt());
-        Along { snapshots, row, theta_along: bounds.theta_along }.call::<FUSED>();
+        *row_square = dot(row, row);
+        (*square, *along) = (dot(theta, theta), dot(theta, row));
+        *largest = largest.max(square.sqrt());
+        Along { snapshots, row, theta_along: *along }.call::<FUSED>();
         if let Some((products, anchors)) = shared.source.products() {
             products.of_row(row, matrix);
             products.at_anchors(matrix, anchors, room, p);
@@ -327,24 +366,25 @@ impl Fusible for Start<'_> {
 // Loops over plain slices: of chunks the compiler makes one loop with the lanes gathered.
 
 /// The bounds from their parts, in wide lanes.
-struct Bound<'a> {
+struct BoundLoop<'a> {
     bounds: &'a mut Bounds,
-    width: f64,
+    beta: f64,
     shared: &'a Blocks,
 }
 
-impl NullaryFnOnce for Bound<'_> {
+impl NullaryFnOnce for BoundLoop<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self { bounds, width, shared } = self;
+        let Self { bounds, beta, shared } = self;
         let n = shared.anchored.radii.len();
-        let Bounds { bound, largest, spread, width: then, reach, root, of_block, .. } = bounds;
+        let Bounds { blocks, of_block, .. } = bounds;
+        let BlockBounds { now: bound, largest, spread, beta: then, reach, root, .. } = blocks;
         let (bound, moved, radii) = (&mut bound[..n], &of_block[..n], &shared.anchored.radii[..n]);
         let (largest, spread, then, reach, root) = (&largest[..n], &spread[..n], &then[..n], &reach[..n], &root[..n]);
         for at in 0..n {
-            let wider = larger(0.0, width - then[at]) * spread[at];
+            let wider = larger(0.0, beta - then[at]) * spread[at];
             let near = wider + moved[at] + reach[at] * radii[at];
             let far = larger(0.0, root[at] - then[at]) * spread[at];
             bound[at] = largest[at] + if near < far { near } else { far };
@@ -355,7 +395,7 @@ impl NullaryFnOnce for Bound<'_> {
 /// Scores of the anchors, in wide lanes.
 struct Refine<'a> {
     bounds: &'a mut Bounds,
-    width: f64,
+    beta: f64,
 }
 
 impl NullaryFnOnce for Refine<'_> {
@@ -363,10 +403,10 @@ impl NullaryFnOnce for Refine<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { bounds, width } = self;
-        let Bounds { mean, variance, of_anchor, .. } = bounds;
+        let Self { bounds, beta } = self;
+        let Bounds { anchors: AnchorValues { mean, variance, .. }, of_anchor, .. } = bounds;
         for ((score, &mean), &variance) in of_anchor.iter_mut().zip(mean.iter()).zip(variance.iter()) {
-            *score = mean + width * root_above(larger(0.0, variance));
+            *score = mean + beta * root_above(larger(0.0, variance));
         }
     }
 }
@@ -374,7 +414,7 @@ impl NullaryFnOnce for Refine<'_> {
 /// Lowers bounds to what the largest scores of their anchors say.
 struct Lower<'a> {
     bounds: &'a mut Bounds,
-    /// `|theta|` and the width together.
+    /// `|theta|` and beta together.
     apart: f64,
     radii: &'a [f64],
 }
@@ -384,7 +424,7 @@ impl NullaryFnOnce for Lower<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Bounds { bound, of_block, .. } = self.bounds;
+        let Bounds { blocks: BlockBounds { now: bound, .. }, of_block, .. } = self.bounds;
         for ((bound, most), radius) in bound.iter_mut().zip(of_block.iter()).zip(self.radii) {
             let fresh = most + self.apart * radius;
             *bound = if fresh < *bound { fresh } else { *bound };
@@ -401,7 +441,7 @@ fn root_above(square: f64) -> f64 {
 }
 
 /// `variance -= square p²`, `mean += step p` in wide lanes.
-struct Apply<'a> {
+struct ApplyBounds<'a> {
     p: &'a [f64],
     square: f64,
     step: f64,
@@ -409,7 +449,7 @@ struct Apply<'a> {
     variance: &'a mut [f64],
 }
 
-impl NullaryFnOnce for Apply<'_> {
+impl NullaryFnOnce for ApplyBounds<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -2,8 +2,8 @@
 
 use super::formula::Formula;
 use super::kernels::LANES;
-use super::order::Order;
-use super::products::{Components, Products};
+use super::order::BlockOrder;
+use super::products::{BlockProducts, Components};
 use super::source::Source;
 use privateer_gp::score::GramSource;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ impl Covariance {
     }
 
     /// Rows as products and the anchors' components, where anchors stand in lines.
-    pub fn products(&self) -> Option<(&Products, [Components<'_>; 2])> {
+    pub fn products(&self) -> Option<(&BlockProducts, [Components<'_>; 2])> {
         match self {
             Self::Features(source) => source.products.as_ref().zip(source.of_anchors()),
             _ => None,
@@ -78,7 +78,7 @@ impl Covariance {
 
     /// Writes `k(point, x)` for the points of a block; `out` is a block long.
     #[inline(always)]
-    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, order: &Order, out: &mut [f64]) {
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, order: &BlockOrder, out: &mut [f64]) {
         match self {
             Self::Features(source) => source.column::<FUSED>(point, block, out),
             Self::Formula(formula) => formula.column::<FUSED>(point, block, out),

@@ -2,7 +2,7 @@
 
 use super::kernels::{Fusible, LANES, multiply_add, wide_fused};
 use super::lattice::{Anchored, Lattice};
-use super::order::Order;
+use super::order::BlockOrder;
 use crate::device::Precision;
 use crate::device::tables::{Coordinates, kernel_error};
 use privateer_gp::score::{KernelFamily, KernelForm};
@@ -56,7 +56,7 @@ pub struct Formula {
 impl Formula {
     /// In blocks of this order, and their anchors: corners, or the point that is nearest to the middle of a block's box. `box_of_points` has the
     /// least and largest coordinate of each axis.
-    pub fn of(form: &KernelForm, order: &Order, box_of_points: &[(f64, f64)]) -> (Self, Anchored) {
+    pub fn of(form: &KernelForm, order: &BlockOrder, box_of_points: &[(f64, f64)]) -> (Self, Anchored) {
         let (d, size) = (form.dimension, order.size);
         let (mut largest, mut unmoved) = (0.0f64, 0.0f64);
         let mut middle = Vec::with_capacity(d);
@@ -114,7 +114,7 @@ impl Formula {
     }
 
     /// Of each block, a bound on the distance of a point from what its corners say of it.
-    fn radii(&self, order: &Order, lattice: &Lattice) -> Vec<f64> {
+    fn radii(&self, order: &BlockOrder, lattice: &Lattice) -> Vec<f64> {
         let size = order.size;
         let mut radii = vec![0.0; order.n_blocks()];
         let mut columns = vec![0.0; 4 * size];
@@ -146,7 +146,7 @@ impl Formula {
     }
 
     /// The centre of a block and its radius.
-    fn centre(&self, block: usize, order: &Order) -> (u32, f64) {
+    fn centre(&self, block: usize, order: &BlockOrder) -> (u32, f64) {
         let (d, size) = (self.dimension, order.size);
         let values = &self.blocks[block * d * size..][..d * size];
         let middle: Vec<f64> = values

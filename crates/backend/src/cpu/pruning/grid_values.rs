@@ -26,7 +26,7 @@ pub struct GridValues {
 /// How far an interpolated mean and spread² can be from the exact ones, and what else a bound is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Slack {
-    pub width: f64,
+    pub beta: f64,
     /// The largest prior variance.
     pub prior: f64,
     /// Bounds on the lengths of theta and N.
@@ -71,7 +71,7 @@ impl GridValues {
     pub fn update(&mut self) {
         if self.squares != 0.0 || self.steps != 0.0 {
             let (square, step) = (std::mem::take(&mut self.squares), std::mem::take(&mut self.steps));
-            wide(Apply { values: self, square, step });
+            wide(ApplyGrid { values: self, square, step });
         }
     }
 
@@ -91,12 +91,12 @@ impl GridValues {
             spreads: Nodes { values: &self.spread, rounded: &self.rounded_spread, stride },
             first: row * stride + lane,
             offsets: [down, across],
-            width: slack.width as f32,
+            beta: slack.beta as f32,
             variance,
             share,
         });
         let spread = found.spread * (1.0 + ROUNDING);
-        let rounded = share * found.mean_size + ROUNDING * (found.mean_size + slack.width * spread.sqrt());
+        let rounded = share * found.mean_size + ROUNDING * (found.mean_size + slack.beta * spread.sqrt());
         let score = found.score + mean + rounded;
         // Beyond f32 nothing is known.
         if score.is_finite() && spread.is_finite() { (score, spread) } else { (f64::INFINITY, slack.prior) }
@@ -108,13 +108,13 @@ impl GridValues {
 const ROUNDING: f64 = (2 * WEIGHT_ROUNDINGS + 4 * STENCIL + 8) as f64 * 0.5 * f32::EPSILON as f64;
 
 /// `mean += step p`, `spread -= square p²`.
-struct Apply<'a> {
+struct ApplyGrid<'a> {
     values: &'a mut GridValues,
     square: f64,
     step: f64,
 }
 
-impl NullaryFnOnce for Apply<'_> {
+impl NullaryFnOnce for ApplyGrid<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -178,7 +178,7 @@ mod tests {
             rows.push(row);
         }
         let size = blocks.order.size;
-        let slack = Slack { width: 0.0, prior, theta: dot(&theta, &theta).sqrt(), n: 12.0f64.sqrt(), mean: 0.0, variance: 0.0 };
+        let slack = Slack { beta: 0.0, prior, theta: dot(&theta, &theta).sqrt(), n: 12.0f64.sqrt(), mean: 0.0, variance: 0.0 };
         let mut furthest = [0.0f64; 2];
         for block in (0..blocks.order.n_blocks()).filter(|block| grid.suits(*block)) {
             let points = &blocks.order.points[block * size..][..size];

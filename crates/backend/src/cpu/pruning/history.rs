@@ -2,7 +2,7 @@
 //! distances of theta are Euclidean.
 
 use super::blocks::Blocks;
-use super::rows::{Rows, Visit};
+use super::rows::{AveragedObservation, VisitedRows};
 use privateer_gp::score::{FeatureTable, Visited};
 use privateer_numerics::linalg::{GrowingCholesky, add_rows_wide, add_scaled, dot};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const U: f64 = f64::EPSILON / 2.0;
 
 /// A run that has just been opened.
 #[derive(Debug, Clone, Copy)]
-pub struct Opened {
+pub struct OpenedStreak {
     /// Bound on `|sum alpha_i k_i(x) - p(x)|`, and on what a row rounds off that is taken as a matrix.
     pub p_error: f64,
     /// Multiply-adds taken here, and those that the dense path would have taken for its `p`.
@@ -33,7 +33,7 @@ pub enum History {
 #[derive(Debug)]
 pub struct FeatureRows {
     table: Arc<FeatureTable>,
-    rows: Rows,
+    rows: VisitedRows,
     /// `m`: the open run's row.
     row: Vec<f64>,
     /// `m`: that less its projection on the visited points.
@@ -60,7 +60,7 @@ impl History {
     /// Before the first observation; `table` for a basis of features.
     pub fn new(table: Option<Arc<FeatureTable>>) -> Self {
         match table {
-            Some(table) => Self::Features(FeatureRows { table, rows: Rows::default(), row: Vec::new(), rest: Vec::new() }),
+            Some(table) => Self::Features(FeatureRows { table, rows: VisitedRows::default(), row: Vec::new(), rest: Vec::new() }),
             None => Self::Gram(GramRows::default()),
         }
     }
@@ -100,7 +100,7 @@ impl History {
         prior: f64,
         blocks: &Blocks,
         alpha: &mut Vec<f64>,
-    ) -> Option<Opened> {
+    ) -> Option<OpenedStreak> {
         match self {
             Self::Features(features) => {
                 let told = visited.row.filter(|told| told.len() == visited.points.len());
@@ -130,12 +130,12 @@ impl History {
     /// * `rows` — follows the visits over a basis of columns
     pub fn visit(
         &mut self,
-        visit: Visit,
+        visit: AveragedObservation,
         prior: f64,
         blocks: &Blocks,
-        rows: &mut Rows,
+        rows: &mut VisitedRows,
         alpha: &mut Vec<f64>,
-    ) -> (Opened, f64, f64) {
+    ) -> (OpenedStreak, f64, f64) {
         match self {
             Self::Features(features) => {
                 let (scale, step) = features.rows.visit(visit, &blocks.source, 0.0, alpha);
@@ -186,7 +186,7 @@ impl History {
     pub fn own_scores<'a>(
         &'a self,
         visited: &'a Visited<'a>,
-        width: f64,
+        beta: f64,
         blocks: &Blocks,
     ) -> impl Iterator<Item = (u32, f64)> + use<'a> {
         let weights = match self {
@@ -199,7 +199,7 @@ impl History {
         weights.iter().enumerate().map(move |(slot, weight)| {
             let count = visited.counts[slot] as f64;
             let (average, share) = (visited.sums[slot] / count, ridge / count);
-            let upper = average + share * (weight.abs() + 1e-9 * path) + width * share.sqrt();
+            let upper = average + share * (weight.abs() + 1e-9 * path) + beta * share.sqrt();
             (visited.points[slot], upper + 1e-9 * (1.0 + average.abs()))
         })
     }
@@ -208,7 +208,7 @@ impl History {
 impl FeatureRows {
     /// What is left of the row beyond the visited points, and what that and the kernel's error make of `p`.
     /// * `is_sum` — whether the row was made as the sum that `alpha` says
-    fn opened(&mut self, prior: f64, blocks: &Blocks, alpha: &mut [f64], is_sum: bool) -> Opened {
+    fn opened(&mut self, prior: f64, blocks: &Blocks, alpha: &mut [f64], is_sum: bool) -> OpenedStreak {
         self.rest.clear();
         let mut work = self.row.len();
         if !is_sum {
@@ -230,7 +230,7 @@ impl FeatureRows {
         // The difference of the rows, with what its own sum rounded off; then the errors of kernel values and of the sum over them.
         let row_norm = dot(&self.row, &self.row).sqrt();
         let rest = dot(&self.rest, &self.rest).sqrt() * (1.0 + 1e-9) + 2.0 * (k + 2.0) * U * (size + row_norm) * blocks.norm;
-        Opened {
+        OpenedStreak {
             // Where rows are taken as matrices, at anchors and nodes, sums of m products and of two axes' components round instead.
             p_error: rest * blocks.norm
                 + size * (blocks.source.error() + 2.0 * (k + 4.0) * U * prior)
@@ -258,7 +258,7 @@ impl GramRows {
     }
 
     /// Takes the row that `alpha` says over these visited points.
-    fn open(&mut self, points: &[u32], prior: f64, blocks: &Blocks, alpha: &[f64]) -> Opened {
+    fn open(&mut self, points: &[u32], prior: f64, blocks: &Blocks, alpha: &[f64]) -> OpenedStreak {
         let n = blocks.order.places.len();
         let mut work = 0;
         for &new in &points[self.points.len()..] {
@@ -279,7 +279,7 @@ impl GramRows {
         // Sums of K products in any order, a rounding of each coefficient, and a factor of 4 as on the dense path.
         let p_error = self.size * (blocks.source.error() + 4.0 * (new as f64 + 8.0) * U * prior);
         // The dense path takes every new point's whole column.
-        Opened {
+        OpenedStreak {
             p_error,
             work: work + new * new / 2,
             dense_work: n * (new + if 0 < work || new == 1 { blocks.source.work() } else { 0 }),

@@ -20,7 +20,7 @@ pub struct Interpolate<'a> {
     pub first: usize,
     /// Of the block's points: distances from the middle of the stencil along both axes, in steps.
     pub offsets: [&'a [f32]; 2],
-    pub width: f32,
+    pub beta: f32,
     /// What is added to every spread², and the share of the stencil's largest that is added beside.
     pub variance: f64,
     pub share: f64,
@@ -44,7 +44,7 @@ impl WithSimd for Interpolate<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Interpolated {
-        let Self { means, spreads, first, offsets: [down, across], width, variance, share } = self;
+        let Self { means, spreads, first, offsets: [down, across], beta, variance, share } = self;
         let (mean_size, spread_size) = (largest(simd, means, first), largest(simd, spreads, first));
         // `max` of vectors may lose what is no number, a sum does not.
         let known = mean_size + spread_size < LARGEST;
@@ -52,7 +52,7 @@ impl WithSimd for Interpolate<'_> {
             return Interpolated { score: f64::INFINITY, spread: f64::INFINITY, mean_size: f64::INFINITY };
         }
         let variance = simd.splat_f32s((variance + share * spread_size) as f32);
-        let (width, zero) = (simd.splat_f32s(width), simd.splat_f32s(0.0));
+        let (beta, zero) = (simd.splat_f32s(beta), simd.splat_f32s(0.0));
         let (mut best, mut most) = (simd.splat_f32s(f32::NEG_INFINITY), zero);
         for (&down, &across) in S::as_simd_f32s(down).0.iter().zip(S::as_simd_f32s(across).0) {
             let (down, across) = (weights(simd, down), weights(simd, across));
@@ -64,7 +64,7 @@ impl WithSimd for Interpolate<'_> {
             }
             let square = simd.max_f32s(simd.add_f32s(spread, variance), zero);
             most = simd.max_f32s(most, square);
-            best = simd.max_f32s(best, simd.mul_add_e_f32s(width, simd.sqrt_f32s(square), mean));
+            best = simd.max_f32s(best, simd.mul_add_e_f32s(beta, simd.sqrt_f32s(square), mean));
         }
         let (score, spread) = (simd.reduce_max_f32s(best), simd.reduce_max_f32s(most));
         Interpolated { score: f64::from(score), spread: f64::from(spread), mean_size }

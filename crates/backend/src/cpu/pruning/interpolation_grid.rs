@@ -12,7 +12,7 @@
 //! eigenvalues from 0 to 1, so that its length is at most the root of its trace, the sum of `scale² |u|²` over the observations, and that at most the number of visited points.
 
 use super::interpolate::weights;
-use super::order::Order;
+use super::order::BlockOrder;
 use super::products::{LANES, ROWS};
 use pulp::Scalar;
 
@@ -69,7 +69,7 @@ pub struct InterpolationGrid {
 }
 
 /// One axis on its way.
-struct Axis {
+struct GridAxis {
     low: f64,
     step: f64,
     count: usize,
@@ -81,7 +81,7 @@ struct Axis {
     widest: f64,
 }
 
-impl Axis {
+impl GridAxis {
     fn of(cosines: &[(f64, f64)], (low, high): (f64, f64), tile: usize, most: usize) -> Option<Self> {
         let power = |w: f64| (0..STENCIL).map(|_| w * w).product::<f64>();
         let factorial: f64 = (1..=STENCIL).map(|i| i as f64).product();
@@ -127,11 +127,11 @@ impl InterpolationGrid {
     /// blocks.
     /// * `kernels` — along each axis
     /// * `range` — least and largest coordinate of each axis
-    pub fn of(order: &Order, plane: &[f64], kernels: &[Cosines; 2], range: &[(f64, f64)]) -> Option<Self> {
+    pub fn of(order: &BlockOrder, plane: &[f64], kernels: &[Cosines; 2], range: &[(f64, f64)]) -> Option<Self> {
         let &[first, second] = range else { return None };
         let nodes = plane.len() / 2 / POINTS_A_NODE;
         let most = nodes.isqrt();
-        let axes = [Axis::of(&kernels[0], first, ROWS, most)?, Axis::of(&kernels[1], second, LANES, most)?];
+        let axes = [GridAxis::of(&kernels[0], first, ROWS, most)?, GridAxis::of(&kernels[1], second, LANES, most)?];
         let size = order.size;
         let n = order.n_blocks();
         let mut made = Self {
@@ -220,7 +220,7 @@ mod tests {
         let points = Points::new(2, plane.clone());
         let given = plane.clone();
         let coordinates = Coordinates { values: &given, stride: 2, axes: 2 };
-        let order = Order::halved(points.n_points(), 32, coordinates);
+        let order = BlockOrder::halved(points.n_points(), 32, coordinates);
         let all: Vec<u32> = (0..points.n_points() as u32).collect();
         let range = coordinates.range(&all);
         let cosines = || vec![(0.4, 0.6), (1.1, 0.4)];
@@ -231,7 +231,7 @@ mod tests {
         let mut points = order.points.clone();
         points[..32].fill(0);
         points[31] = 1;
-        let alone = Order { points, ..order };
+        let alone = BlockOrder { points, ..order };
         let node = |axis: usize, at: f64| {
             let nodes = &grid.nodes[axis];
             nodes[8] + at * (nodes[9] - nodes[8])

@@ -163,13 +163,13 @@ fn add<const FUSED: bool>(sum: &mut [f64; PART], weight: f64, column: &[f64; PAR
 
 /// Largest score and largest spread².
 #[inline(always)]
-pub fn score(mean: &[f64], variance: &[f64], width: f64) -> (f64, f64) {
+pub fn score(mean: &[f64], variance: &[f64], beta: f64) -> (f64, f64) {
     let (mut best, mut most) = ([f64::NEG_INFINITY; 8], [0.0f64; 8]);
     for (mean, variance) in mean.as_chunks::<8>().0.iter().zip(variance.as_chunks::<8>().0) {
         for lane in 0..8 {
             let spread = larger(0.0, variance[lane]);
             most[lane] = larger(most[lane], spread);
-            best[lane] = larger(best[lane], mean[lane] + width * spread.sqrt());
+            best[lane] = larger(best[lane], mean[lane] + beta * spread.sqrt());
         }
     }
     (best.into_iter().fold(f64::NEG_INFINITY, larger), most.into_iter().fold(0.0, larger))

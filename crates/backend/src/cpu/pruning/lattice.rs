@@ -2,13 +2,13 @@
 //!
 //! A point x of a block stands near a convex combination of the block's anchors a: `|phi(x) - sum w_a phi(a)| <= R`, R the block's radius.
 //! So what is linear in phi, as a mean or its change, is at most its largest over the anchors and `R |theta|`; and as spread is a norm,
-//! so is a score, with `R (|theta| + width)`.
+//! so is a score, with `R (|theta| + beta)`.
 //!
 //! * **Centres:** one anchor a block, one of its points; R is of first order in the size of the block.
 //! * **A lattice:** of points in the plane in strips of blocks, the corners of every block, shared with its neighbours along the strip; R is
 //!   of second order, as a bilinear interpolation's error is.
 
-use super::order::Order;
+use super::order::BlockOrder;
 use std::ops::Range;
 
 /// Anchors of blocks: `blocks` from `first_block` on have, each in its turn, those from `first_anchor` on as one of theirs.
@@ -96,7 +96,7 @@ pub struct Corners {
 
 impl Lattice {
     /// The corners of an order in strips; `plane` holds two coordinates a point.
-    pub fn of(order: &Order, plane: &[f64]) -> Option<Self> {
+    pub fn of(order: &BlockOrder, plane: &[f64]) -> Option<Self> {
         let strips = order.strips.as_ref()?;
         let (long, short) = (strips.axis, 1 - strips.axis);
         let at = |point: u32, axis: usize| plane[2 * point as usize + axis];
@@ -139,7 +139,7 @@ impl Lattice {
     }
 
     /// Calls with every block and its corners.
-    pub fn each(&self, order: &Order, plane: &[f64], mut with: impl FnMut(usize, &Corners)) {
+    pub fn each(&self, order: &BlockOrder, plane: &[f64], mut with: impl FnMut(usize, &Corners)) {
         for views in self.anchors.views.chunks_exact(CORNERS) {
             for at in 0..views[0].blocks {
                 let block = views[0].first_block + at;

@@ -9,7 +9,7 @@
 //! bound on the distance from the model's own value (`formula`), or from the source itself (`covariance`). Distances of theta are then those of
 //! `L^T w` for weights w over the visited points and `L L^T` their covariance; what that factor leaves out is bounded (`history`).
 //!
-//! **Bounds.** Let a block have been scored or looked at (below) at time s: `M` bounds its largest score then, `S` its largest spread, `w_s` the width. Spread² only falls,
+//! **Bounds.** Let a block have been scored or looked at (below) at time s: `M` bounds its largest score then, `S` its largest spread, `w_s` beta. Spread² only falls,
 //! by `(scale p)²` an observation, and the mean moves by `theta_t - theta_s = sum step u`. So for every point of the block, at time t,
 //!
 //! * `score <= M + (w_t - w_s)+ S + max (mean_t(a) - mean_s(a)) + |theta_t - theta_s| R` over the block's anchors a, whose means are kept exactly;
@@ -25,7 +25,7 @@
 //! depend on how many runs it has missed, and what the look says takes the place of `M` and `S`. Most blocks that are looked at are not
 //! scored (`search`).
 //!
-//! A row's own part (an image of noisy inputs shares with no other row what the noise hides of it) is in no anchor and no distance: the first
+//! A row's own part (a released row of noisy inputs shares with no other row what the noise hides of it) is in no anchor and no distance: the first
 //! two bounds then hold for points that were not visited. A visited point's mean is the average of its rewards less `ridge / count` times its
 //! weight and its spread² at most `ridge / count`, which bounds its score each round.
 //!
@@ -33,7 +33,7 @@
 //! at once (a run is all observations of one point in a row). What is bounded is the exact sum of the changes that were handed out; roundings of
 //! the screen are in `variance_error` and `mean_error`, as on the dense path, and what the model rounds off is added to the margin.
 //!
-//! Where widths fall, `M` stays a bound; the prior counts as a block scored with width 0.
+//! Where betas fall, `M` stays a bound; the prior counts as a block scored with beta 0.
 //!
 //! **Starts.** Without observations the prior decides. A model that was observed before its first screen, restored, or rebuilt is told as one
 //! observation of each visited point's average, with noise `ridge / count`: the same model, and as many runs as points.
@@ -67,4 +67,4 @@ mod trial;
 
 pub use blocks::Blocks;
 pub use order::in_blocks;
-pub use trial::{MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, Outcome, PrunedTrial, Spare};
+pub use trial::{MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};

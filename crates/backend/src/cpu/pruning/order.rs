@@ -20,7 +20,7 @@ const COUNTERS: usize = 16;
 
 /// Points by block: the last block repeats its last point.
 #[derive(Debug)]
-pub struct Order {
+pub struct BlockOrder {
     /// Points in a block.
     pub size: usize,
     /// `n_blocks x size`: indices of points.
@@ -84,7 +84,7 @@ impl<'a> Coordinates<'a> {
     }
 }
 
-impl Order {
+impl BlockOrder {
     /// Whether a domain of so many points is worth a lattice, and larger blocks where it has none.
     pub fn is_large(n: usize) -> bool {
         LARGE_DOMAIN <= n
@@ -218,10 +218,10 @@ fn counted(points: &[u32], buckets: usize, of: impl Fn(u32) -> usize) -> (Vec<u3
 mod tests {
     use super::*;
 
-    fn in_strips(n: usize, coordinates: Coordinates<'_>) -> Order {
+    fn in_strips(n: usize, coordinates: Coordinates<'_>) -> BlockOrder {
         let all: Vec<u32> = (0..n as u32).collect();
         let range = coordinates.range(&all);
-        Order::in_strips(all, 32, coordinates, &range)
+        BlockOrder::in_strips(all, 32, coordinates, &range)
     }
 
     /// Every point has one place, and blocks of strips are small: no wider than twice a block of an even cut.
@@ -237,7 +237,9 @@ mod tests {
                 let values: Vec<f64> = (0..2 * n).map(|i| next() * if i % 2 == 0 { long } else { 1.0 }).collect();
                 let plane = Coordinates { values: &values, stride: 2, axes: 2 };
                 let line = Coordinates { values: &values, stride: 2, axes: 1 };
-                for order in [Order::halved(n, 32, plane), in_strips(n, plane), in_strips(n, line), Order::as_given(n, 32)] {
+                for order in
+                    [BlockOrder::halved(n, 32, plane), in_strips(n, plane), in_strips(n, line), BlockOrder::as_given(n, 32)]
+                {
                     assert_eq!(order.points.len(), n.next_multiple_of(32));
                     for (point, &(block, at)) in order.places.iter().enumerate() {
                         assert_eq!(order.points[block as usize * 32 + at as usize] as usize, point);

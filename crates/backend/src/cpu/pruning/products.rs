@@ -19,7 +19,7 @@ pub struct Frequency {
 
 /// The shared part.
 #[derive(Debug)]
-pub struct Products {
+pub struct BlockProducts {
     pub frequencies: Vec<Frequency>,
     /// Magnitudes along each axis; a vector holds their cosines, then their sines.
     pub magnitudes: [usize; 2],
@@ -47,7 +47,7 @@ impl Components<'_> {
     }
 }
 
-impl Products {
+impl BlockProducts {
     /// Writes U, row-major with the components of the second axis contiguous.
     pub fn of_row(&self, row: &[f64], out: &mut Vec<f64>) {
         let ([q, r], n) = (self.magnitudes, self.frequencies.len());
@@ -94,7 +94,7 @@ impl Products {
 
 /// Some numbers at equal steps.
 #[derive(Clone, Copy)]
-struct Weights<'a> {
+struct WeightProducts<'a> {
     values: &'a [f64],
     step: usize,
     n: usize,
@@ -102,7 +102,7 @@ struct Weights<'a> {
 
 /// A weighted sum of components at places from one on, as many as there is room for: some whole vectors.
 #[inline(always)]
-fn sum_at<S: Simd>(simd: S, weights: Weights<'_>, components: Components<'_>, from: usize, out: &mut [f64]) {
+fn sum_at<S: Simd>(simd: S, weights: WeightProducts<'_>, components: Components<'_>, from: usize, out: &mut [f64]) {
     let (fours, ones) = S::as_mut_simd_f64s(out).0.as_chunks_mut::<4>();
     let rest = from + fours.len() * 4 * S::F64_LANES;
     for (at, out) in fours.iter_mut().enumerate() {
@@ -119,7 +119,7 @@ fn sum_at<S: Simd>(simd: S, weights: Weights<'_>, components: Components<'_>, fr
 
 /// Some vectors of it, which share what they ask of the weights.
 #[inline(always)]
-fn sums<S: Simd, const N: usize>(simd: S, weights: Weights<'_>, components: Components<'_>, from: usize) -> [S::f64s; N] {
+fn sums<S: Simd, const N: usize>(simd: S, weights: WeightProducts<'_>, components: Components<'_>, from: usize) -> [S::f64s; N] {
     let mut sums = [simd.splat_f64s(0.0); N];
     let weights = weights.values.iter().step_by(weights.step).take(weights.n);
     for (&weight, values) in weights.zip(components.values.chunks_exact(components.n)) {
@@ -131,9 +131,9 @@ fn sums<S: Simd, const N: usize>(simd: S, weights: Weights<'_>, components: Comp
     sums
 }
 
-/// See [`Products::at_anchors`].
+/// See [`BlockProducts::at_anchors`].
 struct AtAnchors<'a> {
-    products: &'a Products,
+    products: &'a BlockProducts,
     u: &'a [f64],
     along: Components<'a>,
     room: &'a mut Vec<f64>,
@@ -151,21 +151,21 @@ impl WithSimd for AtAnchors<'_> {
         let sides = Components { values: &products.sides, n: products.padded };
         room.resize(components * products.padded, 0.0);
         for (component, of_lines) in room.chunks_exact_mut(products.padded.max(1)).enumerate() {
-            let weights = Weights { values: &u[component * steps[1]..], step: steps[0], n: across };
+            let weights = WeightProducts { values: &u[component * steps[1]..], step: steps[0], n: across };
             sum_at(simd, weights, sides, 0, of_lines);
         }
         for (at, line) in products.lines.iter().enumerate() {
             // In whole lanes: what is written beyond the line is written again with the next one, and there is room beyond the last.
             let (from, whole) = (line.start, line.len().next_multiple_of(LANES));
-            let weights = Weights { values: &room[at..], step: products.padded, n: components };
+            let weights = WeightProducts { values: &room[at..], step: products.padded, n: components };
             sum_at(simd, weights, along, from, &mut out[from..from + whole]);
         }
     }
 }
 
-/// See [`Products::at_nodes`].
+/// See [`BlockProducts::at_nodes`].
 struct AtNodes<'a> {
-    products: &'a Products,
+    products: &'a BlockProducts,
     u: &'a [f64],
     axes: [Components<'a>; 2],
     room: &'a mut Vec<f64>,
@@ -181,7 +181,7 @@ impl WithSimd for AtNodes<'_> {
         let [q, r] = products.magnitudes.map(|n| 2 * n);
         room.resize(q * second.n, 0.0);
         for (u, out) in u.chunks_exact(r).zip(room.chunks_exact_mut(second.n)) {
-            sum_at(simd, Weights { values: u, step: 1, n: r }, second, 0, out);
+            sum_at(simd, WeightProducts { values: u, step: 1, n: r }, second, 0, out);
         }
         // Four rows at a time: what they share is read once.
         for (at, rows) in out.chunks_exact_mut(ROWS * second.n).enumerate() {

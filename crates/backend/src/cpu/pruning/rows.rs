@@ -8,7 +8,7 @@ use privateer_numerics::linalg::{GrowingCholesky, add_scaled, dot};
 
 /// All observations of a new point.
 #[derive(Debug, Clone, Copy)]
-pub struct Visit {
+pub struct AveragedObservation {
     pub point: u32,
     pub count: u64,
     /// The average of their rewards.
@@ -18,25 +18,25 @@ pub struct Visit {
 
 /// The visited points of a trial.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct VisitedRows {
     /// In the order of their first visits.
     pub points: Vec<u32>,
     counts: Vec<u64>,
-    /// Given up once rows are told, see [`Rows::follow`].
+    /// Given up once rows are told, see [`VisitedRows::follow`].
     factor: GrowingCholesky,
     /// Slot and count before the open run's further observations: the factor does not have those.
     open: Option<(usize, u64)>,
     scratch: Vec<f64>,
-    /// Weights of the mean, kept by [`Rows::visit`] alone.
+    /// Weights of the mean, kept by [`VisitedRows::visit`] alone.
     weights: Vec<f64>,
 }
 
-impl Rows {
+impl VisitedRows {
     /// Takes all observations of a new point as one, of noise `ridge / count`: writes `A^{-1} e` for its own `e`, and returns the root of
     /// its pivot and its surprise. Spread² falls by `(root p)²` and the mean rises by `surprise p`, as for a new point of the posterior over
     /// visited points. `row_term` is added for a point and itself.
-    pub fn visit(&mut self, visit: Visit, source: &Covariance, row_term: f64, alpha: &mut Vec<f64>) -> (f64, f64) {
-        let Visit { point, count, average, ridge } = visit;
+    pub fn visit(&mut self, visit: AveragedObservation, source: &Covariance, row_term: f64, alpha: &mut Vec<f64>) -> (f64, f64) {
+        let AveragedObservation { point, count, average, ridge } = visit;
         let known = self.points.len();
         let mut k: Vec<f64> = self.points.iter().map(|&other| source.entry(other as usize, point as usize)).collect();
         let surprise = average - dot(&self.weights, &k);
@@ -52,7 +52,7 @@ impl Rows {
         (root, surprise)
     }
 
-    /// Starts a run whose row the model says, as [`Rows::start`]; the factor is given up.
+    /// Starts a run whose row the model says, as [`VisitedRows::start`]; the factor is given up.
     pub fn follow(&mut self, points: &[u32], counts: &[u64]) -> Option<()> {
         self.factor = GrowingCholesky::default();
         self.count(points, counts).map(|_| ())

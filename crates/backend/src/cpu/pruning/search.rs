@@ -10,7 +10,7 @@ const FEW: usize = 2;
 
 /// Bounds on the errors of means, variances and scores.
 #[derive(Debug, Clone, Copy)]
-pub struct Errors {
+pub struct ScoreErrors {
     pub mean: f64,
     pub variance: f64,
     pub score: f64,
@@ -18,50 +18,50 @@ pub struct Errors {
 
 impl PrunedTrial {
     /// What a score must reach to be among the best.
-    fn floor(best: f64, errors: Errors) -> f64 {
+    fn floor(best: f64, errors: ScoreErrors) -> f64 {
         best - TIE_TOLERANCE * (1.0 + best.abs()) - 6.0 * errors.score
     }
 
     /// Scores the block with the highest bound first, some times over; then all whose bounds still reach the best. Returns the best score.
-    pub fn score_blocks(&mut self, width: f64, errors: Errors) -> f64 {
+    pub fn score_blocks(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
         let mut best = f64::NEG_INFINITY;
         for turn in 0.. {
             let floor = Self::floor(best, errors);
             if turn == REFINED && self.shared.anchored.bound_scores() && FEW < self.bounds.reaching(floor) {
-                self.bounds.refine(width, &self.shared);
-                self.work += self.bounds.work_of_refining();
+                self.bounds.refine(beta, &self.shared);
+                self.cost.work += self.bounds.work_of_refining();
             }
             let Some(block) = self.bounds.next(turn, floor) else { break };
-            best = best.max(self.score(block, width, errors));
+            best = best.max(self.score(block, beta, errors));
         }
         best
     }
 
     /// The same where blocks can be looked at from an interpolation grid: the block with the highest bound is looked at, and scored once no other has a higher
     /// one. Then all whose bounds reach that are looked at.
-    pub fn look_and_score(&mut self, width: f64, errors: Errors) -> f64 {
-        self.round += 1;
+    pub fn look_and_score(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
+        self.grid.round += 1;
         let slack = Slack {
-            width,
+            beta,
             prior: self.shared.norm * self.shared.norm,
             theta: self.bounds.length(),
             // Eigenvalues from 0 to 1, so that their squares add up to no more than they do.
-            n: self.trace.min(self.history.points().len() as f64).sqrt() * (1.0 + 1e-6),
+            n: self.errors.trace.min(self.history.points().len() as f64).sqrt() * (1.0 + 1e-6),
             mean: errors.mean,
             variance: errors.variance,
         };
         let mut best = f64::NEG_INFINITY;
         // The block that held the best is often the only one that may: to bring it up to date costs no more than a look, mostly.
-        if let Some(block) = self.leader.filter(|&block| self.missed(block) <= 1) {
-            best = self.score(block, width, errors);
+        if let Some(block) = self.grid.leader.filter(|&block| self.missed(block) <= 1) {
+            best = self.score(block, beta, errors);
             if self.bounds.highest(Self::floor(best, errors)).is_none() {
                 return best;
             }
         }
         // Without this more blocks are looked at than it costs.
-        self.bounds.refine(width, &self.shared);
-        self.work += self.bounds.work_of_refining();
-        if let Some(values) = &mut self.values {
+        self.bounds.refine(beta, &self.shared);
+        self.cost.work += self.bounds.work_of_refining();
+        if let Some(values) = &mut self.grid.values {
             values.update();
         }
         let mut all = false;
@@ -69,9 +69,9 @@ impl PrunedTrial {
             if self.look(block, slack) {
                 continue;
             }
-            let score = self.score(block, width, errors);
+            let score = self.score(block, beta, errors);
             if best < score {
-                self.leader = Some(block);
+                self.grid.leader = Some(block);
             }
             best = best.max(score);
             if !all {
@@ -89,21 +89,21 @@ impl PrunedTrial {
 
     /// Bounds a block from the interpolation grid; false where that was done this round, or says nothing.
     fn look(&mut self, block: usize, slack: Slack) -> bool {
-        let (Some(values), Some(grid)) = (&self.values, &self.shared.grid) else { return false };
-        if self.looked[block] == self.round || !grid.suits(block) {
+        let (Some(values), Some(grid)) = (&self.grid.values, &self.shared.grid) else { return false };
+        if self.grid.looked[block] == self.grid.round || !grid.suits(block) {
             return false;
         }
-        self.looked[block] = self.round;
+        self.grid.looked[block] = self.grid.round;
         let (score, square) = values.bound(grid, block, self.shared.order.size, slack);
-        self.bounds.screened(block, score, square.sqrt(), slack.width, &self.shared);
-        self.work += self.shared.order.size * (GridValues::WORK + WORK_OF_A_SCORE);
+        self.bounds.screened(block, score, square.sqrt(), slack.beta, &self.shared);
+        self.cost.work += self.shared.order.size * (GridValues::WORK + WORK_OF_A_SCORE);
         true
     }
 
     /// Scores a block and returns its largest.
-    fn score(&mut self, block: usize, width: f64, errors: Errors) -> f64 {
-        let (score, square) = self.take(block, width);
-        self.bounds.scored(block, score, (square + errors.variance).sqrt(), width, &self.shared);
+    fn score(&mut self, block: usize, beta: f64, errors: ScoreErrors) -> f64 {
+        let (score, square) = self.take(block, beta);
+        self.bounds.scored(block, score, (square + errors.variance).sqrt(), beta, &self.shared);
         self.scored.push(block as u32);
         score
     }

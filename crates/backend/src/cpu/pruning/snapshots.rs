@@ -10,7 +10,7 @@ use pulp::NullaryFnOnce;
 
 /// A run so far: `mean_step²` over `scale²`, both summed, is the square of its standardized innovation.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Sums {
+pub struct SnapshotSums {
     pub squares: f64,
     pub steps: f64,
 }
@@ -30,7 +30,7 @@ pub struct Snapshots {
     steps: Vec<f64>,
     /// Blocks that were bounded then.
     blocks: Vec<u32>,
-    /// A bound on `|theta_t - theta_s|`, and the root of the squared width and innovations.
+    /// A bound on `|theta_t - theta_s|`, and the root of the squared beta and innovations.
     reach: Vec<f64>,
     root: Vec<f64>,
 }
@@ -38,10 +38,10 @@ pub struct Snapshots {
 /// The open run and what bounds theta, see [`Snapshots::update`].
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
-    pub open: Sums,
+    pub open: SnapshotSums,
     /// `|u|²` of its row.
     pub row_square: f64,
-    pub width: f64,
+    pub beta: f64,
     /// Bound on what a square rounds off now, and on what theta's coordinates do in all.
     pub rounded: f64,
     pub theta_error: f64,
@@ -74,7 +74,7 @@ impl Snapshots {
     }
 
     /// One more, of now: theta at the start of the open run and its row.
-    pub fn take(&mut self, theta: &[f64], row: &[f64], open: Sums, row_square: f64) -> u32 {
+    pub fn take(&mut self, theta: &[f64], row: &[f64], open: SnapshotSums, row_square: f64) -> u32 {
         let at = self.place();
         self.thetas[at].clear();
         self.thetas[at].extend(theta.iter().zip(row).map(|(theta, u)| theta + open.steps * u));
@@ -92,7 +92,7 @@ impl Snapshots {
     }
 
     /// Takes the open run for good.
-    pub fn close(&mut self, open: Sums, row_square: f64, rounded: f64) {
+    pub fn close(&mut self, open: SnapshotSums, row_square: f64, rounded: f64) {
         wide(Close { snapshots: self, open, row_square, rounded });
     }
 
@@ -116,7 +116,7 @@ fn innovation(squares: f64, steps: f64) -> f64 {
 /// [`Snapshots::close`] in wide lanes.
 struct Close<'a> {
     snapshots: &'a mut Snapshots,
-    open: Sums,
+    open: SnapshotSums,
     row_square: f64,
     rounded: f64,
 }
@@ -191,10 +191,10 @@ impl NullaryFnOnce for Update<'_> {
             reach[at] = (square + (rounded[at] + now.rounded)).sqrt() + now.theta_error;
         }
         let (innovations, squares, steps, root) = (&innovations[..n], &squares[..n], &steps[..n], &mut root[..n]);
-        let squared_width = now.width * now.width;
+        let squared_beta = now.beta * now.beta;
         for at in 0..n {
             let of_open = innovation(now.open.squares - squares[at], a - steps[at]);
-            root[at] = (squared_width + innovations[at] + of_open).sqrt() * (1.0 + 1e-9);
+            root[at] = (squared_beta + innovations[at] + of_open).sqrt() * (1.0 + 1e-9);
         }
     }
 }

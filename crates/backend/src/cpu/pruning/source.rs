@@ -3,8 +3,8 @@
 use super::interpolation_grid::Cosines;
 use super::kernels::{LANES, multiply_sum, weighted_sum};
 use super::lattice::Lattice;
-use super::order::Order;
-use super::products::{self, Components, Frequency, Products};
+use super::order::BlockOrder;
+use super::products::{self, BlockProducts, Components, Frequency};
 use privateer_gp::score::{FeatureTable, FourierForm};
 use privateer_numerics::linalg::dot;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ const U: f64 = f64::EPSILON / 2.0;
 /// A kernel as a product of sums over short vectors, one of each factor for every point.
 #[derive(Debug)]
 pub struct Source {
-    factors: Vec<Factor>,
+    factors: Vec<SourceFactor>,
     /// What the factors are the axes of, where they are those of a plane.
     tensor: Option<Tensor>,
     /// Rows over the features as products, where anchors stand in lines.
-    pub products: Option<Products>,
+    pub products: Option<BlockProducts>,
     /// Bound on `|computed k(x, x') - phi(x) · phi(x')|` over all pairs.
     pub error: f64,
 }
 
 /// The vectors of one factor.
 #[derive(Debug)]
-struct Factor {
+struct SourceFactor {
     /// Their length.
     q: usize,
     /// `n_points x q`, row-major.
@@ -56,8 +56,8 @@ impl Vectors {
     }
 }
 
-impl Factor {
-    fn of(q: usize, vectors: Vectors, order: &Order) -> Self {
+impl SourceFactor {
+    fn of(q: usize, vectors: Vectors, order: &BlockOrder) -> Self {
         let rows = vectors.all();
         let mut blocks = vec![0.0; order.n_blocks() * q * order.size];
         for (block, values) in order.points.chunks_exact(order.size).zip(blocks.chunks_exact_mut(q * order.size)) {
@@ -89,7 +89,7 @@ impl Factor {
 
 impl Source {
     /// The kernel of a table in blocks of this order; `norm` bounds `|phi|`. Anchors come later.
-    pub fn of(table: &Arc<FeatureTable>, order: &Order, norm: f64) -> Self {
+    pub fn of(table: &Arc<FeatureTable>, order: &BlockOrder, norm: f64) -> Self {
         let prior = norm * norm;
         let tensor = table.form.as_ref().and_then(Tensor::of);
         if let Some(tensor) = tensor {
@@ -101,12 +101,12 @@ impl Source {
             let rounded = 4.0 * (tensor.first.len() as f64 + tensor.second.len() as f64 + 8.0) * U * prior;
             if error < 64.0 * table.n_features as f64 * U * prior {
                 let factors = [(tensor.first.len(), first), (tensor.second.len(), second)];
-                let factors = factors.into_iter().map(|(n, rows)| Factor::of(2 * n, Vectors::Own(rows), order)).collect();
+                let factors = factors.into_iter().map(|(n, rows)| SourceFactor::of(2 * n, Vectors::Own(rows), order)).collect();
                 return Self { factors, tensor: Some(tensor), products: None, error: error + rounded };
             }
         }
         let m = table.n_features;
-        let factors = vec![Factor::of(m, Vectors::Table(Arc::clone(table)), order)];
+        let factors = vec![SourceFactor::of(m, Vectors::Table(Arc::clone(table)), order)];
         Self { factors, tensor: None, products: None, error: 2.0 * (m as f64 + 8.0) * U * prior }
     }
 
@@ -281,9 +281,9 @@ impl Tensor {
         }
     }
 
-    fn products(&self, lattice: &Lattice) -> Products {
+    fn products(&self, lattice: &Lattice) -> BlockProducts {
         let frequency = |&(i, j, si, sj): &(usize, usize, f64, f64)| Frequency { places: [i, j], signs: [si, sj] };
-        Products {
+        BlockProducts {
             frequencies: self.places.iter().map(frequency).collect(),
             magnitudes: [self.first.len(), self.second.len()],
             scale: std::f64::consts::FRAC_1_SQRT_2,

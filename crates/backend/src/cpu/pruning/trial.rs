@@ -1,15 +1,15 @@
 //! One trial on the pruned path.
 
-use super::block::{Block, Run, Take};
+use super::block::{Block, BlockStreak, BlockTake};
 use super::blocks::Blocks;
 use super::bounds::Bounds;
 use super::covariance::Covariance;
 use super::grid_values::GridValues;
-use super::history::{History, Opened};
+use super::history::{History, OpenedStreak};
 use super::kernels::wide_fused;
 use super::order::MOST_SIZE;
-use super::rows::{Rows, Visit};
-use super::search::Errors;
+use super::rows::{AveragedObservation, VisitedRows};
+use super::search::ScoreErrors;
 use crate::cpu::trial::{TrialScreen, settle};
 use crate::cpu::vector;
 use crate::{Band, Counters};
@@ -64,7 +64,7 @@ pub struct Observation<'a> {
 
 /// How a trial goes on after a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PruningOutcome {
     /// On this path.
     Pruned,
     /// This path has cost more than the dense one would have.
@@ -82,43 +82,69 @@ pub struct Spare(Vec<Block>);
 pub struct PrunedTrial {
     pub(super) shared: Arc<Blocks>,
     pub(super) history: History,
-    /// Whether the last run is one that the model may go on with.
-    open: bool,
-    /// Runs from number `first_run` on; the last is open.
-    runs: Vec<Run>,
-    first_run: usize,
+    runs: OpenRuns,
     blocks: Vec<Block>,
     pub(super) bounds: Bounds,
     /// Blocks that were scored this round.
     pub(super) scored: Vec<u32>,
-    /// Where there is an interpolation grid; and the last round in which each block was looked at from there.
+    pub(super) grid: GridSearch,
+    pub(super) errors: ErrorBounds,
+    pub(super) cost: PathCost,
+    check: ScoreCheck,
+    /// See [`PrunedTrial::starts_current`].
+    is_current: bool,
+    band: Band,
+}
+
+/// The runs whose coefficients are kept.
+struct OpenRuns {
+    /// Whether the last run is one that the model may go on with.
+    open: bool,
+    /// Runs from number `first` on; the last is open.
+    list: Vec<BlockStreak>,
+    first: usize,
+}
+
+/// Where there is an interpolation grid: bounds found from there.
+pub(super) struct GridSearch {
     pub(super) values: Option<GridValues>,
+    /// The last round in which each block was looked at.
     pub(super) looked: Vec<u32>,
-    /// The block that held the best of the last round, where there is an interpolation grid.
+    /// The block that held the best of the last round.
     pub(super) leader: Option<usize>,
     pub(super) round: u32,
-    p_error: f64,
+}
+
+/// What bounds the errors of means and spreads².
+pub(super) struct ErrorBounds {
+    p: f64,
     /// Bound on `|p|` of the open run.
     p_bound: f64,
-    mean_error: f64,
-    variance_error: f64,
+    mean: f64,
+    variance: f64,
     /// Sum of `scale² |u|²` over features: the trace of what observations took from spread² as a form, whose eigenvalues are at most 1.
     pub(super) trace: f64,
     /// Sum of `step² / scale²`: means stay below its root times the largest prior spread.
     innovations: f64,
-    largest_width: f64,
-    since_check: u32,
-    /// Counted multiply-adds of this path, and of the dense one.
+    largest_beta: f64,
+}
+
+/// Counted multiply-adds.
+pub(super) struct PathCost {
+    /// Of this path, and of the dense one.
     pub(super) work: usize,
-    dense_work: usize,
-    /// `work` at the last comparison of a block that was not scored, and the point of the next one.
-    checked_work: usize,
-    next_checked: usize,
-    /// See [`PrunedTrial::starts_current`].
-    is_current: bool,
+    dense: usize,
     /// Candidates beyond the first.
     extra: usize,
-    band: Band,
+}
+
+/// Comparisons with exact scores.
+struct ScoreCheck {
+    /// Observations since the last comparison of a scored block.
+    since: u32,
+    /// `work` at the last comparison of a block that was not scored, and the point of the next one.
+    work: usize,
+    next: usize,
 }
 
 impl PrunedTrial {
@@ -137,30 +163,28 @@ impl PrunedTrial {
         blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior));
         Self {
             history: History::new(table),
-            open: false,
-            runs: vec![Run::default()],
-            first_run: 0,
+            runs: OpenRuns { open: false, list: vec![BlockStreak::default()], first: 0 },
             blocks,
             bounds: Bounds::new(&shared, m),
             scored: Vec::new(),
-            looked: vec![0; if shared.grid.is_some() { shared.order.n_blocks() } else { 0 }],
-            values: shared.grid.as_ref().map(|grid| GridValues::new(grid, shared.norm * shared.norm)),
-            leader: None,
-            round: 0,
-            p_error: 0.0,
-            p_bound: 0.0,
-            mean_error: 0.0,
-            variance_error: shared.prior_error * shared.norm * shared.norm,
-            trace: 0.0,
-            innovations: 0.0,
-            largest_width: 0.0,
-            since_check: 0,
-            work: work.0,
-            dense_work: work.1,
-            checked_work: 0,
-            next_checked: 0,
+            grid: GridSearch {
+                values: shared.grid.as_ref().map(|grid| GridValues::new(grid, shared.norm * shared.norm)),
+                looked: vec![0; if shared.grid.is_some() { shared.order.n_blocks() } else { 0 }],
+                leader: None,
+                round: 0,
+            },
+            errors: ErrorBounds {
+                p: 0.0,
+                p_bound: 0.0,
+                mean: 0.0,
+                variance: shared.prior_error * shared.norm * shared.norm,
+                trace: 0.0,
+                innovations: 0.0,
+                largest_beta: 0.0,
+            },
+            cost: PathCost { work: work.0, dense: work.1, extra: 0 },
+            check: ScoreCheck { since: 0, work: 0, next: 0 },
             is_current: false,
-            extra: 0,
             band,
             shared,
         }
@@ -173,31 +197,31 @@ impl PrunedTrial {
         if MOST_LOST < solves {
             return None;
         }
-        let mut rows = Rows::default();
+        let mut rows = VisitedRows::default();
         let (mut largest, mut weights) = (0.0f64, 0.0);
         for ((&point, &count), &sum) in visited.points.iter().zip(visited.counts).zip(visited.sums) {
-            let visit = Visit { point, count, average: sum / count as f64, ridge: visited.ridge };
-            let mut run = Run::default();
+            let visit = AveragedObservation { point, count, average: sum / count as f64, ridge: visited.ridge };
+            let mut run = BlockStreak::default();
             let (opened, scale, step) = self.history.visit(visit, prior, &self.shared, &mut rows, &mut run.alpha);
             self.begin(run, opened, scale, prior);
             largest = largest.max(visit.average.abs());
-            weights += step.abs() * self.runs.last()?.alpha.iter().map(|a| a.abs()).sum::<f64>();
+            weights += step.abs() * self.runs.list.last()?.alpha.iter().map(|a| a.abs()).sum::<f64>();
             if !self.add(scale, step, prior) {
                 return None;
             }
         }
-        // These observations are computed as the model's own are, so they round as those do: `DualModel::state_error`, of as many updates
+        // These observations are computed as the model's own are, so they round as those do: `KernelDualForm::state_error`, of as many updates
         // as there are points and of a bound on its weights, beside the model's own distance from what it stands for.
         let k = visited.points.len() as f64;
         let share = rounded_share(k, k);
         let state = model.state_error();
         // They start from the values of these blocks, which differ from the model's by so much.
         let apart = (1.0 + k.sqrt()) * self.shared.source.error();
-        self.mean_error += share * (largest + weights * prior) + apart * weights + state.mean;
-        self.variance_error += (share * prior + apart) * solves + state.variance;
+        self.errors.mean += share * (largest + weights * prior) + apart * weights + state.mean;
+        self.errors.variance += (share * prior + apart) * solves + state.variance;
         // The dense path takes every point's exact score.
-        self.dense_work += self.n_points() * visited.points.len() * (visited.points.len() / 2 + WORK_OF_A_SCORE);
-        self.open = false;
+        self.cost.dense += self.n_points() * visited.points.len() * (visited.points.len() / 2 + WORK_OF_A_SCORE);
+        self.runs.open = false;
         self.is_current = true;
         Some(self)
     }
@@ -209,7 +233,7 @@ impl PrunedTrial {
 
     /// Counted multiply-adds of this path, and of the dense one.
     pub fn work(&self) -> (usize, usize) {
-        (self.work, self.dense_work)
+        (self.cost.work, self.cost.dense)
     }
 
     fn n_points(&self) -> usize {
@@ -219,149 +243,149 @@ impl PrunedTrial {
     /// Takes an observation; false where the model is not the one that was followed.
     pub fn observe(&mut self, visited: &Visited<'_>, observation: Observation<'_>, prior: f64) -> bool {
         let Observation { row, scale, mean_step, repeated } = observation;
-        if repeated && self.open {
+        if repeated && self.runs.open {
             if !self.history.again(visited) {
                 return false;
             }
         } else {
-            let mut run = Run::default();
+            let mut run = BlockStreak::default();
             let Some(opened) = self.history.start(visited, row, prior, &self.shared, &mut run.alpha) else { return false };
             self.begin(run, opened, scale, prior);
-            self.open = true;
+            self.runs.open = true;
         }
-        self.since_check += 1;
+        self.check.since += 1;
         self.add(scale, mean_step, prior)
     }
 
     /// A new run, which the history has opened.
-    fn begin(&mut self, run: Run, opened: Opened, scale: f64, prior: f64) {
-        self.p_error = opened.p_error;
+    fn begin(&mut self, run: BlockStreak, opened: OpenedStreak, scale: f64, prior: f64) {
+        self.errors.p = opened.p_error;
         // Spread² stays at least 0, so that one observation cannot lower it by more than the prior's.
-        self.p_bound = if 0.0 < scale { prior.sqrt() * (1.0 + 1e-6) / scale } else { f64::INFINITY };
+        self.errors.p_bound = if 0.0 < scale { prior.sqrt() * (1.0 + 1e-6) / scale } else { f64::INFINITY };
         let visited = self.history.points();
         self.bounds.start_run(&self.shared, visited, self.history.coordinates(), &run.alpha);
-        self.dense_work += opened.dense_work;
-        self.work += opened.work + self.bounds.work_of_a_run(&self.shared, visited.len());
-        if let (Some(values), Covariance::Features(source)) = (&mut self.values, &self.shared.source) {
+        self.cost.dense += opened.dense_work;
+        self.cost.work += opened.work + self.bounds.work_of_a_run(&self.shared, visited.len());
+        if let (Some(values), Covariance::Features(source)) = (&mut self.grid.values, &self.shared.source) {
             values.start_run(source, self.bounds.matrix());
         }
-        self.runs.push(run);
+        self.runs.list.push(run);
         self.drop_runs();
     }
 
     /// An observation of the open run; false where errors are no numbers any more.
     fn add(&mut self, scale: f64, mean_step: f64, prior: f64) -> bool {
         let innovation = mean_step / scale;
-        self.innovations += innovation * innovation;
-        self.trace += scale * scale * self.bounds.row_square();
-        if let Some(run) = self.runs.last_mut() {
+        self.errors.innovations += innovation * innovation;
+        self.errors.trace += scale * scale * self.bounds.row_square();
+        if let Some(run) = self.runs.list.last_mut() {
             run.squares += scale * scale;
             run.steps += mean_step;
             self.history.observe(&run.alpha, mean_step);
         }
         self.bounds.observe(scale, mean_step);
-        if let Some(values) = &mut self.values {
+        if let Some(values) = &mut self.grid.values {
             values.observe(scale, mean_step);
         }
-        let (p, e) = (self.p_bound, self.p_error);
-        self.variance_error += scale * scale * (2.0 * p * e + e * e + 4.0 * U * p * p) + U * prior;
+        let (p, e) = (self.errors.p_bound, self.errors.p);
+        self.errors.variance += scale * scale * (2.0 * p * e + e * e + 4.0 * U * p * p) + U * prior;
         // The sum of steps of a run is rounded as well, and by the same amounts.
-        self.mean_error += mean_step.abs() * (e + 2.0 * U * p) + 2.0 * U * (self.innovations * prior).sqrt();
-        self.dense_work += 4 * self.n_points();
-        self.variance_error.is_finite() && self.mean_error.is_finite()
+        self.errors.mean += mean_step.abs() * (e + 2.0 * U * p) + 2.0 * U * (self.errors.innovations * prior).sqrt();
+        self.cost.dense += 4 * self.n_points();
+        self.errors.variance.is_finite() && self.errors.mean.is_finite()
     }
 
     /// Forgets the oldest runs when there are many, after bringing the blocks up to date that need them.
     fn drop_runs(&mut self) {
-        let most = if self.values.is_some() { MOST_RUNS_KEPT } else { MOST_RUNS };
-        if self.runs.len() <= most {
+        let most = if self.grid.values.is_some() { MOST_RUNS_KEPT } else { MOST_RUNS };
+        if self.runs.list.len() <= most {
             return;
         }
-        let keep = self.first_run + most / 2;
+        let keep = self.runs.first + most / 2;
         for block in 0..self.blocks.len() {
             if self.blocks[block].run < keep {
                 self.take(block, 0.0);
             }
         }
         let oldest = self.blocks.iter().map(|block| block.run).min().unwrap_or(keep);
-        self.runs.drain(..oldest - self.first_run);
-        self.first_run = oldest;
+        self.runs.list.drain(..oldest - self.runs.first);
+        self.runs.first = oldest;
     }
 
     /// Runs that were opened since a block was scored.
     pub(super) fn missed(&self, block: usize) -> usize {
-        self.first_run + self.runs.len() - 1 - self.blocks[block].run
+        self.runs.first + self.runs.list.len() - 1 - self.blocks[block].run
     }
 
     /// Brings a block up to date; returns its largest score and largest spread².
-    pub(super) fn take(&mut self, block: usize, width: f64) -> (f64, f64) {
+    pub(super) fn take(&mut self, block: usize, beta: f64) -> (f64, f64) {
         let missed = self.missed(block);
         let own = &mut self.blocks[block];
         let size = own.mean.len();
         let before = own.columns.len() / size;
-        let found = wide_fused(Take {
+        let found = wide_fused(BlockTake {
             shared: &self.shared,
             visited: self.history.points(),
-            runs: &self.runs,
-            first_run: self.first_run,
+            runs: &self.runs.list,
+            first_run: self.runs.first,
             index: block,
             block: own,
-            width,
+            beta,
         });
         let new = own.columns.len() / size - before;
-        self.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
+        self.cost.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
         found
     }
 
     /// Who can be the best: as on the dense path.
-    pub fn candidates(&mut self, request: &TrialScore<'_>, counters: &mut Counters, answer: &mut Candidates) -> Outcome {
-        let (width, model) = (request.width, request.model);
-        self.largest_width = self.largest_width.max(width);
+    pub fn candidates(&mut self, request: &TrialScore<'_>, counters: &mut Counters, answer: &mut Candidates) -> PruningOutcome {
+        let (beta, model) = (request.beta, request.model);
+        self.errors.largest_beta = self.errors.largest_beta.max(beta);
         let state = model.state_error();
-        let e = self.variance_error + state.variance;
+        let e = self.errors.variance + state.variance;
         let prior = model.prior_variance_bound();
         // Rounding of scores and bounds: a few operations on numbers of this size.
-        let magnitude = (self.innovations.sqrt() + self.largest_width) * prior.sqrt();
-        let e_mean = self.mean_error + state.mean + 8.0 * U * (1.0 + magnitude);
-        let widest = e_mean + self.largest_width * (2.0 * e).sqrt();
-        self.bounds.update(width, &self.shared, self.history.beyond(prior, &self.shared), self.band);
+        let magnitude = (self.errors.innovations.sqrt() + self.errors.largest_beta) * prior.sqrt();
+        let e_mean = self.errors.mean + state.mean + 8.0 * U * (1.0 + magnitude);
+        let widest = e_mean + self.errors.largest_beta * (2.0 * e).sqrt();
+        self.bounds.update(beta, &self.shared, self.history.beyond(prior, &self.shared), self.band);
         if let Some(visited) = model.visited() {
-            for (point, score) in self.history.own_scores(&visited, width, &self.shared) {
+            for (point, score) in self.history.own_scores(&visited, beta, &self.shared) {
                 self.bounds.raise(self.shared.order.places[point as usize].0 as usize, score);
             }
         }
-        self.work += self.bounds.work_of_a_round();
+        self.cost.work += self.bounds.work_of_a_round();
         self.scored.clear();
-        let errors = Errors { mean: e_mean, variance: e, score: widest };
-        let best = if self.values.is_some() { self.look_and_score(width, errors) } else { self.score_blocks(width, errors) };
+        let errors = ScoreErrors { mean: e_mean, variance: e, score: widest };
+        let best = if self.grid.values.is_some() { self.look_and_score(beta, errors) } else { self.score_blocks(beta, errors) };
         self.bounds.end_round();
-        self.collect(best, width, e, e_mean, answer);
+        self.collect(best, beta, e, e_mean, answer);
         if answer.points.is_empty() {
-            return Outcome::Lost;
+            return PruningOutcome::Lost;
         }
-        self.extra += answer.points.len() - 1;
+        self.cost.extra += answer.points.len() - 1;
         counters.blocks += self.scored.len() as u64;
         let before = counters.violations;
-        if CHECK_EVERY <= self.since_check {
-            self.since_check = 0;
+        if CHECK_EVERY <= self.check.since {
+            self.check.since = 0;
             self.check(request, state, e_mean, counters);
         }
         self.check_unscored(request, 3.0 * widest + TIE_TOLERANCE * (1.0 + best.abs()), counters);
         if before < counters.violations {
-            return Outcome::Lost;
+            return PruningOutcome::Lost;
         }
         let n = self.n_points();
-        self.dense_work += WORK_OF_A_SCORE * n;
+        self.cost.dense += WORK_OF_A_SCORE * n;
         let columns = 8 * self.history.points().len() * n;
-        let dearer = self.dense_work + START * n < self.work || n < self.extra || MOST_COLUMN_BYTES < columns;
-        if dearer { Outcome::Dearer } else { Outcome::Pruned }
+        let dearer = self.cost.dense + START * n < self.cost.work || n < self.cost.extra || MOST_COLUMN_BYTES < columns;
+        if dearer { PruningOutcome::Dearer } else { PruningOutcome::Pruned }
     }
 
     /// The points of the scored blocks that may be the best.
-    fn collect(&self, best: f64, width: f64, e: f64, e_mean: f64, answer: &mut Candidates) {
+    fn collect(&self, best: f64, beta: f64, e: f64, e_mean: f64, answer: &mut Candidates) {
         answer.points.clear();
         let tie = TIE_TOLERANCE * (1.0 + best.abs());
-        let floor = best - tie - 2.0 * (e_mean + width * (2.0 * e).sqrt());
+        let floor = best - tie - 2.0 * (e_mean + beta * (2.0 * e).sqrt());
         let size = self.shared.order.size;
         for &block in &self.scored {
             if self.bounds.largest(block as usize) < floor {
@@ -370,7 +394,7 @@ impl PrunedTrial {
             let own = &self.blocks[block as usize];
             let points = &self.shared.order.points[block as usize * size..][..size];
             let mut scores = [0.0; MOST_SIZE];
-            vector::score(&own.mean, &own.variance, width, &mut scores[..size]);
+            vector::score(&own.mean, &own.variance, beta, &mut scores[..size]);
             answer.points.extend(points.iter().zip(&scores).filter(|(_, score)| floor <= **score).map(|(&point, _)| point));
         }
         answer.points.sort_unstable();
@@ -382,11 +406,11 @@ impl PrunedTrial {
         };
         let lower = |point: u32| {
             let (mean, variance) = moments(point);
-            mean - e_mean + width * (variance - e).max(0.0).sqrt()
+            mean - e_mean + beta * (variance - e).max(0.0).sqrt()
         };
         let upper = |point: u32| {
             let (mean, variance) = moments(point);
-            mean + e_mean + width * (variance + e).max(0.0).sqrt()
+            mean + e_mean + beta * (variance + e).max(0.0).sqrt()
         };
         settle(&mut answer.points, tie, lower, upper);
     }
@@ -399,7 +423,7 @@ impl PrunedTrial {
         for (at, &point) in points.iter().enumerate().take(16) {
             let exact = request.model.exact(point as usize);
             let apart = (exact.variance - own.variance[at].max(0.0)).abs();
-            let outside = self.variance_error + state.variance < apart || e_mean < (exact.mean - own.mean[at]).abs();
+            let outside = self.errors.variance + state.variance < apart || e_mean < (exact.mean - own.mean[at]).abs();
             counters.violations += u64::from(outside);
         }
     }
@@ -408,19 +432,19 @@ impl PrunedTrial {
     /// show nowhere else.
     fn check_unscored(&mut self, request: &TrialScore<'_>, margin: f64, counters: &mut Counters) {
         let cost = self.history.work_of_a_point(&self.shared);
-        if self.work < self.checked_work + CHECKED_SHARE * cost {
+        if self.cost.work < self.check.work + CHECKED_SHARE * cost {
             return;
         }
         let n = self.n_points();
-        let point = self.next_checked % n;
+        let point = self.check.next % n;
         // Far from the last one, and through all points where n is no multiple of it.
-        self.next_checked = (point + CHECKED_STEP) % n;
+        self.check.next = (point + CHECKED_STEP) % n;
         let bound = self.bounds.bound(self.shared.order.places[point].0 as usize);
         if f64::NEG_INFINITY < bound {
-            counters.violations += u64::from(bound + margin < request.model.exact(point).upper(request.width));
-            self.work += cost;
+            counters.violations += u64::from(bound + margin < request.model.exact(point).upper(request.beta));
+            self.cost.work += cost;
         }
-        self.checked_work = self.work;
+        self.check.work = self.cost.work;
     }
 
     /// Gives back the memory of a trial that has ended.
@@ -440,10 +464,10 @@ impl PrunedTrial {
             at(|block| &block.mean),
             at(|block| &block.variance),
             at(|block| &block.p),
-            self.p_error,
-            (self.mean_error, self.variance_error),
+            self.errors.p,
+            (self.errors.mean, self.errors.variance),
         );
-        if !self.open {
+        if !self.runs.open {
             screen.drop_row();
         }
         screen

@@ -5,7 +5,7 @@ use pulp::{Simd, WithSimd};
 
 /// Rows of a factor in a tile.
 pub const ROWS: usize = 4;
-/// Pivots in a tile of [`Forms`].
+/// Pivots in a tile of [`LaneForms`].
 pub const PIVOTS: usize = 3;
 /// Columns whose products follow each other before their sum is added to the total.
 const GROUP: usize = 16;
@@ -19,7 +19,7 @@ pub fn row_depth(n_features: usize) -> f64 {
     (GROUP + n_features.div_ceil(GROUP) + 2) as f64
 }
 
-/// Roundings that a square passes through in [`Forms`].
+/// Roundings that a square passes through in [`LaneForms`].
 pub fn square_depth(n_features: usize) -> f64 {
     (ROWS + n_features.div_ceil(ROWS) + 2) as f64
 }
@@ -40,14 +40,14 @@ fn store<S: Simd>(entry: &mut Sixteen, slice: usize, value: S::f32s) {
 }
 
 /// `out[p] = |R phi_p|²` of all trials; `features` holds three pivots at a time, feature by feature, `columns` features each (a multiple of four).
-pub struct Forms<'a> {
+pub struct LaneForms<'a> {
     pub rows: &'a [Sixteen],
     pub features: &'a [f32],
     pub columns: usize,
     pub out: &'a mut [Sixteen],
 }
 
-impl WithSimd for Forms<'_> {
+impl WithSimd for LaneForms<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -162,7 +162,7 @@ fn products<S: Simd, const V: usize, const P: usize>(
 /// blocks `inner` times the largest form and mean of the points chosen come in for each `|u|_1`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaneEnds {
-    pub width: Sixteen,
+    pub beta: Sixteen,
     pub c: Sixteen,
     pub c_size: Sixteen,
     pub c_delta: Sixteen,
@@ -212,13 +212,13 @@ impl WithSimd for Scores<'_> {
         let mut reached = false;
         for slice in 0..LANES / S::F32_LANES {
             let of = |entry: &Sixteen| load::<S>(entry, slice);
-            let width = of(&ends.width);
+            let beta = of(&ends.beta);
             let mut best = simd.splat_f32s(f32::NEG_INFINITY);
             let mut least = simd.splat_f32s(f32::INFINITY);
             for x in 0..POINTS {
                 let variance = simd.add_f32s(of(&forms[x]), simd.splat_f32s(residual[x]));
                 let root = simd.sqrt_f32s(simd.max_f32s(variance, zero));
-                let score = simd.mul_add_e_f32s(width, root, of(&means[x]));
+                let score = simd.mul_add_e_f32s(beta, root, of(&means[x]));
                 store::<S>(&mut scores[x], slice, score);
                 best = simd.max_f32s(best, score);
                 least = simd.min_f32s(least, root);
@@ -233,7 +233,7 @@ impl WithSimd for Scores<'_> {
             // At most sqrt(e) too, where a variance is tiny.
             let spread =
                 simd.min_f32s(simd.div_f32s(e, simd.max_f32s(least, simd.splat_f32s(f32::MIN_POSITIVE))), simd.sqrt_f32s(e));
-            let half = simd.mul_add_e_f32s(width, spread, c);
+            let half = simd.mul_add_e_f32s(beta, spread, c);
             let lower = simd.sub_f32s(best, half);
             let high = simd.add_f32s(best, half);
             let most = simd.max_f32s(of(best_lower), lower);
@@ -248,13 +248,13 @@ impl WithSimd for Scores<'_> {
 }
 
 /// The largest magnitudes of chosen points, times a share.
-pub struct Largest<'a> {
+pub struct LargestOfLanes<'a> {
     pub values: &'a [Sixteen],
     pub share: f32,
     pub out: &'a mut Sixteen,
 }
 
-impl WithSimd for Largest<'_> {
+impl WithSimd for LargestOfLanes<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -25,5 +25,5 @@ mod refine;
 mod round;
 mod table;
 
-pub use round::{AskedLane, LaneScreen, Tables};
+pub use round::{AskedLane, LaneScreen, LaneTables};
 pub use table::LaneTable;

@@ -4,7 +4,7 @@
 //! `sum (c_j(x) - c_j(y)) f_j` and the residuals, up to `E |c(x) - c(y)|_1` (neighbours have nearly the same rows) and what each point has of its own: `rho`, and
 //! the rounding of its coefficients. So do means, by `|w| u |phi(x) - phi(y)|`. Spreads then differ by `(v(x) - v(y)) / (sd(x) + sd(y))`.
 
-use super::round::Tables;
+use super::round::LaneTables;
 use privateer_gp::score::Sixteen;
 use privateer_numerics::linalg::LANES;
 use pulp::NullaryFnOnce;
@@ -13,7 +13,7 @@ use pulp::NullaryFnOnce;
 /// `v ± (e + (e_apart + e_size) |c(x)|_1 + e_rho rho(x) + e_trace trace(x))`.
 #[derive(Debug, Clone, Copy)]
 pub struct Fine {
-    pub width: f64,
+    pub beta: f64,
     pub c: f64,
     /// Rounding of the weights, for `|phi(x) - phi(y)|` and for `|phi|`.
     pub c_apart: f64,
@@ -29,7 +29,7 @@ pub struct Fine {
 
 /// A trial taken out of its lane.
 pub struct Alone<'a> {
-    tables: Tables<'a>,
+    tables: LaneTables<'a>,
     fine: Fine,
     /// Forms at the pivots.
     forms: Vec<f64>,
@@ -48,7 +48,7 @@ pub struct At {
     /// Of the variance: in all, and without what comes from the pivots.
     e: f64,
     e_own: f64,
-    width: f64,
+    beta: f64,
 }
 
 impl At {
@@ -60,23 +60,23 @@ impl At {
     /// What holds its exact score.
     pub fn interval(&self) -> (f64, f64) {
         let [least, most] = self.spreads();
-        (self.mean - self.c + self.width * least, self.mean + self.c + self.width * most)
+        (self.mean - self.c + self.beta * least, self.mean + self.c + self.beta * most)
     }
 }
 
 impl<'a> Alone<'a> {
     /// From its lane.
-    pub fn new(tables: Tables<'a>, fine: Fine, lane: usize, forms: &[Sixteen], weights: &[Sixteen]) -> Self {
+    pub fn new(tables: LaneTables<'a>, fine: Fine, lane: usize, forms: &[Sixteen], weights: &[Sixteen]) -> Self {
         let of = |values: &[Sixteen]| values.iter().map(|value| f64::from(value.0[lane])).collect();
         Self { tables, fine, forms: of(forms), weights: of(weights) }
     }
 
     /// Form and mean of a point, in f64, and what they are off.
     pub fn at(&self, point: u32) -> At {
-        let Self { tables: Tables { by, lanes, features, .. }, fine, .. } = self;
+        let Self { tables: LaneTables { by, lanes, features, .. }, fine, .. } = self;
         let point = point as usize;
         let (c, phi) = (lanes.row(point), features.row(point));
-        let (form, mean) = pulp::Arch::new().dispatch(Sums { c, forms: &self.forms, phi, weights: &self.weights });
+        let (form, mean) = pulp::Arch::new().dispatch(RefinedSums { c, forms: &self.forms, phi, weights: &self.weights });
         let size = f64::from(by.size[point]);
         let (rho, trace) = (f64::from(by.rho[point]), f64::from(by.trace[point]));
         let e_own = fine.e + fine.e_size * size + fine.e_rho * rho + fine.e_trace * trace;
@@ -87,13 +87,13 @@ impl<'a> Alone<'a> {
             c: fine.c + fine.c_weights,
             e: e_own + fine.e_apart * size,
             e_own,
-            width: fine.width,
+            beta: fine.beta,
         }
     }
 
     /// Whether `x` is below `y` by more than a tie.
     fn below(&self, x: &At, y: &At) -> bool {
-        let Self { tables: Tables { lanes, features, .. }, fine, .. } = self;
+        let Self { tables: LaneTables { lanes, features, .. }, fine, .. } = self;
         let (c, d) = (lanes.row(x.point), lanes.row(y.point));
         let (phi, psi) = (features.row(x.point), features.row(y.point));
         let (apart, squares) = pulp::Arch::new().dispatch(Apart { c, d, phi, psi });
@@ -106,7 +106,7 @@ impl<'a> Alone<'a> {
         } else {
             (x_most - y_least).min(variance / (x_most + y_most))
         };
-        mean + fine.width * spread < 0.0
+        mean + fine.beta * spread < 0.0
     }
 
     /// Keeps the points that may be the best.
@@ -123,14 +123,14 @@ impl<'a> Alone<'a> {
 }
 
 /// `sum c_j f_j` and `phi · w`.
-struct Sums<'a> {
+struct RefinedSums<'a> {
     c: &'a [f32],
     forms: &'a [f64],
     phi: &'a [f64],
     weights: &'a [f64],
 }
 
-impl NullaryFnOnce for Sums<'_> {
+impl NullaryFnOnce for RefinedSums<'_> {
     type Output = (f64, f64);
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! A round of trials side by side, and its bounds.
 
-use super::kernels::{self, Forms, LaneEnds, Largest, POINTS, Products, Scores};
+use super::kernels::{self, LaneEnds, LaneForms, LargestOfLanes, POINTS, Products, Scores};
 use super::refine::{Alone, Fine};
 use super::table::LaneTable;
 use crate::cpu::pivots::round::{CHECK_EVERY, CHECKED_POINTS, FormErrors, LARGEST, ROUNDED_UP, TINY, U, gamma};
@@ -15,14 +15,14 @@ const SHARING: usize = 2;
 /// Room for rounds.
 #[derive(Debug, Default)]
 pub struct LaneScreen {
-    groups: Vec<Group>,
+    groups: Vec<LaneGroup>,
     since_check: u32,
     next_checked: usize,
 }
 
 /// Sixteen trials.
 #[derive(Debug)]
-struct Group {
+struct LaneGroup {
     /// Forms at the pivots.
     forms: Vec<Sixteen>,
     ends: LaneEnds,
@@ -53,18 +53,18 @@ pub struct AskedLane<'a> {
 
 /// The table of a screen.
 #[derive(Clone, Copy)]
-pub struct Tables<'a> {
+pub struct LaneTables<'a> {
     pub by: &'a Interpolation,
     pub lanes: &'a LaneTable,
     pub features: &'a FeatureTable,
     pub scale: &'a Scale,
 }
 
-impl Default for Group {
+impl Default for LaneGroup {
     fn default() -> Self {
         let zero = Sixteen::ZERO;
         let ends =
-            LaneEnds { width: zero, c: zero, c_size: zero, c_delta: zero, e: zero, e_size: zero, e_rho: zero, e_trace: zero };
+            LaneEnds { beta: zero, c: zero, c_size: zero, c_delta: zero, e: zero, e_size: zero, e_rho: zero, e_trace: zero };
         Self { forms: Vec::new(), ends, best_lower: zero, fine: [None; LANES], kept: Vec::new() }
     }
 }
@@ -72,10 +72,10 @@ impl Default for Group {
 impl LaneScreen {
     /// Finds the candidates of each trial; an answer is left empty where the numbers do not fit f32. Returns how many points were found
     /// outside their intervals.
-    pub fn round(&mut self, tables: Tables<'_>, asked: &[AskedLane<'_>], out: &mut [Candidates]) -> u64 {
+    pub fn round(&mut self, tables: LaneTables<'_>, asked: &[AskedLane<'_>], out: &mut [Candidates]) -> u64 {
         let same = |a: &AskedLane<'_>, b: &AskedLane<'_>| std::ptr::eq(a.lanes.rows, b.lanes.rows);
         let parts: Vec<&[AskedLane<'_>]> = asked.chunk_by(same).collect();
-        self.groups.resize_with(parts.len().max(self.groups.len()), Group::default);
+        self.groups.resize_with(parts.len().max(self.groups.len()), LaneGroup::default);
         for (group, part) in self.groups.iter_mut().zip(&parts) {
             group.at_pivots(tables, part);
         }
@@ -103,13 +103,13 @@ impl LaneScreen {
     }
 }
 
-impl Group {
+impl LaneGroup {
     /// Forms at the pivots, and what intervals are made of.
-    fn at_pivots(&mut self, tables: Tables<'_>, part: &[AskedLane<'_>]) {
-        let Tables { by, lanes: table, scale, .. } = tables;
+    fn at_pivots(&mut self, tables: LaneTables<'_>, part: &[AskedLane<'_>]) {
+        let LaneTables { by, lanes: table, scale, .. } = tables;
         let lanes = part[0].lanes;
         self.forms.resize(table.pivots.len() / table.columns, Sixteen::ZERO);
-        let forms = Forms { rows: lanes.rows, features: &table.pivots, columns: table.columns, out: &mut self.forms };
+        let forms = LaneForms { rows: lanes.rows, features: &table.pivots, columns: table.columns, out: &mut self.forms };
         pulp::Arch::new().dispatch(forms);
         // A lane that is not in use is never the best.
         self.best_lower = Sixteen([f32::INFINITY; LANES]);
@@ -133,11 +133,11 @@ impl Group {
 
     /// The bounds of a trial; `None` where its numbers do not fit. The names are those of the notes of `pivots`.
     fn bound(&mut self, by: &Interpolation, table: &LaneTable, scale: &Scale, asked: &AskedLane<'_>, form: f64) -> Option<Fine> {
-        let (m, lane, width, h) = (table.n_features, asked.lane, asked.request.width, scale.norm);
+        let (m, lane, beta, h) = (table.n_features, asked.lane, asked.request.beta, scale.norm);
         let LaneNorms { centre, rows, form: apart, weights } = asked.lanes.norms[lane];
         let trace = centre * centre;
         let fits = |value: f64| value.abs() <= LARGEST;
-        if ![centre, rows, weights, h, (centre + rows) * h, weights * h, width, form].into_iter().all(fits) {
+        if ![centre, rows, weights, h, (centre + rows) * h, weights * h, beta, form].into_iter().all(fits) {
             return None;
         }
         // Entry by entry `|R| <= s I + |N|`, so `|R| |phi|` is at most `(s + |N|_F) |phi|` long.
@@ -147,12 +147,12 @@ impl Group {
         let state = asked.request.model.state_error();
         let size = table.largest_size.max(by.largest_size);
         let variance = size * largest + by.largest_residual;
-        let score = weights * h + width * variance.sqrt();
+        let score = weights * h + beta * variance.sqrt();
         let tiny = (m as f64 + table.rank as f64 + 8.0) * TINY;
-        let c = state.mean + TIE_TOLERANCE * (1.0 + score) + width * (tiny * (1.0 + size)).sqrt() + tiny;
+        let c = state.mean + TIE_TOLERANCE * (1.0 + score) + beta * (tiny * (1.0 + size)).sqrt() + tiny;
         let e = state.variance + tiny;
         let numbers = [
-            (&mut self.ends.width, width),
+            (&mut self.ends.beta, beta),
             (&mut self.ends.c, ROUNDED_UP * (c + 8.0 * U * score)),
             (&mut self.ends.c_size, ROUNDED_UP * (gamma(kernels::product_depth(m)) * weights * h + tiny)),
             (&mut self.ends.c_delta, ROUNDED_UP * weights),
@@ -168,7 +168,7 @@ impl Group {
         // the share by which these are rounded up, but for means of neighbours, whose own rounding is small.
         let summed = (m as f64 + 8.0) * f64::EPSILON * weights * h;
         let fine = Fine {
-            width,
+            beta,
             c: ROUNDED_UP * (c + summed),
             c_apart: ROUNDED_UP * 2.0 * U * weights,
             c_weights: ROUNDED_UP * 2.0 * U * weights * h,
@@ -182,19 +182,19 @@ impl Group {
     }
 
     /// What is known of a trial in f64; `None` where it is not in use.
-    pub(super) fn alone<'a>(&self, tables: Tables<'a>, asked: &AskedLane<'_>) -> Option<Alone<'a>> {
+    pub(super) fn alone<'a>(&self, tables: LaneTables<'a>, asked: &AskedLane<'_>) -> Option<Alone<'a>> {
         let fine = self.fine[asked.lane]?;
         Some(Alone::new(tables, fine, asked.lane, &self.forms[..tables.by.rank], asked.lanes.weights))
     }
 
     /// Of some points, how many have exact scores outside their intervals.
-    fn violations(&self, tables: Tables<'_>, asked: &AskedLane<'_>, first: usize) -> u64 {
+    fn violations(&self, tables: LaneTables<'_>, asked: &AskedLane<'_>, first: usize) -> u64 {
         let (n, request) = (tables.features.n_points, &asked.request);
         let first = first % request.subset.map_or(n, <[u32]>::len);
         let points = playable(n, request.subset).skip(first).take(CHECKED_POINTS);
         let Some(alone) = self.alone(tables, asked) else { return 0 };
         let outside = |&point: &u32| {
-            let exact = request.model.exact(point as usize).upper(request.width);
+            let exact = request.model.exact(point as usize).upper(request.beta);
             // A NaN breaks no interval: the decision reports it.
             let (lower, upper) = alone.at(point).interval();
             exact < lower || upper < exact
@@ -203,7 +203,7 @@ impl Group {
     }
 
     /// The candidates of a trial.
-    fn candidates(&self, tables: Tables<'_>, asked: &AskedLane<'_>, out: &mut Candidates) {
+    fn candidates(&self, tables: LaneTables<'_>, asked: &AskedLane<'_>, out: &mut Candidates) {
         out.points.clear();
         let lane = asked.lane;
         if self.fine[lane].is_none() {
@@ -236,7 +236,7 @@ impl Group {
 }
 
 /// Scores of all points for `V` groups: tiles that may hold a best are kept.
-fn spread<const V: usize>(table: &LaneTable, groups: [&mut Group; V], lanes: [FactorLanes<'_>; V]) {
+fn spread<const V: usize>(table: &LaneTable, groups: [&mut LaneGroup; V], lanes: [FactorLanes<'_>; V]) {
     let arch = pulp::Arch::new();
     let (of_outer, of_features) = (table.rank * POINTS, table.n_features * POINTS);
     let mut kept: [Vec<CandidateTile>; V] = std::array::from_fn(|v| std::mem::take(&mut groups[v].kept));
@@ -268,7 +268,11 @@ fn spread<const V: usize>(table: &LaneTable, groups: [&mut Group; V], lanes: [Fa
             let share = (ROUNDED_UP * 1.25 * (kernels::product_depth(block.chosen) + 3.0) * U) as f32;
             for (what, chosen) in chosen.iter().enumerate() {
                 for (inner, values) in inner.iter_mut().zip(chosen) {
-                    arch.dispatch(Largest { values: &values.as_flattened()[..block.chosen], share, out: &mut inner[what] });
+                    arch.dispatch(LargestOfLanes {
+                        values: &values.as_flattened()[..block.chosen],
+                        share,
+                        out: &mut inner[what],
+                    });
                 }
             }
         }

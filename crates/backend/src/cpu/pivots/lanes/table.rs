@@ -31,7 +31,7 @@ pub struct LaneTable {
     pub features: Vec<f32>,
     /// Of each tile of scored points of a block `K x 12`: their rows `u`.
     pub inner: Vec<f32>,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<LaneBlock>,
     /// Of each tile of scored points.
     pub points: Vec<[u32; POINTS]>,
     pub residual: Vec<[f32; POINTS]>,
@@ -44,7 +44,7 @@ pub struct LaneTable {
 
 /// Points that are scored together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Block {
+pub struct LaneBlock {
     /// Tiles of chosen points.
     pub outer: Range<usize>,
     /// Tiles of scored points; the same points where `chosen` is 0.
@@ -160,7 +160,7 @@ impl LaneTable {
                 bounds.trace = bounds.trace.max(by.trace[point as usize]);
             }
             self.add_scored(table, points, bounds);
-            self.blocks.push(Block { outer: outer..outer + 1, scored: tile..tile + 1, chosen: 0, inner: 0 });
+            self.blocks.push(LaneBlock { outer: outer..outer + 1, scored: tile..tile + 1, chosen: 0, inner: 0 });
         }
     }
 
@@ -192,7 +192,7 @@ impl LaneTable {
             self.add_scored(table, points, bounds);
         }
         let tiles = k.div_ceil(POINTS);
-        self.blocks.push(Block { outer: outer..outer + tiles, scored: tile..self.points.len(), chosen: k, inner });
+        self.blocks.push(LaneBlock { outer: outer..outer + tiles, scored: tile..self.points.len(), chosen: k, inner });
     }
 }
 

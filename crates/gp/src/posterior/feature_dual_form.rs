@@ -1,0 +1,306 @@
+//! Bayesian linear regression in the span of the points visited: `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`, from a factor over
+//! the K distinct points.
+//!
+//! With C the coordinates of those as rows, N their counts on a diagonal and `A = C C^T + ridge N^{-1} = L L^T`,
+//!
+//! `ridge V^{-1} = I - C^T A^{-1} C`, so that `spread²(c) = |c|² - |l|²`, `l = L^{-1} C c`,
+//!
+//! and `u = V^{-1} c` is a sum over the visited points: `u = sum row_i c_i` with `row = A^{-1} e / count` for a point visited before, e its unit
+//! vector, and `row = (-L^{-T} l, 1) / ridge` for a new one. That takes K² and K n multiply-adds in the place of n² and what keeps an inverse
+//! up to date, and says over the visited points as well what an observation changes.
+//!
+//! A run stays open as in [`super::WeightModel`]; when it closes, a new point enters `A` with all observations of the run at once, and a point
+//! visited before has its diagonal lowered, by stable rotations. The state is rebuilt from the visits every
+//! [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on every path.
+
+use super::Visits;
+use super::run::{Observed, Streak, rounded};
+use super::visits::are_possible;
+use crate::score::Moments;
+use privateer_numerics::linalg::{self, GrowingCholesky, add_rows_wide, add_scaled, dot, dot_rows};
+use serde::{Deserialize, Serialize};
+
+/// The state over the slots of [`Visits`], in `n` coordinates. Those of a slot are asked for: `coordinates(slot)` has `n` numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FeatureDualForm {
+    ridge: f64,
+    n: usize,
+    /// Factor of `A` without the open run.
+    factor: GrowingCholesky,
+    /// Posterior mean of the weights without the open run.
+    theta: Vec<f64>,
+    /// `u` of the open run, and its row over the visited points; empty before the first observation and after a rebuild.
+    direction: Vec<f64>,
+    row: Vec<f64>,
+    open: Option<OpenStreak>,
+    /// Information gain without the open run.
+    gain: f64,
+    /// Largest magnitude of a reward so far.
+    reward_bound: f64,
+    since_rebuild: u64,
+    #[serde(skip)]
+    scratch: Vec<f64>,
+}
+
+/// The open run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct OpenStreak {
+    slot: usize,
+    run: Streak,
+    /// Observations of the point before the run.
+    before: f64,
+    /// Of a new point: `l`, and `|c|² - |l|²`.
+    l: Vec<f64>,
+    variance: f64,
+}
+
+impl FeatureDualForm {
+    /// A model in `n` coordinates; `ridge > 0`.
+    #[must_use]
+    pub fn new(ridge: f64, n: usize) -> Self {
+        Self {
+            ridge,
+            n,
+            factor: GrowingCholesky::default(),
+            theta: vec![0.0; n],
+            direction: Vec::new(),
+            row: Vec::new(),
+            open: None,
+            gain: 0.0,
+            reward_bound: 0.0,
+            since_rebuild: 0,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Whether a saved value hangs together with these visits.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn check<'c>(&self, visits: &Visits, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> Result<(), &'static str> {
+        let n_distinct = visits.n_distinct();
+        if !(0.0 < self.ridge && self.ridge.is_finite()) {
+            return Err("the ridge is not positive");
+        }
+        let new = self.open.as_ref().is_some_and(|open| open.before == 0.0);
+        if !self.factor.is_sound() || self.factor.n() + usize::from(new) != n_distinct || self.theta.len() != self.n {
+            return Err("factor, weights and visits have different sizes");
+        }
+        let lengths = (self.direction.len(), self.row.len());
+        if let Some(open) = &self.open {
+            let k = self.factor.n();
+            let whole = open.slot < n_distinct && (open.slot == k) == new && open.l.len() == if new { k } else { 0 };
+            let possible = open.run.is_sound() && 1.0 <= open.run.count && 0.0 <= open.before && open.before.is_finite();
+            let variance = 0.0 <= open.variance && open.variance.is_finite() && open.l.iter().all(|l| l.is_finite());
+            if !(whole && possible && variance && lengths == (self.n, n_distinct))
+                || open.before + open.run.count != visits.counts[open.slot] as f64
+            {
+                return Err("the open run is not possible");
+            }
+            // A sum in one fixed order: the same bits.
+            let mut sum = vec![0.0; self.n];
+            add_rows_wide(&self.row, coordinates, &mut sum);
+            if sum != self.direction {
+                return Err("the direction of the open run is not that of its points");
+            }
+        } else if lengths != (0, 0) {
+            return Err("there is a direction and no open run");
+        }
+        if self.theta.iter().chain(&self.direction).chain(&self.row).any(|x| !x.is_finite()) {
+            return Err("a weight is not finite");
+        }
+        let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
+        if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
+    }
+
+    /// The regularizer.
+    #[must_use]
+    pub fn ridge(&self) -> f64 {
+        self.ridge
+    }
+
+    /// Number of coordinates.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Realised information gain `½ ln det(V / ridge)`.
+    #[must_use]
+    pub fn gain(&self) -> f64 {
+        self.gain + self.open.as_ref().map_or(0.0, |open| open.run.gain())
+    }
+
+    /// Largest magnitude of a reward so far.
+    #[must_use]
+    pub fn reward_bound(&self) -> f64 {
+        self.reward_bound
+    }
+
+    /// Observations since the state was last rebuilt.
+    #[must_use]
+    pub fn since_rebuild(&self) -> u64 {
+        self.since_rebuild
+    }
+
+    /// The direction `u` of the open run.
+    #[must_use]
+    pub fn direction(&self) -> &[f64] {
+        &self.direction
+    }
+
+    /// The same over the visited points: `u = sum row_i c_i`.
+    #[must_use]
+    pub fn row(&self) -> &[f64] {
+        &self.row
+    }
+
+    /// Adds an observation of `reward` at the point of this slot, which is the next one for a new point; `visits` do not count it yet.
+    pub fn observe<'c>(
+        &mut self,
+        slot: usize,
+        visits: &Visits,
+        coordinates: impl Fn(usize) -> &'c [f64] + Copy,
+        reward: f64,
+    ) -> Observed {
+        self.reward_bound = self.reward_bound.max(reward.abs());
+        self.since_rebuild += 1;
+        let repeated = self.open.as_ref().is_some_and(|open| open.slot == slot);
+        if !repeated {
+            self.close_run();
+            self.start_run(slot, visits.counts.get(slot).map_or(0.0, |&count| count as f64), coordinates);
+        }
+        let Some(open) = self.open.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
+        open.run.observe(self.ridge, reward, repeated)
+    }
+
+    fn start_run<'c>(&mut self, slot: usize, before: f64, coordinates: impl Fn(usize) -> &'c [f64] + Copy) {
+        let (ridge, k) = (self.ridge, self.factor.n());
+        let c = coordinates(slot);
+        let mut l = Vec::new();
+        let (variance, leverage);
+        self.row.clear();
+        self.row.resize(k, 0.0);
+        if slot < k {
+            self.row[slot] = 1.0 / before;
+            self.factor.solve_lower(&mut self.row, slot);
+            self.factor.solve_transposed(&mut self.row);
+            // c · u = (C u)_e, C C^T = A - ridge N^{-1}.
+            (variance, leverage) = (0.0, (1.0 - ridge * self.row[slot]) / before);
+        } else {
+            dot_rows(c, coordinates, &mut self.row);
+            self.factor.solve_lower(&mut self.row, 0);
+            l.clone_from(&self.row);
+            variance = (dot(c, c) - dot(&l, &l)).max(0.0);
+            leverage = variance / ridge;
+            self.factor.solve_transposed(&mut self.row);
+            self.row.iter_mut().for_each(|weight| *weight *= -1.0 / ridge);
+            self.row.push(1.0 / ridge);
+        }
+        self.direction.clear();
+        self.direction.resize(self.n, 0.0);
+        add_rows_wide(&self.row, coordinates, &mut self.direction);
+        let run = Streak::new(leverage, dot(c, &self.theta));
+        self.open = Some(OpenStreak { slot, run, before, l, variance });
+    }
+
+    /// Takes the open run into factor and weights.
+    fn close_run(&mut self) {
+        let Some(OpenStreak { slot, run, before, l, variance }) = self.open.take() else { return };
+        self.gain += run.gain();
+        add_scaled(&mut self.theta, run.coefficient, &self.direction);
+        if before == 0.0 {
+            self.factor.push(&l, (variance + self.ridge / run.count).sqrt());
+        } else {
+            let delta = self.ridge * run.count / (before * (before + run.count));
+            self.factor.lower_diagonal(slot, delta, &mut self.scratch);
+        }
+    }
+
+    /// `theta · c` and `ridge c^T V^{-1} c` (at least 0).
+    #[must_use]
+    pub fn moments<'c>(&self, c: &[f64], coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> Moments {
+        let mut l = vec![0.0; self.factor.n()];
+        dot_rows(c, coordinates, &mut l);
+        self.factor.solve_lower(&mut l, 0);
+        let mut variance = dot(c, c) - dot(&l, &l);
+        if let Some(open) = &self.open {
+            let along = dot(&self.direction, c);
+            variance -= self.ridge * open.run.downdate() * along * along;
+        }
+        Moments { mean: self.mean(c), variance: variance.max(0.0) }
+    }
+
+    /// The mean alone, for less.
+    #[must_use]
+    pub fn mean(&self, c: &[f64]) -> f64 {
+        let closed = dot(c, &self.theta);
+        match &self.open {
+            Some(open) => closed + open.run.coefficient * dot(&self.direction, c),
+            None => closed,
+        }
+    }
+
+    /// `theta` and `ridge V^{-1} = I - G^T G - ridge d u u^T`, `G = L^{-1} C` and d the open run's downdate, row-major: from the factor that spreads² come from.
+    #[must_use]
+    pub fn form<'c>(&self, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> (Vec<f64>, Vec<f64>) {
+        let (n, k) = (self.n, self.factor.n());
+        let mut theta = self.theta.clone();
+        let mut form = vec![0.0; n * n];
+        (0..n).for_each(|i| form[i * n + i] = 1.0);
+        let mut column = vec![0.0; k];
+        let mut solved = vec![0.0; k * n];
+        for i in 0..n {
+            (0..k).for_each(|slot| column[slot] = coordinates(slot)[i]);
+            self.factor.solve_lower(&mut column, 0);
+            (0..k).for_each(|slot| solved[slot * n + i] = column[slot]);
+        }
+        let mut take = |scale: f64, row: &[f64]| {
+            for (out, &x) in form.chunks_exact_mut(n.max(1)).zip(row) {
+                add_scaled(out, -scale * x, row);
+            }
+        };
+        solved.chunks_exact(n.max(1)).for_each(|row| take(1.0, row));
+        if let Some(open) = &self.open {
+            add_scaled(&mut theta, open.run.coefficient, &self.direction);
+            take(self.ridge * open.run.downdate(), &self.direction);
+        }
+        (theta, form)
+    }
+
+    /// Rebuilds the state from the visits, which also closes the run. Returns false, changing nothing, if the factorization fails.
+    pub fn rebuild<'c>(&mut self, visits: &Visits, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> bool {
+        let k = visits.n_distinct();
+        let mut a = vec![0.0; k * k];
+        for (slot, row) in a.chunks_exact_mut(k.max(1)).enumerate() {
+            dot_rows(coordinates(slot), coordinates, &mut row[..=slot]);
+            row[slot] += self.ridge / visits.counts[slot] as f64;
+        }
+        if linalg::cholesky(&mut a, k).is_err() {
+            return false;
+        }
+        self.gain = self.gain();
+        self.open = None;
+        self.direction.clear();
+        self.row.clear();
+        self.factor = GrowingCholesky::from_rows(&a, k);
+        let mut weights: Vec<f64> = visits.sums.iter().zip(&visits.counts).map(|(sum, &count)| sum / count as f64).collect();
+        self.factor.solve_lower(&mut weights, 0);
+        self.factor.solve_transposed(&mut weights);
+        self.theta.fill(0.0);
+        add_rows_wide(&weights, coordinates, &mut self.theta);
+        self.since_rebuild = 0;
+        true
+    }
+
+    /// Bounds on what the updates since the last rebuild rounded off, see `run::rounded`: sums have `n` or K terms.
+    /// * `largest_count` — observations of a point
+    #[must_use]
+    pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {
+        let terms = self.n.max(self.factor.n() + 1) as f64;
+        let along = self.open.as_ref().map_or(0.0, |open| open.run.coefficient.abs() * prior / self.ridge);
+        let mean_scale = self.reward_bound + (prior * dot(&self.theta, &self.theta)).sqrt() + along;
+        let found = rounded(terms, self.since_rebuild, prior, mean_scale);
+        Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, largest_count), ..found }
+    }
+}

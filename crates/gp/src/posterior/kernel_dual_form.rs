@@ -1,0 +1,287 @@
+//! Kernel regression over the distinct points visited: `A = K + ridge diag(1/count)`, `w = A^{-1} (average rewards)`,
+//!
+//! `mean(x) = w · k(x)`, `spread²(x) = k(x,x) - |L^{-1} k(x)|²`, `A = L L^T`.
+//!
+//! Visits of one point collapse into its count and average. `A` is as well conditioned as `ridge / count` makes it, however
+//! close the points are, and its Cholesky factor is updated by stable rotations: nothing here depends on which of several
+//! all but equal points came first.
+//!
+//! **Runs.** Optimizers play a point many times in a row. All observations of a run change the model along `g = A^{-1} e`, `e`
+//! the point's unit vector: with `n0` observations at its start, average `y0`, weight `w_e`, and `j` more since,
+//!
+//! `delta = ridge j / (n0 (n0 + j))`, `D = 1 - delta g_e`, `A_j^{-1} = A^{-1} + delta / D g g^T`,
+//! `w_j = w + a g`, `a = (delta w_e + average_j - y0) / D`.
+//!
+//! So a run stays open, as a few numbers, and a repeated observation costs O(1) here. The state is rebuilt from the visits
+//! every [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on
+//! every path.
+
+use super::Visits;
+use super::run::{Observed, rounded};
+use super::visits::are_possible;
+use crate::score::Moments;
+use privateer_numerics::linalg::{self, GrowingCholesky};
+use serde::{Deserialize, Serialize};
+
+/// The state over the slots of [`Visits`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelDualForm {
+    ridge: f64,
+    /// Factor of `A` without the open run's further observations.
+    factor: GrowingCholesky,
+    /// `w` without them.
+    weights: Vec<f64>,
+    run: Option<KernelStreak>,
+    /// Information gain without them.
+    gain: f64,
+    /// Largest magnitude of a reward so far.
+    reward_bound: f64,
+    since_rebuild: u64,
+    #[serde(skip)]
+    scratch: Vec<f64>,
+}
+
+/// The open run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct KernelStreak {
+    slot: usize,
+    /// `n0` and the sum of their rewards.
+    count: f64,
+    sum: f64,
+    /// `j` and the sum of their rewards.
+    more: f64,
+    more_sum: f64,
+    /// `g = A^{-1} e`.
+    direction: Vec<f64>,
+    /// `w_e`.
+    weight: f64,
+}
+
+impl KernelStreak {
+    /// `delta` after `more` further observations; 0 before the first.
+    fn delta(&self, ridge: f64, more: f64) -> f64 {
+        ridge * more / (self.count * (self.count + more))
+    }
+
+    /// `D`: at least one half, because `g_e <= n0 / ridge`.
+    fn denominator(&self, delta: f64) -> f64 {
+        1.0 - delta * self.direction[self.slot]
+    }
+
+    /// `a`, what multiplies `g` in the weights.
+    fn coefficient(&self, ridge: f64) -> f64 {
+        let delta = self.delta(ridge, self.more);
+        let average = (self.sum + self.more_sum) / (self.count + self.more);
+        (delta * self.weight + (average - self.sum / self.count)) / self.denominator(delta)
+    }
+
+    /// `delta / D`, what multiplies `g g^T` in the inverse.
+    fn downdate(&self, ridge: f64) -> f64 {
+        let delta = self.delta(ridge, self.more);
+        delta / self.denominator(delta)
+    }
+
+    /// ½ ln(1 + j q), `q` the share of spread² in the ridge at the start of the run: the gains of its observations telescope.
+    fn gain(&self, ridge: f64) -> f64 {
+        let leverage = (1.0 - ridge * self.direction[self.slot] / self.count).max(0.0) / self.count;
+        0.5 * libm::log1p(self.more * leverage)
+    }
+}
+
+impl KernelDualForm {
+    /// A model without observations; `ridge > 0`.
+    #[must_use]
+    pub fn new(ridge: f64) -> Self {
+        Self {
+            ridge,
+            factor: GrowingCholesky::default(),
+            weights: Vec::new(),
+            run: None,
+            gain: 0.0,
+            reward_bound: 0.0,
+            since_rebuild: 0,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Whether a saved value hangs together over this many distinct points.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn check(&self, n_distinct: usize) -> Result<(), &'static str> {
+        if !(0.0 < self.ridge && self.ridge.is_finite()) {
+            return Err("the ridge is not positive");
+        }
+        if self.factor.n() != n_distinct || self.weights.len() != n_distinct || !self.factor.is_sound() {
+            return Err("factor, weights and visits have different sizes");
+        }
+        if let Some(run) = &self.run {
+            let numbers = [run.count, run.sum, run.more, run.more_sum, run.weight];
+            let whole = run.slot < n_distinct && run.direction.len() == n_distinct && 1.0 <= run.count && 0.0 <= run.more;
+            if !whole || numbers.iter().chain(&run.direction).any(|x| !x.is_finite()) {
+                return Err("the open run is not possible");
+            }
+        }
+        let finite = self.weights.iter().all(|x| x.is_finite());
+        if finite && are_possible([self.gain, self.reward_bound], self.since_rebuild) {
+            Ok(())
+        } else {
+            Err("the weights or counters are not possible")
+        }
+    }
+
+    /// The regularizer.
+    #[must_use]
+    pub fn ridge(&self) -> f64 {
+        self.ridge
+    }
+
+    /// Realised information gain `½ ln det(I + K_t / ridge)`.
+    #[must_use]
+    pub fn gain(&self) -> f64 {
+        self.gain + self.run.as_ref().map_or(0.0, |run| run.gain(self.ridge))
+    }
+
+    /// Observations since the state was last rebuilt.
+    #[must_use]
+    pub fn since_rebuild(&self) -> u64 {
+        self.since_rebuild
+    }
+
+    /// The direction `g` of the open run: coefficients over the Gram columns of the visited points.
+    #[must_use]
+    pub fn direction(&self) -> &[f64] {
+        self.run.as_ref().map_or(&[], |run| &run.direction)
+    }
+
+    /// The first observation of a new point: `k` its covariance with the points visited before, `prior` its own.
+    pub fn observe_new(&mut self, k: &[f64], prior: f64, reward: f64) -> Observed {
+        self.close_run();
+        self.count(reward);
+        let slot = self.factor.n();
+        let mut l = k.to_vec();
+        self.factor.solve_lower(&mut l, 0);
+        // spread² of the new point, at least 0, and the ridge: the pivot never falls below the ridge.
+        let variance = (prior - linalg::dot(&l, &l)).max(0.0);
+        let pivot = variance + self.ridge;
+        let surprise = reward - linalg::dot(&self.weights, k);
+        self.factor.push(&l, pivot.sqrt());
+        let direction = self.solve_axis(slot);
+        self.weights.push(0.0);
+        linalg::add_scaled(&mut self.weights, surprise, &direction);
+        self.gain += 0.5 * libm::log1p(variance / self.ridge);
+        let weight = self.weights[slot];
+        self.run = Some(KernelStreak { slot, count: 1.0, sum: reward, more: 0.0, more_sum: 0.0, direction, weight });
+        // p = g · k(x) = cov(new, x) / pivot: spread² falls by cov² / pivot, the mean rises by surprise cov / pivot.
+        Observed { scale: pivot.sqrt(), mean_step: surprise, repeated: false }
+    }
+
+    /// Another observation of the point in `slot`; `visits` do not count it yet.
+    pub fn observe_again(&mut self, slot: usize, visits: &Visits, reward: f64) -> Observed {
+        let repeated = self.run.as_ref().is_some_and(|run| run.slot == slot);
+        if !repeated {
+            self.close_run();
+            let direction = self.solve_axis(slot);
+            let (count, sum) = (visits.counts[slot] as f64, visits.sums[slot]);
+            let weight = self.weights[slot];
+            self.run = Some(KernelStreak { slot, count, sum, more: 0.0, more_sum: 0.0, direction, weight });
+        }
+        self.count(reward);
+        let ridge = self.ridge;
+        let Some(run) = self.run.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
+        let before = (run.denominator(run.delta(ridge, run.more)), run.coefficient(ridge));
+        let total = run.count + run.more;
+        run.more += 1.0;
+        run.more_sum += reward;
+        let after = (run.denominator(run.delta(ridge, run.more)), run.coefficient(ridge));
+        // delta' - delta = ridge / (m (m + 1)), m the observations before this one; the difference of delta / D is that
+        // over D D'.
+        let fall = ridge / (total * (total + 1.0)) / (before.0 * after.0);
+        Observed { scale: fall.sqrt(), mean_step: after.1 - before.1, repeated }
+    }
+
+    fn count(&mut self, reward: f64) {
+        self.reward_bound = self.reward_bound.max(reward.abs());
+        self.since_rebuild += 1;
+    }
+
+    /// `A^{-1} e` of a slot.
+    fn solve_axis(&self, slot: usize) -> Vec<f64> {
+        let mut x = vec![0.0; self.factor.n()];
+        x[slot] = 1.0;
+        self.factor.solve_lower(&mut x, slot);
+        self.factor.solve_transposed(&mut x);
+        x
+    }
+
+    /// Takes the open run's further observations into factor and weights.
+    fn close_run(&mut self) {
+        let Some(run) = self.run.take() else { return };
+        if run.more == 0.0 {
+            return;
+        }
+        self.gain += run.gain(self.ridge);
+        linalg::add_scaled(&mut self.weights[..run.direction.len()], run.coefficient(self.ridge), &run.direction);
+        self.factor.lower_diagonal(run.slot, run.delta(self.ridge, run.more), &mut self.scratch);
+    }
+
+    /// Mean and spread² of a point with covariances `k` to the visited points (overwritten) and `prior` variance.
+    #[must_use]
+    pub fn moments(&self, k: &mut [f64], prior: f64) -> Moments {
+        let mean = self.mean(k);
+        let run = self.run.as_ref().map_or(0.0, |run| {
+            let along = linalg::dot(&run.direction, k);
+            run.downdate(self.ridge) * along * along
+        });
+        self.factor.solve_lower(k, 0);
+        Moments { mean, variance: (prior - linalg::dot(k, k) - run).max(0.0) }
+    }
+
+    /// The mean alone, for less.
+    #[must_use]
+    pub fn mean(&self, k: &[f64]) -> f64 {
+        let closed = linalg::dot(&self.weights, k);
+        match &self.run {
+            Some(run) => closed + run.coefficient(self.ridge) * linalg::dot(&run.direction, k),
+            None => closed,
+        }
+    }
+
+    /// Rebuilds the state from the visits, `entry` giving the covariance of two slots. Returns false, changing nothing,
+    /// if the factorization fails.
+    pub fn rebuild(&mut self, visits: &Visits, entry: impl Fn(usize, usize) -> f64) -> bool {
+        let n = visits.n_distinct();
+        let mut a = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..=i {
+                a[i * n + j] = entry(i, j);
+            }
+            a[i * n + i] += self.ridge / visits.counts[i] as f64;
+        }
+        if linalg::cholesky(&mut a, n).is_err() {
+            return false;
+        }
+        self.gain = self.gain();
+        self.run = None;
+        self.factor = GrowingCholesky::from_rows(&a, n);
+        self.weights = (0..n).map(|slot| visits.sums[slot] / visits.counts[slot] as f64).collect();
+        self.factor.solve_lower(&mut self.weights, 0);
+        self.factor.solve_transposed(&mut self.weights);
+        self.since_rebuild = 0;
+        true
+    }
+
+    /// Bounds on what the updates since the last rebuild rounded off, see `run::rounded`.
+    /// * `largest_count` — observations of a point
+    #[must_use]
+    pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {
+        // |mean| <= sum |w_i| prior; the open run adds its own.
+        let run = self
+            .run
+            .as_ref()
+            .map_or(0.0, |run| run.coefficient(self.ridge).abs() * run.direction.iter().map(|g| g.abs()).sum::<f64>());
+        let weights = self.weights.iter().map(|w| w.abs()).sum::<f64>() + run;
+        let found = rounded(self.factor.n() as f64, self.since_rebuild, prior, self.reward_bound + weights * prior);
+        Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, largest_count), ..found }
+    }
+}

@@ -1,0 +1,31 @@
+//! No privacy: the interaction as it is, and a ledger that says so.
+
+use super::{Interaction, InteractionPrivatizer, InteractionSignal, InteractionStatement, interaction_ledger};
+use crate::{Calibration, Event, Ledger, Raw, Released};
+use privateer_numerics::rng::Stream;
+
+/// Passes interactions on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoPrivacy;
+
+impl InteractionPrivatizer for NoPrivacy {
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, _stream: &mut Stream) -> Released<InteractionSignal<'a>> {
+        Released::mark(InteractionSignal::Interaction(interaction.open()))
+    }
+}
+
+/// The ledger of a run without privacy.
+#[must_use]
+pub fn ledger(calibration: Calibration) -> Ledger {
+    interaction_ledger(InteractionStatement {
+        mechanism: "none",
+        calibration,
+        event: Event::NonPrivate,
+        budget: None,
+        clip: None,
+        noise_formula: "none".to_owned(),
+        doubt: None,
+        local: false,
+        notes: Vec::new(),
+    })
+}

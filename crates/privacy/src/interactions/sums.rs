@@ -1,0 +1,423 @@
+//! Noisy running sums of `z z^T` and `y z` over interactions, `z` the context in the block of the arm that was shown [Shariff2018,
+//! algorithm 1; Zheng2020 where everybody adds their own noise].
+//!
+//! * `as-printed`: one matrix over the blocks of all arms, sigma of the paper.
+//! * `corrected`: the same, never below what the claim needs.
+//! * `tight`: a matrix an arm. Blocks off the diagonal are zero whatever anybody does and need no noise. Contexts are scaled to the
+//!   unit ball and rewards to [-1/2, 1/2], where one sigma serves both; the corner `sum y²` is never released.
+//!
+//! Sensitivity. Let one user's (phi, y) in block a become (phi', y') in block a'. In one block that is the pair of
+//! `accounting::sensitivity::gram_and_reward_mu_squared`, a supremum over `c = phi·phi'`; in two blocks it is that pair's value at
+//! c = 0. So no number of arms enters. Proof: `docs/proofs/interactions.md`.
+
+use super::{Interaction, InteractionPrivatizer, InteractionSignal, InteractionStatement, interaction_ledger};
+use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
+use crate::event::Factor;
+use crate::planted::{self, PlantedFault};
+use crate::printed::{dubey2021, shariff2018, zheng2020};
+use crate::streams::own::Own;
+use crate::streams::{Factorisation, PrefixNoise, Shape};
+use crate::{Calibration, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, analytic_gaussian_sigma};
+use privateer_numerics::rng::Stream;
+use std::sync::Arc;
+
+/// How sums over all arms lie in one slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Arms.
+    pub n_arms: usize,
+    /// Features of a context.
+    pub dimension: usize,
+    /// Whether all arms share one matrix, and not one each.
+    pub joint: bool,
+}
+
+impl Layout {
+    /// Matrices.
+    #[must_use]
+    pub fn n_groups(self) -> usize {
+        if self.joint { 1 } else { self.n_arms }
+    }
+
+    /// Rows of a matrix.
+    #[must_use]
+    pub fn n_rows(self) -> usize {
+        if self.joint { self.n_arms * self.dimension } else { self.dimension }
+    }
+
+    /// A matrix with its vector.
+    fn shape(self) -> Shape {
+        Shape::Bordered(self.n_rows())
+    }
+
+    /// Packed upper triangle, row by row.
+    fn n_gram(self) -> usize {
+        Shape::Symmetric(self.n_rows()).len()
+    }
+
+    /// Numbers in all.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.n_groups() * self.shape().len()
+    }
+
+    /// Whether there is nothing.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The matrix that an arm's context enters, and the row at which it does.
+    #[must_use]
+    pub fn place(self, arm: usize) -> (usize, usize) {
+        if self.joint { (0, arm * self.dimension) } else { (arm, 0) }
+    }
+
+    /// Packed matrix and vector of a group.
+    #[must_use]
+    pub fn group(self, entries: &[f64], group: usize) -> (&[f64], &[f64]) {
+        let size = self.shape().len();
+        entries[group * size..(group + 1) * size].split_at(self.n_gram())
+    }
+
+    /// Adds `weight z z^T` and `y z` for a context in the block of an arm.
+    pub fn add(self, entries: &mut [f64], arm: usize, z: &[f64], y: f64) {
+        let (group, first) = self.place(arm);
+        let (size, n) = (self.shape().len(), self.n_rows());
+        let (gram, moment) = entries[group * size..(group + 1) * size].split_at_mut(self.n_gram());
+        for (i, &x) in z.iter().enumerate() {
+            let row = first + i;
+            // Row r of the packed triangle starts at r n - r (r - 1)/2, its first entry on the diagonal.
+            let start = row * n - row * row.saturating_sub(1) / 2;
+            gram[start..start + z.len() - i].iter_mut().zip(&z[i..]).for_each(|(entry, other)| *entry += x * other);
+        }
+        moment[first..first + z.len()].iter_mut().zip(z).for_each(|(entry, x)| *entry += y * x);
+    }
+}
+
+/// What sums are wanted, and what is public.
+#[derive(Debug, Clone)]
+pub struct SumsTerms {
+    /// How they lie.
+    pub layout: Layout,
+    /// Rounds after which they are released, ascending from 1 on.
+    pub due: Arc<[u64]>,
+    /// Rounds in all.
+    pub rounds: u64,
+    /// Bound on the Euclidean length of a context, enforced.
+    pub context_length: f64,
+    /// Range of rewards, enforced.
+    pub range: (f64, f64),
+    /// Which calibration.
+    pub calibration: Calibration,
+    /// `auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`.
+    pub mechanism: &'static str,
+    /// The budget.
+    pub budget: (Epsilon, Delta),
+    /// Whether everybody adds their own noise.
+    pub local: bool,
+}
+
+/// Calibrated sums, shared by all trials.
+#[derive(Debug)]
+pub struct InteractionSums {
+    terms: SumsTerms,
+    factorisation: Arc<dyn Factorisation>,
+    name: &'static str,
+    sigma: f64,
+    /// Standard deviation of the noise in each release.
+    stds: Arc<[f64]>,
+    /// The factorisation's name in the event.
+    factor: Factor,
+    /// Largest length of a context after division by its unit.
+    context_bound: f64,
+    /// Largest |reward| after centring and division by its unit.
+    reward_bound: f64,
+    /// Contexts are divided by this.
+    context_unit: f64,
+    /// Rewards are divided by this once `centre` is taken off.
+    reward_unit: f64,
+    centre: f64,
+    noise_formula: String,
+}
+
+impl InteractionSums {
+    /// Calibrates.
+    ///
+    /// # Errors
+    /// A mechanism or budget that does not suit.
+    pub fn calibrated(terms: SumsTerms) -> Result<Self, Refusal> {
+        let (epsilon, delta) = terms.budget;
+        let releases = terms.due.len().max(1) as u64;
+        let auto = match (terms.local, terms.calibration) {
+            (true, _) => "own",
+            (false, Calibration::Tight) => "blt",
+            (false, _) => "tree",
+        };
+        let name = if terms.mechanism == "auto" { auto } else { terms.mechanism };
+        if terms.local && name != "own" {
+            let message = format!("`{name}` is noise of a trusted curator, and here everybody adds their own");
+            return Err(Refusal::new("mechanism", message, "`auto` or `none`"));
+        }
+        if terms.calibration == Calibration::AsPrinted && !matches!(name, "tree" | "own") {
+            return Err(Refusal::new("mechanism", "the paper prints the tree and no other mechanism", "`tree`, or `auto`"));
+        }
+        let factors = [Factor::Tree, Factor::Honaker, Factor::Blt, Factor::SqrtToeplitz];
+        let found = factors.into_iter().find(|factor| factor.name() == name);
+        let factor = found.unwrap_or(Factor::Own);
+        let factorisation: Arc<dyn Factorisation> = match found {
+            Some(factor) => factor.factorisation(releases),
+            // Everybody's draws add up.
+            None if terms.local => Arc::new(Own::new(1)),
+            None => {
+                let message = format!("`{name}` is noise of a choice, and this policy releases sums");
+                return Err(Refusal::new("mechanism", message, "`auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`"));
+            }
+        };
+        let columns = factorisation.sensitivity(Participation::ONCE);
+        let (lo, hi) = terms.range;
+        let (centre, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo));
+        let (length, reach) = (terms.context_length, lo.abs().max(hi.abs()));
+        // In the units of the data: |phi| <= 1 has noise sigma/L² on its matrix and sigma/L on its vector.
+        let raw =
+            columns * libm::sqrt(gram_and_reward_mu_squared(reach, 1.0 / (length * length), 1.0 / length, Relation::Replace));
+        let needed = raw * analytic_gaussian_sigma(epsilon, delta);
+        let squared_norm = length * length + reach * reach;
+        let printed = if terms.local {
+            // For |x| <= 1 and |r| <= 1; other lengths by the square of the longer.
+            zheng2020::sigma(epsilon.get(), delta.get()) * (length * length).max(length * reach)
+        } else {
+            shariff2018::sigma(dubey2021::nodes_printed(releases), squared_norm, epsilon.get(), delta.get())
+        };
+        let as_given = (length, reach);
+        let (sigma, (context_bound, reward_bound), context_unit, reward_unit, centre, noise_formula) = match terms.calibration {
+            Calibration::AsPrinted => (printed, as_given, 1.0, 1.0, 0.0, "sigma as printed"),
+            Calibration::Corrected => {
+                (printed.max(needed), as_given, 1.0, 1.0, 0.0, "sigma as printed, never below what the claim needs")
+            }
+            Calibration::Tight => {
+                // y in [-1/2, 1/2]: effective sensitivity 1.25 (E7).
+                let unit = columns * libm::sqrt(gram_and_reward_mu_squared(0.5, 1.0, 1.0, Relation::Replace));
+                let sigma = unit * analytic_gaussian_sigma(epsilon, delta);
+                (
+                    sigma,
+                    (1.0, 0.5),
+                    length,
+                    2.0 * half,
+                    centre,
+                    "sigma = 1.25 |columns| sigma_AG(epsilon, delta), contexts and rewards in their units (E7)",
+                )
+            }
+        };
+        if !(sigma * sigma).is_normal() {
+            let message = format!("with `epsilon` = {:e} the noise of mechanism `{name}` is no double", epsilon.get());
+            return Err(Refusal::new("epsilon", message, "an epsilon nearer to 1"));
+        }
+        let noise_formula = format!("sigma = {sigma:.6}: {noise_formula}");
+        let stds = if terms.local {
+            // One draw a user.
+            terms.due.iter().map(|&users| sigma * libm::sqrt(users as f64)).collect()
+        } else {
+            factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect()
+        };
+        Ok(Self {
+            terms,
+            factorisation,
+            factor,
+            name,
+            sigma,
+            stds,
+            context_bound,
+            reward_bound,
+            context_unit,
+            reward_unit,
+            centre,
+            noise_formula,
+        })
+    }
+
+    /// What contexts are divided by before they meet the sums.
+    #[must_use]
+    pub fn context_unit(&self) -> f64 {
+        self.context_unit
+    }
+
+    /// What rewards are divided by.
+    #[must_use]
+    pub fn reward_unit(&self) -> f64 {
+        self.reward_unit
+    }
+
+    /// Standard deviation of a draw.
+    #[must_use]
+    pub fn sigma(&self) -> f64 {
+        self.sigma
+    }
+
+    /// How the sums lie.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.terms.layout
+    }
+
+    /// Releases in all.
+    #[must_use]
+    pub fn releases(&self) -> u64 {
+        self.terms.due.len() as u64
+    }
+
+    /// Standard deviation of the noise on release `at`, from 1 to [`InteractionSums::releases`].
+    #[must_use]
+    pub fn std(&self, at: u64) -> f64 {
+        self.stds[at as usize - 1]
+    }
+
+    /// The privatizer of a trial before its first round.
+    #[must_use]
+    pub fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
+        let layout = self.terms.layout;
+        Box::new(InteractionSumsPrivatizer {
+            layout,
+            due: Arc::clone(&self.terms.due),
+            range: self.terms.range,
+            length: self.terms.context_length,
+            context_unit: self.context_unit,
+            reward_unit: self.reward_unit,
+            centre: self.centre,
+            noise: self.factorisation.noise(Shape::Vector(layout.len())),
+            sigma: self.sigma,
+            local: self.terms.local,
+            stds: Arc::clone(&self.stds),
+            sum: vec![0.0; layout.len()],
+            z: vec![0.0; layout.dimension],
+            released: vec![0.0; layout.len()],
+            round: 0,
+            releases: 0,
+            stored: None,
+        })
+    }
+
+    /// A privatizer whose draws are given, packed as the sums are, of standard deviation 1 (diagonals `sqrt(2)`): for checks against stored cases.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn stored(&self, draws: Vec<Vec<f64>>) -> Box<dyn InteractionPrivatizer> {
+        let layout = self.terms.layout;
+        Box::new(InteractionSumsPrivatizer {
+            layout,
+            due: Arc::clone(&self.terms.due),
+            range: (f64::NEG_INFINITY, f64::INFINITY),
+            length: f64::INFINITY,
+            context_unit: 1.0,
+            reward_unit: 1.0,
+            centre: 0.0,
+            noise: self.factorisation.noise(Shape::Vector(layout.len())),
+            sigma: self.sigma,
+            local: false,
+            stds: Arc::clone(&self.stds),
+            sum: vec![0.0; layout.len()],
+            z: vec![0.0; layout.dimension],
+            released: vec![0.0; layout.len()],
+            round: 0,
+            releases: 0,
+            stored: Some(draws.into()),
+        })
+    }
+
+    /// What is claimed and what is delivered.
+    #[must_use]
+    pub fn ledger(&self) -> Ledger {
+        interaction_ledger(InteractionStatement {
+            mechanism: self.name,
+            calibration: self.terms.calibration,
+            event: Event::Sums {
+                factor: self.factor,
+                releases: self.factorisation.rounds(),
+                // Contexts in their unit have length at most `context_bound`: one draw of sigma is less there.
+                gram_sigma: self.sigma / (self.context_bound * self.context_bound),
+                moment_sigma: self.sigma / self.context_bound,
+                reward: Some(self.reward_bound),
+            },
+            budget: Some(self.terms.budget),
+            clip: Some(self.terms.range),
+            noise_formula: self.noise_formula.clone(),
+            doubt: Some(("the printed noise is too small at this budget", "E8")),
+            local: self.terms.local,
+            notes: vec![format!(
+                "contexts are shortened to length {}; sums are released after {} of {} rounds",
+                self.terms.context_length,
+                self.terms.due.len(),
+                self.terms.rounds
+            )],
+        })
+    }
+}
+
+#[derive(Debug)]
+struct InteractionSumsPrivatizer {
+    layout: Layout,
+    due: Arc<[u64]>,
+    range: (f64, f64),
+    length: f64,
+    context_unit: f64,
+    reward_unit: f64,
+    centre: f64,
+    noise: Box<dyn PrefixNoise>,
+    sigma: f64,
+    local: bool,
+    stds: Arc<[f64]>,
+    sum: Vec<f64>,
+    z: Vec<f64>,
+    released: Vec<f64>,
+    round: u64,
+    releases: usize,
+    stored: Option<std::collections::VecDeque<Vec<f64>>>,
+}
+
+impl InteractionSumsPrivatizer {
+    /// Opens an interaction and adds it; one that is not as agreed adds nothing, or the centre of the range.
+    fn add(&mut self, interaction: Interaction<'_>) {
+        let Interaction { context, arm, reward } = interaction;
+        let finite = planted::is(PlantedFault::InteractionFinite) || context.iter().all(|x| x.is_finite());
+        if context.len() != self.z.len() || self.layout.n_arms <= arm || !finite {
+            return;
+        }
+        let every = (f64::NEG_INFINITY, f64::INFINITY);
+        let (lo, hi) = if planted::is(PlantedFault::InteractionRewardClip) { every } else { self.range };
+        let y = if reward.is_nan() { 0.0 } else { (reward.clamp(lo, hi) - self.centre) / self.reward_unit };
+        let length = libm::sqrt(context.iter().map(|x| x * x).sum::<f64>());
+        // A length that rounds above the bound is shortened by that rounding.
+        let whole = length <= self.length || planted::is(PlantedFault::InteractionContextClip);
+        let scale = if whole { 1.0 / self.context_unit } else { self.length / length / self.context_unit };
+        self.z.iter_mut().zip(context).for_each(|(z, x)| *z = scale * x);
+        self.layout.add(&mut self.sum, arm, &self.z, y);
+    }
+}
+
+impl InteractionPrivatizer for InteractionSumsPrivatizer {
+    fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>> {
+        self.add(interaction.open());
+        self.round += 1;
+        if self.due.get(self.releases) != Some(&self.round) {
+            return Released::mark(InteractionSignal::Nothing);
+        }
+        // In the local model everybody since the last release has added a draw: one of their sum's law stands for them.
+        let before = if self.releases == 0 { 0 } else { self.due[self.releases - 1] };
+        let local = self.local && !planted::is(PlantedFault::OwnNoise);
+        let sigma = if local { self.sigma * libm::sqrt((self.round - before) as f64) } else { self.sigma };
+        let (layout, stored) = (self.layout, &mut self.stored);
+        let noise = self.noise.next(&mut |out| match stored {
+            None => out.chunks_exact_mut(layout.shape().len()).for_each(|group| layout.shape().draw(sigma, stream, group)),
+            Some(stored) => {
+                let next = stored.pop_front().unwrap_or_default();
+                out.fill(f64::NAN);
+                out.iter_mut().zip(next).for_each(|(out, next)| *out = sigma * next);
+            }
+        });
+        for ((out, sum), noise) in self.released.iter_mut().zip(&self.sum).zip(noise) {
+            *out = sum + noise;
+        }
+        let gram_std = self.stds[self.releases];
+        self.releases += 1;
+        Released::mark(InteractionSignal::Sums { layout, entries: &self.released, gram_std })
+    }
+}

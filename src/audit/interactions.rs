@@ -1,0 +1,236 @@
+//! Attacks on the privatizers of interactions, made by the contextual policies themselves: one user's context, arm and reward change; all
+//! others have contexts of zeros, which add nothing.
+
+use super::rewards::claim;
+use super::sums::claim_of;
+use super::vertices::falling;
+use super::{Case, Side};
+use crate::policy::contextual::ContextPolicyMaker;
+use crate::spec::{Sweep, Task};
+use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
+use privateer_privacy::Raw;
+use privateer_privacy::interactions::choices::ArmStep;
+use privateer_privacy::interactions::sums::Layout;
+use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionSignal, Link};
+use std::sync::Arc;
+
+/// Features of a context, and arms.
+const SIZE: usize = 2;
+/// Rounds of sums, each followed by a release.
+const SUMS: u64 = 16;
+/// Rounds of sums about the data of a few rounds.
+const FEW_SUMS: u64 = 8;
+/// Rounds of choices; the first two are the warm-up.
+const CHOICES: u64 = 50;
+
+/// Claims of choices: as elsewhere, and where the bound on what they add up to is nearest to what they show.
+const BUDGET: (f64, f64) = (4.0, 1e-3);
+const TIGHTER_BUDGET: (f64, f64) = (1.0, 1e-2);
+
+/// One user.
+#[derive(Debug, Clone, Copy)]
+struct AuditedUser {
+    context: [f64; SIZE],
+    arm: usize,
+    reward: f64,
+}
+
+/// The policy of a spec, for rewards in [-1, 1], contexts of length 1 and parameters that hardly count beside them.
+fn made(policy: &str, privacy: &str, rounds: u64) -> Result<Arc<dyn ContextPolicyMaker>, Error> {
+    let text = format!(
+        "rounds = {rounds}\ntrials = 1\n[environment]\nkind = \"generalized-linear\"\ndimension = {SIZE}\narms = {SIZE}\n\
+         parameters = \"gaussian\"\nnoise = {{ kind = \"uniform\", bound = 1.0 }}\n[privacy]\n{privacy}\n[[policy]]\n{policy}\n"
+    );
+    let sweep = Sweep::parse("audit.toml", &text, &[])?;
+    let Some(Task::Contextual(task)) = sweep.cells.first().map(|cell| &cell.task) else {
+        return Err(Error::Failed {
+            problem: "the spec of an audit has no contextual policy".to_owned(),
+            hint: "this is a fault of the audit: please report it".to_owned(),
+        });
+    };
+    let facts = ContextFacts {
+        n_arms: SIZE,
+        dimension: SIZE,
+        largest_entry: 1.0,
+        length: 1.0,
+        parameter_l1: 0.01,
+        parameter_length: 0.01,
+        mean_range: (-0.01, 0.01),
+        range: Some((-1.0, 1.0)),
+        noise_sd: Some(0.5),
+        link: Link::Linear,
+        margin: 0.0,
+        rounds,
+    };
+    Ok(Arc::from(task.policy_plan.prepare(&facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?))
+}
+
+/// Plays a stream of interactions, of which one user has `count` from round `from` on, and shows every signal.
+fn told(
+    maker: &dyn ContextPolicyMaker,
+    rounds: u64,
+    (from, count, changed): (u64, u64, AuditedUser),
+    stream: &mut Stream,
+    mut see: impl FnMut(u64, &InteractionSignal<'_>),
+) {
+    let mut privatizer = maker.privatizer();
+    for round in 1..=rounds {
+        // In the warm-up of choices everybody knows which arm is shown.
+        let other = AuditedUser { context: [0.0; SIZE], arm: (round as usize - 1).min(SIZE - 1), reward: 0.0 };
+        let AuditedUser { context, arm, reward } = if (from..from + count).contains(&round) { changed } else { other };
+        see(round, privatizer.release(Raw::seal(Interaction { context: &context, arm, reward }), stream).value());
+    }
+}
+
+/// Which rounds are of the changed user, and how many there are.
+#[derive(Clone, Copy)]
+struct InteractionAttackPlan<'a> {
+    maker: &'a Arc<dyn ContextPolicyMaker>,
+    rounds: u64,
+    releases: u64,
+    from: u64,
+    count: u64,
+}
+
+/// Running sums of all arms by a factorisation; `own`: everybody adds their own noise.
+///
+/// # Errors
+/// A policy that refuses.
+pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
+    let (policy, asked) = if mechanism == "own" { ("ldp-linucb", "auto") } else { ("dp-linucb", mechanism) };
+    let privacy = format!("mechanism = \"{asked}\"\nepsilon = 4.0\ndelta = 1e-3");
+    let of = |growth: f64, rounds: u64| made(&format!("kind = \"{policy}\"\ngrowth = {growth:.1}"), &privacy, rounds);
+    let (every, few, sparse) = (of(1.0, SUMS)?, of(1.0, FEW_SUMS)?, of(2.0, FEW_SUMS)?);
+    let long = InteractionAttackPlan { maker: &every, rounds: SUMS, releases: SUMS, from: 1, count: 1 };
+    let short = InteractionAttackPlan { maker: &few, rounds: FEW_SUMS, releases: FEW_SUMS, ..long };
+    let four = InteractionAttackPlan { from: 5, count: 4, ..short };
+    // Releases after rounds 1, 2, 4 and 8.
+    let at_once = InteractionAttackPlan { maker: &sparse, releases: 4, ..four };
+    // Rewards are centred and halved: 1/2 against -1/2, for which the worst cosine of two contexts is 1/4 (E7).
+    let c = 0.25;
+    let along = |size: f64, reward: f64| AuditedUser { context: [size, 0.0], arm: 0, reward };
+    let first = along(1.0, 1.0);
+    let turned = AuditedUser { context: [c, libm::sqrt(1.0 - c * c)], reward: -1.0, ..first };
+    let elsewhere = AuditedUser { arm: 1, reward: -1.0, ..first };
+    let pairs = [
+        ("", long, first, turned, "reward 1 against a context at cosine 1/4 and reward -1"),
+        (", another arm", long, first, elsewhere, "reward 1 against another arm and reward -1"),
+        (", outside", short, along(1.0, 1e6), along(1.0, -1e6), "reward 10^6 against -10^6"),
+        (", long context", short, along(1e6, 1.0), turned, "a context of length 10^6 against one of length 1 and reward -1"),
+        (", not finite", short, along(f64::INFINITY, 1.0), turned, "an infinite context against one of length 1 and reward -1"),
+        (", 4 participations", four, first, turned, "rounds 5 to 8 of one user, each in a release of its own"),
+        (", 4 participations in one release", at_once, first, turned, "rounds 5 to 8 of one user, all in one release"),
+    ];
+    let layout = Layout { n_arms: SIZE, dimension: SIZE, joint: false };
+    let cases = pairs.map(|(suffix, plan, first, second, words)| {
+        let InteractionAttackPlan { maker, rounds, releases, from, count } = plan;
+        let claim = claim_of(&maker.ledger(), count);
+        let of = Arc::clone(maker);
+        let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
+            let mut parts = row.chunks_exact_mut(layout.len());
+            let mut whole = true;
+            told(of.as_ref(), rounds, (from, count, side.pick(first, second)), stream, |_, signal| {
+                if let InteractionSignal::Sums { entries, .. } = signal {
+                    match parts.next() {
+                        Some(part) => part.copy_from_slice(entries),
+                        None => whole = false,
+                    }
+                }
+            });
+            whole && parts.next().is_none()
+        };
+        let pair = format!("one of {rounds} users: {words}, all others with contexts of zeros");
+        Case::discriminant(format!("visits-{mechanism}{suffix}"), claim, pair, releases as usize * layout.len(), play)
+            .gaussian()
+            .source("docs/proofs/interactions.md")
+    });
+    Ok(cases.into())
+}
+
+/// Choices of every arm: an interaction of the warm-up whose reward changes, and a later one of which the arm does.
+///
+/// # Errors
+/// A policy that refuses.
+pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
+    let (maker, tighter) = (hdb(mechanism, BUDGET, true)?, hdb(mechanism, TIGHTER_BUDGET, true)?);
+    let long = |reward: f64| AuditedUser { context: [1e6, 1e6], arm: 0, reward };
+    let ends = [arm_zero(1.0), arm_zero(-1.0)];
+    let arms = [arm_zero(1.0), AuditedUser { arm: 1, ..arm_zero(1.0) }];
+    let far = [arm_zero(1e6), arm_zero(-1e6)];
+    let pairs = [
+        ("", &maker, 1, ends, "reward 1 against -1 in round 1, arm 0"),
+        (" at 1", &tighter, 1, ends, "reward 1 against -1 in round 1, arm 0"),
+        (", another arm", &maker, 3, arms, "arm 0 against arm 1 in round 3, reward 1"),
+        (", outside", &maker, 1, far, "reward 10^6 against -10^6 in round 1, arm 0"),
+        (", long context", &maker, 1, [long(1.0), long(-1.0)], "reward 1 against -1 and entries of 10^6 in round 1, arm 0"),
+    ];
+    let cases = pairs.map(|(suffix, maker, round, users, words)| {
+        let (maker, claim) = (Arc::clone(maker), claim(&maker.ledger()));
+        let attack = move |side: Side, stream: &mut Stream| seen(maker.as_ref(), round, side.pick(users[0], users[1]), stream);
+        let pair = format!("{words} of {CHOICES}, all others with contexts of zeros");
+        let score = "the log-odds of all choices of both arms";
+        Case::new(format!("visits-{mechanism}{suffix}"), claim, pair, score, attack).source("docs/proofs/interactions.md")
+    });
+    Ok(cases.into())
+}
+
+/// E30: the same policy with its synthetic updates left out, so that an arm that stands still was not shown.
+///
+/// # Errors
+/// A policy that refuses.
+pub fn without_synthetic_updates() -> Result<Vec<Case>, Error> {
+    let maker = hdb("gumbel", BUDGET, false)?;
+    let claim = claim(&maker.ledger());
+    let attack = move |side: Side, stream: &mut Stream| {
+        let user = AuditedUser { arm: side.pick(0, 1), ..arm_zero(1.0) };
+        seen(maker.as_ref(), 3, user, stream)
+    };
+    let pair = format!("a context that pulls arm 0 against one that pulls arm 1, in round 3 of {CHOICES}");
+    let case = Case::new("bandit without synthetic updates", claim, pair, "which arm stood still", attack);
+    Ok(vec![case.erratum("E30").source("a reading of Han2022, algorithm 3, that updates the pulled arm alone")])
+}
+
+fn hdb(mechanism: &str, (epsilon, delta): (f64, f64), synthetic: bool) -> Result<Arc<dyn ContextPolicyMaker>, Error> {
+    let policy = format!("kind = \"dp-hdb\"\nwarm_up = 1\nsynthetic = {synthetic}");
+    made(&policy, &format!("mechanism = \"{mechanism}\"\nepsilon = {epsilon:?}\ndelta = {delta:?}"), CHOICES)
+}
+
+fn arm_zero(reward: f64) -> AuditedUser {
+    AuditedUser { context: [1.0, 1.0], arm: 0, reward }
+}
+
+/// A reward above the estimate pulls an arm's choices to the vertices along the context. An arm without a step tells more than any.
+fn seen(maker: &dyn ContextPolicyMaker, round: u64, user: AuditedUser, stream: &mut Stream) -> f64 {
+    let (mut steps, mut sum) = ([0; SIZE], 0.0);
+    told(maker, CHOICES, (round, 1, user), stream, |now, signal| {
+        let InteractionSignal::Steps(released) = signal else {
+            sum = f64::NAN;
+            return;
+        };
+        let said = |arm: usize, step: ArmStep, at: &mut u64| match step {
+            // Who is asked in a round of the warm-up is no secret.
+            ArmStep::None if round == now => {
+                if arm == 0 {
+                    -1e6
+                } else {
+                    1e6
+                }
+            }
+            ArmStep::None | ArmStep::Zero => 0.0,
+            ArmStep::Vertex(index) => {
+                *at += 1;
+                let sign = if index < SIZE { 1.0 } else { -1.0 };
+                // In the warm-up only arm 0 differs; later arm 1 has what arm 0 has not.
+                let weight = match arm {
+                    0 => 1.0,
+                    _ if (SIZE as u64) < round => -1.0,
+                    _ => 0.0,
+                };
+                weight * sign * falling(*at)
+            }
+        };
+        sum += released.iter().zip(&mut steps).enumerate().map(|(arm, (step, at))| said(arm, *step, at)).sum::<f64>();
+    });
+    sum
+}

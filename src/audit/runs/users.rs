@@ -1,0 +1,184 @@
+//! Users with contexts: the first user's reward is at either end of its range. For the white box all others have contexts of zeros, which
+//! add nothing; for the black box they are those of the problem's first trial, with their mean rewards.
+
+use super::fit::{Transcripts, played};
+use super::replay::{Look, ReplayJob, ends, look, side_of};
+use crate::engine::{Observer, Place, Preparation, Rows, Unit};
+use crate::env::BuildContext;
+use crate::env::contextual::{ContextInstance, Contextual, ContextualPlan};
+use crate::spec::{CellPlan, ContextualBandit, Task};
+use privateer_backend::Counters;
+use privateer_config::error::Error;
+use privateer_numerics::rng::Stream;
+use privateer_privacy::interactions::choices::ArmStep;
+use privateer_privacy::interactions::{ContextFacts, InteractionSignal};
+use privateer_privacy::{Ledger, Raw, Released};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Both looks at a cell that claims something.
+pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, task: &ContextualBandit, ledger: &Ledger) -> Result<Vec<Look>, Error> {
+    let (first, second) = ends(ledger);
+    let single = job.sweep_of(vec![plan.clone()], 1);
+    let facts = Preparation::new(&single, job.data, job.backend).contextual(plan)?.environment.facts().clone();
+    let (dimension, n_arms) = (facts.dimension, facts.n_arms);
+    let replayed = |zeros: bool| {
+        let mut planted = plan.clone();
+        let inner = Arc::clone(&task.environment_plan);
+        let environment_plan = Arc::new(PlantedUserPlan { inner, samples: job.samples(), rewards: (first, second), zeros });
+        planted.task = Task::Contextual(ContextualBandit { environment_plan, ..task.clone() });
+        let heard = UserTranscript { rounds: plan.rounds as usize, dimension, trials: Mutex::default(), rows: Mutex::default() };
+        job.play(planted, &heard)?;
+        Ok(heard)
+    };
+    let white: UserTranscript = replayed(true)?;
+    let mut transcripts = Transcripts { width: plan.rounds as usize, first: Vec::new(), second: Vec::new() };
+    for (number, trial) in white.trials.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        job.side(number).pick(&mut transcripts.first, &mut transcripts.second).extend(trial.told);
+    }
+    let white = transcripts.discriminant();
+    let black: Result<UserTranscript, Error> = replayed(false);
+    let rows = black?.rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let black = played(&rows, job.samples(), n_arms).logistic();
+    let pair = format!("the first user's reward is {first} against {second}");
+    let score = "a linear discriminant of all releases along the first user's context";
+    Ok(vec![
+        look(plan, ledger, "white box", &pair, score, white),
+        look(plan, ledger, "black box", &pair, "a logistic fit on the arms shown after round 1", black),
+    ])
+}
+
+struct PlantedUserPlan {
+    inner: Arc<dyn ContextualPlan>,
+    samples: u64,
+    rewards: (f64, f64),
+    /// Whether all later contexts are zeros.
+    zeros: bool,
+}
+
+impl ContextualPlan for PlantedUserPlan {
+    fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Contextual>, Error> {
+        let Self { samples, rewards, zeros, .. } = *self;
+        Ok(Arc::new(PlantedUserPolicy { inner: self.inner.build(context)?, samples, rewards, zeros }))
+    }
+}
+
+struct PlantedUserPolicy {
+    inner: Arc<dyn Contextual>,
+    samples: u64,
+    rewards: (f64, f64),
+    zeros: bool,
+}
+
+/// All entries the same, as large as both bounds allow.
+fn canary(facts: &ContextFacts) -> Vec<f64> {
+    let d = facts.dimension;
+    vec![facts.largest_entry.min(facts.length / libm::sqrt(d as f64)); d]
+}
+
+impl Contextual for PlantedUserPolicy {
+    fn facts(&self) -> &ContextFacts {
+        self.inner.facts()
+    }
+
+    fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
+        let facts = self.inner.facts();
+        let side = side_of(trial, self.samples);
+        Ok(Box::new(AuditedUsers {
+            inner: self.inner.draw(0)?,
+            zeros: self.zeros.then(|| (vec![0.0; facts.dimension], vec![0.0; facts.n_arms])),
+            context: canary(facts),
+            reward: side.pick(self.rewards.0, self.rewards.1),
+            round: 0,
+        }))
+    }
+
+    fn describe(&self) -> Vec<(String, serde_json::Value)> {
+        self.inner.describe()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
+    }
+}
+
+struct AuditedUsers {
+    inner: Box<dyn ContextInstance>,
+    /// The context of all later users and their mean rewards, where they are zeros.
+    zeros: Option<(Vec<f64>, Vec<f64>)>,
+    context: Vec<f64>,
+    reward: f64,
+    round: u64,
+}
+
+impl ContextInstance for AuditedUsers {
+    fn next(&mut self) {
+        self.inner.next();
+        self.round += 1;
+    }
+
+    fn context(&self) -> &[f64] {
+        match &self.zeros {
+            _ if self.round == 1 => &self.context,
+            Some((context, _)) => context,
+            None => self.inner.context(),
+        }
+    }
+
+    fn means(&self) -> &[f64] {
+        self.zeros.as_ref().map_or_else(|| self.inner.means(), |(_, means)| means)
+    }
+
+    fn reward(&self, arm: usize, _noise: &mut Stream) -> Raw<f64> {
+        Raw::seal(if self.round == 1 { self.reward } else { self.means()[arm] })
+    }
+}
+
+/// Listens to the engine.
+struct UserTranscript {
+    rounds: usize,
+    dimension: usize,
+    trials: Mutex<BTreeMap<u64, UserTrial>>,
+    rows: Mutex<Rows>,
+}
+
+/// What was heard of one trial.
+struct UserTrial {
+    /// The arm of round 1.
+    arm: usize,
+    last: f64,
+    /// What each round's release said along a context of ones: sums by how much they moved, choices by their vertex.
+    told: Vec<f64>,
+}
+
+impl Observer for UserTranscript {
+    fn progressed(&self, _trial_rounds: u64) {}
+
+    fn visited(&self, at: Place, arm: usize, signal: &Released<InteractionSignal<'_>>) {
+        let mut trials = self.trials.lock().unwrap_or_else(PoisonError::into_inner);
+        let trial = trials.entry(at.trial).or_insert_with(|| UserTrial { arm, last: 0.0, told: vec![0.0; self.rounds] });
+        let said = match *signal.value() {
+            InteractionSignal::Sums { layout, entries, .. } => {
+                let (group, start) = layout.place(trial.arm);
+                let along: f64 = layout.group(entries, group).1[start..start + layout.dimension].iter().sum();
+                let moved = along - trial.last;
+                trial.last = along;
+                moved
+            }
+            InteractionSignal::Steps(steps) => match steps[trial.arm] {
+                // The first d vertices are along the axes, the others against them.
+                ArmStep::Vertex(index) if index < self.dimension => 1.0,
+                ArmStep::Vertex(_) => -1.0,
+                ArmStep::Zero | ArmStep::None => 0.0,
+            },
+            InteractionSignal::Interaction(interaction) if at.round == 1 => interaction.reward,
+            InteractionSignal::Interaction(_) | InteractionSignal::Nothing => 0.0,
+        };
+        trial.told[at.round as usize - 1] = said;
+    }
+
+    fn finished(&self, _unit: Unit, rows: Rows, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).extend(rows);
+        Ok(())
+    }
+}

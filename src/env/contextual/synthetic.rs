@@ -1,0 +1,49 @@
+//! Users made up in the place of a file: the columns that a spec names, with a right arm that follows from the first feature nine times in ten.
+
+use crate::env::csv_table::{CellKind, Cells};
+use privateer_numerics::rng::Stream;
+
+/// Levels of a made-up category.
+const LEVELS: [&str; 4] = ["a", "b", "c", "d"];
+
+/// Features by kind (numbers within their ranges) and the arm that is right for each user.
+pub(super) fn users(
+    columns: &[CellKind],
+    ranges: &[(f64, f64)],
+    n_rows: usize,
+    n_arms: usize,
+    stream: &mut Stream,
+) -> (Vec<Cells>, Vec<usize>) {
+    let mut ranges = ranges.iter();
+    // Where each user stands in the first column, from 0 to 1.
+    let mut first: Option<Vec<f64>> = None;
+    let mut cells = Vec::with_capacity(columns.len());
+    for kind in columns {
+        let places: Vec<f64> = (0..n_rows).map(|_| stream.uniform()).collect();
+        cells.push(match kind {
+            CellKind::Text => Cells::Texts(places.iter().map(|place| LEVELS[(place * 4.0) as usize].to_owned()).collect()),
+            CellKind::Number | CellKind::NumberOrMissing => {
+                let (low, high) = ranges.next().copied().unwrap_or((-1.0, 1.0));
+                Cells::Numbers(places.iter().map(|place| low + place * (high - low)).collect())
+            }
+        });
+        first.get_or_insert(places);
+    }
+    let first = first.unwrap_or_else(|| vec![0.0; n_rows]);
+    let right = first
+        .into_iter()
+        .map(|place| {
+            let random = stream.index(n_arms);
+            if stream.bernoulli(0.1) { random } else { (place * n_arms as f64) as usize }
+        })
+        .collect();
+    (cells, right)
+}
+
+/// The fact that says so.
+pub(super) fn fact() -> (String, serde_json::Value) {
+    ("synthetic".into(), "generated, not the published data".into())
+}
+
+/// The key that asks for it.
+pub(super) const DOC: &str = "make users up instead of reading the file, as many as there are rounds";

@@ -1,0 +1,60 @@
+//! What multiplies the spread.
+
+use privateer_config::params::Args;
+
+/// Which beta a policy uses. Formulas are each policy's own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ExplorationFactor {
+    /// The theorem's, times `factor` (1 unless `scaled`).
+    Theory {
+        /// Multiplier.
+        factor: f64,
+    },
+    /// The theorem's orders without its constants, times `factor`.
+    Order {
+        /// Multiplier.
+        factor: f64,
+    },
+    /// The same number in every round.
+    Constant {
+        /// Beta.
+        value: f64,
+    },
+}
+
+impl ExplorationFactor {
+    /// Reads the key `beta`.
+    pub fn parse(args: &Args<'_>) -> Self {
+        let kinds = ["theory", "scaled", "order", "constant"];
+        let doc = "what multiplies the posterior standard deviation (beta^{1/2} of Srinivas et al.): the theorem's, the theorem's times `factor`, its orders times `factor`, or a constant `value`";
+        let Some(variant) = args.variant("beta", doc, &kinds, Some("theory")) else { return Self::Theory { factor: 1.0 } };
+        args.documents("beta.factor", "a number >= 0: required by `scaled`; for `order`, 1 unless given");
+        args.documents("beta.value", "a number >= 0: required by `constant`");
+        let factor = |default: Option<f64>| {
+            let number = variant.args.number("factor", "multiplies beta").at_least(0.0).at_most(1e12);
+            default.map_or_else(
+                || variant.args.number("factor", "multiplies beta").at_least(0.0).at_most(1e12).required(),
+                |d| number.or(d),
+            )
+        };
+        let beta = match variant.kind.as_str() {
+            "scaled" => Self::Theory { factor: factor(None) },
+            "order" => Self::Order { factor: factor(Some(1.0)) },
+            "constant" => {
+                Self::Constant { value: variant.args.number("value", "the value of beta").at_least(0.0).at_most(1e12).required() }
+            }
+            _ => Self::Theory { factor: 1.0 },
+        };
+        variant.args.finish();
+        beta
+    }
+
+    /// Beta, from the two formulas (called only where needed).
+    pub fn value(self, theory: impl FnOnce() -> f64, order: impl FnOnce() -> f64) -> f64 {
+        match self {
+            Self::Theory { factor } => factor * theory(),
+            Self::Order { factor } => factor * order(),
+            Self::Constant { value } => value,
+        }
+    }
+}

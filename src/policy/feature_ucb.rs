@@ -1,0 +1,64 @@
+//! The beta that the GP-UCB policies over approximate features share [Dubey2021, Theorem 1, without noise of its own].
+
+use super::gp_policy::failure_prob;
+use super::igp_ucb::noise_scale;
+use super::{ExplorationFactor, RoundFacts, Rule, RuleMaker, Setting};
+use privateer_config::error::Diagnostic;
+use privateer_config::params::Args;
+
+/// GP-UCB whose beta allows for the error of its features.
+pub struct FeatureUcb {
+    name: &'static str,
+    beta: ExplorationFactor,
+    failure_prob: f64,
+}
+
+impl FeatureUcb {
+    /// Reads `beta` and `failure_prob` for the policy of this name.
+    pub fn parse(name: &'static str, args: &Args<'_>) -> Self {
+        Self { name, beta: ExplorationFactor::parse(args), failure_prob: failure_prob(args) }
+    }
+}
+
+impl RuleMaker for FeatureUcb {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
+        let noise_scale = match self.beta {
+            ExplorationFactor::Constant { .. } => 0.0,
+            _ => noise_scale(setting)?,
+        };
+        let (beta, failure_prob, bound) = (self.beta, self.failure_prob, setting.facts.bound);
+        Ok(Box::new(FeatureRule { beta, failure_prob, ridge, bound, noise_scale }))
+    }
+}
+
+struct FeatureRule {
+    beta: ExplorationFactor,
+    failure_prob: f64,
+    ridge: f64,
+    bound: f64,
+    noise_scale: f64,
+}
+
+impl Rule for FeatureRule {
+    fn beta(&self, round: &RoundFacts) -> f64 {
+        let root = libm::sqrt(self.ridge);
+        self.beta.value(
+            // |mean(x) - g(x)| for the function g of the features nearest to f, in units of the spread sqrt(ridge) |phi|_{V^-1}:
+            // - B, from the ridge;
+            // - R sqrt(ln det(V/ridge) + 2 ln(1/failure)) / sqrt(ridge), from the noise, with ln det(V/ridge) = 2 gain;
+            // - |sum_s phi_s (f - g)(x_s)|_{V^-1} / sqrt(ridge), with |f - g| <= B e for the kernel error e [Dubey2021, Lemma 1].
+            //   The theorem has t B e / sqrt(ridge) for the norm; sum_s |phi_s|²_{V^-1} <= m gives B e sqrt(t m) as well.
+            || {
+                let noise = self.noise_scale * libm::sqrt(2.0 * (round.gain - libm::log(self.failure_prob)));
+                let past = (round.round - 1) as f64;
+                let misfit = (past / root).min(libm::sqrt(past * round.n_features as f64));
+                self.bound + (noise + self.bound * round.feature_error * misfit) / root
+            },
+            || (self.bound + self.noise_scale * libm::sqrt(round.gain)) / root,
+        )
+    }
+}
