@@ -53,22 +53,22 @@ struct BlockBounds {
 /// The model at the reference points; lists are padded like `columns`.
 #[derive(Debug)]
 struct ReferencePointValues {
-    /// The reference points' means now, their spreads² where these are bounds (else none), and `p` of the open run there.
+    /// The reference points' means now, their spreads² where these are bounds (else none), and `p` of the open streak there.
     mean: Vec<f64>,
     variance: Vec<f64>,
     p: Vec<f64>,
     /// Kernel functions of the visited points at the reference points, one after another.
     columns: Vec<f64>,
-    /// The open run's row as a matrix, where reference points are found by that and no columns are kept.
+    /// The open streak's row as a matrix, where reference points are found by that and no columns are kept.
     matrix: Vec<f64>,
     /// Scratch of the products that find them.
     room: Vec<f64>,
 }
 
-/// Theta along the open run.
+/// Theta along the open streak.
 #[derive(Debug)]
 struct ThetaPath {
-    /// `m`: theta at the start of the open run; the open run's row, and its square.
+    /// `m`: theta at the start of the open streak; the open streak's row, and its square.
     start: Vec<f64>,
     row: Vec<f64>,
     row_square: f64,
@@ -76,9 +76,9 @@ struct ThetaPath {
     square: f64,
     along: f64,
     open: SnapshotSums,
-    /// Number of the open run.
-    run: usize,
-    /// Largest `|theta|` at the starts of runs and when blocks were bounded.
+    /// Number of the open streak.
+    streak: usize,
+    /// Largest `|theta|` at the starts of streaks and when blocks were bounded.
     largest: f64,
 }
 
@@ -116,7 +116,7 @@ impl Bounds {
                 square: 0.0,
                 along: 0.0,
                 open: SnapshotSums::default(),
-                run: 0,
+                streak: 0,
                 largest: 0.0,
             },
             snapshots: Snapshots::new(n as u32),
@@ -129,8 +129,8 @@ impl Bounds {
         }
     }
 
-    /// Multiply-adds of a new run over so many visited points, with those of an interpolation grid of these counts.
-    pub fn work_of_a_run(&self, shared: &Blocks, visited: usize) -> usize {
+    /// Multiply-adds of a new streak over so many visited points, with those of an interpolation grid of these counts.
+    pub fn work_of_a_streak(&self, shared: &Blocks, visited: usize) -> usize {
         let counts = shared.grid.as_ref().map_or([0; 2], |grid| grid.counts);
         let reference_points = self.reference_points.p.len();
         let of_reference_points =
@@ -138,12 +138,12 @@ impl Bounds {
         of_reference_points + (self.snapshots.len() + 3) * self.theta.start.len()
     }
 
-    /// The open run's row as a matrix, where reference points stand in lines.
+    /// The open streak's row as a matrix, where reference points stand in lines.
     pub fn matrix(&self) -> &[f64] {
         &self.reference_points.matrix
     }
 
-    /// `|u|²` of the open run's row.
+    /// `|u|²` of the open streak's row.
     pub fn row_square(&self) -> f64 {
         self.theta.row_square
     }
@@ -156,16 +156,16 @@ impl Bounds {
             + 8 * self.snapshots.len()
     }
 
-    /// Closes the open run and opens one along `row`, which over the visited points is `alpha`.
-    pub fn start_run(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
+    /// Closes the open streak and opens one along `row`, which over the visited points is `alpha`.
+    pub fn start_streak(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
         let rounded = self.rounded();
         self.snapshots.close(self.theta.open, self.theta.row_square, rounded);
         wide_fused(StartBounds { bounds: self, shared, visited, row, alpha });
         self.theta.open = SnapshotSums::default();
-        self.theta.run += 1;
+        self.theta.streak += 1;
     }
 
-    /// One observation of the open run.
+    /// One observation of the open streak.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.theta.open.steps += mean_step;
         self.theta.open.squares += scale * scale;
@@ -177,12 +177,12 @@ impl Bounds {
     pub fn update(&mut self, beta: f64, shared: &Blocks, beyond: f64, band: Band) {
         let a = self.theta.open.steps;
         let reach = a.abs() * self.theta.row_square.sqrt();
-        // What theta has rounded off, a share of itself a run.
-        let theta_error = 4.0 * (self.theta.run as f64 + 2.0) * f64::EPSILON * (self.theta.largest + reach) + beyond;
+        // What theta has rounded off, a share of itself a streak.
+        let theta_error = 4.0 * (self.theta.streak as f64 + 2.0) * f64::EPSILON * (self.theta.largest + reach) + beyond;
         let length = self.theta.square + a * (2.0 * self.theta.along + a * self.theta.row_square);
         let rounded = self.rounded();
         self.length = (length.max(0.0) + rounded).sqrt() + theta_error;
-        // Snapshots are taken after this, in the middle of runs too.
+        // Snapshots are taken after this, in the middle of streaks too.
         self.theta.largest = larger(self.theta.largest, self.length);
         self.raised.clear();
         self.cursor = 0;
@@ -206,7 +206,7 @@ impl Bounds {
         wide(BoundLoop { bounds: self, beta, shared });
     }
 
-    /// Bound on what the square of a distance rounds off by a run: its parts are sums of m products each, of numbers of this size.
+    /// Bound on what the square of a distance rounds off by a streak: its parts are sums of m products each, of numbers of this size.
     fn rounded(&self) -> f64 {
         let size = self.theta.largest + self.theta.open.steps.abs() * self.theta.row_square.sqrt();
         8.0 * (self.theta.start.len() as f64 + 8.0) * f64::EPSILON * size * size
@@ -325,7 +325,7 @@ impl Bounds {
     }
 }
 
-/// [`Bounds::start_run`] in wide lanes.
+/// [`Bounds::start_streak`] in wide lanes.
 struct StartBounds<'a> {
     bounds: &'a mut Bounds,
     shared: &'a Blocks,

@@ -17,26 +17,26 @@
 //!   (its centre), or, over a plane, the corners of its cell, for which R is of second order (`lattice`);
 //! * `score <= max (mean_t(a) + w_t spread_t(a)) + (|theta_t| + w_t) R`, as spread is a norm of phi and at most `|phi|`: this needs no earlier
 //!   score, and is found before any look, or where many blocks are left after the first;
-//! * `score <= M + (sqrt(w_t² + Z²) - w_s)+ S`, `Z² = sum step² / scale²` over the runs since: with `v = sum (scale p)² <= S²` the mean moves
+//! * `score <= M + (sqrt(w_t² + Z²) - w_s)+ S`, `Z² = sum step² / scale²` over the streaks since: with `v = sum (scale p)² <= S²` the mean moves
 //!   by `Z sqrt(v)` at most (Cauchy and Schwarz), and `Z sqrt(v) + w sqrt(S² - v) <= sqrt(w² + Z²) S`.
 //!
 //! **Looks.** Where the features are smooth over a plane, mean and spread² of any point are interpolated from the nodes of an interpolation grid (`grid`), where a
 //! trial keeps them exactly (`values`), with a proved error: so a block whose bound reaches the best is looked at first, at a price that does not
-//! depend on how many runs it has missed, and what the look says takes the place of `M` and `S`. Most blocks that are looked at are not
+//! depend on how many streaks it has missed, and what the look says takes the place of `M` and `S`. Most blocks that are looked at are not
 //! scored (`search`).
 //!
 //! A row's own part (a released row of noisy inputs shares with no other row what the noise hides of it) is in no reference point and no distance: the first
 //! two bounds then hold for points that were not visited. A visited point's mean is the average of its rewards less `ridge / count` times its
 //! weight and its spread² at most `ridge / count`, which bounds its score each round.
 //!
-//! A block is scored when all reach the best score found, less the tie tolerance and the margins: it takes all runs that it has missed
-//! at once (a run is all observations of one point in a row). What is bounded is the exact sum of the changes that were handed out; roundings of
+//! A block is scored when all reach the best score found, less the tie tolerance and the margins: it takes all streaks that it has missed
+//! at once (a streak is all observations of one point in a row). What is bounded is the exact sum of the changes that were handed out; roundings of
 //! the screen are in `variance_error` and `mean_error`, as on the dense path, and what the model rounds off is added to the margin.
 //!
 //! Where betas fall, `M` stays a bound; the prior counts as a block scored with beta 0.
 //!
 //! **Starts.** Without observations the prior decides. A model that was observed before its first screen, restored, or rebuilt is told as one
-//! observation of each visited point's average, with noise `ridge / count`: the same model, and as many runs as points.
+//! observation of each visited point's average, with noise `ridge / count`: the same model, and as many streaks as points.
 //!
 //! **Comparisons.** Every `CHECK_EVERY` observations points of the block that was scored first are compared with their exact scores, and for every hundred or
 //! so multiply-adds of work one is spent on the exact score of a point in a block that was not scored: a candidate that was missed shows
@@ -67,4 +67,4 @@ mod trial;
 
 pub use blocks::Blocks;
 pub use order::in_blocks;
-pub use trial::{MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
+pub use trial::{MOST_COLUMN_BYTES, MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
