@@ -76,7 +76,7 @@ pub struct Job {
     pub lengthscale: f64,
     /// `lam`: what is added to the precision matrix.
     pub ridge: f64,
-    /// `beta`: what multiplies the spread in the first round.
+    /// `beta`: exploration factor of the first round.
     pub beta: f64,
     /// By how much that grows with the logarithm of the round.
     pub growth: f64,

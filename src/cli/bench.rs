@@ -56,7 +56,7 @@ pub struct BenchArgs {
     /// Regularizer [default: 0.01]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     ridge: Option<f64>,
-    /// What multiplies the spread [default: 2]
+    /// What multiplies the posterior standard deviation [default: 2]
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     beta: Option<f64>,
     /// By how much that grows: in round t it is --beta plus this times ln t [default: 0]

@@ -1,4 +1,4 @@
-//! What multiplies the spread.
+//! What multiplies the posterior standard deviation.
 
 use privateer_config::params::Args;
 

@@ -34,7 +34,7 @@ const USUAL_INCLUSION: f64 = 2.0;
 /// The keys that both policies read.
 #[derive(Debug, Clone)]
 pub struct Sketch {
-    /// What multiplies the spread.
+    /// What multiplies the posterior standard deviation.
     pub beta: ExplorationFactor,
     /// Regularizer, > 0.
     pub ridge: f64,

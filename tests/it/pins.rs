@@ -27,7 +27,7 @@ const UNPROVED: [&str; 20] = [
     "mod",
     "noise",
     "none",
-    "open",
+    "no_privacy",
     "outcome",
     "own",
     "request",

@@ -5,7 +5,7 @@ use super::pivots::{
     AskedLane, AskedTrial, FINE, FINE_OF_LANES, Interpolation, LaneScreen, LaneTable, LaneTables, PivotGrowth, PivotScreen,
     dense_work, work_by_pivots,
 };
-use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_RUNS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
+use super::pruning::{Blocks, MOST_COLUMN_BYTES, MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
 use super::trial::{BLOCK, TrialScreen};
 use crate::playable::playable;
 use crate::scale::Scale;
@@ -45,7 +45,7 @@ impl Cpu {
         // The cap is looked at after a round, which may have added a point.
         let k = visited.min(MOST_COLUMN_BYTES as f64 / column + 1.0);
         // As the memory of a Gram posterior: a factor that grows by a quarter is there twice while it does.
-        k * (column + 8.0 * MOST_RUNS_KEPT as f64 + 8.0 * 2.5 * k) + 96.0 * n_points as f64
+        k * (column + 8.0 * MOST_STREAKS_KEPT as f64 + 8.0 * 2.5 * k) + 96.0 * n_points as f64
     }
 
     /// A backend with another band, for tests of the contract.

@@ -146,7 +146,7 @@ pub struct LaneWork<'a> {
     pub visit: Option<Visit<'a>>,
     /// Points whose Gram columns are the basis; unused for features.
     pub basis: &'a [u32],
-    /// What multiplies the spread.
+    /// What multiplies the posterior standard deviation.
     pub beta: f64,
     /// Errors.
     pub band: Band4,

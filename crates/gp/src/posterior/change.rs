@@ -9,7 +9,7 @@ pub struct PendingChange {
     last: Option<Observed>,
     /// Observations not yet taken.
     pending: u32,
-    /// The row of the open run has been taken, so a repetition need not say it again.
+    /// The row of the open streak has been taken, so a repetition need not say it again.
     row_known: bool,
     rebuilt: bool,
 }
@@ -22,7 +22,7 @@ impl PendingChange {
         self.pending += 1;
     }
 
-    /// The state was rebuilt after the last observation; the next one starts a new run.
+    /// The state was rebuilt after the last observation; the next one starts a new streak.
     pub fn rebuilt(&mut self) {
         self.rebuilt = true;
     }
@@ -40,7 +40,7 @@ impl PendingChange {
         self.rebuilt = false;
     }
 
-    /// The change, for a model whose open run has these coefficients over the basis.
+    /// The change, for a model whose open streak has these coefficients over the basis.
     pub fn of<'a>(&self, row: &'a [f64]) -> Change<'a> {
         match (self.pending, &self.last) {
             (0, _) => Change::None,

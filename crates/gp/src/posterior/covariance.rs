@@ -1,17 +1,17 @@
 //! The exact posterior over the whole of a small domain: mean and spread² of every point at any time, and the posterior covariances
 //! of a visited point with all others when that point is played.
 //!
-//! Observations come in runs of one point `x`. With `p` the covariances of `x` with all points, `v = p_x` and `m` the mean of `x`, all at
-//! the run's start, `j` observations of sum `S` make
+//! Observations come in streaks of one point `x`. With `p` the covariances of `x` with all points, `v = p_x` and `m` the mean of `x`, all at
+//! the streak's start, `j` observations of sum `S` make
 //!
 //! `mean + a p`, `a = (S - j m) / (ridge + j v)`, `spread² - f p²`, `f = j / (ridge + j v)`:
 //!
-//! within a run nothing is added up, so nothing drifts. A run that has ended is kept as the vector `c = sqrt(f) p`: every
-//! covariance fell by `c c^T`. The covariances of a point are brought up to date only when it is played, by the runs since
+//! within a streak nothing is added up, so nothing drifts. A streak that has ended is kept as the vector `c = sqrt(f) p`: every
+//! covariance fell by `c c^T`. The covariances of a point are brought up to date only when it is played, by the streaks since
 //! it was played last: `N` multiply-adds for each, few where the optimizer goes to and fro between few points, and never more for
 //! all points together than a whole downdate of the covariance matrix.
 //!
-//! After [`RUNS_PER_POINT`]` N` runs everything starts anew from the visits: `A = K + ridge diag(1/count) = L L^T`, `T = L^{-1} K`,
+//! After [`STREAKS_PER_POINT`]` N` streaks everything starts anew from the visits: `A = K + ridge diag(1/count) = L L^T`, `T = L^{-1} K`,
 //! `spread² = k - |T|²` a point. All is a function of the observations alone, hence the same bits on every path.
 
 use super::{Posterior, Visits};
@@ -22,16 +22,16 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Points up to which the whole domain is kept: covariances and runs take at most 6 MiB a trial.
+/// Points up to which the whole domain is kept: covariances and streaks take at most 6 MiB a trial.
 const MOST_POINTS: usize = 256;
 
 /// Smallest ridge, as a share of the prior variance. Downdates of covariances lose a few units in the last place of the prior
-/// variance each; [`RUNS_PER_POINT`]` N` of them stay below 1e-9 of the spread² that 10⁴ observations of a point leave.
+/// variance each; [`STREAKS_PER_POINT`]` N` of them stay below 1e-9 of the spread² that 10⁴ observations of a point leave.
 const LEAST_RIDGE: f64 = 1e-3;
 
-/// Runs, as a multiple of `N`, after which everything is taken from the visits anew: that costs up to `5/6 N³` multiply-adds, a
-/// tenth of `N²` for each of the runs.
-const RUNS_PER_POINT: usize = 8;
+/// Streaks, as a multiple of `N`, after which everything is taken from the visits anew: that costs up to `5/6 N³` multiply-adds, a
+/// tenth of `N²` for each of the streaks.
+const STREAKS_PER_POINT: usize = 8;
 
 /// The exact posterior of one trial over a small domain.
 #[derive(Debug, Clone)]
@@ -39,26 +39,26 @@ pub struct CovariancePosterior {
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
     state: CovarianceState,
-    /// Those of `state.start` and of all runs since.
+    /// Those of `state.start` and of all streaks since.
     visits: Visits,
-    /// Sum of the rewards of the open run's point before it.
+    /// Sum of the rewards of the open streak's point before it.
     sum_before: f64,
-    /// Where the runs began: `T` over the points visited by then.
+    /// Where the streaks began: `T` over the points visited by then.
     start: Columns,
-    /// Ended runs: `c` of each, `N` numbers.
+    /// Ended streaks: `c` of each, `N` numbers.
     ended: Vec<f64>,
-    /// By slot: how many ended runs the covariances of the point hold, and the covariances; empty before its first run.
+    /// By slot: how many ended streaks the covariances of the point hold, and the covariances; empty before its first streak.
     covariances: Vec<(usize, Vec<f64>)>,
-    /// `v` and `m` of the open run.
+    /// `v` and `m` of the open streak.
     open: Moments,
-    /// Moments of every point at the start of the open run.
+    /// Moments of every point at the start of the open streak.
     before: [Vec<f64>; 2],
     means: Vec<f64>,
     variances: Vec<f64>,
-    /// Information gain without the open run.
+    /// Information gain without the open streak.
     gain: f64,
-    /// Ended runs at which to start anew.
-    most_runs: usize,
+    /// Ended streaks at which to start anew.
+    most_streaks: usize,
     changed: bool,
 }
 
@@ -68,12 +68,12 @@ struct CovarianceState {
     version: u32,
     form: Cow<'static, str>,
     ridge: f64,
-    /// The visits where the runs began, and the information gain.
+    /// The visits where the streaks began, and the information gain.
     start: Visits,
     start_gain: f64,
-    /// Ended runs since.
-    runs: Vec<CovarianceStreak>,
-    run: Option<CovarianceStreak>,
+    /// Ended streaks since.
+    streaks: Vec<CovarianceStreak>,
+    streak: Option<CovarianceStreak>,
 }
 
 /// Observations of one point in a row.
@@ -111,8 +111,8 @@ impl CovariancePosterior {
             ridge,
             start: Visits::default(),
             start_gain: 0.0,
-            runs: Vec::new(),
-            run: None,
+            streaks: Vec::new(),
+            streak: None,
         };
         let n = gram.n_points();
         let variances: Vec<f64> = (0..n).map(|point| gram.diagonal(point)).collect();
@@ -130,7 +130,7 @@ impl CovariancePosterior {
             means: vec![0.0; n],
             variances,
             gain: 0.0,
-            most_runs: RUNS_PER_POINT * n,
+            most_streaks: STREAKS_PER_POINT * n,
             changed: false,
         }
     }
@@ -153,42 +153,42 @@ impl CovariancePosterior {
             return Err(Error::custom("ridge or gain are not possible"));
         }
         state.start.check(gram.n_points()).map_err(Error::custom)?;
-        let (runs, run, gain) = (std::mem::take(&mut state.runs), state.run.take(), state.start_gain);
-        if run.is_none() && !runs.is_empty() {
-            return Err(Error::custom("runs have ended and none is open"));
+        let (streaks, streak, gain) = (std::mem::take(&mut state.streaks), state.streak.take(), state.start_gain);
+        if streak.is_none() && !streaks.is_empty() {
+            return Err(Error::custom("streaks have ended and none is open"));
         }
         let mut posterior = Self::new(gram, prior_bound, state.ridge);
         posterior.visits = state.start.clone();
         posterior.state = state;
         if posterior.visits.n_distinct() != 0 && !posterior.start_anew() {
-            return Err(Error::custom("the visits at the start of the runs have no posterior"));
+            return Err(Error::custom("the visits at the start of the streaks have no posterior"));
         }
         (posterior.gain, posterior.state.start_gain) = (gain, gain);
-        for saved in runs.iter().chain(&run) {
-            posterior.end_run();
+        for saved in streaks.iter().chain(&streak) {
+            posterior.end_streak();
             let known = posterior.visits.slot(saved.point as usize);
             let slot = known.unwrap_or(posterior.visits.n_distinct());
             let count = known.map_or(0, |slot| posterior.visits.counts[slot]).checked_add(saved.count);
             let sound =
                 (saved.point as usize) < posterior.n() && saved.slot as usize == slot && 0 < saved.count && saved.sum.is_finite();
             let Some(count) = count.filter(|_| sound) else {
-                return Err(Error::custom("a run of the state is not possible"));
+                return Err(Error::custom("a streak of the state is not possible"));
             };
             if known.is_none() {
                 posterior.visits.add(saved.point as usize, 0.0);
             }
-            posterior.begin_run(saved.point, saved.slot);
+            posterior.begin_streak(saved.point, saved.slot);
             posterior.visits.counts[slot] = count;
             posterior.visits.sums[slot] = posterior.sum_before + saved.sum;
-            posterior.state.run = Some(*saved);
+            posterior.state.streak = Some(*saved);
             posterior.apply();
         }
         posterior.visits.check(posterior.n()).map_err(Error::custom)?;
         if posterior.visits != visits {
-            return Err(Error::custom("the runs of the state are not its visits"));
+            return Err(Error::custom("the streaks of the state are not its visits"));
         }
-        while posterior.most_runs <= posterior.state.runs.len() {
-            posterior.most_runs *= 2;
+        while posterior.most_streaks <= posterior.state.streaks.len() {
+            posterior.most_streaks *= 2;
         }
         posterior.changed = true;
         Ok(posterior)
@@ -198,20 +198,20 @@ impl CovariancePosterior {
         self.means.len()
     }
 
-    /// Takes the open run among the ended ones.
-    fn end_run(&mut self) {
-        let Some(run) = self.state.run.take() else { return };
-        self.gain += gain(&run, self.open.variance, self.state.ridge);
-        let root = fall(&run, self.open.variance, self.state.ridge).sqrt();
-        let (_, covariances) = &self.covariances[run.slot as usize];
+    /// Takes the open streak among the ended ones.
+    fn end_streak(&mut self) {
+        let Some(streak) = self.state.streak.take() else { return };
+        self.gain += gain(&streak, self.open.variance, self.state.ridge);
+        let root = fall(&streak, self.open.variance, self.state.ridge).sqrt();
+        let (_, covariances) = &self.covariances[streak.slot as usize];
         self.ended.extend(covariances.iter().map(|p| root * p));
         self.before[0].copy_from_slice(&self.means);
         self.before[1].copy_from_slice(&self.variances);
-        self.state.runs.push(run);
+        self.state.streaks.push(streak);
     }
 
-    /// Opens a run without observations: brings the covariances of its point up to date.
-    fn begin_run(&mut self, point: u32, slot: u32) {
+    /// Opens a streak without observations: brings the covariances of its point up to date.
+    fn begin_streak(&mut self, point: u32, slot: u32) {
         let (n, at) = (self.n(), slot as usize);
         if self.covariances.len() <= at {
             self.covariances.resize(at + 1, (0, Vec::new()));
@@ -220,12 +220,12 @@ impl CovariancePosterior {
         if covariances.is_empty() {
             covariances = self.covariances_at_start(point as usize);
         }
-        let n_ended = self.state.runs.len();
+        let n_ended = self.state.streaks.len();
         wide(CatchUp { covariances: &mut covariances, ended: &self.ended[held * n..n_ended * n], point: point as usize });
         self.open = Moments { mean: self.before[0][point as usize], variance: covariances[point as usize].max(0.0) };
         self.covariances[at] = (n_ended, covariances);
         self.sum_before = self.visits.sums[at];
-        self.state.run = Some(CovarianceStreak { slot, point, count: 0, sum: 0.0 });
+        self.state.streak = Some(CovarianceStreak { slot, point, count: 0, sum: 0.0 });
     }
 
     /// `k_x - T^T T_x`.
@@ -240,19 +240,19 @@ impl CovariancePosterior {
         column
     }
 
-    /// Moments of every point after the open run so far.
+    /// Moments of every point after the open streak so far.
     fn apply(&mut self) {
-        let Some(run) = &self.state.run else { return };
-        let covariances = self.covariances[run.slot as usize].1.as_slice();
-        let denominator = self.state.ridge + run.count as f64 * self.open.variance;
-        let step = (run.sum - run.count as f64 * self.open.mean) / denominator;
-        let fall = fall(run, self.open.variance, self.state.ridge);
+        let Some(streak) = &self.state.streak else { return };
+        let covariances = self.covariances[streak.slot as usize].1.as_slice();
+        let denominator = self.state.ridge + streak.count as f64 * self.open.variance;
+        let step = (streak.sum - streak.count as f64 * self.open.mean) / denominator;
+        let fall = fall(streak, self.open.variance, self.state.ridge);
         let [before_means, before_variances] = &self.before;
         let (means, variances) = (self.means.as_mut_slice(), self.variances.as_mut_slice());
         wide(ApplyStreak { covariances, before_means, before_variances, step, fall, means, variances });
     }
 
-    /// Takes everything from the visits, which no open run is part of. Returns false, changing nothing, if that fails.
+    /// Takes everything from the visits, which no open streak is part of. Returns false, changing nothing, if that fails.
     fn start_anew(&mut self) -> bool {
         let (visits, n) = (&self.visits, self.n());
         let k = visits.n_distinct();
@@ -283,7 +283,7 @@ impl CovariancePosterior {
         self.before = [self.means.clone(), self.variances.clone()];
         self.start = start;
         self.ended.clear();
-        self.state.runs.clear();
+        self.state.streaks.clear();
         self.covariances.clear();
         self.state.start = self.visits.clone();
         self.state.start_gain = self.gain;
@@ -291,17 +291,17 @@ impl CovariancePosterior {
     }
 }
 
-/// `f` of a run.
-fn fall(run: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
-    run.count as f64 / (ridge + run.count as f64 * variance)
+/// `f` of a streak.
+fn fall(streak: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
+    streak.count as f64 / (ridge + streak.count as f64 * variance)
 }
 
-/// ½ ln(1 + j v / ridge): the gains of a run's observations telescope.
-fn gain(run: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
-    0.5 * libm::log1p(run.count as f64 * variance / ridge)
+/// ½ ln(1 + j v / ridge): the gains of a streak's observations telescope.
+fn gain(streak: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
+    0.5 * libm::log1p(streak.count as f64 * variance / ridge)
 }
 
-/// Takes ended runs, in their order, from the covariances of a point.
+/// Takes ended streaks, in their order, from the covariances of a point.
 struct CatchUp<'a> {
     covariances: &'a mut [f64],
     ended: &'a [f64],
@@ -322,15 +322,15 @@ impl NullaryFnOnce for CatchUp<'_> {
             let (b, four) = four.split_at(n);
             let (c, d) = four.split_at(n);
             let (ap, bp, cp, dp) = (a[point], b[point], c[point], d[point]);
-            let runs = a.iter().zip(b).zip(c).zip(d);
-            for (value, (((a, b), c), d)) in covariances.iter_mut().zip(runs) {
+            let streaks = a.iter().zip(b).zip(c).zip(d);
+            for (value, (((a, b), c), d)) in covariances.iter_mut().zip(streaks) {
                 // One after the other: the bits do not depend on how many are taken at once.
                 *value = *value - ap * a - bp * b - cp * c - dp * d;
             }
         }
-        for run in rest.chunks_exact(n) {
-            let at = run[point];
-            for (value, c) in covariances.iter_mut().zip(run) {
+        for streak in rest.chunks_exact(n) {
+            let at = streak[point];
+            for (value, c) in covariances.iter_mut().zip(streak) {
                 *value -= at * c;
             }
         }
@@ -392,23 +392,23 @@ impl ScoreModel for CovariancePosterior {
 
 impl Posterior for CovariancePosterior {
     fn observe(&mut self, point: usize, reward: f64) {
-        let known = self.state.run.is_some_and(|run| run.point as usize == point);
+        let known = self.state.streak.is_some_and(|streak| streak.point as usize == point);
         if !known {
-            self.end_run();
-            // A failure leaves all as it is, and more runs to be kept.
-            if self.most_runs <= self.state.runs.len() && !self.start_anew() {
-                self.most_runs *= 2;
+            self.end_streak();
+            // A failure leaves all as it is, and more streaks to be kept.
+            if self.most_streaks <= self.state.streaks.len() && !self.start_anew() {
+                self.most_streaks *= 2;
             }
         }
-        // The sum is added below: by runs, so that a state without it gives the same bits.
+        // The sum is added below: by streaks, so that a state without it gives the same bits.
         let (slot, _) = self.visits.add(point, 0.0);
         if !known {
-            self.begin_run(point as u32, slot as u32);
+            self.begin_streak(point as u32, slot as u32);
         }
-        if let Some(run) = &mut self.state.run {
-            run.count += 1;
-            run.sum += reward;
-            self.visits.sums[slot] = self.sum_before + run.sum;
+        if let Some(streak) = &mut self.state.streak {
+            streak.count += 1;
+            streak.sum += reward;
+            self.visits.sums[slot] = self.sum_before + streak.sum;
         }
         self.apply();
         self.changed = true;
@@ -427,7 +427,7 @@ impl Posterior for CovariancePosterior {
     }
 
     fn information_gain(&self) -> f64 {
-        self.gain + self.state.run.as_ref().map_or(0.0, |run| gain(run, self.open.variance, self.state.ridge))
+        self.gain + self.state.streak.as_ref().map_or(0.0, |streak| gain(streak, self.open.variance, self.state.ridge))
     }
 
     fn visits(&self) -> &Visits {
@@ -440,7 +440,7 @@ impl Posterior for CovariancePosterior {
 
     fn save(&self) -> serde_json::Value {
         let mut state = serde_json::json!(self.state);
-        // They follow from the rest; whoever reads a state need not add up runs.
+        // They follow from the rest; whoever reads a state need not add up streaks.
         state["visits"] = serde_json::json!(self.visits);
         state
     }

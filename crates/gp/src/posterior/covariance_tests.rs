@@ -60,9 +60,9 @@ fn it_is_the_exact_posterior() {
     }
 }
 
-/// The comparison above sees a run that is left out.
+/// The comparison above sees a streak that is left out.
 #[test]
-fn a_lost_run_is_seen() {
+fn a_lost_streak_is_seen() {
     let gram = line(30, 0.2);
     let mut exact = ExactPosterior::new(Arc::clone(&gram), 0.7);
     let mut posterior = CovariancePosterior::new(gram, 1.0, 0.7);
@@ -112,14 +112,14 @@ fn states_that_do_not_hang_together_are_refused() {
     let saved = posterior.save();
     let spoil: [fn(&mut serde_json::Value); 10] = [
         |state| state["visits"]["sums"][2] = 1e3.into(),
-        |state| state["runs"][3]["sum"] = serde_json::Value::Null,
+        |state| state["streaks"][3]["sum"] = serde_json::Value::Null,
         |state| state["version"] = 2.into(),
         |state| state["ridge"] = (-1.0).into(),
-        |state| state["runs"][3]["count"] = 0.into(),
-        |state| state["runs"][3]["count"] = u64::MAX.into(),
-        |state| state["runs"][3]["point"] = 19_999.into(),
-        |state| state["runs"][3]["slot"] = 19_999.into(),
-        |state| state["run"] = serde_json::Value::Null,
+        |state| state["streaks"][3]["count"] = 0.into(),
+        |state| state["streaks"][3]["count"] = u64::MAX.into(),
+        |state| state["streaks"][3]["point"] = 19_999.into(),
+        |state| state["streaks"][3]["slot"] = 19_999.into(),
+        |state| state["streak"] = serde_json::Value::Null,
         |state| state["start"]["counts"][2] = 0.into(),
     ];
     for (i, spoil) in spoil.into_iter().enumerate() {

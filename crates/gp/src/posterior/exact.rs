@@ -18,7 +18,7 @@ pub struct ExactPosterior {
     own: bool,
     prior_bound: f64,
     state: ExactState,
-    /// Coefficients of the last run over the visited points' Gram columns.
+    /// Coefficients of the last streak over the visited points' Gram columns.
     row: Vec<f64>,
     change: PendingChange,
 }

@@ -9,12 +9,12 @@
 //! vector, and `row = (-L^{-T} l, 1) / ridge` for a new one. That takes K² and K n multiply-adds in the place of n² and what keeps an inverse
 //! up to date, and says over the visited points as well what an observation changes.
 //!
-//! A run stays open as in [`super::WeightModel`]; when it closes, a new point enters `A` with all observations of the run at once, and a point
+//! A streak stays open as in [`super::WeightModel`]; when it closes, a new point enters `A` with all observations of the streak at once, and a point
 //! visited before has its diagonal lowered, by stable rotations. The state is rebuilt from the visits every
 //! [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on every path.
 
 use super::Visits;
-use super::run::{Observed, Streak, rounded};
+use super::streak::{Observed, Streak, rounded};
 use super::visits::are_possible;
 use crate::score::Moments;
 use privateer_numerics::linalg::{self, GrowingCholesky, add_rows_wide, add_scaled, dot, dot_rows};
@@ -25,15 +25,15 @@ use serde::{Deserialize, Serialize};
 pub struct FeatureDualForm {
     ridge: f64,
     n: usize,
-    /// Factor of `A` without the open run.
+    /// Factor of `A` without the open streak.
     factor: GrowingCholesky,
-    /// Posterior mean of the weights without the open run.
+    /// Posterior mean of the weights without the open streak.
     theta: Vec<f64>,
-    /// `u` of the open run, and its row over the visited points; empty before the first observation and after a rebuild.
+    /// `u` of the open streak, and its row over the visited points; empty before the first observation and after a rebuild.
     direction: Vec<f64>,
     row: Vec<f64>,
     open: Option<OpenStreak>,
-    /// Information gain without the open run.
+    /// Information gain without the open streak.
     gain: f64,
     /// Largest magnitude of a reward so far.
     reward_bound: f64,
@@ -42,12 +42,12 @@ pub struct FeatureDualForm {
     scratch: Vec<f64>,
 }
 
-/// The open run.
+/// The open streak.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct OpenStreak {
     slot: usize,
-    run: Streak,
-    /// Observations of the point before the run.
+    streak: Streak,
+    /// Observations of the point before the streak.
     before: f64,
     /// Of a new point: `l`, and `|c|² - |l|²`.
     l: Vec<f64>,
@@ -90,21 +90,21 @@ impl FeatureDualForm {
         if let Some(open) = &self.open {
             let k = self.factor.n();
             let whole = open.slot < n_distinct && (open.slot == k) == new && open.l.len() == if new { k } else { 0 };
-            let possible = open.run.is_sound() && 1.0 <= open.run.count && 0.0 <= open.before && open.before.is_finite();
+            let possible = open.streak.is_sound() && 1.0 <= open.streak.count && 0.0 <= open.before && open.before.is_finite();
             let variance = 0.0 <= open.variance && open.variance.is_finite() && open.l.iter().all(|l| l.is_finite());
             if !(whole && possible && variance && lengths == (self.n, n_distinct))
-                || open.before + open.run.count != visits.counts[open.slot] as f64
+                || open.before + open.streak.count != visits.counts[open.slot] as f64
             {
-                return Err("the open run is not possible");
+                return Err("the open streak is not possible");
             }
             // A sum in one fixed order: the same bits.
             let mut sum = vec![0.0; self.n];
             add_rows_wide(&self.row, coordinates, &mut sum);
             if sum != self.direction {
-                return Err("the direction of the open run is not that of its points");
+                return Err("the direction of the open streak is not that of its points");
             }
         } else if lengths != (0, 0) {
-            return Err("there is a direction and no open run");
+            return Err("there is a direction and no open streak");
         }
         if self.theta.iter().chain(&self.direction).chain(&self.row).any(|x| !x.is_finite()) {
             return Err("a weight is not finite");
@@ -128,7 +128,7 @@ impl FeatureDualForm {
     /// Realised information gain `½ ln det(V / ridge)`.
     #[must_use]
     pub fn gain(&self) -> f64 {
-        self.gain + self.open.as_ref().map_or(0.0, |open| open.run.gain())
+        self.gain + self.open.as_ref().map_or(0.0, |open| open.streak.gain())
     }
 
     /// Largest magnitude of a reward so far.
@@ -143,7 +143,7 @@ impl FeatureDualForm {
         self.since_rebuild
     }
 
-    /// The direction `u` of the open run.
+    /// The direction `u` of the open streak.
     #[must_use]
     pub fn direction(&self) -> &[f64] {
         &self.direction
@@ -167,14 +167,14 @@ impl FeatureDualForm {
         self.since_rebuild += 1;
         let repeated = self.open.as_ref().is_some_and(|open| open.slot == slot);
         if !repeated {
-            self.close_run();
-            self.start_run(slot, visits.counts.get(slot).map_or(0.0, |&count| count as f64), coordinates);
+            self.close_streak();
+            self.start_streak(slot, visits.counts.get(slot).map_or(0.0, |&count| count as f64), coordinates);
         }
         let Some(open) = self.open.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
-        open.run.observe(self.ridge, reward, repeated)
+        open.streak.observe(self.ridge, reward, repeated)
     }
 
-    fn start_run<'c>(&mut self, slot: usize, before: f64, coordinates: impl Fn(usize) -> &'c [f64] + Copy) {
+    fn start_streak<'c>(&mut self, slot: usize, before: f64, coordinates: impl Fn(usize) -> &'c [f64] + Copy) {
         let (ridge, k) = (self.ridge, self.factor.n());
         let c = coordinates(slot);
         let mut l = Vec::new();
@@ -200,19 +200,19 @@ impl FeatureDualForm {
         self.direction.clear();
         self.direction.resize(self.n, 0.0);
         add_rows_wide(&self.row, coordinates, &mut self.direction);
-        let run = Streak::new(leverage, dot(c, &self.theta));
-        self.open = Some(OpenStreak { slot, run, before, l, variance });
+        let streak = Streak::new(leverage, dot(c, &self.theta));
+        self.open = Some(OpenStreak { slot, streak, before, l, variance });
     }
 
-    /// Takes the open run into factor and weights.
-    fn close_run(&mut self) {
-        let Some(OpenStreak { slot, run, before, l, variance }) = self.open.take() else { return };
-        self.gain += run.gain();
-        add_scaled(&mut self.theta, run.coefficient, &self.direction);
+    /// Takes the open streak into factor and weights.
+    fn close_streak(&mut self) {
+        let Some(OpenStreak { slot, streak, before, l, variance }) = self.open.take() else { return };
+        self.gain += streak.gain();
+        add_scaled(&mut self.theta, streak.coefficient, &self.direction);
         if before == 0.0 {
-            self.factor.push(&l, (variance + self.ridge / run.count).sqrt());
+            self.factor.push(&l, (variance + self.ridge / streak.count).sqrt());
         } else {
-            let delta = self.ridge * run.count / (before * (before + run.count));
+            let delta = self.ridge * streak.count / (before * (before + streak.count));
             self.factor.lower_diagonal(slot, delta, &mut self.scratch);
         }
     }
@@ -226,7 +226,7 @@ impl FeatureDualForm {
         let mut variance = dot(c, c) - dot(&l, &l);
         if let Some(open) = &self.open {
             let along = dot(&self.direction, c);
-            variance -= self.ridge * open.run.downdate() * along * along;
+            variance -= self.ridge * open.streak.downdate() * along * along;
         }
         Moments { mean: self.mean(c), variance: variance.max(0.0) }
     }
@@ -236,12 +236,12 @@ impl FeatureDualForm {
     pub fn mean(&self, c: &[f64]) -> f64 {
         let closed = dot(c, &self.theta);
         match &self.open {
-            Some(open) => closed + open.run.coefficient * dot(&self.direction, c),
+            Some(open) => closed + open.streak.coefficient * dot(&self.direction, c),
             None => closed,
         }
     }
 
-    /// `theta` and `ridge V^{-1} = I - G^T G - ridge d u u^T`, `G = L^{-1} C` and d the open run's downdate, row-major: from the factor that spreads² come from.
+    /// `theta` and `ridge V^{-1} = I - G^T G - ridge d u u^T`, `G = L^{-1} C` and d the open streak's downdate, row-major: from the factor that spreads² come from.
     #[must_use]
     pub fn form<'c>(&self, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> (Vec<f64>, Vec<f64>) {
         let (n, k) = (self.n, self.factor.n());
@@ -262,13 +262,13 @@ impl FeatureDualForm {
         };
         solved.chunks_exact(n.max(1)).for_each(|row| take(1.0, row));
         if let Some(open) = &self.open {
-            add_scaled(&mut theta, open.run.coefficient, &self.direction);
-            take(self.ridge * open.run.downdate(), &self.direction);
+            add_scaled(&mut theta, open.streak.coefficient, &self.direction);
+            take(self.ridge * open.streak.downdate(), &self.direction);
         }
         (theta, form)
     }
 
-    /// Rebuilds the state from the visits, which also closes the run. Returns false, changing nothing, if the factorization fails.
+    /// Rebuilds the state from the visits, which also closes the streak. Returns false, changing nothing, if the factorization fails.
     pub fn rebuild<'c>(&mut self, visits: &Visits, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> bool {
         let k = visits.n_distinct();
         let mut a = vec![0.0; k * k];
@@ -293,12 +293,12 @@ impl FeatureDualForm {
         true
     }
 
-    /// Bounds on what the updates since the last rebuild rounded off, see `run::rounded`: sums have `n` or K terms.
+    /// Bounds on what the updates since the last rebuild rounded off, see `streak::rounded`: sums have `n` or K terms.
     /// * `largest_count` — observations of a point
     #[must_use]
     pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {
         let terms = self.n.max(self.factor.n() + 1) as f64;
-        let along = self.open.as_ref().map_or(0.0, |open| open.run.coefficient.abs() * prior / self.ridge);
+        let along = self.open.as_ref().map_or(0.0, |open| open.streak.coefficient.abs() * prior / self.ridge);
         let mean_scale = self.reward_bound + (prior * dot(&self.theta, &self.theta)).sqrt() + along;
         let found = rounded(terms, self.since_rebuild, prior, mean_scale);
         Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, largest_count), ..found }

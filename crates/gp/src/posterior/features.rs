@@ -19,7 +19,7 @@ pub struct FeaturePosterior {
     plays: Plays,
     prior_bound: f64,
     state: FeatureState,
-    /// Coefficients of the open run over the basis.
+    /// Coefficients of the open streak over the basis.
     row: Vec<f64>,
     change: PendingChange,
 }

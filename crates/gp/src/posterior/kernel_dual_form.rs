@@ -6,18 +6,18 @@
 //! close the points are, and its Cholesky factor is updated by stable rotations: nothing here depends on which of several
 //! all but equal points came first.
 //!
-//! **Runs.** Optimizers play a point many times in a row. All observations of a run change the model along `g = A^{-1} e`, `e`
+//! **Streaks.** Optimizers play a point many times in a row. All observations of a streak change the model along `g = A^{-1} e`, `e`
 //! the point's unit vector: with `n0` observations at its start, average `y0`, weight `w_e`, and `j` more since,
 //!
 //! `delta = ridge j / (n0 (n0 + j))`, `D = 1 - delta g_e`, `A_j^{-1} = A^{-1} + delta / D g g^T`,
 //! `w_j = w + a g`, `a = (delta w_e + average_j - y0) / D`.
 //!
-//! So a run stays open, as a few numbers, and a repeated observation costs O(1) here. The state is rebuilt from the visits
+//! So a streak stays open, as a few numbers, and a repeated observation costs O(1) here. The state is rebuilt from the visits
 //! every [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on
 //! every path.
 
 use super::Visits;
-use super::run::{Observed, rounded};
+use super::streak::{Observed, rounded};
 use super::visits::are_possible;
 use crate::score::Moments;
 use privateer_numerics::linalg::{self, GrowingCholesky};
@@ -27,11 +27,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelDualForm {
     ridge: f64,
-    /// Factor of `A` without the open run's further observations.
+    /// Factor of `A` without the open streak's further observations.
     factor: GrowingCholesky,
     /// `w` without them.
     weights: Vec<f64>,
-    run: Option<KernelStreak>,
+    streak: Option<KernelStreak>,
     /// Information gain without them.
     gain: f64,
     /// Largest magnitude of a reward so far.
@@ -41,7 +41,7 @@ pub struct KernelDualForm {
     scratch: Vec<f64>,
 }
 
-/// The open run.
+/// The open streak.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct KernelStreak {
     slot: usize,
@@ -81,7 +81,7 @@ impl KernelStreak {
         delta / self.denominator(delta)
     }
 
-    /// ½ ln(1 + j q), `q` the share of spread² in the ridge at the start of the run: the gains of its observations telescope.
+    /// ½ ln(1 + j q), `q` the share of spread² in the ridge at the start of the streak: the gains of its observations telescope.
     fn gain(&self, ridge: f64) -> f64 {
         let leverage = (1.0 - ridge * self.direction[self.slot] / self.count).max(0.0) / self.count;
         0.5 * libm::log1p(self.more * leverage)
@@ -96,7 +96,7 @@ impl KernelDualForm {
             ridge,
             factor: GrowingCholesky::default(),
             weights: Vec::new(),
-            run: None,
+            streak: None,
             gain: 0.0,
             reward_bound: 0.0,
             since_rebuild: 0,
@@ -115,11 +115,12 @@ impl KernelDualForm {
         if self.factor.n() != n_distinct || self.weights.len() != n_distinct || !self.factor.is_sound() {
             return Err("factor, weights and visits have different sizes");
         }
-        if let Some(run) = &self.run {
-            let numbers = [run.count, run.sum, run.more, run.more_sum, run.weight];
-            let whole = run.slot < n_distinct && run.direction.len() == n_distinct && 1.0 <= run.count && 0.0 <= run.more;
-            if !whole || numbers.iter().chain(&run.direction).any(|x| !x.is_finite()) {
-                return Err("the open run is not possible");
+        if let Some(streak) = &self.streak {
+            let numbers = [streak.count, streak.sum, streak.more, streak.more_sum, streak.weight];
+            let whole =
+                streak.slot < n_distinct && streak.direction.len() == n_distinct && 1.0 <= streak.count && 0.0 <= streak.more;
+            if !whole || numbers.iter().chain(&streak.direction).any(|x| !x.is_finite()) {
+                return Err("the open streak is not possible");
             }
         }
         let finite = self.weights.iter().all(|x| x.is_finite());
@@ -139,7 +140,7 @@ impl KernelDualForm {
     /// Realised information gain `½ ln det(I + K_t / ridge)`.
     #[must_use]
     pub fn gain(&self) -> f64 {
-        self.gain + self.run.as_ref().map_or(0.0, |run| run.gain(self.ridge))
+        self.gain + self.streak.as_ref().map_or(0.0, |streak| streak.gain(self.ridge))
     }
 
     /// Observations since the state was last rebuilt.
@@ -148,15 +149,15 @@ impl KernelDualForm {
         self.since_rebuild
     }
 
-    /// The direction `g` of the open run: coefficients over the Gram columns of the visited points.
+    /// The direction `g` of the open streak: coefficients over the Gram columns of the visited points.
     #[must_use]
     pub fn direction(&self) -> &[f64] {
-        self.run.as_ref().map_or(&[], |run| &run.direction)
+        self.streak.as_ref().map_or(&[], |streak| &streak.direction)
     }
 
     /// The first observation of a new point: `k` its covariance with the points visited before, `prior` its own.
     pub fn observe_new(&mut self, k: &[f64], prior: f64, reward: f64) -> Observed {
-        self.close_run();
+        self.close_streak();
         self.count(reward);
         let slot = self.factor.n();
         let mut l = k.to_vec();
@@ -171,29 +172,29 @@ impl KernelDualForm {
         linalg::add_scaled(&mut self.weights, surprise, &direction);
         self.gain += 0.5 * libm::log1p(variance / self.ridge);
         let weight = self.weights[slot];
-        self.run = Some(KernelStreak { slot, count: 1.0, sum: reward, more: 0.0, more_sum: 0.0, direction, weight });
+        self.streak = Some(KernelStreak { slot, count: 1.0, sum: reward, more: 0.0, more_sum: 0.0, direction, weight });
         // p = g · k(x) = cov(new, x) / pivot: spread² falls by cov² / pivot, the mean rises by surprise cov / pivot.
         Observed { scale: pivot.sqrt(), mean_step: surprise, repeated: false }
     }
 
     /// Another observation of the point in `slot`; `visits` do not count it yet.
     pub fn observe_again(&mut self, slot: usize, visits: &Visits, reward: f64) -> Observed {
-        let repeated = self.run.as_ref().is_some_and(|run| run.slot == slot);
+        let repeated = self.streak.as_ref().is_some_and(|streak| streak.slot == slot);
         if !repeated {
-            self.close_run();
+            self.close_streak();
             let direction = self.solve_axis(slot);
             let (count, sum) = (visits.counts[slot] as f64, visits.sums[slot]);
             let weight = self.weights[slot];
-            self.run = Some(KernelStreak { slot, count, sum, more: 0.0, more_sum: 0.0, direction, weight });
+            self.streak = Some(KernelStreak { slot, count, sum, more: 0.0, more_sum: 0.0, direction, weight });
         }
         self.count(reward);
         let ridge = self.ridge;
-        let Some(run) = self.run.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
-        let before = (run.denominator(run.delta(ridge, run.more)), run.coefficient(ridge));
-        let total = run.count + run.more;
-        run.more += 1.0;
-        run.more_sum += reward;
-        let after = (run.denominator(run.delta(ridge, run.more)), run.coefficient(ridge));
+        let Some(streak) = self.streak.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
+        let before = (streak.denominator(streak.delta(ridge, streak.more)), streak.coefficient(ridge));
+        let total = streak.count + streak.more;
+        streak.more += 1.0;
+        streak.more_sum += reward;
+        let after = (streak.denominator(streak.delta(ridge, streak.more)), streak.coefficient(ridge));
         // delta' - delta = ridge / (m (m + 1)), m the observations before this one; the difference of delta / D is that
         // over D D'.
         let fall = ridge / (total * (total + 1.0)) / (before.0 * after.0);
@@ -214,35 +215,35 @@ impl KernelDualForm {
         x
     }
 
-    /// Takes the open run's further observations into factor and weights.
-    fn close_run(&mut self) {
-        let Some(run) = self.run.take() else { return };
-        if run.more == 0.0 {
+    /// Takes the open streak's further observations into factor and weights.
+    fn close_streak(&mut self) {
+        let Some(streak) = self.streak.take() else { return };
+        if streak.more == 0.0 {
             return;
         }
-        self.gain += run.gain(self.ridge);
-        linalg::add_scaled(&mut self.weights[..run.direction.len()], run.coefficient(self.ridge), &run.direction);
-        self.factor.lower_diagonal(run.slot, run.delta(self.ridge, run.more), &mut self.scratch);
+        self.gain += streak.gain(self.ridge);
+        linalg::add_scaled(&mut self.weights[..streak.direction.len()], streak.coefficient(self.ridge), &streak.direction);
+        self.factor.lower_diagonal(streak.slot, streak.delta(self.ridge, streak.more), &mut self.scratch);
     }
 
     /// Mean and spread² of a point with covariances `k` to the visited points (overwritten) and `prior` variance.
     #[must_use]
     pub fn moments(&self, k: &mut [f64], prior: f64) -> Moments {
         let mean = self.mean(k);
-        let run = self.run.as_ref().map_or(0.0, |run| {
-            let along = linalg::dot(&run.direction, k);
-            run.downdate(self.ridge) * along * along
+        let streak = self.streak.as_ref().map_or(0.0, |streak| {
+            let along = linalg::dot(&streak.direction, k);
+            streak.downdate(self.ridge) * along * along
         });
         self.factor.solve_lower(k, 0);
-        Moments { mean, variance: (prior - linalg::dot(k, k) - run).max(0.0) }
+        Moments { mean, variance: (prior - linalg::dot(k, k) - streak).max(0.0) }
     }
 
     /// The mean alone, for less.
     #[must_use]
     pub fn mean(&self, k: &[f64]) -> f64 {
         let closed = linalg::dot(&self.weights, k);
-        match &self.run {
-            Some(run) => closed + run.coefficient(self.ridge) * linalg::dot(&run.direction, k),
+        match &self.streak {
+            Some(streak) => closed + streak.coefficient(self.ridge) * linalg::dot(&streak.direction, k),
             None => closed,
         }
     }
@@ -262,7 +263,7 @@ impl KernelDualForm {
             return false;
         }
         self.gain = self.gain();
-        self.run = None;
+        self.streak = None;
         self.factor = GrowingCholesky::from_rows(&a, n);
         self.weights = (0..n).map(|slot| visits.sums[slot] / visits.counts[slot] as f64).collect();
         self.factor.solve_lower(&mut self.weights, 0);
@@ -271,16 +272,16 @@ impl KernelDualForm {
         true
     }
 
-    /// Bounds on what the updates since the last rebuild rounded off, see `run::rounded`.
+    /// Bounds on what the updates since the last rebuild rounded off, see `streak::rounded`.
     /// * `largest_count` — observations of a point
     #[must_use]
     pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {
-        // |mean| <= sum |w_i| prior; the open run adds its own.
-        let run = self
-            .run
+        // |mean| <= sum |w_i| prior; the open streak adds its own.
+        let streak = self
+            .streak
             .as_ref()
-            .map_or(0.0, |run| run.coefficient(self.ridge).abs() * run.direction.iter().map(|g| g.abs()).sum::<f64>());
-        let weights = self.weights.iter().map(|w| w.abs()).sum::<f64>() + run;
+            .map_or(0.0, |streak| streak.coefficient(self.ridge).abs() * streak.direction.iter().map(|g| g.abs()).sum::<f64>());
+        let weights = self.weights.iter().map(|w| w.abs()).sum::<f64>() + streak;
         let found = rounded(self.factor.n() as f64, self.since_rebuild, prior, self.reward_bound + weights * prior);
         Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, largest_count), ..found }
     }

@@ -1,6 +1,6 @@
 //! A linear model in either form: in the span of the points visited while these are few, over the coordinates once they are many.
 
-use super::run::Observed;
+use super::streak::Observed;
 use super::weights::lower_root;
 use super::{FeatureDualForm, Visits, WeightModel};
 use crate::score::Moments;
@@ -83,7 +83,7 @@ impl LinearModel {
         }
     }
 
-    /// The direction `u` of the open run.
+    /// The direction `u` of the open streak.
     #[must_use]
     pub fn direction(&self) -> &[f64] {
         match self {
@@ -92,7 +92,7 @@ impl LinearModel {
         }
     }
 
-    /// The same over the visited points, where the model has it and there is an open run.
+    /// The same over the visited points, where the model has it and there is an open streak.
     #[must_use]
     pub fn row(&self) -> Option<&[f64]> {
         match self {

@@ -24,7 +24,7 @@ fn table() -> Arc<FeatureTable> {
     Arc::new(FeatureTable { n_points: N, n_features: M, values, residual: vec![0.0; N], kernel_error: 0.0, form: None })
 }
 
-/// Plays with runs: fresh points, points of before, and the last one again.
+/// Plays with streaks: fresh points, points of before, and the last one again.
 fn plays(rounds: usize, most: usize, draws: &mut Stream) -> Vec<(usize, f64)> {
     let mut point = 0;
     (0..rounds)

@@ -18,12 +18,12 @@ mod linear;
 #[cfg(test)]
 mod linear_tests;
 mod rotation;
-mod run;
 mod sketched;
 mod sketched_change;
 mod sketched_state;
 #[cfg(test)]
 mod sketched_tests;
+mod streak;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -37,8 +37,8 @@ pub use exact::ExactPosterior;
 pub use feature_dual_form::FeatureDualForm;
 pub use features::FeaturePosterior;
 pub use kernel_dual_form::KernelDualForm;
-pub use run::Observed;
 pub use sketched::SketchedPosterior;
+pub use streak::Observed;
 pub use sums::{Repair, SumsPosterior, Unusable};
 pub use visits::Visits;
 pub use weights::{REBUILD_EVERY, WeightModel};

@@ -14,8 +14,7 @@
 use super::Visits;
 use super::explained::{explained_rows, inverse_norm, lower_factor, solve_from_right};
 use super::rotation::Rotation;
-use super::sketched_change::Moved;
-use super::sketched_state::{ANEW_EVERY, Followed, SketchState};
+use super::sketched_state::{ANEW_EVERY, EmbeddedPoints, Followed, PrecisionMatrix, ScreenWeights, SketchState};
 use crate::nystrom::Embedding;
 use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, Spread};
 use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
@@ -30,36 +29,16 @@ pub struct SketchedPosterior {
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
     ridge: f64,
-    /// Whether the columns are the domain's points, in order; else the visited ones, by slot.
-    whole: bool,
     /// Whether the dictionary lives long.
     follows: bool,
     state: SketchState,
     embedding: Embedding,
-    /// `c`: one row a feature, one column a point.
-    columns: Columns,
-    /// `k(x,x)` and `max(0, k(x,x) - |c|²)`, a column each, padded.
-    prior: Vec<f64>,
-    residual: Vec<f64>,
-    /// `V`, `m x m` row-major, and its lower factor, once it was asked for.
-    precision: Vec<f64>,
-    factor: OnceLock<Vec<f64>>,
-    /// `V^{-1}` of a followed dictionary.
-    inverse: Vec<f64>,
-    /// `c^T V^{-1} c` of every column, padded.
-    leverages: Vec<f64>,
     /// The embedding's rotation, once it was asked for.
     rotation: OnceLock<Option<Rotation>>,
+    points: EmbeddedPoints,
+    precision: PrecisionMatrix,
     theta: Vec<f64>,
-    /// Of the whole domain.
-    means: Vec<f64>,
-    variances: Vec<f64>,
-    /// Of a domain that is screened: `R`, once it was asked for, and the weights over the dictionary's Gram columns, a bound on
-    /// `|L^{-1}|`, and what a screen has not yet taken.
-    rows: OnceLock<Vec<f64>>,
-    weights: Vec<f64>,
-    inverse_norm: f64,
-    moved: Moved,
+    screen: ScreenWeights,
     error: Moments,
 }
 
@@ -73,25 +52,14 @@ impl SketchedPosterior {
             gram,
             prior_bound,
             ridge,
-            whole,
             follows,
             state: SketchState::default(),
             embedding: Embedding::default(),
-            columns: Columns::default(),
-            prior: Vec::new(),
-            residual: Vec::new(),
-            precision: Vec::new(),
-            factor: OnceLock::new(),
-            inverse: Vec::new(),
-            leverages: Vec::new(),
             rotation: OnceLock::new(),
+            points: EmbeddedPoints { whole, ..EmbeddedPoints::default() },
+            precision: PrecisionMatrix::default(),
             theta: Vec::new(),
-            means: Vec::new(),
-            variances: Vec::new(),
-            rows: OnceLock::new(),
-            weights: Vec::new(),
-            inverse_norm: 0.0,
-            moved: Moved::default(),
+            screen: ScreenWeights::default(),
             error: Moments { mean: 0.0, variance: 0.0 },
         };
         posterior.embed();
@@ -117,15 +85,15 @@ impl SketchedPosterior {
         match followed {
             None => posterior.refresh(),
             Some(followed) => {
-                let (m, n) = (posterior.m(), posterior.columns.n());
+                let (m, n) = (posterior.m(), posterior.points.columns.n());
                 followed.check(m, n)?;
                 posterior.state.followed = Some(Followed { since: followed.since, ..Followed::default() });
-                posterior.precision = followed.precision;
-                posterior.inverse = followed.inverse;
-                posterior.leverages = followed.leverages;
-                posterior.leverages.resize(posterior.columns.stride(), 0.0);
-                posterior.factor = OnceLock::new();
-                posterior.moved.anew();
+                posterior.precision.entries = followed.precision;
+                posterior.precision.inverse = followed.inverse;
+                posterior.precision.leverages = followed.leverages;
+                posterior.precision.leverages.resize(posterior.points.columns.stride(), 0.0);
+                posterior.precision.factor = OnceLock::new();
+                posterior.screen.moved.anew();
                 posterior.refreshed();
             }
         }
@@ -141,39 +109,39 @@ impl SketchedPosterior {
 
     /// The column of a visited point.
     fn column_of(&self, slot: usize) -> usize {
-        if self.whole { self.state.visits.points[slot] as usize } else { slot }
+        if self.points.whole { self.state.visits.points[slot] as usize } else { slot }
     }
 
     /// Embedding, coordinates and what else depends on the dictionary alone.
     fn embed(&mut self) {
         let gram = Arc::clone(&self.gram);
         self.embedding = Embedding::of(&self.state.dictionary, |a, b| Self::covariance(gram.as_ref(), a, b));
-        let n = if self.whole { gram.n_points() } else { self.state.visits.n_distinct() };
-        self.columns.reshape(self.embedding.m(), n);
+        let n = if self.points.whole { gram.n_points() } else { self.state.visits.n_distinct() };
+        self.points.columns.reshape(self.embedding.m(), n);
         for (f, &point) in self.embedding.points().iter().enumerate() {
-            let row = self.columns.row_mut(f);
-            if self.whole {
+            let row = self.points.columns.row_mut(f);
+            if self.points.whole {
                 gram.column(point as usize, 0, row);
             } else {
                 let visited = self.state.visits.points.iter();
                 row.iter_mut().zip(visited).for_each(|(entry, &x)| *entry = Self::covariance(gram.as_ref(), point, x));
             }
         }
-        self.embedding.coordinates(&mut self.columns);
-        let stride = self.columns.stride();
-        if !self.whole || self.prior.is_empty() {
-            let point = |column: usize| if self.whole { column } else { self.state.visits.points[column] as usize };
-            self.prior = (0..n).map(|column| gram.diagonal(point(column))).collect();
-            self.prior.resize(stride, 0.0);
+        self.embedding.coordinates(&mut self.points.columns);
+        let stride = self.points.columns.stride();
+        if !self.points.whole || self.points.prior.is_empty() {
+            let point = |column: usize| if self.points.whole { column } else { self.state.visits.points[column] as usize };
+            self.points.prior = (0..n).map(|column| gram.diagonal(point(column))).collect();
+            self.points.prior.resize(stride, 0.0);
         }
-        self.residual.resize(stride, 0.0);
-        self.columns.squares(&mut self.residual);
-        for (residual, prior) in self.residual.iter_mut().zip(&self.prior) {
+        self.points.residual.resize(stride, 0.0);
+        self.points.columns.squares(&mut self.points.residual);
+        for (residual, prior) in self.points.residual.iter_mut().zip(&self.points.prior) {
             *residual = (prior - *residual).max(0.0);
         }
         self.rotation = OnceLock::new();
-        if !self.whole {
-            self.inverse_norm = inverse_norm(self.embedding.factor(), self.embedding.m());
+        if !self.points.whole {
+            self.screen.inverse_norm = inverse_norm(self.embedding.factor(), self.embedding.m());
         }
     }
 
@@ -188,17 +156,19 @@ impl SketchedPosterior {
     /// Counts one visit; [`SketchedPosterior::refresh`] or [`SketchedPosterior::follow`] is due. Returns the point's slot.
     pub fn visit(&mut self, point: usize) -> usize {
         let (slot, new) = self.state.visits.add(point, 0.0);
-        if new && !self.whole {
+        if new && !self.points.whole {
             let c = self.coordinates_of(point);
             let square = c.iter().fold(0.0, |sum, c| sum + c * c);
             let prior = self.gram.diagonal(point);
             // Whatever follows from the leverages of a dictionary that is not followed is found anew.
             let leverage = if self.follows { self.leverage(&c) } else { 0.0 };
-            self.columns.push(&c);
-            for (list, value) in
-                [(&mut self.prior, prior), (&mut self.residual, (prior - square).max(0.0)), (&mut self.leverages, leverage)]
-            {
-                list.resize(self.columns.stride(), 0.0);
+            self.points.columns.push(&c);
+            for (list, value) in [
+                (&mut self.points.prior, prior),
+                (&mut self.points.residual, (prior - square).max(0.0)),
+                (&mut self.precision.leverages, leverage),
+            ] {
+                list.resize(self.points.columns.stride(), 0.0);
                 list[slot] = value;
             }
         }
@@ -208,21 +178,21 @@ impl SketchedPosterior {
     /// Finds everything from visits and dictionary; weights are to be set anew.
     pub fn refresh(&mut self) {
         let m = self.m();
-        let mut counts = vec![0.0; self.columns.stride()];
+        let mut counts = vec![0.0; self.points.columns.stride()];
         for (slot, &count) in self.state.visits.counts.iter().enumerate() {
             counts[self.column_of(slot)] = count as f64;
         }
-        self.precision = self.columns.weighted_gram(&counts, self.ridge);
-        self.factor = OnceLock::new();
-        let mut solved = self.columns.clone();
+        self.precision.entries = self.points.columns.weighted_gram(&counts, self.ridge);
+        self.precision.factor = OnceLock::new();
+        let mut solved = self.points.columns.clone();
         solved.solve_lower(self.factor());
-        self.leverages.resize(self.columns.stride(), 0.0);
-        solved.squares(&mut self.leverages);
+        self.precision.leverages.resize(self.points.columns.stride(), 0.0);
+        solved.squares(&mut self.precision.leverages);
         if self.follows {
-            self.inverse = linalg::inverse_spd(self.factor(), m);
+            self.precision.inverse = linalg::inverse_spd(self.factor(), m);
             self.state.followed = Some(Followed::default());
         }
-        self.moved.anew();
+        self.screen.moved.anew();
         self.refreshed();
     }
 
@@ -234,25 +204,25 @@ impl SketchedPosterior {
         }
         self.state.followed = Some(Followed { since, ..Followed::default() });
         let m = self.m();
-        let c = self.columns.column(self.column_of(slot));
+        let c = self.points.columns.column(self.column_of(slot));
         // V^{-1} - g g^T / (1 + c·g), g = V^{-1} c.
-        let direction: Vec<f64> = self.inverse.chunks_exact(m.max(1)).map(|row| dot(row, &c)).collect();
+        let direction: Vec<f64> = self.precision.inverse.chunks_exact(m.max(1)).map(|row| dot(row, &c)).collect();
         let fall = 1.0 / (1.0 + dot(&c, &direction));
         for i in 0..m {
-            add_scaled(&mut self.precision[i * m..(i + 1) * m], c[i], &c);
-            add_scaled(&mut self.inverse[i * m..(i + 1) * m], -(fall * direction[i]), &direction);
+            add_scaled(&mut self.precision.entries[i * m..(i + 1) * m], c[i], &c);
+            add_scaled(&mut self.precision.inverse[i * m..(i + 1) * m], -(fall * direction[i]), &direction);
         }
-        let mut along = vec![0.0; self.columns.stride()];
-        self.columns.combine(&direction, &mut along);
-        for (leverage, along) in self.leverages.iter_mut().zip(&along) {
+        let mut along = vec![0.0; self.points.columns.stride()];
+        self.points.columns.combine(&direction, &mut along);
+        for (leverage, along) in self.precision.leverages.iter_mut().zip(&along) {
             *leverage = (*leverage - fall * (along * along)).max(0.0);
         }
-        self.factor = OnceLock::new();
-        if self.whole {
+        self.precision.factor = OnceLock::new();
+        if self.points.whole {
             // No row says what happened to a table.
-            self.moved.anew();
+            self.screen.moved.anew();
         } else {
-            self.moved.visited(slot, direction, fall, self.embedding.factor(), [self.ridge, self.prior_bound]);
+            self.screen.moved.visited(slot, direction, fall, self.embedding.factor(), [self.ridge, self.prior_bound]);
         }
         self.refreshed();
     }
@@ -260,19 +230,21 @@ impl SketchedPosterior {
     /// What follows from columns, precision and leverages.
     fn refreshed(&mut self) {
         let m = self.m();
-        if self.whole {
+        if self.points.whole {
             let ridge = self.ridge;
-            self.variances.clear();
-            self.variances.extend(self.residual.iter().zip(&self.leverages).map(|(residual, lever)| residual + ridge * lever));
+            self.points.variances.clear();
+            self.points.variances.extend(
+                self.points.residual.iter().zip(&self.precision.leverages).map(|(residual, lever)| residual + ridge * lever),
+            );
         } else {
-            self.rows = OnceLock::new();
+            self.screen.rows = OnceLock::new();
         }
         self.set_theta(vec![0.0; m]);
     }
 
     /// The lower factor of `V`.
     fn factor(&self) -> &[f64] {
-        self.factor.get_or_init(|| lower_factor(&self.precision, self.m()))
+        self.precision.factor.get_or_init(|| lower_factor(&self.precision.entries, self.m()))
     }
 
     /// Number of features: the numerical rank of the dictionary.
@@ -296,15 +268,15 @@ impl SketchedPosterior {
     /// Writes `c` of a visited point; the rest of `out` is left as it is.
     pub fn coordinates(&self, slot: usize, out: &mut [f64]) {
         let column = self.column_of(slot);
-        (0..self.m()).for_each(|f| out[f] = self.columns.row(f)[column]);
+        (0..self.m()).for_each(|f| out[f] = self.points.columns.row(f)[column]);
     }
 
     /// `sum over visited points of c(x) s_x`, with one `s` a slot.
     #[must_use]
     pub fn moment(&self, sums: &[f64]) -> Vec<f64> {
-        let mut spread_out = vec![0.0; self.columns.stride()];
+        let mut spread_out = vec![0.0; self.points.columns.stride()];
         sums.iter().enumerate().for_each(|(slot, &sum)| spread_out[self.column_of(slot)] = sum);
-        self.columns.products(&spread_out)
+        self.points.columns.products(&spread_out)
     }
 
     /// [`SketchedPosterior::moment`] of many lists of sums: column j is that of list j. `sums` holds the lists' entries for each
@@ -319,7 +291,7 @@ impl SketchedPosterior {
         let mut moments = Columns::zeros(self.m(), n_lists);
         let (mut weights, mut out) = (vec![0.0; n], vec![0.0; lists.stride()]);
         for f in 0..self.m() {
-            let row = self.columns.row(f);
+            let row = self.points.columns.row(f);
             (0..n).for_each(|slot| weights[slot] = row[self.column_of(slot)]);
             lists.combine(&weights, &mut out);
             moments.row_mut(f).copy_from_slice(&out[..n_lists]);
@@ -330,14 +302,14 @@ impl SketchedPosterior {
     /// `|V^{-1/2} c|²` of a visited point; below 1 for a point that was observed.
     #[must_use]
     pub fn leverage_of(&self, slot: usize) -> f64 {
-        self.leverages[self.column_of(slot)]
+        self.precision.leverages[self.column_of(slot)]
     }
 
     /// `c^T V^{-1} c`.
     fn leverage(&self, c: &[f64]) -> f64 {
         let m = c.len();
         if self.follows {
-            return c.iter().zip(self.inverse.chunks_exact(m.max(1))).map(|(c_i, row)| c_i * dot(row, c)).sum();
+            return c.iter().zip(self.precision.inverse.chunks_exact(m.max(1))).map(|(c_i, row)| c_i * dot(row, c)).sum();
         }
         let mut solved = c.to_vec();
         linalg::solve_lower(self.factor(), &mut solved);
@@ -348,13 +320,13 @@ impl SketchedPosterior {
     #[must_use]
     pub fn spreads(&self) -> Vec<f64> {
         let columns = (0..self.state.visits.n_distinct()).map(|slot| self.column_of(slot));
-        columns.map(|column| self.residual[column] + self.ridge * self.leverages[column]).collect()
+        columns.map(|column| self.points.residual[column] + self.ridge * self.precision.leverages[column]).collect()
     }
 
     /// Replaces a moment by `V^{-1}` times it.
     pub fn solve(&self, moment: &mut Vec<f64>) {
         if self.follows {
-            *moment = self.inverse.chunks_exact(self.m().max(1)).map(|row| dot(row, moment)).collect();
+            *moment = self.precision.inverse.chunks_exact(self.m().max(1)).map(|row| dot(row, moment)).collect();
         } else {
             linalg::solve_spd(self.factor(), moment);
         }
@@ -370,7 +342,7 @@ impl SketchedPosterior {
     #[must_use]
     pub fn inverse_root(&self) -> Option<InverseRoot> {
         // The circles of rounding about the least eigenvalue, which is at least the ridge.
-        InverseRoot::of(&self.precision, self.m(), 0.9 * self.ridge)
+        InverseRoot::of(&self.precision.entries, self.m(), 0.9 * self.ridge)
     }
 
     /// Rotates padded rows into the symmetric root's coordinates ([`Embedding::polar`]), or back; false if the rotation
@@ -383,32 +355,32 @@ impl SketchedPosterior {
     /// The posterior mean of the features' weights.
     pub fn set_theta(&mut self, theta: Vec<f64>) {
         self.theta = theta;
-        if self.whole {
-            self.means.resize(self.columns.stride(), 0.0);
-            self.columns.combine(&self.theta, &mut self.means);
+        if self.points.whole {
+            self.points.means.resize(self.points.columns.stride(), 0.0);
+            self.points.columns.combine(&self.theta, &mut self.points.means);
             return;
         }
         let m = self.m();
-        self.weights.clone_from(&self.theta);
-        solve_from_right(self.embedding.factor(), m, &mut self.weights);
-        self.error = self.moved.state_error(&self.weights, self.inverse_norm, self.prior_bound);
+        self.screen.weights.clone_from(&self.theta);
+        solve_from_right(self.embedding.factor(), m, &mut self.screen.weights);
+        self.error = self.screen.moved.state_error(&self.screen.weights, self.screen.inverse_norm, self.prior_bound);
     }
 
     /// Returns what changed since the last call, for the scoring backend.
     #[must_use]
     pub fn change(&self) -> Change<'_> {
-        if self.n_observations() == 0 { Change::None } else { self.moved.change(&self.weights) }
+        if self.n_observations() == 0 { Change::None } else { self.screen.moved.change(&self.screen.weights) }
     }
 
     /// A backend has taken the change.
     pub fn screened(&mut self) {
-        self.moved.taken();
+        self.screen.moved.taken();
     }
 
     /// Posterior mean of one point: the bits of [`ScoreModel::exact`].
     #[must_use]
     pub fn mean(&self, point: usize) -> f64 {
-        if self.whole { self.means[point] } else { dot(&self.weights, &self.dictionary_covariances(point)) }
+        if self.points.whole { self.points.means[point] } else { dot(&self.screen.weights, &self.dictionary_covariances(point)) }
     }
 
     /// `c` of any point.
@@ -439,9 +411,9 @@ impl SketchedPosterior {
     pub fn save(&self) -> serde_json::Value {
         let mut state = self.state.clone();
         if let Some(followed) = &mut state.followed {
-            followed.precision.clone_from(&self.precision);
-            followed.inverse.clone_from(&self.inverse);
-            followed.leverages.extend_from_slice(&self.leverages[..self.columns.n()]);
+            followed.precision.clone_from(&self.precision.entries);
+            followed.inverse.clone_from(&self.precision.inverse);
+            followed.leverages.extend_from_slice(&self.precision.leverages[..self.points.columns.n()]);
         }
         serde_json::json!(state)
     }
@@ -449,8 +421,8 @@ impl SketchedPosterior {
 
 impl ScoreModel for SketchedPosterior {
     fn exact(&self, point: usize) -> Moments {
-        if self.whole {
-            return Moments { mean: self.means[point], variance: self.variances[point] };
+        if self.points.whole {
+            return Moments { mean: self.points.means[point], variance: self.points.variances[point] };
         }
         let mean = self.mean(point);
         let c = self.coordinates_of(point);
@@ -460,8 +432,8 @@ impl ScoreModel for SketchedPosterior {
     }
 
     fn table(&self) -> Option<MomentTable<'_>> {
-        let n = self.columns.n();
-        self.whole.then(|| MomentTable { means: &self.means[..n], variances: &self.variances[..n] })
+        let n = self.points.columns.n();
+        self.points.whole.then(|| MomentTable { means: &self.points.means[..n], variances: &self.points.variances[..n] })
     }
 
     fn prior_variance_bound(&self) -> f64 {
@@ -482,14 +454,18 @@ impl ScoreModel for SketchedPosterior {
 
     /// None of a whole domain, and none where rounding denies that `R` exists: exact scores decide.
     fn factor(&self) -> Option<Factor<'_>> {
-        if self.whole {
+        if self.points.whole {
             return None;
         }
         let m = self.m();
-        let rows = self.rows.get_or_init(|| {
-            let inverse = if self.follows { self.inverse.clone() } else { linalg::inverse_spd(self.factor(), m) };
+        let rows = self.screen.rows.get_or_init(|| {
+            let inverse = if self.follows { self.precision.inverse.clone() } else { linalg::inverse_spd(self.factor(), m) };
             explained_rows(inverse, self.embedding.factor(), m, self.ridge)
         });
-        (rows.len() == m * m).then(|| Factor { weights: (&self.weights).into(), rows: rows.into(), spread: Spread::Removed })
+        (rows.len() == m * m).then(|| Factor {
+            weights: (&self.screen.weights).into(),
+            rows: rows.into(),
+            spread: Spread::Removed,
+        })
     }
 }

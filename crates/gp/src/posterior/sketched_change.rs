@@ -18,14 +18,14 @@ use privateer_numerics::linalg::dot;
 /// How far the spread along a repeated row may be off, as a share of the prior's.
 const REPEATED: f64 = 1e-13;
 
-/// The visits since a screen last took the model, and the open run.
+/// The visits since a screen last took the model, and the open streak.
 #[derive(Debug, Clone, Default)]
 pub struct Moved {
     /// Visits not yet taken; more than one, and no row says what they did.
     pending: u32,
-    /// The row of the open run has been taken.
+    /// The row of the open streak has been taken.
     row_known: bool,
-    run: Option<SketchStreak>,
+    streak: Option<SketchStreak>,
     /// Visits since everything was found anew, and the squares of what their repeated rows err by.
     visits: f64,
     squares: f64,
@@ -62,12 +62,12 @@ impl Moved {
         let spread = (ridge * fall).sqrt();
         self.visits += 1.0;
         self.pending = self.pending.saturating_add(1);
-        if let Some(run) = self.run.as_mut().filter(|run| run.slot == slot) {
-            let along = run.along * run.fall;
-            let apart: Vec<f64> = direction.iter().zip(&run.direction).map(|(now, first)| now - along * first).collect();
+        if let Some(streak) = self.streak.as_mut().filter(|streak| streak.slot == slot) {
+            let along = streak.along * streak.fall;
+            let apart: Vec<f64> = direction.iter().zip(&streak.direction).map(|(now, first)| now - along * first).collect();
             let off = spread * dot(&apart, &apart).sqrt();
             if off <= REPEATED {
-                (run.along, run.fall, run.scale, run.repeated) = (along, fall, spread * along, true);
+                (streak.along, streak.fall, streak.scale, streak.repeated) = (along, fall, spread * along, true);
                 self.squares += off * off * prior;
                 return;
             }
@@ -75,7 +75,7 @@ impl Moved {
         self.row_known = false;
         let mut row = direction.clone();
         solve_from_right(l, direction.len(), &mut row);
-        self.run = Some(SketchStreak { slot, direction, row, along: 1.0, fall, scale: spread, repeated: false });
+        self.streak = Some(SketchStreak { slot, direction, row, along: 1.0, fall, scale: spread, repeated: false });
     }
 
     /// A screen has taken everything.
@@ -86,10 +86,10 @@ impl Moved {
 
     /// The change, for a model with these weights over the dictionary's Gram columns.
     pub fn change<'a>(&'a self, weights: &'a [f64]) -> Change<'a> {
-        match (self.pending, &self.run) {
+        match (self.pending, &self.streak) {
             (0, _) => Change::None,
-            (1, Some(run)) => {
-                Change::Weights { row: &run.row, scale: run.scale, repeated: run.repeated && self.row_known, weights }
+            (1, Some(streak)) => {
+                Change::Weights { row: &streak.row, scale: streak.scale, repeated: streak.repeated && self.row_known, weights }
             }
             _ => Change::Factor,
         }

@@ -116,7 +116,7 @@ fn rows_say_what_an_observation_changed() {
     let (mut mean, mut variance) = (vec![0.0; 25], (0..25).map(|x| gram.diagonal(x)).collect::<Vec<_>>());
     let mut point = 0;
     for round in 0..80 {
-        // Runs of up to three: later observations of a run reuse its row.
+        // Streaks of up to three: later observations of a streak reuse its row.
         if round % 3 == 0 {
             point = draws.index(25);
         }
@@ -231,7 +231,7 @@ fn state_survives_json_to_the_last_bit() {
         ExactPosterior::restore(Arc::clone(&gram), serde_json::from_str(&text).expect("own JSON")).expect("own state");
     for round in 0..8 {
         assert_eq!(posterior.all_moments(), restored.all_moments());
-        // The first ones go on with the run that was open when the state was saved.
+        // The first ones go on with the streak that was open when the state was saved.
         let (point, reward) = (if round < 3 { last } else { draws.index(20) }, draws.normal());
         posterior.observe(point, reward);
         restored.observe(point, reward);

@@ -1,9 +1,9 @@
-//! Closed runs of a weight model that wait, and the passes over its inverse, in wide lanes.
+//! Closed streaks of a weight model that wait, and the passes over its inverse, in wide lanes.
 
 use privateer_numerics::linalg;
 use serde::{Deserialize, Serialize};
 
-/// A closed run: `V^{-1}` falls by `downdate u u^T`; coordinates of u beyond its length are zero.
+/// A closed streak: `V^{-1}` falls by `downdate u u^T`; coordinates of u beyond its length are zero.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Closed {
     /// See above.
@@ -12,7 +12,7 @@ pub struct Closed {
     pub downdate: f64,
 }
 
-/// `inverse -= sum downdate u u^T` over closed runs, in wide lanes: every entry takes the runs in their order.
+/// `inverse -= sum downdate u u^T` over closed streaks, in wide lanes: every entry takes the streaks in their order.
 pub struct Take<'a> {
     /// Row-major with the stride.
     pub inverse: &'a mut [f64],
@@ -21,7 +21,7 @@ pub struct Take<'a> {
     /// Coordinates in use.
     pub n: usize,
     /// Those to take.
-    pub runs: &'a [Closed],
+    pub streaks: &'a [Closed],
 }
 
 /// Entries of a row that stay in registers.
@@ -32,30 +32,30 @@ impl pulp::NullaryFnOnce for Take<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { inverse, stride, n, runs } = self;
-        let mut factors = vec![0.0; runs.len()];
-        let shortest = runs.iter().map(|run| run.u.len()).min().unwrap_or(0);
+        let Self { inverse, stride, n, streaks } = self;
+        let mut factors = vec![0.0; streaks.len()];
+        let shortest = streaks.iter().map(|streak| streak.u.len()).min().unwrap_or(0);
         for (i, row) in inverse.chunks_exact_mut(stride.max(1)).enumerate().take(n) {
-            for (factor, run) in factors.iter_mut().zip(runs) {
-                *factor = run.u.get(i).map_or(0.0, |u| run.downdate * u);
+            for (factor, streak) in factors.iter_mut().zip(streaks) {
+                *factor = streak.u.get(i).map_or(0.0, |u| streak.downdate * u);
             }
             let (tiles, rest) = row[..n].as_chunks_mut::<TILE>();
             let whole = tiles.len().min(shortest / TILE);
             let (tiles, beyond) = tiles.split_at_mut(whole);
             for (at, tile) in tiles.iter_mut().enumerate() {
-                *tile = taken(*tile, at * TILE, &factors, runs);
+                *tile = taken(*tile, at * TILE, &factors, streaks);
             }
-            take_rest(beyond.as_flattened_mut(), whole * TILE, &factors, runs);
+            take_rest(beyond.as_flattened_mut(), whole * TILE, &factors, streaks);
             let end = n - rest.len();
-            take_rest(rest, end, &factors, runs);
+            take_rest(rest, end, &factors, streaks);
         }
     }
 }
 
 #[inline(always)]
-fn taken(mut tile: [f64; TILE], from: usize, factors: &[f64], runs: &[Closed]) -> [f64; TILE] {
-    for (&factor, run) in factors.iter().zip(runs) {
-        if let Some(u) = run.u[from..].first_chunk::<TILE>() {
+fn taken(mut tile: [f64; TILE], from: usize, factors: &[f64], streaks: &[Closed]) -> [f64; TILE] {
+    for (&factor, streak) in factors.iter().zip(streaks) {
+        if let Some(u) = streak.u[from..].first_chunk::<TILE>() {
             for lane in 0..TILE {
                 tile[lane] -= factor * u[lane];
             }
@@ -65,15 +65,15 @@ fn taken(mut tile: [f64; TILE], from: usize, factors: &[f64], runs: &[Closed]) -
 }
 
 #[inline(always)]
-fn take_rest(entries: &mut [f64], from: usize, factors: &[f64], runs: &[Closed]) {
-    for (&factor, run) in factors.iter().zip(runs) {
-        for (entry, &u) in entries.iter_mut().zip(run.u.get(from..).unwrap_or(&[])) {
+fn take_rest(entries: &mut [f64], from: usize, factors: &[f64], streaks: &[Closed]) {
+    for (&factor, streak) in factors.iter().zip(streaks) {
+        for (entry, &u) in entries.iter_mut().zip(streak.u.get(from..).unwrap_or(&[])) {
             *entry -= factor * u;
         }
     }
 }
 
-/// `next = V^{-1} c` in wide lanes, of the inverse and the closed runs that it does not have.
+/// `next = V^{-1} c` in wide lanes, of the inverse and the closed streaks that it does not have.
 pub struct Direction<'a> {
     /// Row-major with the stride; `None` where it is still the prior's, `I / ridge`.
     pub inverse: Option<&'a [f64]>,
@@ -81,7 +81,7 @@ pub struct Direction<'a> {
     pub stride: usize,
     /// The regularizer.
     pub ridge: f64,
-    /// The runs that the inverse does not have.
+    /// The streaks that the inverse does not have.
     pub waiting: &'a [Closed],
     /// Coordinates; missing trailing ones are zero.
     pub c: &'a [f64],
@@ -99,9 +99,9 @@ impl pulp::NullaryFnOnce for Direction<'_> {
             None => next.iter_mut().zip(c).for_each(|(next, &ci)| *next = ci / ridge),
             Some(inverse) => linalg::add_rows(c, |i| &inverse[i * stride..], next),
         }
-        for run in waiting {
-            let factor = run.downdate * along(&run.u, c);
-            for (sum, &u) in next.iter_mut().zip(&run.u) {
+        for streak in waiting {
+            let factor = streak.downdate * along(&streak.u, c);
+            for (sum, &u) in next.iter_mut().zip(&streak.u) {
                 *sum -= factor * u;
             }
         }

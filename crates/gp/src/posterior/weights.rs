@@ -1,15 +1,15 @@
 //! Bayesian linear regression in coordinates: `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`.
 //!
 //! The inverse is kept and downdated by rank one (Sherman and Morrison); because `ridge I <= V` its entries stay below
-//! `1 / ridge`. **Runs:** optimizers play the same point many times in a row, and all observations of a run change the model
-//! along one direction `u = V^{-1} c`. So a run stays open, as its count and one coefficient, until another point comes:
+//! `1 / ridge`. **Streaks:** optimizers play the same point many times in a row, and all observations of a streak change the model
+//! along one direction `u = V^{-1} c`. So a streak stays open, as its count and one coefficient, until another point comes:
 //! with `q = c · u` at its start and `j` observations so far,
 //!
 //! `V_j^{-1} = V^{-1} - j / (1 + j q) u u^T`, `theta_j = theta + a u`,
 //!
 //! and a repeated observation costs O(1) here.
 //!
-//! **Closed runs** wait as well: their downdates are kept as vectors until there are `n / 2` of them, and only then taken into the inverse, all
+//! **Closed streaks** wait as well: their downdates are kept as vectors until there are `n / 2` of them, and only then taken into the inverse, all
 //! in one pass. While the inverse is still that of the prior, a new direction costs `2 n` multiply-adds for each of them in the place of
 //! `2 n²`; optimizers that settle within `n / 2` changes of point never pay more.
 //!
@@ -18,7 +18,7 @@
 //! the same bits on every path.
 
 use super::FeatureDualForm;
-use super::run::{Observed, Streak, rounded};
+use super::streak::{Observed, Streak, rounded};
 use super::visits::are_possible;
 use super::waiting::{Closed, Direction, Take, along};
 use crate::score::Moments;
@@ -30,7 +30,7 @@ use std::ops::Range;
 /// Observations between two rebuilds from the visits.
 pub const REBUILD_EVERY: u64 = 4096;
 
-/// Closed runs wait until there are more than one for so many coordinates.
+/// Closed streaks wait until there are more than one for so many coordinates.
 const WAITING: usize = 2;
 
 /// The state: `n` coordinates, room for more.
@@ -39,19 +39,19 @@ pub struct WeightModel {
     ridge: f64,
     n: usize,
     stride: usize,
-    /// `V^{-1}` without the runs that wait and the open run, symmetric, row-major with the stride; the room beyond `n` is zero.
+    /// `V^{-1}` without the streaks that wait and the open streak, symmetric, row-major with the stride; the room beyond `n` is zero.
     inverse: Vec<f64>,
     /// Whether that is still the prior's, `I / ridge`.
     prior: bool,
-    /// Closed runs that the inverse does not have.
+    /// Closed streaks that the inverse does not have.
     waiting: Vec<Closed>,
-    /// Posterior mean of the weights without the open run.
+    /// Posterior mean of the weights without the open streak.
     theta: Vec<f64>,
-    /// Direction `u` of the open run; empty before the first observation. May be shorter than `n`: the rest is zero.
+    /// Direction `u` of the open streak; empty before the first observation. May be shorter than `n`: the rest is zero.
     direction: Vec<f64>,
-    /// The open run, and whose it is.
-    run: Option<(u64, Streak)>,
-    /// Information gain without the open run.
+    /// The open streak, and whose it is.
+    streak: Option<(u64, Streak)>,
+    /// Information gain without the open streak.
     gain: f64,
     /// Largest magnitude of a reward so far.
     reward_bound: f64,
@@ -71,7 +71,7 @@ impl WeightModel {
             waiting: Vec::new(),
             theta: Vec::new(),
             direction: Vec::new(),
-            run: None,
+            streak: None,
             gain: 0.0,
             reward_bound: 0.0,
             since_rebuild: 0,
@@ -113,15 +113,15 @@ impl WeightModel {
         if self.prior && !self.inverse.iter().enumerate().all(|(at, entry)| of_prior(at, entry)) {
             return Err("the weights are not those of a prior");
         }
-        if self.waiting.iter().any(|run| self.n < run.u.len() || !(0.0 <= run.downdate && run.downdate.is_finite())) {
-            return Err("the closed runs are not possible");
+        if self.waiting.iter().any(|streak| self.n < streak.u.len() || !(0.0 <= streak.downdate && streak.downdate.is_finite())) {
+            return Err("the closed streaks are not possible");
         }
-        let waiting = self.waiting.iter().flat_map(|run| &run.u);
+        let waiting = self.waiting.iter().flat_map(|streak| &streak.u);
         if waiting.chain(&self.inverse).chain(&self.theta).chain(&self.direction).any(|x| !x.is_finite()) {
             return Err("a weight is not finite");
         }
-        if self.run.is_some_and(|(_, run)| !run.is_sound() || self.direction.is_empty() && 0 < self.n) {
-            return Err("the open run is not possible");
+        if self.streak.is_some_and(|(_, streak)| !streak.is_sound() || self.direction.is_empty() && 0 < self.n) {
+            return Err("the open streak is not possible");
         }
         let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
         if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
@@ -142,7 +142,7 @@ impl WeightModel {
     /// Realised information gain `½ ln det(V / ridge)`.
     #[must_use]
     pub fn gain(&self) -> f64 {
-        self.gain + self.run.map_or(0.0, |(_, run)| run.gain())
+        self.gain + self.streak.map_or(0.0, |(_, streak)| streak.gain())
     }
 
     /// Observations since the state was last rebuilt.
@@ -151,7 +151,7 @@ impl WeightModel {
         self.since_rebuild
     }
 
-    /// The direction `u` of the open run; missing trailing coordinates are zero.
+    /// The direction `u` of the open streak; missing trailing coordinates are zero.
     #[must_use]
     pub fn direction(&self) -> &[f64] {
         &self.direction
@@ -184,27 +184,27 @@ impl WeightModel {
     pub fn observe(&mut self, tag: u64, c: &[f64], reward: f64) -> Observed {
         self.reward_bound = self.reward_bound.max(reward.abs());
         self.since_rebuild += 1;
-        let repeated = self.run.is_some_and(|(own, _)| own == tag);
+        let repeated = self.streak.is_some_and(|(own, _)| own == tag);
         if !repeated {
-            self.start_run(tag, c);
+            self.start_streak(tag, c);
         }
-        let Some((_, run)) = self.run.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
-        run.observe(self.ridge, reward, repeated)
+        let Some((_, streak)) = self.streak.as_mut() else { return Observed { scale: 0.0, mean_step: 0.0, repeated } };
+        streak.observe(self.ridge, reward, repeated)
     }
 
-    /// Closes the open run and finds the direction of the next.
-    fn start_run(&mut self, tag: u64, c: &[f64]) {
+    /// Closes the open streak and finds the direction of the next.
+    fn start_streak(&mut self, tag: u64, c: &[f64]) {
         let n = self.n;
         let mut next = vec![0.0; n];
-        if let Some((_, run)) = self.run.take() {
-            self.gain += run.gain();
+        if let Some((_, streak)) = self.streak.take() {
+            self.gain += streak.gain();
             for (weight, &u) in self.theta.iter_mut().zip(&self.direction) {
-                *weight += run.coefficient * u;
+                *weight += streak.coefficient * u;
             }
-            self.waiting.push(Closed { u: std::mem::take(&mut self.direction), downdate: run.downdate() });
+            self.waiting.push(Closed { u: std::mem::take(&mut self.direction), downdate: streak.downdate() });
             if n < WAITING * self.waiting.len() {
                 let (inverse, stride) = (&mut self.inverse[..], self.stride);
-                linalg::wide(Take { inverse, stride, n, runs: &self.waiting });
+                linalg::wide(Take { inverse, stride, n, streaks: &self.waiting });
                 self.waiting.clear();
                 self.prior = false;
             }
@@ -213,11 +213,11 @@ impl WeightModel {
         let (stride, ridge, waiting) = (self.stride, self.ridge, &self.waiting[..]);
         linalg::wide(Direction { inverse, stride, ridge, waiting, c, next: &mut next });
         self.direction = next;
-        let run = Streak::new(linalg::dot(c, &self.direction[..c.len()]), linalg::dot(c, &self.theta[..c.len()]));
-        self.run = Some((tag, run));
+        let streak = Streak::new(linalg::dot(c, &self.direction[..c.len()]), linalg::dot(c, &self.theta[..c.len()]));
+        self.streak = Some((tag, streak));
     }
 
-    /// `c^T V^{-1} c` without the open run, of coordinates `c` from a first one on and zeros elsewhere.
+    /// `c^T V^{-1} c` without the open streak, of coordinates `c` from a first one on and zeros elsewhere.
     fn form(&self, c: &[f64], first: usize) -> f64 {
         let mut form = 0.0;
         if self.prior {
@@ -227,9 +227,9 @@ impl WeightModel {
                 form += ci * linalg::dot(c, &self.inverse[i * self.stride + first..][..c.len()]);
             }
         }
-        for run in &self.waiting {
-            let along = along(run.u.get(first..).unwrap_or(&[]), c);
-            form -= run.downdate * along * along;
+        for streak in &self.waiting {
+            let along = along(streak.u.get(first..).unwrap_or(&[]), c);
+            form -= streak.downdate * along * along;
         }
         form
     }
@@ -240,10 +240,10 @@ impl WeightModel {
     pub fn moments(&self, c: &[f64]) -> Moments {
         let mut mean = linalg::dot(c, &self.theta[..c.len()]);
         let mut form = self.form(c, 0);
-        if let Some((_, run)) = &self.run {
+        if let Some((_, streak)) = &self.streak {
             let along = along(&self.direction, c);
-            mean += run.coefficient * along;
-            form -= run.downdate() * along * along;
+            mean += streak.coefficient * along;
+            form -= streak.downdate() * along * along;
         }
         Moments { mean, variance: (self.ridge * form).max(0.0) }
     }
@@ -253,10 +253,10 @@ impl WeightModel {
     pub fn moments_within(&self, c: &[f64], range: Range<usize>) -> Moments {
         let mut mean = linalg::dot(c, &self.theta[range.clone()]);
         let mut form = self.form(c, range.start);
-        if let Some((_, run)) = &self.run {
+        if let Some((_, streak)) = &self.streak {
             let along = along(self.direction.get(range.start..).unwrap_or(&[]), c);
-            mean += run.coefficient * along;
-            form -= run.downdate() * along * along;
+            mean += streak.coefficient * along;
+            form -= streak.downdate() * along * along;
         }
         Moments { mean, variance: (self.ridge * form).max(0.0) }
     }
@@ -265,8 +265,8 @@ impl WeightModel {
     #[must_use]
     pub fn mean(&self, c: &[f64]) -> f64 {
         let closed = linalg::dot(c, &self.theta[..c.len()]);
-        match &self.run {
-            Some((_, run)) => closed + run.coefficient * along(&self.direction, c),
+        match &self.streak {
+            Some((_, streak)) => closed + streak.coefficient * along(&self.direction, c),
             None => closed,
         }
     }
@@ -277,18 +277,18 @@ impl WeightModel {
     pub fn factor(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let n = self.n;
         let mut theta = self.theta.clone();
-        let run = self.run.map_or((0.0, 0.0), |(_, run)| (run.coefficient, run.downdate()));
-        linalg::add_scaled(&mut theta[..self.direction.len()], run.0, &self.direction);
+        let streak = self.streak.map_or((0.0, 0.0), |(_, streak)| (streak.coefficient, streak.downdate()));
+        linalg::add_scaled(&mut theta[..self.direction.len()], streak.0, &self.direction);
         let direction = |i: usize| self.direction.get(i).copied().unwrap_or(0.0);
         let mut inverse = Cow::Borrowed(&self.inverse);
         if !self.waiting.is_empty() {
-            linalg::wide(Take { inverse: inverse.to_mut(), stride: self.stride, n, runs: &self.waiting });
+            linalg::wide(Take { inverse: inverse.to_mut(), stride: self.stride, n, streaks: &self.waiting });
         }
-        let entry = |i: usize, j: usize| self.ridge * (inverse[i * self.stride + j] - run.1 * direction(i) * direction(j));
+        let entry = |i: usize, j: usize| self.ridge * (inverse[i * self.stride + j] - streak.1 * direction(i) * direction(j));
         Some((theta, lower_root(n, entry)?))
     }
 
-    /// Rebuilds the state from collapsed visits `(coordinates, count, sum of rewards)`, which also closes the run. Returns
+    /// Rebuilds the state from collapsed visits `(coordinates, count, sum of rewards)`, which also closes the streak. Returns
     /// false, changing nothing, if the factorization fails.
     pub fn rebuild<'c>(&mut self, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> bool {
         let n = self.n;
@@ -317,18 +317,18 @@ impl WeightModel {
         self.prior = false;
         self.waiting.clear();
         self.gain = self.gain();
-        self.run = None;
-        // No run, no direction to close.
+        self.streak = None;
+        // No streak, no direction to close.
         self.direction.clear();
         self.since_rebuild = 0;
         true
     }
 
-    /// Bounds on what the updates since the last rebuild rounded off, see `run::rounded`.
+    /// Bounds on what the updates since the last rebuild rounded off, see `streak::rounded`.
     #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
         // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
-        let along = self.run.map_or(0.0, |(_, run)| run.coefficient.abs() * prior / self.ridge);
+        let along = self.streak.map_or(0.0, |(_, streak)| streak.coefficient.abs() * prior / self.ridge);
         let mean_scale = self.reward_bound + (prior * linalg::dot(&self.theta, &self.theta)).sqrt() + along;
         rounded(self.n as f64, self.since_rebuild, prior, mean_scale)
     }

@@ -1,4 +1,4 @@
-//! One block of a trial: its moments, and how it catches up with the runs that it has missed.
+//! One block of a trial: its moments, and how it catches up with the streaks that it has missed.
 
 use super::blocks::Blocks;
 use super::kernels::{Fusible, TOGETHER, Together, apply, apply_together, score, weighted_sum};
@@ -6,7 +6,7 @@ use super::kernels::{Fusible, TOGETHER, Together, apply, apply_together, score, 
 /// Columns that a block has room for at first.
 const FIRST_COLUMNS: usize = 16;
 
-/// A run: all observations of one point in a row.
+/// A streak: all observations of one point in a row.
 #[derive(Debug, Default)]
 pub struct BlockStreak {
     /// Coefficients over the visited points' kernel functions.
@@ -23,10 +23,10 @@ pub struct Block {
     pub columns: Vec<f64>,
     pub mean: Vec<f64>,
     pub variance: Vec<f64>,
-    /// Of the run that was taken last.
+    /// Of the streak that was taken last.
     pub p: Vec<f64>,
-    /// That run, and what was taken of it.
-    pub run: usize,
+    /// That streak, and what was taken of it.
+    pub streak: usize,
     pub squares: f64,
     pub steps: f64,
 }
@@ -41,7 +41,7 @@ impl Block {
         self.variance.extend_from_slice(prior);
         self.p.clear();
         self.p.resize(prior.len(), 0.0);
-        (self.run, self.squares, self.steps) = (0, 0.0, 0.0);
+        (self.streak, self.squares, self.steps) = (0, 0.0, 0.0);
     }
 }
 
@@ -49,8 +49,8 @@ impl Block {
 pub struct BlockTake<'a> {
     pub shared: &'a Blocks,
     pub visited: &'a [u32],
-    pub runs: &'a [BlockStreak],
-    pub first_run: usize,
+    pub streaks: &'a [BlockStreak],
+    pub first_streak: usize,
     pub index: usize,
     pub block: &'a mut Block,
     pub beta: f64,
@@ -61,8 +61,8 @@ impl Fusible for BlockTake<'_> {
 
     #[inline(always)]
     fn call<const FUSED: bool>(self) -> (f64, f64) {
-        let Self { shared, visited, runs, first_run, index, block, beta } = self;
-        let Block { columns, mean, variance, p, run, squares, steps } = block;
+        let Self { shared, visited, streaks, first_streak, index, block, beta } = self;
+        let Block { columns, mean, variance, p, streak, squares, steps } = block;
         let size = mean.len();
         let known = columns.len() / size;
         if columns.capacity() < visited.len() * size {
@@ -75,25 +75,25 @@ impl Fusible for BlockTake<'_> {
                 shared.column::<FUSED>(point as usize, index, column);
             }
         }
-        // What was taken of a run that has gone on; whole runs; then the last one, whose sum is kept.
-        let Some((last, before)) = runs[*run - first_run..].split_last() else { return score(mean, variance, beta) };
+        // What was taken of a streak that has gone on; whole streaks; then the last one, whose sum is kept.
+        let Some((last, before)) = streaks[*streak - first_streak..].split_last() else { return score(mean, variance, beta) };
         if let Some((started, whole)) = before.split_first() {
             apply(mean, variance, p, started.squares - *squares, started.steps - *steps);
             let mut groups = whole.chunks_exact(TOGETHER);
             for group in &mut groups {
-                let runs = Together {
+                let streaks = Together {
                     weights: std::array::from_fn(|i| group[i].alpha.as_slice()),
                     squares: std::array::from_fn(|i| group[i].squares),
                     steps: std::array::from_fn(|i| group[i].steps),
                 };
-                apply_together::<FUSED>(&runs, columns, mean, variance);
+                apply_together::<FUSED>(&streaks, columns, mean, variance);
             }
             for missed in groups.remainder() {
                 weighted_sum::<FUSED>(&missed.alpha, &columns[..missed.alpha.len() * size], p);
                 apply(mean, variance, p, missed.squares, missed.steps);
             }
             weighted_sum::<FUSED>(&last.alpha, &columns[..last.alpha.len() * size], p);
-            (*run, *squares, *steps) = (first_run + runs.len() - 1, 0.0, 0.0);
+            (*streak, *squares, *steps) = (first_streak + streaks.len() - 1, 0.0, 0.0);
         }
         if *squares != last.squares {
             apply(mean, variance, p, last.squares - *squares, last.steps - *steps);

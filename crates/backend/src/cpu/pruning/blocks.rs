@@ -1,9 +1,9 @@
-//! What all trials over a basis share, or one trial over inputs of its own: blocks of neighbouring points, their anchors and radii.
+//! What all trials over a basis share, or one trial over inputs of its own: blocks of neighbouring points, their reference points and radii.
 
 use super::covariance::{Covariance, Entries};
 use super::formula::Formula;
 use super::interpolation_grid::InterpolationGrid;
-use super::lattice::{Anchored, Lattice};
+use super::lattice::{Lattice, ReferenceBounds};
 use super::order::{BlockOrder, Coordinates, SMALL_SIZE};
 use super::source::Source;
 use crate::scale::Scale;
@@ -22,7 +22,7 @@ pub struct Blocks {
     /// What is added to the covariance of a point and itself.
     pub row_term: f64,
     /// Where means, and of corners spreads, are kept exactly.
-    pub anchored: Anchored,
+    pub by_reference: ReferenceBounds,
     /// From where points are interpolated; of features alone.
     pub grid: Option<InterpolationGrid>,
     /// `n_blocks x size`: prior spread².
@@ -69,19 +69,19 @@ impl Blocks {
             return None;
         }
         let coordinates = Coordinates::of(table);
-        let (order, source, anchored, grid) = match Self::by_lattice(table, coordinates, scale) {
+        let (order, source, by_reference, grid) = match Self::by_lattice(table, coordinates, scale) {
             Some(made) => made,
             None => {
                 let order = BlockOrder::halved(n, BlockOrder::size_for(n), coordinates);
                 let (centres, radii) = centres(table, &order);
                 let mut source = Source::of(table, &order, scale.norm);
-                source.anchor_at_points(&centres);
-                (order, source, Anchored::centres(radii), None)
+                source.reference_point_at_points(&centres);
+                (order, source, ReferenceBounds::centres(radii), None)
             }
         };
         let prior: Vec<f64> = order.points.iter().map(|&point| scale.prior[point as usize]).collect();
         let source = Covariance::Features(source);
-        Some(Self { grid, ..Self::made(order, source, anchored, 0.0, prior, scale.prior_error, scale.norm) })
+        Some(Self { grid, ..Self::made(order, source, by_reference, 0.0, prior, scale.prior_error, scale.norm) })
     }
 
     /// An interpolation grid over the plane of a table.
@@ -96,7 +96,7 @@ impl Blocks {
         table: &Arc<FeatureTable>,
         plane: Coordinates<'_>,
         scale: &Scale,
-    ) -> Option<(BlockOrder, Source, Anchored, Option<InterpolationGrid>)> {
+    ) -> Option<(BlockOrder, Source, ReferenceBounds, Option<InterpolationGrid>)> {
         let form = table.form.as_ref().filter(|form| form.dimension == 2)?;
         if !BlockOrder::is_large(table.n_points) || scale.residual.iter().any(|residual| *residual != 0.0) {
             return None;
@@ -107,9 +107,10 @@ impl Blocks {
         let order = BlockOrder::in_strips(all, SMALL_SIZE, plane, &range);
         let lattice = Lattice::of(&order, &form.points)?;
         let mut source = Source::of(table, &order, scale.norm);
-        let features = source.anchor_at(&lattice)?;
-        let of = |anchor: usize| &features[anchor * m..][..m];
-        let prior: Vec<f64> = (0..lattice.anchors.n).map(|anchor| dot(of(anchor), of(anchor))).collect();
+        let features = source.reference_point_at(&lattice)?;
+        let of = |reference_point: usize| &features[reference_point * m..][..m];
+        let prior: Vec<f64> =
+            (0..lattice.reference_points.n).map(|reference_point| dot(of(reference_point), of(reference_point))).collect();
         if prior.iter().any(|prior| scale.norm * scale.norm * (1.0 + 1e-9) < *prior) {
             return None;
         }
@@ -119,17 +120,17 @@ impl Blocks {
             let points = &order.points[block * order.size..];
             for (&point, weights) in points.iter().zip(&corners.weights) {
                 rest.copy_from_slice(table.row(point as usize));
-                for (&anchor, &weight) in corners.anchors.iter().zip(weights) {
-                    add_scaled(&mut rest, -weight, of(anchor));
+                for (&reference_point, &weight) in corners.reference_points.iter().zip(weights) {
+                    add_scaled(&mut rest, -weight, of(reference_point));
                 }
                 radii[block] = dot(&rest, &rest).max(radii[block]);
             }
         });
-        // The sums round by some shares of what they sum, features of four anchors and of a point.
+        // The sums round by some shares of what they sum, features of four reference points and of a point.
         let rounded = 16.0 * (m as f64 + 8.0) * f64::EPSILON * scale.norm;
         radii.iter_mut().for_each(|radius| *radius = radius.sqrt() * (1.0 + 1e-9) + rounded);
         let grid = Self::grid(table, &order, &mut source, &range);
-        Some((order, source, Anchored { anchors: lattice.anchors, radii, prior }, grid))
+        Some((order, source, ReferenceBounds { reference_points: lattice.reference_points, radii, prior }, grid))
     }
 
     /// The blocks of a covariance over a domain, `None` where the domain is too small for them. Where one trial alone asks (`own`), centres
@@ -141,7 +142,7 @@ impl Blocks {
         }
         let size = BlockOrder::size_for(n);
         let form = gram.form().filter(|form| 0 < form.dimension && form.points.len() == n * form.dimension);
-        let (order, source, anchored, row_term, prior) = match form {
+        let (order, source, by_reference, row_term, prior) = match form {
             Some(form) => {
                 let coordinates = Coordinates { values: &form.points, stride: form.dimension, axes: form.dimension };
                 let all: Vec<u32> = (0..n as u32).collect();
@@ -153,10 +154,10 @@ impl Blocks {
                 } else {
                     BlockOrder::halved(n, size, coordinates)
                 };
-                let (formula, anchored) = Formula::of(&form, &order, &range);
+                let (formula, by_reference) = Formula::of(&form, &order, &range);
                 let mut prior = formula.diagonals(&order.points);
                 prior.iter_mut().for_each(|prior| *prior += form.row_term);
-                (order, Covariance::Formula(formula), anchored, form.row_term, prior)
+                (order, Covariance::Formula(formula), by_reference, form.row_term, prior)
             }
             None => {
                 let order = BlockOrder::as_given(n, size);
@@ -173,20 +174,20 @@ impl Blocks {
                     block.iter().map(square).fold(0.0, f64::max).sqrt()
                 };
                 let radii = order.points.chunks_exact(order.size).zip(&centres).map(radius).collect();
-                let source = Covariance::Entries(Entries { gram: Arc::clone(gram), anchors: centres });
-                (order, source, Anchored::centres(radii), 0.0, prior)
+                let source = Covariance::Entries(Entries { gram: Arc::clone(gram), reference_points: centres });
+                (order, source, ReferenceBounds::centres(radii), 0.0, prior)
             }
         };
         let norm = prior.iter().copied().fold(0.0, f64::max).sqrt() * (1.0 + 1e-9);
         // The largest prior spread², by which the values of two formulas differ at most.
         let prior_error = 4.0 * f64::EPSILON + 2.0 * source.error() / (norm * norm).max(f64::MIN_POSITIVE);
-        Some(Self::made(order, source, anchored, row_term, prior, prior_error, norm))
+        Some(Self::made(order, source, by_reference, row_term, prior, prior_error, norm))
     }
 
     fn made(
         order: BlockOrder,
         source: Covariance,
-        anchored: Anchored,
+        by_reference: ReferenceBounds,
         row_term: f64,
         prior: Vec<f64>,
         prior_error: f64,
@@ -194,7 +195,7 @@ impl Blocks {
     ) -> Self {
         let largest = |block: &[f64]| block.iter().copied().fold(0.0, f64::max).sqrt();
         let widest = prior.chunks_exact(order.size).map(largest).collect();
-        Self { order, source, row_term, anchored, grid: None, prior, prior_error, widest, norm }
+        Self { order, source, row_term, by_reference, grid: None, prior, prior_error, widest, norm }
     }
 
     /// Writes the basis function of a visited point at the points of a block: the covariance with the row term.

@@ -1,9 +1,9 @@
-//! Bounds on the scores of blocks, and what they are made of: exact means and spreads of the anchors, distances of theta since a block was scored or looked at,
+//! Bounds on the scores of blocks, and what they are made of: exact means and spreads of the reference points, distances of theta since a block was scored or looked at,
 //! and standardized innovations.
 
 use super::blocks::Blocks;
 use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
-use super::scan::{First, Largest, OverAnchors};
+use super::scan::{First, Largest, OverReferencePoints};
 use super::snapshots::{Along, Now, SnapshotSums, Snapshots};
 use crate::Band;
 use crate::cpu::vector::larger;
@@ -17,7 +17,7 @@ const PICKED: usize = 4;
 #[derive(Debug)]
 pub struct Bounds {
     blocks: BlockBounds,
-    anchors: AnchorValues,
+    reference_points: ReferencePointValues,
     theta: ThetaPath,
     snapshots: Snapshots,
     /// The snapshot of this round, once there is one.
@@ -26,8 +26,8 @@ pub struct Bounds {
     length: f64,
     /// Blocks that hold a point whose score may be this, whatever the other bounds say.
     raised: Vec<(usize, f64)>,
-    /// Scratch: a number an anchor, and a number a block.
-    of_anchor: Vec<f64>,
+    /// Scratch: a number a reference point, and a number a block.
+    of_reference_point: Vec<f64>,
     of_block: Vec<f64>,
     /// Where the search goes on.
     cursor: usize,
@@ -36,7 +36,7 @@ pub struct Bounds {
 /// One entry a block.
 #[derive(Debug)]
 struct BlockBounds {
-    /// Bounds on score and spread, and beta, when scored or looked at; and the means of the block's anchors then, one list after another.
+    /// Bounds on score and spread, and beta, when scored or looked at; and the means of the block's reference points then, one list after another.
     largest: Vec<f64>,
     spread: Vec<f64>,
     beta: Vec<f64>,
@@ -50,25 +50,25 @@ struct BlockBounds {
     root: Vec<f64>,
 }
 
-/// The model at the anchors; lists are padded like `columns`.
+/// The model at the reference points; lists are padded like `columns`.
 #[derive(Debug)]
-struct AnchorValues {
-    /// The anchors' means now, their spreads² where these are bounds (else none), and `p` of the open run there.
+struct ReferencePointValues {
+    /// The reference points' means now, their spreads² where these are bounds (else none), and `p` of the open streak there.
     mean: Vec<f64>,
     variance: Vec<f64>,
     p: Vec<f64>,
-    /// Kernel functions of the visited points at the anchors, one after another.
+    /// Kernel functions of the visited points at the reference points, one after another.
     columns: Vec<f64>,
-    /// The open run's row as a matrix, where anchors are found by that and no columns are kept.
+    /// The open streak's row as a matrix, where reference points are found by that and no columns are kept.
     matrix: Vec<f64>,
     /// Scratch of the products that find them.
     room: Vec<f64>,
 }
 
-/// Theta along the open run.
+/// Theta along the open streak.
 #[derive(Debug)]
 struct ThetaPath {
-    /// `m`: theta at the start of the open run; the open run's row, and its square.
+    /// `m`: theta at the start of the open streak; the open streak's row, and its square.
     start: Vec<f64>,
     row: Vec<f64>,
     row_square: f64,
@@ -76,18 +76,18 @@ struct ThetaPath {
     square: f64,
     along: f64,
     open: SnapshotSums,
-    /// Number of the open run.
-    run: usize,
-    /// Largest `|theta|` at the starts of runs and when blocks were bounded.
+    /// Number of the open streak.
+    streak: usize,
+    /// Largest `|theta|` at the starts of streaks and when blocks were bounded.
     largest: f64,
 }
 
 impl Bounds {
     /// Before the first observation: every block as if scored with beta 0.
     pub fn new(shared: &Blocks, m: usize) -> Self {
-        let (n, padded) = (shared.anchored.radii.len(), shared.source.padded_anchors());
-        let mut variance = shared.anchored.prior.clone();
-        if shared.anchored.bound_scores() {
+        let (n, padded) = (shared.by_reference.radii.len(), shared.source.padded_reference_points());
+        let mut variance = shared.by_reference.prior.clone();
+        if shared.by_reference.bound_scores() {
             variance.resize(padded, 0.0);
         }
         Self {
@@ -95,13 +95,13 @@ impl Bounds {
                 largest: vec![0.0; n],
                 spread: shared.widest.clone(),
                 beta: vec![0.0; n],
-                mean_then: vec![0.0; shared.anchored.anchors.corners * n],
+                mean_then: vec![0.0; shared.by_reference.reference_points.corners * n],
                 snapshot: vec![0; n],
                 now: vec![f64::INFINITY; n],
                 reach: vec![0.0; n],
                 root: vec![0.0; n],
             },
-            anchors: AnchorValues {
+            reference_points: ReferencePointValues {
                 mean: vec![0.0; padded],
                 variance,
                 p: vec![0.0; padded],
@@ -116,69 +116,73 @@ impl Bounds {
                 square: 0.0,
                 along: 0.0,
                 open: SnapshotSums::default(),
-                run: 0,
+                streak: 0,
                 largest: 0.0,
             },
             snapshots: Snapshots::new(n as u32),
             current: None,
             length: 0.0,
             raised: Vec::new(),
-            of_anchor: vec![0.0; padded],
+            of_reference_point: vec![0.0; padded],
             of_block: vec![0.0; n],
             cursor: 0,
         }
     }
 
-    /// Multiply-adds of a new run over so many visited points, with those of an interpolation grid of these counts.
-    pub fn work_of_a_run(&self, shared: &Blocks, visited: usize) -> usize {
+    /// Multiply-adds of a new streak over so many visited points, with those of an interpolation grid of these counts.
+    pub fn work_of_a_streak(&self, shared: &Blocks, visited: usize) -> usize {
         let counts = shared.grid.as_ref().map_or([0; 2], |grid| grid.counts);
-        let anchors = self.anchors.p.len();
-        let of_anchors = shared.source.products().map_or(anchors * visited, |(products, _)| products.work(anchors, counts));
-        of_anchors + (self.snapshots.len() + 3) * self.theta.start.len()
+        let reference_points = self.reference_points.p.len();
+        let of_reference_points =
+            shared.source.products().map_or(reference_points * visited, |(products, _)| products.work(reference_points, counts));
+        of_reference_points + (self.snapshots.len() + 3) * self.theta.start.len()
     }
 
-    /// The open run's row as a matrix, where anchors stand in lines.
+    /// The open streak's row as a matrix, where reference points stand in lines.
     pub fn matrix(&self) -> &[f64] {
-        &self.anchors.matrix
+        &self.reference_points.matrix
     }
 
-    /// `|u|²` of the open run's row.
+    /// `|u|²` of the open streak's row.
     pub fn row_square(&self) -> f64 {
         self.theta.row_square
     }
 
     /// Multiply-adds of the bounds of a round, about.
     pub fn work_of_a_round(&self) -> usize {
-        2 * self.anchors.p.len() + 8 * self.blocks.reach.len() + 4 * self.blocks.mean_then.len() + 8 * self.snapshots.len()
+        2 * self.reference_points.p.len()
+            + 8 * self.blocks.reach.len()
+            + 4 * self.blocks.mean_then.len()
+            + 8 * self.snapshots.len()
     }
 
-    /// Closes the open run and opens one along `row`, which over the visited points is `alpha`.
-    pub fn start_run(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
+    /// Closes the open streak and opens one along `row`, which over the visited points is `alpha`.
+    pub fn start_streak(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
         let rounded = self.rounded();
         self.snapshots.close(self.theta.open, self.theta.row_square, rounded);
         wide_fused(StartBounds { bounds: self, shared, visited, row, alpha });
         self.theta.open = SnapshotSums::default();
-        self.theta.run += 1;
+        self.theta.streak += 1;
     }
 
-    /// One observation of the open run.
+    /// One observation of the open streak.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.theta.open.steps += mean_step;
         self.theta.open.squares += scale * scale;
-        let (mean, variance) = (&mut self.anchors.mean, &mut self.anchors.variance);
-        wide(ApplyBounds { p: &self.anchors.p, square: scale * scale, step: mean_step, mean, variance });
+        let (mean, variance) = (&mut self.reference_points.mean, &mut self.reference_points.variance);
+        wide(ApplyBounds { p: &self.reference_points.p, square: scale * scale, step: mean_step, mean, variance });
     }
 
     /// Bounds of all blocks at this beta; `beyond` bounds what theta's coordinates leave out of a distance.
     pub fn update(&mut self, beta: f64, shared: &Blocks, beyond: f64, band: Band) {
         let a = self.theta.open.steps;
         let reach = a.abs() * self.theta.row_square.sqrt();
-        // What theta has rounded off, a share of itself a run.
-        let theta_error = 4.0 * (self.theta.run as f64 + 2.0) * f64::EPSILON * (self.theta.largest + reach) + beyond;
+        // What theta has rounded off, a share of itself a streak.
+        let theta_error = 4.0 * (self.theta.streak as f64 + 2.0) * f64::EPSILON * (self.theta.largest + reach) + beyond;
         let length = self.theta.square + a * (2.0 * self.theta.along + a * self.theta.row_square);
         let rounded = self.rounded();
         self.length = (length.max(0.0) + rounded).sqrt() + theta_error;
-        // Snapshots are taken after this, in the middle of runs too.
+        // Snapshots are taken after this, in the middle of streaks too.
         self.theta.largest = larger(self.theta.largest, self.length);
         self.raised.clear();
         self.cursor = 0;
@@ -192,17 +196,17 @@ impl Bounds {
                 (*reach, *root) = (reaches[at as usize], roots[at as usize]);
             }
         }
-        let anchors = &shared.anchored.anchors;
-        Arch::new().dispatch(OverAnchors {
-            anchors,
-            now: &self.anchors.mean,
+        let reference_points = &shared.by_reference.reference_points;
+        Arch::new().dispatch(OverReferencePoints {
+            reference_points,
+            now: &self.reference_points.mean,
             then: Some(&self.blocks.mean_then),
             out: &mut self.of_block,
         });
         wide(BoundLoop { bounds: self, beta, shared });
     }
 
-    /// Bound on what the square of a distance rounds off by a run: its parts are sums of m products each, of numbers of this size.
+    /// Bound on what the square of a distance rounds off by a streak: its parts are sums of m products each, of numbers of this size.
     fn rounded(&self) -> f64 {
         let size = self.theta.largest + self.theta.open.steps.abs() * self.theta.row_square.sqrt();
         8.0 * (self.theta.start.len() as f64 + 8.0) * f64::EPSILON * size * size
@@ -213,13 +217,18 @@ impl Bounds {
         self.blocks.now.iter().filter(|bound| floor <= **bound).count()
     }
 
-    /// Lowers bounds by what the anchors' scores say now.
+    /// Lowers bounds by what the reference points' scores say now.
     pub fn refine(&mut self, beta: f64, shared: &Blocks) {
         wide(Refine { bounds: self, beta });
-        let anchors = &shared.anchored.anchors;
-        Arch::new().dispatch(OverAnchors { anchors, now: &self.of_anchor, then: None, out: &mut self.of_block });
+        let reference_points = &shared.by_reference.reference_points;
+        Arch::new().dispatch(OverReferencePoints {
+            reference_points,
+            now: &self.of_reference_point,
+            then: None,
+            out: &mut self.of_block,
+        });
         let apart = self.length + beta;
-        wide(Lower { bounds: self, apart, radii: &shared.anchored.radii });
+        wide(Lower { bounds: self, apart, radii: &shared.by_reference.radii });
         for &(block, score) in &self.raised {
             if f64::NEG_INFINITY < self.blocks.now[block] {
                 self.blocks.now[block] = larger(self.blocks.now[block], score);
@@ -229,7 +238,7 @@ impl Bounds {
 
     /// Multiply-adds of that, about.
     pub fn work_of_refining(&self) -> usize {
-        16 * self.anchors.p.len() + 2 * self.blocks.mean_then.len() + 4 * self.blocks.reach.len()
+        16 * self.reference_points.p.len() + 2 * self.blocks.mean_then.len() + 4 * self.blocks.reach.len()
     }
 
     /// A block holds a point whose score is at most this.
@@ -267,8 +276,8 @@ impl Bounds {
         self.blocks.spread[block] = spread;
         self.blocks.beta[block] = beta;
         let n = self.blocks.reach.len();
-        for (corner, anchor) in shared.anchored.anchors.of(block) {
-            self.blocks.mean_then[corner * n + block] = self.anchors.mean[anchor];
+        for (corner, reference_point) in shared.by_reference.reference_points.of(block) {
+            self.blocks.mean_then[corner * n + block] = self.reference_points.mean[reference_point];
         }
         let current = self
             .current
@@ -316,7 +325,7 @@ impl Bounds {
     }
 }
 
-/// [`Bounds::start_run`] in wide lanes.
+/// [`Bounds::start_streak`] in wide lanes.
 struct StartBounds<'a> {
     bounds: &'a mut Bounds,
     shared: &'a Blocks,
@@ -333,11 +342,11 @@ impl Fusible for StartBounds<'_> {
         let Self { bounds, shared, visited, row, alpha } = self;
         let Bounds {
             theta: ThetaPath { start: theta, row: own, row_square, square, along, open, largest, .. },
-            anchors,
+            reference_points,
             snapshots,
             ..
         } = bounds;
-        let AnchorValues { columns, matrix, room, p, .. } = anchors;
+        let ReferencePointValues { columns, matrix, room, p, .. } = reference_points;
         for (theta, u) in theta.iter_mut().zip(own.iter()) {
             *theta += open.steps * u;
         }
@@ -349,15 +358,15 @@ impl Fusible for StartBounds<'_> {
         (*square, *along) = (dot(theta, theta), dot(theta, row));
         *largest = largest.max(square.sqrt());
         Along { snapshots, row, theta_along: *along }.call::<FUSED>();
-        if let Some((products, anchors)) = shared.source.products() {
+        if let Some((products, reference_points)) = shared.source.products() {
             products.of_row(row, matrix);
-            products.at_anchors(matrix, anchors, room, p);
+            products.at_reference_points(matrix, reference_points, room, p);
             return;
         }
         for &point in &visited[columns.len() / p.len()..] {
             let known = columns.len();
             columns.resize(known + p.len(), 0.0);
-            shared.source.at_anchors::<FUSED>(point as usize, &mut columns[known..]);
+            shared.source.at_reference_points::<FUSED>(point as usize, &mut columns[known..]);
         }
         weighted_sum::<FUSED>(alpha, columns, p);
     }
@@ -378,10 +387,10 @@ impl NullaryFnOnce for BoundLoop<'_> {
     #[inline(always)]
     fn call(self) {
         let Self { bounds, beta, shared } = self;
-        let n = shared.anchored.radii.len();
+        let n = shared.by_reference.radii.len();
         let Bounds { blocks, of_block, .. } = bounds;
         let BlockBounds { now: bound, largest, spread, beta: then, reach, root, .. } = blocks;
-        let (bound, moved, radii) = (&mut bound[..n], &of_block[..n], &shared.anchored.radii[..n]);
+        let (bound, moved, radii) = (&mut bound[..n], &of_block[..n], &shared.by_reference.radii[..n]);
         let (largest, spread, then, reach, root) = (&largest[..n], &spread[..n], &then[..n], &reach[..n], &root[..n]);
         for at in 0..n {
             let wider = larger(0.0, beta - then[at]) * spread[at];
@@ -392,7 +401,7 @@ impl NullaryFnOnce for BoundLoop<'_> {
     }
 }
 
-/// Scores of the anchors, in wide lanes.
+/// Scores of the reference points, in wide lanes.
 struct Refine<'a> {
     bounds: &'a mut Bounds,
     beta: f64,
@@ -404,14 +413,14 @@ impl NullaryFnOnce for Refine<'_> {
     #[inline(always)]
     fn call(self) {
         let Self { bounds, beta } = self;
-        let Bounds { anchors: AnchorValues { mean, variance, .. }, of_anchor, .. } = bounds;
-        for ((score, &mean), &variance) in of_anchor.iter_mut().zip(mean.iter()).zip(variance.iter()) {
+        let Bounds { reference_points: ReferencePointValues { mean, variance, .. }, of_reference_point, .. } = bounds;
+        for ((score, &mean), &variance) in of_reference_point.iter_mut().zip(mean.iter()).zip(variance.iter()) {
             *score = mean + beta * root_above(larger(0.0, variance));
         }
     }
 }
 
-/// Lowers bounds to what the largest scores of their anchors say.
+/// Lowers bounds to what the largest scores of their reference points say.
 struct Lower<'a> {
     bounds: &'a mut Bounds,
     /// `|theta|` and beta together.

@@ -23,11 +23,11 @@ pub enum Covariance {
     Entries(Entries),
 }
 
-/// A source of values, and the anchors, which are points.
+/// A source of values, and the reference points, which are points.
 #[derive(Debug)]
 pub struct Entries {
     pub gram: Arc<dyn GramSource>,
-    pub anchors: Vec<u32>,
+    pub reference_points: Vec<u32>,
 }
 
 impl Covariance {
@@ -59,20 +59,20 @@ impl Covariance {
         }
     }
 
-    /// Rows as products and the anchors' components, where anchors stand in lines.
+    /// Rows as products and the reference points' components, where reference points stand in lines.
     pub fn products(&self) -> Option<(&BlockProducts, [Components<'_>; 2])> {
         match self {
-            Self::Features(source) => source.products.as_ref().zip(source.of_anchors()),
+            Self::Features(source) => source.products.as_ref().zip(source.of_reference_points()),
             _ => None,
         }
     }
 
-    /// Anchors, and zeros to a whole number of lanes.
-    pub fn padded_anchors(&self) -> usize {
+    /// Reference points, and zeros to a whole number of lanes.
+    pub fn padded_reference_points(&self) -> usize {
         match self {
-            Self::Features(source) => source.padded_anchors(),
-            Self::Formula(formula) => formula.padded_anchors(),
-            Self::Entries(Entries { anchors, .. }) => anchors.len().next_multiple_of(LANES),
+            Self::Features(source) => source.padded_reference_points(),
+            Self::Formula(formula) => formula.padded_reference_points(),
+            Self::Entries(Entries { reference_points, .. }) => reference_points.len().next_multiple_of(LANES),
         }
     }
 
@@ -86,13 +86,13 @@ impl Covariance {
         }
     }
 
-    /// Writes `k(point, a)` for the anchors, padded.
+    /// Writes `k(point, a)` for the reference points, padded.
     #[inline(always)]
-    pub fn at_anchors<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
+    pub fn at_reference_points<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
         match self {
-            Self::Features(source) => source.at_anchors::<FUSED>(point, out),
-            Self::Formula(formula) => formula.at_anchors::<FUSED>(point, out),
-            Self::Entries(entries) => entries.write(point, &entries.anchors, out),
+            Self::Features(source) => source.at_reference_points::<FUSED>(point, out),
+            Self::Formula(formula) => formula.at_reference_points::<FUSED>(point, out),
+            Self::Entries(entries) => entries.write(point, &entries.reference_points, out),
         }
     }
 }

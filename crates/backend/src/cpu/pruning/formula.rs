@@ -1,7 +1,7 @@
 //! A covariance that is a formula over coordinates, evaluated for whole blocks in wide lanes, close to the model's own values.
 
 use super::kernels::{Fusible, LANES, multiply_add, wide_fused};
-use super::lattice::{Anchored, Lattice};
+use super::lattice::{Lattice, ReferenceBounds};
 use super::order::BlockOrder;
 use crate::device::Precision;
 use crate::device::tables::{Coordinates, kernel_error};
@@ -47,16 +47,16 @@ pub struct Formula {
     points: Vec<f64>,
     /// `n_blocks x dimension x size`.
     blocks: Vec<f64>,
-    /// `dimension x padded`: of the anchors.
-    anchors: Vec<f64>,
+    /// `dimension x padded`: of the reference points.
+    reference_points: Vec<f64>,
     /// Bound on the distance of a value from that of the model, which rounds as well.
     pub error: f64,
 }
 
 impl Formula {
-    /// In blocks of this order, and their anchors: corners, or the point that is nearest to the middle of a block's box. `box_of_points` has the
+    /// In blocks of this order, and their reference points: corners, or the point that is nearest to the middle of a block's box. `box_of_points` has the
     /// least and largest coordinate of each axis.
-    pub fn of(form: &KernelForm, order: &BlockOrder, box_of_points: &[(f64, f64)]) -> (Self, Anchored) {
+    pub fn of(form: &KernelForm, order: &BlockOrder, box_of_points: &[(f64, f64)]) -> (Self, ReferenceBounds) {
         let (d, size) = (form.dimension, order.size);
         let (mut largest, mut unmoved) = (0.0f64, 0.0f64);
         let mut middle = Vec::with_capacity(d);
@@ -85,30 +85,30 @@ impl Formula {
             dimension: d,
             points,
             blocks,
-            anchors: Vec::new(),
+            reference_points: Vec::new(),
             error,
         };
         let lattice = if d == 2 && form.family != KernelFamily::Linear { Lattice::of(order, &formula.points) } else { None };
         if let Some(lattice) = lattice {
-            formula.anchor(&lattice.coordinates);
+            formula.reference_point(&lattice.coordinates);
             let radii = formula.radii(order, &lattice);
-            let prior = vec![formula.scale + formula.offset + form.row_term; lattice.anchors.n];
-            return (formula, Anchored { anchors: lattice.anchors, radii, prior });
+            let prior = vec![formula.scale + formula.offset + form.row_term; lattice.reference_points.n];
+            return (formula, ReferenceBounds { reference_points: lattice.reference_points, radii, prior });
         }
         let (centres, radii): (Vec<u32>, Vec<f64>) = (0..order.n_blocks()).map(|block| formula.centre(block, order)).unzip();
         let coordinates: Vec<f64> = centres.iter().flat_map(|&centre| formula.point(centre as usize).to_vec()).collect();
-        formula.anchor(&coordinates);
-        (formula, Anchored::centres(radii))
+        formula.reference_point(&coordinates);
+        (formula, ReferenceBounds::centres(radii))
     }
 
-    /// Takes anchors, row-major.
-    fn anchor(&mut self, coordinates: &[f64]) {
+    /// Takes reference points, row-major.
+    fn reference_point(&mut self, coordinates: &[f64]) {
         let d = self.dimension;
         let padded = (coordinates.len() / d).next_multiple_of(LANES);
-        self.anchors = vec![0.0; d * padded];
+        self.reference_points = vec![0.0; d * padded];
         for (at, z) in coordinates.chunks_exact(d).enumerate() {
             for (axis, &z) in z.iter().enumerate() {
-                self.anchors[axis * padded + at] = z;
+                self.reference_points[axis * padded + at] = z;
             }
         }
     }
@@ -119,16 +119,16 @@ impl Formula {
         let mut radii = vec![0.0; order.n_blocks()];
         let mut columns = vec![0.0; 4 * size];
         lattice.each(order, &self.points, |block, corners| {
-            let place = |anchor: usize| &lattice.coordinates[2 * anchor..][..2];
-            for (&anchor, column) in corners.anchors.iter().zip(columns.chunks_exact_mut(size)) {
+            let place = |reference_point: usize| &lattice.coordinates[2 * reference_point..][..2];
+            for (&reference_point, column) in corners.reference_points.iter().zip(columns.chunks_exact_mut(size)) {
                 wide_fused(Values {
                     formula: self,
-                    from: place(anchor),
+                    from: place(reference_point),
                     coordinates: &self.blocks[block * 2 * size..][..2 * size],
                     out: column,
                 });
             }
-            let between = corners.anchors.map(|a| corners.anchors.map(|b| self.value(place(a), place(b))));
+            let between = corners.reference_points.map(|a| corners.reference_points.map(|b| self.value(place(a), place(b))));
             let own = self.scale + self.offset;
             // |phi(x) - sum w phi(a)|² = k(x, x) - 2 sum w k(x, a) + sum w w k(a, b): twice four values at most, and their sums.
             let square = |(at, weights): (usize, &[f64; 4])| {
@@ -192,9 +192,9 @@ impl Formula {
         self.dimension + WORK_OF_A_VALUE
     }
 
-    /// Anchors, and zeros to a whole number of lanes.
-    pub fn padded_anchors(&self) -> usize {
-        self.anchors.len() / self.dimension
+    /// Reference points, and zeros to a whole number of lanes.
+    pub fn padded_reference_points(&self) -> usize {
+        self.reference_points.len() / self.dimension
     }
 
     fn point(&self, point: usize) -> &[f64] {
@@ -230,10 +230,10 @@ impl Formula {
         self.values::<FUSED>(self.point(point), &self.blocks[block * length..][..length], out);
     }
 
-    /// Writes `k(point, a)` for the anchors, padded.
+    /// Writes `k(point, a)` for the reference points, padded.
     #[inline(always)]
-    pub fn at_anchors<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
-        self.values::<FUSED>(self.point(point), &self.anchors, out);
+    pub fn at_reference_points<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
+        self.values::<FUSED>(self.point(point), &self.reference_points, out);
     }
 
     /// Loops over slices: of arrays of a fixed length the compiler makes a heap of shuffles.

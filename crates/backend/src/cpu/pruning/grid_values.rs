@@ -12,13 +12,13 @@ use pulp::{Arch, NullaryFnOnce};
 pub struct GridValues {
     /// Room for a matrix times the components of the second axis.
     half: Vec<f64>,
-    /// `p` of the open run, mean and spread², and these rounded.
+    /// `p` of the open streak, mean and spread², and these rounded.
     p: Vec<f64>,
     mean: Vec<f64>,
     spread: Vec<f64>,
     rounded_mean: Vec<f32>,
     rounded_spread: Vec<f32>,
-    /// Sums of `scale²` and `mean_step` of the open run that the nodes do not have yet: rounds without a look need not.
+    /// Sums of `scale²` and `mean_step` of the open streak that the nodes do not have yet: rounds without a look need not.
     squares: f64,
     steps: f64,
 }
@@ -53,15 +53,15 @@ impl GridValues {
         }
     }
 
-    /// Opens a run whose row is this matrix.
-    pub fn start_run(&mut self, source: &Source, matrix: &[f64]) {
+    /// Opens a streak whose row is this matrix.
+    pub fn start_streak(&mut self, source: &Source, matrix: &[f64]) {
         self.update();
         if let (Some(products), Some(nodes)) = (&source.products, source.of_nodes()) {
             products.at_nodes(matrix, nodes, &mut self.half, &mut self.p);
         }
     }
 
-    /// One observation of the open run.
+    /// One observation of the open streak.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.squares += scale * scale;
         self.steps += mean_step;
@@ -170,7 +170,7 @@ mod tests {
             let norm = dot(&row, &row).sqrt();
             row.iter_mut().for_each(|row| *row /= norm);
             products.of_row(&row, &mut matrix);
-            values.start_run(source, &matrix);
+            values.start_streak(source, &matrix);
             let (scale, step) = (0.999, stream.normal());
             values.observe(scale, step);
             values.update();

@@ -1,4 +1,4 @@
-//! How the observations of a trial are told: each run as coefficients over the visited points' kernel functions, and as coordinates in which
+//! How the observations of a trial are told: each streak as coefficients over the visited points' kernel functions, and as coordinates in which
 //! distances of theta are Euclidean.
 
 use super::blocks::Blocks;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Unit roundoff of f64.
 const U: f64 = f64::EPSILON / 2.0;
 
-/// A run that has just been opened.
+/// A streak that has just been opened.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenedStreak {
     /// Bound on `|sum alpha_i k_i(x) - p(x)|`, and on what a row rounds off that is taken as a matrix.
@@ -20,7 +20,7 @@ pub struct OpenedStreak {
     pub dense_work: usize,
 }
 
-/// The visited points, and the open run.
+/// The visited points, and the open streak.
 #[derive(Debug)]
 pub enum History {
     /// Over a feature table: coordinates are those over the features.
@@ -34,7 +34,7 @@ pub enum History {
 pub struct FeatureRows {
     table: Arc<FeatureTable>,
     rows: VisitedRows,
-    /// `m`: the open run's row.
+    /// `m`: the open streak's row.
     row: Vec<f64>,
     /// `m`: that less its projection on the visited points.
     rest: Vec<f64>,
@@ -46,9 +46,9 @@ pub struct GramRows {
     points: Vec<u32>,
     /// `L` with `L L^T` the visited points' covariance without the row term, but for rounding and [`GramRows::floor`].
     factor: GrowingCholesky,
-    /// `L^T alpha` of the open run.
+    /// `L^T alpha` of the open streak.
     coordinates: Vec<f64>,
-    /// `|alpha_i|` of the open run, summed.
+    /// `|alpha_i|` of the open streak, summed.
     size: f64,
     /// Weights of the mean over the visited points' columns.
     weights: Vec<f64>,
@@ -73,7 +73,7 @@ impl History {
         }
     }
 
-    /// The open run's coordinates.
+    /// The open streak's coordinates.
     pub fn coordinates(&self) -> &[f64] {
         match self {
             Self::Features(features) => &features.row,
@@ -81,7 +81,7 @@ impl History {
         }
     }
 
-    /// Another observation of the open run; false where the model's visits are others.
+    /// Another observation of the open streak; false where the model's visits are others.
     pub fn again(&mut self, visited: &Visited<'_>) -> bool {
         match self {
             Self::Features(features) => {
@@ -92,7 +92,7 @@ impl History {
         }
     }
 
-    /// Opens a run along the model's row and writes its coefficients; `None` where the visits are not those that this has followed.
+    /// Opens a streak along the model's row and writes its coefficients; `None` where the visits are not those that this has followed.
     pub fn start(
         &mut self,
         visited: &Visited<'_>,
@@ -126,7 +126,7 @@ impl History {
         }
     }
 
-    /// Opens a run for all observations of the next visited point at once, told by what has been followed so far.
+    /// Opens a streak for all observations of the next visited point at once, told by what has been followed so far.
     /// * `rows` — follows the visits over a basis of columns
     pub fn visit(
         &mut self,
@@ -153,7 +153,7 @@ impl History {
         }
     }
 
-    /// One observation of the open run.
+    /// One observation of the open streak.
     pub fn observe(&mut self, alpha: &[f64], mean_step: f64) {
         if let Self::Gram(gram) = self {
             add_scaled(&mut gram.weights, mean_step, alpha);
@@ -214,7 +214,7 @@ impl FeatureRows {
         if !is_sum {
             self.find_rest(alpha);
             if 1e-12 * dot(&self.row, &self.row) < dot(&self.rest, &self.rest) {
-                // A model that is told in the middle of a run says the run's first direction, which is longer.
+                // A model that is told in the middle of a streak says the streak's first direction, which is longer.
                 let sum: Vec<f64> = self.row.iter().zip(&self.rest).map(|(row, rest)| row - rest).collect();
                 let longer = dot(&self.row, &sum) / dot(&sum, &sum);
                 if longer.is_finite() {
@@ -231,7 +231,7 @@ impl FeatureRows {
         let row_norm = dot(&self.row, &self.row).sqrt();
         let rest = dot(&self.rest, &self.rest).sqrt() * (1.0 + 1e-9) + 2.0 * (k + 2.0) * U * (size + row_norm) * blocks.norm;
         OpenedStreak {
-            // Where rows are taken as matrices, at anchors and nodes, sums of m products and of two axes' components round instead.
+            // Where rows are taken as matrices, at reference points and nodes, sums of m products and of two axes' components round instead.
             p_error: rest * blocks.norm
                 + size * (blocks.source.error() + 2.0 * (k + 4.0) * U * prior)
                 + 8.0 * (m as f64 + 64.0) * U * row_norm * blocks.norm,

@@ -12,7 +12,7 @@ pub trait Fusible {
     fn call<const FUSED: bool>(self) -> Self::Output;
 }
 
-/// Runs a loop in the widest lanes of the processor, fused where it can.
+/// Streaks a loop in the widest lanes of the processor, fused where it can.
 pub fn wide_fused<T: Fusible>(task: T) -> T::Output {
     match Arch::new() {
         #[cfg(target_arch = "x86_64")]
@@ -84,32 +84,32 @@ pub fn apply(mean: &mut [f64], variance: &mut [f64], p: &[f64], squares: f64, st
     }
 }
 
-/// Runs whose sums stay in registers together.
+/// Streaks whose sums stay in registers together.
 pub const TOGETHER: usize = 4;
 
-/// Points of a part, so that the sums of all these runs fit the registers.
+/// Points of a part, so that the sums of all these streaks fit the registers.
 const PART: usize = 16;
 
-/// Some whole runs in a row: coefficients, no fewer from each to the next, and what each run adds up to.
+/// Some whole streaks in a row: coefficients, no fewer from each to the next, and what each streak adds up to.
 pub struct Together<'a> {
     pub weights: [&'a [f64]; TOGETHER],
     pub squares: [f64; TOGETHER],
     pub steps: [f64; TOGETHER],
 }
 
-/// As [`weighted_sum`] and [`apply`] of one run after another; columns are read once for all of them.
+/// As [`weighted_sum`] and [`apply`] of one streak after another; columns are read once for all of them.
 #[inline(always)]
-pub fn apply_together<const FUSED: bool>(runs: &Together<'_>, columns: &[f64], mean: &mut [f64], variance: &mut [f64]) {
+pub fn apply_together<const FUSED: bool>(streaks: &Together<'_>, columns: &[f64], mean: &mut [f64], variance: &mut [f64]) {
     let (size, parts) = (mean.len(), mean.len() / PART);
     let mut sums = [[0.0; MOST_SIZE]; TOGETHER];
     for part in 0..parts {
-        let p = sums_of_part::<FUSED>(runs.weights, columns, part, parts);
+        let p = sums_of_part::<FUSED>(streaks.weights, columns, part, parts);
         for (sums, p) in sums.iter_mut().zip(&p) {
             sums[part * PART..][..PART].copy_from_slice(p);
         }
     }
     // Over slices: from registers the compiler would take these numbers one by one.
-    for ((sums, &squares), &steps) in sums.iter().zip(&runs.squares).zip(&runs.steps) {
+    for ((sums, &squares), &steps) in sums.iter().zip(&streaks.squares).zip(&streaks.steps) {
         apply(mean, variance, &sums[..size], squares, steps);
     }
 }

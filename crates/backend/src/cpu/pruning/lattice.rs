@@ -1,77 +1,79 @@
-//! Anchors: where a trial's mean and spread² are kept exactly, so that blocks can be bounded without being looked at.
+//! Reference points: where a trial's mean and spread² are kept exactly, so that blocks can be bounded without being looked at.
 //!
-//! A point x of a block stands near a convex combination of the block's anchors a: `|phi(x) - sum w_a phi(a)| <= R`, R the block's radius.
-//! So what is linear in phi, as a mean or its change, is at most its largest over the anchors and `R |theta|`; and as spread is a norm,
+//! A point x of a block stands near a convex combination of the block's reference points a: `|phi(x) - sum w_a phi(a)| <= R`, R the block's radius.
+//! So what is linear in phi, as a mean or its change, is at most its largest over the reference points and `R |theta|`; and as spread is a norm,
 //! so is a score, with `R (|theta| + beta)`.
 //!
-//! * **Centres:** one anchor a block, one of its points; R is of first order in the size of the block.
+//! * **Centres:** one reference point a block, one of its points; R is of first order in the size of the block.
 //! * **A lattice:** of points in the plane in strips of blocks, the corners of every block, shared with its neighbours along the strip; R is
 //!   of second order, as a bilinear interpolation's error is.
 
 use super::order::BlockOrder;
 use std::ops::Range;
 
-/// Anchors of blocks: `blocks` from `first_block` on have, each in its turn, those from `first_anchor` on as one of theirs.
+/// Reference points of blocks: `blocks` from `first_block` on have, each in its turn, those from `first_anchor` on as one of theirs.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
-    /// Which of a block's anchors: 0 for a centre, 0 to 3 for corners.
+    /// Which of a block's reference points: 0 for a centre, 0 to 3 for corners.
     pub corner: usize,
     pub first_block: usize,
     pub blocks: usize,
-    pub first_anchor: usize,
+    pub first_reference_point: usize,
 }
 
-/// Anchors a block of a lattice has.
+/// Reference points a block of a lattice has.
 const CORNERS: usize = 4;
 
-/// Which anchors each block has.
+/// Which reference points each block has.
 #[derive(Debug)]
-pub struct Anchors {
+pub struct ReferencePoints {
     pub views: Vec<View>,
-    /// Anchors a block.
+    /// Reference points a block.
     pub corners: usize,
-    /// All anchors.
+    /// All reference points.
     pub n: usize,
     /// Of each block, the first view that it is in.
     views_of: Vec<u32>,
 }
 
-impl Anchors {
+impl ReferencePoints {
     /// One of its own for each block.
     pub fn centres(n_blocks: usize) -> Self {
         Self {
-            views: vec![View { corner: 0, first_block: 0, blocks: n_blocks, first_anchor: 0 }],
+            views: vec![View { corner: 0, first_block: 0, blocks: n_blocks, first_reference_point: 0 }],
             corners: 1,
             n: n_blocks,
             views_of: vec![0; n_blocks],
         }
     }
 
-    /// A block's anchors, each with its number among them.
+    /// A block's reference points, each with its number among them.
     pub fn of(&self, block: usize) -> impl Iterator<Item = (usize, usize)> {
         let first = self.views_of[block] as usize;
-        self.views[first..][..self.corners].iter().map(move |view| (view.corner, view.first_anchor + block - view.first_block))
+        self.views[first..][..self.corners]
+            .iter()
+            .map(move |view| (view.corner, view.first_reference_point + block - view.first_block))
     }
 }
 
-/// Anchors of blocks, and what they bound.
+/// Reference points of blocks, and what they bound.
 #[derive(Debug)]
-pub struct Anchored {
-    pub anchors: Anchors,
-    /// Of each block, a bound on the distance of a point from what the block's anchors say of it, in the features of the covariance without
+pub struct ReferenceBounds {
+    pub reference_points: ReferencePoints,
+    /// Of each block, a bound on the distance of a point from what the block's reference points say of it, in the features of the covariance without
     /// the row term.
     pub radii: Vec<f64>,
     /// Prior spread² of the corners, as of points that are never visited; empty for centres, which bound means alone.
     pub prior: Vec<f64>,
 }
 
-impl Anchored {
+impl ReferenceBounds {
     /// Centres with these radii.
     pub fn centres(radii: Vec<f64>) -> Self {
-        Self { anchors: Anchors::centres(radii.len()), radii, prior: Vec::new() }
+        Self { reference_points: ReferencePoints::centres(radii.len()), radii, prior: Vec::new() }
     }
 
-    /// Whether anchors bound scores as well: where they are corners, for which that pays. Only blocks have corners in which spread² of every
+    /// Whether reference points bound scores as well: where they are corners, for which that pays. Only blocks have corners in which spread² of every
     /// point is a form of its features alone (and the row term).
     pub fn bound_scores(&self) -> bool {
         !self.prior.is_empty()
@@ -81,8 +83,8 @@ impl Anchored {
 /// The corners of blocks in strips.
 #[derive(Debug)]
 pub struct Lattice {
-    pub anchors: Anchors,
-    /// `n_anchors x 2`.
+    pub reference_points: ReferencePoints,
+    /// `n_reference_points x 2`.
     pub coordinates: Vec<f64>,
     /// The axis along which strips follow each other.
     pub axis: usize,
@@ -90,7 +92,7 @@ pub struct Lattice {
 
 /// A block's corners, and of each of its points their weights: each at least 0, their sum 1.
 pub struct Corners {
-    pub anchors: [usize; CORNERS],
+    pub reference_points: [usize; CORNERS],
     pub weights: Vec<[f64; CORNERS]>,
 }
 
@@ -124,27 +126,27 @@ impl Lattice {
             }
             views_of.resize(ends[1], views.len() as u32);
             for corner in 0..CORNERS {
-                let first_anchor = first + (corner / 2) * cuts.len() + corner % 2;
-                views.push(View { corner, first_block: ends[0], blocks, first_anchor });
+                let first_reference_point = first + (corner / 2) * cuts.len() + corner % 2;
+                views.push(View { corner, first_block: ends[0], blocks, first_reference_point });
             }
         }
         let n = coordinates.len() / 2;
-        Some(Self { anchors: Anchors { views, corners: CORNERS, n, views_of }, coordinates, axis: strips.axis })
+        Some(Self { reference_points: ReferencePoints { views, corners: CORNERS, n, views_of }, coordinates, axis: strips.axis })
     }
 
-    /// Both sides of every strip, as the anchors that are on them.
+    /// Both sides of every strip, as the reference points that are on them.
     pub fn lines(&self) -> impl Iterator<Item = Range<usize>> {
-        let side = |view: &View| view.first_anchor..view.first_anchor + view.blocks + 1;
-        self.anchors.views.chunks_exact(CORNERS).flat_map(move |views| [side(&views[0]), side(&views[2])])
+        let side = |view: &View| view.first_reference_point..view.first_reference_point + view.blocks + 1;
+        self.reference_points.views.chunks_exact(CORNERS).flat_map(move |views| [side(&views[0]), side(&views[2])])
     }
 
     /// Calls with every block and its corners.
     pub fn each(&self, order: &BlockOrder, plane: &[f64], mut with: impl FnMut(usize, &Corners)) {
-        for views in self.anchors.views.chunks_exact(CORNERS) {
+        for views in self.reference_points.views.chunks_exact(CORNERS) {
             for at in 0..views[0].blocks {
                 let block = views[0].first_block + at;
-                let anchors = [0, 1, 2, 3].map(|corner| views[corner].first_anchor + at);
-                let (from, to) = (self.place(anchors[0]), self.place(anchors[3]));
+                let reference_points = [0, 1, 2, 3].map(|corner| views[corner].first_reference_point + at);
+                let (from, to) = (self.place(reference_points[0]), self.place(reference_points[3]));
                 let share = |axis: usize, x: f64| {
                     let side = to[axis] - from[axis];
                     if side == 0.0 { 0.0 } else { ((x - from[axis]) / side).clamp(0.0, 1.0) }
@@ -157,12 +159,12 @@ impl Lattice {
                     [(1.0 - u) * (1.0 - v), (1.0 - u) * v, u * (1.0 - v), u * v]
                 };
                 let points = &order.points[block * order.size..][..order.size];
-                with(block, &Corners { anchors, weights: points.iter().map(weight).collect() });
+                with(block, &Corners { reference_points, weights: points.iter().map(weight).collect() });
             }
         }
     }
 
-    fn place(&self, anchor: usize) -> [f64; 2] {
-        [self.coordinates[2 * anchor], self.coordinates[2 * anchor + 1]]
+    fn place(&self, reference_point: usize) -> [f64; 2] {
+        [self.coordinates[2 * reference_point], self.coordinates[2 * reference_point + 1]]
     }
 }

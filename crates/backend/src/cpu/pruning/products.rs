@@ -1,5 +1,5 @@
 //! A row over Fourier features of the plane as a matrix over both axes: `row · phi(x) = a(x_1)^T U b(x_2)` for the vectors a and b of cosines
-//! and sines along them. Over lines of anchors and over the nodes of an interpolation grid that costs fewer multiply-adds than a sum over visited points, and
+//! and sines along them. Over lines of reference points and over the nodes of an interpolation grid that costs fewer multiply-adds than a sum over visited points, and
 //! no memory for their columns.
 
 use pulp::{Arch, Simd, WithSimd};
@@ -25,7 +25,7 @@ pub struct BlockProducts {
     pub magnitudes: [usize; 2],
     /// What multiplies a product.
     pub scale: f64,
-    /// Anchors in lines, on each of which the coordinate of this axis is the same.
+    /// Reference points in lines, on each of which the coordinate of this axis is the same.
     pub lines: Vec<Range<usize>>,
     pub axis: usize,
     /// Lines in whole lanes, and their components along that axis, one after another.
@@ -64,13 +64,13 @@ impl BlockProducts {
         }
     }
 
-    /// Multiply-adds of the anchors of this many and of an interpolation grid with these counts.
-    pub fn work(&self, anchors: usize, counts: [usize; 2]) -> usize {
+    /// Multiply-adds of the reference points of this many and of an interpolation grid with these counts.
+    pub fn work(&self, reference_points: usize, counts: [usize; 2]) -> usize {
         let [q, r] = self.magnitudes.map(|n| 2 * n);
-        q * r * (self.lines.len() + counts[1]) + q * (anchors + counts[0] * counts[1])
+        q * r * (self.lines.len() + counts[1]) + q * (reference_points + counts[0] * counts[1])
     }
 
-    /// Takes the anchors' components along both axes, padded, to have those of the lines side by side.
+    /// Takes the reference points' components along both axes, padded, to have those of the lines side by side.
     pub fn take_sides(&mut self, axes: [Components<'_>; 2]) {
         let across = axes[self.axis];
         self.padded = self.lines.len().next_multiple_of(LANES);
@@ -80,9 +80,9 @@ impl BlockProducts {
         }
     }
 
-    /// Writes `row · phi` of the anchors, which have these components along both axes.
-    pub fn at_anchors(&self, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) {
-        Arch::new().dispatch(AtAnchors { products: self, u, along: axes[1 - self.axis], room, out });
+    /// Writes `row · phi` of the reference points, which have these components along both axes.
+    pub fn at_reference_points(&self, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) {
+        Arch::new().dispatch(AtReferencePoints { products: self, u, along: axes[1 - self.axis], room, out });
     }
 
     /// Writes `row · phi` of the nodes of an interpolation grid, row-major, with these components along both axes: counts are multiples of [`ROWS`]
@@ -131,8 +131,8 @@ fn sums<S: Simd, const N: usize>(simd: S, weights: WeightProducts<'_>, component
     sums
 }
 
-/// See [`BlockProducts::at_anchors`].
-struct AtAnchors<'a> {
+/// See [`BlockProducts::at_reference_points`].
+struct AtReferencePoints<'a> {
     products: &'a BlockProducts,
     u: &'a [f64],
     along: Components<'a>,
@@ -140,7 +140,7 @@ struct AtAnchors<'a> {
     out: &'a mut [f64],
 }
 
-impl WithSimd for AtAnchors<'_> {
+impl WithSimd for AtReferencePoints<'_> {
     type Output = ();
 
     #[inline(always)]

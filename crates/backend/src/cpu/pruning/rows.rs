@@ -24,7 +24,7 @@ pub struct VisitedRows {
     counts: Vec<u64>,
     /// Given up once rows are told, see [`VisitedRows::follow`].
     factor: GrowingCholesky,
-    /// Slot and count before the open run's further observations: the factor does not have those.
+    /// Slot and count before the open streak's further observations: the factor does not have those.
     open: Option<(usize, u64)>,
     scratch: Vec<f64>,
     /// Weights of the mean, kept by [`VisitedRows::visit`] alone.
@@ -52,13 +52,13 @@ impl VisitedRows {
         (root, surprise)
     }
 
-    /// Starts a run whose row the model says, as [`VisitedRows::start`]; the factor is given up.
+    /// Starts a streak whose row the model says, as [`VisitedRows::start`]; the factor is given up.
     pub fn follow(&mut self, points: &[u32], counts: &[u64]) -> Option<()> {
         self.factor = GrowingCholesky::default();
         self.count(points, counts).map(|_| ())
     }
 
-    /// Opens a run at the slot whose count the model has just raised; gives the slot and its observations before. `None` where the visits are not
+    /// Opens a streak at the slot whose count the model has just raised; gives the slot and its observations before. `None` where the visits are not
     /// those that this has followed.
     fn count(&mut self, points: &[u32], counts: &[u64]) -> Option<(usize, u64)> {
         let known = self.points.len();
@@ -78,7 +78,7 @@ impl VisitedRows {
         Some((slot, before))
     }
 
-    /// Starts a run at the slot whose count the model has just raised and writes the row's coefficients; `None` where the visits are
+    /// Starts a streak at the slot whose count the model has just raised and writes the row's coefficients; `None` where the visits are
     /// not those that this has followed, or rows were told before.
     pub fn start(&mut self, points: &[u32], counts: &[u64], ridge: f64, source: &Covariance, alpha: &mut Vec<f64>) -> Option<()> {
         if self.factor.n() != self.points.len() {
@@ -100,7 +100,7 @@ impl VisitedRows {
         Some(())
     }
 
-    /// Another observation of the open run.
+    /// Another observation of the open streak.
     pub fn again(&mut self) {
         if let Some((slot, _)) = self.open {
             self.counts[slot] += 1;

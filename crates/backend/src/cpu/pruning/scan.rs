@@ -1,30 +1,30 @@
 //! Passes over a number a block, by vectors.
 
-use super::lattice::{Anchors, View};
+use super::lattice::{ReferencePoints, View};
 use crate::cpu::vector::larger;
 use pulp::{Simd, WithSimd};
 
-/// Of each block, the largest over its anchors of what these are now, less what they were where that is given.
-pub struct OverAnchors<'a> {
-    pub anchors: &'a Anchors,
+/// Of each block, the largest over its reference points of what these are now, less what they were where that is given.
+pub struct OverReferencePoints<'a> {
+    pub reference_points: &'a ReferencePoints,
     pub now: &'a [f64],
     /// A list of all blocks for each corner.
     pub then: Option<&'a [f64]>,
     pub out: &'a mut [f64],
 }
 
-impl WithSimd for OverAnchors<'_> {
+impl WithSimd for OverReferencePoints<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { anchors, now, then, out } = self;
+        let Self { reference_points, now, then, out } = self;
         let n = out.len();
         // All corners of a strip of blocks together.
-        for views in anchors.views.chunks_exact(anchors.corners) {
+        for views in reference_points.views.chunks_exact(reference_points.corners) {
             let Some(strip) = views.first() else { return };
             let out = &mut out[strip.first_block..][..strip.blocks];
-            let now_of = |view: &View, at: usize, len: usize| &now[view.first_anchor + at..][..len];
+            let now_of = |view: &View, at: usize, len: usize| &now[view.first_reference_point + at..][..len];
             let place = |view: &View, at: usize| view.corner * n + view.first_block + at;
             let (whole, rest) = S::as_mut_simd_f64s(out);
             let ends = whole.len() * S::F64_LANES;
@@ -41,7 +41,7 @@ impl WithSimd for OverAnchors<'_> {
                 *out = most;
             }
             for (at, out) in (ends..).zip(rest) {
-                let value = |view: &View| now[view.first_anchor + at] - then.map_or(0.0, |then| then[place(view, at)]);
+                let value = |view: &View| now[view.first_reference_point + at] - then.map_or(0.0, |then| then[place(view, at)]);
                 *out = views.iter().map(value).fold(f64::NEG_INFINITY, larger);
             }
         }

@@ -27,7 +27,7 @@ impl PrunedTrial {
         let mut best = f64::NEG_INFINITY;
         for turn in 0.. {
             let floor = Self::floor(best, errors);
-            if turn == REFINED && self.shared.anchored.bound_scores() && FEW < self.bounds.reaching(floor) {
+            if turn == REFINED && self.shared.by_reference.bound_scores() && FEW < self.bounds.reaching(floor) {
                 self.bounds.refine(beta, &self.shared);
                 self.cost.work += self.bounds.work_of_refining();
             }

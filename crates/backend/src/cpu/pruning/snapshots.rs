@@ -1,14 +1,14 @@
 //! The model at the times at which blocks were last bounded, side by side: how far theta has moved since each, and by how much standardized
 //! innovations have grown.
 //!
-//! Distances are followed and not summed anew: a run of coefficient a along u makes of `|theta - theta_s|²` that `+ 2 a (theta - theta_s) · u + a² |u|²`,
-//! and of a new run only `theta_s · u` is to be found. What that rounds off is bounded by `rounded`, a share of the largest `|theta|²` a run.
+//! Distances are followed and not summed anew: a streak of coefficient a along u makes of `|theta - theta_s|²` that `+ 2 a (theta - theta_s) · u + a² |u|²`,
+//! and of a new streak only `theta_s · u` is to be found. What that rounds off is bounded by `rounded`, a share of the largest `|theta|²` a streak.
 
 use super::kernels::Fusible;
 use privateer_numerics::linalg::{dot, four_dots, wide};
 use pulp::NullaryFnOnce;
 
-/// A run so far: `mean_step²` over `scale²`, both summed, is the square of its standardized innovation.
+/// A streak so far: `mean_step²` over `scale²`, both summed, is the square of its standardized innovation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SnapshotSums {
     pub squares: f64,
@@ -18,13 +18,13 @@ pub struct SnapshotSums {
 /// One entry a snapshot.
 #[derive(Debug, Default)]
 pub struct Snapshots {
-    /// Theta then; coordinates that have joined since are zero, from the next run on.
+    /// Theta then; coordinates that have joined since are zero, from the next streak on.
     thetas: Vec<Vec<f64>>,
-    /// `|theta - theta_s|²` and `(theta - theta_s) · u` for theta at the start of the open run, u its row; what the first has rounded off.
+    /// `|theta - theta_s|²` and `(theta - theta_s) · u` for theta at the start of the open streak, u its row; what the first has rounded off.
     square: Vec<f64>,
     along: Vec<f64>,
     rounded: Vec<f64>,
-    /// Squared innovations up to there; sums of the open run then, zero if there was another.
+    /// Squared innovations up to there; sums of the open streak then, zero if there was another.
     innovations: Vec<f64>,
     squares: Vec<f64>,
     steps: Vec<f64>,
@@ -35,7 +35,7 @@ pub struct Snapshots {
     root: Vec<f64>,
 }
 
-/// The open run and what bounds theta, see [`Snapshots::update`].
+/// The open streak and what bounds theta, see [`Snapshots::update`].
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
     pub open: SnapshotSums,
@@ -73,7 +73,7 @@ impl Snapshots {
         })
     }
 
-    /// One more, of now: theta at the start of the open run and its row.
+    /// One more, of now: theta at the start of the open streak and its row.
     pub fn take(&mut self, theta: &[f64], row: &[f64], open: SnapshotSums, row_square: f64) -> u32 {
         let at = self.place();
         self.thetas[at].clear();
@@ -91,7 +91,7 @@ impl Snapshots {
         self.blocks[to as usize] += 1;
     }
 
-    /// Takes the open run for good.
+    /// Takes the open streak for good.
     pub fn close(&mut self, open: SnapshotSums, row_square: f64, rounded: f64) {
         wide(Close { snapshots: self, open, row_square, rounded });
     }
@@ -107,7 +107,7 @@ impl Snapshots {
     }
 }
 
-/// Squared innovation of a run's part.
+/// Squared innovation of a streak's part.
 #[inline(always)]
 fn innovation(squares: f64, steps: f64) -> f64 {
     if 0.0 < squares { steps * steps / squares } else { 0.0 }

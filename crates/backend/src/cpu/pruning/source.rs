@@ -18,7 +18,7 @@ pub struct Source {
     factors: Vec<SourceFactor>,
     /// What the factors are the axes of, where they are those of a plane.
     tensor: Option<Tensor>,
-    /// Rows over the features as products, where anchors stand in lines.
+    /// Rows over the features as products, where reference points stand in lines.
     pub products: Option<BlockProducts>,
     /// Bound on `|computed k(x, x') - phi(x) · phi(x')|` over all pairs.
     pub error: f64,
@@ -33,8 +33,8 @@ struct SourceFactor {
     rows: Vectors,
     /// `n_blocks x q x size`: the same by block, each component of all points of a block contiguous.
     blocks: Vec<f64>,
-    /// `q x padded`: the same of the anchors.
-    anchors: Vec<f64>,
+    /// `q x padded`: the same of the reference points.
+    reference_points: Vec<f64>,
     /// `q x n_nodes`: the same of the nodes of an interpolation grid along this axis.
     nodes: Vec<f64>,
 }
@@ -67,17 +67,17 @@ impl SourceFactor {
                 }
             }
         }
-        Self { q, rows: vectors, blocks, anchors: Vec::new(), nodes: Vec::new() }
+        Self { q, rows: vectors, blocks, reference_points: Vec::new(), nodes: Vec::new() }
     }
 
-    /// Takes the vectors of the anchors.
-    fn anchor<'a>(&mut self, n: usize, row: impl Fn(usize) -> &'a [f64]) {
+    /// Takes the vectors of the reference points.
+    fn reference_point<'a>(&mut self, n: usize, row: impl Fn(usize) -> &'a [f64]) {
         // With room for whole lanes beyond the last.
         let padded = (n + products::LANES).next_multiple_of(LANES);
-        self.anchors = vec![0.0; self.q * padded];
+        self.reference_points = vec![0.0; self.q * padded];
         for at in 0..n {
             for (component, &value) in row(at).iter().enumerate() {
-                self.anchors[component * padded + at] = value;
+                self.reference_points[component * padded + at] = value;
             }
         }
     }
@@ -88,7 +88,7 @@ impl SourceFactor {
 }
 
 impl Source {
-    /// The kernel of a table in blocks of this order; `norm` bounds `|phi|`. Anchors come later.
+    /// The kernel of a table in blocks of this order; `norm` bounds `|phi|`. Reference points come later.
     pub fn of(table: &Arc<FeatureTable>, order: &BlockOrder, norm: f64) -> Self {
         let prior = norm * norm;
         let tensor = table.form.as_ref().and_then(Tensor::of);
@@ -110,31 +110,31 @@ impl Source {
         Self { factors, tensor: None, products: None, error: 2.0 * (m as f64 + 8.0) * U * prior }
     }
 
-    /// Takes points of the domain as anchors.
-    pub fn anchor_at_points(&mut self, points: &[u32]) {
+    /// Takes points of the domain as reference points.
+    pub fn reference_point_at_points(&mut self, points: &[u32]) {
         for factor in &mut self.factors {
             let rows: Vec<Vec<f64>> = points.iter().map(|&point| factor.row(point as usize).to_vec()).collect();
-            factor.anchor(points.len(), |at| &rows[at]);
+            factor.reference_point(points.len(), |at| &rows[at]);
         }
     }
 
-    /// Takes the corners of a lattice as anchors; returns their features, row-major. `None` where the kernel is no product over axes.
-    pub fn anchor_at(&mut self, lattice: &Lattice) -> Option<Vec<f64>> {
+    /// Takes the corners of a lattice as reference points; returns their features, row-major. `None` where the kernel is no product over axes.
+    pub fn reference_point_at(&mut self, lattice: &Lattice) -> Option<Vec<f64>> {
         let coordinates = &lattice.coordinates[..];
         let ([one, other], Some(tensor)) = (self.factors.as_mut_slice(), &self.tensor) else { return None };
         let [first, second] = [0, 1].map(|axis| tensor.axis(axis, coordinates));
         let (n, m) = (coordinates.len() / 2, 2 * tensor.places.len());
         let (q1, q2) = (one.q, other.q);
-        one.anchor(n, |at| &first[at * q1..][..q1]);
-        other.anchor(n, |at| &second[at * q2..][..q2]);
+        one.reference_point(n, |at| &first[at * q1..][..q1]);
+        other.reference_point(n, |at| &second[at * q2..][..q2]);
         let mut features = vec![0.0; n * m];
         for (at, features) in features.chunks_exact_mut(m).enumerate() {
             let (a, b) = (&first[at * 2 * tensor.first.len()..], &second[at * 2 * tensor.second.len()..]);
             tensor.features(a, b, |feature, value, _| features[feature] = value);
         }
         let mut products = tensor.products(lattice);
-        if let Some(anchors) = self.of_anchors() {
-            products.take_sides(anchors);
+        if let Some(reference_points) = self.of_reference_points() {
+            products.take_sides(reference_points);
         }
         self.products = Some(products);
         Some(features)
@@ -159,10 +159,15 @@ impl Source {
         true
     }
 
-    /// The components of both axes at the anchors, padded.
-    pub fn of_anchors(&self) -> Option<[Components<'_>; 2]> {
+    /// The components of both axes at the reference points, padded.
+    pub fn of_reference_points(&self) -> Option<[Components<'_>; 2]> {
         let [one, other] = self.factors.as_slice() else { return None };
-        Some([one, other].map(|factor| Components { values: &factor.anchors, n: factor.anchors.len() / factor.q.max(1) }))
+        Some(
+            [one, other].map(|factor| Components {
+                values: &factor.reference_points,
+                n: factor.reference_points.len() / factor.q.max(1),
+            }),
+        )
     }
 
     /// The same at the nodes of an interpolation grid along each axis.
@@ -181,9 +186,9 @@ impl Source {
         self.factors.iter().map(|factor| dot(factor.row(a), factor.row(b))).product()
     }
 
-    /// Anchors, and zeros to a whole number of lanes.
-    pub fn padded_anchors(&self) -> usize {
-        self.factors.first().map_or(0, |factor| factor.anchors.len() / factor.q.max(1))
+    /// Reference points, and zeros to a whole number of lanes.
+    pub fn padded_reference_points(&self) -> usize {
+        self.factors.first().map_or(0, |factor| factor.reference_points.len() / factor.q.max(1))
     }
 
     /// Writes `k(point, x)` for the points of a block; `out` is a block long.
@@ -200,14 +205,14 @@ impl Source {
         }
     }
 
-    /// Writes `k(point, a)` for the anchors, padded.
+    /// Writes `k(point, a)` for the reference points, padded.
     #[inline(always)]
-    pub fn at_anchors<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
+    pub fn at_reference_points<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
         for (i, factor) in self.factors.iter().enumerate() {
             if i == 0 {
-                weighted_sum::<FUSED>(factor.row(point), &factor.anchors, out);
+                weighted_sum::<FUSED>(factor.row(point), &factor.reference_points, out);
             } else {
-                multiply_sum::<FUSED>(factor.row(point), &factor.anchors, out);
+                multiply_sum::<FUSED>(factor.row(point), &factor.reference_points, out);
             }
         }
     }

@@ -29,13 +29,13 @@ const CHECKED_SHARE: usize = 128;
 /// Points from one of these comparisons to the next: a prime.
 const CHECKED_STEP: usize = 7919;
 
-/// Runs whose coefficients are kept; blocks that have missed more are brought up to date. Where blocks are looked at from an interpolation grid most are
-/// not scored for a long time, and as many times as many runs are kept.
-const MOST_RUNS: usize = 512;
+/// Streaks whose coefficients are kept; blocks that have missed more are brought up to date. Where blocks are looked at from an interpolation grid most are
+/// not scored for a long time, and as many times as many streaks are kept.
+const MOST_STREAKS: usize = 512;
 const WITH_A_GRID: usize = 4;
 
-/// Runs that are kept at most.
-pub const MOST_RUNS_KEPT: usize = WITH_A_GRID * MOST_RUNS;
+/// Streaks that are kept at most.
+pub const MOST_STREAKS_KEPT: usize = WITH_A_GRID * MOST_STREAKS;
 
 /// Where solves lose more than this, a trial whose model was observed before starts on the dense path, from exact scores.
 const MOST_LOST: f64 = 1e3;
@@ -82,7 +82,7 @@ pub struct Spare(Vec<Block>);
 pub struct PrunedTrial {
     pub(super) shared: Arc<Blocks>,
     pub(super) history: History,
-    runs: OpenRuns,
+    streaks: OpenStreaks,
     blocks: Vec<Block>,
     pub(super) bounds: Bounds,
     /// Blocks that were scored this round.
@@ -96,11 +96,11 @@ pub struct PrunedTrial {
     band: Band,
 }
 
-/// The runs whose coefficients are kept.
-struct OpenRuns {
-    /// Whether the last run is one that the model may go on with.
+/// The streaks whose coefficients are kept.
+struct OpenStreaks {
+    /// Whether the last streak is one that the model may go on with.
     open: bool,
-    /// Runs from number `first` on; the last is open.
+    /// Streaks from number `first` on; the last is open.
     list: Vec<BlockStreak>,
     first: usize,
 }
@@ -118,7 +118,7 @@ pub(super) struct GridSearch {
 /// What bounds the errors of means and spreads².
 pub(super) struct ErrorBounds {
     p: f64,
-    /// Bound on `|p|` of the open run.
+    /// Bound on `|p|` of the open streak.
     p_bound: f64,
     mean: f64,
     variance: f64,
@@ -163,7 +163,7 @@ impl PrunedTrial {
         blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior));
         Self {
             history: History::new(table),
-            runs: OpenRuns { open: false, list: vec![BlockStreak::default()], first: 0 },
+            streaks: OpenStreaks { open: false, list: vec![BlockStreak::default()], first: 0 },
             blocks,
             bounds: Bounds::new(&shared, m),
             scored: Vec::new(),
@@ -201,11 +201,11 @@ impl PrunedTrial {
         let (mut largest, mut weights) = (0.0f64, 0.0);
         for ((&point, &count), &sum) in visited.points.iter().zip(visited.counts).zip(visited.sums) {
             let visit = AveragedObservation { point, count, average: sum / count as f64, ridge: visited.ridge };
-            let mut run = BlockStreak::default();
-            let (opened, scale, step) = self.history.visit(visit, prior, &self.shared, &mut rows, &mut run.alpha);
-            self.begin(run, opened, scale, prior);
+            let mut streak = BlockStreak::default();
+            let (opened, scale, step) = self.history.visit(visit, prior, &self.shared, &mut rows, &mut streak.alpha);
+            self.begin(streak, opened, scale, prior);
             largest = largest.max(visit.average.abs());
-            weights += step.abs() * self.runs.list.last()?.alpha.iter().map(|a| a.abs()).sum::<f64>();
+            weights += step.abs() * self.streaks.list.last()?.alpha.iter().map(|a| a.abs()).sum::<f64>();
             if !self.add(scale, step, prior) {
                 return None;
             }
@@ -221,7 +221,7 @@ impl PrunedTrial {
         self.errors.variance += (share * prior + apart) * solves + state.variance;
         // The dense path takes every point's exact score.
         self.cost.dense += self.n_points() * visited.points.len() * (visited.points.len() / 2 + WORK_OF_A_SCORE);
-        self.runs.open = false;
+        self.streaks.open = false;
         self.is_current = true;
         Some(self)
     }
@@ -243,45 +243,45 @@ impl PrunedTrial {
     /// Takes an observation; false where the model is not the one that was followed.
     pub fn observe(&mut self, visited: &Visited<'_>, observation: Observation<'_>, prior: f64) -> bool {
         let Observation { row, scale, mean_step, repeated } = observation;
-        if repeated && self.runs.open {
+        if repeated && self.streaks.open {
             if !self.history.again(visited) {
                 return false;
             }
         } else {
-            let mut run = BlockStreak::default();
-            let Some(opened) = self.history.start(visited, row, prior, &self.shared, &mut run.alpha) else { return false };
-            self.begin(run, opened, scale, prior);
-            self.runs.open = true;
+            let mut streak = BlockStreak::default();
+            let Some(opened) = self.history.start(visited, row, prior, &self.shared, &mut streak.alpha) else { return false };
+            self.begin(streak, opened, scale, prior);
+            self.streaks.open = true;
         }
         self.check.since += 1;
         self.add(scale, mean_step, prior)
     }
 
-    /// A new run, which the history has opened.
-    fn begin(&mut self, run: BlockStreak, opened: OpenedStreak, scale: f64, prior: f64) {
+    /// A new streak, which the history has opened.
+    fn begin(&mut self, streak: BlockStreak, opened: OpenedStreak, scale: f64, prior: f64) {
         self.errors.p = opened.p_error;
         // Spread² stays at least 0, so that one observation cannot lower it by more than the prior's.
         self.errors.p_bound = if 0.0 < scale { prior.sqrt() * (1.0 + 1e-6) / scale } else { f64::INFINITY };
         let visited = self.history.points();
-        self.bounds.start_run(&self.shared, visited, self.history.coordinates(), &run.alpha);
+        self.bounds.start_streak(&self.shared, visited, self.history.coordinates(), &streak.alpha);
         self.cost.dense += opened.dense_work;
-        self.cost.work += opened.work + self.bounds.work_of_a_run(&self.shared, visited.len());
+        self.cost.work += opened.work + self.bounds.work_of_a_streak(&self.shared, visited.len());
         if let (Some(values), Covariance::Features(source)) = (&mut self.grid.values, &self.shared.source) {
-            values.start_run(source, self.bounds.matrix());
+            values.start_streak(source, self.bounds.matrix());
         }
-        self.runs.list.push(run);
-        self.drop_runs();
+        self.streaks.list.push(streak);
+        self.drop_streaks();
     }
 
-    /// An observation of the open run; false where errors are no numbers any more.
+    /// An observation of the open streak; false where errors are no numbers any more.
     fn add(&mut self, scale: f64, mean_step: f64, prior: f64) -> bool {
         let innovation = mean_step / scale;
         self.errors.innovations += innovation * innovation;
         self.errors.trace += scale * scale * self.bounds.row_square();
-        if let Some(run) = self.runs.list.last_mut() {
-            run.squares += scale * scale;
-            run.steps += mean_step;
-            self.history.observe(&run.alpha, mean_step);
+        if let Some(streak) = self.streaks.list.last_mut() {
+            streak.squares += scale * scale;
+            streak.steps += mean_step;
+            self.history.observe(&streak.alpha, mean_step);
         }
         self.bounds.observe(scale, mean_step);
         if let Some(values) = &mut self.grid.values {
@@ -289,32 +289,32 @@ impl PrunedTrial {
         }
         let (p, e) = (self.errors.p_bound, self.errors.p);
         self.errors.variance += scale * scale * (2.0 * p * e + e * e + 4.0 * U * p * p) + U * prior;
-        // The sum of steps of a run is rounded as well, and by the same amounts.
+        // The sum of steps of a streak is rounded as well, and by the same amounts.
         self.errors.mean += mean_step.abs() * (e + 2.0 * U * p) + 2.0 * U * (self.errors.innovations * prior).sqrt();
         self.cost.dense += 4 * self.n_points();
         self.errors.variance.is_finite() && self.errors.mean.is_finite()
     }
 
-    /// Forgets the oldest runs when there are many, after bringing the blocks up to date that need them.
-    fn drop_runs(&mut self) {
-        let most = if self.grid.values.is_some() { MOST_RUNS_KEPT } else { MOST_RUNS };
-        if self.runs.list.len() <= most {
+    /// Forgets the oldest streaks when there are many, after bringing the blocks up to date that need them.
+    fn drop_streaks(&mut self) {
+        let most = if self.grid.values.is_some() { MOST_STREAKS_KEPT } else { MOST_STREAKS };
+        if self.streaks.list.len() <= most {
             return;
         }
-        let keep = self.runs.first + most / 2;
+        let keep = self.streaks.first + most / 2;
         for block in 0..self.blocks.len() {
-            if self.blocks[block].run < keep {
+            if self.blocks[block].streak < keep {
                 self.take(block, 0.0);
             }
         }
-        let oldest = self.blocks.iter().map(|block| block.run).min().unwrap_or(keep);
-        self.runs.list.drain(..oldest - self.runs.first);
-        self.runs.first = oldest;
+        let oldest = self.blocks.iter().map(|block| block.streak).min().unwrap_or(keep);
+        self.streaks.list.drain(..oldest - self.streaks.first);
+        self.streaks.first = oldest;
     }
 
-    /// Runs that were opened since a block was scored.
+    /// Streaks that were opened since a block was scored.
     pub(super) fn missed(&self, block: usize) -> usize {
-        self.runs.first + self.runs.list.len() - 1 - self.blocks[block].run
+        self.streaks.first + self.streaks.list.len() - 1 - self.blocks[block].streak
     }
 
     /// Brings a block up to date; returns its largest score and largest spread².
@@ -326,8 +326,8 @@ impl PrunedTrial {
         let found = wide_fused(BlockTake {
             shared: &self.shared,
             visited: self.history.points(),
-            runs: &self.runs.list,
-            first_run: self.runs.first,
+            streaks: &self.streaks.list,
+            first_streak: self.streaks.first,
             index: block,
             block: own,
             beta,
@@ -467,7 +467,7 @@ impl PrunedTrial {
             self.errors.p,
             (self.errors.mean, self.errors.variance),
         );
-        if !self.runs.open {
+        if !self.streaks.open {
             screen.drop_row();
         }
         screen

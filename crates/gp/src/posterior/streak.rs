@@ -1,10 +1,10 @@
-//! The open run of a linear model: what its observations do along one direction.
+//! The open streak of a linear model: what its observations do along one direction.
 
 use crate::score::Moments;
 use privateer_numerics::linalg::rounded_share;
 use serde::{Deserialize, Serialize};
 
-/// What one observation did: with `p(x) = u · c(x)`, `u` the direction of the run, spread² of a point fell by
+/// What one observation did: with `p(x) = u · c(x)`, `u` the direction of the streak, spread² of a point fell by
 /// `(scale p(x))²` and its mean rose by `mean_step * p(x)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observed {
@@ -30,7 +30,7 @@ pub struct Streak {
 }
 
 impl Streak {
-    /// A run without observations yet.
+    /// A streak without observations yet.
     pub fn new(leverage: f64, mean: f64) -> Self {
         Self { count: 0.0, leverage: leverage.max(0.0), mean, coefficient: 0.0 }
     }
@@ -49,14 +49,14 @@ impl Streak {
         Observed { scale: (ridge / (before * after)).sqrt(), mean_step, repeated }
     }
 
-    /// What multiplies `u u^T` in the downdate that the run stands for.
+    /// What multiplies `u u^T` in the downdate that the streak stands for.
     pub fn downdate(&self) -> f64 {
         self.count / (1.0 + self.count * self.leverage)
     }
 
     /// Its information gain.
     pub fn gain(&self) -> f64 {
-        // sum over the run of ½ ln(1 + q_j), q_j = q / (1 + j q): the product telescopes.
+        // sum over the streak of ½ ln(1 + q_j), q_j = q / (1 + j q): the product telescopes.
         0.5 * libm::log1p(self.count * self.leverage)
     }
 
