@@ -1,18 +1,27 @@
-//! The exact posterior over the whole of a small domain: mean and spread² of every point at any time, and the posterior covariances
-//! of a visited point with all others when that point is played.
+//! //! The exact posterior over all points of a small domain.
 //!
-//! Observations come in runs of one point `x`. With `p` the covariances of `x` with all points, `v = p_x` and `m` the mean of `x`, all at
-//! the run's start, `j` observations of sum `S` make
+//! It holds the mean and the posterior variance of every point at any time, and the posterior covariances of a visited
+//! point
+//! with all others, which it updates when that point is played.
 //!
-//! `mean + a p`, `a = (S - j m) / (ridge + j v)`, `spread² - f p²`, `f = j / (ridge + j v)`:
+//! Observations are grouped into streaks of one point `x`. Let `p` be the covariances of `x` with all points, `v = p_x`,
+//! and `m`
+//! the mean of `x`, all at the start of the streak. Then `j` observations with reward sum `S` give
 //!
-//! within a run nothing is added up, so nothing drifts. A run that has ended is kept as the vector `c = sqrt(f) p`: every
-//! covariance fell by `c c^T`. The covariances of a point are brought up to date only when it is played, by the runs since
-//! it was played last: `N` multiply-adds for each, few where the optimizer goes to and fro between few points, and never more for
-//! all points together than a whole downdate of the covariance matrix.
+//! `mean + a p`, `a = (S - j m) / (ridge + j v)`, and variance `σ² - f p²`, `f = j / (ridge + j v)`.
 //!
-//! After [`RUNS_PER_POINT`]` N` runs everything starts anew from the visits: `A = K + ridge diag(1/count) = L L^T`, `T = L^{-1} K`,
-//! `spread² = k - |T|²` a point. All is a function of the observations alone, hence the same bits on every path.
+//! Nothing is accumulated within a streak, so nothing drifts. An ended streak is stored as the vector `c = sqrt(f) p`,
+//! because it
+//! lowers the covariance matrix by `c c^T`. The covariances of a point are updated only when it is played, by the streaks
+//! that
+//! ended since it was last played: `N` multiply-adds each, in total never more than a full downdate of the covariance
+//! matrix.
+//!
+//! After [`RUNS_PER_POINT`]` N` streaks the state is recomputed from the interactions: `A = K + ridge diag(1/count) = L
+//! L^T`,
+//! `T = L^{-1} K`, variance `k - |T|²` per point. The state is a function of the observations alone, so every execution
+//! path
+//! gives the same bits.
 
 use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel};
@@ -22,15 +31,19 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Points up to which the whole domain is kept: covariances and runs take at most 6 MiB a trial.
+/// Largest domain for this form: the covariances and streaks of a trial take at most 6 MiB.
 const MOST_POINTS: usize = 256;
 
-/// Smallest ridge, as a share of the prior variance. Downdates of covariances lose a few units in the last place of the prior
-/// variance each; [`RUNS_PER_POINT`]` N` of them stay below 1e-9 of the spread² that 10⁴ observations of a point leave.
+/// Smallest ridge, as a share of the prior variance.
+///
+/// Each downdate of covariances loses a few units in the last place of the prior variance. [`RUNS_PER_POINT`]` N`
+/// downdates lose
+/// less than 1e-9 of the posterior variance that remains at a point after 10⁴ observations.
 const LEAST_RIDGE: f64 = 1e-3;
 
-/// Runs, as a multiple of `N`, after which everything is taken from the visits anew: that costs up to `5/6 N³` multiply-adds, a
-/// tenth of `N²` for each of the runs.
+/// Streaks, as a multiple of `N`, after which the interactions give the state again.
+///
+/// That costs up to `5/6 N³` multiply-adds, a tenth of `N²` per streak.
 const RUNS_PER_POINT: usize = 8;
 
 /// The exact posterior of one trial over a small domain.
@@ -39,44 +52,44 @@ pub struct CovariancePosterior {
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
     state: State,
-    /// Those of `state.start` and of all runs since.
+    /// Interactions up to now: those of `state.start` and of all later streaks.
     visits: Visits,
-    /// Sum of the rewards of the open run's point before it.
+    /// Sum of the rewards at the current streak's point before the streak.
     sum_before: f64,
-    /// Where the runs began: `T` over the points visited by then.
+    /// `T` over the points that had been visited when the state was last recomputed.
     start: Columns,
-    /// Ended runs: `c` of each, `N` numbers.
+    /// Vectors `c` of the ended streaks, `N` numbers each.
     ended: Vec<f64>,
-    /// By slot: how many ended runs the covariances of the point hold, and the covariances; empty before its first run.
+    /// Per slot: number of ended streaks in its covariances, and these (empty before a streak).
     covariances: Vec<(usize, Vec<f64>)>,
-    /// `v` and `m` of the open run.
+    /// `v` and `m` of the current streak.
     open: Moments,
-    /// Moments of every point at the start of the open run.
+    /// Moments of every point at the start of the current streak.
     before: [Vec<f64>; 2],
     means: Vec<f64>,
     variances: Vec<f64>,
-    /// Information gain without the open run.
+    /// Information gain without the current streak.
     gain: f64,
-    /// Ended runs at which to start anew.
+    /// Number of ended streaks at which the state is recomputed.
     most_runs: usize,
     changed: bool,
 }
 
-/// What is saved: everything that cannot be derived from the problem.
+/// The saved state: everything that cannot be derived from the problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct State {
     version: u32,
     form: Cow<'static, str>,
     ridge: f64,
-    /// The visits where the runs began, and the information gain.
+    /// Interactions and information gain when the state was last recomputed.
     start: Visits,
     start_gain: f64,
-    /// Ended runs since.
+    /// Streaks that have ended since.
     runs: Vec<Run>,
     run: Option<Run>,
 }
 
-/// Observations of one point in a row.
+/// A streak: consecutive observations of one point.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Run {
     slot: u32,
@@ -89,20 +102,23 @@ struct Run {
 const FORM: &str = "covariance";
 
 impl CovariancePosterior {
-    /// Whether this form suits a domain of `n_points` with this bound on the prior variance and this ridge: else
-    /// [`super::ExactPosterior`] does.
+    /// Returns whether this form suits a domain of `n_points`, given the prior bound and the ridge.
+    ///
+    /// Otherwise use [`super::ExactPosterior`].
     #[must_use]
     pub fn suits(n_points: usize, prior_bound: f64, ridge: f64) -> bool {
         (1..=MOST_POINTS).contains(&n_points) && LEAST_RIDGE * prior_bound <= ridge
     }
 
-    /// Whether a saved state is one of this form.
+    /// Returns whether a saved state belongs to this form.
     #[must_use]
     pub fn saved(state: &serde_json::Value) -> bool {
         state["form"] == FORM
     }
 
-    /// The prior over this domain, with noise variance `ridge > 0` and the [`super::ExactPosterior::prior_bound`] of the domain.
+    /// Creates the prior over this domain.
+    /// * `prior_bound` — [`super::ExactPosterior::prior_bound`] of the domain
+    /// * `ridge` — noise variance, > 0
     #[must_use]
     pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
         let state = State {
@@ -135,10 +151,10 @@ impl CovariancePosterior {
         }
     }
 
-    /// The posterior whose state was saved, over the same domain.
+    /// Restores a saved posterior over the same domain.
     ///
     /// # Errors
-    /// If the value is not a saved state of this form and version, or does not hang together.
+    /// If the value is not a saved state of this form and version, or if it is inconsistent.
     pub fn restore(gram: Arc<dyn GramSource>, prior_bound: f64, mut saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         use serde::de::Error;
         let visits: Visits = serde_json::from_value(saved["visits"].take())?;
@@ -198,7 +214,7 @@ impl CovariancePosterior {
         self.means.len()
     }
 
-    /// Takes the open run among the ended ones.
+    /// Ends the current streak and stores it with the ended ones.
     fn end_run(&mut self) {
         let Some(run) = self.state.run.take() else { return };
         self.gain += gain(&run, self.open.variance, self.state.ridge);
@@ -210,7 +226,7 @@ impl CovariancePosterior {
         self.state.runs.push(run);
     }
 
-    /// Opens a run without observations: brings the covariances of its point up to date.
+    /// Starts a streak without observations and updates the covariances of its point.
     fn begin_run(&mut self, point: u32, slot: u32) {
         let (n, at) = (self.n(), slot as usize);
         if self.covariances.len() <= at {
@@ -228,7 +244,7 @@ impl CovariancePosterior {
         self.state.run = Some(Run { slot, point, count: 0, sum: 0.0 });
     }
 
-    /// `k_x - T^T T_x`.
+    /// Returns `k_x - T^T T_x`.
     fn covariances_at_start(&self, point: usize) -> Vec<f64> {
         let mut column = vec![0.0; self.n()];
         self.gram.column(point, 0, &mut column);
@@ -240,7 +256,7 @@ impl CovariancePosterior {
         column
     }
 
-    /// Moments of every point after the open run so far.
+    /// Computes the moments of every point after the observations of the current streak.
     fn apply(&mut self) {
         let Some(run) = &self.state.run else { return };
         let covariances = self.covariances[run.slot as usize].1.as_slice();
@@ -252,7 +268,9 @@ impl CovariancePosterior {
         wide(Apply { covariances, before_means, before_variances, step, fall, means, variances });
     }
 
-    /// Takes everything from the visits, which no open run is part of. Returns false, changing nothing, if that fails.
+    /// Recomputes the state from the interactions; the caller has ended the current streak.
+    ///
+    /// Returns false and changes nothing if the factorization fails.
     fn start_anew(&mut self) -> bool {
         let (visits, n) = (&self.visits, self.n());
         let k = visits.n_distinct();
@@ -291,17 +309,17 @@ impl CovariancePosterior {
     }
 }
 
-/// `f` of a run.
+/// Returns `f` of a streak.
 fn fall(run: &Run, variance: f64, ridge: f64) -> f64 {
     run.count as f64 / (ridge + run.count as f64 * variance)
 }
 
-/// ½ ln(1 + j v / ridge): the gains of a run's observations telescope.
+/// Returns the gain ½ ln(1 + j v / ridge) of a streak: the gains of its observations telescope.
 fn gain(run: &Run, variance: f64, ridge: f64) -> f64 {
     0.5 * libm::log1p(run.count as f64 * variance / ridge)
 }
 
-/// Takes ended runs, in their order, from the covariances of a point.
+/// Subtracts ended streaks, in order, from the covariances of a point.
 struct CatchUp<'a> {
     covariances: &'a mut [f64],
     ended: &'a [f64],
@@ -324,7 +342,7 @@ impl NullaryFnOnce for CatchUp<'_> {
             let (ap, bp, cp, dp) = (a[point], b[point], c[point], d[point]);
             let runs = a.iter().zip(b).zip(c).zip(d);
             for (value, (((a, b), c), d)) in covariances.iter_mut().zip(runs) {
-                // One after the other: the bits do not depend on how many are taken at once.
+                // Subtracted one after the other, so the bits do not depend on the number of streaks per pass.
                 *value = *value - ap * a - bp * b - cp * c - dp * d;
             }
         }
@@ -373,7 +391,7 @@ impl ScoreModel for CovariancePosterior {
     }
 
     fn state_error(&self) -> Moments {
-        // The table is what the scores are.
+        // Scores are read from this table, so they have no error against it.
         Moments { mean: 0.0, variance: 0.0 }
     }
 
@@ -395,12 +413,12 @@ impl Posterior for CovariancePosterior {
         let known = self.state.run.is_some_and(|run| run.point as usize == point);
         if !known {
             self.end_run();
-            // A failure leaves all as it is, and more runs to be kept.
+            // On failure the state stays as it is, and more streaks are stored before the next attempt.
             if self.most_runs <= self.state.runs.len() && !self.start_anew() {
                 self.most_runs *= 2;
             }
         }
-        // The sum is added below: by runs, so that a state without it gives the same bits.
+        // The reward is added below as a streak's sum, so that a state restored from streaks has the same bits.
         let (slot, _) = self.visits.add(point, 0.0);
         if !known {
             self.begin_run(point as u32, slot as u32);
@@ -440,7 +458,7 @@ impl Posterior for CovariancePosterior {
 
     fn save(&self) -> serde_json::Value {
         let mut state = serde_json::json!(self.state);
-        // They follow from the rest; whoever reads a state need not add up runs.
+        // The interactions follow from the other fields; they are saved so that a reader need not sum the streaks.
         state["visits"] = serde_json::json!(self.visits);
         state
     }

@@ -1,15 +1,16 @@
-//! The posterior over a Nystrom embedding [Zhou2021, Algorithms 1 and 3], whose dictionary may be new after every observation:
-//! `mean = theta · c(x)`, `spread² = k(x,x) - |c(x)|² + ridge c(x)^T V^{-1} c(x)`, `V = ridge I + sum count c c^T`.
+//! //! The posterior over a Nystrom embedding [Zhou2021, Algorithms 1 and 3].
 //!
-//! **Columns.** The coordinates `c` of many points stand side by side: of all points of a small domain, whose mean and spread²
-//! are then a table ([`ScoreModel::table`]) and need no screen; of the visited points of a large one, which is screened by
-//! `spread² = k(x,x) - |R k_D(x)|²` with `I - ridge V^{-1} = F^T F`, `K_D = L L^T`, `R = F L^{-1}`.
+//! `mean = theta · c(x)`, variance `k(x,x) - |c(x)|² + ridge c(x)^T V^{-1} c(x)`, `V = ridge I + sum count c c^T`.
 //!
-//! **Long-lived dictionaries** are followed: one more visit changes V by rank one, and `V^{-1}` and the leverages
-//! `c^T V^{-1} c` with it, at O(m²) and O(m) a column. What is followed is saved, and found anew from the visits every
-//! 1024 observations. Dictionaries that are drawn every round are derived from the visits in one order of operations.
-//! Either way a restored state continues with the same bits. What becomes of the rewards is the policy's business: it
-//! hands over `theta`, or the moment `sum c y` to be solved.
+//! **Columns.** The coordinates `c` of many points are stored as columns: of all points of a small domain, whose moments
+//! form a table ([`ScoreModel::table`]), or of the visited points of a large domain, which is screened by the variance
+//! `k(x,x) - |R k_D(x)|²` with `I - ridge V^{-1} = F^T F`, `K_D = L L^T`, `R = F L^{-1}`.
+//!
+//! **Long-lived dictionaries** are updated: one more interaction changes V by rank one, and with it `V^{-1}` and the
+//! leverages `c^T V^{-1} c`, at a cost of O(m²) plus O(m) per column. The updated numbers are saved, and recomputed every
+//! 1024 observations. Dictionaries drawn every round are processed in one fixed order of operations. In both cases a
+//! restored state continues with the same bits. The policy owns the rewards: it sets `theta`, or passes `sum c y` to
+//! `solve`.
 
 use super::Visits;
 use super::explained::{explained_rows, inverse_norm, lower_factor, solve_from_right};
@@ -21,41 +22,41 @@ use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, Scor
 use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
 use std::sync::{Arc, OnceLock};
 
-/// Domains up to this size have all their points in columns: what a screen would do costs no more there.
+/// Largest domain of which all points are stored as columns: screening would cost no less there.
 pub const MOST_WHOLE: usize = 256;
 
-/// The posterior of one trial over a dictionary of its own.
+/// The posterior of one trial over its own dictionary.
 #[derive(Debug, Clone)]
 pub struct SketchedPosterior {
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
     ridge: f64,
-    /// Whether the columns are the domain's points, in order; else the visited ones, by slot.
+    /// Whether the columns are all points of the domain, in order, or the visited ones, by slot.
     whole: bool,
-    /// Whether the dictionary lives long.
+    /// Whether the dictionary is long-lived.
     follows: bool,
     state: State,
     embedding: Embedding,
-    /// `c`: one row a feature, one column a point.
+    /// `c`: one row per feature, one column per point.
     columns: Columns,
-    /// `k(x,x)` and `max(0, k(x,x) - |c|²)`, a column each, padded.
+    /// `k(x,x)` and `max(0, k(x,x) - |c|²)`, one entry per column, padded.
     prior: Vec<f64>,
     residual: Vec<f64>,
-    /// `V`, `m x m` row-major, and its lower factor, once it was asked for.
+    /// `V`, `m x m` row-major, and its lower factor, computed at first use.
     precision: Vec<f64>,
     factor: OnceLock<Vec<f64>>,
-    /// `V^{-1}` of a followed dictionary.
+    /// `V^{-1}` of a long-lived dictionary.
     inverse: Vec<f64>,
     /// `c^T V^{-1} c` of every column, padded.
     leverages: Vec<f64>,
-    /// The embedding's rotation, once it was asked for.
+    /// Rotation of the embedding, computed at first use.
     rotation: OnceLock<Option<Rotation>>,
     theta: Vec<f64>,
-    /// Of the whole domain.
+    /// Moments of every point, if `whole`.
     means: Vec<f64>,
     variances: Vec<f64>,
-    /// Of a domain that is screened: `R`, once it was asked for, and the weights over the dictionary's Gram columns, a bound on
-    /// `|L^{-1}|`, and what a screen has not yet taken.
+    /// For a screened domain: `R` (computed at first use), the weights over the dictionary's Gram
+    /// columns, a bound on `|L^{-1}|`, and the changes that a screen has not yet applied.
     rows: OnceLock<Vec<f64>>,
     weights: Vec<f64>,
     inverse_norm: f64,
@@ -64,8 +65,9 @@ pub struct SketchedPosterior {
 }
 
 impl SketchedPosterior {
-    /// The prior over this domain, with noise variance `ridge > 0` and an empty dictionary; `prior_bound` is the largest
-    /// `k(x, x)`, and `follows` says that dictionaries live for many observations.
+    /// Creates the prior over this domain (noise variance `ridge > 0`) with an empty dictionary.
+    ///
+    /// `prior_bound` is the largest `k(x, x)`; `follows` says whether dictionaries live for many observations.
     #[must_use]
     pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64, follows: bool) -> Self {
         let whole = gram.n_points() <= MOST_WHOLE;
@@ -99,10 +101,10 @@ impl SketchedPosterior {
         posterior
     }
 
-    /// The posterior whose state was saved, over the same domain. Its weights are for the caller to set.
+    /// Restores a saved posterior over the same domain; the caller then sets the weights.
     ///
     /// # Errors
-    /// If the value is not a saved state of this version, or does not hang together.
+    /// If the value is not a saved state of this version, or if it is inconsistent.
     pub fn restore(
         gram: Arc<dyn GramSource>,
         prior_bound: f64,
@@ -139,12 +141,12 @@ impl SketchedPosterior {
         }
     }
 
-    /// The column of a visited point.
+    /// Returns the column of a visited point.
     fn column_of(&self, slot: usize) -> usize {
         if self.whole { self.state.visits.points[slot] as usize } else { slot }
     }
 
-    /// Embedding, coordinates and what else depends on the dictionary alone.
+    /// Computes the embedding, the coordinates and all else that depends on the dictionary alone.
     fn embed(&mut self) {
         let gram = Arc::clone(&self.gram);
         self.embedding = Embedding::of(&self.state.dictionary, |a, b| Self::covariance(gram.as_ref(), a, b));
@@ -177,7 +179,7 @@ impl SketchedPosterior {
         }
     }
 
-    /// Another dictionary, ascending and without repeats; [`SketchedPosterior::refresh`] is due.
+    /// Sets the dictionary, ascending without repeats; [`SketchedPosterior::refresh`] must follow.
     pub fn set_dictionary(&mut self, dictionary: Vec<u32>) {
         if dictionary != self.state.dictionary {
             self.state.dictionary = dictionary;
@@ -185,14 +187,14 @@ impl SketchedPosterior {
         }
     }
 
-    /// Counts one visit; [`SketchedPosterior::refresh`] or [`SketchedPosterior::follow`] is due. Returns the point's slot.
+    /// Counts one interaction, returns the slot; then `refresh` or `follow` is due.
     pub fn visit(&mut self, point: usize) -> usize {
         let (slot, new) = self.state.visits.add(point, 0.0);
         if new && !self.whole {
             let c = self.coordinates_of(point);
             let square = c.iter().fold(0.0, |sum, c| sum + c * c);
             let prior = self.gram.diagonal(point);
-            // Whatever follows from the leverages of a dictionary that is not followed is found anew.
+            // Without updates, everything that depends on the leverages is recomputed before its next use.
             let leverage = if self.follows { self.leverage(&c) } else { 0.0 };
             self.columns.push(&c);
             for (list, value) in
@@ -205,7 +207,7 @@ impl SketchedPosterior {
         slot
     }
 
-    /// Finds everything from visits and dictionary; weights are to be set anew.
+    /// Recomputes everything from interactions and dictionary; the caller then sets the weights.
     pub fn refresh(&mut self) {
         let m = self.m();
         let mut counts = vec![0.0; self.columns.stride()];
@@ -226,7 +228,7 @@ impl SketchedPosterior {
         self.refreshed();
     }
 
-    /// Takes one more visit of `slot` where the dictionary is the one before; weights are to be set anew.
+    /// Adds one more interaction with `slot`, under the same dictionary; then set the weights.
     pub fn follow(&mut self, slot: usize) {
         let since = self.state.followed.as_ref().map_or(ANEW_EVERY, |followed| followed.since + 1);
         if ANEW_EVERY <= since {
@@ -249,7 +251,7 @@ impl SketchedPosterior {
         }
         self.factor = OnceLock::new();
         if self.whole {
-            // No row says what happened to a table.
+            // The change of a table is not expressed as a row.
             self.moved.anew();
         } else {
             self.moved.visited(slot, direction, fall, self.embedding.factor(), [self.ridge, self.prior_bound]);
@@ -257,7 +259,7 @@ impl SketchedPosterior {
         self.refreshed();
     }
 
-    /// What follows from columns, precision and leverages.
+    /// Updates what depends on columns, precision and leverages.
     fn refreshed(&mut self) {
         let m = self.m();
         if self.whole {
@@ -270,36 +272,36 @@ impl SketchedPosterior {
         self.set_theta(vec![0.0; m]);
     }
 
-    /// The lower factor of `V`.
+    /// Returns the lower factor of `V`.
     fn factor(&self) -> &[f64] {
         self.factor.get_or_init(|| lower_factor(&self.precision, self.m()))
     }
 
-    /// Number of features: the numerical rank of the dictionary.
+    /// Returns the number of features: the numerical rank of the dictionary.
     #[must_use]
     pub fn m(&self) -> usize {
         self.embedding.m()
     }
 
-    /// The dictionary, ascending.
+    /// Returns the dictionary, ascending.
     #[must_use]
     pub fn dictionary(&self) -> &[u32] {
         &self.state.dictionary
     }
 
-    /// The points visited, with counts.
+    /// Returns the visited points with their counts.
     #[must_use]
     pub fn visits(&self) -> &Visits {
         &self.state.visits
     }
 
-    /// Writes `c` of a visited point; the rest of `out` is left as it is.
+    /// Writes `c` of a visited point to `out`; later entries of `out` stay unchanged.
     pub fn coordinates(&self, slot: usize, out: &mut [f64]) {
         let column = self.column_of(slot);
         (0..self.m()).for_each(|f| out[f] = self.columns.row(f)[column]);
     }
 
-    /// `sum over visited points of c(x) s_x`, with one `s` a slot.
+    /// Returns `sum over visited points of c(x) s_x`; `sums` has one `s` per slot.
     #[must_use]
     pub fn moment(&self, sums: &[f64]) -> Vec<f64> {
         let mut spread_out = vec![0.0; self.columns.stride()];
@@ -307,8 +309,8 @@ impl SketchedPosterior {
         self.columns.products(&spread_out)
     }
 
-    /// [`SketchedPosterior::moment`] of many lists of sums: column j is that of list j. `sums` holds the lists' entries for each
-    /// slot, `n_visited x n_lists` row-major.
+    /// Returns [`SketchedPosterior::moment`] of many lists of sums; column j belongs to list j.
+    /// `sums` is `n_visited x n_lists` row-major.
     #[must_use]
     pub fn moments(&self, sums: &[f64], n_lists: usize) -> Columns {
         let n = self.state.visits.n_distinct();
@@ -327,13 +329,13 @@ impl SketchedPosterior {
         moments
     }
 
-    /// `|V^{-1/2} c|²` of a visited point; below 1 for a point that was observed.
+    /// Returns `|V^{-1/2} c|²` of a visited point; it is below 1 for an observed point.
     #[must_use]
     pub fn leverage_of(&self, slot: usize) -> f64 {
         self.leverages[self.column_of(slot)]
     }
 
-    /// `c^T V^{-1} c`.
+    /// Returns `c^T V^{-1} c`.
     fn leverage(&self, c: &[f64]) -> f64 {
         let m = c.len();
         if self.follows {
@@ -344,14 +346,14 @@ impl SketchedPosterior {
         dot(&solved, &solved)
     }
 
-    /// Spread² of the visited points, by slot.
+    /// Returns the posterior variance of each visited point, by slot.
     #[must_use]
     pub fn spreads(&self) -> Vec<f64> {
         let columns = (0..self.state.visits.n_distinct()).map(|slot| self.column_of(slot));
         columns.map(|column| self.residual[column] + self.ridge * self.leverages[column]).collect()
     }
 
-    /// Replaces a moment by `V^{-1}` times it.
+    /// Replaces a moment by `V^{-1}` times the moment.
     pub fn solve(&self, moment: &mut Vec<f64>) {
         if self.follows {
             *moment = self.inverse.chunks_exact(self.m().max(1)).map(|row| dot(row, moment)).collect();
@@ -360,27 +362,26 @@ impl SketchedPosterior {
         }
     }
 
-    /// Replaces moments by their images in coordinates in which `V` is the identity: `|a - b|` there is the distance of two
-    /// estimates in the norm of `V`.
+    /// Transforms moments to coordinates in which `V` is the identity; distances are in its norm.
     pub fn whiten(&self, moments: &mut Columns) {
         moments.solve_lower(self.factor());
     }
 
-    /// `V^{-1/2}`, symmetric; `None` if `V` is not finite.
+    /// Returns the symmetric `V^{-1/2}`; `None` if `V` is not finite.
     #[must_use]
     pub fn inverse_root(&self) -> Option<InverseRoot> {
-        // The circles of rounding about the least eigenvalue, which is at least the ridge.
+        // Excludes the rounding discs around the least eigenvalue, which is at least the ridge.
         InverseRoot::of(&self.precision, self.m(), 0.9 * self.ridge)
     }
 
-    /// Rotates padded rows into the symmetric root's coordinates ([`Embedding::polar`]), or back; false if the rotation
-    /// cannot be found.
+    /// Rotates padded rows into the symmetric root's coordinates ([`Embedding::polar`]), or back.
+    /// Returns false if the rotation cannot be computed.
     pub fn rotate(&self, rows: &mut [f64], back: bool) -> bool {
         let rotation = self.rotation.get_or_init(|| Rotation::of(&self.embedding, self.follows));
         rotation.as_ref().map(|rotation| rotation.turn(rows, back)).is_some()
     }
 
-    /// The posterior mean of the features' weights.
+    /// Sets the posterior mean of the feature weights.
     pub fn set_theta(&mut self, theta: Vec<f64>) {
         self.theta = theta;
         if self.whole {
@@ -394,24 +395,24 @@ impl SketchedPosterior {
         self.error = self.moved.state_error(&self.weights, self.inverse_norm, self.prior_bound);
     }
 
-    /// Returns what changed since the last call, for the scoring backend.
+    /// Returns the change since the last [`SketchedPosterior::screened`], for the scoring backend.
     #[must_use]
     pub fn change(&self) -> Change<'_> {
         if self.n_observations() == 0 { Change::None } else { self.moved.change(&self.weights) }
     }
 
-    /// A backend has taken the change.
+    /// Records that a backend has applied the change.
     pub fn screened(&mut self) {
         self.moved.taken();
     }
 
-    /// Posterior mean of one point: the bits of [`ScoreModel::exact`].
+    /// Returns the posterior mean of one point, with the same bits as [`ScoreModel::exact`].
     #[must_use]
     pub fn mean(&self, point: usize) -> f64 {
         if self.whole { self.means[point] } else { dot(&self.weights, &self.dictionary_covariances(point)) }
     }
 
-    /// `c` of any point.
+    /// Returns `c` of any point.
     fn coordinates_of(&self, point: usize) -> Vec<f64> {
         let h = self.dictionary_covariances(point);
         let mut c = Columns::zeros(h.len(), 1);
@@ -428,13 +429,13 @@ impl SketchedPosterior {
         }
     }
 
-    /// The basis that a backend opens.
+    /// Returns the basis that a backend opens.
     #[must_use]
     pub fn basis(&self) -> Basis {
         Basis::Gram(Arc::clone(&self.gram))
     }
 
-    /// The state as plain data with a version, for [`SketchedPosterior::restore`].
+    /// Returns the state as plain data with a version number, for [`SketchedPosterior::restore`].
     #[must_use]
     pub fn save(&self) -> serde_json::Value {
         let mut state = self.state.clone();
@@ -480,7 +481,7 @@ impl ScoreModel for SketchedPosterior {
         self.state.visits.n_observations()
     }
 
-    /// None of a whole domain, and none where rounding denies that `R` exists: exact scores decide.
+    /// Returns `None` for a domain stored whole, and where rounding prevents `R`: see exact scores.
     fn factor(&self) -> Option<Factor<'_>> {
         if self.whole {
             return None;
