@@ -24,8 +24,8 @@ impl KernelGram {
     /// Creates the covariance of the function values by row, given noisy released inputs.
     ///
     /// The noise is independent and normal, with this variance in each coordinate. `k(x, x)` stays the prior variance:
-    /// the part of a
-    /// row's value that the noise hides is independent of all other rows. `None` if the kernel has no formula for it.
+    /// the part of a row's value that the noise hides is independent of all other rows. `None` if the kernel has no
+    /// formula for it.
     #[must_use]
     pub fn of_noisy_rows(kernel: &Arc<dyn Kernel>, points: Points, noise_variance: f64) -> Option<Self> {
         if noise_variance == 0.0 {

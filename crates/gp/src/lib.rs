@@ -1,8 +1,7 @@
 //! Gaussian-process mathematics: points, kernels, Gram sources, feature maps, posteriors.
 //!
 //! **Invariant:** this crate does not depend on privacy, trials or files. Everything that enters recorded numbers is
-//! computed in
-//! f64, with `libm` and in one fixed order of summation.
+//! computed in f64, with `libm` and in one fixed order of summation.
 
 pub mod features;
 mod gram;

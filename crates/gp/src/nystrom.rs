@@ -1,14 +1,11 @@
 //! The Nystrom embedding over a dictionary D of points.
 //!
 //! Its features satisfy `phi(x)·phi(x') = k_D(x)^T K_D^+ k_D(x')`, where `k_D(x)` are the covariances of x with D, and
-//! `K_D` those
-//! within D.
+//! `K_D` those within D.
 //!
 //! There are two systems of coordinates. `c(x) = L^{-1} k_D(x)` with `K_D = L L^T` is cheap and stable. The symmetric
-//! root
-//! `phi(x) = K_D^{-1/2} k_D(x)` of Calandriello et al. 2019 equals `O c(x)` with `O = K_D^{-1/2} L` orthogonal. Posterior
-//! mean and
-//! variance are the same in both; only truncation by coordinates depends on the choice.
+//! root `phi(x) = K_D^{-1/2} k_D(x)` of Calandriello et al. 2019 equals `O c(x)` with `O = K_D^{-1/2} L` orthogonal.
+//! Posterior mean and variance are the same in both; only truncation by coordinates depends on the choice.
 
 use privateer_numerics::linalg::{self, Columns, Polar};
 

@@ -34,8 +34,7 @@ impl Points {
     /// Creates the grid of `points_per_axis^dimension` points on the cube `[lo, hi]^dimension`.
     ///
     /// It is row-major (last axis fastest) and includes both ends; a single point per axis is the middle. The caller has
-    /// checked that
-    /// the points fit into memory.
+    /// checked that the points fit into memory.
     #[must_use]
     pub fn grid(dimension: usize, points_per_axis: usize, lo: f64, hi: f64) -> Self {
         Self::grid_in(&vec![(lo, hi); dimension], points_per_axis)

@@ -25,8 +25,7 @@ pub fn sample_gp(features: &FeatureTable, stream: &mut Stream) -> Vec<f64> {
 /// A sampler over a grid for a kernel that is a product over coordinates.
 ///
 /// It computes `f = (Phi_1 ⊗ … ⊗ Phi_d) z` one axis at a time, so neither a Gram matrix nor a feature table of the grid
-/// is formed.
-/// Memory: twice the grid.
+/// is formed. Memory: twice the grid.
 #[derive(Debug, Clone)]
 pub struct GridSampler {
     /// Exact features of each axis, first coordinate first.

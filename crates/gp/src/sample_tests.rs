@@ -12,8 +12,7 @@ fn stream() -> Stream {
 /// Compares empirical covariances with the kernel.
 ///
 /// The standard error over s draws is sqrt((k_aa k_bb + k_ab²)/s). The limit is six of them for 45 pairs: false alarm
-/// below 1e-7,
-/// and the seed is fixed.
+/// below 1e-7, and the seed is fixed.
 #[test]
 fn samples_have_the_kernels_covariance() {
     let kernel: Arc<dyn Kernel> = Arc::new(Matern::new(1.5, Lengthscales::Isotropic(0.4), 2.0));
@@ -100,8 +99,7 @@ fn functions_of_the_hilbert_space_know_their_norm() {
 /// Pins the bits of function draws, on which recorded results depend.
 ///
 /// A change here changes every such result and belongs under "Changed results" in the changelog. The bits come from our
-/// loops and
-/// `libm` alone, so they are the same on every platform.
+/// loops and `libm` alone, so they are the same on every platform.
 #[test]
 fn the_bits_are_pinned() {
     let kernel: Arc<dyn Kernel> = Arc::new(Matern::new(1.7, Lengthscales::Isotropic(0.2), 1.0));

@@ -1,8 +1,7 @@
 //! The rewards seen at one point, sorted so that truncated sums cost one search.
 //!
 //! Reward `y` was observed in a round of truncation level `b`. A coefficient `u` retains it if `|u y| <= b`, that is, if
-//! its key
-//! `|y| / b` is at most `1 / |u|`. Rewards are stored in ascending order of keys, in blocks with running sums.
+//! its key `|y| / b` is at most `1 / |u|`. Rewards are stored in ascending order of keys, in blocks with running sums.
 
 use serde::{Deserialize, Serialize};
 

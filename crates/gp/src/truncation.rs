@@ -3,12 +3,10 @@
 //! Sources: [Zhou2021, Algorithm 1, lines 8-10; Chowdhury2019, Algorithm 2].
 //!
 //! With rows `u_i` of `V^{-1/2} Phi^T` in the symmetric root's coordinates, feature `i` sums `u_i(x) y` over the
-//! observations with
-//! `|u_i(x) y| <= b`, and `theta = V^{-1/2} r`. All observations of a point share `u(x)`, so the retained part of a point
-//! is a
-//! sum over its smallest rewards ([`SortedRewards`]). A reward that passes the norm `|u(x)|` passes in every coordinate:
-//! those
-//! rewards enter by one solve. Only points with larger rewards need `u(x)`, and with it `V^{-1/2}`.
+//! observations with `|u_i(x) y| <= b`, and `theta = V^{-1/2} r`. All observations of a point share `u(x)`, so the
+//! retained part of a point is a sum over its smallest rewards ([`SortedRewards`]). A reward that passes the norm
+//! `|u(x)|` passes in every coordinate: those rewards enter by one solve. Only points with larger rewards need `u(x)`,
+//! and with it `V^{-1/2}`.
 
 use super::SortedRewards;
 use super::posterior::SketchedPosterior;

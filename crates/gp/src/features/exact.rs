@@ -39,21 +39,18 @@ pub fn parse(args: &Args<'_>) -> Exact {
 /// Computes features with `|phi(x)·phi(x') - k(x, x')| <= tolerance · max k(x, x)` for all pairs.
 ///
 /// They are columns of the Cholesky factor, pivoted greedily on the largest remaining variance (the lowest index wins
-/// ties)
-/// [Harbrecht, Peters & Schneider 2012, Applied Numerical Mathematics 62]. `n_features` is the numerical rank, often far
-/// below the
-/// number of points. O(n_points · n_features²) time, O(n_points · n_features) memory, one fixed order of summation.
+/// ties) [Harbrecht, Peters & Schneider 2012, Applied Numerical Mathematics 62]. `n_features` is the numerical rank,
+/// often far below the number of points. O(n_points · n_features²) time, O(n_points · n_features) memory, one fixed order
+/// of summation.
 ///
 /// A tolerance below 1e-14 counts as 1e-14, because below it only rounding errors would be factored.
 ///
 /// `residual` holds the remaining variance of each point, and `kernel_error` the largest of them. The remaining matrix is
-/// positive
-/// semi-definite, so no pair has a larger error.
+/// positive semi-definite, so no pair has a larger error.
 ///
 /// # Errors
 /// [`Error::TooLarge`] if `max_features` do not reach the tolerance; [`Error::Input`] if the covariance is not finite or
-/// not
-/// positive semi-definite.
+/// not positive semi-definite.
 pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Result<FeatureTable, Error> {
     let n_points = gram.n_points();
     let Pivoted { columns, left, residual, largest, .. } = pivoted(gram, tolerance, max_features)?;

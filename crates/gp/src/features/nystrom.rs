@@ -54,8 +54,7 @@ impl FixedDictionary {
     ///
     /// # Errors
     /// [`Error::Input`] for an index outside of the domain and for a dictionary as large as the domain, and the errors of
-    /// [`exact`](super::exact::exact) for a
-    /// matrix that is not a covariance.
+    /// [`exact`](super::exact::exact) for a matrix that is not a covariance.
     pub fn resolve(&self, gram: &dyn GramSource) -> Result<Vec<u32>, Error> {
         let n = gram.n_points();
         let refuse = |message: String, hint: &str| Err(Error::input(Diagnostic::new(message).hint(hint)));
@@ -103,8 +102,8 @@ fn widest(gram: &dyn GramSource, size: usize) -> Result<Vec<u32>, Error> {
 /// Computes `phi(x) = K_D^{-1/2} k_D(x)` \[Calandriello2019\] of every point of the domain.
 ///
 /// These are the Nystrom features in the coordinates of the symmetric root; their number is the numerical rank of the
-/// dictionary.
-/// `residual` holds `k(x,x) - |phi(x)|²`, and `kernel_error` the largest of them, which bounds the error of every pair.
+/// dictionary. `residual` holds `k(x,x) - |phi(x)|²`, and `kernel_error` the largest of them, which bounds the error of
+/// every pair.
 /// * `dictionary` — indices of points; repeats are merged
 ///
 /// # Errors

@@ -3,12 +3,10 @@
 //! Sources: Mutny2018; Dubey2021, Definition 4.
 //!
 //! Over a group of d coordinates the rule is the full tensor grid of all nodes, both signs: `nodes^d` frequencies. By
-//! symmetry,
-//! the half whose first nonzero coordinate is positive gives the same kernel with twice the weight. Each of these
-//! frequencies has
-//! a cosine and a sine; frequency 0 (for an odd number of nodes) has only a cosine. So a group has `nodes^d` features:
-//! its
-//! cosines, then its sines. The features of an additive kernel are those of its groups, one after the other.
+//! symmetry, the half whose first nonzero coordinate is positive gives the same kernel with twice the weight. Each of
+//! these frequencies has a cosine and a sine; frequency 0 (for an odd number of nodes) has only a cosine. So a group has
+//! `nodes^d` features: its cosines, then its sines. The features of an additive kernel are those of its groups, one after
+//! the other.
 //!
 //! The printed weights sum to 0. The code uses the weights of the rule, `w_i / sqrt(pi)` at `sqrt(2) t_i / l`, which sum
 //! to 1.
@@ -148,8 +146,7 @@ impl QuadratureMap {
     ///
     /// # Errors
     /// [`Error::Input`] for a kernel without such features and if the error exceeds `max_error`; [`Error::TooLarge`] for
-    /// more than
-    /// [`MOST_FEATURES`].
+    /// more than [`MOST_FEATURES`].
     pub fn new(kernel: &dyn Kernel, extents: &[f64], plan: QuadratureFourier) -> Result<Self, Error> {
         let map = Self::with_nodes(kernel, extents, plan.nodes)?;
         let variance = kernel.variance().unwrap_or(1.0);

@@ -8,8 +8,7 @@ use privateer_numerics::linalg::dot;
 /// Computes the features of every point: `q² / 2` cosines, then as many sines.
 ///
 /// The `q x q` rule (`q` even) approximates the spectral density `N(0, lengthscale^-2 I)`; by symmetry half of it
-/// suffices
-/// [Mutny & Krause 2018, NeurIPS 31].
+/// suffices [Mutny & Krause 2018, NeurIPS 31].
 #[must_use]
 pub fn quadrature_fourier(points: &Points, q: usize, lengthscale: f64) -> FeatureTable {
     let rule = gauss_hermite(q);

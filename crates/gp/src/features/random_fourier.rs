@@ -37,12 +37,10 @@ pub fn draw_frequencies(kernel: &dyn Kernel, dimension: usize, count: usize, str
 /// Computes random Fourier features [Rahimi & Recht 2007].
 ///
 /// `phi(x) = sqrt(variance/m) [cos(w_1·x), …, cos(w_m·x), sin(w_1·x), …, sin(w_m·x)]`, so `|phi(x)|² = variance`
-/// everywhere and
-/// the residual is zero.
+/// everywhere and the residual is zero.
 /// * `frequencies` — `m x d` row-major, `d` the dimension of the points
 /// * `kernel` — the approximated kernel: `kernel_error` is the largest error over up to [`super::MEASURED_PAIRS`] pairs
-///   of points,
-///   which depend only on the number of points; without a kernel it is 0 and has no meaning
+///   of points, which depend only on the number of points; without a kernel it is 0 and has no meaning
 #[must_use]
 pub fn random_fourier(points: &Points, frequencies: &[f64], variance: f64, kernel: Option<&dyn Kernel>) -> FeatureTable {
     let m = frequencies.len() / points.dimension();
@@ -89,8 +87,7 @@ mod tests {
     /// Checks that the error falls with the number of frequencies.
     ///
     /// The error of a pair is a mean of m terms within ±variance. By Hoeffding's inequality, 6 sqrt(2/m) is exceeded with
-    /// probability
-    /// below 2 exp(-36) per pair, and the seed is fixed.
+    /// probability below 2 exp(-36) per pair, and the seed is fixed.
     #[test]
     fn the_error_shrinks_with_the_number_of_frequencies() {
         for kernel in kernels() {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// The mean of a kernel over groups of coordinates: `k(a, b) = (1/G) Σ_g part(a_g, b_g)`.
 ///
 /// The G groups have `group_size` neighbouring coordinates each (the last may be smaller). The functions are sums of
-/// functions of
-/// few coordinates [Duvenaud et al. 2011; Mutny2018]. The sum is divided by G so that `k(x, x)` is that of the part.
+/// functions of few coordinates [Duvenaud et al. 2011; Mutny2018]. The sum is divided by G so that `k(x, x)` is that of
+/// the part.
 #[derive(Debug, Clone)]
 pub struct Additive {
     part: Arc<dyn Kernel>,

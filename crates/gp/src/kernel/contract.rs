@@ -45,10 +45,8 @@ pub trait Kernel: Send + Sync + fmt::Debug {
     /// Returns the covariance of two function values given noisy released inputs.
     ///
     /// The inputs have a flat prior, and the noise is independent and normal with this variance in each of `dimension`
-    /// coordinates.
-    /// The result is a kernel between the released inputs of different rows. The rest of a row's variance, `k(x, x)`
-    /// minus the kernel
-    /// at distance 0, belongs to that row alone. `None` if no formula is known.
+    /// coordinates. The result is a kernel between the released inputs of different rows. The rest of a row's variance,
+    /// `k(x, x)` minus the kernel at distance 0, belongs to that row alone. `None` if no formula is known.
     fn under_input_noise(&self, noise_variance: f64, dimension: usize) -> Option<Arc<dyn Kernel>> {
         let _ = (noise_variance, dimension);
         None
@@ -81,8 +79,7 @@ pub trait Kernel: Send + Sync + fmt::Debug {
     /// Returns a quadrature rule over the spectral density of a kernel of one coordinate.
     ///
     /// The rule is a list of (frequency, weight) by ascending frequency and symmetric; `sum_i w_i cos(f_i r)`
-    /// approximates
-    /// `k(r) / k(0)`, and the weights sum to 1.
+    /// approximates `k(r) / k(0)`, and the weights sum to 1.
     fn spectral_rule(&self, nodes: usize) -> Option<Vec<(f64, f64)>> {
         let _ = nodes;
         None

@@ -30,16 +30,13 @@ const LIMIT_BYTES: f64 = 4.0 * 1024.0 * 1024.0 * 1024.0;
 /// Computes the covariance of the columns of `samples`, then normalises it.
 ///
 /// `samples` is `n_rows x n_columns`, row-major; a row is one observation of the function on all points. Columns are
-/// centred, and
-/// the covariance is `C^T C / n_rows`, with the population divisor.
+/// centred, and the covariance is `C^T C / n_rows`, with the population divisor.
 /// * returns — `n_columns x n_columns`, row-major, symmetric to the last bit
 ///
 /// # Errors
 /// [`Error::Input`] if the samples do not fill whole rows, have no row or no column, contain a value that is not finite,
-/// or if a
-/// column that must be divided by its deviation is constant (columns are counted from 1; for
-/// [`Normalise::CovarianceOverMax`] only
-/// if all columns are constant); [`Error::TooLarge`] beyond 4 GiB.
+/// or if a column that must be divided by its deviation is constant (columns are counted from 1; for
+/// [`Normalise::CovarianceOverMax`] only if all columns are constant); [`Error::TooLarge`] beyond 4 GiB.
 pub fn empirical_covariance(samples: &[f64], n_columns: usize, normalise: Normalise) -> Result<Vec<f64>, Error> {
     let refuse = |message: String| Error::input(Diagnostic::new(message));
     if n_columns == 0 || samples.is_empty() || !samples.len().is_multiple_of(n_columns) {

@@ -12,8 +12,7 @@ use std::sync::Arc;
 /// The Matern kernel [Rasmussen & Williams 2006, eq. 4.14].
 ///
 /// `k(a, b) = variance · 2^(1-nu)/Gamma(nu) · z^nu · K_nu(z)`, `z = sqrt(2 nu) r`, `r² = Σ_i ((a_i - b_i) / l_i)²`. As nu
-/// grows it
-/// tends to the squared exponential of the same length-scale.
+/// grows it tends to the squared exponential of the same length-scale.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matern {
     nu: f64,
@@ -108,8 +107,7 @@ impl Kernel for Matern {
     /// Draws multivariate Student's t with `2 nu` degrees of freedom, divided by `l_i`.
     ///
     /// The spectral density is proportional to `(2 nu + |l w|²)^-(nu + d/2)` [Rasmussen & Williams 2006, eq. 4.15]. The
-    /// chi-square is
-    /// drawn last and uses a varying number of words.
+    /// chi-square is drawn last and uses a varying number of words.
     fn sample_frequency(&self, dimension: usize, stream: &mut Stream) -> Option<Vec<f64>> {
         let mut frequency: Vec<f64> = (0..dimension).map(|i| stream.normal() / self.lengthscales.of(i)).collect();
         // chi²_{2 nu} = 2 Gamma(nu), so sqrt(2 nu / chi²) = sqrt(nu / Gamma(nu)).
@@ -121,8 +119,7 @@ impl Kernel for Matern {
     /// Returns one-dimensional Matern kernels; the first carries the variance.
     ///
     /// Their product is the modified form, whose spectral density is the product over coordinates. In one dimension it is
-    /// this kernel;
-    /// in more dimensions it has the same smoothness along every axis.
+    /// this kernel; in more dimensions it has the same smoothness along every axis.
     fn spectral_factors(&self, dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
         let factor = |i: usize| -> Arc<dyn Kernel> {
             let variance = if i == 0 { self.variance } else { 1.0 };
@@ -134,8 +131,7 @@ impl Kernel for Matern {
     /// Returns the Gauss rule of the weight `(1 - s²)^(nu - 1)` on (-1, 1).
     ///
     /// With `f = sqrt(2 nu)/l · s/sqrt(1 - s²)` the spectral density, Student's t, becomes this weight. The heavy tails
-    /// of the density
-    /// make the error fall like a power of the number of nodes.
+    /// of the density make the error fall like a power of the number of nodes.
     fn spectral_rule(&self, nodes: usize) -> Option<Vec<(f64, f64)>> {
         let scale = libm::sqrt(2.0 * self.nu) / self.lengthscales.of(0);
         let frequency = |s: f64| scale * s / libm::sqrt((1.0 - s) * (1.0 + s));

@@ -69,8 +69,7 @@ impl Kernel for SquaredExponential {
     /// Returns `E exp(-|u - v|²/2l²)` over `u - v = (z_a - z_b) + N(0, 2 sigma²)`.
     ///
     /// It has length-scale² `l² + 2 sigma²` and a factor `(1 + 2 sigma²/l²)^{-1/2}` per coordinate [replaces the formula
-    /// of Kharkovskii2020; Girard 2003
-    /// for noisy inputs].
+    /// of Kharkovskii2020; Girard 2003 for noisy inputs].
     fn under_input_noise(&self, noise_variance: f64, dimension: usize) -> Option<Arc<dyn Kernel>> {
         let wide = |l: f64| libm::sqrt(l * l + 2.0 * noise_variance);
         let shrink = (0..dimension).map(|i| self.lengthscales.of(i)).map(|l| l / wide(l)).product::<f64>();

@@ -1,27 +1,21 @@
 //! //! The exact posterior over all points of a small domain.
 //!
 //! It holds the mean and the posterior variance of every point at any time, and the posterior covariances of a visited
-//! point
-//! with all others, which it updates when that point is played.
+//! point with all others, which it updates when that point is played.
 //!
 //! Observations are grouped into streaks of one point `x`. Let `p` be the covariances of `x` with all points, `v = p_x`,
-//! and `m`
-//! the mean of `x`, all at the start of the streak. Then `j` observations with reward sum `S` give
+//! and `m` the mean of `x`, all at the start of the streak. Then `j` observations with reward sum `S` give
 //!
 //! `mean + a p`, `a = (S - j m) / (ridge + j v)`, and variance `σ² - f p²`, `f = j / (ridge + j v)`.
 //!
 //! Nothing is accumulated within a streak, so nothing drifts. An ended streak is stored as the vector `c = sqrt(f) p`,
-//! because it
-//! lowers the covariance matrix by `c c^T`. The covariances of a point are updated only when it is played, by the streaks
-//! that
-//! ended since it was last played: `N` multiply-adds each, in total never more than a full downdate of the covariance
-//! matrix.
+//! because it lowers the covariance matrix by `c c^T`. The covariances of a point are updated only when it is played, by
+//! the streaks that ended since it was last played: `N` multiply-adds each, in total never more than a full downdate of
+//! the covariance matrix.
 //!
 //! After [`RUNS_PER_POINT`]` N` streaks the state is recomputed from the interactions: `A = K + ridge diag(1/count) = L
-//! L^T`,
-//! `T = L^{-1} K`, variance `k - |T|²` per point. The state is a function of the observations alone, so every execution
-//! path
-//! gives the same bits.
+//! L^T`, `T = L^{-1} K`, variance `k - |T|²` per point. The state is a function of the observations alone, so every
+//! execution path gives the same bits.
 
 use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel};
@@ -37,8 +31,7 @@ const MOST_POINTS: usize = 256;
 /// Smallest ridge, as a share of the prior variance.
 ///
 /// Each downdate of covariances loses a few units in the last place of the prior variance. [`RUNS_PER_POINT`]` N`
-/// downdates lose
-/// less than 1e-9 of the posterior variance that remains at a point after 10⁴ observations.
+/// downdates lose less than 1e-9 of the posterior variance that remains at a point after 10⁴ observations.
 const LEAST_RIDGE: f64 = 1e-3;
 
 /// Streaks, as a multiple of `N`, after which the interactions give the state again.

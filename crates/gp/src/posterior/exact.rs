@@ -1,9 +1,8 @@
 //! //! The exact posterior over the distinct visited points, for any kernel and any domain size.
 //!
 //! The state is K x K for K distinct points ([`DualModel`]); no N x N or T x T matrix is formed. For each observation a
-//! backend
-//! reads one row of coefficients over the Gram columns of the visited points; a repeated play of the same point needs no
-//! new row.
+//! backend reads one row of coefficients over the Gram columns of the visited points; a repeated play of the same point
+//! needs no new row.
 
 use super::change::PendingChange;
 use super::weights::REBUILD_EVERY;

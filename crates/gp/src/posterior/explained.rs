@@ -5,9 +5,8 @@ use privateer_numerics::linalg::{self, add_scaled, dot};
 /// Returns the lower triangular `F` with `F^T F = I - ridge V^{-1}`, or an empty vector on failure.
 ///
 /// `inverse` is `V^{-1}`, `m x m` row-major. The factorization is a Cholesky factorization from the last row up. The
-/// matrix is
-/// positive semi-definite; where rounding breaks this, its diagonal is raised by at most 1e-14 before the function gives
-/// up.
+/// matrix is positive semi-definite; where rounding breaks this, its diagonal is raised by at most 1e-14 before the
+/// function gives up.
 fn explained(mut inverse: Vec<f64>, m: usize, ridge: f64) -> Vec<f64> {
     inverse.iter_mut().for_each(|entry| *entry *= -ridge);
     (0..m).for_each(|i| inverse[i * m + i] += 1.0);

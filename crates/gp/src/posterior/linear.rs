@@ -10,8 +10,7 @@ use std::ops::Range;
 /// Number of distinct points per coordinate up to which a model stays in the dual form.
 ///
 /// A change of point costs K² and K n multiply-adds in the dual form, and 2.5 n² over the coordinates. A backend that
-/// tracks the
-/// visited points needs the dual form anyway.
+/// tracks the visited points needs the dual form anyway.
 const MOST_POINTS: usize = 2;
 
 /// Smallest ridge, as a share of the prior variance, of a model in the dual form.

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The effect of one observation.
 ///
 /// With `p(x) = u · c(x)`, where `u` is the direction of the streak, the posterior variance of a point falls by `(scale
-/// p(x))²` and
-/// its mean rises by `mean_step * p(x)`.
+/// p(x))²` and its mean rises by `mean_step * p(x)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observed {
     /// Factor of `p` in the posterior standard deviation.
@@ -75,8 +74,7 @@ impl Run {
 /// Bounds the rounding errors of the updates, in mean and variance, for sums of `terms` terms.
 ///
 /// The points have prior variance at most `prior`. The bound covers the difference between the state and the sum of the
-/// reported
-/// changes. See [`rounded_share`].
+/// reported changes. See [`rounded_share`].
 pub fn rounded(terms: f64, updates: u64, prior: f64, mean_scale: f64) -> Moments {
     let share = rounded_share(terms, updates as f64);
     Moments { mean: share * mean_scale, variance: share * prior }

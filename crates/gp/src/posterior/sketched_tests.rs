@@ -196,8 +196,7 @@ fn small_domains_hand_out_no_rows() {
 /// Checks that rows and weights of a long-lived dictionary add up to the exact scores.
 ///
 /// The sums agree with the exact scores within the stated error, and repeated plays reuse the same row. With one scale in
-/// a
-/// hundred wrong, they disagree.
+/// a hundred wrong, they disagree.
 #[test]
 fn rows_add_up_to_exact_scores() {
     let gram = gram(300, false);

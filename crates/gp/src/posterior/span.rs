@@ -1,23 +1,19 @@
 //! //! Bayesian linear regression in the dual form: a factor over the K distinct visited points.
 //!
 //! `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`. Let C have the coordinates of the distinct points as rows, let N
-//! be the
-//! diagonal matrix of their counts, and `A = C C^T + ridge N^{-1} = L L^T`. Then
+//! be the diagonal matrix of their counts, and `A = C C^T + ridge N^{-1} = L L^T`. Then
 //!
 //! `ridge V^{-1} = I - C^T A^{-1} C`, so the posterior variance is `|c|² - |l|²` with `l = L^{-1} C c`,
 //!
 //! and `u = V^{-1} c = sum row_i c_i` is a sum over the visited points: `row = A^{-1} e / count` for a point visited
-//! before, with
-//! e its unit vector, and `row = (-L^{-T} l, 1) / ridge` for a new point. This costs K² and K n multiply-adds instead of
-//! n² and
-//! the update of an inverse, and it also gives the change of an observation over the visited points.
+//! before, with e its unit vector, and `row = (-L^{-T} l, 1) / ridge` for a new point. This costs K² and K n
+//! multiply-adds instead of n² and the update of an inverse, and it also gives the change of an observation over the
+//! visited points.
 //!
 //! A streak is handled as in [`super::WeightModel`]. When it ends, a new point enters `A` with all observations of the
-//! streak at
-//! once; the diagonal entry of a known point is lowered by stable rotations. The state is rebuilt from the interactions
-//! every
-//! [`REBUILD_EVERY`](super::REBUILD_EVERY) observations. It depends on the observations alone, so every path gives the
-//! same bits.
+//! streak at once; the diagonal entry of a known point is lowered by stable rotations. The state is rebuilt from the
+//! interactions every [`REBUILD_EVERY`](super::REBUILD_EVERY) observations. It depends on the observations alone, so
+//! every path gives the same bits.
 
 use super::Visits;
 use super::run::{Observed, Run, rounded};

@@ -194,8 +194,7 @@ impl SumsPosterior {
     /// Bounds the distance between [`ScoreModel::exact`] and the exact value of the factor.
     ///
     /// Sums of up to `n` products have an error of `(n + 8) u` times the product of the norms; the code takes four times
-    /// that for
-    /// safety. It uses `|phi|² <= prior` and `|R phi|_i <= |R_i| |phi|`.
+    /// that for safety. It uses `|phi|² <= prior` and `|R phi|_i <= |R_i| |phi|`.
     fn rounding(&self) -> Moments {
         let share = 4.0 * (self.weights.len() as f64 + 8.0) * f64::EPSILON / 2.0;
         let weights = (dot(&self.weights, &self.weights) * self.prior_bound).sqrt();
@@ -207,8 +206,7 @@ impl ScoreModel for SumsPosterior {
     /// Sums in an order that vector lanes of any width reproduce bit by bit.
     ///
     /// Each row of `R` is summed over the features of even and of odd index separately, each in ascending order, with
-    /// sixteen rows
-    /// interleaved. Squares are added to 16 partial sums in row order, and these are added in order.
+    /// sixteen rows interleaved. Squares are added to 16 partial sums in row order, and these are added in order.
     fn exact(&self, point: usize) -> Moments {
         let Moments { mean, variance } = self.at(self.table.row(point));
         Moments { mean, variance: self.table.residual[point] + variance }

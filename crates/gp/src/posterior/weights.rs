@@ -6,20 +6,16 @@
 //! / ridge`.
 //!
 //! **Streaks.** Optimizers play the same point many times in a row, and all observations of a streak change the model
-//! along one
-//! direction `u = V^{-1} c`. A streak is stored as its count and one coefficient until another point is played. With `q =
-//! c · u`
-//! at its start and `j` observations so far,
+//! along one direction `u = V^{-1} c`. A streak is stored as its count and one coefficient until another point is played.
+//! With `q = c · u` at its start and `j` observations so far,
 //!
 //! `V_j^{-1} = V^{-1} - j / (1 + j q) u u^T`, `theta_j = theta + a u`,
 //!
 //! so a repeated observation costs O(1).
 //!
 //! **Ended streaks** are queued: their downdates are stored as vectors until there are `n / 2` of them, and then applied
-//! to the
-//! inverse in one pass. While the inverse still equals the prior's, a new direction costs `2 n` multiply-adds per queued
-//! streak
-//! instead of `2 n²`; optimizers that settle within `n / 2` changes of point never pay more.
+//! to the inverse in one pass. While the inverse still equals the prior's, a new direction costs `2 n` multiply-adds per
+//! queued streak instead of `2 n²`; optimizers that settle within `n / 2` changes of point never pay more.
 //!
 //! Rounding errors grow by about one unit per downdate, so the state is rebuilt from the collapsed interactions every
 //! [`REBUILD_EVERY`] observations. It depends on the observations alone, so every path gives the same bits.

@@ -5,10 +5,8 @@
 //! `w · h(x) + width * sqrt(max(0, base(x) + sign * |R h(x)|²))`,
 //!
 //! where `width` is the exploration factor `beta`, and `h` is a shared feature table or the Gram columns of a trial's own
-//! basis
-//! points. A trial passes its change since the last round ([`Change`]) and its exploration factor. A backend returns
-//! every point
-//! that may be the best ([`Candidates`]), and the caller decides among them in f64.
+//! basis points. A trial passes its change since the last round ([`Change`]) and its exploration factor. A backend
+//! returns every point that may be the best ([`Candidates`]), and the caller decides among them in f64.
 
 mod basis;
 mod lanes;

@@ -45,8 +45,7 @@ pub trait ScoreModel: Send + Sync {
     /// Returns the rounded factors of interleaved trials, and this trial's position among them.
     ///
     /// The factor equals that of [`ScoreModel::factor`] before rounding. Only the standard task of whole factors stores
-    /// interleaved
-    /// factors; a policy's factor is stored alone.
+    /// interleaved factors; a policy's factor is stored alone.
     fn lanes(&self) -> Option<(FactorLanes<'_>, usize)> {
         None
     }

@@ -1,8 +1,7 @@
 //! Gauss rules of symmetric weights.
 //!
 //! The nodes are the eigenvalues of the rule's tridiagonal matrix [Golub & Welsch 1969, Mathematics of Computation 23],
-//! computed
-//! by bisection; a weight is `1 / sum_k p_k(t)²` over the orthonormal polynomials.
+//! computed by bisection; a weight is `1 / sum_k p_k(t)²` over the orthonormal polynomials.
 
 use privateer_numerics::linalg::dot;
 
@@ -21,8 +20,7 @@ pub fn gauss_hermite(count: usize) -> Vec<(f64, f64)> {
 /// Returns nodes (ascending) and weights of the Gauss–Gegenbauer rule with `count` nodes.
 ///
 /// The weight function is `(1 - s²)^(nu - 1)` on (-1, 1), `nu > 0` (Gegenbauer polynomials of parameter `nu - 1/2`); the
-/// weights are
-/// scaled to sum to 1.
+/// weights are scaled to sum to 1.
 #[must_use]
 pub fn gauss_gegenbauer(nu: f64, count: usize) -> Vec<(f64, f64)> {
     let lambda = nu - 0.5;
@@ -39,8 +37,7 @@ pub fn gauss_gegenbauer(nu: f64, count: usize) -> Vec<(f64, f64)> {
 /// Returns the rule of the tridiagonal matrix with zero diagonal.
 ///
 /// Its squared off-diagonal entries are `b(1), b(2), …`, and its nodes lie within `bound` of 0. The rule is symmetric to
-/// the last
-/// bit, and the middle node of an odd count is 0.
+/// the last bit, and the middle node of an odd count is 0.
 fn symmetric_rule(count: usize, bound: f64, b: impl Fn(usize) -> f64) -> Vec<(f64, f64)> {
     let squares: Vec<f64> = (0..=count).map(|k| if k == 0 { 0.0 } else { b(k) }).collect();
     let weight = |t: f64| {

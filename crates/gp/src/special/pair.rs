@@ -109,10 +109,8 @@ pub(super) fn series(mu: f64, z: f64) -> Pair {
 /// Applies the trapezoidal rule to `e^z K_a(z) = ∫_0^∞ exp(-2 z sinh²(t/2)) cosh(a t) dt`.
 ///
 /// Source: DLMF 10.32.9. All terms are positive, and the error falls exponentially in 1/h [Trefethen & Weideman 2014,
-/// theorem 5.1]:
-/// on the line Im t = s it is about exp(z (1 - cos s) - 2 pi s / h), here about e^-40 by the choice of h. It is used for
-/// z > 0.05
-/// and has 10 to 20 nodes above 1.5.
+/// theorem 5.1]: on the line Im t = s it is about exp(z (1 - cos s) - 2 pi s / h), here about e^-40 by the choice of h.
+/// It is used for z > 0.05 and has 10 to 20 nodes above 1.5.
 pub(super) fn integral(mu: f64, z: f64) -> Pair {
     // s = pi/2 gives h = pi²/(40 + z). For z >= 32 the saddle s = 2 pi/(h z) <= pi/2 of z s²/2 - 2 pi s/h is better:
     // exp(-2 pi²/(h² z)) = e^-40.
