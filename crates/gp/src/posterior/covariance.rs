@@ -34,7 +34,7 @@ const MOST_POINTS: usize = 256;
 /// downdates lose less than 1e-9 of the posterior variance that remains at a point after 10⁴ observations.
 const LEAST_RIDGE: f64 = 1e-3;
 
-/// Streaks, as a multiple of `N`, after which the interactions give the state again.
+/// Streaks, as a multiple of `N`, after which the state is recomputed from scratch.
 ///
 /// That costs up to `5/6 N³` multiply-adds, a tenth of `N²` per streak.
 const RUNS_PER_POINT: usize = 8;

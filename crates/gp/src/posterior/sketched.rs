@@ -310,6 +310,7 @@ impl SketchedPosterior {
     }
 
     /// Returns [`SketchedPosterior::moment`] of many lists of sums; column j belongs to list j.
+    ///
     /// `sums` is `n_visited x n_lists` row-major.
     #[must_use]
     pub fn moments(&self, sums: &[f64], n_lists: usize) -> Columns {
@@ -375,6 +376,7 @@ impl SketchedPosterior {
     }
 
     /// Rotates padded rows into the symmetric root's coordinates ([`Embedding::polar`]), or back.
+    ///
     /// Returns false if the rotation cannot be computed.
     pub fn rotate(&self, rows: &mut [f64], back: bool) -> bool {
         let rotation = self.rotation.get_or_init(|| Rotation::of(&self.embedding, self.follows));

@@ -28,7 +28,7 @@ impl Columns {
         Self { n_rows, n, stride, values: vec![0.0; n_rows * stride] }
     }
 
-    /// Changes the size to `n_rows x n`; contents are unspecified until the caller writes every row.
+    /// Changes the size to `n_rows x n`; contents are unspecified until every row is written.
     pub fn reshape(&mut self, n_rows: usize, n: usize) {
         let stride = n.next_multiple_of(LANES);
         if stride != self.stride || n != self.n {
