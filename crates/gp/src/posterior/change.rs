@@ -1,4 +1,4 @@
-//! //! Bookkeeping of the observations of a posterior that a scoring backend has not yet applied.
+//! Bookkeeping of the observations of a posterior that a scoring backend has not yet applied.
 
 use super::Observed;
 use crate::score::Change;

@@ -1,4 +1,4 @@
-//! //! The interface that every form of posterior implements.
+//! The interface that every form of posterior implements.
 
 use super::Visits;
 use crate::score::{Basis, Change, Moments, ScoreModel};

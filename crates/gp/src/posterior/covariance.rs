@@ -1,4 +1,4 @@
-//! //! The exact posterior over all points of a small domain.
+//! The exact posterior over all points of a small domain.
 //!
 //! It holds the mean and the posterior variance of every point at any time, and the posterior covariances of a visited
 //! point with all others, which it updates when that point is played.
@@ -13,9 +13,9 @@
 //! the streaks that ended since it was last played: `N` multiply-adds each, in total never more than a full downdate of
 //! the covariance matrix.
 //!
-//! After [`RUNS_PER_POINT`]` N` streaks the state is recomputed from the interactions: `A = K + ridge diag(1/count) = L
-//! L^T`, `T = L^{-1} K`, variance `k - |T|²` per point. The state is a function of the observations alone, so every
-//! execution path gives the same bits.
+//! After [`RUNS_PER_POINT`]` N` streaks the state is recomputed from the interactions:
+//! `A = K + ridge diag(1/count) = L L^T`, `T = L^{-1} K`, variance `k - |T|²` per point. The state is a function of the
+//! observations alone, so every execution path gives the same bits.
 
 use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel};

@@ -1,4 +1,4 @@
-//! //! Compares [`CovariancePosterior`] with [`ExactPosterior`], which uses a different algorithm.
+//! Compares [`CovariancePosterior`] with [`ExactPosterior`], which uses a different algorithm.
 
 use super::{CovariancePosterior, ExactPosterior, Posterior};
 use crate::KernelGram;

@@ -1,16 +1,16 @@
-//! //! Kernel regression over the distinct visited points (the dual form).
+//! Kernel regression over the distinct visited points (the dual form).
 //!
 //! With `A = K + ridge diag(1/count) = L L^T` and `w = A^{-1} (average rewards)`,
 //!
 //! `mean(x) = w · k(x)` and the posterior variance is `k(x,x) - |L^{-1} k(x)|²`.
 //!
-//! All interactions with a point collapse into its count and average reward. The conditioning of `A` is that of `ridge /
-//! count`, however close the points are, and stable rotations update its Cholesky factor. The result therefore does not
-//! depend on the order in which nearly equal points were played.
+//! All interactions with a point collapse into its count and average reward. The conditioning of `A` is that of
+//! `ridge / count`, however close the points are, and stable rotations update its Cholesky factor. The result therefore
+//! does not depend on the order in which nearly equal points were played.
 //!
-//! **Streaks.** Optimizers play a point many times in a row. All observations of a streak change the model along `g =
-//! A^{-1} e`, where `e` is the point's unit vector. With `n0` observations, average `y0` and weight `w_e` at the start of
-//! the streak, and `j` observations since,
+//! **Streaks.** Optimizers play a point many times in a row. All observations of a streak change the model along
+//! `g = A^{-1} e`, where `e` is the point's unit vector. With `n0` observations, average `y0` and weight `w_e` at the
+//! start of the streak, and `j` observations since,
 //!
 //! `delta = ridge j / (n0 (n0 + j))`, `D = 1 - delta g_e`, `A_j^{-1} = A^{-1} + delta / D g g^T`,
 //! `w_j = w + a g`, `a = (delta w_e + average_j - y0) / D`.

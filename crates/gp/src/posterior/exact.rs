@@ -1,4 +1,4 @@
-//! //! The exact posterior over the distinct visited points, for any kernel and any domain size.
+//! The exact posterior over the distinct visited points, for any kernel and any domain size.
 //!
 //! The state is K x K for K distinct points ([`DualModel`]); no N x N or T x T matrix is formed. For each observation a
 //! backend reads one row of coefficients over the Gram columns of the visited points; a repeated play of the same point

@@ -1,4 +1,4 @@
-//! //! The share of the variance that observations explain, as a triangular factor.
+//! The share of the variance that observations explain, as a triangular factor.
 
 use privateer_numerics::linalg::{self, add_scaled, dot};
 

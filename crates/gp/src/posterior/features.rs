@@ -1,4 +1,4 @@
-//! //! The posterior over a shared feature table.
+//! The posterior over a shared feature table.
 //!
 //! `mean = theta · phi`, variance `residual + ridge phi^T V^{-1} phi`.
 

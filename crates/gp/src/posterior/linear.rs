@@ -1,4 +1,4 @@
-//! //! A linear model in the dual form (few visited points) or over the coordinates (many).
+//! A linear model in the dual form (few visited points) or over the coordinates (many).
 
 use super::run::Observed;
 use super::weights::lower_root;

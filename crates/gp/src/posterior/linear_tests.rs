@@ -1,4 +1,4 @@
-//! //! Compares both forms of a linear model and tests the change from one to the other.
+//! Compares both forms of a linear model and tests the change from one to the other.
 
 use super::linear::LinearModel;
 use super::{FeaturePosterior, Posterior, SpanModel, Visits, WeightModel};

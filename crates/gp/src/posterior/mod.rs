@@ -1,4 +1,4 @@
-//! //! Posteriors of a Gaussian process as linear models, in f64; repeated plays are collapsed.
+//! Posteriors of a Gaussian process as linear models, in f64; repeated plays are collapsed.
 //!
 //! - [`ExactPosterior`]: over the distinct visited points, through Gram columns; any kernel and domain size. Its
 //!   mathematics is in [`DualModel`].

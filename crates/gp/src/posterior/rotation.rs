@@ -1,4 +1,4 @@
-//! //! The rotation of a Nystrom embedding into the coordinates of the symmetric root.
+//! The rotation of a Nystrom embedding into the coordinates of the symmetric root.
 
 use crate::nystrom::Embedding;
 use privateer_numerics::linalg::{Polar, dot, padded_length};

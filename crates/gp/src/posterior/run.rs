@@ -1,4 +1,4 @@
-//! //! The current streak of a linear model: the effect of its observations along one direction.
+//! The current streak of a linear model: the effect of its observations along one direction.
 
 use crate::score::Moments;
 use privateer_numerics::linalg::rounded_share;
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// The effect of one observation.
 ///
-/// With `p(x) = u · c(x)`, where `u` is the direction of the streak, the posterior variance of a point falls by `(scale
-/// p(x))²` and its mean rises by `mean_step * p(x)`.
+/// With `p(x) = u · c(x)`, where `u` is the direction of the streak, the posterior variance of a point falls by
+/// `(scale p(x))²` and its mean rises by `mean_step * p(x)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observed {
     /// Factor of `p` in the posterior standard deviation.

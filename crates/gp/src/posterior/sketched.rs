@@ -1,4 +1,4 @@
-//! //! The posterior over a Nystrom embedding [Zhou2021, Algorithms 1 and 3].
+//! The posterior over a Nystrom embedding [Zhou2021, Algorithms 1 and 3].
 //!
 //! `mean = theta · c(x)`, variance `k(x,x) - |c(x)|² + ridge c(x)^T V^{-1} c(x)`, `V = ridge I + sum count c c^T`.
 //!

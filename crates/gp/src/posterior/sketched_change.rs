@@ -1,18 +1,18 @@
-//! //! Changes that a screen has not yet applied, for a posterior over a long-lived dictionary.
+//! Changes that a screen has not yet applied, for a posterior over a long-lived dictionary.
 //!
-//! After an interaction at coordinates `c`, with `g = V^{-1} c`, the posterior variance of every point falls by `ridge (g
-//! · c(x))² / (1 + c · g)`. Since `g · c(x) = row · k_D(x)` with `row = L^{-T} g`, the screen receives the row instead of
-//! a new factor.
+//! After an interaction at coordinates `c`, with `g = V^{-1} c`, the posterior variance of every point falls by
+//! `ridge (g · c(x))² / (1 + c · g)`. Since `g · c(x) = row · k_D(x)` with `row = L^{-T} g`, the screen receives the row
+//! instead of a new factor.
 //!
 //! **Repeated plays of a point** shrink `g` by `1 / (1 + c · g)` and use the row of the first play, as long as rounding
 //! has moved `g` by no more than [`REPEATED`]. The actual movement is added to the error.
 //!
 //! **Error of the variance** given by the rows, since everything was last recomputed from the interactions. Let `d` bound
 //! the rounding of both `c(x)` and `row · k_D(x) / |g|` (each is one triangular system with `L`), let `q` be the square
-//! root of a fall and `s |g|` the length of its direction. The falls err by `sum 2 |q| s |g| d + (s |g| d)² <= 2
-//! sqrt(prior m) d + m d²`, because `sum q² <= prior` and `sum s² |g|² <= ridge tr V^{-1} <= m`. A downdate rounds
-//! `V^{-1}` by at most one unit of its entries and two units of the subtracted term, `(sqrt(m) + 2) u prior` of variance;
-//! the code takes four times that for safety.
+//! root of a fall and `s |g|` the length of its direction. The falls err by
+//! `sum 2 |q| s |g| d + (s |g| d)² <= 2 sqrt(prior m) d + m d²`, because `sum q² <= prior` and
+//! `sum s² |g|² <= ridge tr V^{-1} <= m`. A downdate rounds `V^{-1}` by at most one unit of its entries and two units of
+//! the subtracted term, `(sqrt(m) + 2) u prior` of variance; the code takes four times that for safety.
 
 use super::explained::solve_from_right;
 use crate::score::{Change, Moments};

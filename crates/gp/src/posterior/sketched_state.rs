@@ -1,4 +1,4 @@
-//! //! The saved state of a posterior over a Nystrom dictionary.
+//! The saved state of a posterior over a Nystrom dictionary.
 
 use super::Visits;
 use serde::de::Error as _;

@@ -1,4 +1,4 @@
-//! //! Tests the posterior over a dictionary against textbook formulas.
+//! Tests the posterior over a dictionary against textbook formulas.
 //!
 //! Covers whole and screened domains, long-lived and new dictionaries, small ridges and saved states.
 

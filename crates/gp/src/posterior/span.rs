@@ -1,4 +1,4 @@
-//! //! Bayesian linear regression in the dual form: a factor over the K distinct visited points.
+//! Bayesian linear regression in the dual form: a factor over the K distinct visited points.
 //!
 //! `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`. Let C have the coordinates of the distinct points as rows, let N
 //! be the diagonal matrix of their counts, and `A = C C^T + ridge N^{-1} = L L^T`. Then

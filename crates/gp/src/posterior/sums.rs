@@ -1,4 +1,4 @@
-//! //! The posterior over a feature table from given sums, which may change entirely each time.
+//! The posterior over a feature table from given sums, which may change entirely each time.
 //!
 //! `V = G + d I`, `theta = V^{-1} u`, `mean = theta · phi`, and the posterior variance is
 //! `residual + ridge phi^T V^{-1} phi = residual + |R phi|²` with `R = sqrt(ridge) L^{-1}`, `V = L L^T`.

@@ -1,4 +1,4 @@
-//! //! Tests identities between the two forms, and compares both with the dense textbook formula.
+//! Tests identities between the two forms, and compares both with the dense textbook formula.
 
 use super::{ExactPosterior, FeaturePosterior, Posterior};
 use crate::TableGram;

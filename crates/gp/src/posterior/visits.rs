@@ -1,4 +1,4 @@
-//! //! The visited points, with the number of plays and the sum of rewards of each.
+//! The visited points, with the number of plays and the sum of rewards of each.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

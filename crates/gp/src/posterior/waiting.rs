@@ -1,4 +1,4 @@
-//! //! Queued streaks of a weight model, and the SIMD passes over its inverse.
+//! Queued streaks of a weight model, and the SIMD passes over its inverse.
 
 use privateer_numerics::linalg;
 use serde::{Deserialize, Serialize};

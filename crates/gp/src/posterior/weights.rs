@@ -1,9 +1,9 @@
-//! //! Bayesian linear regression in coordinates.
+//! Bayesian linear regression in coordinates.
 //!
 //! `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`.
 //!
-//! The inverse is stored and downdated by rank one (Sherman-Morrison); because `ridge I <= V`, its entries stay below `1
-//! / ridge`.
+//! The inverse is stored and downdated by rank one (Sherman-Morrison); because `ridge I <= V`, its entries stay below
+//! `1 / ridge`.
 //!
 //! **Streaks.** Optimizers play the same point many times in a row, and all observations of a streak change the model
 //! along one direction `u = V^{-1} c`. A streak is stored as its count and one coefficient until another point is played.

@@ -1,4 +1,4 @@
-//! //! The basis functions of a linear model.
+//! The basis functions of a linear model.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! //! Interleaved numbers of sixteen trials: for each entry, a vector of one number per trial.
+//! Interleaved numbers of sixteen trials: for each entry, a vector of one number per trial.
 //!
 //! A vector fills one cache line.
 

@@ -64,8 +64,8 @@ impl BesselK {
 
     /// Returns the Matern correlation `M_nu(z) = 2^(1-nu)/Gamma(nu) z^nu K_nu(z)`, 1 at 0.
     ///
-    /// `nu > 0`, `z >= 0`; the correlation falls to 0. It uses the recurrence of K, `M_{a+1} = M_a + z²/(4 a (a-1))
-    /// M_{a-1}`, in which nothing overflows for small `z` and nothing cancels.
+    /// `nu > 0`, `z >= 0`; the correlation falls to 0. It uses the recurrence of K,
+    /// `M_{a+1} = M_a + z²/(4 a (a-1)) M_{a-1}`, in which nothing overflows for small `z` and nothing cancels.
     #[must_use]
     pub fn matern(&self, z: f64) -> f64 {
         if z == 0.0 {

@@ -1,9 +1,9 @@
 //! The lasso `argmin_b (1/n) |y - X b|² + lambda |b|_1` from running sums.
 //!
-//! It uses cyclic coordinate descent [Friedman2010], starting from the last solution. With `G = X^T X` and `g = X^T (y -
-//! X b)`, a step of a coordinate is `b_j <- S(g_j + G_jj b_j, n lambda/2) / G_jj`, `S` the soft threshold; it costs O(1)
-//! unless `b_j` changes. The descent ends when the conditions of optimality hold to `TOLERANCE lambda`: `2 g_j/n = lambda
-//! sign(b_j)` where `b_j != 0`, and `|2 g_j/n| <= lambda` elsewhere.
+//! It uses cyclic coordinate descent [Friedman2010], starting from the last solution. With `G = X^T X` and
+//! `g = X^T (y - X b)`, a step of a coordinate is `b_j <- S(g_j + G_jj b_j, n lambda/2) / G_jj`, `S` the soft threshold;
+//! it costs O(1) unless `b_j` changes. The descent ends when the conditions of optimality hold to `TOLERANCE lambda`:
+//! `2 g_j/n = lambda sign(b_j)` where `b_j != 0`, and `|2 g_j/n| <= lambda` elsewhere.
 
 use super::{add_scaled, dot};
 use serde::{Deserialize, Serialize};
