@@ -10,20 +10,22 @@ use std::sync::Arc;
 pub struct KernelGram {
     kernel: Arc<dyn Kernel>,
     points: Points,
-    /// What every row has beyond the kernel, and shares with no other row.
+    /// Variance that every row has in addition to the kernel and shares with no other row.
     row_term: f64,
 }
 
 impl KernelGram {
-    /// The covariance `k(x_a, x_b)` of these points.
+    /// Creates the covariance `k(x_a, x_b)` of these points.
     #[must_use]
     pub fn new(kernel: Arc<dyn Kernel>, points: Points) -> Self {
         Self { kernel, points, row_term: 0.0 }
     }
 
-    /// The covariance of the function's values by row, given released inputs with independent normal noise of this variance in
-    /// each coordinate. `k(x, x)` stays the prior variance: what the noise hides of a row's value is the row's own. `None` where the
-    /// kernel has no formula for it.
+    /// Creates the covariance of the function values by row, given noisy released inputs.
+    ///
+    /// The noise is independent and normal, with this variance in each coordinate. `k(x, x)` stays the prior variance:
+    /// the part of a row's value that the noise hides is independent of all other rows. `None` if the kernel has no
+    /// formula for it.
     #[must_use]
     pub fn of_noisy_rows(kernel: &Arc<dyn Kernel>, points: Points, noise_variance: f64) -> Option<Self> {
         if noise_variance == 0.0 {
@@ -34,7 +36,9 @@ impl KernelGram {
         Some(Self::new(blurred, points).with_row_term(row_term))
     }
 
-    /// The same with `row_term` >= 0 added where both are the same row, whatever their coordinates: by index, not by place.
+    /// Adds `row_term` >= 0 to the covariance of a row with itself.
+    ///
+    /// Rows are compared by index, not by coordinates.
     #[must_use]
     pub fn with_row_term(mut self, row_term: f64) -> Self {
         self.row_term = row_term;
@@ -74,7 +78,7 @@ pub struct TableGram {
 }
 
 impl TableGram {
-    /// Takes a symmetric matrix; its lower triangle is copied to the upper one, so that both orders give the same bits.
+    /// Wraps a symmetric matrix; its lower triangle is copied, so both orders give the same bits.
     #[must_use]
     pub fn new(n_points: usize, mut values: Vec<f64>) -> Self {
         assert_eq!(values.len(), n_points * n_points, "the covariance must be square");
@@ -87,10 +91,12 @@ impl TableGram {
     }
 }
 
-/// Domains up to this size get their whole Gram matrix as a table (32 MiB at most).
+/// Largest domain whose Gram matrix is stored as a table (at most 32 MiB).
 const MOST_TABULATED: usize = 2048;
 
-/// The covariance of these points: as a table where the domain is small, else evaluated on demand. The bits are the same.
+/// Returns the covariance as a table for a small domain, otherwise evaluated on demand.
+///
+/// The bits are the same.
 #[must_use]
 pub fn tabulated(gram: KernelGram) -> Arc<dyn GramSource> {
     let n = gram.n_points();

@@ -1,6 +1,7 @@
 //! Gaussian-process mathematics: points, kernels, Gram sources, feature maps, posteriors.
 //!
-//! **Invariant:** knows no privacy, no trial, no file. Whatever enters recorded numbers is f64, uses `libm` and one fixed order of summation.
+//! **Invariant:** this crate does not depend on privacy, trials or files. Everything that enters recorded numbers is
+//! computed in f64, with `libm` and in one fixed order of summation.
 
 pub mod features;
 mod gram;

@@ -1,14 +1,17 @@
-//! The Nystrom embedding: features `phi(x)` with `phi(x)·phi(x') = k_D(x)^T K_D^+ k_D(x')` for a dictionary D of points, `k_D`
-//! the covariances with them and `K_D` those among them.
+//! The Nystrom embedding over a dictionary D of points.
 //!
-//! Two systems of coordinates: `c(x) = L^{-1} k_D(x)` with `K_D = L L^T`, which is cheap and stable, and the symmetric root
-//! `phi(x) = K_D^{-1/2} k_D(x)` of Calandriello et al. 2019, equal to `O c(x)` with `O = K_D^{-1/2} L` orthogonal. Posterior mean and
-//! spread are the same in both; only truncation by coordinates tells them apart.
+//! Its features satisfy `phi(x)·phi(x') = k_D(x)^T K_D^+ k_D(x')`, where `k_D(x)` are the covariances of x with D, and
+//! `K_D` those within D.
+//!
+//! There are two systems of coordinates. `c(x) = L^{-1} k_D(x)` with `K_D = L L^T` is cheap and stable. The symmetric
+//! root `phi(x) = K_D^{-1/2} k_D(x)` of Calandriello et al. 2019 equals `O c(x)` with `O = K_D^{-1/2} L` orthogonal.
+//! Posterior mean and variance are the same in both; only truncation by coordinates depends on the choice.
 
 use privateer_numerics::linalg::{self, Columns, Polar};
 
-/// A dictionary point whose variance the points before it leave less than this share of is dropped: it would add nothing but
-/// rounding. The default tolerance of exact features.
+/// Share of variance below which a dictionary point is dropped, given the points before it.
+///
+/// Such a point would add only rounding errors. The value is the default tolerance of exact features.
 pub const DROPPED: f64 = 1e-10;
 
 /// An embedding over a dictionary.
@@ -20,8 +23,9 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    /// The embedding over these points, in this order; repeated and numerically dependent points are dropped, so that `m` is
-    /// the numerical rank of `K_D`.
+    /// Builds the embedding over these points, in this order.
+    ///
+    /// Repeated and numerically dependent points are dropped, so `m` is the numerical rank of `K_D`.
     #[must_use]
     pub fn of(dictionary: &[u32], covariance: impl Fn(u32, u32) -> f64) -> Self {
         let n = dictionary.len();
@@ -44,37 +48,41 @@ impl Embedding {
         Self { points: kept.into_iter().map(|i| dictionary[i]).collect(), factor }
     }
 
-    /// The points that are left of the dictionary, in order: those whose Gram columns the embedding reads.
+    /// Returns the remaining points of the dictionary, in order: the embedding reads their columns.
     #[must_use]
     pub fn points(&self) -> &[u32] {
         &self.points
     }
 
-    /// Number of features.
+    /// Returns the number of features.
     #[must_use]
     pub fn m(&self) -> usize {
         self.points.len()
     }
 
-    /// `L`, `m x m` row-major.
+    /// Returns `L`, `m x m` row-major.
     #[must_use]
     pub fn factor(&self) -> &[f64] {
         &self.factor
     }
 
-    /// Replaces covariances by coordinates `c` for many points side by side: `rows` holds, for each dictionary point, the
-    /// covariances with them. One order of operations a point, however many.
+    /// Replaces covariances by coordinates `c`, for many points stored as columns.
+    ///
+    /// `rows` holds the covariances with each dictionary point. The order of operations per point does not depend on
+    /// their number.
     pub fn coordinates(&self, rows: &mut Columns) {
         rows.solve_lower(&self.factor);
     }
 
-    /// `O` as reflections, `phi = O c`: `K_D^{-1/2} L` is the orthogonal polar factor of L. `None` if `K_D` is not finite.
+    /// Returns `O` as reflections (`phi = O c`); `None` if `K_D` is not finite.
+    ///
+    /// `K_D^{-1/2} L` is the orthogonal polar factor of L.
     #[must_use]
     pub fn polar(&self) -> Option<Polar> {
         Polar::of(&self.factor, self.m())
     }
 
-    /// `O`, `m x m` row-major.
+    /// Returns `O`, `m x m` row-major.
     #[must_use]
     pub fn rotation(&self) -> Option<Vec<f64>> {
         let (m, stride) = (self.m(), linalg::padded_length(self.m()));
@@ -85,8 +93,9 @@ impl Embedding {
     }
 }
 
-/// Whether a point is drawn into a dictionary by the uniform number `u`: whether `u < 1 - (1 - p)^plays`, `p = min(1, inclusion)`
-/// the probability of one play.
+/// Returns whether the uniform number `u` includes a point: whether `u < 1 - (1 - p)^plays`.
+///
+/// `p = min(1, inclusion)` is the probability per play with which the point enters a dictionary.
 #[must_use]
 pub fn is_included(inclusion: f64, plays: f64, u: f64) -> bool {
     // Most cases are decided by c p/(1 + c p) <= 1 - (1 - p)^c <= min(1, c p) without a logarithm.
@@ -112,7 +121,7 @@ mod tests {
         ]
     }
 
-    /// Neighbours 0.01 apart: far more points than the kernel has rank.
+    /// Neighbours 0.01 apart: far more points than the rank of the kernel.
     #[test]
     fn dependent_points_are_dropped_and_the_symmetric_root_is_found() {
         for kernel in kernels() {

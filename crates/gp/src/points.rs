@@ -11,34 +11,36 @@ pub struct Points {
 }
 
 impl Points {
-    /// Takes `n_points * dimension` coordinates; `dimension` must divide their number and be at least 1.
+    /// Creates points from `n_points * dimension` coordinates; `dimension` is at least 1.
     #[must_use]
     pub fn new(dimension: usize, coordinates: Vec<f64>) -> Self {
         assert!(0 < dimension && coordinates.len().is_multiple_of(dimension), "coordinates do not fill whole points");
         Self { dimension, coordinates: Arc::new(coordinates) }
     }
 
-    /// As [`Points::new`], over coordinates that others hold too.
+    /// Creates points as [`Points::new`] does, over shared coordinates.
     #[must_use]
     pub fn shared(dimension: usize, coordinates: Arc<Vec<f64>>) -> Self {
         assert!(0 < dimension && coordinates.len().is_multiple_of(dimension), "coordinates do not fill whole points");
         Self { dimension, coordinates }
     }
 
-    /// All coordinates, row-major.
+    /// Returns all coordinates, row-major.
     #[must_use]
     pub fn coordinates(&self) -> &Arc<Vec<f64>> {
         &self.coordinates
     }
 
-    /// The grid of `points_per_axis^dimension` points on the cube `[lo, hi]^dimension`, row-major (last axis fastest), both
-    /// ends included; a single point per axis stands in the middle. The caller has checked that so many points fit.
+    /// Creates the grid of `points_per_axis^dimension` points on the cube `[lo, hi]^dimension`.
+    ///
+    /// It is row-major (last axis fastest) and includes both ends; a single point per axis is the middle. The caller has
+    /// checked that the points fit into memory.
     #[must_use]
     pub fn grid(dimension: usize, points_per_axis: usize, lo: f64, hi: f64) -> Self {
         Self::grid_in(&vec![(lo, hi); dimension], points_per_axis)
     }
 
-    /// As [`Points::grid`] on the box with these ends, one pair a coordinate.
+    /// Creates a grid as [`Points::grid`] does, on the box with these ends per coordinate.
     #[must_use]
     pub fn grid_in(edges: &[(f64, f64)], points_per_axis: usize) -> Self {
         let axes: Vec<Vec<f64>> = edges.iter().map(|&(lo, hi)| grid_axis(points_per_axis, lo, hi)).collect();
@@ -59,13 +61,15 @@ impl Points {
         Self::new(dimension, coordinates)
     }
 
-    /// `n_points` independent uniform points of the cube `[lo, hi]^dimension`. One word a coordinate, point by point.
+    /// Draws `n_points` independent uniform points of the cube `[lo, hi]^dimension`.
+    ///
+    /// The points use one word per coordinate, point by point.
     #[must_use]
     pub fn random_uniform(dimension: usize, n_points: usize, lo: f64, hi: f64, stream: &mut Stream) -> Self {
         Self::random_in(&vec![(lo, hi); dimension], n_points, stream)
     }
 
-    /// As [`Points::random_uniform`] on the box with these ends, one pair a coordinate.
+    /// Draws points as [`Points::random_uniform`] does, on the box with these ends per coordinate.
     #[must_use]
     pub fn random_in(edges: &[(f64, f64)], n_points: usize, stream: &mut Stream) -> Self {
         let mut coordinates = Vec::with_capacity(n_points * edges.len());
@@ -75,8 +79,10 @@ impl Points {
         Self::new(edges.len(), coordinates)
     }
 
-    /// `n_points` independent uniform points of the ball around 0: a direction by normals, and the root `u^(1/d)` of a uniform
-    /// share of the radius. `d + 1` words a point.
+    /// Draws `n_points` independent uniform points of the ball around 0.
+    ///
+    /// A point is a direction from normals, at the fraction `u^(1/d)` of the radius for a uniform `u`; it uses `d + 1`
+    /// words.
     #[must_use]
     pub fn random_ball(dimension: usize, n_points: usize, radius: f64, stream: &mut Stream) -> Self {
         let mut coordinates = Vec::with_capacity(n_points * dimension);
@@ -84,39 +90,39 @@ impl Points {
             let direction: Vec<f64> = (0..dimension).map(|_| stream.normal()).collect();
             let length = libm::sqrt(direction.iter().map(|x| x * x).sum::<f64>());
             let distance = radius * libm::pow(stream.uniform(), 1.0 / dimension as f64);
-            // All normals zero at once does not happen; it would be the centre.
+            // All normals equal to zero has probability 0; the point would then be the centre.
             let factor = if 0.0 < length { distance / length } else { 0.0 };
             coordinates.extend(direction.iter().map(|x| factor * x));
         }
         Self::new(dimension, coordinates)
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     #[must_use]
     pub fn n_points(&self) -> usize {
         self.coordinates.len() / self.dimension
     }
 
-    /// Coordinates of a point.
+    /// Returns the number of coordinates of a point.
     #[must_use]
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// The point with this index.
+    /// Returns the point with this index.
     #[must_use]
     pub fn point(&self, index: usize) -> &[f64] {
         &self.coordinates[index * self.dimension..(index + 1) * self.dimension]
     }
 }
 
-/// `points` equispaced values from `lo` to `hi`, both included; a single one is the middle.
+/// Returns `points` equispaced values from `lo` to `hi`, both included; a single one is the middle.
 #[must_use]
 pub fn grid_axis(points: usize, lo: f64, hi: f64) -> Vec<f64> {
     if points == 1 {
         return vec![lo + 0.5 * (hi - lo)];
     }
-    // The last one by name, since rounding could leave lo + (hi - lo) beside hi.
+    // The last value is `hi` itself, since lo + (hi - lo) may round to another number.
     (0..points).map(|i| if i + 1 == points { hi } else { lo + (hi - lo) * i as f64 / (points - 1) as f64 }).collect()
 }
 
@@ -138,7 +144,9 @@ mod tests {
         assert_eq!(grid_axis(8, 0.1, 0.7)[7], 0.7);
     }
 
-    /// In a ball of radius 2 a share 2^-d lies within 1: within five standard errors (false alarm below 1e-6, fixed seed).
+    /// Checks that a share 2^-d of the points of a ball of radius 2 lies within radius 1.
+    ///
+    /// The limit is five standard errors (false alarm below 1e-6, fixed seed).
     #[test]
     fn random_points_fill_the_ball() {
         for d in [1, 2, 5] {

@@ -1,16 +1,17 @@
-//! Readings of an earlier time: what may be known of rewards' tails before the first play.
+//! Sensor readings from an earlier time, which give the tails of the rewards before the first play.
 
-/// Readings of every arm, with what is left of each after its arm's mean.
+/// The readings of every arm, and their deviations from the arm's mean.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrainReadings {
     readings: Vec<f64>,
     deviations: Vec<f64>,
-    /// Whether rewards are drawn from these very readings.
+    /// Whether rewards are drawn from these same readings.
     pub also_test: bool,
 }
 
 impl TrainReadings {
-    /// * `values` — one row of `n_arms` readings after the other
+    /// Creates the readings.
+    /// * `values` — consecutive rows of `n_arms` readings
     #[must_use]
     pub fn new(values: &[f64], n_arms: usize, also_test: bool) -> Self {
         let rows = values.len().checked_div(n_arms).unwrap_or(0);
@@ -20,13 +21,13 @@ impl TrainReadings {
         Self { readings: values.to_vec(), deviations, also_test }
     }
 
-    /// Mean of `|reading|^order`.
+    /// Returns the mean of `|reading|^order`.
     #[must_use]
     pub fn reward_moment(&self, order: f64) -> f64 {
         mean_power(&self.readings, order)
     }
 
-    /// Mean of `|reading - its arm's mean|^order`.
+    /// Returns the mean of `|reading - its arm's mean|^order`.
     #[must_use]
     pub fn noise_moment(&self, order: f64) -> f64 {
         mean_power(&self.deviations, order)

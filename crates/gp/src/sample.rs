@@ -1,6 +1,6 @@
-//! Draws of whole functions over a finite domain: Gaussian-process samples and functions of the kernel's Hilbert space.
+//! Random functions over a finite domain: Gaussian-process samples and RKHS functions.
 //!
-//! No scaling, no noise and no optimum here: those belong to the environments.
+//! Scaling, noise and the optimum belong to the environments.
 
 use super::features::exact::exact;
 use super::kernel::Kernel;
@@ -11,8 +11,10 @@ use privateer_numerics::linalg::{add_scaled, dot};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// One sample of the Gaussian process whose covariance the features carry: `f = Phi z`, `z` standard normal. What the
-/// features leave out (at most the tolerance of exact features) is not drawn. One word a feature.
+/// Draws a sample `f = Phi z` of the Gaussian process over these features, `z` standard normal.
+///
+/// The variance that the features omit (at most the tolerance of exact features) is not drawn. It uses one word per
+/// feature.
 /// * returns — `n_points`
 #[must_use]
 pub fn sample_gp(features: &FeatureTable, stream: &mut Stream) -> Vec<f64> {
@@ -20,8 +22,10 @@ pub fn sample_gp(features: &FeatureTable, stream: &mut Stream) -> Vec<f64> {
     (0..features.n_points).map(|point| dot(features.row(point), &z)).collect()
 }
 
-/// Samples over a grid for a kernel that is a product over coordinates: `f = (Phi_1 ⊗ … ⊗ Phi_d) z`, one axis at a time,
-/// so that neither a Gram matrix nor a feature table of the grid is ever formed. Memory: twice the grid.
+/// A sampler over a grid for a kernel that is a product over coordinates.
+///
+/// It computes `f = (Phi_1 ⊗ … ⊗ Phi_d) z` one axis at a time, so neither a Gram matrix nor a feature table of the grid
+/// is formed. Memory: twice the grid.
 #[derive(Debug, Clone)]
 pub struct GridSampler {
     /// Exact features of each axis, first coordinate first.
@@ -29,8 +33,10 @@ pub struct GridSampler {
 }
 
 impl GridSampler {
-    /// For the grid [`Points::grid`] of the same arguments. `None` where the kernel is no product over coordinates. The
-    /// covariance of a sample is off by at most about `dimension * tolerance` of the variance.
+    /// Creates a sampler for the grid [`Points::grid`] with the same arguments.
+    ///
+    /// `None` if the kernel is not a product over coordinates. The covariance of a sample has an error of at most about
+    /// `dimension * tolerance` of the variance.
     ///
     /// # Errors
     /// As [`exact`], for an axis.
@@ -51,17 +57,20 @@ impl GridSampler {
         Ok(Some(Self { axes }))
     }
 
-    /// Number of standard normals behind a sample: the product of the axes' features, never more than there are points.
+    /// Returns the number of standard normals per sample, at most the number of points.
+    ///
+    /// It is the product of the numbers of features of the axes.
     #[must_use]
     pub fn n_features(&self) -> usize {
         self.axes.iter().map(|axis| axis.n_features).product()
     }
 
-    /// One sample in the order of the grid (last axis fastest). One word a feature.
+    /// Draws one sample in the order of the grid (last axis fastest), one word per feature.
     #[must_use]
     pub fn sample(&self, stream: &mut Stream) -> Vec<f64> {
         let mut values: Vec<f64> = (0..self.n_features()).map(|_| stream.normal()).collect();
-        // Last axis first: `inner` entries behind it are already points, what stands before are still features.
+        // The last axis comes first: the `inner` entries behind it are already points, the entries before it still
+        // features.
         let mut inner = 1;
         for axis in self.axes.iter().rev() {
             let outer = if values.is_empty() { 0 } else { values.len() / (axis.n_features * inner) };
@@ -82,7 +91,7 @@ impl GridSampler {
     }
 }
 
-/// A function of the kernel's Hilbert space, over the whole domain.
+/// A function of the reproducing kernel Hilbert space, over the whole domain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RkhsFunction {
     /// `n_points`: the function's values.
@@ -91,17 +100,21 @@ pub struct RkhsFunction {
     pub norm: f64,
 }
 
-/// How the weights of a sum are drawn.
+/// The distribution of the weights of a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weights {
     /// Each uniform on [-1, 1] [Zhou2021, section 6].
     Uniform,
-    /// Uniform on the simplex: not negative, with sum 1; the nonnegative face of the unit L1 ball [Dubey2021, section 6.1].
+    /// Uniform on the simplex: nonnegative, with sum 1 [Dubey2021, section 6.1].
+    ///
+    /// The simplex is the nonnegative face of the unit L1 ball.
     Simplex,
 }
 
-/// `f = Σ_i a_i k(x_i, ·)` with `n_centres` centres drawn uniformly (with replacement) from the domain. Two words a centre: its
-/// index, then its weight. A domain without points gives the empty function and draws nothing.
+/// Draws `f = Σ_i a_i k(x_i, ·)` with `n_centres` uniform centres (with replacement).
+///
+/// A centre uses two words: its index, then its weight. A domain without points gives the empty function and uses no
+/// word.
 #[must_use]
 pub fn rkhs_function(gram: &dyn GramSource, n_centres: usize, weights: Weights, stream: &mut Stream) -> RkhsFunction {
     let n_points = gram.n_points();

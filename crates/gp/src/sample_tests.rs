@@ -1,4 +1,4 @@
-//! Samples have the covariance they promise, and the ways to draw them agree.
+//! Tests the covariance of samples, and that the two samplers agree.
 
 use super::*;
 use crate::TableGram;
@@ -9,8 +9,10 @@ fn stream() -> Stream {
     Streams::new(2, "sample").of(0, Purpose::Function)
 }
 
-/// Standard error of an empirical covariance over s draws: sqrt((k_aa k_bb + k_ab²)/s). Six of them for 45 pairs: false
-/// alarm below 1e-7, and the seed is fixed.
+/// Compares empirical covariances with the kernel.
+///
+/// The standard error over s draws is sqrt((k_aa k_bb + k_ab²)/s). The limit is six of them for 45 pairs: false alarm
+/// below 1e-7, and the seed is fixed.
 #[test]
 fn samples_have_the_kernels_covariance() {
     let kernel: Arc<dyn Kernel> = Arc::new(Matern::new(1.5, Lengthscales::Isotropic(0.4), 2.0));
@@ -29,7 +31,9 @@ fn samples_have_the_kernels_covariance() {
     }
 }
 
-/// The product of the axes' features is a feature table of the grid; the same normals give the same sample.
+/// Checks that the product of the axes' features is a feature table of the grid.
+///
+/// The same normals then give the same sample.
 #[test]
 fn the_axis_path_is_the_product_of_the_axes() {
     let kernel = SquaredExponential::new(Lengthscales::PerDimension(vec![0.3, 1.0, 0.5]), 1.5);
@@ -76,7 +80,7 @@ fn kernels_that_are_no_product_say_so() {
     assert!(empty.expect("no error").expect("a product kernel").sample(&mut stream()).is_empty());
 }
 
-/// The reproducing property bounds a function by its norm: |f(x)| <= |f| sqrt(k(x, x)).
+/// Checks that the norm bounds the function: |f(x)| <= |f| sqrt(k(x, x)) (reproducing property).
 #[test]
 fn functions_of_the_hilbert_space_know_their_norm() {
     let kernel: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.2), 1.0));
@@ -92,8 +96,10 @@ fn functions_of_the_hilbert_space_know_their_norm() {
     assert_eq!(rkhs_function(&gram, 0, Weights::Uniform, &mut stream()).values, vec![0.0; 100]);
 }
 
-/// A change here changes every recorded result that rests on function draws: it belongs under "Changed results" in the
-/// changelog. The bits come from our loops and `libm` alone, so they are the same on every platform.
+/// Pins the bits of function draws, on which recorded results depend.
+///
+/// A change here changes every such result and belongs under "Changed results" in the changelog. The bits come from our
+/// loops and `libm` alone, so they are the same on every platform.
 #[test]
 fn the_bits_are_pinned() {
     let kernel: Arc<dyn Kernel> = Arc::new(Matern::new(1.7, Lengthscales::Isotropic(0.2), 1.0));

@@ -1,11 +1,11 @@
-//! The rewards seen at one point, so that sums of those that truncation keeps cost a search and not a pass.
+//! The rewards seen at one point, sorted so that truncated sums cost one search.
 //!
-//! Reward `y` came in a round of truncation level `b`; a coefficient `u` keeps it while `|u y| <= b`, that is while its key
-//! `|y| / b` is at most `1 / |u|`. Rewards are kept in ascending order of keys, in blocks with running sums.
+//! Reward `y` was observed in a round of truncation level `b`. A coefficient `u` retains it if `|u y| <= b`, that is, if
+//! its key `|y| / b` is at most `1 / |u|`. Rewards are stored in ascending order of keys, in blocks with running sums.
 
 use serde::{Deserialize, Serialize};
 
-/// Most rewards of a block; a longer one is halved.
+/// Largest number of rewards in a block; a longer block is halved.
 const BLOCK: usize = 128;
 
 /// Rewards of one point in ascending order of their keys.
@@ -47,7 +47,7 @@ impl RewardBlock {
 }
 
 impl SortedRewards {
-    /// Adds a reward that came at this level, > 0; with an infinite level it is never truncated.
+    /// Adds a reward observed at `level` > 0; an infinite level means it is never truncated.
     pub fn insert(&mut self, reward: f64, level: f64) {
         let key = (reward.abs() / level).min(f64::MAX);
         let at = self.blocks.partition_point(|block| block.largest() <= key).min(self.blocks.len().saturating_sub(1));
@@ -81,25 +81,25 @@ impl SortedRewards {
         }
     }
 
-    /// How many rewards there are.
+    /// Returns the number of rewards.
     #[must_use]
     pub fn n(&self) -> usize {
         self.blocks.iter().map(|block| block.keys.len()).sum()
     }
 
-    /// The largest key: a coefficient `u` with `|u| key <= 1` keeps all.
+    /// Returns the largest key: a coefficient `u` with `|u| key <= 1` retains all rewards.
     #[must_use]
     pub fn largest_key(&self) -> f64 {
         self.blocks.last().map_or(0.0, RewardBlock::largest)
     }
 
-    /// The sum of all rewards.
+    /// Returns the sum of all rewards.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.blocks.last().map_or(0.0, RewardBlock::total)
     }
 
-    /// The sum of the rewards that the coefficient keeps: those with `|u| key <= 1`.
+    /// Returns the sum of the rewards that the coefficient retains: those with `|u| key <= 1`.
     #[must_use]
     pub fn kept(&self, u: f64) -> f64 {
         let size = u.abs();
@@ -111,10 +111,10 @@ impl SortedRewards {
         }
     }
 
-    /// Makes a saved list whole again, or says what is wrong with it.
+    /// Recomputes the sums of a saved list after checking it.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the inconsistency.
     pub fn restored(mut self) -> Result<Self, &'static str> {
         let mut last = 0.0;
         for block in &mut self.blocks {
@@ -141,14 +141,14 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the sum over all rewards in the order they came, with levels that change from round to round.
+        /// Compares with the sum over all rewards in order, with levels that vary by round.
         #[test]
         fn grouped_truncation_is_the_literal_sum(seed in 0u64..1000, n in 0usize..700, flat in any::<bool>()) {
             let mut stream = Streams::new(seed, "rewards").of(0, Purpose::Noise);
             let mut sorted = SortedRewards::default();
             let mut all = Vec::new();
             for _ in 0..n {
-                // Many equal magnitudes when rounded.
+                // Rounding produces many equal magnitudes.
                 let reward = if stream.uniform() < 0.3 { libm::round(stream.student_t(2.0)) } else { stream.student_t(2.0) };
                 let level = if flat { 1.5 } else { 1.0 + stream.uniform() };
                 sorted.insert(reward, level);

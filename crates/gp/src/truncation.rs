@@ -1,22 +1,28 @@
-//! Truncation in feature space over the whole history [Zhou2021, Algorithm 1, lines 8-10; Chowdhury2019, Algorithm 2].
+//! Truncation in feature space over the whole history.
 //!
-//! With rows `u_i` of `V^{-1/2} Phi^T` in the symmetric root's coordinates, feature `i` sums `u_i(x) y` over the observations that
-//! it keeps, `|u_i(x) y| <= b`, and `theta = V^{-1/2} r`. Observations of one point share `u(x)`, so what a feature keeps of a
-//! point is a sum over its smallest rewards ([`SortedRewards`]). A reward that survives the norm `|u(x)|` survives in every
-//! coordinate: those enter by one solve, and only points with rewards beyond it need `u(x)`, and with it `V^{-1/2}`, at all.
+//! Sources: [Zhou2021, Algorithm 1, lines 8-10; Chowdhury2019, Algorithm 2].
+//!
+//! With rows `u_i` of `V^{-1/2} Phi^T` in the symmetric root's coordinates, feature `i` sums `u_i(x) y` over the
+//! observations with `|u_i(x) y| <= b`, and `theta = V^{-1/2} r`. All observations of a point share `u(x)`, so the
+//! retained part of a point is a sum over its smallest rewards ([`SortedRewards`]). A reward that passes the norm
+//! `|u(x)|` passes in every coordinate: those rewards enter by one solve. Only points with larger rewards need `u(x)`,
+//! and with it `V^{-1/2}`.
 
 use super::SortedRewards;
 use super::posterior::SketchedPosterior;
 use privateer_numerics::linalg::padded_length;
 
-/// On top of a norm, so that its rounding keeps no reward that a coordinate would drop: leverages that are followed round off up
-/// to 1e-13 of 1, which is what they start from.
+/// Margin added to a squared norm, so that rounding retains no reward that a coordinate would drop.
+///
+/// The rounding errors of updated leverages reach 1e-13 relative to 1, their initial scale.
 const ROUNDED_UP: f64 = 1e-12;
 
-/// `theta` in the posterior's coordinates, from one list of rewards a visited point, by slot. NaN where `V` is not finite.
+/// Returns `theta` in the posterior's coordinates, from one list of rewards per visited point.
+///
+/// Lists are in the order of slots. The result is NaN if `V` is not finite.
 #[must_use]
 pub fn truncated_theta(posterior: &SketchedPosterior, rewards: &[SortedRewards]) -> Vec<f64> {
-    // Slots with rewards beyond the norm, and what the norm keeps of them.
+    // Slots with rewards beyond the norm, and the sums that the norm retains.
     let mut beyond = Vec::new();
     let safe: Vec<f64> = rewards
         .iter()
@@ -37,7 +43,7 @@ pub fn truncated_theta(posterior: &SketchedPosterior, rewards: &[SortedRewards])
     }
     let (m, stride) = (posterior.m(), padded_length(posterior.m()));
     let Some(root) = posterior.inverse_root() else { return vec![f64::NAN; m] };
-    // u(x) = O V^{-1/2} c(x), one row a point.
+    // u(x) = O V^{-1/2} c(x), one row per point.
     let mut rows = vec![0.0; beyond.len() * stride];
     for (row, &slot) in rows.chunks_exact_mut(stride.max(1)).zip(&beyond) {
         posterior.coordinates(slot, row);

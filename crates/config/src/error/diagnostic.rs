@@ -1,10 +1,10 @@
-//! One mistake in something the user wrote: message, place with caret, what was expected, hint.
+//! One error in user input: message, place with a caret, expectation and hint.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// A stretch of one of the [`Sources`].
+/// A range of one of the [`Sources`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     /// Index into the sources.
@@ -13,13 +13,13 @@ pub struct Span {
     pub range: Range<usize>,
 }
 
-/// The texts a run was read from: the spec file first, then one entry per `--set` and the like.
+/// The texts that a command reads: the spec file, then one entry per `--set` or similar option.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     texts: Vec<(String, String)>,
 }
 
-/// Name of the source of what was written on the command line: one line, so its places have no number.
+/// Name of the source of command-line input: one line, so its places have no line number.
 pub const COMMAND_LINE: &str = "command line";
 
 impl Sources {
@@ -29,7 +29,7 @@ impl Sources {
         self.texts.len() - 1
     }
 
-    /// The text of one source.
+    /// Returns the text of one source.
     #[must_use]
     pub fn text(&self, source: usize) -> &str {
         &self.texts[source].1
@@ -56,18 +56,18 @@ impl Sources {
 }
 
 impl Place {
-    /// A file as a whole.
+    /// Creates the place of a file as a whole.
     #[must_use]
     pub fn whole(file: impl Into<String>) -> Self {
         Self { file: file.into(), line: 0, column: 1, width: 1, text: None }
     }
 
-    /// `file:line:column`, or the file alone where there is no line.
+    /// Returns `file:line:column`, or the file alone if there is no line.
     fn shown(&self) -> String {
         if self.line == 0 { self.file.clone() } else { format!("{}:{}:{}", self.file, self.line, self.column) }
     }
 
-    /// The part of a line that is shown around the caret, and the caret's 0-based column and width in it.
+    /// Returns the part of a line around the caret, and the caret's 0-based column and width in it.
     fn window(&self, text: &str) -> (String, usize, usize) {
         let n_chars = text.chars().count();
         let at = self.column.saturating_sub(1).min(n_chars);
@@ -83,14 +83,14 @@ impl Place {
     }
 }
 
-/// Characters of a line that are shown.
+/// Largest number of characters of a line in a message.
 const LONGEST_LINE: usize = 160;
-/// Characters of a quoted word that are shown in long messages.
+/// Largest number of characters of a quoted word in a long message.
 const LONGEST_WORD: usize = 80;
-/// Bytes of a message in which no word is cut.
+/// Length in bytes up to which a message is shown without cuts.
 const LONGEST_MESSAGE: usize = 400;
 
-/// The message with very long quoted words cut: the reader knows what he wrote.
+/// Returns the message with very long quoted words cut.
 fn shortened(message: &str) -> Cow<'_, str> {
     if message.len() <= LONGEST_MESSAGE {
         return Cow::Borrowed(message);
@@ -110,7 +110,7 @@ fn floor_char(text: &str, at: usize) -> usize {
     at
 }
 
-/// File, 1-based line and column, and what stands there.
+/// A file with 1-based line and column, and the text of that line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Name shown to the user.
@@ -119,46 +119,46 @@ pub struct Place {
     pub line: usize,
     /// 1-based column, in characters.
     pub column: usize,
-    /// Characters to underline.
+    /// Number of characters to underline.
     pub width: usize,
-    /// The line itself; `None` where it would not help (a wide CSV row).
+    /// The line itself; `None` if it would not help (a wide CSV row).
     pub text: Option<String>,
 }
 
-/// One mistake, ready to be shown.
+/// One error in user input, ready to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What is wrong, with the offending value in backticks.
     pub message: String,
-    /// Where.
+    /// Place of the error.
     pub place: Option<Box<Place>>,
-    /// What stands behind the caret: what was expected instead.
+    /// The expected input, shown behind the caret.
     pub expected: Option<String>,
-    /// What to do.
+    /// Advice on how to fix the error.
     pub hint: Option<String>,
 }
 
 impl Diagnostic {
-    /// A mistake without a place.
+    /// Creates an error without a place.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), place: None, expected: None, hint: None }
     }
 
-    /// Adds where it is.
+    /// Sets the place.
     #[must_use]
     pub fn at(mut self, place: Place) -> Self {
         self.place = Some(Box::new(place));
         self
     }
 
-    /// Adds what was expected there.
+    /// Sets the expected input.
     #[must_use]
     pub fn expected(mut self, expected: impl Into<String>) -> Self {
         self.expected = Some(expected.into());
         self
     }
 
-    /// Adds what to do.
+    /// Sets the advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -174,7 +174,7 @@ impl fmt::Display for Diagnostic {
                 let number = if place.line == 0 { " ".to_owned() } else { place.line.to_string() };
                 let gutter = " ".repeat(number.len());
                 let (text, at, width) = place.window(text);
-                // Tabs before the caret are kept, so that the caret stands below its character.
+                // Tabs before the caret are copied, so that the caret is below its character.
                 let lead: String = text.chars().take(at).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
                 let expected = self.expected.as_deref().map(|e| format!(" expected {}", shortened(e))).unwrap_or_default();
                 let (arrow, carets) = (place.shown(), "^".repeat(width));

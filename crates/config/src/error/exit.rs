@@ -1,17 +1,17 @@
 //! The documented exit codes of every command.
 
-/// What the process answers to its caller.
+/// The exit code of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitCode {
-    /// The command did what it was asked.
+    /// The command succeeded.
     Done = 0,
-    /// A check ran and said no (a claim refuted, a value beyond tolerance).
+    /// A check failed (a claim was refuted, or a value was out of tolerance).
     CheckSaidNo = 1,
     /// The spec, the data, a folder or the arguments are wrong; nothing was run.
     BadInput = 2,
-    /// No device of the kind asked for.
+    /// No device of the requested kind exists.
     NoDevice = 3,
-    /// The run is incomplete or failed while running (stopped, disk full, file unreadable); what was finished is kept.
+    /// The run stopped early or failed (disk full, file unreadable); finished work is stored.
     Incomplete = 4,
 }

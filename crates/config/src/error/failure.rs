@@ -4,12 +4,12 @@ use super::{Diagnostic, ExitCode};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a command could not do what it was asked.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub enum Error {
-    /// Mistakes in the spec, the data files or the arguments: all that were found, in order.
+    /// All errors in the spec, the data files or the arguments, in order.
     Input(Vec<Diagnostic>),
-    /// A request that is well-formed but would need more than a machine has.
+    /// A well-formed request that needs more memory than allowed.
     TooLarge {
         /// What would be built.
         what: String,
@@ -20,7 +20,7 @@ pub enum Error {
         /// What to change.
         hint: String,
     },
-    /// A folder that is not what the command needs (junk, another spec's parts, a missing shard).
+    /// A folder that the command cannot use (foreign files, another spec's parts, a missing shard).
     Folder {
         /// The folder.
         path: PathBuf,
@@ -31,14 +31,14 @@ pub enum Error {
     },
     /// The operating system refused a read or a write.
     Io {
-        /// What was being done, as in "write the part".
+        /// The attempted action, as in "write the part".
         action: String,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file that exists but cannot be read as what it should be.
+    /// A file that exists but does not have the expected format.
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -47,58 +47,58 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
-    /// No device of the kind asked for.
+    /// No device of the requested kind exists.
     Device {
-        /// What was asked and what there is.
+        /// The requested and the available devices.
         problem: String,
         /// What to do.
         hint: String,
     },
-    /// A device gave back what cannot be: neither this result nor those before it can be believed.
+    /// A device returned impossible values, so that all of its results are unreliable.
     Untrusted {
-        /// What it gave back.
+        /// The values that it returned.
         problem: String,
         /// What to do.
         hint: String,
     },
-    /// The run stopped before its end; what was finished is kept.
+    /// The run stopped before its end; finished work is stored.
     Incomplete {
-        /// Units of work finished.
+        /// Finished units of work.
         done: usize,
         /// Units of work in all.
         total: usize,
         /// Why it stopped.
         reason: String,
-        /// How to go on.
+        /// How to continue.
         hint: String,
     },
-    /// The run cannot go on: numbers left the range of f64, or a part of the program broke its contract.
+    /// The run cannot continue: a number overflowed f64, or a part of the code broke its contract.
     Failed {
         /// What happened.
         problem: String,
         /// What to do.
         hint: String,
     },
-    /// A check ran and said no.
+    /// A check failed.
     CheckSaidNo(String),
 }
 
-/// Most mistakes of one input that are shown.
+/// Largest number of errors that are shown for one input.
 const MOST_SHOWN: usize = 100;
 
 impl Error {
-    /// One mistake in the user's input.
+    /// Creates an error from one diagnostic of the user's input.
     #[must_use]
     pub fn input(diagnostic: Diagnostic) -> Self {
         Self::Input(vec![diagnostic])
     }
 
-    /// An operating-system failure with what was being done.
+    /// Creates an error of the operating system, with the attempted action.
     pub fn io(action: impl Into<String>, path: impl AsRef<Path>, source: std::io::Error) -> Self {
         Self::Io { action: action.into(), path: path.as_ref().to_owned(), source }
     }
 
-    /// What went wrong, of a device without the hint.
+    /// Returns the problem; for a device, without the hint.
     #[must_use]
     pub fn problem(&self) -> String {
         match self {
@@ -107,7 +107,7 @@ impl Error {
         }
     }
 
-    /// The process exit code for this failure.
+    /// Returns the process exit code for this error.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
@@ -171,7 +171,7 @@ fn io_hint(source: &std::io::Error) -> &'static str {
     }
 }
 
-/// A byte count in binary units, three significant digits.
+/// Formats a byte count in binary units, with one decimal place.
 pub fn readable_bytes(count: f64) -> String {
     let mut value = count;
     for unit in ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] {

@@ -1,7 +1,7 @@
 //! Every failure as data: what was found, what was expected, where, and what to do about it.
 //!
-//! Foundation room: imports nothing of the crate. Texts are rendered in one place ([`Diagnostic`]'s `Display`), exit
-//! codes are chosen in one `match` ([`Error::exit_code`]).
+//! Texts are rendered in one place ([`Diagnostic`]'s `Display`), and exit codes are chosen in one `match`
+//! ([`Error::exit_code`]). This module imports nothing else of the crate.
 
 mod diagnostic;
 mod exit;

@@ -1,17 +1,19 @@
-//! Text of unknown origin, made fit for a terminal and for XML.
+//! Untrusted text, escaped for terminals and XML.
 
 use std::borrow::Cow;
 
-/// Whether a character would not be shown but act: control characters other than line feed and tab, and the marks that turn the
-/// direction of text.
+/// Returns whether a character acts on the display instead of being shown.
+///
+/// These are control characters other than line feed and tab, marks that change the direction of text, and characters
+/// outside of XML.
 #[must_use]
 pub fn is_unprintable(c: char) -> bool {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    // The last two are no characters of XML.
+    // The last two are outside of XML.
     (c.is_control() && !matches!(c, '\n' | '\t')) || turns || matches!(c, '\u{fffe}' | '\u{ffff}')
 }
 
-/// The text with its unprintable characters written out, as in `\u{1b}`.
+/// Returns the text with its unprintable characters escaped, as in `\u{1b}`.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unprintable) {

@@ -5,11 +5,13 @@ use strsim::osa_distance;
 /// Longest word that is compared.
 const LONGEST: usize = 200;
 
-/// The known word closest to `found` by optimal string alignment (a swap of neighbouring letters is one edit), if one is close enough to be a likely misspelling.
+/// Returns the known word closest to `found`, if it is a likely intended word.
+///
+/// The distance is optimal string alignment: a swap of neighbouring letters is one edit.
 #[must_use]
 pub fn closest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let n_chars = found.chars().count();
-    // At least one letter must be right; what is longer than any word is not compared.
+    // At least one letter must be right; longer texts than any word are not compared.
     let limit = n_chars.div_ceil(3).min(n_chars.saturating_sub(1));
     if LONGEST < n_chars {
         return None;

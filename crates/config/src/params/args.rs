@@ -5,36 +5,36 @@ use crate::error::{Diagnostic, Error, Place, Sources, Span, suggestion};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// Collects mistakes while a spec is read, so that all of them come back in one go.
+/// Collects the errors of a spec while it is read, so that all are reported at once.
 #[derive(Debug)]
 pub struct Sink {
     sources: Sources,
     diagnostics: RefCell<Vec<Diagnostic>>,
-    /// The mistakes as they are shown: each is kept once.
+    /// The rendered errors, by which duplicates are found.
     shown: RefCell<BTreeSet<String>>,
 }
 
 impl Sink {
-    /// An empty sink over the texts that spans point into.
+    /// Creates an empty sink over the texts that spans point into.
     #[must_use]
     pub fn new(sources: Sources) -> Self {
         Self { sources, diagnostics: RefCell::default(), shown: RefCell::default() }
     }
 
-    /// The texts.
+    /// Returns the texts.
     #[must_use]
     pub fn sources(&self) -> &Sources {
         &self.sources
     }
 
-    /// Adds a mistake; the same mistake at the same place is kept once.
+    /// Adds an error; the same error at the same place is stored once.
     pub fn push(&self, diagnostic: Diagnostic) {
         if self.shown.borrow_mut().insert(diagnostic.to_string()) {
             self.diagnostics.borrow_mut().push(diagnostic);
         }
     }
 
-    /// Adds a mistake that stands at `span`.
+    /// Adds an error at `span`.
     pub fn push_at(&self, span: Option<&Span>, mut diagnostic: Diagnostic) {
         if let Some(span) = span {
             diagnostic.place = Some(Box::new(self.sources.place(span)));
@@ -42,16 +42,16 @@ impl Sink {
         self.push(diagnostic);
     }
 
-    /// How many mistakes were found so far.
+    /// Returns the number of errors so far.
     #[must_use]
     pub fn n_mistakes(&self) -> usize {
         self.diagnostics.borrow().len()
     }
 
-    /// All mistakes as one error, in the order of the text, or nothing. Leaves the sink empty.
+    /// Returns all errors as one, in the order of the text, and empties the sink.
     ///
     /// # Errors
-    /// [`Error::Input`] with every mistake, if there was one.
+    /// [`Error::Input`] with every error, if there is one.
     pub fn into_result(&self) -> Result<(), Error> {
         let mut all = std::mem::take(&mut *self.diagnostics.borrow_mut());
         self.shown.borrow_mut().clear();
@@ -63,21 +63,24 @@ impl Sink {
     }
 }
 
-/// One documented key of a table.
+/// The documentation of one key of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyDoc {
     /// Key, with its parents.
     pub path: String,
-    /// What it accepts.
+    /// Accepted values.
     pub accepts: String,
-    /// Value when absent; `None` if it must be given or has no effect when absent.
+    /// Value when absent; `None` if the key is required or has no effect when absent.
     pub default: Option<String>,
-    /// What it means.
+    /// Meaning of the key.
     pub doc: &'static str,
 }
 
-/// A reader over one table. Getters return a synthetic substitute (NaN, 0, the first word) after a mistake: callers only collect
-/// values, and nothing is computed from them before [`Sink::into_result`] said that all are valid.
+/// A reader over one table.
+///
+/// After an error, getters return a placeholder (NaN, 0, the first word). Callers only collect values, and compute
+/// nothing from
+/// them before [`Sink::into_result`] has confirmed that all are valid.
 #[derive(Debug)]
 pub struct Args<'a> {
     table: &'a Table,
@@ -86,7 +89,7 @@ pub struct Args<'a> {
     seen: RefCell<Vec<KeyDoc>>,
 }
 
-/// A table that says by `kind` what it is, or a bare word that stands for `{ kind = word }`.
+/// A table with a `kind` key, or a bare word that stands for `{ kind = word }`.
 #[derive(Debug)]
 pub struct Variant<'a> {
     /// The kind, one of the known ones.
@@ -98,47 +101,47 @@ pub struct Variant<'a> {
 static EMPTY: Table = Table { entries: Vec::new(), span: None };
 
 impl<'a> Args<'a> {
-    /// Reads `table`, found at `path` (empty for the top).
+    /// Creates a reader of `table`, found at `path` (empty for the top).
     #[must_use]
     pub fn new(table: &'a Table, path: impl Into<String>, sink: &'a Sink) -> Self {
         Self { table, path: path.into(), sink, seen: RefCell::new(Vec::new()) }
     }
 
-    /// A reader of an empty table, which records the keys that a parser would read.
+    /// Creates a reader of an empty table, which records the keys that a parser would read.
     #[must_use]
     pub fn dry(sink: &'a Sink) -> Self {
         Self::new(&EMPTY, "", sink)
     }
 
-    /// Where mistakes go.
+    /// Returns the sink for errors.
     #[must_use]
     pub fn sink(&self) -> &'a Sink {
         self.sink
     }
 
-    /// The keys read so far, nested tables' keys included.
+    /// Returns the keys read so far, including those of nested tables.
     #[must_use]
     pub fn documented(&self) -> Vec<KeyDoc> {
         self.seen.borrow().clone()
     }
 
-    /// True if the user wrote this key.
+    /// Returns whether the user wrote this key.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.table.get(key).is_some()
     }
 
-    /// A number with a fraction.
+    /// Reads a number with a fraction.
     pub fn number(&self, key: &'static str, doc: &'static str) -> Number<'_, 'a> {
         Number::new(self, key, doc)
     }
 
-    /// A whole number of things.
+    /// Reads a count.
     pub fn count(&self, key: &'static str, doc: &'static str) -> Count<'_, 'a> {
         Count::new(self, key, doc)
     }
 
-    /// One of the given words, or `default` when absent.
+    /// Reads one of the given words; returns `default` when absent.
     pub fn word(
         &self,
         key: &'static str,
@@ -167,7 +170,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// A free text.
+    /// Reads a free text.
     pub fn text(&self, key: &'static str, doc: &'static str) -> Option<String> {
         self.note(key, "a text".to_owned(), None, doc);
         let node = self.table.get(key)?;
@@ -180,7 +183,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// A free text that must be given.
+    /// Reads a required free text.
     pub fn required_text(&self, key: &'static str, doc: &'static str) -> String {
         if !self.has(key) {
             self.missing(key, "a text");
@@ -188,7 +191,7 @@ impl<'a> Args<'a> {
         self.text(key, doc).unwrap_or_default()
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub fn flag(&self, key: &'static str, doc: &'static str, default: bool) -> bool {
         self.note(key, "true or false".to_owned(), Some(default.to_string()), doc);
         match self.table.get(key) {
@@ -201,7 +204,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// An array of finite numbers.
+    /// Reads an array of finite numbers.
     pub fn numbers(&self, key: &'static str, doc: &'static str) -> Option<Vec<f64>> {
         self.note(key, "an array of numbers".to_owned(), None, doc);
         let node = self.table.get(key)?;
@@ -223,7 +226,7 @@ impl<'a> Args<'a> {
         Some(numbers)
     }
 
-    /// An array of texts.
+    /// Reads an array of texts.
     pub fn texts(&self, key: &'static str, doc: &'static str) -> Option<Vec<String>> {
         self.note(key, "an array of texts".to_owned(), None, doc);
         let node = self.table.get(key)?;
@@ -241,7 +244,7 @@ impl<'a> Args<'a> {
         Some(texts)
     }
 
-    /// A nested table, read as empty when absent.
+    /// Reads a nested table; an absent table counts as empty.
     pub fn table(&self, key: &'static str) -> Args<'a> {
         self.note(key, "a table".to_owned(), None, "");
         match self.table.get(key) {
@@ -254,7 +257,9 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// A nested `{ kind = … }` or bare word. `default` is the kind when absent; without one, absence is `None`.
+    /// Reads a nested `{ kind = … }` or bare word.
+    ///
+    /// `default` is the kind when absent; without a default, an absent key gives `None`.
     pub fn variant(
         &self,
         key: &'static str,
@@ -286,7 +291,7 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// As [`Args::variant`], but absence is a mistake.
+    /// Reads as [`Args::variant`] does; an absent key is an error.
     pub fn required_variant(&self, key: &'static str, doc: &'static str, kinds: &[&'static str]) -> Option<Variant<'a>> {
         if !self.has(key) {
             self.note(key, one_of(kinds.iter().copied()), None, doc);
@@ -296,7 +301,7 @@ impl<'a> Args<'a> {
         self.variant(key, doc, kinds, None)
     }
 
-    /// The `kind` of this very table; `noun` names what it is a kind of.
+    /// Reads the `kind` of this table; `noun` names the thing it describes.
     pub fn kind(&self, noun: &str, kinds: &[&'static str]) -> Option<String> {
         self.note("kind", one_of(kinds.iter().copied()), None, "");
         match self.table.get("kind") {
@@ -318,12 +323,12 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// Documents a key whose value somebody else reads.
+    /// Documents a key whose value is read elsewhere.
     pub fn documents(&self, key: &str, accepts: &str) {
         self.note(key, accepts.to_owned(), None, "");
     }
 
-    /// Takes over the keys that a nested reader documented.
+    /// Adds the keys that a nested reader documented.
     pub fn absorb(&self, nested: &Args<'_>) {
         let prefix = nested.path.strip_prefix(&self.path).unwrap_or(&nested.path).trim_start_matches('.').to_owned();
         let mut seen = self.seen.borrow_mut();
@@ -335,14 +340,14 @@ impl<'a> Args<'a> {
         }
     }
 
-    /// Every key that nobody read is a mistake. Call once, after the last getter.
+    /// Reports every unread key as an error; call once, after the last getter.
     pub fn finish(&self) {
         for entry in &self.table.entries {
             self.knows(&entry.key, entry.key_span.as_ref().or(entry.node.span.as_ref()));
         }
     }
 
-    /// A key that nobody read is a mistake, wherever it is written. Call after the last getter.
+    /// Reports `key` as an error if no getter has read it; call after the last getter.
     pub fn knows(&self, key: &str, span: Option<&Span>) {
         let seen = self.seen.borrow();
         let known: Vec<&str> = seen.iter().map(|doc| doc.path.as_str()).filter(|path| !path.contains('.')).collect();
@@ -355,26 +360,26 @@ impl<'a> Args<'a> {
         self.sink.push_at(span, diagnostic);
     }
 
-    /// Reports a mistake about a key (at its value if the user wrote it, else at the table).
+    /// Reports an error about a key, at its value if the user wrote it, otherwise at the table.
     pub fn reject(&self, key: &str, message: impl Into<String>, expected: impl Into<String>) {
         self.reject_with_hint(key, message, expected, None);
     }
 
-    /// Refuses a list in which a name stands twice.
+    /// Reports an error if a name occurs twice in a list.
     pub fn distinct(&self, key: &str, names: &[String]) {
         if let Some(twice) = names.iter().enumerate().find_map(|(at, name)| names[..at].contains(name).then_some(name)) {
             self.reject(key, format!("`{twice}` is named twice in `{key}`"), "each name once");
         }
     }
 
-    /// As [`Args::reject`], with advice.
+    /// Reports as [`Args::reject`] does, with advice.
     pub fn reject_with_hint(&self, key: &str, message: impl Into<String>, expected: impl Into<String>, hint: Option<String>) {
         let mut diagnostic = Diagnostic::new(message).expected(expected);
         diagnostic.hint = hint;
         self.sink.push_at(self.span_of(key), diagnostic);
     }
 
-    /// Reports that a key must be given.
+    /// Reports a missing required key.
     pub fn missing(&self, key: &str, expected: &str) {
         let message = if self.path.is_empty() {
             format!("missing key `{key}` at the top")
@@ -384,12 +389,12 @@ impl<'a> Args<'a> {
         self.lacking(Diagnostic::new(message).hint(format!("add `{key} = …`: {expected}")));
     }
 
-    /// Reports that a table must be given; `header` is how its header is written.
+    /// Reports a missing required table; `header` is its header as written.
     pub fn missing_table(&self, header: &str, expected: &str) {
         self.lacking(Diagnostic::new(format!("there is no `{header}`")).hint(format!("add `{header}` with {expected}")));
     }
 
-    /// A mistake of the table as a whole: at its header, or, for the top, at the file.
+    /// Adds an error about the table as a whole, at its header or, for the top, at the file.
     fn lacking(&self, mut diagnostic: Diagnostic) {
         match &self.table.span {
             Some(span) if self.path.is_empty() => {
@@ -444,7 +449,7 @@ impl<'a> Args<'a> {
     }
 }
 
-/// "one of `a`, `b`", or "`a`" alone.
+/// Returns "one of `a`, `b`", or "`a`" alone.
 pub(super) fn one_of<'w>(words: impl Iterator<Item = &'w str>) -> String {
     let quoted: Vec<String> = words.map(|word| format!("`{word}`")).collect();
     match quoted.as_slice() {

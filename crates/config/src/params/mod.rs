@@ -1,10 +1,15 @@
-//! Checked reading of parameters: a tree of values that remember where the user wrote them, and a reader that turns
-//! each key into a checked number or word, or into a message with line, caret, expectation and hint.
+//! Checked reading of parameters.
+//!
+//! A tree of values with their places in the text, and a reader that turns each key into a checked number or word, or
+//! into a
+//! message with line, caret, expectation and hint.
 //!
 //! Kernels, mechanisms, environments and policies read their own keys through [`Args`]; unknown keys are errors. The
-//! reader also records which keys exist, so that `privateer list NAME` documents them without a second list.
+//! reader also
+//! records which keys exist, so that `privateer list NAME` documents them without a second list.
 //!
-//! **Invariant:** knows no algorithm; a value that leaves [`Args`] after [`Sink::into_result`] said yes is valid.
+//! **Invariant:** this module depends on no algorithm. A value from [`Args`] is valid once [`Sink::into_result`] returns
+//! `Ok`.
 
 mod args;
 mod number;

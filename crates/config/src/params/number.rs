@@ -2,7 +2,7 @@
 
 use super::{Args, Node, Value};
 
-/// A number being read: `.above(0.0).or(1.0)`.
+/// A number with its range: `.above(0.0).or(1.0)`.
 #[derive(Debug)]
 #[must_use]
 pub struct Number<'r, 'a> {
@@ -20,43 +20,43 @@ impl<'r, 'a> Number<'r, 'a> {
         Self { args, key, doc, above: None, at_least: None, below: None, at_most: None }
     }
 
-    /// Strictly greater than.
+    /// Requires a number strictly greater than `bound`.
     pub fn above(mut self, bound: f64) -> Self {
         self.above = Some(bound);
         self
     }
 
-    /// Greater than or equal to.
+    /// Requires a number of at least `bound`.
     pub fn at_least(mut self, bound: f64) -> Self {
         self.at_least = Some(bound);
         self
     }
 
-    /// Strictly less than.
+    /// Requires a number strictly less than `bound`.
     pub fn below(mut self, bound: f64) -> Self {
         self.below = Some(bound);
         self
     }
 
-    /// Less than or equal to.
+    /// Requires a number of at most `bound`.
     pub fn at_most(mut self, bound: f64) -> Self {
         self.at_most = Some(bound);
         self
     }
 
-    /// The number, or `default` when absent.
+    /// Reads the number; returns `default` when absent.
     pub fn or(self, default: f64) -> f64 {
         self.note(Some(shown(default)));
         self.read().unwrap_or(default)
     }
 
-    /// The number, if given. `meaning` says what absence means, for the listing.
+    /// Reads the number, if given; `meaning` documents the absent case.
     pub fn optional(self, meaning: &str) -> Option<f64> {
         self.note(Some(meaning.to_owned()));
         self.read()
     }
 
-    /// The number or this word, if given; the word reads as `Err`. `meaning` says what absence means, for the listing.
+    /// Reads the number, or `word` as `Err`, if given; `meaning` documents the absent case.
     pub fn or_word(self, word: &'static str, meaning: &str) -> Option<Result<f64, &'static str>> {
         self.args.note(self.key, format!("{}, or `{word}`", self.range()), Some(meaning.to_owned()), self.doc);
         match self.args.node(self.key)? {
@@ -69,7 +69,7 @@ impl<'r, 'a> Number<'r, 'a> {
         }
     }
 
-    /// The number; absence is a mistake.
+    /// Reads the number; an absent key is an error.
     pub fn required(self) -> f64 {
         self.note(None);
         if self.args.node(self.key).is_none() {
@@ -113,7 +113,7 @@ impl<'r, 'a> Number<'r, 'a> {
     }
 }
 
-/// A whole number being read: `.between(1, 100).or(10)`.
+/// A count with its range: `.between(1, 100).or(10)`.
 #[derive(Debug)]
 #[must_use]
 pub struct Count<'r, 'a> {
@@ -129,32 +129,32 @@ impl<'r, 'a> Count<'r, 'a> {
         Self { args, key, doc, lowest: 0, highest: i64::MAX as u64 }
     }
 
-    /// The least allowed value.
+    /// Sets the least allowed value.
     pub fn at_least(mut self, lowest: u64) -> Self {
         self.lowest = lowest;
         self
     }
 
-    /// The least and the greatest allowed value.
+    /// Sets the least and the greatest allowed value.
     pub fn between(mut self, lowest: u64, highest: u64) -> Self {
         self.lowest = lowest;
         self.highest = highest;
         self
     }
 
-    /// The count, or `default` when absent.
+    /// Reads the count; returns `default` when absent.
     pub fn or(self, default: u64) -> u64 {
         self.note(Some(default.to_string()));
         self.read().unwrap_or(default)
     }
 
-    /// The count, if given. `meaning` says what absence means, for the listing.
+    /// Reads the count, if given; `meaning` documents the absent case.
     pub fn optional(self, meaning: &str) -> Option<u64> {
         self.note(Some(meaning.to_owned()));
         self.read()
     }
 
-    /// The count; absence is a mistake.
+    /// Reads the count; an absent key is an error.
     pub fn required(self) -> u64 {
         self.note(None);
         if self.args.node(self.key).is_none() {
@@ -191,7 +191,7 @@ impl<'r, 'a> Count<'r, 'a> {
     }
 }
 
-/// A number without long rows of zeros.
+/// Formats a number without long rows of zeros.
 fn shown(x: f64) -> String {
     if x != 0.0 && !(1e-4..1e6).contains(&x.abs()) { format!("{x:e}") } else { format!("{x}") }
 }

@@ -1,15 +1,15 @@
-//! A single plain value: what a sweep puts into a key and a recorded column holds.
+//! A single plain value, as in a key of a sweep or in a recorded column.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A bool, whole number, number or word.
+/// A bool, integer, number or word.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Scalar {
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
     /// A number.
     Float(f64),
@@ -18,7 +18,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// The number, if it is one.
+    /// Returns the value as a number, if it is one.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {

@@ -2,43 +2,43 @@
 
 use crate::error::Span;
 
-/// Characters of a text that messages show.
+/// Largest number of characters of a text in a message.
 const SHOWN_CHARS: usize = 40;
-/// Items of an array that messages show.
+/// Largest number of items of an array in a message.
 const SHOWN_ITEMS: usize = 6;
 
-/// A value and where it was written (`None` for values made by the program).
+/// A value and its place in the text (`None` for values made by the program).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// The value.
     pub value: Value,
-    /// Where it stands.
+    /// Place in the text.
     pub span: Option<Span>,
 }
 
-/// What a spec can hold.
+/// The types of value in a spec.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// A number with a point.
+    /// A number with a decimal point.
     Float(f64),
     /// A quoted text.
     Text(String),
     /// `[…]`
     Array(Vec<Node>),
-    /// `{…}` or `[…]` headers.
+    /// A `{…}` or `[…]` table.
     Table(Table),
 }
 
-/// Keys in the order in which they were written.
+/// Keys in the order of the text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
     /// The entries.
     pub entries: Vec<Entry>,
-    /// Where the table starts.
+    /// Place where the table starts.
     pub span: Option<Span>,
 }
 
@@ -47,14 +47,14 @@ pub struct Table {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key stands.
+    /// Place of the key.
     pub key_span: Option<Span>,
-    /// Its value.
+    /// Value of the key.
     pub node: Node,
 }
 
 impl Node {
-    /// A value made by the program.
+    /// Creates a node for a value made by the program.
     #[must_use]
     pub fn bare(value: Value) -> Self {
         Self { value, span: None }
@@ -62,7 +62,7 @@ impl Node {
 }
 
 impl Value {
-    /// The value's type in a user's words.
+    /// Returns the name of the value's type, as shown to the user.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    /// The value as it would be written in a spec, for messages.
+    /// Returns the value as written in a spec, for messages.
     #[must_use]
     pub fn shown(&self) -> String {
         match self {
@@ -97,7 +97,7 @@ impl Value {
         }
     }
 
-    /// The number, if it is one.
+    /// Returns the value as a number, if it is one.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         match self {
@@ -107,7 +107,7 @@ impl Value {
         }
     }
 
-    /// The plain TOML value (places dropped).
+    /// Returns the plain TOML value, without places.
     #[must_use]
     pub fn to_toml(&self) -> toml::Value {
         match self {
@@ -122,13 +122,13 @@ impl Value {
 }
 
 impl Table {
-    /// The value of a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// The value of a key, to change it.
+    /// Returns the value of a key for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
@@ -147,7 +147,7 @@ impl Table {
         Some(self.entries.remove(at).node)
     }
 
-    /// The plain TOML table (places dropped, keys sorted).
+    /// Returns the plain TOML table, without places and with sorted keys.
     #[must_use]
     pub fn to_toml(&self) -> toml::Table {
         self.entries.iter().map(|entry| (entry.key.clone(), entry.node.value.to_toml())).collect()

@@ -7,12 +7,12 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::linalg::add_scaled;
 
-/// How exact, and how many features at most.
+/// The accuracy and the largest number of features.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exact {
     /// Largest variance left out, as a share of the largest prior variance.
     pub tolerance: f64,
-    /// Most features.
+    /// Largest number of features.
     pub max_features: usize,
 }
 
@@ -36,19 +36,21 @@ pub fn parse(args: &Args<'_>) -> Exact {
     exact
 }
 
-/// Features with `|phi(x)·phi(x') - k(x, x')| <= tolerance · max k(x, x)` for all pairs of points: columns of the Cholesky
-/// factor, pivoted greedily on the largest variance left (the lowest index wins ties) [Harbrecht, Peters & Schneider
-/// 2012, Applied Numerical Mathematics 62]. `n_features` is the numerical rank, often far below the number of points.
-/// O(n_points · n_features²) time, O(n_points · n_features) memory, one fixed order of summation.
+/// Computes features with `|phi(x)·phi(x') - k(x, x')| <= tolerance · max k(x, x)` for all pairs.
 ///
-/// A tolerance below 1e-14 counts as 1e-14: beyond, only rounding would be factored.
+/// They are columns of the Cholesky factor, pivoted greedily on the largest remaining variance (the lowest index wins
+/// ties) [Harbrecht, Peters & Schneider 2012, Applied Numerical Mathematics 62]. `n_features` is the numerical rank,
+/// often far below the number of points. O(n_points · n_features²) time, O(n_points · n_features) memory, one fixed order
+/// of summation.
 ///
-/// `residual` holds what is left of each variance, and `kernel_error` the largest of them: the matrix left is positive
-/// semi-definite, so no pair is off by more.
+/// A tolerance below 1e-14 counts as 1e-14, because below it only rounding errors would be factored.
+///
+/// `residual` holds the remaining variance of each point, and `kernel_error` the largest of them. The remaining matrix is
+/// positive semi-definite, so no pair has a larger error.
 ///
 /// # Errors
-/// [`Error::TooLarge`] if `max_features` do not reach the tolerance; [`Error::Input`] if the covariance turns out not to
-/// be positive semi-definite or not finite.
+/// [`Error::TooLarge`] if `max_features` do not reach the tolerance; [`Error::Input`] if the covariance is not finite or
+/// not positive semi-definite.
 pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Result<FeatureTable, Error> {
     let n_points = gram.n_points();
     let Pivoted { columns, left, residual, largest, .. } = pivoted(gram, tolerance, max_features)?;
@@ -65,8 +67,10 @@ pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Resu
     Ok(FeatureTable { n_points, n_features, values, residual, kernel_error: left, form: None })
 }
 
-/// The same features at other points: `phi(x) = L^{-1} k(pivots, x)`, and what they leave of `k(x, x)` as residual.
-/// * `gram` — the covariance of the domain that the features were made over, with its `domain` and `kernel`
+/// Evaluates the features of [`exact`] at other points: `phi(x) = L^{-1} k(pivots, x)`.
+///
+/// The residual is the part of `k(x, x)` that the features do not carry.
+/// * `gram` — covariance of the domain over which the features are built, with its `domain` and `kernel`
 ///
 /// # Errors
 /// As [`exact`].
@@ -95,21 +99,22 @@ pub fn exact_at(
 
 /// A pivoted Cholesky factor, complete or not.
 struct Pivoted {
-    /// Long columns: one feature of every point.
+    /// One column per feature, with an entry for every point.
     columns: Vec<Vec<f64>>,
     pivots: Vec<usize>,
-    /// What is left of each variance, and the largest of it.
+    /// Remaining variance of each point, and the largest of them.
     residual: Vec<f64>,
     left: f64,
     /// The largest prior variance.
     largest: f64,
 }
 
-/// Up to `most` points, each where the ones before leave the most variance (the lowest index among equals), while more than
-/// rounding is left.
+/// Selects up to `most` points, each with the largest variance given the points before.
+///
+/// The lowest index wins ties. The selection ends early when only rounding errors remain.
 ///
 /// # Errors
-/// As [`exact`] for what is no covariance.
+/// As [`exact`], if the matrix is not a covariance.
 pub fn widest_first(gram: &dyn GramSource, most: usize) -> Result<Vec<usize>, Error> {
     Ok(pivoted(gram, Exact::default().tolerance, most)?.pivots)
 }
@@ -120,7 +125,7 @@ fn pivoted(gram: &dyn GramSource, tolerance: f64, most: usize) -> Result<Pivoted
     let mut residual: Vec<f64> = (0..n_points).map(|point| gram.diagonal(point)).collect();
     let largest = residual.iter().fold(0.0_f64, |largest, &v| largest.max(v));
     check(&residual, largest)?;
-    // Each column holds one feature of every point: long slices, so that the inner loop runs along memory.
+    // Each column holds one feature of every point, so that the inner loop runs along memory.
     let mut columns: Vec<Vec<f64>> = Vec::new();
     let mut pivots: Vec<usize> = Vec::new();
     let tolerance = tolerance.max(ROUNDING);
@@ -136,7 +141,7 @@ fn pivoted(gram: &dyn GramSource, tolerance: f64, most: usize) -> Result<Pivoted
         }
         let root = libm::sqrt(left);
         column.iter_mut().for_each(|entry| *entry /= root);
-        // The pivot's own entry is the root of its variance; earlier pivots have nothing left to explain.
+        // The pivot's own entry is the root of its variance; earlier pivots have no variance left.
         pivots.iter().for_each(|&earlier| column[earlier] = 0.0);
         column[pivot] = root;
         for (variance, entry) in residual.iter_mut().zip(&column) {
@@ -150,10 +155,12 @@ fn pivoted(gram: &dyn GramSource, tolerance: f64, most: usize) -> Result<Pivoted
     }
 }
 
-/// The least tolerance that means anything: some fifty roundings of the largest variance.
+/// Smallest meaningful tolerance: about fifty roundings of the largest variance.
 const ROUNDING: f64 = 1e-14;
 
-/// The point of the largest variance, the lowest index among equals, and that variance (0 without points).
+/// Returns the point of the largest variance (lowest index in a tie), and that variance.
+///
+/// The variance is 0 without points.
 fn widest(residual: &[f64]) -> (usize, f64) {
     let mut best = (0, 0.0);
     for (point, &variance) in residual.iter().enumerate() {
@@ -164,7 +171,10 @@ fn widest(residual: &[f64]) -> (usize, f64) {
     best
 }
 
-/// Rounding leaves variances down to about -1e-14 of the largest; a matrix that is no covariance leaves far worse.
+/// Rejects variances that are far below zero.
+///
+/// Rounding leaves variances down to about -1e-14 of the largest; a matrix that is not a covariance leaves far lower
+/// ones.
 fn check(residual: &[f64], largest: f64) -> Result<(), Error> {
     let Some(point) = residual.iter().position(|v| !(v.is_finite() && -1e-8 * largest <= *v)) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Exact features give the Gram matrix back.
+//! Tests that exact features reproduce the Gram matrix.
 
 use super::*;
 use crate::kernel::{Kernel, Lengthscales, linear::LinearKernel, matern::Matern, squared_exponential::SquaredExponential};

@@ -1,21 +1,23 @@
-//! How far features are from their kernel, by trying pairs of points.
+//! The error of features against their kernel, measured over pairs of points.
 
 use crate::Points;
 use crate::kernel::Kernel;
 use crate::score::FeatureTable;
 use privateer_numerics::linalg::dot;
 
-/// Pairs over which the error of a kernel is measured.
+/// Number of pairs over which the error of a kernel is measured.
 pub const MEASURED_PAIRS: usize = 512;
 
-/// All pairs if they are few, else a fixed two-dimensional low-discrepancy sequence of them.
+/// Returns the largest error over all pairs, or over a fixed selection if there are many.
+///
+/// The selection is a two-dimensional low-discrepancy sequence.
 pub fn measured_error(table: &FeatureTable, points: &Points, kernel: &dyn Kernel) -> f64 {
     let n = table.n_points;
     let error = |a: usize, b: usize| (dot(table.row(a), table.row(b)) - kernel.value(points.point(a), points.point(b))).abs();
     if n * n <= MEASURED_PAIRS {
         return (0..n * n).map(|at| error(at / n, at % n)).fold(0.0, f64::max);
     }
-    // Multiples of 1/p and 1/p², p³ = p + 1 (the plastic number), modulo 1: even coverage of the square of pairs.
+    // Multiples of 1/p and 1/p², p³ = p + 1 (the plastic number), modulo 1, cover the square of pairs evenly.
     let index = |pair: usize, step: f64| {
         let turns = (pair as f64 + 0.5) * step;
         (((turns - libm::floor(turns)) * n as f64) as usize).min(n - 1)

@@ -1,4 +1,4 @@
-//! Feature maps, one file each: `phi(x)·phi(x')` is, or approximates, `k(x, x')`.
+//! Feature maps, one file each: `phi(x)·phi(x')` equals or approximates `k(x, x')`.
 
 pub mod exact;
 mod measured;

@@ -9,17 +9,17 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::linalg::Columns;
 
-/// Points of a dictionary unless its size is given, where the domain has more.
+/// Default size of a dictionary, in a domain that has more points.
 const USUAL_SIZE: usize = 20;
 
-/// A dictionary that stays as it is.
+/// A dictionary that does not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FixedDictionary {
     /// These points, as indices into the domain.
     Points(Vec<u64>),
-    /// This many points, each where the ones before leave the most variance; fewer where nothing is left.
+    /// This many points, each with the largest variance given those before; fewer if none remains.
     Size(usize),
-    /// As `Size`: 20, or all but one of a domain that has no more.
+    /// As `Size`: 20 points, or all but one of a smaller domain.
     Usual,
 }
 
@@ -48,11 +48,13 @@ pub fn parse(args: &Args<'_>) -> FixedDictionary {
 }
 
 impl FixedDictionary {
-    /// The points over this domain, ascending, repeats merged: at least one, and fewer than the domain has.
+    /// Returns the dictionary over this domain, ascending and without repeats.
+    ///
+    /// It has at least one point and fewer than the domain.
     ///
     /// # Errors
-    /// [`Error::Input`] for an index outside of the domain and for a dictionary as large as the domain; whatever is refused as
-    /// no covariance.
+    /// [`Error::Input`] for an index outside of the domain and for a dictionary as large as the domain, and the errors of
+    /// [`exact`](super::exact::exact) for a matrix that is not a covariance.
     pub fn resolve(&self, gram: &dyn GramSource) -> Result<Vec<u32>, Error> {
         let n = gram.n_points();
         let refuse = |message: String, hint: &str| Err(Error::input(Diagnostic::new(message).hint(hint)));
@@ -97,30 +99,32 @@ fn widest(gram: &dyn GramSource, size: usize) -> Result<Vec<u32>, Error> {
     Ok(widest_first(gram, size)?.into_iter().map(|point| point as u32).collect())
 }
 
-/// Nystrom features in the symmetric root's coordinates, `phi(x) = K_D^{-1/2} k_D(x)` \[Calandriello2019\], of every point of the
-/// domain; as many as the numerical rank of the dictionary. `residual` holds `k(x,x) - |phi(x)|²`, and `kernel_error` the
-/// largest of them, which bounds the error of every pair.
-/// * `dictionary` — indices of points; repeats merge
+/// Computes `phi(x) = K_D^{-1/2} k_D(x)` \[Calandriello2019\] of every point of the domain.
+///
+/// These are the Nystrom features in the coordinates of the symmetric root; their number is the numerical rank of the
+/// dictionary. `residual` holds `k(x,x) - |phi(x)|²`, and `kernel_error` the largest of them, which bounds the error of
+/// every pair.
+/// * `dictionary` — indices of points; repeats are merged
 ///
 /// # Errors
-/// [`Error::Failed`] if the eigenvalues of the dictionary's covariance cannot be found.
+/// [`Error::Failed`] if the eigenvalues of the dictionary's covariance cannot be computed.
 pub fn nystrom(gram: &dyn GramSource, dictionary: &[u32]) -> Result<FeatureTable, Error> {
     let column = |point: u32, out: &mut [f64]| gram.column(point as usize, 0, out);
     features(gram, dictionary, gram.n_points(), &column, &|point| gram.diagonal(point))
 }
 
-/// Points beyond a domain, with what makes covariances with it.
+/// Points outside of a domain, with the data for their covariances with it.
 #[derive(Debug)]
 pub struct Beyond<'a> {
     /// The domain of the dictionary.
     pub domain: &'a Points,
-    /// The kernel behind its covariance.
+    /// The kernel of its covariance.
     pub kernel: &'a dyn Kernel,
     /// The points.
     pub points: &'a Points,
 }
 
-/// The same features at other points than the domain's.
+/// Evaluates the features of [`nystrom`] at points outside of the domain.
 ///
 /// # Errors
 /// As [`nystrom`].
@@ -134,7 +138,9 @@ pub fn nystrom_at(gram: &dyn GramSource, dictionary: &[u32], beyond: &Beyond<'_>
     features(gram, dictionary, points.n_points(), &column, &|x| kernel.value(points.point(x), points.point(x)))
 }
 
-/// Features of `n_points` points, given their covariances with a point of the dictionary and their variances.
+/// Computes the features of `n_points` points.
+/// * `covariances` — writes the covariances of the points with a point of the dictionary
+/// * `variance` — prior variance of a point
 fn features(
     gram: &dyn GramSource,
     dictionary: &[u32],

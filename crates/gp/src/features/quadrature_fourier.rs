@@ -1,12 +1,15 @@
-//! Quadrature Fourier features (Mutny2018; Dubey2021, Definition 4): cosines and sines at the nodes of a rule over the
-//! kernel's spectral density.
+//! Quadrature Fourier features: cosines and sines at quadrature nodes of the spectral density.
 //!
-//! Over a group of d coordinates the rule is the full tensor grid of all nodes, both signs: `nodes^d` frequencies. By symmetry
-//! the half whose first nonzero coordinate is positive, with twice the weight, gives the same kernel, and each of its frequencies
-//! a cosine and a sine; frequency 0 (an odd number of nodes) only a cosine. So a group has `nodes^d` features: its cosines,
-//! then its sines. An additive kernel has the features of its groups one after the other.
+//! Sources: Mutny2018; Dubey2021, Definition 4.
 //!
-//! The weights in print sum to 0; here they are the rule's own, `w_i / sqrt(pi)` at `sqrt(2) t_i / l`, and sum to 1.
+//! Over a group of d coordinates the rule is the full tensor grid of all nodes, both signs: `nodes^d` frequencies. By
+//! symmetry, the half whose first nonzero coordinate is positive gives the same kernel with twice the weight. Each of
+//! these frequencies has a cosine and a sine; frequency 0 (for an odd number of nodes) has only a cosine. So a group has
+//! `nodes^d` features: its cosines, then its sines. The features of an additive kernel are those of its groups, one after
+//! the other.
+//!
+//! The printed weights sum to 0. The code uses the weights of the rule, `w_i / sqrt(pi)` at `sqrt(2) t_i / l`, which sum
+//! to 1.
 
 use super::measured_error;
 use crate::kernel::{Kernel, Summand};
@@ -19,12 +22,12 @@ use privateer_config::params::Args;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many nodes, and how wrong the kernel may be.
+/// The number of nodes and the largest accepted kernel error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QuadratureFourier {
-    /// Nodes a coordinate.
+    /// Nodes per coordinate.
     pub nodes: usize,
-    /// Largest measured kernel error, as a share of the prior variance, that is not refused.
+    /// Largest accepted kernel error, as measured, as a share of the prior variance.
     pub max_error: f64,
 }
 
@@ -41,11 +44,12 @@ pub fn parse(args: &Args<'_>) -> QuadratureFourier {
     plan
 }
 
-/// The most features that a map may have.
+/// Largest number of features of a map.
 pub const MOST_FEATURES: f64 = 65_536.0;
 
-/// Amplitudes are lowered by this factor: the cosine, the sine, two products and the weights, each off by a few roundings,
-/// could otherwise leave `|phi(x)|²` above the prior variance.
+/// Factor that lowers the amplitudes so that `|phi(x)|²` does not exceed the prior variance.
+///
+/// The cosine, the sine, two products and the weights each have an error of a few roundings.
 const SHRINK: f64 = 1.0 - 32.0 * f64::EPSILON;
 
 /// The features of a group of coordinates.
@@ -56,7 +60,7 @@ struct FrequencyGroup {
     frequencies: Vec<f64>,
     /// `n`.
     amplitudes: Vec<f64>,
-    /// The first frequency is 0 and has no sine.
+    /// Whether the first frequency is 0, which has no sine.
     zero: bool,
 }
 
@@ -65,7 +69,7 @@ impl FrequencyGroup {
         2 * self.amplitudes.len() - usize::from(self.zero)
     }
 
-    /// The tensor product of one rule a coordinate, for a kernel of this variance.
+    /// Builds the tensor product of one rule per coordinate, for a kernel of this variance.
     fn of_rules(coordinates: Range<usize>, rules: &[Vec<(f64, f64)>], variance: f64) -> Self {
         let (mut frequencies, mut amplitudes, mut zero) = (Vec::new(), Vec::new(), false);
         let mut index = vec![0; rules.len()];
@@ -74,7 +78,7 @@ impl FrequencyGroup {
             let at = || index.iter().zip(rules).map(|(&i, rule)| rule[i]);
             let first = at().map(|(frequency, _)| frequency).find(|frequency| *frequency != 0.0);
             let weight: f64 = at().map(|(_, weight)| weight).product();
-            // Twice the weight stands for the frequency of opposite sign, which is left out.
+            // The frequency of opposite sign is omitted; twice the weight accounts for it.
             let weight = match first {
                 Some(frequency) if frequency < 0.0 => None,
                 Some(_) => Some(2.0 * weight),
@@ -116,32 +120,32 @@ impl FrequencyGroup {
 pub struct QuadratureMap {
     dimension: usize,
     groups: Vec<FrequencyGroup>,
-    /// How far the features are from the kernel.
+    /// Error of the features against the kernel.
     pub accuracy: Accuracy,
 }
 
-/// How far features are from their kernel, in its units.
+/// The error of features against their kernel, in the units of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Accuracy {
     /// Largest measured error over differences of points of a box.
     pub measured: f64,
-    /// The theorem's bound, where one is stated: [Dubey2021, Theorem 2] for the squared exponential.
+    /// Theoretical bound, if one is known: [Dubey2021, Theorem 2] for the squared exponential.
     pub bound: Option<f64>,
-    /// Whether the features stand for another kernel than the one asked for: Matern's modified form.
+    /// Whether the features approximate another kernel: the modified form of the Matern kernel.
     pub modified: bool,
 }
 
-/// Points along an axis of the box at which one-dimensional errors are measured.
+/// Number of points along an axis of the box at which one-dimensional errors are measured.
 const AXIS_POINTS: usize = 401;
 
-/// Most differences at which the error of a group's product is measured.
+/// Largest number of differences at which the error of a group's product is measured.
 const MOST_DIFFERENCES: usize = 10_000;
 
 impl QuadratureMap {
-    /// For points of a box with these `extents`, one a coordinate.
+    /// Builds the map for points of a box with these `extents`, one per coordinate.
     ///
     /// # Errors
-    /// [`Error::Input`] for a kernel without such features and where the error exceeds `max_error`; [`Error::TooLarge`] for
+    /// [`Error::Input`] for a kernel without such features and if the error exceeds `max_error`; [`Error::TooLarge`] for
     /// more than [`MOST_FEATURES`].
     pub fn new(kernel: &dyn Kernel, extents: &[f64], plan: QuadratureFourier) -> Result<Self, Error> {
         let map = Self::with_nodes(kernel, extents, plan.nodes)?;
@@ -152,7 +156,7 @@ impl QuadratureMap {
         Ok(map)
     }
 
-    /// As [`QuadratureMap::new`], whatever the error.
+    /// Builds the map as [`QuadratureMap::new`] does, without a limit on the error.
     fn with_nodes(kernel: &dyn Kernel, extents: &[f64], nodes: usize) -> Result<Self, Error> {
         let dimension = extents.len();
         let (Some(summands), Some(variance)) = (summands(kernel, dimension), kernel.variance()) else { return Err(refused()) };
@@ -174,13 +178,13 @@ impl QuadratureMap {
         Ok(Self { dimension, groups, accuracy })
     }
 
-    /// Number of features.
+    /// Returns the number of features.
     #[must_use]
     pub fn n_features(&self) -> usize {
         self.groups.iter().map(FrequencyGroup::n_features).sum()
     }
 
-    /// Which features belong to which coordinates: one range of each for every group.
+    /// Returns, for every group, its range of coordinates and its range of features.
     pub fn blocks(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + '_ {
         self.groups.iter().scan(0, |first, group| {
             let features = *first..*first + group.n_features();
@@ -189,16 +193,18 @@ impl QuadratureMap {
         })
     }
 
-    /// Writes the features of a point of `dimension` coordinates; `out` is `n_features` long. `|out|²` is at most the prior
-    /// variance.
+    /// Writes the features of a point of `dimension` coordinates; `out` is `n_features` long.
+    ///
+    /// `|out|²` is at most the prior variance.
     pub fn write(&self, x: &[f64], out: &mut [f64]) {
         for (group, (_, features)) in self.groups.iter().zip(self.blocks()) {
             group.write(x, &mut out[features]);
         }
     }
 
-    /// The features of the rows of a product domain, each zero beyond those of its axis, and which those are; `None` unless every
-    /// group of the kernel is one axis.
+    /// Returns the features of the rows of a product domain, and the ranges of each axis.
+    ///
+    /// Features outside of a row's axis are zero. `None` unless every group of the kernel is one axis.
     #[must_use]
     pub fn product_table(&self, domain: &ProductDomain) -> Option<(FeatureTable, Vec<AxisFeatures>)> {
         let (n_points, n_features) = (domain.n_rows(), self.n_features());
@@ -221,8 +227,10 @@ impl QuadratureMap {
         (axes.len() == domain.dimension()).then_some((table, axes))
     }
 
-    /// The features of all points. With a kernel, `kernel_error` is the largest of the error over the box of the map and that over
-    /// up to [`super::MEASURED_PAIRS`] pairs of points; without one it is the error over the box.
+    /// Computes the features of all points.
+    ///
+    /// With a kernel, `kernel_error` is the larger of the error over the box of the map and the error over up to
+    /// [`super::MEASURED_PAIRS`] pairs of points; without one it is the error over the box.
     #[must_use]
     pub fn table(&self, points: &Points, kernel: Option<&dyn Kernel>) -> FeatureTable {
         let (n_points, n_features) = (points.n_points(), self.n_features());
@@ -247,7 +255,7 @@ impl QuadratureMap {
         table
     }
 
-    /// Frequencies and squared amplitudes of the first group, as the half layout has them.
+    /// Returns frequencies and squared amplitudes of the first group, in the half layout.
     #[must_use]
     pub fn first_group(&self) -> (&[f64], Vec<f64>) {
         let group = &self.groups[0];
@@ -258,7 +266,7 @@ impl QuadratureMap {
         let QuadratureFourier { nodes, max_error } = plan;
         let share = self.accuracy.measured / variance;
         let longest = extents.iter().copied().fold(0.0, f64::max);
-        // The first of some larger rules that would do.
+        // The first of some larger rules that meets the limit.
         let enough = [1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0].iter().find_map(|factor| {
             let nodes = libm::ceil(factor * nodes as f64) as usize;
             let map = (nodes <= MOST_NODES).then(|| Self::with_nodes(kernel, extents, nodes).ok())??;
@@ -278,7 +286,7 @@ impl QuadratureMap {
     }
 }
 
-/// The terms of an additive kernel; any other kernel is its own only term.
+/// Returns the terms of an additive kernel; any other kernel is its own single term.
 fn summands(kernel: &dyn Kernel, dimension: usize) -> Option<Vec<Summand>> {
     kernel.summands(dimension).or_else(|| {
         let whole = 0..dimension;
@@ -286,7 +294,7 @@ fn summands(kernel: &dyn Kernel, dimension: usize) -> Option<Vec<Summand>> {
     })
 }
 
-/// How many features a map would have: the sum of `nodes^d` over groups of d coordinates.
+/// Returns the number of features: the sum of `nodes^d` over groups of d coordinates.
 fn n_features(nodes: usize, summands: &[Summand]) -> f64 {
     summands.iter().map(|summand| libm::pow(nodes as f64, summand.coordinates.len() as f64)).sum()
 }
@@ -315,8 +323,10 @@ fn refused() -> Error {
     )
 }
 
-/// Largest `|prod_j q_j(r_j) - prod_j k_j(r_j)|` over a grid of differences r of the box, `q_j` the rules' kernels; at least the
-/// largest error of a factor, measured finely.
+/// Returns the largest `|prod_j q_j(r_j) - prod_j k_j(r_j)|` over a grid of differences r.
+///
+/// `q_j` are the kernels of the rules. The result is at least the largest error of a factor, which is measured on a finer
+/// grid.
 fn product_error(factors: &[Arc<dyn Kernel>], rules: &[Vec<(f64, f64)>], extents: &[f64]) -> f64 {
     let d = factors.len();
     let value = |axis: usize, r: f64| {
@@ -332,7 +342,7 @@ fn product_error(factors: &[Arc<dyn Kernel>], rules: &[Vec<(f64, f64)>], extents
     for axis in 0..d {
         worst = along(axis, AXIS_POINTS).iter().fold(worst, |worst, (q, k)| worst.max((q - k).abs()));
     }
-    // As many points an axis as the budget allows; beyond thirteen axes two would be too many.
+    // As many points per axis as the budget allows; beyond thirteen axes two would be too many.
     let points = libm::floor(libm::pow(MOST_DIFFERENCES as f64, 1.0 / d as f64)) as usize;
     if d < 2 || points < 2 {
         return worst;
@@ -345,7 +355,9 @@ fn product_error(factors: &[Arc<dyn Kernel>], rules: &[Vec<(f64, f64)>], extents
     products.iter().fold(worst, |worst, (q, k)| worst.max((q - k).abs()))
 }
 
-/// `d 2^(d-1)` times the bound of one factor, with the smallest length-scale [Dubey2021, Theorem 2].
+/// Returns `d 2^(d-1)` times the bound of one factor, for the smallest length-scale.
+///
+/// Source: [Dubey2021, Theorem 2].
 fn bound(factors: &[Arc<dyn Kernel>], nodes: usize, extents: &[f64]) -> Option<f64> {
     let d = factors.len() as i32;
     let mut worst = 0.0_f64;
@@ -355,7 +367,7 @@ fn bound(factors: &[Arc<dyn Kernel>], nodes: usize, extents: &[f64]) -> Option<f
     Some(f64::from(d) * libm::exp2(f64::from(d - 1)) * worst)
 }
 
-/// Lengths of the box that holds these points, one a coordinate.
+/// Returns the lengths of the box around these points, one per coordinate.
 #[must_use]
 pub fn extents(points: &Points) -> Vec<f64> {
     let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); points.dimension()];

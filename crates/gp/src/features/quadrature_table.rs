@@ -5,8 +5,10 @@ use crate::score::{FeatureTable, FourierForm};
 use crate::special::gauss_hermite;
 use privateer_numerics::linalg::dot;
 
-/// The features of every point: the `q x q` rule (`q` even) over the spectral density `N(0, lengthscale^-2 I)`, half of it by
-/// symmetry: `q² / 2` cosines, then as many sines [Mutny & Krause 2018, NeurIPS 31].
+/// Computes the features of every point: `q² / 2` cosines, then as many sines.
+///
+/// The `q x q` rule (`q` even) approximates the spectral density `N(0, lengthscale^-2 I)`; by symmetry half of it
+/// suffices [Mutny & Krause 2018, NeurIPS 31].
 #[must_use]
 pub fn quadrature_fourier(points: &Points, q: usize, lengthscale: f64) -> FeatureTable {
     let rule = gauss_hermite(q);
@@ -39,7 +41,9 @@ pub fn quadrature_fourier(points: &Points, q: usize, lengthscale: f64) -> Featur
     table
 }
 
-/// Largest `|phi(x)·phi(x') - exp(-|x - x'|² / (2 lengthscale²))|` over all pairs of the first 400 points.
+/// Returns the largest kernel error over all pairs of the first 400 points.
+///
+/// The error is `|phi(x)·phi(x') - exp(-|x - x'|² / (2 lengthscale²))|`.
 #[must_use]
 pub fn kernel_error(table: &FeatureTable, points: &Points, lengthscale: f64) -> f64 {
     let k = table.n_points.min(400);

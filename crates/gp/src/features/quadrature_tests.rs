@@ -1,4 +1,4 @@
-//! Quadrature features against the kernels that they stand for.
+//! Compares quadrature features with the kernels that they approximate.
 
 use super::*;
 use crate::features::MEASURED_PAIRS;
@@ -15,8 +15,9 @@ fn random(dimension: usize, n: usize) -> Points {
     Points::random_uniform(dimension, n, -1.0, 1.0, &mut Streams::new(1, "qff").shared(Purpose::Domain))
 }
 
-/// Even and odd numbers of nodes, groups of one to three coordinates, length-scales of their own: |phi|² is the prior variance,
-/// never above it, and the stated error holds over all pairs.
+/// Checks that |phi|² is the prior variance, never above it, and that the error bound holds.
+///
+/// Covers even and odd numbers of nodes, groups of one to three coordinates and different length-scales, over all pairs.
 #[test]
 fn the_kernel_comes_back() {
     let se = |l: Vec<f64>, v: f64| SquaredExponential::new(Lengthscales::PerDimension(l), v);
@@ -46,13 +47,15 @@ fn the_kernel_comes_back() {
             }
         }
         assert!(table.kernel_error < 0.02 * variance, "{said}: {}", table.kernel_error);
-        // The theorem's bound, where there is one, is above what is measured, but for rounding.
+        // The theoretical bound, if there is one, exceeds the measured error up to rounding.
         assert!(map.accuracy.bound.is_none_or(|bound| map.accuracy.measured <= bound + 1e-13), "{said}: {:?}", map.accuracy);
         assert!(!map.accuracy.modified, "{said}");
     }
 }
 
-/// Matern in two dimensions: the features are those of the product of its factors, and the error states the difference.
+/// Checks the features of Matern in two dimensions against the product of its factors.
+///
+/// The reported error covers the difference from the kernel itself.
 #[test]
 fn materns_modified_form() {
     let kernel = Matern::new(2.5, Lengthscales::Isotropic(1.0), 1.0);

@@ -7,7 +7,7 @@ use crate::score::{FeatureTable, FourierForm};
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 
-/// How many frequencies.
+/// The number of frequencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomFourier {
     /// Number of frequencies: half the number of features.
@@ -22,7 +22,9 @@ pub fn parse(args: &Args<'_>) -> RandomFourier {
     RandomFourier { frequencies: count as usize }
 }
 
-/// `count` frequencies from the kernel's spectral density, `count x dimension` row-major; `None` if it has none.
+/// Draws `count` frequencies from the kernel's spectral density, `count x dimension` row-major.
+///
+/// `None` if the kernel has no spectral density.
 #[must_use]
 pub fn draw_frequencies(kernel: &dyn Kernel, dimension: usize, count: usize, stream: &mut Stream) -> Option<Vec<f64>> {
     let mut frequencies = Vec::with_capacity(count * dimension);
@@ -32,11 +34,13 @@ pub fn draw_frequencies(kernel: &dyn Kernel, dimension: usize, count: usize, str
     Some(frequencies)
 }
 
-/// `phi(x) = sqrt(variance/m) [cos(w_1·x), …, cos(w_m·x), sin(w_1·x), …, sin(w_m·x)]` [Rahimi & Recht 2007], so that
-/// `|phi(x)|² = variance` everywhere and the residual is zero.
+/// Computes random Fourier features [Rahimi & Recht 2007].
+///
+/// `phi(x) = sqrt(variance/m) [cos(w_1·x), …, cos(w_m·x), sin(w_1·x), …, sin(w_m·x)]`, so `|phi(x)|² = variance`
+/// everywhere and the residual is zero.
 /// * `frequencies` — `m x d` row-major, `d` the dimension of the points
-/// * `kernel` — what the features stand for: `kernel_error` is the largest error over up to [`super::MEASURED_PAIRS`] pairs of
-///   points, the same for the same number of points; without one it is 0 and says nothing
+/// * `kernel` — the approximated kernel: `kernel_error` is the largest error over up to [`super::MEASURED_PAIRS`] pairs
+///   of points, which depend only on the number of points; without a kernel it is 0 and has no meaning
 #[must_use]
 pub fn random_fourier(points: &Points, frequencies: &[f64], variance: f64, kernel: Option<&dyn Kernel>) -> FeatureTable {
     let m = frequencies.len() / points.dimension();
@@ -80,8 +84,10 @@ mod tests {
         ]
     }
 
-    /// Each pair's error is a mean of m terms within ±variance: by Hoeffding 6 sqrt(2/m) has probability below
-    /// 2 exp(-36) a pair, and the seed is fixed.
+    /// Checks that the error falls with the number of frequencies.
+    ///
+    /// The error of a pair is a mean of m terms within ±variance. By Hoeffding's inequality, 6 sqrt(2/m) is exceeded with
+    /// probability below 2 exp(-36) per pair, and the seed is fixed.
     #[test]
     fn the_error_shrinks_with_the_number_of_frequencies() {
         for kernel in kernels() {

@@ -6,9 +6,11 @@ use privateer_numerics::rng::Stream;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// `k(a, b) = (1/G) Σ_g part(a_g, b_g)` over G groups of `group_size` neighbouring coordinates each (the last may be smaller):
-/// functions that are sums of functions of few coordinates [Duvenaud et al. 2011; Mutny2018]. Divided by G so that
-/// `k(x, x)` is that of the part.
+/// The mean of a kernel over groups of coordinates: `k(a, b) = (1/G) Σ_g part(a_g, b_g)`.
+///
+/// The G groups have `group_size` neighbouring coordinates each (the last may be smaller). The functions are sums of
+/// functions of few coordinates [Duvenaud et al. 2011; Mutny2018]. The sum is divided by G so that `k(x, x)` is that of
+/// the part.
 #[derive(Debug, Clone)]
 pub struct Additive {
     part: Arc<dyn Kernel>,
@@ -16,7 +18,9 @@ pub struct Additive {
 }
 
 impl Additive {
-    /// Of this part over groups of `group_size >= 1` coordinates; `None` where the part cannot be restricted to coordinates.
+    /// Creates the kernel over groups of `group_size >= 1` coordinates.
+    ///
+    /// `None` if the part cannot be restricted to coordinates.
     #[must_use]
     pub fn new(part: Arc<dyn Kernel>, group_size: usize) -> Option<Self> {
         part.on_coordinates(0..1).is_some().then_some(Self { part, group_size })
@@ -28,7 +32,7 @@ impl Additive {
     }
 }
 
-/// Reads `part` and `group_size`; `None` after a mistake.
+/// Reads `part` and `group_size`; `None` after an error.
 pub fn parse(args: &Args<'_>, registry: &dyn KernelRegistry) -> Option<Arc<dyn Kernel>> {
     let size = args.count("group_size", "neighbouring coordinates of a group").between(1, 1000).or(1) as usize;
     let part = registry.part(args, "part");
@@ -42,14 +46,14 @@ pub fn parse(args: &Args<'_>, registry: &dyn KernelRegistry) -> Option<Arc<dyn K
 
 impl Kernel for Additive {
     fn value(&self, a: &[f64], b: &[f64]) -> f64 {
-        // A sum of equal terms need not round to their number times the term.
+        // A sum of equal terms may round differently from their number times the term.
         if let (true, Some(variance)) = (a == b, self.part.variance()) {
             return variance;
         }
         let mut sum = 0.0;
         let mut count = 0.0;
         match self.part.dimension() {
-            // Every group looks alike: the part itself serves all of them.
+            // All groups are alike, so the part itself serves each of them.
             None => {
                 for group in self.groups(a.len()) {
                     sum += self.part.value(&a[group.clone()], &b[group]);
@@ -75,7 +79,7 @@ impl Kernel for Additive {
         self.part.variance()
     }
 
-    /// A uniformly drawn group's frequency, zero elsewhere: the mean over groups is the kernel.
+    /// Draws the frequency of a random group, zero elsewhere; the mean over groups is the kernel.
     fn sample_frequency(&self, dimension: usize, stream: &mut Stream) -> Option<Vec<f64>> {
         let group = self.groups(dimension).nth(stream.index(dimension.div_ceil(self.group_size)))?;
         let part = self.part.on_coordinates(group.clone())?;

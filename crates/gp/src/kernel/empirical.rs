@@ -3,7 +3,7 @@
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 
-/// What the table is divided by.
+/// The divisor of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Normalise {
     /// Each column by its population standard deviation: a correlation, with a unit diagonal.
@@ -24,17 +24,19 @@ pub fn parse(args: &Args<'_>) -> Normalise {
     if word == "covariance" { Normalise::CovarianceOverMax } else { Normalise::Standardised }
 }
 
-/// Most bytes that a table may take.
+/// Largest size of a table, in bytes.
 const LIMIT_BYTES: f64 = 4.0 * 1024.0 * 1024.0 * 1024.0;
 
-/// The covariance of the columns of `samples` (`n_rows x n_columns`, row-major; a row is one observation of the function
-/// on all points), with the population divisor `n_rows`: columns are centred, `C^T C / n_rows`, then normalised.
+/// Computes the covariance of the columns of `samples`, then normalises it.
+///
+/// `samples` is `n_rows x n_columns`, row-major; a row is one observation of the function on all points. Columns are
+/// centred, and the covariance is `C^T C / n_rows`, with the population divisor.
 /// * returns — `n_columns x n_columns`, row-major, symmetric to the last bit
 ///
 /// # Errors
-/// [`Error::Input`] if the samples are no whole rows, have no row or no column, hold a value that is not finite, or if a
-/// column that must be divided by its deviation is constant (counted from 1; for [`Normalise::CovarianceOverMax`] only if
-/// all are); [`Error::TooLarge`] beyond 4 GiB.
+/// [`Error::Input`] if the samples do not fill whole rows, have no row or no column, contain a value that is not finite,
+/// or if a column that must be divided by its deviation is constant (columns are counted from 1; for
+/// [`Normalise::CovarianceOverMax`] only if all columns are constant); [`Error::TooLarge`] beyond 4 GiB.
 pub fn empirical_covariance(samples: &[f64], n_columns: usize, normalise: Normalise) -> Result<Vec<f64>, Error> {
     let refuse = |message: String| Error::input(Diagnostic::new(message));
     if n_columns == 0 || samples.is_empty() || !samples.len().is_multiple_of(n_columns) {
@@ -65,7 +67,7 @@ pub fn empirical_covariance(samples: &[f64], n_columns: usize, normalise: Normal
     let mut table = vec![0.0; n_columns * n_columns];
     for row in centred.chunks_exact(n_columns) {
         for (i, x) in row.iter().enumerate() {
-            // The lower triangle; the upper one is its mirror.
+            // The lower triangle; the upper one mirrors it.
             for (entry, y) in table[i * n_columns..].iter_mut().zip(&row[..=i]) {
                 *entry += x * y;
             }
@@ -76,7 +78,8 @@ pub fn empirical_covariance(samples: &[f64], n_columns: usize, normalise: Normal
     if !largest.is_finite() {
         return Err(refuse("the samples are too large: their covariance is not a finite number".to_owned()));
     }
-    // Rounding of the mean can leave a constant column a tiny variance, and tiny values none: both are constant.
+    // Rounding of the mean can give a constant column a tiny variance, and tiny values can give 0; both count as
+    // constant.
     let is_constant = |i: usize| variances[i] == 0.0 || samples[i..].iter().step_by(n_columns).all(|x| *x == samples[i]);
     let mut constant = (0..n_columns).filter(|&i| is_constant(i));
     let fatal = match normalise {

@@ -7,17 +7,17 @@ use pulp::NullaryFnOnce;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// In what units distances are measured; every length-scale is positive and finite.
+/// The units of distances; every length-scale is positive and finite.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lengthscales {
-    /// One for every coordinate, of points of any dimension.
+    /// One for every coordinate, for points of any dimension.
     Isotropic(f64),
     /// One per coordinate.
     PerDimension(Vec<f64>),
 }
 
 impl Lengthscales {
-    /// Reads `lengthscale` or `lengthscales`, one of which must be given.
+    /// Reads `lengthscale` or `lengthscales`, one of which is required.
     #[must_use]
     pub fn parse(args: &Args<'_>) -> Self {
         const ONE: &str = "length-scale of every coordinate, in the domain's units";
@@ -36,7 +36,7 @@ impl Lengthscales {
         Self::PerDimension(scales)
     }
 
-    /// The number of coordinates they are made for; `None` if any.
+    /// Returns the number of coordinates, or `None` if any number is allowed.
     #[must_use]
     pub fn dimension(&self) -> Option<usize> {
         match self {
@@ -45,7 +45,7 @@ impl Lengthscales {
         }
     }
 
-    /// The length-scale of one coordinate (1 beyond the coordinates they are made for).
+    /// Returns the length-scale of one coordinate (1 beyond the last coordinate).
     #[must_use]
     pub fn of(&self, coordinate: usize) -> f64 {
         match self {
@@ -54,7 +54,7 @@ impl Lengthscales {
         }
     }
 
-    /// Those of a range of coordinates.
+    /// Returns the length-scales of a range of coordinates.
     #[must_use]
     pub fn of_range(&self, coordinates: Range<usize>) -> Self {
         match self {
@@ -63,7 +63,7 @@ impl Lengthscales {
         }
     }
 
-    /// Coordinates divided by their length-scales, `n_points x dimension` row-major.
+    /// Returns coordinates divided by their length-scales, `n_points x dimension` row-major.
     #[must_use]
     pub fn scaled(&self, points: &Points) -> Arc<[f64]> {
         let d = points.dimension();
@@ -73,16 +73,16 @@ impl Lengthscales {
         (0..points.n_points()).flat_map(|i| points.point(i).iter().enumerate().take(d).map(|(j, x)| x / self.of(j))).collect()
     }
 
-    /// [`Lengthscales::squared_distance`] of one point and many, row-major: the same bits.
+    /// Writes [`Lengthscales::squared_distance`] of one point and many (row-major), bit by bit.
     pub fn squared_distances(&self, a: &[f64], many: &[f64], out: &mut [f64]) {
         match (self, a) {
-            // The plane is worth lanes of its own.
+            // Two coordinates have SIMD code of their own.
             (Self::Isotropic(l), &[first, second]) => wide(InPlane { first, second, square: l * l, many, out }),
             _ => out.iter_mut().zip(many.chunks_exact(a.len())).for_each(|(out, b)| *out = self.squared_distance(a, b)),
         }
     }
 
-    /// `Σ_i ((a_i - b_i) / l_i)²`, the same bits in either order; coordinates ascending.
+    /// Returns `Σ_i ((a_i - b_i) / l_i)²`, coordinates ascending; the bits are symmetric in a, b.
     #[must_use]
     pub fn squared_distance(&self, a: &[f64], b: &[f64]) -> f64 {
         let pairs = a.iter().zip(b);

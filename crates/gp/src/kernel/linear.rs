@@ -6,8 +6,9 @@ use crate::score::{KernelFamily, KernelForm};
 use privateer_config::params::Args;
 use std::sync::Arc;
 
-/// `k(a, b) = scale · a·b + bias`: linear functions with independent weights of variance `scale` and an offset of
-/// variance `bias`. It has no spectral density.
+/// The kernel `k(a, b) = scale · a·b + bias`, which has no spectral density.
+///
+/// It describes linear functions with independent weights of variance `scale` and an offset of variance `bias`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearKernel {
     scale: f64,
@@ -15,7 +16,7 @@ pub struct LinearKernel {
 }
 
 impl LinearKernel {
-    /// With `scale` > 0 and `bias` >= 0.
+    /// Creates the kernel, with `scale` > 0 and `bias` >= 0.
     #[must_use]
     pub fn new(scale: f64, bias: f64) -> Self {
         Self { scale, bias }

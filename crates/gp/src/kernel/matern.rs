@@ -9,8 +9,10 @@ use privateer_numerics::rng::Stream;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// `k(a, b) = variance · 2^(1-nu)/Gamma(nu) · z^nu · K_nu(z)`, `z = sqrt(2 nu) r`, `r² = Σ_i ((a_i - b_i) / l_i)²`
-/// [Rasmussen & Williams 2006, eq. 4.14]. As nu grows it tends to the squared exponential of the same length-scale.
+/// The Matern kernel [Rasmussen & Williams 2006, eq. 4.14].
+///
+/// `k(a, b) = variance · 2^(1-nu)/Gamma(nu) · z^nu · K_nu(z)`, `z = sqrt(2 nu) r`, `r² = Σ_i ((a_i - b_i) / l_i)²`. As nu
+/// grows it tends to the squared exponential of the same length-scale.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matern {
     nu: f64,
@@ -19,7 +21,7 @@ pub struct Matern {
     variance: f64,
 }
 
-/// How the correlation is computed.
+/// The formula of the correlation.
 #[derive(Debug, Clone, PartialEq)]
 enum MaternForm {
     /// nu = 1/2: exp(-z)
@@ -33,7 +35,7 @@ enum MaternForm {
 }
 
 impl Matern {
-    /// With smoothness `0 < nu <= 1000`, these length-scales and `k(x, x) = variance` > 0.
+    /// Creates the kernel, with smoothness `0 < nu <= 1000` and `k(x, x) = variance` > 0.
     #[must_use]
     pub fn new(nu: f64, lengthscales: Lengthscales, variance: f64) -> Self {
         let form = if nu == 0.5 {
@@ -66,7 +68,7 @@ pub fn parse(args: &Args<'_>) -> Arc<dyn Kernel> {
 impl Kernel for Matern {
     fn value(&self, a: &[f64], b: &[f64]) -> f64 {
         let z = libm::sqrt(2.0 * self.nu * self.lengthscales.squared_distance(a, b));
-        // Far points: exp(-z) is zero before the polynomial could make infinity times zero.
+        // For far points exp(-z) is zero; the cap keeps the polynomial from giving infinity times zero.
         let z = z.min(1e6);
         let correlation = match &self.form {
             MaternForm::Half => libm::exp(-z),
@@ -102,9 +104,10 @@ impl Kernel for Matern {
         })
     }
 
-    /// Multivariate Student's t with `2 nu` degrees of freedom, divided by `l_i`: the spectral density is proportional to
-    /// `(2 nu + |l w|²)^-(nu + d/2)` [Rasmussen & Williams 2006, eq. 4.15]. The chi-square is drawn last and takes a
-    /// varying number of words.
+    /// Draws multivariate Student's t with `2 nu` degrees of freedom, divided by `l_i`.
+    ///
+    /// The spectral density is proportional to `(2 nu + |l w|²)^-(nu + d/2)` [Rasmussen & Williams 2006, eq. 4.15]. The
+    /// chi-square is drawn last and uses a varying number of words.
     fn sample_frequency(&self, dimension: usize, stream: &mut Stream) -> Option<Vec<f64>> {
         let mut frequency: Vec<f64> = (0..dimension).map(|i| stream.normal() / self.lengthscales.of(i)).collect();
         // chi²_{2 nu} = 2 Gamma(nu), so sqrt(2 nu / chi²) = sqrt(nu / Gamma(nu)).
@@ -113,8 +116,10 @@ impl Kernel for Matern {
         Some(frequency)
     }
 
-    /// The product of one-dimensional Matern kernels, the variance on the first: the modified form, whose spectral density is the
-    /// product over coordinates. In one dimension it is this kernel; in more it has the same smoothness along every axis.
+    /// Returns one-dimensional Matern kernels; the first carries the variance.
+    ///
+    /// Their product is the modified form, whose spectral density is the product over coordinates. In one dimension it is
+    /// this kernel; in more dimensions it has the same smoothness along every axis.
     fn spectral_factors(&self, dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
         let factor = |i: usize| -> Arc<dyn Kernel> {
             let variance = if i == 0 { self.variance } else { 1.0 };
@@ -123,8 +128,10 @@ impl Kernel for Matern {
         Some((0..dimension).map(factor).collect())
     }
 
-    /// With `f = sqrt(2 nu)/l · s/sqrt(1 - s²)` the spectral density, Student's t, becomes the weight `(1 - s²)^(nu - 1)` on
-    /// (-1, 1): its Gauss rule. The density's heavy tails make the error fall like a power of the nodes.
+    /// Returns the Gauss rule of the weight `(1 - s²)^(nu - 1)` on (-1, 1).
+    ///
+    /// With `f = sqrt(2 nu)/l · s/sqrt(1 - s²)` the spectral density, Student's t, becomes this weight. The heavy tails
+    /// of the density make the error fall like a power of the number of nodes.
     fn spectral_rule(&self, nodes: usize) -> Option<Vec<(f64, f64)>> {
         let scale = libm::sqrt(2.0 * self.nu) / self.lengthscales.of(0);
         let frequency = |s: f64| scale * s / libm::sqrt((1.0 - s) * (1.0 + s));

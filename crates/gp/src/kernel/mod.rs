@@ -1,4 +1,4 @@
-//! Kernels, one file each. Each reads its own keys; which names they go by is the registry's business, not this room's.
+//! Kernels, one file each; each reads its own keys, and the registry names them.
 
 pub mod additive;
 mod contract;

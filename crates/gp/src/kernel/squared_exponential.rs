@@ -11,7 +11,7 @@ use std::f64::consts::FRAC_PI_2;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// `k(a, b) = variance · exp(-r²/2)`, `r² = Σ_i ((a_i - b_i) / l_i)²`.
+/// The kernel `k(a, b) = variance · exp(-r²/2)`, `r² = Σ_i ((a_i - b_i) / l_i)²`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SquaredExponential {
     lengthscales: Lengthscales,
@@ -19,7 +19,7 @@ pub struct SquaredExponential {
 }
 
 impl SquaredExponential {
-    /// With these length-scales and `k(x, x) = variance` > 0.
+    /// Creates the kernel with these length-scales and `k(x, x) = variance` > 0.
     #[must_use]
     pub fn new(lengthscales: Lengthscales, variance: f64) -> Self {
         Self { lengthscales, variance }
@@ -66,8 +66,10 @@ impl Kernel for SquaredExponential {
         })
     }
 
-    /// `E exp(-|u - v|²/2l²)` over `u - v = (z_a - z_b) + N(0, 2 sigma²)`: length-scale² `l² + 2 sigma²`, and a factor
-    /// `(1 + 2 sigma²/l²)^{-1/2}` a coordinate [Kharkovskii2020 as replaced; Girard 2003 for noisy inputs].
+    /// Returns `E exp(-|u - v|²/2l²)` over `u - v = (z_a - z_b) + N(0, 2 sigma²)`.
+    ///
+    /// It has length-scale² `l² + 2 sigma²` and a factor `(1 + 2 sigma²/l²)^{-1/2}` per coordinate [replaces the formula
+    /// of Kharkovskii2020; Girard 2003 for noisy inputs].
     fn under_input_noise(&self, noise_variance: f64, dimension: usize) -> Option<Arc<dyn Kernel>> {
         let wide = |l: f64| libm::sqrt(l * l + 2.0 * noise_variance);
         let shrink = (0..dimension).map(|i| self.lengthscales.of(i)).map(|l| l / wide(l)).product::<f64>();
@@ -78,12 +80,12 @@ impl Kernel for SquaredExponential {
         Some(Arc::new(Self::new(lengthscales, self.variance * shrink)))
     }
 
-    /// Normal with standard deviation `1/l_i`. One word a coordinate.
+    /// Draws normal frequencies of standard deviation `1/l_i`, one word per coordinate.
     fn sample_frequency(&self, dimension: usize, stream: &mut Stream) -> Option<Vec<f64>> {
         Some((0..dimension).map(|i| stream.normal() / self.lengthscales.of(i)).collect())
     }
 
-    /// The variance goes to the first coordinate.
+    /// Returns one factor per coordinate; the first carries the variance.
     fn axis_factors(&self, dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
         let factor = |i: usize| -> Arc<dyn Kernel> {
             let variance = if i == 0 { self.variance } else { 1.0 };
@@ -92,13 +94,17 @@ impl Kernel for SquaredExponential {
         Some((0..dimension).map(factor).collect())
     }
 
-    /// Gauss–Hermite over the normal density of standard deviation `1/l`: frequencies `sqrt(2) t / l`, weights `w / sqrt(pi)`.
+    /// Returns the Gauss–Hermite rule of the normal density of standard deviation `1/l`.
+    ///
+    /// Frequencies are `sqrt(2) t / l`, weights `w / sqrt(pi)`.
     fn spectral_rule(&self, nodes: usize) -> Option<Vec<(f64, f64)>> {
         let scale = libm::sqrt(2.0) / self.lengthscales.of(0);
         Some(gauss_hermite(nodes).into_iter().map(|(t, weight)| (scale * t, weight)).collect())
     }
 
-    /// `sqrt(pi/2) (e / (4 n v²))^n` for n nodes and `v = l / extent` [Dubey2021, Theorem 2, d = 1].
+    /// Returns `sqrt(pi/2) (e / (4 n v²))^n` for n nodes, `v = l / extent`.
+    ///
+    /// Source: [Dubey2021, Theorem 2, d = 1].
     fn spectral_bound(&self, nodes: usize, extent: f64) -> Option<f64> {
         let (n, v) = (nodes as f64, self.lengthscales.of(0) / extent);
         Some(libm::sqrt(FRAC_PI_2) * libm::exp(n * (1.0 - libm::log(4.0 * n * v * v))))

@@ -1,4 +1,4 @@
-//! What holds for every kernel.
+//! Properties of every kernel.
 
 use super::{Kernel, Lengthscales, linear, matern, squared_exponential};
 use privateer_config::error::Sources;
@@ -74,7 +74,9 @@ proptest! {
     }
 }
 
-/// Orders beside a closed form agree with it, so the general formula and the closed ones are one function.
+/// Checks that orders next to a closed form agree with it.
+///
+/// The general formula and the closed forms are then one function.
 #[test]
 fn matern_is_continuous_in_its_smoothness() {
     for nu in [0.5, 1.5, 2.5] {

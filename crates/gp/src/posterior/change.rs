@@ -1,46 +1,46 @@
-//! What a backend has not yet taken of a posterior's observations.
+//! Bookkeeping of the observations of a posterior that a scoring backend has not yet applied.
 
 use super::Observed;
 use crate::score::Change;
 
-/// The change since a backend last took one.
+/// Records what changed in a posterior since a backend last read the change.
 #[derive(Debug, Clone, Default)]
 pub struct PendingChange {
     last: Option<Observed>,
-    /// Observations not yet taken.
+    /// Number of observations that the backend has not yet applied.
     pending: u32,
-    /// The row of the open streak has been taken, so a repetition need not say it again.
+    /// Whether the backend knows the row of the current streak; repeated plays then omit it.
     row_known: bool,
     rebuilt: bool,
 }
 
 impl PendingChange {
-    /// One more observation.
+    /// Records one more observation.
     pub fn observed(&mut self, observed: &Observed) {
         self.row_known &= observed.repeated;
         self.last = Some(*observed);
         self.pending += 1;
     }
 
-    /// The state was rebuilt after the last observation; the next one starts a new streak.
+    /// Records a rebuild after the last observation; the next observation starts a streak.
     pub fn rebuilt(&mut self) {
         self.rebuilt = true;
     }
 
-    /// Nothing is known of what was taken: a backend must start from the model.
+    /// Marks the backend's state as unknown: the backend must start from the model.
     pub fn lost(&mut self) {
         self.pending = 2;
     }
 
-    /// A backend has taken everything.
+    /// Records that a backend has applied every pending change.
     pub fn taken(&mut self) {
-        // More than one observation at once was taken from the model, not by its row.
+        // The backend applies several pending observations from the model, so it knows the row only after a single one.
         self.row_known |= self.pending == 1;
         self.pending = 0;
         self.rebuilt = false;
     }
 
-    /// The change, for a model whose open streak has these coefficients over the basis.
+    /// Returns the change; `row` holds the coefficients of the current streak over the basis.
     pub fn of<'a>(&self, row: &'a [f64]) -> Change<'a> {
         match (self.pending, &self.last) {
             (0, _) => Change::None,

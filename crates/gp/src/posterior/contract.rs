@@ -1,11 +1,11 @@
-//! What every form of posterior offers.
+//! The interface that every form of posterior implements.
 
 use super::Visits;
 use crate::score::{Basis, Change, Moments, ScoreModel};
 
-/// A posterior over a finite domain that a policy can hold, whatever its form.
+/// A posterior over a finite domain, as a policy holds it.
 pub trait Posterior: ScoreModel {
-    /// Over a product domain: gives the next number to the play of these rows, one of each axis.
+    /// Assigns the next point index to the play with these rows, one per axis (product domains).
     fn define(&mut self, rows: &[u32]) {
         let _ = rows;
     }
@@ -13,29 +13,32 @@ pub trait Posterior: ScoreModel {
     /// Adds one observation of `point`.
     fn observe(&mut self, point: usize, reward: f64);
 
-    /// What the last observation changed, for a backend; `Rebuild` if more than one observation came since
-    /// [`Posterior::screened`].
+    /// Returns what the last observation changed, for a backend.
+    ///
+    /// The change is `Rebuild` if more than one observation was made since [`Posterior::screened`] was last called.
     fn change(&self) -> Change<'_>;
 
-    /// Says that a backend has taken the change.
+    /// Records that a backend has applied the change.
     fn screened(&mut self);
 
-    /// Posterior mean of one point: the bits of [`ScoreModel::exact`], without the price of the variance.
+    /// Returns the posterior mean of one point, without computing its variance.
+    ///
+    /// The result has the same bits as the mean of [`ScoreModel::exact`].
     fn mean(&self, point: usize) -> f64;
 
-    /// Realised information gain `½ ln det(I + K_t / ridge)` of the observations so far.
+    /// Returns the realised information gain `½ ln det(I + K_t / ridge)` of all observations.
     fn information_gain(&self) -> f64;
 
-    /// The points visited, with counts and sums of rewards.
+    /// Returns the visited points with their counts and sums of rewards.
     fn visits(&self) -> &Visits;
 
-    /// The basis that a backend opens for this posterior.
+    /// Returns the basis that a backend opens for this posterior.
     fn basis(&self) -> Basis;
 
-    /// The state as plain data with a version, to be given back to the form's own `restore`.
+    /// Returns the state as plain data with a version number, for the `restore` of the same type.
     fn save(&self) -> serde_json::Value;
 
-    /// Posterior mean and variance of every point of the domain.
+    /// Returns the posterior mean and variance of every point of the domain.
     fn all_moments(&self) -> Vec<Moments> {
         (0..self.basis().n_points()).map(|point| self.exact(point)).collect()
     }

@@ -1,18 +1,21 @@
-//! The exact posterior over the whole of a small domain: mean and spread² of every point at any time, and the posterior covariances
-//! of a visited point with all others when that point is played.
+//! The exact posterior over all points of a small domain.
 //!
-//! Observations come in streaks of one point `x`. With `p` the covariances of `x` with all points, `v = p_x` and `m` the mean of `x`, all at
-//! the streak's start, `j` observations of sum `S` make
+//! It holds the mean and the posterior variance of every point at any time, and the posterior covariances of a visited
+//! point with all others, which it updates when that point is played.
 //!
-//! `mean + a p`, `a = (S - j m) / (ridge + j v)`, `spread² - f p²`, `f = j / (ridge + j v)`:
+//! Observations are grouped into streaks of one point `x`. Let `p` be the covariances of `x` with all points, `v = p_x`,
+//! and `m` the mean of `x`, all at the start of the streak. Then `j` observations with reward sum `S` give
 //!
-//! within a streak nothing is added up, so nothing drifts. A streak that has ended is kept as the vector `c = sqrt(f) p`: every
-//! covariance fell by `c c^T`. The covariances of a point are brought up to date only when it is played, by the streaks since
-//! it was played last: `N` multiply-adds for each, few where the optimizer goes to and fro between few points, and never more for
-//! all points together than a whole downdate of the covariance matrix.
+//! `mean + a p`, `a = (S - j m) / (ridge + j v)`, and variance `σ² - f p²`, `f = j / (ridge + j v)`.
 //!
-//! After [`STREAKS_PER_POINT`]` N` streaks everything starts anew from the visits: `A = K + ridge diag(1/count) = L L^T`, `T = L^{-1} K`,
-//! `spread² = k - |T|²` a point. All is a function of the observations alone, hence the same bits on every path.
+//! Nothing is accumulated within a streak, so nothing drifts. An ended streak is stored as the vector `c = sqrt(f) p`,
+//! because it lowers the covariance matrix by `c c^T`. The covariances of a point are updated only when it is played, by
+//! the streaks that ended since it was last played: `N` multiply-adds each, in total never more than a full downdate of
+//! the covariance matrix.
+//!
+//! After [`RUNS_PER_POINT`]` N` streaks the state is recomputed from the interactions:
+//! `A = K + ridge diag(1/count) = L L^T`, `T = L^{-1} K`, variance `k - |T|²` per point. The state is a function of the
+//! observations alone, so every execution path gives the same bits.
 
 use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel};
@@ -22,15 +25,18 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Points up to which the whole domain is kept: covariances and streaks take at most 6 MiB a trial.
+/// Largest domain for this form: the covariances and streaks of a trial take at most 6 MiB.
 const MOST_POINTS: usize = 256;
 
-/// Smallest ridge, as a share of the prior variance. Downdates of covariances lose a few units in the last place of the prior
-/// variance each; [`STREAKS_PER_POINT`]` N` of them stay below 1e-9 of the spread² that 10⁴ observations of a point leave.
+/// Smallest ridge, as a share of the prior variance.
+///
+/// Each downdate of covariances loses a few units in the last place of the prior variance. [`RUNS_PER_POINT`]` N`
+/// downdates lose less than 1e-9 of the posterior variance that remains at a point after 10⁴ observations.
 const LEAST_RIDGE: f64 = 1e-3;
 
-/// Streaks, as a multiple of `N`, after which everything is taken from the visits anew: that costs up to `5/6 N³` multiply-adds, a
-/// tenth of `N²` for each of the streaks.
+/// Streaks, as a multiple of `N`, after which the state is recomputed from scratch.
+///
+/// That costs up to `5/6 N³` multiply-adds, a tenth of `N²` per streak.
 const STREAKS_PER_POINT: usize = 8;
 
 /// The exact posterior of one trial over a small domain.
@@ -39,44 +45,44 @@ pub struct CovariancePosterior {
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
     state: CovarianceState,
-    /// Those of `state.start` and of all streaks since.
+    /// Interactions up to now: those of `state.start` and of all later streaks.
     visits: Visits,
-    /// Sum of the rewards of the open streak's point before it.
+    /// Sum of the rewards at the current streak's point before the streak.
     sum_before: f64,
-    /// Where the streaks began: `T` over the points visited by then.
+    /// `T` over the points that had been visited when the state was last recomputed.
     start: Columns,
-    /// Ended streaks: `c` of each, `N` numbers.
+    /// Vectors `c` of the ended streaks, `N` numbers each.
     ended: Vec<f64>,
-    /// By slot: how many ended streaks the covariances of the point hold, and the covariances; empty before its first streak.
+    /// Per slot: number of ended streaks in its covariances, and these (empty before a streak).
     covariances: Vec<(usize, Vec<f64>)>,
-    /// `v` and `m` of the open streak.
+    /// `v` and `m` of the current streak.
     open: Moments,
-    /// Moments of every point at the start of the open streak.
+    /// Moments of every point at the start of the current streak.
     before: [Vec<f64>; 2],
     means: Vec<f64>,
     variances: Vec<f64>,
-    /// Information gain without the open streak.
+    /// Information gain without the current streak.
     gain: f64,
-    /// Ended streaks at which to start anew.
+    /// Number of ended streaks at which the state is recomputed.
     most_streaks: usize,
     changed: bool,
 }
 
-/// What is saved: everything that cannot be derived from the problem.
+/// The saved state: everything that cannot be derived from the problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct CovarianceState {
     version: u32,
     form: Cow<'static, str>,
     ridge: f64,
-    /// The visits where the streaks began, and the information gain.
+    /// Interactions and information gain when the state was last recomputed.
     start: Visits,
     start_gain: f64,
-    /// Ended streaks since.
+    /// Streaks that have ended since.
     streaks: Vec<CovarianceStreak>,
     streak: Option<CovarianceStreak>,
 }
 
-/// Observations of one point in a row.
+/// A streak: consecutive observations of one point.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct CovarianceStreak {
     slot: u32,
@@ -89,20 +95,23 @@ struct CovarianceStreak {
 const FORM: &str = "covariance";
 
 impl CovariancePosterior {
-    /// Whether this form suits a domain of `n_points` with this bound on the prior variance and this ridge: else
-    /// [`super::ExactPosterior`] does.
+    /// Returns whether this form suits a domain of `n_points`, given the prior bound and the ridge.
+    ///
+    /// Otherwise use [`super::ExactPosterior`].
     #[must_use]
     pub fn suits(n_points: usize, prior_bound: f64, ridge: f64) -> bool {
         (1..=MOST_POINTS).contains(&n_points) && LEAST_RIDGE * prior_bound <= ridge
     }
 
-    /// Whether a saved state is one of this form.
+    /// Returns whether a saved state belongs to this form.
     #[must_use]
     pub fn saved(state: &serde_json::Value) -> bool {
         state["form"] == FORM
     }
 
-    /// The prior over this domain, with noise variance `ridge > 0` and the [`super::ExactPosterior::prior_bound`] of the domain.
+    /// Creates the prior over this domain.
+    /// * `prior_bound` — [`super::ExactPosterior::prior_bound`] of the domain
+    /// * `ridge` — noise variance, > 0
     #[must_use]
     pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
         let state = CovarianceState {
@@ -135,10 +144,10 @@ impl CovariancePosterior {
         }
     }
 
-    /// The posterior whose state was saved, over the same domain.
+    /// Restores a saved posterior over the same domain.
     ///
     /// # Errors
-    /// If the value is not a saved state of this form and version, or does not hang together.
+    /// If the value is not a saved state of this form and version, or if it is inconsistent.
     pub fn restore(gram: Arc<dyn GramSource>, prior_bound: f64, mut saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         use serde::de::Error;
         let visits: Visits = serde_json::from_value(saved["visits"].take())?;
@@ -198,7 +207,7 @@ impl CovariancePosterior {
         self.means.len()
     }
 
-    /// Takes the open streak among the ended ones.
+    /// Ends the current streak and stores it with the ended ones.
     fn end_streak(&mut self) {
         let Some(streak) = self.state.streak.take() else { return };
         self.gain += gain(&streak, self.open.variance, self.state.ridge);
@@ -210,7 +219,7 @@ impl CovariancePosterior {
         self.state.streaks.push(streak);
     }
 
-    /// Opens a streak without observations: brings the covariances of its point up to date.
+    /// Starts a streak without observations and updates the covariances of its point.
     fn begin_streak(&mut self, point: u32, slot: u32) {
         let (n, at) = (self.n(), slot as usize);
         if self.covariances.len() <= at {
@@ -228,7 +237,7 @@ impl CovariancePosterior {
         self.state.streak = Some(CovarianceStreak { slot, point, count: 0, sum: 0.0 });
     }
 
-    /// `k_x - T^T T_x`.
+    /// Returns `k_x - T^T T_x`.
     fn covariances_at_start(&self, point: usize) -> Vec<f64> {
         let mut column = vec![0.0; self.n()];
         self.gram.column(point, 0, &mut column);
@@ -240,7 +249,7 @@ impl CovariancePosterior {
         column
     }
 
-    /// Moments of every point after the open streak so far.
+    /// Computes the moments of every point after the observations of the current streak.
     fn apply(&mut self) {
         let Some(streak) = &self.state.streak else { return };
         let covariances = self.covariances[streak.slot as usize].1.as_slice();
@@ -252,7 +261,9 @@ impl CovariancePosterior {
         wide(ApplyStreak { covariances, before_means, before_variances, step, fall, means, variances });
     }
 
-    /// Takes everything from the visits, which no open streak is part of. Returns false, changing nothing, if that fails.
+    /// Recomputes the state from the interactions; the caller has ended the current streak.
+    ///
+    /// Returns false and changes nothing if the factorization fails.
     fn start_anew(&mut self) -> bool {
         let (visits, n) = (&self.visits, self.n());
         let k = visits.n_distinct();
@@ -291,17 +302,17 @@ impl CovariancePosterior {
     }
 }
 
-/// `f` of a streak.
+/// Returns `f` of a streak.
 fn fall(streak: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
     streak.count as f64 / (ridge + streak.count as f64 * variance)
 }
 
-/// ½ ln(1 + j v / ridge): the gains of a streak's observations telescope.
+/// Returns the gain ½ ln(1 + j v / ridge) of a streak: the gains of its observations telescope.
 fn gain(streak: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
     0.5 * libm::log1p(streak.count as f64 * variance / ridge)
 }
 
-/// Takes ended streaks, in their order, from the covariances of a point.
+/// Subtracts ended streaks, in order, from the covariances of a point.
 struct CatchUp<'a> {
     covariances: &'a mut [f64],
     ended: &'a [f64],
@@ -324,7 +335,7 @@ impl NullaryFnOnce for CatchUp<'_> {
             let (ap, bp, cp, dp) = (a[point], b[point], c[point], d[point]);
             let streaks = a.iter().zip(b).zip(c).zip(d);
             for (value, (((a, b), c), d)) in covariances.iter_mut().zip(streaks) {
-                // One after the other: the bits do not depend on how many are taken at once.
+                // Subtracted one after the other, so the bits do not depend on the number of streaks per pass.
                 *value = *value - ap * a - bp * b - cp * c - dp * d;
             }
         }
@@ -373,7 +384,7 @@ impl ScoreModel for CovariancePosterior {
     }
 
     fn state_error(&self) -> Moments {
-        // The table is what the scores are.
+        // Scores are read from this table, so they have no error against it.
         Moments { mean: 0.0, variance: 0.0 }
     }
 
@@ -395,12 +406,12 @@ impl Posterior for CovariancePosterior {
         let known = self.state.streak.is_some_and(|streak| streak.point as usize == point);
         if !known {
             self.end_streak();
-            // A failure leaves all as it is, and more streaks to be kept.
+            // On failure the state stays as it is, and more streaks are stored before the next attempt.
             if self.most_streaks <= self.state.streaks.len() && !self.start_anew() {
                 self.most_streaks *= 2;
             }
         }
-        // The sum is added below: by streaks, so that a state without it gives the same bits.
+        // The reward is added below as a streak's sum, so that a state restored from streaks has the same bits.
         let (slot, _) = self.visits.add(point, 0.0);
         if !known {
             self.begin_streak(point as u32, slot as u32);
@@ -440,7 +451,7 @@ impl Posterior for CovariancePosterior {
 
     fn save(&self) -> serde_json::Value {
         let mut state = serde_json::json!(self.state);
-        // They follow from the rest; whoever reads a state need not add up streaks.
+        // The interactions follow from the other fields; they are saved so that a reader need not sum the streaks.
         state["visits"] = serde_json::json!(self.visits);
         state
     }

@@ -1,4 +1,4 @@
-//! [`CovariancePosterior`] beside [`ExactPosterior`], which works in another way.
+//! Compares [`CovariancePosterior`] with [`ExactPosterior`], which uses a different algorithm.
 
 use super::{CovariancePosterior, ExactPosterior, Posterior};
 use crate::KernelGram;
@@ -17,7 +17,7 @@ fn stream(trial: u64) -> Stream {
     Streams::new(23, "covariance").of(trial, Purpose::Function)
 }
 
-/// The largest differences of mean and spread² over the domain.
+/// Returns the largest absolute differences of mean and posterior variance over the domain.
 fn apart(a: &CovariancePosterior, b: &ExactPosterior) -> (f64, f64) {
     let pairs = a.all_moments().into_iter().zip(b.all_moments());
     pairs.fold((0.0, 0.0), |worst: (f64, f64), (a, b)| {
@@ -25,7 +25,7 @@ fn apart(a: &CovariancePosterior, b: &ExactPosterior) -> (f64, f64) {
     })
 }
 
-/// Points in order, at random, and to and fro between few; long enough to start anew several times.
+/// Plays points in order, at random and alternately, through several recomputations.
 #[test]
 fn it_is_the_exact_posterior() {
     for (n, lengthscale, ridge, rounds) in
@@ -60,7 +60,7 @@ fn it_is_the_exact_posterior() {
     }
 }
 
-/// The comparison above sees a streak that is left out.
+/// The comparison above detects a missing streak.
 #[test]
 fn a_lost_streak_is_seen() {
     let gram = line(30, 0.2);

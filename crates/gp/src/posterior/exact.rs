@@ -1,7 +1,8 @@
-//! The exact posterior over the distinct points visited: any kernel, any domain size, no N x N and no T x T matrix.
+//! The exact posterior over the distinct visited points, for any kernel and any domain size.
 //!
-//! The state is K x K for K distinct points ([`KernelDualForm`]). A backend needs one row of coefficients over the visited points'
-//! Gram columns an observation, and none while the same point is played again.
+//! The state is K x K for K distinct points ([`KernelDualForm`]); no N x N or T x T matrix is formed. For each observation a
+//! backend reads one row of coefficients over the Gram columns of the visited points; a repeated play of the same point
+//! needs no new row.
 
 use super::change::PendingChange;
 use super::weights::REBUILD_EVERY;
@@ -14,16 +15,16 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct ExactPosterior {
     gram: Arc<dyn GramSource>,
-    /// Whether the inputs are this trial's own.
+    /// Whether the inputs belong to this trial alone.
     own: bool,
     prior_bound: f64,
     state: ExactState,
-    /// Coefficients of the last streak over the visited points' Gram columns.
+    /// Coefficients of the last streak over the Gram columns of the visited points.
     row: Vec<f64>,
     change: PendingChange,
 }
 
-/// What is saved: everything that cannot be derived from the problem.
+/// The saved state: everything that cannot be derived from the problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct ExactState {
     version: u32,
@@ -32,37 +33,39 @@ struct ExactState {
 }
 
 impl ExactPosterior {
-    /// The prior over this domain, with noise variance `ridge > 0`.
+    /// Creates the prior over this domain, with noise variance `ridge > 0`.
     #[must_use]
     pub fn new(gram: Arc<dyn GramSource>, ridge: f64) -> Self {
         let prior_bound = Self::prior_bound(gram.as_ref());
         Self::with_prior_bound(gram, prior_bound, ridge)
     }
 
-    /// The largest `k(x, x)` of a domain: one pass over its points, the same for all trials.
+    /// Returns the largest `k(x, x)` of a domain in one pass; it is the same for all trials.
     #[must_use]
     pub fn prior_bound(gram: &dyn GramSource) -> f64 {
         (0..gram.n_points()).map(|point| gram.diagonal(point)).fold(0.0, f64::max)
     }
 
-    /// As [`ExactPosterior::new`], with the [`ExactPosterior::prior_bound`] of the domain already found.
+    /// Creates the prior as [`ExactPosterior::new`] does, with a known prior bound.
+    ///
+    /// The bound is [`ExactPosterior::prior_bound`] of the domain.
     #[must_use]
     pub fn with_prior_bound(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
         let state = ExactState { version: 1, model: KernelDualForm::new(ridge), visits: Visits::default() };
         Self { gram, own: false, prior_bound, state, row: Vec::new(), change: PendingChange::default() }
     }
 
-    /// The same over inputs that belong to this trial alone.
+    /// Marks the inputs as belonging to this trial alone.
     #[must_use]
     pub fn over_own_inputs(mut self) -> Self {
         self.own = true;
         self
     }
 
-    /// The posterior whose state was saved, over the same domain.
+    /// Restores a saved posterior over the same domain.
     ///
     /// # Errors
-    /// If the value is not a saved state of this version, or does not hang together.
+    /// If the value is not a saved state of this version, or if it is inconsistent.
     pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
         let state: ExactState = serde_json::from_value(saved)?;
         if state.version != 1 {
@@ -80,7 +83,7 @@ impl ExactPosterior {
         Ok(posterior)
     }
 
-    /// Covariances of a point with the visited points.
+    /// Returns the covariances of a point with the visited points.
     fn covariances(&self, point: usize) -> Vec<f64> {
         let visited = self.state.visits.points.iter();
         match self.gram.dense_column(point) {

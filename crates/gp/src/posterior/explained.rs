@@ -1,10 +1,12 @@
-//! The share of variance that observations explain, as a triangular factor, and what else is done with such factors.
+//! The share of the variance that observations explain, as a triangular factor.
 
 use privateer_numerics::linalg::{self, add_scaled, dot};
 
-/// `F`, lower triangular with `F^T F = I - ridge V^{-1}`, from `V^{-1}` (`m x m` row-major): a Cholesky factorization from the
-/// last row up. The matrix is positive semi-definite; where rounding denies it, its diagonal is raised by 1e-14 at most, and
-/// where that is not enough nothing is returned.
+/// Returns the lower triangular `F` with `F^T F = I - ridge V^{-1}`, or an empty vector on failure.
+///
+/// `inverse` is `V^{-1}`, `m x m` row-major. The factorization is a Cholesky factorization from the last row up. The
+/// matrix is positive semi-definite; where rounding breaks this, its diagonal is raised by at most 1e-14 before the
+/// function gives up.
 fn explained(mut inverse: Vec<f64>, m: usize, ridge: f64) -> Vec<f64> {
     inverse.iter_mut().for_each(|entry| *entry *= -ridge);
     (0..m).for_each(|i| inverse[i * m + i] += 1.0);
@@ -18,8 +20,8 @@ fn explained(mut inverse: Vec<f64>, m: usize, ridge: f64) -> Vec<f64> {
     Vec::new()
 }
 
-/// `R = F L^{-1}` with the `F` of [`explained`]; empty where there is none.
-/// * `l` — `m x m` row-major, lower
+/// Returns `R = F L^{-1}` with the `F` of [`explained`], or an empty vector if `F` is empty.
+/// * `l` — `m x m` row-major, lower triangular
 pub fn explained_rows(inverse: Vec<f64>, l: &[f64], m: usize, ridge: f64) -> Vec<f64> {
     let mut rows = explained(inverse, m, ridge);
     for i in 0..m.min(rows.len()) {
@@ -28,8 +30,9 @@ pub fn explained_rows(inverse: Vec<f64>, l: &[f64], m: usize, ridge: f64) -> Vec
     rows
 }
 
-/// Replaces `a` (symmetric, `n x n` row-major) by a lower triangular `F` with `F^T F = a`, zeros above the diagonal; false if a
-/// pivot is not positive.
+/// Replaces the symmetric matrix `a` by a lower triangular `F` with `F^T F = a`.
+///
+/// `a` is `n x n` row-major; entries above the diagonal become zero. Returns false if a pivot is not positive.
 fn cholesky_from_below(a: &mut [f64], n: usize) -> bool {
     for i in (0..n).rev() {
         let (above, rest) = a.split_at_mut(i * n);
@@ -48,7 +51,9 @@ fn cholesky_from_below(a: &mut [f64], n: usize) -> bool {
     true
 }
 
-/// Replaces the row `b` by `b L^{-1}`, with the leading block of `l` (`m x m` row-major, lower) as long as `b`.
+/// Replaces the row `b` by `b L^{-1}`.
+///
+/// `l` is `m x m` row-major, lower triangular; only its leading block of the length of `b` is used.
 pub fn solve_from_right(l: &[f64], m: usize, b: &mut [f64]) {
     for r in (0..b.len()).rev() {
         let line = &l[r * m..r * m + r + 1];
@@ -58,7 +63,7 @@ pub fn solve_from_right(l: &[f64], m: usize, b: &mut [f64]) {
     }
 }
 
-/// The Frobenius norm of the inverse of `l`, `m x m` row-major, lower.
+/// Returns the Frobenius norm of the inverse of `l` (`m x m` row-major, lower triangular).
 pub fn inverse_norm(l: &[f64], m: usize) -> f64 {
     let mut inverse = vec![0.0; m * m];
     for i in 0..m {
@@ -68,7 +73,7 @@ pub fn inverse_norm(l: &[f64], m: usize) -> f64 {
     dot(&inverse, &inverse).sqrt()
 }
 
-/// The lower factor of `V`, `m x m` row-major; not numbers where it has none.
+/// Returns the lower Cholesky factor of `V` (`m x m` row-major), filled with NaN if there is none.
 pub fn lower_factor(precision: &[f64], m: usize) -> Vec<f64> {
     let mut upper = precision.to_vec();
     if linalg::cholesky_upper(&mut upper, m).is_ok() {
@@ -80,7 +85,7 @@ pub fn lower_factor(precision: &[f64], m: usize) -> Vec<f64> {
         }
         return lower;
     }
-    // V is at least ridge I: with finite coordinates it can only fail where ridge is below the rounding of the sums.
+    // V is at least ridge I, so with finite coordinates it fails only if the ridge is below the rounding of the sums.
     let mut lower = precision.to_vec();
     if linalg::cholesky_repaired(&mut lower, m).is_err() {
         lower.fill(f64::NAN);

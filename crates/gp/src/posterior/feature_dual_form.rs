@@ -1,17 +1,19 @@
-//! Bayesian linear regression in the span of the points visited: `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`, from a factor over
-//! the K distinct points.
+//! Bayesian linear regression in the dual form: a factor over the K distinct visited points.
 //!
-//! With C the coordinates of those as rows, N their counts on a diagonal and `A = C C^T + ridge N^{-1} = L L^T`,
+//! `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`. Let C have the coordinates of the distinct points as rows, let N
+//! be the diagonal matrix of their counts, and `A = C C^T + ridge N^{-1} = L L^T`. Then
 //!
-//! `ridge V^{-1} = I - C^T A^{-1} C`, so that `spread²(c) = |c|² - |l|²`, `l = L^{-1} C c`,
+//! `ridge V^{-1} = I - C^T A^{-1} C`, so the posterior variance is `|c|² - |l|²` with `l = L^{-1} C c`,
 //!
-//! and `u = V^{-1} c` is a sum over the visited points: `u = sum row_i c_i` with `row = A^{-1} e / count` for a point visited before, e its unit
-//! vector, and `row = (-L^{-T} l, 1) / ridge` for a new one. That takes K² and K n multiply-adds in the place of n² and what keeps an inverse
-//! up to date, and says over the visited points as well what an observation changes.
+//! and `u = V^{-1} c = sum row_i c_i` is a sum over the visited points: `row = A^{-1} e / count` for a point visited
+//! before, with e its unit vector, and `row = (-L^{-T} l, 1) / ridge` for a new point. This costs K² and K n
+//! multiply-adds instead of n² and the update of an inverse, and it also gives the change of an observation over the
+//! visited points.
 //!
-//! A streak stays open as in [`super::WeightModel`]; when it closes, a new point enters `A` with all observations of the streak at once, and a point
-//! visited before has its diagonal lowered, by stable rotations. The state is rebuilt from the visits every
-//! [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on every path.
+//! A streak is handled as in [`super::WeightModel`]. When it ends, a new point enters `A` with all observations of the
+//! streak at once; the diagonal entry of a known point is lowered by stable rotations. The state is rebuilt from the
+//! interactions every [`REBUILD_EVERY`](super::REBUILD_EVERY) observations. It depends on the observations alone, so
+//! every path gives the same bits.
 
 use super::Visits;
 use super::streak::{Observed, Streak, rounded};
@@ -20,42 +22,44 @@ use crate::score::Moments;
 use privateer_numerics::linalg::{self, GrowingCholesky, add_rows_wide, add_scaled, dot, dot_rows};
 use serde::{Deserialize, Serialize};
 
-/// The state over the slots of [`Visits`], in `n` coordinates. Those of a slot are asked for: `coordinates(slot)` has `n` numbers.
+/// The state over the slots of [`Visits`], in `n` coordinates.
+///
+/// The caller passes coordinates as a function: `coordinates(slot)` has `n` numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FeatureDualForm {
     ridge: f64,
     n: usize,
-    /// Factor of `A` without the open streak.
+    /// Factor of `A` without the current streak.
     factor: GrowingCholesky,
-    /// Posterior mean of the weights without the open streak.
+    /// Posterior mean of the weights without the current streak.
     theta: Vec<f64>,
-    /// `u` of the open streak, and its row over the visited points; empty before the first observation and after a rebuild.
+    /// `u` of the current streak and its row over the visited points; empty without a streak.
     direction: Vec<f64>,
     row: Vec<f64>,
     open: Option<OpenStreak>,
-    /// Information gain without the open streak.
+    /// Information gain without the current streak.
     gain: f64,
-    /// Largest magnitude of a reward so far.
+    /// Largest absolute reward so far.
     reward_bound: f64,
     since_rebuild: u64,
     #[serde(skip)]
     scratch: Vec<f64>,
 }
 
-/// The open streak.
+/// The current streak.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct OpenStreak {
     slot: usize,
     streak: Streak,
     /// Observations of the point before the streak.
     before: f64,
-    /// Of a new point: `l`, and `|c|² - |l|²`.
+    /// For a new point: `l`, and `|c|² - |l|²`.
     l: Vec<f64>,
     variance: f64,
 }
 
 impl FeatureDualForm {
-    /// A model in `n` coordinates; `ridge > 0`.
+    /// Creates a model in `n` coordinates; `ridge > 0`.
     #[must_use]
     pub fn new(ridge: f64, n: usize) -> Self {
         Self {
@@ -73,10 +77,10 @@ impl FeatureDualForm {
         }
     }
 
-    /// Whether a saved value hangs together with these visits.
+    /// Checks that a saved value is consistent with these interactions.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the inconsistency.
     pub fn check<'c>(&self, visits: &Visits, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> Result<(), &'static str> {
         let n_distinct = visits.n_distinct();
         if !(0.0 < self.ridge && self.ridge.is_finite()) {
@@ -97,7 +101,7 @@ impl FeatureDualForm {
             {
                 return Err("the open streak is not possible");
             }
-            // A sum in one fixed order: the same bits.
+            // The sum has one fixed order, so the bits must agree.
             let mut sum = vec![0.0; self.n];
             add_rows_wide(&self.row, coordinates, &mut sum);
             if sum != self.direction {
@@ -113,49 +117,51 @@ impl FeatureDualForm {
         if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
 
-    /// The regularizer.
+    /// Returns the regularizer.
     #[must_use]
     pub fn ridge(&self) -> f64 {
         self.ridge
     }
 
-    /// Number of coordinates.
+    /// Returns the number of coordinates.
     #[must_use]
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// Realised information gain `½ ln det(V / ridge)`.
+    /// Returns the realised information gain `½ ln det(V / ridge)`.
     #[must_use]
     pub fn gain(&self) -> f64 {
         self.gain + self.open.as_ref().map_or(0.0, |open| open.streak.gain())
     }
 
-    /// Largest magnitude of a reward so far.
+    /// Returns the largest absolute reward so far.
     #[must_use]
     pub fn reward_bound(&self) -> f64 {
         self.reward_bound
     }
 
-    /// Observations since the state was last rebuilt.
+    /// Returns the number of observations since the last rebuild.
     #[must_use]
     pub fn since_rebuild(&self) -> u64 {
         self.since_rebuild
     }
 
-    /// The direction `u` of the open streak.
+    /// Returns the direction `u` of the current streak.
     #[must_use]
     pub fn direction(&self) -> &[f64] {
         &self.direction
     }
 
-    /// The same over the visited points: `u = sum row_i c_i`.
+    /// Returns the direction over the visited points: `u = sum row_i c_i`.
     #[must_use]
     pub fn row(&self) -> &[f64] {
         &self.row
     }
 
-    /// Adds an observation of `reward` at the point of this slot, which is the next one for a new point; `visits` do not count it yet.
+    /// Adds an observation of `reward` at the point of `slot`; `visits` do not count it yet.
+    ///
+    /// A new point has the next free slot.
     pub fn observe<'c>(
         &mut self,
         slot: usize,
@@ -204,7 +210,7 @@ impl FeatureDualForm {
         self.open = Some(OpenStreak { slot, streak, before, l, variance });
     }
 
-    /// Takes the open streak into factor and weights.
+    /// Ends the current streak and applies it to factor and weights.
     fn close_streak(&mut self) {
         let Some(OpenStreak { slot, streak, before, l, variance }) = self.open.take() else { return };
         self.gain += streak.gain();
@@ -217,7 +223,7 @@ impl FeatureDualForm {
         }
     }
 
-    /// `theta · c` and `ridge c^T V^{-1} c` (at least 0).
+    /// Returns `theta · c` and `ridge c^T V^{-1} c` (at least 0).
     #[must_use]
     pub fn moments<'c>(&self, c: &[f64], coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> Moments {
         let mut l = vec![0.0; self.factor.n()];
@@ -231,7 +237,7 @@ impl FeatureDualForm {
         Moments { mean: self.mean(c), variance: variance.max(0.0) }
     }
 
-    /// The mean alone, for less.
+    /// Returns the mean alone, at lower cost.
     #[must_use]
     pub fn mean(&self, c: &[f64]) -> f64 {
         let closed = dot(c, &self.theta);
@@ -241,7 +247,9 @@ impl FeatureDualForm {
         }
     }
 
-    /// `theta` and `ridge V^{-1} = I - G^T G - ridge d u u^T`, `G = L^{-1} C` and d the open streak's downdate, row-major: from the factor that spreads² come from.
+    /// Returns `theta` and `ridge V^{-1} = I - G^T G - ridge d u u^T`, row-major.
+    ///
+    /// Here `G = L^{-1} C`, and d is the downdate of the current streak; posterior variances use the same factor.
     #[must_use]
     pub fn form<'c>(&self, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> (Vec<f64>, Vec<f64>) {
         let (n, k) = (self.n, self.factor.n());
@@ -268,7 +276,9 @@ impl FeatureDualForm {
         (theta, form)
     }
 
-    /// Rebuilds the state from the visits, which also closes the streak. Returns false, changing nothing, if the factorization fails.
+    /// Rebuilds the state from the interactions, which also ends the current streak.
+    ///
+    /// Returns false and changes nothing if the factorization fails.
     pub fn rebuild<'c>(&mut self, visits: &Visits, coordinates: impl Fn(usize) -> &'c [f64] + Copy) -> bool {
         let k = visits.n_distinct();
         let mut a = vec![0.0; k * k];
@@ -293,8 +303,10 @@ impl FeatureDualForm {
         true
     }
 
-    /// Bounds on what the updates since the last rebuild rounded off, see `streak::rounded`: sums have `n` or K terms.
-    /// * `largest_count` — observations of a point
+    /// Bounds the rounding errors of the updates since the last rebuild, see `run::rounded`.
+    ///
+    /// Sums have `n` or K terms.
+    /// * `largest_count` — largest number of observations of one point
     #[must_use]
     pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {
         let terms = self.n.max(self.factor.n() + 1) as f64;

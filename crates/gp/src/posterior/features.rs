@@ -1,4 +1,6 @@
-//! The posterior over a shared feature table: `mean = theta · phi`, `spread² = residual + ridge phi^T V^{-1} phi`.
+//! The posterior over a shared feature table.
+//!
+//! `mean = theta · phi`, variance `residual + ridge phi^T V^{-1} phi`.
 
 use super::change::PendingChange;
 use super::linear::LinearModel;
@@ -19,7 +21,7 @@ pub struct FeaturePosterior {
     plays: Plays,
     prior_bound: f64,
     state: FeatureState,
-    /// Coefficients of the open streak over the basis.
+    /// Coefficients of the current streak over the basis.
     row: Vec<f64>,
     change: PendingChange,
 }
@@ -35,14 +37,14 @@ struct FeatureState {
 }
 
 impl FeaturePosterior {
-    /// The prior, with noise variance `ridge > 0`.
+    /// Creates the prior, with noise variance `ridge > 0`.
     #[must_use]
     pub fn new(table: Arc<FeatureTable>, ridge: f64) -> Self {
         let prior_bound = Self::prior_bound(&table);
         Self::with_prior_bound(table, prior_bound, ridge)
     }
 
-    /// The largest prior variance of a table's points: one pass over the table, the same for all trials.
+    /// Returns the largest prior variance of a table's points; it is the same for all trials.
     #[must_use]
     pub fn prior_bound(table: &FeatureTable) -> f64 {
         (0..table.n_points)
@@ -50,7 +52,9 @@ impl FeaturePosterior {
             .fold(0.0, f64::max)
     }
 
-    /// As [`FeaturePosterior::new`], with the [`FeaturePosterior::prior_bound`] of the table already found.
+    /// Creates the prior as [`FeaturePosterior::new`] does, with a known prior bound.
+    ///
+    /// The bound is [`FeaturePosterior::prior_bound`] of the table.
     #[must_use]
     pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
         let state = FeatureState {
@@ -69,19 +73,19 @@ impl FeaturePosterior {
         }
     }
 
-    /// Over a product domain with these axes: points are then numbers of plays.
+    /// Sets the axes of a product domain; point indices are then numbers of plays.
     #[must_use]
     pub fn over_axes(mut self, axes: Arc<[AxisFeatures]>) -> Self {
         self.plays = Plays::new(Arc::clone(&self.table), Some(axes));
-        // Moments of single axes are asked for.
+        // This form gives moments of single axes at a lower cost.
         self.state.model = LinearModel::over_coordinates(self.state.model.ridge(), self.table.n_features);
         self
     }
 
-    /// The posterior whose state was saved, over the same table.
+    /// Restores a saved posterior over the same table.
     ///
     /// # Errors
-    /// If the value is not a saved state of this version, its size is not the table's, or it does not hang together.
+    /// If the value is not a saved state of this version, if its size differs from the table's, or if it is inconsistent.
     pub fn restore(
         table: Arc<FeatureTable>,
         axes: Option<Arc<[AxisFeatures]>>,
@@ -154,7 +158,7 @@ impl ScoreModel for FeaturePosterior {
     }
 
     fn visited(&self) -> Option<Visited<'_>> {
-        // Over a product domain visits are plays, not points of the table.
+        // Over a product domain the visited points are plays, not points of the table.
         let visits = &self.state.visits;
         self.plays.axes().is_none().then(|| Visited {
             points: &visits.points,

@@ -1,20 +1,23 @@
-//! Kernel regression over the distinct points visited: `A = K + ridge diag(1/count)`, `w = A^{-1} (average rewards)`,
+//! Kernel regression over the distinct visited points (the dual form).
 //!
-//! `mean(x) = w · k(x)`, `spread²(x) = k(x,x) - |L^{-1} k(x)|²`, `A = L L^T`.
+//! With `A = K + ridge diag(1/count) = L L^T` and `w = A^{-1} (average rewards)`,
 //!
-//! Visits of one point collapse into its count and average. `A` is as well conditioned as `ridge / count` makes it, however
-//! close the points are, and its Cholesky factor is updated by stable rotations: nothing here depends on which of several
-//! all but equal points came first.
+//! `mean(x) = w · k(x)` and the posterior variance is `k(x,x) - |L^{-1} k(x)|²`.
 //!
-//! **Streaks.** Optimizers play a point many times in a row. All observations of a streak change the model along `g = A^{-1} e`, `e`
-//! the point's unit vector: with `n0` observations at its start, average `y0`, weight `w_e`, and `j` more since,
+//! All interactions with a point collapse into its count and average reward. The conditioning of `A` is that of
+//! `ridge / count`, however close the points are, and stable rotations update its Cholesky factor. The result therefore
+//! does not depend on the order in which nearly equal points were played.
+//!
+//! **Streaks.** Optimizers play a point many times in a row. All observations of a streak change the model along
+//! `g = A^{-1} e`, where `e` is the point's unit vector. With `n0` observations, average `y0` and weight `w_e` at the
+//! start of the streak, and `j` observations since,
 //!
 //! `delta = ridge j / (n0 (n0 + j))`, `D = 1 - delta g_e`, `A_j^{-1} = A^{-1} + delta / D g g^T`,
 //! `w_j = w + a g`, `a = (delta w_e + average_j - y0) / D`.
 //!
-//! So a streak stays open, as a few numbers, and a repeated observation costs O(1) here. The state is rebuilt from the visits
-//! every [`REBUILD_EVERY`](super::REBUILD_EVERY) observations: a function of the observations alone, hence the same bits on
-//! every path.
+//! A streak is stored as a few numbers, so a repeated observation costs O(1). The state is rebuilt from the interactions
+//! every [`REBUILD_EVERY`](super::REBUILD_EVERY) observations. It is a function of the observations alone, so every path
+//! gives the same bits.
 
 use super::Visits;
 use super::streak::{Observed, rounded};
@@ -23,32 +26,32 @@ use crate::score::Moments;
 use privateer_numerics::linalg::{self, GrowingCholesky};
 use serde::{Deserialize, Serialize};
 
-/// The state over the slots of [`Visits`].
+/// The state of the dual form, indexed by the slots of [`Visits`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelDualForm {
     ridge: f64,
-    /// Factor of `A` without the open streak's further observations.
+    /// Factor of `A` without the further observations of the current streak.
     factor: GrowingCholesky,
-    /// `w` without them.
+    /// `w` without the further observations of the current streak.
     weights: Vec<f64>,
     streak: Option<KernelStreak>,
-    /// Information gain without them.
+    /// Information gain without the further observations of the current streak.
     gain: f64,
-    /// Largest magnitude of a reward so far.
+    /// Largest absolute reward so far.
     reward_bound: f64,
     since_rebuild: u64,
     #[serde(skip)]
     scratch: Vec<f64>,
 }
 
-/// The open streak.
+/// The current streak.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct KernelStreak {
     slot: usize,
-    /// `n0` and the sum of their rewards.
+    /// `n0` and the sum of those rewards.
     count: f64,
     sum: f64,
-    /// `j` and the sum of their rewards.
+    /// `j` and the sum of those rewards.
     more: f64,
     more_sum: f64,
     /// `g = A^{-1} e`.
@@ -58,30 +61,32 @@ struct KernelStreak {
 }
 
 impl KernelStreak {
-    /// `delta` after `more` further observations; 0 before the first.
+    /// Returns `delta` after `more` further observations; 0 before the first.
     fn delta(&self, ridge: f64, more: f64) -> f64 {
         ridge * more / (self.count * (self.count + more))
     }
 
-    /// `D`: at least one half, because `g_e <= n0 / ridge`.
+    /// Returns `D`, which is at least one half because `g_e <= n0 / ridge`.
     fn denominator(&self, delta: f64) -> f64 {
         1.0 - delta * self.direction[self.slot]
     }
 
-    /// `a`, what multiplies `g` in the weights.
+    /// Returns `a`, the coefficient of `g` in the weights.
     fn coefficient(&self, ridge: f64) -> f64 {
         let delta = self.delta(ridge, self.more);
         let average = (self.sum + self.more_sum) / (self.count + self.more);
         (delta * self.weight + (average - self.sum / self.count)) / self.denominator(delta)
     }
 
-    /// `delta / D`, what multiplies `g g^T` in the inverse.
+    /// Returns `delta / D`, the coefficient of `g g^T` in the inverse.
     fn downdate(&self, ridge: f64) -> f64 {
         let delta = self.delta(ridge, self.more);
         delta / self.denominator(delta)
     }
 
-    /// ½ ln(1 + j q), `q` the share of spread² in the ridge at the start of the streak: the gains of its observations telescope.
+    /// Returns the gain ½ ln(1 + j q), with `q` the posterior variance over the ridge at the start.
+    ///
+    /// The gains of the streak's observations telescope.
     fn gain(&self, ridge: f64) -> f64 {
         let leverage = (1.0 - ridge * self.direction[self.slot] / self.count).max(0.0) / self.count;
         0.5 * libm::log1p(self.more * leverage)
@@ -89,7 +94,7 @@ impl KernelStreak {
 }
 
 impl KernelDualForm {
-    /// A model without observations; `ridge > 0`.
+    /// Creates a model without observations; `ridge > 0`.
     #[must_use]
     pub fn new(ridge: f64) -> Self {
         Self {
@@ -104,10 +109,10 @@ impl KernelDualForm {
         }
     }
 
-    /// Whether a saved value hangs together over this many distinct points.
+    /// Checks that a saved value is consistent and covers `n_distinct` distinct points.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the inconsistency.
     pub fn check(&self, n_distinct: usize) -> Result<(), &'static str> {
         if !(0.0 < self.ridge && self.ridge.is_finite()) {
             return Err("the ridge is not positive");
@@ -131,38 +136,40 @@ impl KernelDualForm {
         }
     }
 
-    /// The regularizer.
+    /// Returns the regularizer.
     #[must_use]
     pub fn ridge(&self) -> f64 {
         self.ridge
     }
 
-    /// Realised information gain `½ ln det(I + K_t / ridge)`.
+    /// Returns the realised information gain `½ ln det(I + K_t / ridge)`.
     #[must_use]
     pub fn gain(&self) -> f64 {
         self.gain + self.streak.as_ref().map_or(0.0, |streak| streak.gain(self.ridge))
     }
 
-    /// Observations since the state was last rebuilt.
+    /// Returns the number of observations since the last rebuild.
     #[must_use]
     pub fn since_rebuild(&self) -> u64 {
         self.since_rebuild
     }
 
-    /// The direction `g` of the open streak: coefficients over the Gram columns of the visited points.
+    /// Returns the direction `g` of the current streak, over the visited points' Gram columns.
     #[must_use]
     pub fn direction(&self) -> &[f64] {
         self.streak.as_ref().map_or(&[], |streak| &streak.direction)
     }
 
-    /// The first observation of a new point: `k` its covariance with the points visited before, `prior` its own.
+    /// Adds the first observation of a new point.
+    /// * `k` — covariances of the point with the points visited before
+    /// * `prior` — prior variance of the point
     pub fn observe_new(&mut self, k: &[f64], prior: f64, reward: f64) -> Observed {
         self.close_streak();
         self.count(reward);
         let slot = self.factor.n();
         let mut l = k.to_vec();
         self.factor.solve_lower(&mut l, 0);
-        // spread² of the new point, at least 0, and the ridge: the pivot never falls below the ridge.
+        // The pivot is the posterior variance of the new point, at least 0, plus the ridge, so it is at least the ridge.
         let variance = (prior - linalg::dot(&l, &l)).max(0.0);
         let pivot = variance + self.ridge;
         let surprise = reward - linalg::dot(&self.weights, k);
@@ -173,11 +180,11 @@ impl KernelDualForm {
         self.gain += 0.5 * libm::log1p(variance / self.ridge);
         let weight = self.weights[slot];
         self.streak = Some(KernelStreak { slot, count: 1.0, sum: reward, more: 0.0, more_sum: 0.0, direction, weight });
-        // p = g · k(x) = cov(new, x) / pivot: spread² falls by cov² / pivot, the mean rises by surprise cov / pivot.
+        // p = g · k(x) = cov(new, x) / pivot: the variance falls by cov² / pivot, the mean rises by surprise cov / pivot.
         Observed { scale: pivot.sqrt(), mean_step: surprise, repeated: false }
     }
 
-    /// Another observation of the point in `slot`; `visits` do not count it yet.
+    /// Adds another observation of the point in `slot`; `visits` do not count it yet.
     pub fn observe_again(&mut self, slot: usize, visits: &Visits, reward: f64) -> Observed {
         let repeated = self.streak.as_ref().is_some_and(|streak| streak.slot == slot);
         if !repeated {
@@ -195,8 +202,8 @@ impl KernelDualForm {
         streak.more += 1.0;
         streak.more_sum += reward;
         let after = (streak.denominator(streak.delta(ridge, streak.more)), streak.coefficient(ridge));
-        // delta' - delta = ridge / (m (m + 1)), m the observations before this one; the difference of delta / D is that
-        // over D D'.
+        // With m observations before this one, delta' - delta = ridge / (m (m + 1)), and delta / D changes by that
+        // difference divided by D D'.
         let fall = ridge / (total * (total + 1.0)) / (before.0 * after.0);
         Observed { scale: fall.sqrt(), mean_step: after.1 - before.1, repeated }
     }
@@ -206,7 +213,7 @@ impl KernelDualForm {
         self.since_rebuild += 1;
     }
 
-    /// `A^{-1} e` of a slot.
+    /// Returns `A^{-1} e` for the unit vector `e` of a slot.
     fn solve_axis(&self, slot: usize) -> Vec<f64> {
         let mut x = vec![0.0; self.factor.n()];
         x[slot] = 1.0;
@@ -215,7 +222,7 @@ impl KernelDualForm {
         x
     }
 
-    /// Takes the open streak's further observations into factor and weights.
+    /// Ends the current streak and applies its further observations to the factor and the weights.
     fn close_streak(&mut self) {
         let Some(streak) = self.streak.take() else { return };
         if streak.more == 0.0 {
@@ -226,7 +233,9 @@ impl KernelDualForm {
         self.factor.lower_diagonal(streak.slot, streak.delta(self.ridge, streak.more), &mut self.scratch);
     }
 
-    /// Mean and spread² of a point with covariances `k` to the visited points (overwritten) and `prior` variance.
+    /// Returns the posterior mean and variance of a point.
+    /// * `k` — covariances with the visited points; overwritten
+    /// * `prior` — prior variance of the point
     #[must_use]
     pub fn moments(&self, k: &mut [f64], prior: f64) -> Moments {
         let mean = self.mean(k);
@@ -238,7 +247,7 @@ impl KernelDualForm {
         Moments { mean, variance: (prior - linalg::dot(k, k) - streak).max(0.0) }
     }
 
-    /// The mean alone, for less.
+    /// Returns the mean alone, at lower cost.
     #[must_use]
     pub fn mean(&self, k: &[f64]) -> f64 {
         let closed = linalg::dot(&self.weights, k);
@@ -248,8 +257,9 @@ impl KernelDualForm {
         }
     }
 
-    /// Rebuilds the state from the visits, `entry` giving the covariance of two slots. Returns false, changing nothing,
-    /// if the factorization fails.
+    /// Rebuilds the state from the interactions; `entry` gives the covariance of two slots.
+    ///
+    /// Returns false and changes nothing if the factorization fails.
     pub fn rebuild(&mut self, visits: &Visits, entry: impl Fn(usize, usize) -> f64) -> bool {
         let n = visits.n_distinct();
         let mut a = vec![0.0; n * n];
@@ -272,11 +282,11 @@ impl KernelDualForm {
         true
     }
 
-    /// Bounds on what the updates since the last rebuild rounded off, see `streak::rounded`.
-    /// * `largest_count` — observations of a point
+    /// Bounds the rounding errors of the updates since the last rebuild, see `run::rounded`.
+    /// * `largest_count` — largest number of observations of one point
     #[must_use]
     pub fn state_error(&self, prior: f64, largest_count: u64) -> Moments {
-        // |mean| <= sum |w_i| prior; the open streak adds its own.
+        // |mean| <= sum |w_i| prior; the current streak adds its own term.
         let streak = self
             .streak
             .as_ref()

@@ -1,4 +1,4 @@
-//! A linear model in either form: in the span of the points visited while these are few, over the coordinates once they are many.
+//! A linear model in the dual form (few visited points) or over the coordinates (many).
 
 use super::streak::Observed;
 use super::weights::lower_root;
@@ -7,39 +7,43 @@ use crate::score::Moments;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Distinct points for each coordinate up to which a model stays in their span: a change of point takes K² and K n multiply-adds there, and 2.5 n² over
-/// the coordinates; a backend that follows the visited points needs the former anyway.
+/// Number of distinct points per coordinate up to which a model stays in the dual form.
+///
+/// A change of point costs K² and K n multiply-adds in the dual form, and 2.5 n² over the coordinates. A backend that
+/// tracks the visited points needs the dual form anyway.
 const MOST_POINTS: usize = 2;
 
-/// Smallest ridge, as a share of the prior variance, of a model in a span: below, `ridge / count` comes near to what covariances round off.
+/// Smallest ridge, as a share of the prior variance, of a model in the dual form.
+///
+/// Below it, `ridge / count` approaches the rounding errors of the covariances.
 const LEAST_RIDGE: f64 = 1e-10;
 
-/// The state.
+/// A linear model in either form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum LinearModel {
-    /// See [`FeatureDualForm`].
+    /// The dual form, see [`FeatureDualForm`].
     Span(FeatureDualForm),
-    /// See [`WeightModel`].
+    /// The form over coordinates, see [`WeightModel`].
     Weights(WeightModel),
 }
 
 impl LinearModel {
-    /// A model in `n` coordinates for points of prior variance at most `prior`; `ridge > 0`.
+    /// Creates a model in `n` coordinates for prior variances of at most `prior`; `ridge > 0`.
     #[must_use]
     pub fn new(ridge: f64, n: usize, prior: f64) -> Self {
         if ridge < LEAST_RIDGE * prior { Self::over_coordinates(ridge, n) } else { Self::Span(FeatureDualForm::new(ridge, n)) }
     }
 
-    /// The same in the form that says the moments of a few coordinates for less.
+    /// Creates a model over coordinates; moments of a few coordinates cost less there.
     #[must_use]
     pub fn over_coordinates(ridge: f64, n: usize) -> Self {
         Self::Weights(WeightModel::new(ridge, n))
     }
 
-    /// See [`FeatureDualForm::check`].
+    /// Checks a saved model, see [`FeatureDualForm::check`].
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the inconsistency.
     pub fn check<'c>(&self, visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64] + Copy) -> Result<(), &'static str> {
         match self {
             Self::Span(model) => model.check(visits, |slot| coordinates(visits.points[slot])),
@@ -47,7 +51,7 @@ impl LinearModel {
         }
     }
 
-    /// The regularizer.
+    /// Returns the regularizer.
     #[must_use]
     pub fn ridge(&self) -> f64 {
         match self {
@@ -56,7 +60,7 @@ impl LinearModel {
         }
     }
 
-    /// Number of coordinates.
+    /// Returns the number of coordinates.
     #[must_use]
     pub fn n(&self) -> usize {
         match self {
@@ -65,7 +69,7 @@ impl LinearModel {
         }
     }
 
-    /// Realised information gain `½ ln det(V / ridge)`.
+    /// Returns the realised information gain `½ ln det(V / ridge)`.
     #[must_use]
     pub fn gain(&self) -> f64 {
         match self {
@@ -74,7 +78,7 @@ impl LinearModel {
         }
     }
 
-    /// Observations since the state was last rebuilt.
+    /// Returns the number of observations since the last rebuild.
     #[must_use]
     pub fn since_rebuild(&self) -> u64 {
         match self {
@@ -83,7 +87,7 @@ impl LinearModel {
         }
     }
 
-    /// The direction `u` of the open streak.
+    /// Returns the direction `u` of the current streak.
     #[must_use]
     pub fn direction(&self) -> &[f64] {
         match self {
@@ -92,7 +96,7 @@ impl LinearModel {
         }
     }
 
-    /// The same over the visited points, where the model has it and there is an open streak.
+    /// Returns the direction over the visited points; `None` over coordinates or without a streak.
     #[must_use]
     pub fn row(&self) -> Option<&[f64]> {
         match self {
@@ -101,7 +105,7 @@ impl LinearModel {
         }
     }
 
-    /// Adds an observation of a point; `visits` do not count it yet, and `coordinates` are those of a point.
+    /// Adds an observation of `point`; `visits` do not count it yet.
     pub fn observe<'c>(
         &mut self,
         point: u32,
@@ -119,7 +123,7 @@ impl LinearModel {
         }
     }
 
-    /// `theta · c` and `ridge c^T V^{-1} c` (at least 0).
+    /// Returns `theta · c` and `ridge c^T V^{-1} c` (at least 0).
     #[must_use]
     pub fn moments<'c>(&self, c: &[f64], visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64] + Copy) -> Moments {
         match self {
@@ -128,7 +132,9 @@ impl LinearModel {
         }
     }
 
-    /// As [`LinearModel::moments`] of coordinates `c` in this range and zeros elsewhere, where that is less work.
+    /// Returns [`LinearModel::moments`] of coordinates `c` in `range` and zeros elsewhere.
+    ///
+    /// `None` in the dual form, where the restriction to a range saves no work.
     #[must_use]
     pub fn moments_within(&self, c: &[f64], range: Range<usize>) -> Option<Moments> {
         match self {
@@ -137,7 +143,7 @@ impl LinearModel {
         }
     }
 
-    /// The mean alone, for less.
+    /// Returns the mean alone, at lower cost.
     #[must_use]
     pub fn mean(&self, c: &[f64]) -> f64 {
         match self {
@@ -146,7 +152,7 @@ impl LinearModel {
         }
     }
 
-    /// See [`WeightModel::factor`].
+    /// Returns weights and a triangular factor, see [`WeightModel::factor`].
     #[must_use]
     pub fn factor<'c>(&self, visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64] + Copy) -> Option<(Vec<f64>, Vec<f64>)> {
         match self {
@@ -158,13 +164,15 @@ impl LinearModel {
         }
     }
 
-    /// Whether the last new point was one too many for this form: a rebuild takes the other.
+    /// Returns whether the last new point exceeded the dual form; the next rebuild replaces it.
     #[must_use]
     pub fn is_outgrown(&self, n_distinct: usize) -> bool {
         matches!(self, Self::Span(model) if MOST_POINTS * model.n() + 1 == n_distinct)
     }
 
-    /// Rebuilds the state from the visits. Returns false, changing nothing, if the factorization fails.
+    /// Rebuilds the state from the interactions.
+    ///
+    /// Returns false and changes nothing if the factorization fails.
     pub fn rebuild<'c>(&mut self, visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64] + Copy) -> bool {
         if let Self::Span(model) = self
             && MOST_POINTS * model.n() < visits.n_distinct()
@@ -179,7 +187,7 @@ impl LinearModel {
         }
     }
 
-    /// See [`FeatureDualForm::state_error`].
+    /// Bounds the rounding errors, see [`FeatureDualForm::state_error`].
     #[must_use]
     pub fn state_error(&self, prior: f64, visits: &Visits) -> Moments {
         match self {
@@ -189,7 +197,7 @@ impl LinearModel {
     }
 }
 
-/// Collapsed visits: coordinates, count and sum of rewards.
+/// Returns coordinates, count and sum of rewards of each distinct visited point.
 fn groups<'c>(visits: &Visits, coordinates: impl Fn(u32) -> &'c [f64]) -> impl Iterator<Item = (&'c [f64], f64, f64)> {
     (visits.points.iter().zip(&visits.counts).zip(&visits.sums))
         .map(move |((&point, &count), &sum)| (coordinates(point), count as f64, sum))

@@ -1,4 +1,4 @@
-//! Both forms of a linear model against each other, and the change from one to the other.
+//! Compares both forms of a linear model and tests the change from one to the other.
 
 use super::linear::LinearModel;
 use super::{FeatureDualForm, FeaturePosterior, Posterior, Visits, WeightModel};
@@ -14,7 +14,7 @@ fn stream() -> Stream {
     Streams::new(5, "linear").of(0, Purpose::Noise)
 }
 
-/// Features of close points on a line: their Gram matrix is of numerical rank far below `M`.
+/// Returns features of close points on a line: their Gram matrix has numerical rank far below `M`.
 fn table() -> Arc<FeatureTable> {
     let value = |i: usize| {
         let (x, j) = ((i / M) as f64 / N as f64, i % M);
@@ -24,7 +24,7 @@ fn table() -> Arc<FeatureTable> {
     Arc::new(FeatureTable { n_points: N, n_features: M, values, residual: vec![0.0; N], kernel_error: 0.0, form: None })
 }
 
-/// Plays with streaks: fresh points, points of before, and the last one again.
+/// Draws plays with streaks: new points, points played before, and the last point again.
 fn plays(rounds: usize, most: usize, draws: &mut Stream) -> Vec<(usize, f64)> {
     let mut point = 0;
     (0..rounds)
@@ -66,8 +66,10 @@ fn the_span_gives_the_moments_of_the_weights() {
     }
 }
 
-/// What every observation was said to change adds up to the model, within what it says of its roundings, until it is rebuilt: when it has outgrown
-/// the span, once.
+/// Checks that the reported changes add up to the model, within its rounding errors.
+///
+/// The check ends at the one rebuild in which the model outgrows the dual form.
+/// in which the model outgrows the dual form.
 fn changes_add_up(ridge: f64, rounds: usize, pattern: impl Fn(usize, usize) -> usize) -> usize {
     let table = table();
     let mut posterior = FeaturePosterior::new(Arc::clone(&table), ridge);
@@ -81,10 +83,11 @@ fn changes_add_up(ridge: f64, rounds: usize, pattern: impl Fn(usize, usize) -> u
             *mean += mean_step * p;
             *variance -= scale * p * scale * p;
         }
-        // What was taken from spread², as a form N: its length is at most the root of its trace.
+        // The form N subtracted from the variance: its norm is at most the root of its trace.
         trace += scale * scale * dot(row, row);
         n.chunks_exact_mut(M).zip(row).for_each(|(out, u)| add_scaled(out, scale * scale * u, row));
-        // A sum of M products here is as wrong as those of the model are; spread² falls by no more than the prior's.
+        // A sum of M products here rounds as those of the model do; the variance falls by no more than the prior
+        // variance.
         let rounded = M as f64 * f64::EPSILON * (dot(row, row) * posterior.prior_variance_bound()).sqrt();
         own[0] += mean_step.abs() * rounded;
         own[1] += 2.0 * scale * rounded * posterior.prior_variance_bound().sqrt();
@@ -113,7 +116,7 @@ fn changes_add_up(ridge: f64, rounds: usize, pattern: impl Fn(usize, usize) -> u
 #[test]
 fn changes_add_up_to_the_model() {
     for ridge in [1e-2, 1e-4, 1e-6, 1e-8] {
-        // More and more points; most observations at three of them; four neighbours alone, often.
+        // First: ever more points. Second: most observations at three of them. Third: only four neighbours, often.
         let more = |round: usize, point: usize| point % (5 + round / 8).min(N);
         assert!(2 * M < changes_add_up(ridge, 1500, more));
         assert!(
@@ -129,7 +132,7 @@ fn saved_states_go_on_with_the_same_bits() {
     let mut draws = stream();
     let mut posterior = FeaturePosterior::new(Arc::clone(&table), 0.01);
     for (round, (point, reward)) in plays(300, N, &mut draws).into_iter().enumerate() {
-        // A new point, one of before, and after the change of form.
+        // A new point, a point played before, and after the change of form.
         if [0, 1, 2, 7, 20, 21, 22, 250].contains(&round) {
             let text = posterior.save().to_string();
             let saved: serde_json::Value = serde_json::from_str(&text).expect("own JSON");

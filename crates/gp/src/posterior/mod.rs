@@ -1,8 +1,12 @@
-//! Posteriors of a Gaussian process as linear models, in f64, with repeated visits collapsed.
+//! Posteriors of a Gaussian process as linear models, in f64; repeated plays are collapsed.
 //!
-//! [`ExactPosterior`] works over the distinct points visited (Gram columns, any kernel, any domain size; its mathematics is
-//! [`KernelDualForm`]), [`CovariancePosterior`] over the whole of a small domain, [`FeaturePosterior`] over a shared feature table ([`FeatureDualForm`], and once
-//! it has visited many points [`WeightModel`]), [`SketchedPosterior`] over a Nystrom dictionary of the trial's own, [`SumsPosterior`] over a feature table from sums that somebody else has made.
+//! - [`ExactPosterior`]: over the distinct visited points, through Gram columns; any kernel and domain size. Its
+//!   mathematics is in [`KernelDualForm`].
+//! - [`CovariancePosterior`]: over all points of a small domain.
+//! - [`FeaturePosterior`]: over a shared feature table, through [`FeatureDualForm`] and, after many visited points,
+//!   [`WeightModel`].
+//! - [`SketchedPosterior`]: over a Nystrom dictionary of the trial.
+//! - [`SumsPosterior`]: over a feature table, from sums computed elsewhere.
 
 mod change;
 mod contract;

@@ -1,26 +1,26 @@
-//! The rotation of a Nystrom embedding into the symmetric root's coordinates, in the form that serves its dictionary.
+//! The rotation of a Nystrom embedding into the coordinates of the symmetric root.
 
 use crate::nystrom::Embedding;
 use privateer_numerics::linalg::{Polar, dot, padded_length};
 
-/// `O` of [`Embedding::polar`].
+/// The orthogonal matrix `O` of [`Embedding::polar`].
 #[derive(Debug, Clone)]
 pub enum Rotation {
-    /// As reflections: for a dictionary that serves once.
+    /// Product of reflections, for a dictionary that is used once.
     Reflections(Box<Polar>),
-    /// Padded rows of `O` and of `O^T`: for one that lives long.
+    /// Padded rows of `O` and of `O^T`, for a long-lived dictionary.
     Matrix {
         /// Length of a row.
         stride: usize,
-        /// Of `O`.
+        /// Rows of `O`.
         rows: Vec<f64>,
-        /// Of `O^T`.
+        /// Rows of `O^T`.
         transposed: Vec<f64>,
     },
 }
 
 impl Rotation {
-    /// `None` if the dictionary's covariance is not finite.
+    /// Computes the rotation; `None` if the dictionary's covariance is not finite.
     #[must_use]
     pub fn of(embedding: &Embedding, lives_long: bool) -> Option<Self> {
         let polar = embedding.polar()?;
@@ -36,7 +36,7 @@ impl Rotation {
         Some(Self::Matrix { stride, rows, transposed })
     }
 
-    /// Replaces every padded row `x` by `O x`, or by `O^T x`.
+    /// Replaces every padded row `x` by `O x`, or by `O^T x` if `back`.
     pub fn turn(&self, vectors: &mut [f64], back: bool) {
         match self {
             Self::Reflections(polar) if back => polar.apply_transposed(vectors),

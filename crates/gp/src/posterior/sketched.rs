@@ -1,15 +1,16 @@
-//! The posterior over a Nystrom embedding [Zhou2021, Algorithms 1 and 3], whose dictionary may be new after every observation:
-//! `mean = theta · c(x)`, `spread² = k(x,x) - |c(x)|² + ridge c(x)^T V^{-1} c(x)`, `V = ridge I + sum count c c^T`.
+//! The posterior over a Nystrom embedding [Zhou2021, Algorithms 1 and 3].
 //!
-//! **Columns.** The coordinates `c` of many points stand side by side: of all points of a small domain, whose mean and spread²
-//! are then a table ([`ScoreModel::table`]) and need no screen; of the visited points of a large one, which is screened by
-//! `spread² = k(x,x) - |R k_D(x)|²` with `I - ridge V^{-1} = F^T F`, `K_D = L L^T`, `R = F L^{-1}`.
+//! `mean = theta · c(x)`, variance `k(x,x) - |c(x)|² + ridge c(x)^T V^{-1} c(x)`, `V = ridge I + sum count c c^T`.
 //!
-//! **Long-lived dictionaries** are followed: one more visit changes V by rank one, and `V^{-1}` and the leverages
-//! `c^T V^{-1} c` with it, at O(m²) and O(m) a column. What is followed is saved, and found anew from the visits every
-//! 1024 observations. Dictionaries that are drawn every round are derived from the visits in one order of operations.
-//! Either way a restored state continues with the same bits. What becomes of the rewards is the policy's business: it
-//! hands over `theta`, or the moment `sum c y` to be solved.
+//! **Columns.** The coordinates `c` of many points are stored as columns: of all points of a small domain, whose moments
+//! form a table ([`ScoreModel::table`]), or of the visited points of a large domain, which is screened by the variance
+//! `k(x,x) - |R k_D(x)|²` with `I - ridge V^{-1} = F^T F`, `K_D = L L^T`, `R = F L^{-1}`.
+//!
+//! **Long-lived dictionaries** are updated: one more interaction changes V by rank one, and with it `V^{-1}` and the
+//! leverages `c^T V^{-1} c`, at a cost of O(m²) plus O(m) per column. The updated numbers are saved, and recomputed every
+//! 1024 observations. Dictionaries drawn every round are processed in one fixed order of operations. In both cases a
+//! restored state continues with the same bits. The policy owns the rewards: it sets `theta`, or passes `sum c y` to
+//! `solve`.
 
 use super::Visits;
 use super::explained::{explained_rows, inverse_norm, lower_factor, solve_from_right};
@@ -20,20 +21,20 @@ use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, Scor
 use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
 use std::sync::{Arc, OnceLock};
 
-/// Domains up to this size have all their points in columns: what a screen would do costs no more there.
+/// Largest domain of which all points are stored as columns: screening would cost no less there.
 pub const MOST_WHOLE: usize = 256;
 
-/// The posterior of one trial over a dictionary of its own.
+/// The posterior of one trial over its own dictionary.
 #[derive(Debug, Clone)]
 pub struct SketchedPosterior {
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
     ridge: f64,
-    /// Whether the dictionary lives long.
+    /// Whether the dictionary is long-lived.
     follows: bool,
     state: SketchState,
     embedding: Embedding,
-    /// The embedding's rotation, once it was asked for.
+    /// Rotation of the embedding, computed at first use.
     rotation: OnceLock<Option<Rotation>>,
     points: EmbeddedPoints,
     precision: PrecisionMatrix,
@@ -43,8 +44,9 @@ pub struct SketchedPosterior {
 }
 
 impl SketchedPosterior {
-    /// The prior over this domain, with noise variance `ridge > 0` and an empty dictionary; `prior_bound` is the largest
-    /// `k(x, x)`, and `follows` says that dictionaries live for many observations.
+    /// Creates the prior over this domain (noise variance `ridge > 0`) with an empty dictionary.
+    ///
+    /// `prior_bound` is the largest `k(x, x)`; `follows` says whether dictionaries live for many observations.
     #[must_use]
     pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64, follows: bool) -> Self {
         let whole = gram.n_points() <= MOST_WHOLE;
@@ -67,10 +69,10 @@ impl SketchedPosterior {
         posterior
     }
 
-    /// The posterior whose state was saved, over the same domain. Its weights are for the caller to set.
+    /// Restores a saved posterior over the same domain; the caller then sets the weights.
     ///
     /// # Errors
-    /// If the value is not a saved state of this version, or does not hang together.
+    /// If the value is not a saved state of this version, or if it is inconsistent.
     pub fn restore(
         gram: Arc<dyn GramSource>,
         prior_bound: f64,
@@ -107,12 +109,12 @@ impl SketchedPosterior {
         }
     }
 
-    /// The column of a visited point.
+    /// Returns the column of a visited point.
     fn column_of(&self, slot: usize) -> usize {
         if self.points.whole { self.state.visits.points[slot] as usize } else { slot }
     }
 
-    /// Embedding, coordinates and what else depends on the dictionary alone.
+    /// Computes the embedding, the coordinates and all else that depends on the dictionary alone.
     fn embed(&mut self) {
         let gram = Arc::clone(&self.gram);
         self.embedding = Embedding::of(&self.state.dictionary, |a, b| Self::covariance(gram.as_ref(), a, b));
@@ -145,7 +147,7 @@ impl SketchedPosterior {
         }
     }
 
-    /// Another dictionary, ascending and without repeats; [`SketchedPosterior::refresh`] is due.
+    /// Sets the dictionary, ascending without repeats; [`SketchedPosterior::refresh`] must follow.
     pub fn set_dictionary(&mut self, dictionary: Vec<u32>) {
         if dictionary != self.state.dictionary {
             self.state.dictionary = dictionary;
@@ -153,14 +155,14 @@ impl SketchedPosterior {
         }
     }
 
-    /// Counts one visit; [`SketchedPosterior::refresh`] or [`SketchedPosterior::follow`] is due. Returns the point's slot.
+    /// Counts one interaction, returns the slot; then `refresh` or `follow` is due.
     pub fn visit(&mut self, point: usize) -> usize {
         let (slot, new) = self.state.visits.add(point, 0.0);
         if new && !self.points.whole {
             let c = self.coordinates_of(point);
             let square = c.iter().fold(0.0, |sum, c| sum + c * c);
             let prior = self.gram.diagonal(point);
-            // Whatever follows from the leverages of a dictionary that is not followed is found anew.
+            // Without updates, everything that depends on the leverages is recomputed before its next use.
             let leverage = if self.follows { self.leverage(&c) } else { 0.0 };
             self.points.columns.push(&c);
             for (list, value) in [
@@ -175,7 +177,7 @@ impl SketchedPosterior {
         slot
     }
 
-    /// Finds everything from visits and dictionary; weights are to be set anew.
+    /// Recomputes everything from interactions and dictionary; the caller then sets the weights.
     pub fn refresh(&mut self) {
         let m = self.m();
         let mut counts = vec![0.0; self.points.columns.stride()];
@@ -196,7 +198,7 @@ impl SketchedPosterior {
         self.refreshed();
     }
 
-    /// Takes one more visit of `slot` where the dictionary is the one before; weights are to be set anew.
+    /// Adds one more interaction with `slot`, under the same dictionary; then set the weights.
     pub fn follow(&mut self, slot: usize) {
         let since = self.state.followed.as_ref().map_or(ANEW_EVERY, |followed| followed.since + 1);
         if ANEW_EVERY <= since {
@@ -219,7 +221,7 @@ impl SketchedPosterior {
         }
         self.precision.factor = OnceLock::new();
         if self.points.whole {
-            // No row says what happened to a table.
+            // The change of a table is not expressed as a row.
             self.screen.moved.anew();
         } else {
             self.screen.moved.visited(slot, direction, fall, self.embedding.factor(), [self.ridge, self.prior_bound]);
@@ -227,7 +229,7 @@ impl SketchedPosterior {
         self.refreshed();
     }
 
-    /// What follows from columns, precision and leverages.
+    /// Updates what depends on columns, precision and leverages.
     fn refreshed(&mut self) {
         let m = self.m();
         if self.points.whole {
@@ -242,36 +244,36 @@ impl SketchedPosterior {
         self.set_theta(vec![0.0; m]);
     }
 
-    /// The lower factor of `V`.
+    /// Returns the lower factor of `V`.
     fn factor(&self) -> &[f64] {
         self.precision.factor.get_or_init(|| lower_factor(&self.precision.entries, self.m()))
     }
 
-    /// Number of features: the numerical rank of the dictionary.
+    /// Returns the number of features: the numerical rank of the dictionary.
     #[must_use]
     pub fn m(&self) -> usize {
         self.embedding.m()
     }
 
-    /// The dictionary, ascending.
+    /// Returns the dictionary, ascending.
     #[must_use]
     pub fn dictionary(&self) -> &[u32] {
         &self.state.dictionary
     }
 
-    /// The points visited, with counts.
+    /// Returns the visited points with their counts.
     #[must_use]
     pub fn visits(&self) -> &Visits {
         &self.state.visits
     }
 
-    /// Writes `c` of a visited point; the rest of `out` is left as it is.
+    /// Writes `c` of a visited point to `out`; later entries of `out` stay unchanged.
     pub fn coordinates(&self, slot: usize, out: &mut [f64]) {
         let column = self.column_of(slot);
         (0..self.m()).for_each(|f| out[f] = self.points.columns.row(f)[column]);
     }
 
-    /// `sum over visited points of c(x) s_x`, with one `s` a slot.
+    /// Returns `sum over visited points of c(x) s_x`; `sums` has one `s` per slot.
     #[must_use]
     pub fn moment(&self, sums: &[f64]) -> Vec<f64> {
         let mut spread_out = vec![0.0; self.points.columns.stride()];
@@ -279,8 +281,9 @@ impl SketchedPosterior {
         self.points.columns.products(&spread_out)
     }
 
-    /// [`SketchedPosterior::moment`] of many lists of sums: column j is that of list j. `sums` holds the lists' entries for each
-    /// slot, `n_visited x n_lists` row-major.
+    /// Returns [`SketchedPosterior::moment`] of many lists of sums; column j belongs to list j.
+    ///
+    /// `sums` is `n_visited x n_lists` row-major.
     #[must_use]
     pub fn moments(&self, sums: &[f64], n_lists: usize) -> Columns {
         let n = self.state.visits.n_distinct();
@@ -299,13 +302,13 @@ impl SketchedPosterior {
         moments
     }
 
-    /// `|V^{-1/2} c|²` of a visited point; below 1 for a point that was observed.
+    /// Returns `|V^{-1/2} c|²` of a visited point; it is below 1 for an observed point.
     #[must_use]
     pub fn leverage_of(&self, slot: usize) -> f64 {
         self.precision.leverages[self.column_of(slot)]
     }
 
-    /// `c^T V^{-1} c`.
+    /// Returns `c^T V^{-1} c`.
     fn leverage(&self, c: &[f64]) -> f64 {
         let m = c.len();
         if self.follows {
@@ -316,14 +319,14 @@ impl SketchedPosterior {
         dot(&solved, &solved)
     }
 
-    /// Spread² of the visited points, by slot.
+    /// Returns the posterior variance of each visited point, by slot.
     #[must_use]
     pub fn spreads(&self) -> Vec<f64> {
         let columns = (0..self.state.visits.n_distinct()).map(|slot| self.column_of(slot));
         columns.map(|column| self.points.residual[column] + self.ridge * self.precision.leverages[column]).collect()
     }
 
-    /// Replaces a moment by `V^{-1}` times it.
+    /// Replaces a moment by `V^{-1}` times the moment.
     pub fn solve(&self, moment: &mut Vec<f64>) {
         if self.follows {
             *moment = self.precision.inverse.chunks_exact(self.m().max(1)).map(|row| dot(row, moment)).collect();
@@ -332,27 +335,27 @@ impl SketchedPosterior {
         }
     }
 
-    /// Replaces moments by their images in coordinates in which `V` is the identity: `|a - b|` there is the distance of two
-    /// estimates in the norm of `V`.
+    /// Transforms moments to coordinates in which `V` is the identity; distances are in its norm.
     pub fn whiten(&self, moments: &mut Columns) {
         moments.solve_lower(self.factor());
     }
 
-    /// `V^{-1/2}`, symmetric; `None` if `V` is not finite.
+    /// Returns the symmetric `V^{-1/2}`; `None` if `V` is not finite.
     #[must_use]
     pub fn inverse_root(&self) -> Option<InverseRoot> {
-        // The circles of rounding about the least eigenvalue, which is at least the ridge.
+        // Excludes the rounding discs around the least eigenvalue, which is at least the ridge.
         InverseRoot::of(&self.precision.entries, self.m(), 0.9 * self.ridge)
     }
 
-    /// Rotates padded rows into the symmetric root's coordinates ([`Embedding::polar`]), or back; false if the rotation
-    /// cannot be found.
+    /// Rotates padded rows into the symmetric root's coordinates ([`Embedding::polar`]), or back.
+    ///
+    /// Returns false if the rotation cannot be computed.
     pub fn rotate(&self, rows: &mut [f64], back: bool) -> bool {
         let rotation = self.rotation.get_or_init(|| Rotation::of(&self.embedding, self.follows));
         rotation.as_ref().map(|rotation| rotation.turn(rows, back)).is_some()
     }
 
-    /// The posterior mean of the features' weights.
+    /// Sets the posterior mean of the feature weights.
     pub fn set_theta(&mut self, theta: Vec<f64>) {
         self.theta = theta;
         if self.points.whole {
@@ -366,24 +369,24 @@ impl SketchedPosterior {
         self.error = self.screen.moved.state_error(&self.screen.weights, self.screen.inverse_norm, self.prior_bound);
     }
 
-    /// Returns what changed since the last call, for the scoring backend.
+    /// Returns the change since the last [`SketchedPosterior::screened`], for the scoring backend.
     #[must_use]
     pub fn change(&self) -> Change<'_> {
         if self.n_observations() == 0 { Change::None } else { self.screen.moved.change(&self.screen.weights) }
     }
 
-    /// A backend has taken the change.
+    /// Records that a backend has applied the change.
     pub fn screened(&mut self) {
         self.screen.moved.taken();
     }
 
-    /// Posterior mean of one point: the bits of [`ScoreModel::exact`].
+    /// Returns the posterior mean of one point, with the same bits as [`ScoreModel::exact`].
     #[must_use]
     pub fn mean(&self, point: usize) -> f64 {
         if self.points.whole { self.points.means[point] } else { dot(&self.screen.weights, &self.dictionary_covariances(point)) }
     }
 
-    /// `c` of any point.
+    /// Returns `c` of any point.
     fn coordinates_of(&self, point: usize) -> Vec<f64> {
         let h = self.dictionary_covariances(point);
         let mut c = Columns::zeros(h.len(), 1);
@@ -400,13 +403,13 @@ impl SketchedPosterior {
         }
     }
 
-    /// The basis that a backend opens.
+    /// Returns the basis that a backend opens.
     #[must_use]
     pub fn basis(&self) -> Basis {
         Basis::Gram(Arc::clone(&self.gram))
     }
 
-    /// The state as plain data with a version, for [`SketchedPosterior::restore`].
+    /// Returns the state as plain data with a version number, for [`SketchedPosterior::restore`].
     #[must_use]
     pub fn save(&self) -> serde_json::Value {
         let mut state = self.state.clone();
@@ -452,7 +455,7 @@ impl ScoreModel for SketchedPosterior {
         self.state.visits.n_observations()
     }
 
-    /// None of a whole domain, and none where rounding denies that `R` exists: exact scores decide.
+    /// Returns `None` for a domain stored whole, and where rounding prevents `R`: see exact scores.
     fn factor(&self) -> Option<Factor<'_>> {
         if self.points.whole {
             return None;

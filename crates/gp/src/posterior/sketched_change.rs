@@ -1,59 +1,62 @@
-//! What a screen has not yet taken of a posterior over a dictionary that is followed: after a visit of coordinates `c`, with
-//! `g = V^{-1} c`, spread² of every point falls by `ridge (g · c(x))² / (1 + c · g)`, and `g · c(x) = row · k_D(x)` with
-//! `row = L^{-T} g`. So the row goes to the screen in the place of a new factor.
+//! Changes that a screen has not yet applied, for a posterior over a long-lived dictionary.
 //!
-//! **A point that is visited again** has `g` shrunk by `1 / (1 + c · g)` and the row of its first visit, as long as rounding has
-//! moved `g` by no more than [`REPEATED`]: what it did move adds to the error.
+//! After an interaction at coordinates `c`, with `g = V^{-1} c`, the posterior variance of every point falls by
+//! `ridge (g · c(x))² / (1 + c · g)`. Since `g · c(x) = row · k_D(x)` with `row = L^{-T} g`, the screen receives the row
+//! instead of a new factor.
 //!
-//! **The error** of what the rows say of spread², since everything was last found from the visits. With `d` a bound on the rounding of
-//! `c(x)` and of `row · k_D(x) / |g|` alike (both are one triangular system with `L`), `q` the square root of a fall and
-//! `s |g|` the length of its direction: the falls err by `sum 2 |q| s |g| d + (s |g| d)² <= 2 sqrt(prior m) d + m d²`, as
-//! `sum q² <= prior` and `sum s² |g|² <= ridge tr V^{-1} <= m`. A downdate rounds `V^{-1}` by at most a unit of its entries and two
-//! of what is taken away, `(sqrt(m) + 2) u prior` of spread²; taken four times for safety.
+//! **Repeated plays of a point** shrink `g` by `1 / (1 + c · g)` and use the row of the first play, as long as rounding
+//! has moved `g` by no more than [`REPEATED`]. The actual movement is added to the error.
+//!
+//! **Error of the variance** given by the rows, since everything was last recomputed from the interactions. Let `d` bound
+//! the rounding of both `c(x)` and `row · k_D(x) / |g|` (each is one triangular system with `L`), let `q` be the square
+//! root of a fall and `s |g|` the length of its direction. The falls err by
+//! `sum 2 |q| s |g| d + (s |g| d)² <= 2 sqrt(prior m) d + m d²`, because `sum q² <= prior` and
+//! `sum s² |g|² <= ridge tr V^{-1} <= m`. A downdate rounds `V^{-1}` by at most one unit of its entries and two units of
+//! the subtracted term, `(sqrt(m) + 2) u prior` of variance; the code takes four times that for safety.
 
 use super::explained::solve_from_right;
 use crate::score::{Change, Moments};
 use privateer_numerics::linalg::dot;
 
-/// How far the spread along a repeated row may be off, as a share of the prior's.
+/// Largest error of the deviation along a repeated row, relative to the prior's.
 const REPEATED: f64 = 1e-13;
 
-/// The visits since a screen last took the model, and the open streak.
+/// The interactions since a screen last read the model, and the current streak.
 #[derive(Debug, Clone, Default)]
 pub struct Moved {
-    /// Visits not yet taken; more than one, and no row says what they did.
+    /// Number of pending interactions; a row describes the change only if there is exactly one.
     pending: u32,
-    /// The row of the open streak has been taken.
+    /// Whether the screen has applied the row of the current streak.
     row_known: bool,
     streak: Option<SketchStreak>,
-    /// Visits since everything was found anew, and the squares of what their repeated rows err by.
+    /// Interactions since the last recomputation, and summed squared errors of repeated rows.
     visits: f64,
     squares: f64,
 }
 
-/// Visits of one point in a row.
+/// Consecutive interactions with one point.
 #[derive(Debug, Clone)]
 struct SketchStreak {
     slot: usize,
-    /// `g` and the row of its first visit.
+    /// `g` and the row of the first interaction.
     direction: Vec<f64>,
     row: Vec<f64>,
-    /// What `g` is of the first one now.
+    /// Ratio of the present `g` to the `g` of the first interaction.
     along: f64,
-    /// `1 / (1 + c · g)` of the last visit.
+    /// `1 / (1 + c · g)` of the last interaction.
     fall: f64,
-    /// What multiplies `p` in the spread, for the last visit.
+    /// Factor of `p` in the posterior standard deviation, for the last interaction.
     scale: f64,
     repeated: bool,
 }
 
 impl Moved {
-    /// Everything was found anew: no row says what changed.
+    /// Records that everything was recomputed, so that no row describes the change.
     pub fn anew(&mut self) {
         *self = Self { pending: 2, ..Self::default() };
     }
 
-    /// A visit of a slot.
+    /// Records an interaction with a slot.
     /// * `direction` — `g`
     /// * `fall` — `1 / (1 + c · g)`
     /// * `l` — `L`, `m x m` row-major
@@ -78,13 +81,13 @@ impl Moved {
         self.streak = Some(SketchStreak { slot, direction, row, along: 1.0, fall, scale: spread, repeated: false });
     }
 
-    /// A screen has taken everything.
+    /// Records that a screen has applied every change.
     pub fn taken(&mut self) {
         self.row_known |= self.pending == 1;
         self.pending = 0;
     }
 
-    /// The change, for a model with these weights over the dictionary's Gram columns.
+    /// Returns the change, for a model with these weights over the dictionary's Gram columns.
     pub fn change<'a>(&'a self, weights: &'a [f64]) -> Change<'a> {
         match (self.pending, &self.streak) {
             (0, _) => Change::None,
@@ -95,11 +98,13 @@ impl Moved {
         }
     }
 
-    /// Bounds on how far exact scores are from what a factor or the rows say, for `m` weights over the dictionary and a bound on
-    /// `|L^{-1}|`.
+    /// Bounds the distance between exact scores and the moments given by a factor or the rows.
     ///
-    /// `|h| <= sqrt(m) prior`: roundings of m products and sums, of the row products and of their squares, of the coordinates
-    /// that exact scores are made of, and of their form with `V^{-1}`; `|R| <= |L^{-1}|`. To these the module's notes add.
+    /// `weights` are the m weights over the dictionary, `inverse_norm` bounds `|L^{-1}|`.
+    ///
+    /// With `|h| <= sqrt(m) prior` and `|R| <= |L^{-1}|`, the bound covers the rounding of m products and sums, of the
+    /// row products and their squares, of the coordinates behind the exact scores, and of their form with `V^{-1}`. The
+    /// terms of the module documentation are added.
     pub fn state_error(&self, weights: &[f64], inverse_norm: f64, prior: f64) -> Moments {
         let m = weights.len() as f64;
         let (share, root) = (4.0 * (m + 10.0) * f64::EPSILON, m.sqrt());

@@ -1,4 +1,4 @@
-//! What is saved of a posterior over a Nystrom dictionary, and what is derived from it.
+//! The saved state of a posterior over a Nystrom dictionary.
 
 use super::Visits;
 use super::sketched_change::Moved;
@@ -10,18 +10,18 @@ use std::sync::OnceLock;
 /// Version of the format.
 const VERSION: u32 = 2;
 
-/// Observations between two times that followed numbers are found anew from the visits.
+/// Number of observations between two recomputations of the updated numbers from the interactions.
 pub const ANEW_EVERY: u32 = 1024;
 
-/// What is saved.
+/// The saved state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SketchState {
     version: u32,
-    /// Counts of visits; their sums of rewards are not used.
+    /// Counts of interactions; their sums of rewards are not used.
     pub visits: Visits,
     /// Points, ascending.
     pub dictionary: Vec<u32>,
-    /// What rounds off differently when it is found anew.
+    /// Numbers that would round differently if they were recomputed.
     pub followed: Option<Followed>,
 }
 
@@ -31,25 +31,26 @@ impl Default for SketchState {
     }
 }
 
-/// Numbers that follow the visits while a dictionary lives.
+/// Numbers that are updated with each interaction while a dictionary lives.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Followed {
-    /// Observations since these numbers were found from the visits.
+    /// Observations since these numbers were computed from the interactions.
     pub since: u32,
     /// `V`, `m x m` row-major.
     pub precision: Vec<f64>,
     /// `V^{-1}`, `m x m` row-major.
     pub inverse: Vec<f64>,
-    /// Of every column.
+    /// `c^T V^{-1} c` of every column.
     pub leverages: Vec<f64>,
 }
 
 impl SketchState {
-    /// Reads a saved state over a domain of `n_points`, with the followed numbers beside it, which are there exactly if
-    /// dictionaries live long.
+    /// Reads a saved state over a domain of `n_points`, and its updated numbers.
+    ///
+    /// The updated numbers are present exactly if `follows`, that is, if dictionaries are long-lived.
     ///
     /// # Errors
-    /// If the value is not a saved state of this version, or does not hang together.
+    /// If the value is not a saved state of this version, or if it is inconsistent.
     pub fn read(saved: serde_json::Value, n_points: usize, follows: bool) -> Result<(Self, Option<Followed>), serde_json::Error> {
         let mut state: Self = serde_json::from_value(saved)?;
         let version = state.version;
@@ -72,10 +73,10 @@ impl SketchState {
 }
 
 impl Followed {
-    /// Whether the numbers can be those of `m` features and `n` columns.
+    /// Checks that the numbers fit `m` features and `n` columns.
     ///
     /// # Errors
-    /// If they cannot.
+    /// If they do not fit.
     pub fn check(&self, m: usize, n: usize) -> Result<(), serde_json::Error> {
         let sized = [self.precision.len(), self.inverse.len()] == [m * m; 2] && self.leverages.len() == n;
         let finite = self.precision.iter().chain(&self.inverse).all(|x| x.is_finite());

@@ -1,5 +1,6 @@
-//! The posterior over a dictionary: whole domains and screened ones, followed dictionaries and new ones, against textbook
-//! formulas; small ridges; saved states.
+//! Tests the posterior over a dictionary against textbook formulas.
+//!
+//! Covers whole and screened domains, long-lived and new dictionaries, small ridges and saved states.
 
 use super::SketchedPosterior;
 use super::sketched_state::ANEW_EVERY;
@@ -10,7 +11,7 @@ use privateer_numerics::linalg::{cholesky, dot, solve_spd};
 use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
 
-/// Smooth or rough, on `n` points of [0, 1].
+/// Returns a smooth or a rough covariance on `n` points of [0, 1].
 fn gram(n: usize, smooth: bool) -> Arc<dyn GramSource> {
     let lengthscales = Lengthscales::Isotropic(0.2);
     let kernel: Arc<dyn Kernel> =
@@ -18,7 +19,7 @@ fn gram(n: usize, smooth: bool) -> Arc<dyn GramSource> {
     tabulated(KernelGram::new(kernel, Points::grid(1, n, 0.0, 1.0)))
 }
 
-/// A posterior after some visits near each other, over a dictionary that is drawn on the way; its sums of rewards.
+/// Returns a posterior after neighbouring plays, over a dictionary drawn meanwhile, and its sums.
 fn visited(gram: &Arc<dyn GramSource>, ridge: f64, follows: bool, n_visits: usize) -> (SketchedPosterior, Vec<f64>) {
     let n = gram.n_points();
     let mut posterior = SketchedPosterior::new(Arc::clone(gram), 1.0, ridge, follows);
@@ -45,7 +46,9 @@ fn visited(gram: &Arc<dyn GramSource>, ridge: f64, follows: bool, n_visits: usiz
     (posterior, sums)
 }
 
-/// Mean and spread² by `k_D^T (ridge K_D + K_D,X N K_X,D)^{-1}`, with the dictionary's own factor where its covariance stands alone.
+/// Computes mean and variance by `k_D^T (ridge K_D + K_D,X N K_X,D)^{-1}`.
+///
+/// Where the covariance of the dictionary occurs alone, the dictionary's own factor is used.
 fn textbook(gram: &dyn GramSource, posterior: &SketchedPosterior, sums: &[f64], ridge: f64, x: usize) -> (f64, f64) {
     let d = posterior.basis_points();
     let (m, visits) = (d.len(), posterior.visits());
@@ -84,7 +87,7 @@ fn every_form_is_the_textbook_formula() {
                 assert!((exact.mean - mean).abs() < 1e-8 * (1.0 + mean.abs()), "{n} {follows} {x}: {} {mean}", exact.mean);
                 assert!((exact.variance - variance).abs() < 1e-9, "{n} {follows} {x}: {} {variance}", exact.variance);
                 assert_eq!(posterior.mean(x), exact.mean);
-                // What a backend takes is the same within the stated error.
+                // The factor given to a backend agrees with the exact scores within the stated error.
                 if let Some(factor) = posterior.factor() {
                     let h: Vec<f64> = posterior.basis_points().iter().map(|&p| gram.entry(p as usize, x)).collect();
                     let m = h.len();
@@ -103,7 +106,7 @@ fn every_form_is_the_textbook_formula() {
     }
 }
 
-/// Past the round in which everything is found anew, and right before it.
+/// Tests shortly after the round of a recomputation, and long after it.
 #[test]
 fn following_drifts_no_further_than_rounding() {
     for n_visits in [1024 + 8, 1024 + 60] {
@@ -121,7 +124,7 @@ fn following_drifts_no_further_than_rounding() {
     }
 }
 
-/// Spreads of visited points are about ridge / count: no jitter may swallow them.
+/// Variances of visited points are about ridge / count, which no diagonal jitter may exceed.
 #[test]
 fn small_ridges_keep_the_spread_of_visited_points() {
     for n in [50, 300] {
@@ -134,7 +137,7 @@ fn small_ridges_keep_the_spread_of_visited_points() {
             }
             posterior.set_dictionary(vec![0, n as u32 - 1]);
             posterior.refresh();
-            // Far points: spread² = ridge / (ridge + 4).
+            // Far points have variance ridge / (ridge + 4).
             for x in [0, n - 1] {
                 let expected = ridge / (ridge + 4.0);
                 let found = posterior.exact(x).variance;
@@ -177,7 +180,7 @@ fn a_saved_state_goes_on_with_the_same_bits() {
     }
 }
 
-/// Nothing but the whole says what happened to the table of a small domain.
+/// The posterior of a small domain reports its changes as a whole table, never as rows.
 #[test]
 fn small_domains_hand_out_no_rows() {
     let (mut posterior, _) = visited(&gram(50, false), 0.5, true, 30);
@@ -190,8 +193,10 @@ fn small_domains_hand_out_no_rows() {
     }
 }
 
-/// What the rows and the weights of a followed dictionary add up to is the exact score within the stated error, point by point;
-/// points that are visited again hand out the same row. With one scale in a hundred wrong it is not.
+/// Checks that rows and weights of a long-lived dictionary add up to the exact scores.
+///
+/// The sums agree with the exact scores within the stated error, and repeated plays reuse the same row. With one scale in
+/// a hundred wrong, they disagree.
 #[test]
 fn rows_add_up_to_exact_scores() {
     let gram = gram(300, false);
@@ -229,7 +234,7 @@ fn rows_add_up_to_exact_scores() {
         }
         assert_eq!(repetitions, 80, "two visits of five are of the point before");
         assert_eq!(broken == 0, wrong == 1.0, "{ridge} {wrong}: {broken}");
-        // Two visits at once: no row says what they did. Nor after a new dictionary.
+        // After two interactions at once, or a new dictionary, no row describes the change.
         for _ in 0..2 {
             let slot = posterior.visit(9);
             posterior.follow(slot);

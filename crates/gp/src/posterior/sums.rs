@@ -1,14 +1,17 @@
-//! The posterior from given sums over a feature table, new in every entry whenever they are: `V = G + d I`, `theta = V^{-1} u`,
-//! `mean = theta · phi`, `spread² = residual + ridge phi^T V^{-1} phi = residual + |R phi|²`, `R = sqrt(ridge) L^{-1}`, `V = L L^T`.
+//! The posterior over a feature table from given sums, which may change entirely each time.
 //!
-//! Noise may leave V indefinite. What to do then is the caller's: its eigenvalues are raised to a floor, and the caller is told.
+//! `V = G + d I`, `theta = V^{-1} u`, `mean = theta · phi`, and the posterior variance is
+//! `residual + ridge phi^T V^{-1} phi = residual + |R phi|²` with `R = sqrt(ridge) L^{-1}`, `V = L L^T`.
+//!
+//! Noise may make V indefinite. The caller chooses the [`Repair`], which raises eigenvalues to a floor;
+//! [`SumsPosterior::take`] reports whether it did.
 
 use crate::score::{Factor, FeatureTable, Moments, ScoreModel, Spread};
 use privateer_numerics::linalg::{self, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows of `R` that [`SumsPosterior::exact`] sums side by side.
+/// Number of rows of `R` that [`SumsPosterior::exact`] sums in an interleaved way.
 const LANES: usize = 16;
 
 /// The model of one trial.
@@ -17,30 +20,30 @@ pub struct SumsPosterior {
     table: Arc<FeatureTable>,
     /// Largest `residual + |phi|²` of a point.
     prior_bound: f64,
-    /// Bound on spread²: noise can raise it above the prior's.
+    /// Bound on the posterior variance, which noise can raise above the prior variance.
     spread_bound: f64,
-    /// Features are scaled by this before they meet the sums.
+    /// Factor by which features are multiplied before they meet the sums.
     scale: f64,
-    /// What multiplies `phi^T V^{-1} phi` of scaled features.
+    /// Factor of `phi^T V^{-1} phi` of scaled features.
     ridge: f64,
-    /// Times that sums were taken in.
+    /// Number of times that sums were set.
     taken: u64,
-    /// Scratch: `V`, then its upper factor.
+    /// Scratch space: `V`, then its upper factor.
     upper: Vec<f64>,
     log_determinant: f64,
     weights: Vec<f64>,
     /// `R`, row-major.
     rows: Vec<f64>,
-    /// `R` in blocks of [`LANES`] rows, each block column by column up to its last diagonal entry.
+    /// `R` in blocks of [`LANES`] rows, column by column up to the block's last diagonal entry.
     blocks: Vec<f64>,
     /// Bounds on the rounding of [`ScoreModel::exact`].
     error: Moments,
 }
 
-/// What to do with the eigenvalues of `V`.
+/// The treatment of the eigenvalues of `V`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Repair {
-    /// Leave them, unless one is not positive: then raise all to at least `floor` > 0.
+    /// Keep them, unless one is not positive: then raise all to at least `floor` > 0.
     IfNeeded {
         /// Least eigenvalue afterwards.
         floor: f64,
@@ -52,14 +55,14 @@ pub enum Repair {
     },
 }
 
-/// The sums are of no use: not finite, or beyond f64.
+/// The error for sums that are not finite or overflow f64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unusable;
 
 impl SumsPosterior {
-    /// A model that must be given sums before it is used.
+    /// Creates a model that needs [`SumsPosterior::take`] before its first use.
     /// * `scale` — features are multiplied by it before they meet the sums
-    /// * `ridge` — what multiplies `phi^T V^{-1} phi` of scaled features in spread², > 0
+    /// * `ridge` — factor of `phi^T V^{-1} phi` of scaled features in the posterior variance, > 0
     #[must_use]
     pub fn new(table: Arc<FeatureTable>, prior_bound: f64, scale: f64, ridge: f64) -> Self {
         let n = table.n_features;
@@ -79,19 +82,19 @@ impl SumsPosterior {
         }
     }
 
-    /// The table.
+    /// Returns the table.
     #[must_use]
     pub fn table(&self) -> &Arc<FeatureTable> {
         &self.table
     }
 
-    /// Takes sums in. Returns whether eigenvalues were raised.
+    /// Sets the sums and returns whether eigenvalues were raised.
     /// * `gram` — packed upper triangle of G, row by row
     /// * `moment` — u
     /// * `diagonal` — d
     ///
     /// # Errors
-    /// [`Unusable`] if an entry is not finite or no repair helps; the model then is of no use.
+    /// [`Unusable`] if an entry is not finite or no repair helps; the model must then not be used.
     pub fn take(&mut self, gram: &[f64], moment: &[f64], diagonal: f64, repair: Repair) -> Result<bool, Unusable> {
         let n = self.weights.len();
         self.taken += 1;
@@ -125,7 +128,7 @@ impl SumsPosterior {
         if self.error.mean.is_finite() && self.error.variance.is_finite() { Ok(repaired) } else { Err(Unusable) }
     }
 
-    /// `V` from the packed sums: its upper triangle, which is all that the factorization reads.
+    /// Fills the upper triangle of `V` from the packed sums; the factorization reads no more.
     fn fill(&mut self, gram: &[f64], diagonal: f64) {
         let n = self.weights.len();
         let mut at = 0;
@@ -138,7 +141,7 @@ impl SumsPosterior {
         }
     }
 
-    /// Raises the eigenvalues of `V` to at least `floor`; whether one was below.
+    /// Raises the eigenvalues of `V` to at least `floor`; returns whether one was below.
     fn raise(&mut self, floor: f64) -> Result<bool, Unusable> {
         let n = self.weights.len();
         for i in 0..n {
@@ -154,27 +157,29 @@ impl SumsPosterior {
         Ok(below)
     }
 
-    /// `ln det V`.
+    /// Returns `ln det V`.
     #[must_use]
     pub fn log_determinant(&self) -> f64 {
         self.log_determinant
     }
 
-    /// Mean and variance for the features of any point, its residual left out.
+    /// Returns mean and variance for the features of any point, without its residual.
     #[must_use]
     pub fn at(&self, phi: &[f64]) -> Moments {
         let variance = pulp::Arch::new().dispatch(SquaredNorm { blocks: &self.blocks, phi });
         Moments { mean: dot(&self.weights, phi), variance }
     }
 
-    /// Posterior mean of a point with these features.
+    /// Returns the posterior mean of a point with these features.
     #[must_use]
     pub fn mean(&self, phi: &[f64]) -> f64 {
         dot(&self.weights, phi)
     }
 
-    /// A bound on `|R|²`, the square of its largest singular value: that of Frobenius, or the product of the largest sums of
-    /// magnitudes along rows and along columns, rounded up.
+    /// Returns a bound on `|R|²`, the square of the largest singular value.
+    ///
+    /// The bound is the smaller of the squared Frobenius norm and the product of the largest absolute row and column
+    /// sums, rounded up.
     fn squared_norm_bound(&self) -> f64 {
         let n = self.weights.len();
         let (mut by_row, mut columns) = (0.0f64, vec![0.0f64; n]);
@@ -186,8 +191,10 @@ impl SumsPosterior {
         1.000_001 * (by_row * by_column).min(dot(&self.rows, &self.rows))
     }
 
-    /// Bounds on the distance of [`ScoreModel::exact`] from the exact value of the factor: sums of up to `n` products carry
-    /// `(n + 8) u` of the product of the norms, taken four times for safety. With `|phi|² <= prior`, `|R phi|_i <= |R_i| |phi|`.
+    /// Bounds the distance between [`ScoreModel::exact`] and the exact value of the factor.
+    ///
+    /// Sums of up to `n` products have an error of `(n + 8) u` times the product of the norms; the code takes four times
+    /// that for safety. It uses `|phi|² <= prior` and `|R phi|_i <= |R_i| |phi|`.
     fn rounding(&self) -> Moments {
         let share = 4.0 * (self.weights.len() as f64 + 8.0) * f64::EPSILON / 2.0;
         let weights = (dot(&self.weights, &self.weights) * self.prior_bound).sqrt();
@@ -196,15 +203,16 @@ impl SumsPosterior {
 }
 
 impl ScoreModel for SumsPosterior {
-    /// Each row of `R` is summed over the features of even and of odd index apart, each in ascending order, sixteen rows side by
-    /// side; squares are added to 16 partial sums in the order of the rows, and these in their order. In vector lanes of any
-    /// width these are the same operations.
+    /// Sums in an order that vector lanes of any width reproduce bit by bit.
+    ///
+    /// Each row of `R` is summed over the features of even and of odd index separately, each in ascending order, with
+    /// sixteen rows interleaved. Squares are added to 16 partial sums in row order, and these are added in order.
     fn exact(&self, point: usize) -> Moments {
         let Moments { mean, variance } = self.at(self.table.row(point));
         Moments { mean, variance: self.table.residual[point] + variance }
     }
 
-    /// Rows of `R` in ascending order, each over the features of the range in ascending order.
+    /// Sums over the rows of `R` in ascending order, each over the features of the range in order.
     fn exact_within(&self, point: usize, features: Range<usize>) -> Moments {
         let n = self.weights.len();
         let phi = &self.table.row(point)[features.clone()];
@@ -230,7 +238,9 @@ impl ScoreModel for SumsPosterior {
         &[]
     }
 
-    /// Sums taken in: never 0 in use, as already the first, empty ones differ from the prior by their diagonal.
+    /// Returns how often sums were set, at least 1 in use.
+    ///
+    /// Even the first, empty sums differ from the prior by their diagonal.
     fn n_observations(&self) -> u64 {
         self.taken
     }
@@ -240,7 +250,7 @@ impl ScoreModel for SumsPosterior {
     }
 }
 
-/// `|R phi|²` from the blocks of `R`.
+/// Computes `|R phi|²` from the blocks of `R`.
 struct SquaredNorm<'a> {
     blocks: &'a [f64],
     phi: &'a [f64],

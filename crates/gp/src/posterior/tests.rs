@@ -1,4 +1,4 @@
-//! Identities between the two forms, and against the dense textbook formula.
+//! Tests identities between the two forms, and compares both with the dense textbook formula.
 
 use super::{ExactPosterior, FeaturePosterior, Posterior};
 use crate::TableGram;
@@ -6,7 +6,9 @@ use crate::score::{Change, FeatureTable, GramSource, ScoreModel};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
-/// A squared-exponential covariance on `n` equispaced points of [0, 1]: of numerical rank far below `n`.
+/// Returns a squared-exponential covariance on `n` equispaced points of [0, 1].
+///
+/// Its numerical rank is far below `n`.
 fn smooth(n: usize, lengthscale: f64) -> Arc<dyn GramSource> {
     let x = |i: usize| i as f64 / (n - 1) as f64;
     let values = (0..n * n)
@@ -22,7 +24,7 @@ fn stream() -> Stream {
     Streams::new(3, "posterior").of(0, Purpose::Noise)
 }
 
-/// Mean and variance of every point by Gaussian elimination on the T x T system.
+/// Computes mean and variance of every point by Gaussian elimination on the T x T system.
 fn dense(gram: &dyn GramSource, observed: &[(usize, f64)], ridge: f64) -> Vec<(f64, f64)> {
     let t = observed.len();
     let n = gram.n_points();
@@ -84,8 +86,9 @@ fn exact_posterior_is_the_textbook_one() {
     }
 }
 
-/// Neighbours first, one after the other, on a covariance of numerical rank about 20 of 100: the order that ruins a factor
-/// of the covariance without the ridge.
+/// Plays neighbours first, one after the other, on a covariance of numerical rank 20 of 100.
+///
+/// This order ruins a factor of the covariance without the ridge.
 #[test]
 fn smooth_kernels_survive_visits_of_neighbours() {
     let n = 100;
@@ -116,7 +119,7 @@ fn rows_say_what_an_observation_changed() {
     let (mut mean, mut variance) = (vec![0.0; 25], (0..25).map(|x| gram.diagonal(x)).collect::<Vec<_>>());
     let mut point = 0;
     for round in 0..80 {
-        // Streaks of up to three: later observations of a streak reuse its row.
+        // Streaks of up to three plays; later observations of a streak reuse its row.
         if round % 3 == 0 {
             point = draws.index(25);
         }
@@ -137,7 +140,9 @@ fn rows_say_what_an_observation_changed() {
     assert!(matches!(posterior.change(), Change::None));
 }
 
-/// Many close points, then their surroundings: rows add up to the exact scores, also where the visited points extrapolate.
+/// Checks that rows add up to the exact scores after many close points and their surroundings.
+///
+/// This includes points where the visited points extrapolate.
 #[test]
 fn rows_add_up_beside_a_basis_of_close_points() {
     let n = 100;
@@ -206,7 +211,7 @@ fn rebuilding_from_the_visits_removes_the_drift() {
         posterior.observe(draws.index(20), draws.normal());
         if matches!(posterior.change(), Change::Row { rebuilt: true, .. }) {
             rebuilt += 1;
-            // One observation moves a late posterior little; the rebuild itself must not move it at all.
+            // One observation changes a late posterior little; the rebuild itself must not change it at all.
             let after = posterior.all_moments();
             assert!(before.iter().zip(&after).all(|(a, b)| (a.variance - b.variance).abs() < 1e-4));
         }
@@ -231,12 +236,12 @@ fn state_survives_json_to_the_last_bit() {
         ExactPosterior::restore(Arc::clone(&gram), serde_json::from_str(&text).expect("own JSON")).expect("own state");
     for round in 0..8 {
         assert_eq!(posterior.all_moments(), restored.all_moments());
-        // The first ones go on with the streak that was open when the state was saved.
+        // The first observations continue the streak that was current when the state was saved.
         let (point, reward) = (if round < 3 { last } else { draws.index(20) }, draws.normal());
         posterior.observe(point, reward);
         restored.observe(point, reward);
         if 0 < round {
-            // What a backend that took the state anew is told from then on.
+            // From then on, a backend that was restarted from the state receives the same rows.
             let (Change::Row { row: a, .. }, Change::Row { row: b, .. }) = (posterior.change(), restored.change()) else {
                 panic!("one observation is one row")
             };

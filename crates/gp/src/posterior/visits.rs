@@ -1,34 +1,34 @@
-//! Which points were visited, how often, with what sum of rewards.
+//! The visited points, with the number of plays and the sum of rewards of each.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Counts up to here are exact in f64.
+/// Largest count that is exact in f64.
 const MOST_COUNTED: u64 = 1 << 53;
 
-/// Whether sums of what is never negative and a count of observations, saved by a model, are possible.
+/// Returns whether nonnegative sums and a number of observations in a saved model are in range.
 pub(super) fn are_possible(sums: [f64; 2], observations: u64) -> bool {
     observations <= MOST_COUNTED && sums.iter().all(|sum| sum.is_finite() && 0.0 <= *sum)
 }
 
-/// Visited points in the order of their first visit.
+/// Visited points in the order of their first interactions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Visits {
-    /// Points, in order of first visit.
+    /// Points, in the order of their first interactions.
     pub points: Vec<u32>,
-    /// How often each was observed.
+    /// Number of observations of each point.
     pub counts: Vec<u64>,
-    /// Sum of the rewards at each.
+    /// Sum of the rewards at each point.
     pub sums: Vec<f64>,
     /// Slot of each point.
     slots: BTreeMap<u32, u32>,
 }
 
 impl Visits {
-    /// Whether a saved value hangs together and lies within a domain of `n_points`; says what does not.
+    /// Checks that a saved value is consistent and lies within a domain of `n_points`.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the inconsistency.
     pub fn check(&self, n_points: usize) -> Result<(), &'static str> {
         let n = self.points.len();
         if self.counts.len() != n || self.sums.len() != n || self.slots.len() != n {
@@ -47,31 +47,31 @@ impl Visits {
         if self.sums.iter().any(|sum| !sum.is_finite()) { Err("a sum of rewards is not finite") } else { Ok(()) }
     }
 
-    /// The slot of a point, if it was visited.
+    /// Returns the slot of a point, if it was visited.
     #[must_use]
     pub fn slot(&self, point: usize) -> Option<usize> {
         self.slots.get(&(point as u32)).map(|&slot| slot as usize)
     }
 
-    /// Number of distinct points.
+    /// Returns the number of distinct points.
     #[must_use]
     pub fn n_distinct(&self) -> usize {
         self.points.len()
     }
 
-    /// Number of observations.
+    /// Returns the number of observations.
     #[must_use]
     pub fn n_observations(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The largest number of observations of a point.
+    /// Returns the largest number of observations of one point.
     #[must_use]
     pub fn largest_count(&self) -> u64 {
         self.counts.iter().copied().max().unwrap_or(0)
     }
 
-    /// Counts one observation; returns the point's slot and whether it is new.
+    /// Counts one observation; returns the point's slot and whether the point is new.
     pub fn add(&mut self, point: usize, reward: f64) -> (usize, bool) {
         if let Some(slot) = self.slot(point) {
             self.counts[slot] += 1;

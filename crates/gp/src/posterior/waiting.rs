@@ -1,30 +1,32 @@
-//! Closed streaks of a weight model that wait, and the passes over its inverse, in wide lanes.
+//! Queued streaks of a weight model, and the SIMD passes over its inverse.
 
 use privateer_numerics::linalg;
 use serde::{Deserialize, Serialize};
 
-/// A closed streak: `V^{-1}` falls by `downdate u u^T`; coordinates of u beyond its length are zero.
+/// An ended streak: `V^{-1}` falls by `downdate u u^T`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Closed {
-    /// See above.
+    /// `u`; coordinates beyond its length are zero.
     pub u: Vec<f64>,
-    /// See above.
+    /// Factor of `u u^T`.
     pub downdate: f64,
 }
 
-/// `inverse -= sum downdate u u^T` over closed streaks, in wide lanes: every entry takes the streaks in their order.
+/// Computes `inverse -= sum downdate u u^T` over ended streaks, with SIMD.
+///
+/// Every entry is updated by the streaks in their order.
 pub struct Take<'a> {
     /// Row-major with the stride.
     pub inverse: &'a mut [f64],
-    /// Of the inverse.
+    /// Stride of the inverse.
     pub stride: usize,
     /// Coordinates in use.
     pub n: usize,
-    /// Those to take.
+    /// Streaks to apply.
     pub streaks: &'a [Closed],
 }
 
-/// Entries of a row that stay in registers.
+/// Number of entries of a row that stay in registers.
 const TILE: usize = 32;
 
 impl pulp::NullaryFnOnce for Take<'_> {
@@ -73,19 +75,19 @@ fn take_rest(entries: &mut [f64], from: usize, factors: &[f64], streaks: &[Close
     }
 }
 
-/// `next = V^{-1} c` in wide lanes, of the inverse and the closed streaks that it does not have.
+/// Computes `next = V^{-1} c` with SIMD, from the inverse and the queued streaks.
 pub struct Direction<'a> {
-    /// Row-major with the stride; `None` where it is still the prior's, `I / ridge`.
+    /// Row-major with the stride; `None` while it equals the prior's, `I / ridge`.
     pub inverse: Option<&'a [f64]>,
-    /// Of the inverse.
+    /// Stride of the inverse.
     pub stride: usize,
     /// The regularizer.
     pub ridge: f64,
-    /// The streaks that the inverse does not have.
+    /// Ended streaks that the inverse does not yet contain.
     pub waiting: &'a [Closed],
     /// Coordinates; missing trailing ones are zero.
     pub c: &'a [f64],
-    /// Zeros at first.
+    /// Result; zeros on entry.
     pub next: &'a mut [f64],
 }
 
@@ -108,7 +110,7 @@ impl pulp::NullaryFnOnce for Direction<'_> {
     }
 }
 
-/// `u · c` over the coordinates of both.
+/// Returns `u · c` over the coordinates that both have.
 #[inline(always)]
 pub fn along(u: &[f64], c: &[f64]) -> f64 {
     let shared = c.len().min(u.len());

@@ -1,21 +1,24 @@
-//! Bayesian linear regression in coordinates: `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`.
+//! Bayesian linear regression in coordinates.
 //!
-//! The inverse is kept and downdated by rank one (Sherman and Morrison); because `ridge I <= V` its entries stay below
-//! `1 / ridge`. **Streaks:** optimizers play the same point many times in a row, and all observations of a streak change the model
-//! along one direction `u = V^{-1} c`. So a streak stays open, as its count and one coefficient, until another point comes:
-//! with `q = c · u` at its start and `j` observations so far,
+//! `V = ridge I + sum c c^T`, `theta = V^{-1} sum y c`.
+//!
+//! The inverse is stored and downdated by rank one (Sherman-Morrison); because `ridge I <= V`, its entries stay below
+//! `1 / ridge`.
+//!
+//! **Streaks.** Optimizers play the same point many times in a row, and all observations of a streak change the model
+//! along one direction `u = V^{-1} c`. A streak is stored as its count and one coefficient until another point is played.
+//! With `q = c · u` at its start and `j` observations so far,
 //!
 //! `V_j^{-1} = V^{-1} - j / (1 + j q) u u^T`, `theta_j = theta + a u`,
 //!
-//! and a repeated observation costs O(1) here.
+//! so a repeated observation costs O(1).
 //!
-//! **Closed streaks** wait as well: their downdates are kept as vectors until there are `n / 2` of them, and only then taken into the inverse, all
-//! in one pass. While the inverse is still that of the prior, a new direction costs `2 n` multiply-adds for each of them in the place of
-//! `2 n²`; optimizers that settle within `n / 2` changes of point never pay more.
+//! **Ended streaks** are queued: their downdates are stored as vectors until there are `n / 2` of them, and then applied
+//! to the inverse in one pass. While the inverse still equals the prior's, a new direction costs `2 n` multiply-adds per
+//! queued streak instead of `2 n²`; optimizers that settle within `n / 2` changes of point never pay more.
 //!
-//! Rounding drifts by about one unit a downdate, so the state is rebuilt from
-//! the collapsed visits every [`REBUILD_EVERY`] observations. All of it is a function of the observations alone, hence
-//! the same bits on every path.
+//! Rounding errors grow by about one unit per downdate, so the state is rebuilt from the collapsed interactions every
+//! [`REBUILD_EVERY`] observations. It depends on the observations alone, so every path gives the same bits.
 
 use super::FeatureDualForm;
 use super::streak::{Observed, Streak, rounded};
@@ -27,39 +30,39 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Observations between two rebuilds from the visits.
+/// Number of observations between two rebuilds from the interactions.
 pub const REBUILD_EVERY: u64 = 4096;
 
-/// Closed streaks wait until there are more than one for so many coordinates.
+/// Ended streaks are queued up to one per this number of coordinates.
 const WAITING: usize = 2;
 
-/// The state: `n` coordinates, room for more.
+/// The state: `n` coordinates, with room for more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WeightModel {
     ridge: f64,
     n: usize,
     stride: usize,
-    /// `V^{-1}` without the streaks that wait and the open streak, symmetric, row-major with the stride; the room beyond `n` is zero.
+    /// `V^{-1}` without the queued and current streaks, symmetric, row-major; zero beyond `n`.
     inverse: Vec<f64>,
-    /// Whether that is still the prior's, `I / ridge`.
+    /// Whether the inverse still equals the prior's, `I / ridge`.
     prior: bool,
-    /// Closed streaks that the inverse does not have.
+    /// Ended streaks that the inverse does not yet contain.
     waiting: Vec<Closed>,
-    /// Posterior mean of the weights without the open streak.
+    /// Posterior mean of the weights without the current streak.
     theta: Vec<f64>,
-    /// Direction `u` of the open streak; empty before the first observation. May be shorter than `n`: the rest is zero.
+    /// Direction `u` of the current streak, empty without one; trailing zeros may be missing.
     direction: Vec<f64>,
-    /// The open streak, and whose it is.
+    /// The current streak and the tag of its point.
     streak: Option<(u64, Streak)>,
-    /// Information gain without the open streak.
+    /// Information gain without the current streak.
     gain: f64,
-    /// Largest magnitude of a reward so far.
+    /// Largest absolute reward so far.
     reward_bound: f64,
     since_rebuild: u64,
 }
 
 impl WeightModel {
-    /// A model with `n` coordinates (more can join) and `ridge > 0`.
+    /// Creates a model with `n` coordinates (more can join) and `ridge > 0`.
     #[must_use]
     pub fn new(ridge: f64, n: usize) -> Self {
         let mut model = Self {
@@ -83,7 +86,9 @@ impl WeightModel {
         model
     }
 
-    /// As another model, from collapsed visits as of [`WeightModel::rebuild`]. `None` if the factorization fails.
+    /// Converts a dual-form model, from collapsed interactions as in [`WeightModel::rebuild`].
+    ///
+    /// `None` if the factorization fails.
     #[must_use]
     pub fn of<'c>(span: &FeatureDualForm, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
         let mut model = Self::new(span.ridge(), span.n());
@@ -91,10 +96,10 @@ impl WeightModel {
         model.rebuild(visits).then_some(model)
     }
 
-    /// Whether a saved value hangs together.
+    /// Checks that a saved value is consistent.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the inconsistency.
     pub fn check(&self) -> Result<(), &'static str> {
         if !(0.0 < self.ridge && self.ridge.is_finite()) {
             return Err("the ridge is not positive");
@@ -127,37 +132,37 @@ impl WeightModel {
         if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
 
-    /// The regularizer.
+    /// Returns the regularizer.
     #[must_use]
     pub fn ridge(&self) -> f64 {
         self.ridge
     }
 
-    /// Number of coordinates.
+    /// Returns the number of coordinates.
     #[must_use]
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// Realised information gain `½ ln det(V / ridge)`.
+    /// Returns the realised information gain `½ ln det(V / ridge)`.
     #[must_use]
     pub fn gain(&self) -> f64 {
         self.gain + self.streak.map_or(0.0, |(_, streak)| streak.gain())
     }
 
-    /// Observations since the state was last rebuilt.
+    /// Returns the number of observations since the last rebuild.
     #[must_use]
     pub fn since_rebuild(&self) -> u64 {
         self.since_rebuild
     }
 
-    /// The direction `u` of the open streak; missing trailing coordinates are zero.
+    /// Returns the direction `u` of the current streak; missing trailing coordinates are zero.
     #[must_use]
     pub fn direction(&self) -> &[f64] {
         &self.direction
     }
 
-    /// Adds a coordinate that no observation has touched.
+    /// Adds a coordinate that is zero in all observations so far.
     pub fn join(&mut self) {
         if self.n == self.stride {
             self.reserve((2 * self.stride).max(8));
@@ -179,8 +184,9 @@ impl WeightModel {
         self.stride = stride;
     }
 
-    /// Adds the observation `reward` at coordinates `c`; missing trailing coordinates are zero. Equal tags in a row mean
-    /// equal coordinates.
+    /// Adds the observation `reward` at coordinates `c`; missing trailing coordinates are zero.
+    ///
+    /// Equal consecutive tags mean equal coordinates.
     pub fn observe(&mut self, tag: u64, c: &[f64], reward: f64) -> Observed {
         self.reward_bound = self.reward_bound.max(reward.abs());
         self.since_rebuild += 1;
@@ -192,7 +198,7 @@ impl WeightModel {
         streak.observe(self.ridge, reward, repeated)
     }
 
-    /// Closes the open streak and finds the direction of the next.
+    /// Ends the current streak and computes the direction of the next.
     fn start_streak(&mut self, tag: u64, c: &[f64]) {
         let n = self.n;
         let mut next = vec![0.0; n];
@@ -217,7 +223,9 @@ impl WeightModel {
         self.streak = Some((tag, streak));
     }
 
-    /// `c^T V^{-1} c` without the open streak, of coordinates `c` from a first one on and zeros elsewhere.
+    /// Returns `c^T V^{-1} c` without the current streak.
+    ///
+    /// The coordinates are `c` from index `first` on, and zeros elsewhere.
     fn form(&self, c: &[f64], first: usize) -> f64 {
         let mut form = 0.0;
         if self.prior {
@@ -234,8 +242,9 @@ impl WeightModel {
         form
     }
 
-    /// `theta · c` and `ridge c^T V^{-1} c` (at least 0: what the observations leave of the variance carried by the
-    /// coordinates); missing trailing coordinates are zero.
+    /// Returns `theta · c` and `ridge c^T V^{-1} c` (at least 0); missing coordinates are zero.
+    ///
+    /// The latter is the remaining part of the prior variance carried by the coordinates.
     #[must_use]
     pub fn moments(&self, c: &[f64]) -> Moments {
         let mut mean = linalg::dot(c, &self.theta[..c.len()]);
@@ -248,7 +257,7 @@ impl WeightModel {
         Moments { mean, variance: (self.ridge * form).max(0.0) }
     }
 
-    /// As [`WeightModel::moments`] of coordinates `c` in this range and zeros elsewhere.
+    /// Returns [`WeightModel::moments`] of coordinates `c` in this range and zeros elsewhere.
     #[must_use]
     pub fn moments_within(&self, c: &[f64], range: Range<usize>) -> Moments {
         let mut mean = linalg::dot(c, &self.theta[range.clone()]);
@@ -261,7 +270,7 @@ impl WeightModel {
         Moments { mean, variance: (self.ridge * form).max(0.0) }
     }
 
-    /// The mean alone, for less.
+    /// Returns the mean alone, at lower cost.
     #[must_use]
     pub fn mean(&self, c: &[f64]) -> f64 {
         let closed = linalg::dot(c, &self.theta[..c.len()]);
@@ -271,8 +280,9 @@ impl WeightModel {
         }
     }
 
-    /// `theta` and a lower triangular `R`, `n x n` row-major, with `ridge V^{-1} = R^T R`: the model as a positive form.
-    /// `None` where rounding has left the inverse indefinite.
+    /// Returns `theta` and a lower triangular `R` (`n x n` row-major) with `ridge V^{-1} = R^T R`.
+    ///
+    /// `None` if rounding has made the inverse indefinite.
     #[must_use]
     pub fn factor(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let n = self.n;
@@ -288,8 +298,9 @@ impl WeightModel {
         Some((theta, lower_root(n, entry)?))
     }
 
-    /// Rebuilds the state from collapsed visits `(coordinates, count, sum of rewards)`, which also closes the streak. Returns
-    /// false, changing nothing, if the factorization fails.
+    /// Rebuilds the state from collapsed interactions `(coordinates, count, sum of rewards)`.
+    ///
+    /// This also ends the current streak. Returns false and changes nothing if the factorization fails.
     pub fn rebuild<'c>(&mut self, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> bool {
         let n = self.n;
         let mut precision = vec![0.0; n * n];
@@ -318,13 +329,13 @@ impl WeightModel {
         self.waiting.clear();
         self.gain = self.gain();
         self.streak = None;
-        // No streak, no direction to close.
+        // Without a streak there is no direction.
         self.direction.clear();
         self.since_rebuild = 0;
         true
     }
 
-    /// Bounds on what the updates since the last rebuild rounded off, see `streak::rounded`.
+    /// Bounds the rounding errors of the updates since the last rebuild, see `run::rounded`.
     #[must_use]
     pub fn state_error(&self, prior: f64) -> Moments {
         // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
@@ -334,7 +345,9 @@ impl WeightModel {
     }
 }
 
-/// A lower triangular `R`, `n x n` row-major, with `R^T R` the symmetric matrix of these entries; `None` if that is not positive definite.
+/// Returns a lower triangular `R` with `R^T R` the symmetric matrix of these entries.
+///
+/// `R` is `n x n` row-major; `None` if the matrix is not positive definite.
 pub fn lower_root(n: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Vec<f64>> {
     // With J the reversal of coordinates and J A J = C C^T, R = J C^T J is lower triangular.
     let mut reversed = vec![0.0; n * n];

@@ -1,4 +1,4 @@
-//! What the scores are linear in.
+//! The basis functions of a linear model.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,23 +8,23 @@ use std::sync::Arc;
 ///
 /// `entry`, `column` and `diagonal` give the same bits for the same pair of points, in either order.
 pub trait GramSource: Send + Sync + fmt::Debug {
-    /// Number of points of the domain.
+    /// Returns the number of points of the domain.
     fn n_points(&self) -> usize;
 
-    /// `k(x_a, x_b)`.
+    /// Returns `k(x_a, x_b)`.
     fn entry(&self, a: usize, b: usize) -> f64;
 
-    /// `k(x_point, x_point)`.
+    /// Returns `k(x_point, x_point)`.
     fn diagonal(&self, point: usize) -> f64 {
         self.entry(point, point)
     }
 
-    /// The covariance as a formula over coordinates, where it is one that a device can evaluate.
+    /// Returns the covariance as a formula over coordinates, if a device can evaluate one.
     fn form(&self) -> Option<KernelForm> {
         None
     }
 
-    /// All of `k(x_point, ·)`, where the source holds it as a table.
+    /// Returns all of `k(x_point, ·)`, if the source holds it as a table.
     fn dense_column(&self, _point: usize) -> Option<&[f64]> {
         None
     }
@@ -41,8 +41,10 @@ pub trait GramSource: Send + Sync + fmt::Debug {
     }
 }
 
-/// A covariance as a formula over scaled coordinates `z`: with `r² = |z_a - z_b|²`,
-/// `scale * rho(r) + offset`, or `scale * z_a·z_b + offset` for the linear family, and `row_term` more for a point and itself.
+/// A covariance as a formula over scaled coordinates `z`, with `r² = |z_a - z_b|²`.
+///
+/// It is `scale * rho(r) + offset`, or `scale * z_a·z_b + offset` for the linear family, plus `row_term` for a point with
+/// itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelForm {
     /// Which formula.
@@ -51,7 +53,7 @@ pub struct KernelForm {
     pub scale: f64,
     /// Constant term.
     pub offset: f64,
-    /// What is added for a point and itself, by index: 0 but for released inputs.
+    /// Term added for a point with itself, by index: 0 except for released noisy inputs.
     pub row_term: f64,
     /// Number of coordinates, at least 1.
     pub dimension: usize,
@@ -70,11 +72,11 @@ pub enum KernelFamily {
     MaternThreeHalves,
     /// `rho = (1 + z + z²/3) exp(-z)`, `z = sqrt(5) r`
     MaternFiveHalves,
-    /// `z_a · z_b` in the place of `rho`
+    /// `z_a · z_b` replaces `rho`
     Linear,
 }
 
-/// Fourier features as a formula: with `t_i = w_i · x`, features `a_i cos(t_i)` for all `i`, then `a_i sin(t_i)`.
+/// Fourier features as a formula: `a_i cos(t_i)` for all `i`, then `a_i sin(t_i)`, `t_i = w_i · x`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FourierForm {
     /// Number of coordinates.
@@ -96,30 +98,32 @@ pub struct FeatureTable {
     pub n_features: usize,
     /// `n_points x n_features`, row-major: the features of a point are contiguous.
     pub values: Vec<f64>,
-    /// `n_points`: prior variance that the features do not carry, `max(0, k(x,x) - |phi(x)|²)` where the posterior is to
-    /// keep it, else zeros.
+    /// Prior variance that the features do not carry, one entry per point.
+    ///
+    /// It is `max(0, k(x,x) - |phi(x)|²)` if the posterior is to keep this variance, otherwise 0.
     pub residual: Vec<f64>,
-    /// Largest measured `|phi(x)·phi(x') - k(x,x')|` over the pairs that were checked; for exact features a bound
-    /// over all pairs: the largest variance left.
+    /// Largest measured `|phi(x)·phi(x') - k(x,x')|` over the checked pairs.
+    ///
+    /// For exact features it is a bound over all pairs: the largest remaining variance.
     pub kernel_error: f64,
-    /// The features as a formula, where they are one that a device can evaluate.
+    /// The features as a formula, if a device can evaluate one.
     pub form: Option<FourierForm>,
 }
 
 impl FeatureTable {
-    /// The features of one point, `n_features` long.
+    /// Returns the features of one point, `n_features` long.
     #[must_use]
     pub fn row(&self, point: usize) -> &[f64] {
         &self.values[point * self.n_features..(point + 1) * self.n_features]
     }
 }
 
-/// One axis of a product domain in a feature table: features of its rows are zero beyond its own.
+/// One axis of a product domain in a feature table; its rows are zero in other axes' features.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AxisFeatures {
-    /// Its rows.
+    /// Rows of the axis.
     pub rows: Range<usize>,
-    /// The features that only its rows have.
+    /// Features that only these rows have.
     pub features: Range<usize>,
 }
 
@@ -128,15 +132,18 @@ pub struct AxisFeatures {
 pub enum Basis {
     /// One shared table: `h(x) = phi(x)`.
     Table(Arc<FeatureTable>),
-    /// Gram columns of the trial's own basis points, which grow as the trial visits new points: `h(x)_i = k(p_i, x)`.
+    /// Gram columns `h(x)_i = k(p_i, x)` of the trial's own basis points.
+    ///
+    /// They grow as the trial visits new points.
     Gram(Arc<dyn GramSource>),
-    /// As `Gram`, but every trial has inputs of its own: [`super::ScoreModel::own_gram`] gives them. The number of points
-    /// is the same for all trials.
+    /// As `Gram`, with inputs of its own for every trial, from [`super::ScoreModel::own_gram`].
+    ///
+    /// The number of points is the same for all trials.
     Own(usize),
 }
 
 impl Basis {
-    /// Number of points of the domain.
+    /// Returns the number of points of the domain.
     #[must_use]
     pub fn n_points(&self) -> usize {
         match self {

@@ -1,15 +1,17 @@
-//! Numbers of several trials side by side: a vector of one number a trial for each entry, a line of the cache long.
+//! Interleaved numbers of sixteen trials: for each entry, a vector of one number per trial.
+//!
+//! A vector fills one cache line.
 
-/// Trials side by side in f32.
+/// Number of interleaved trials in f32.
 pub const LANES: usize = 16;
 
-/// One number a trial of sixteen.
+/// One number for each of sixteen trials.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, align(64))]
 pub struct Sixteen(pub [f32; LANES]);
 
 impl Sixteen {
-    /// Zeros.
+    /// The zero vector.
     pub const ZERO: Self = Self([0.0; LANES]);
 }
 
@@ -19,21 +21,22 @@ impl AsMut<[f32; LANES]> for Sixteen {
     }
 }
 
-/// The factors ([`super::Factor`], spread added) of up to sixteen trials over a table of `n` features, rounded.
+/// The rounded factors ([`super::Factor`], variance added) of up to sixteen trials.
 #[derive(Debug, Clone, Copy)]
 pub struct FactorLanes<'a> {
-    /// `n`.
+    /// Number of features of the table.
     pub n_features: usize,
-    /// The rows of `R`, four at a time: column by column up to the last diagonal entry of the four, padded with rows of zeros and, to a
-    /// multiple of four, columns of zeros.
+    /// Rows of `R`, four at a time, column by column up to the last diagonal entry of the four.
+    ///
+    /// They are padded with zero rows, and with zero columns to a multiple of four.
     pub rows: &'a [Sixteen],
-    /// One a feature.
+    /// One per feature.
     pub weights: &'a [Sixteen],
-    /// Of each trial, before rounding.
+    /// Norms of each trial's factor before rounding.
     pub norms: &'a [LaneNorms; LANES],
 }
 
-/// Bounds on norms of a factor, about any multiple `s >= 0` of the identity, and of its weights.
+/// Bounds on norms of a factor relative to a multiple `s >= 0` of the identity, and its weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LaneNorms {
     /// `s` itself.

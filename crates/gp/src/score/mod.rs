@@ -1,12 +1,12 @@
-//! Plain data that passes between mathematics and backends. Computes nothing.
+//! Plain data that passes between the mathematics and the backends; this module computes nothing.
 //!
-//! Every GP policy is a linear model over a basis `h`; the score of point `x` for one trial is
+//! Every GP policy is a linear model over a basis `h`. The score of point `x` for one trial is
 //!
-//! `w · h(x) + beta * sqrt(max(0, base(x) + sign * |R h(x)|²))`
+//! `w · h(x) + width * sqrt(max(0, base(x) + sign * |R h(x)|²))`,
 //!
-//! where `h` is a shared feature table or the Gram columns of a trial's own basis points. A trial hands over what
-//! changed since its last round ([`Change`]) and its beta; a backend hands back every point that could be the best
-//! ([`Candidates`]), and the caller decides among them in f64.
+//! where `width` is the exploration factor `beta`, and `h` is a shared feature table or the Gram columns of a trial's own
+//! basis points. A trial passes its change since the last round ([`Change`]) and its exploration factor. A backend
+//! returns every point that may be the best ([`Candidates`]), and the caller decides among them in f64.
 
 mod basis;
 mod lanes;

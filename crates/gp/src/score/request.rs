@@ -5,97 +5,111 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A trial's model in f64: what a backend may pull when the change since the last round is not enough for it.
+/// A trial's model in f64, for a backend to which the change since the last round is not enough.
 ///
-/// `exact` is the one named f64 score function; whoever decides among candidates uses it, on every path.
+/// `exact` is the one named f64 score function: candidates are compared by it on every path.
 pub trait ScoreModel: Send + Sync {
-    /// Posterior mean and spread² (at least 0) of one point, in one fixed order of summation.
+    /// Returns posterior mean and variance (at least 0) of one point, in one fixed summation order.
     fn exact(&self, point: usize) -> Moments;
 
-    /// As [`ScoreModel::exact`] for a point whose features are zero outside of this range: the same up to the order of summation.
+    /// Returns [`ScoreModel::exact`] of a point whose features are zero outside of this range.
+    ///
+    /// The two agree up to the order of summation.
     fn exact_within(&self, point: usize, features: Range<usize>) -> Moments {
         let _ = features;
         self.exact(point)
     }
 
-    /// A bound on `k(x, x)` over the domain: the scale of spread².
+    /// Returns a bound on `k(x, x)` over the domain: the scale of the posterior variance.
     fn prior_variance_bound(&self) -> f64;
 
-    /// Bounds on how far mean and spread² may differ, for the rounding of the f64 state alone, from what the changes handed
-    /// out since it was made or rebuilt add up to.
+    /// Bounds the rounding errors of the f64 state, in mean and variance.
+    ///
+    /// The bounds cover the difference to the sum of the changes reported since the state was made or rebuilt.
     fn state_error(&self) -> Moments;
 
-    /// The points whose Gram columns are the basis, in order; empty for a table basis.
+    /// Returns the points whose Gram columns are the basis, in order; empty for a table basis.
     fn basis_points(&self) -> &[u32];
 
-    /// Observations so far. A model without any has mean 0 and the prior's spread².
+    /// Returns the number of observations; a model without any has mean 0 and the prior variance.
     fn n_observations(&self) -> u64;
 
-    /// The model as weights and one factor over its basis, where it can say so in a form that does not cancel or that it
-    /// keeps anyway. Equal to [`ScoreModel::exact`] up to [`ScoreModel::state_error`].
+    /// Returns the model as weights and one factor over its basis.
+    ///
+    /// `None` if the factor would cancel and the model does not store it anyway. Equal to [`ScoreModel::exact`] up to
+    /// [`ScoreModel::state_error`].
     fn factor(&self) -> Option<Factor<'_>> {
         None
     }
 
-    /// The factor as one of several side by side, and this trial's place among them, where the model is kept so: rounded, but otherwise that of
-    /// [`ScoreModel::factor`]. The standard job of whole factors keeps it so; a policy's factor stands alone.
+    /// Returns the rounded factors of interleaved trials, and this trial's position among them.
+    ///
+    /// The factor equals that of [`ScoreModel::factor`] before rounding. Only the standard task of whole factors stores
+    /// interleaved factors; a policy's factor is stored alone.
     fn lanes(&self) -> Option<(FactorLanes<'_>, usize)> {
         None
     }
 
-    /// Mean and spread² of every point, the bits of [`ScoreModel::exact`], where the model keeps them anyway (on small domains):
-    /// then nothing needs to be screened.
+    /// Returns mean and variance of every point, if the model stores them (on small domains).
+    ///
+    /// They have the same bits as [`ScoreModel::exact`]; no screening is needed then.
     fn table(&self) -> Option<MomentTable<'_>> {
         None
     }
 
-    /// The visits behind the model, where it is ridge regression over its basis and nothing but them made it.
+    /// Returns the interactions, if the model is ridge regression over its basis from them alone.
     fn visited(&self) -> Option<Visited<'_>> {
         None
     }
 
-    /// The trial's own covariance, for [`super::Basis::Own`].
+    /// Returns the trial's own covariance, for [`super::Basis::Own`].
     fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {
         None
     }
 }
 
-/// A whole model over its basis of `n` functions: `mean = weights · h(x)` and spread² as [`Spread`] says.
+/// A whole model over its basis of `n` functions.
+///
+/// The mean is `weights · h(x)`; [`Spread`] says how the posterior variance follows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor<'a> {
-    /// `n`.
+    /// `n` coefficients of the mean.
     pub weights: Cow<'a, [f64]>,
     /// `R`, `n x n` row-major, lower triangular.
     pub rows: Cow<'a, [f64]>,
-    /// What `|R h(x)|²` is to spread².
+    /// How `|R h(x)|²` enters the posterior variance.
     pub spread: Spread,
 }
 
-/// What ridge regression has visited: `V = ridge I + sum count phi phi^T`, `A = K + ridge diag(1 / count)` over the visited points.
+/// The interactions behind a ridge regression.
+///
+/// `V = ridge I + sum count phi phi^T`, and `A = K + ridge diag(1 / count)` over the visited points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Visited<'a> {
-    /// Distinct points, in the order of their first visits.
+    /// Distinct points, in the order of their first interactions.
     pub points: &'a [u32],
-    /// How often each was observed.
+    /// Number of observations of each point.
     pub counts: &'a [u64],
-    /// Sum of the rewards at each.
+    /// Sum of the rewards at each point.
     pub sums: &'a [f64],
     /// The regularizer, > 0.
     pub ridge: f64,
-    /// The direction of the last run over these points, where a model over features keeps it: `u = sum row_i phi_i`.
+    /// Direction of the last streak over these points, if a feature model stores it.
+    ///
+    /// The direction is `u = sum row_i phi_i`.
     pub row: Option<&'a [f64]>,
 }
 
-/// Posterior mean and spread² of every point of a domain.
+/// Posterior mean and variance of every point of a domain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MomentTable<'a> {
-    /// One a point.
+    /// One per point.
     pub means: &'a [f64],
-    /// One a point, at least 0.
+    /// One per point, at least 0.
     pub variances: &'a [f64],
 }
 
-/// How a factor enters spread².
+/// How a factor enters the posterior variance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
     /// `residual(x) + |R h(x)|²`: nothing cancels.
@@ -104,43 +118,47 @@ pub enum Spread {
     Removed,
 }
 
-/// Posterior mean and spread² of a point.
+/// Posterior mean and variance of a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moments {
     /// Mean.
     pub mean: f64,
-    /// Squared spread, at least 0.
+    /// Posterior variance, at least 0.
     pub variance: f64,
 }
 
 impl Moments {
-    /// `mean + beta * sqrt(variance)`.
+    /// Returns `mean + width * sqrt(variance)`, where `width` is the exploration factor `beta`.
     #[must_use]
     pub fn upper(self, beta: f64) -> f64 {
         self.mean + beta * self.variance.sqrt()
     }
 }
 
-/// What changed in a trial's model since the last round in which it was screened.
+/// The change of a trial's model since the last round in which it was screened.
 #[derive(Debug, Clone, Copy)]
 pub enum Change<'a> {
-    /// Nothing.
+    /// No change.
     None,
-    /// One observation: at every point, with `p(x) = row · h(x)`, spread²(x) falls by `(scale * p(x))²` and the mean rises
-    /// by `mean_step * p(x)`.
+    /// One observation, as a row over the basis.
+    ///
+    /// With `p(x) = row · h(x)`, the variance at every point falls by `(scale * p(x))²` and the mean rises by `mean_step
+    /// * p(x)`.
     Row {
-        /// Coefficients over the basis, as long as the basis now is.
+        /// Coefficients over the current basis.
         row: &'a [f64],
-        /// What multiplies `p` in the spread.
+        /// Factor of `p` in the posterior standard deviation.
         scale: f64,
-        /// What multiplies `p` in the mean.
+        /// Factor of `p` in the mean.
         mean_step: f64,
-        /// The row is that of the last change this screen took (the point was played again): `p` need not be computed anew.
+        /// Whether the row is that of the last change this screen applied, so that it has `p`.
         repeated: bool,
-        /// After this observation the f64 state was rebuilt and shed its drift: a screen should start from it anew.
+        /// Whether the f64 state was rebuilt afterwards and lost its drift: restart from it.
         rebuilt: bool,
     },
-    /// One observation after which every mean is new: spread²(x) falls by `(scale * row · h(x))²`, and the mean is `weights · h(x)`.
+    /// One observation after which every mean is new.
+    ///
+    /// The variance falls by `(scale * row · h(x))²`, and the mean is `weights · h(x)`.
     Weights {
         /// As in [`Change::Row`].
         row: &'a [f64],
@@ -151,37 +169,38 @@ pub enum Change<'a> {
         /// Coefficients of the mean over the basis, as long as the row.
         weights: &'a [f64],
     },
-    /// More than a row says: take everything from the model.
+    /// A change that no row describes: read everything from the model.
     Rebuild,
-    /// All of the model is new, as it is every round (fresh noise in every entry of the precision matrix, another
-    /// dictionary): take [`ScoreModel::factor`], or exact scores where it hands out none.
+    /// All of the model is new, as with fresh noise in the precision matrix or a new dictionary.
+    ///
+    /// Read [`ScoreModel::factor`], or exact scores if it is `None`.
     Factor,
 }
 
 /// One trial's part of a round.
 #[derive(Clone, Copy)]
 pub struct TrialScore<'a> {
-    /// Which of the opened trials, `0 .. n_trials`.
+    /// Index among the opened trials, `0 .. n_trials`.
     pub trial: usize,
-    /// What changed.
+    /// The change of the model.
     pub change: Change<'a>,
-    /// What multiplies the spread, finite and at least 0.
+    /// Exploration factor `beta`, finite and at least 0.
     pub beta: f64,
-    /// The model behind it.
+    /// The model that changed.
     pub model: &'a dyn ScoreModel,
     /// The only points that may be played this round, ascending, at least one; all if absent.
     pub subset: Option<&'a [u32]>,
 }
 
 impl<'a> TrialScore<'a> {
-    /// A request over the whole domain.
+    /// Creates a request over the whole domain.
     #[must_use]
     pub fn new(trial: usize, change: Change<'a>, beta: f64, model: &'a dyn ScoreModel) -> Self {
         Self { trial, change, beta, model, subset: None }
     }
 }
 
-/// The answer for one trial: every point that could be the best, ascending, at least one.
+/// The answer for one trial: every point that may be the best, ascending, at least one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Candidates {
     /// Point indices, ascending.

@@ -1,11 +1,13 @@
-//! The tie rule of every argmax that is recorded.
+//! The tie rule of every recorded argmax.
 
-/// Values within `TIE_TOLERANCE * (1 + |best|)` of the best tie, and the lowest index wins: last bits differ between
-/// processors and libraries, and a flat prior is an exact tie.
+/// Values within `TIE_TOLERANCE * (1 + |best|)` of the best tie, and the lowest index wins.
+///
+/// Last bits differ between processors and libraries, and a flat prior is an exact tie.
 pub const TIE_TOLERANCE: f64 = 1e-10;
 
-/// The lowest-placed of the values that tie with the largest. Items come in ascending order of index; `None` if there
-/// are none or one is NaN.
+/// Returns the lowest index among the values that tie with the largest.
+///
+/// Items come in ascending order of index. `None` if there are no items or one value is NaN.
 pub fn lowest_within_tie<I: Copy>(scored: &[(I, f64)]) -> Option<I> {
     let mut best = f64::NEG_INFINITY;
     for &(_, value) in scored {

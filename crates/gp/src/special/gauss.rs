@@ -1,21 +1,26 @@
-//! Gauss rules of symmetric weights: nodes are the eigenvalues of the rule's tridiagonal matrix [Golub & Welsch 1969,
-//! Mathematics of Computation 23], found by bisection; a weight is `1 / sum_k p_k(t)²` over the orthonormal polynomials.
+//! Gauss rules of symmetric weights.
+//!
+//! The nodes are the eigenvalues of the rule's tridiagonal matrix [Golub & Welsch 1969, Mathematics of Computation 23],
+//! computed by bisection; a weight is `1 / sum_k p_k(t)²` over the orthonormal polynomials.
 
 use privateer_numerics::linalg::dot;
 
-/// Most nodes of a rule: the orthonormal polynomials of its outermost node stay far from overflow.
+/// Largest number of nodes, at which the orthonormal polynomials stay far from overflow.
 pub const MOST_NODES: usize = 128;
 
-/// Nodes (ascending) and weights of the Gauss–Hermite rule with `count` nodes, for the weight `exp(-t²) / sqrt(pi)`: the
-/// weights sum to 1.
+/// Returns nodes (ascending) and weights of the Gauss–Hermite rule with `count` nodes.
+///
+/// The weight function is `exp(-t²) / sqrt(pi)`: the weights sum to 1.
 #[must_use]
 pub fn gauss_hermite(count: usize) -> Vec<(f64, f64)> {
     // The zeros of H_n lie within sqrt(2n + 1).
     symmetric_rule(count, libm::sqrt(2.0 * count as f64 + 1.0), |k| 0.5 * k as f64)
 }
 
-/// Nodes (ascending) and weights of the Gauss rule with `count` nodes for the weight `(1 - s²)^(nu - 1)` on (-1, 1), `nu > 0`,
-/// scaled so that the weights sum to 1 (Gegenbauer polynomials of parameter `nu - 1/2`).
+/// Returns nodes (ascending) and weights of the Gauss–Gegenbauer rule with `count` nodes.
+///
+/// The weight function is `(1 - s²)^(nu - 1)` on (-1, 1), `nu > 0` (Gegenbauer polynomials of parameter `nu - 1/2`); the
+/// weights are scaled to sum to 1.
 #[must_use]
 pub fn gauss_gegenbauer(nu: f64, count: usize) -> Vec<(f64, f64)> {
     let lambda = nu - 0.5;
@@ -29,8 +34,10 @@ pub fn gauss_gegenbauer(nu: f64, count: usize) -> Vec<(f64, f64)> {
     })
 }
 
-/// The rule whose tridiagonal matrix has zero diagonal and squared off-diagonal entries `b(1), b(2), …`; its nodes lie within
-/// `bound` of 0. Symmetric to the last bit, and the middle node of an odd count is 0.
+/// Returns the rule of the tridiagonal matrix with zero diagonal.
+///
+/// Its squared off-diagonal entries are `b(1), b(2), …`, and its nodes lie within `bound` of 0. The rule is symmetric to
+/// the last bit, and the middle node of an odd count is 0.
 fn symmetric_rule(count: usize, bound: f64, b: impl Fn(usize) -> f64) -> Vec<(f64, f64)> {
     let squares: Vec<f64> = (0..=count).map(|k| if k == 0 { 0.0 } else { b(k) }).collect();
     let weight = |t: f64| {
@@ -47,7 +54,7 @@ fn symmetric_rule(count: usize, bound: f64, b: impl Fn(usize) -> f64) -> Vec<(f6
     rule
 }
 
-/// The eigenvalue with `index` others below it, by bisection until no double lies between the ends.
+/// Returns the eigenvalue with `index` others below it, by bisection to the last bit.
 fn eigenvalue(index: usize, count: usize, squares: &[f64], bound: f64) -> f64 {
     let (mut low, mut high) = (0.0, bound);
     loop {
@@ -59,7 +66,7 @@ fn eigenvalue(index: usize, count: usize, squares: &[f64], bound: f64) -> f64 {
     }
 }
 
-/// Eigenvalues below `x`: the sign changes of the leading minors.
+/// Returns the number of eigenvalues below `x`: the sign changes of the leading minors.
 fn eigenvalues_below(x: f64, count: usize, squares: &[f64]) -> usize {
     let mut below = 0;
     let mut ratio = -x;
@@ -73,7 +80,9 @@ fn eigenvalues_below(x: f64, count: usize, squares: &[f64]) -> usize {
     below
 }
 
-/// The first `count` orthonormal polynomials at `t`: `sqrt(b_k) p_k = t p_{k-1} - sqrt(b_{k-1}) p_{k-2}`.
+/// Returns the first `count` orthonormal polynomials at `t`.
+///
+/// `sqrt(b_k) p_k = t p_{k-1} - sqrt(b_{k-1}) p_{k-2}`.
 fn orthonormal(t: f64, count: usize, squares: &[f64]) -> Vec<f64> {
     let mut values = vec![1.0; count];
     for k in 1..count {
@@ -87,8 +96,9 @@ fn orthonormal(t: f64, count: usize, squares: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// A rule with n nodes integrates polynomials of degree up to 2n - 1 exactly: E t^(2k) = (2k-1)!! / 2^k for Hermite, and
-    /// E s^(2k) = prod (2i + 1) / (2i + 1 + 2 nu) for Gegenbauer.
+    /// Checks that a rule with n nodes integrates polynomials of degree up to 2n - 1 exactly.
+    ///
+    /// E t^(2k) = (2k-1)!! / 2^k for Hermite, and E s^(2k) = prod (2i + 1) / (2i + 1 + 2 nu) for Gegenbauer.
     #[test]
     fn moments_are_exact() {
         let check = |rule: &[(f64, f64)], factor: &dyn Fn(usize) -> f64, said: &str| {

@@ -1,6 +1,6 @@
-//! Special functions of the kernels: the modified Bessel function of the second kind and the Matern correlation; Gauss rules.
+//! Special functions of the kernels: Bessel K, the Matern correlation and Gauss rules.
 //!
-//! What `libm` has (gamma, exp, ln) is taken from there. No kernels here: they are in `gp::kernel`.
+//! Gamma, exp and ln come from `libm`. The kernels are in `gp::kernel`.
 
 mod bessel;
 mod gauss;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-/// The two lowest orders; both are to be multiplied by `exp(-decay)`.
+/// The two lowest orders; both must be multiplied by `exp(-decay)`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
     /// `K_mu(z) e^decay`
@@ -13,7 +13,9 @@ pub(super) struct Pair {
     pub(super) decay: f64,
 }
 
-/// Up to here the series, which loses about e^(2z) units of rounding; above the integral, which would need more nodes below.
+/// Largest argument of the series, which loses about e^(2z) units of rounding.
+///
+/// The integral serves larger arguments; below, it would need more nodes.
 const SERIES_UP_TO: f64 = 1.5;
 
 pub(super) fn pair(mu: f64, z: f64) -> Pair {
@@ -46,7 +48,9 @@ const RECIPROCAL_GAMMA: [f64; 22] = [
     5.100_370_287_454_476e-13,
 ];
 
-/// The even part of `1/Gamma(1+mu)` and minus its odd part over `mu`: Temme's Gamma_2 and Gamma_1, without cancellation.
+/// Returns the even part of `1/Gamma(1+mu)`, and minus its odd part over `mu`.
+///
+/// These are Temme's Gamma_2 and Gamma_1, without cancellation.
 fn gamma_parts(mu: f64) -> (f64, f64) {
     let square = mu * mu;
     let (mut even, mut odd) = (0.0, 0.0);
@@ -57,18 +61,19 @@ fn gamma_parts(mu: f64) -> (f64, f64) {
     (even, -odd)
 }
 
-/// `1/Gamma(1+mu)` for `|mu| <= 1/2`.
+/// Returns `1/Gamma(1+mu)` for `|mu| <= 1/2`.
 pub(super) fn reciprocal_gamma(mu: f64) -> f64 {
     let (even, odd) = gamma_parts(mu);
     even - mu * odd
 }
 
-/// Temme's series [Temme 1975, section 2; DLMF 10.31]: with c_k = (z²/4)^k/k!,
-/// K_mu = Σ c_k f_k and K_{mu+1} = (2/z) Σ c_k (p_k - k f_k), where
+/// Evaluates Temme's series [Temme 1975, section 2; DLMF 10.31].
+///
+/// With c_k = (z²/4)^k/k!, K_mu = Σ c_k f_k and K_{mu+1} = (2/z) Σ c_k (p_k - k f_k), where
 /// f_k = (k f_{k-1} + p_{k-1} + q_{k-1})/(k² - mu²), p_k = p_{k-1}/(k - mu), q_k = q_{k-1}/(k + mu).
 pub(super) fn series(mu: f64, z: f64) -> Pair {
     let (even, odd) = gamma_parts(mu);
-    // Not ln(2/z), which overflows for the least z.
+    // ln(2/z) would overflow for the least z.
     let log = -libm::log(0.5 * z);
     let sigma = mu * log;
     // mu pi / sin(mu pi) and sinh(sigma)/sigma, both 1 in the limit 0.
@@ -101,14 +106,16 @@ pub(super) fn series(mu: f64, z: f64) -> Pair {
     Pair { first, next_times_z: 2.0 * next, decay: 0.0 }
 }
 
-/// The trapezoidal rule on `e^z K_a(z) = ∫_0^∞ exp(-2 z sinh²(t/2)) cosh(a t) dt` [DLMF 10.32.9]. All terms are positive,
-/// and the error falls exponentially in 1/h [Trefethen & Weideman 2014, theorem 5.1]: on the line Im t = s it is about
-/// exp(z (1 - cos s) - 2 pi s / h), here about e^-40 by the choice of h. For z > 0.05; 10 to 20 nodes above 1.5.
+/// Applies the trapezoidal rule to `e^z K_a(z) = ∫_0^∞ exp(-2 z sinh²(t/2)) cosh(a t) dt`.
+///
+/// Source: DLMF 10.32.9. All terms are positive, and the error falls exponentially in 1/h [Trefethen & Weideman 2014,
+/// theorem 5.1]: on the line Im t = s it is about exp(z (1 - cos s) - 2 pi s / h), here about e^-40 by the choice of h.
+/// It is used for z > 0.05 and has 10 to 20 nodes above 1.5.
 pub(super) fn integral(mu: f64, z: f64) -> Pair {
-    // s = pi/2 gives h = pi²/(40 + z). For z >= 32 the saddle s = 2 pi/(h z) <= pi/2 of z s²/2 - 2 pi s/h does better:
+    // s = pi/2 gives h = pi²/(40 + z). For z >= 32 the saddle s = 2 pi/(h z) <= pi/2 of z s²/2 - 2 pi s/h is better:
     // exp(-2 pi²/(h² z)) = e^-40.
     let h = if z < 32.0 { PI * PI / (40.0 + z) } else { libm::sqrt(2.0 * PI * PI / (40.0 * z)) };
-    // At node k, t = k h: m = e^t - 1 and g = e^(mu t) by recurrences of positive terms, one exponential a node.
+    // At node k, t = k h: m = e^t - 1 and g = e^(mu t) by recurrences of positive terms, with one exponential per node.
     let (m_step, g_step) = (libm::expm1(h), libm::exp(mu * h));
     let (mut m, mut g) = (0.0, 1.0);
     let (mut first, mut next) = (0.5, 0.5);

@@ -1,4 +1,4 @@
-//! K_nu against stored values, closed forms, recurrences and itself.
+//! Compares K_nu with stored values, closed forms, recurrences and its other formula.
 
 use super::super::pair::{integral, series};
 use super::*;
@@ -22,7 +22,7 @@ fn stored_values() {
     assert!(worst < 4e-15 && worst_matern < 4e-15, "{worst:e} {worst_matern:e}");
 }
 
-/// e^z K_nu(z) for nu = n + 1/2 is sqrt(pi/2z) times a polynomial in 1/z [DLMF 10.49.12].
+/// Checks e^z K_nu(z) for nu = n + 1/2: sqrt(pi/2z) times a polynomial in 1/z [DLMF 10.49.12].
 #[test]
 fn half_integers_have_closed_forms() {
     for z in [1e-3, 0.2, 1.0, 1.99, 2.01, 7.0, 40.0, 700.0, 5000.0] {
@@ -70,7 +70,7 @@ fn the_ends_of_the_range() {
         let mut last = 1.0;
         for exponent in -300..6 {
             let found = k.matern(libm::pow(10.0, f64::from(exponent)));
-            // Below half an ulp of 1 it may stand still.
+            // Below half an ulp of 1 the value may stay constant.
             assert!((0.0..=last * (1.0 + 1e-13)).contains(&found), "nu {nu} z 1e{exponent}: {found} after {last}");
             last = found;
         }
@@ -79,7 +79,7 @@ fn the_ends_of_the_range() {
 }
 
 proptest! {
-    /// K_{nu+1}(z) - K_{nu-1}(z) = (2 nu / z) K_nu(z), across the splits of the order.
+    /// Checks K_{nu+1}(z) - K_{nu-1}(z) = (2 nu / z) K_nu(z), across the splits of the order.
     #[test]
     fn recurrence(nu in 1.0..30.0_f64, z in 0.01..900.0_f64) {
         let above = BesselK::new(nu + 1.0).scaled(z);
@@ -96,7 +96,7 @@ proptest! {
     }
 }
 
-/// (nu, z, e^z K_nu(z), Matern correlation), from a 40-digit evaluation.
+/// Values (nu, z, e^z K_nu(z), Matern correlation), from a 40-digit evaluation.
 #[rustfmt::skip]
 const REFERENCE: &[(f64, f64, f64, f64)] = &[
     (0.0, 1e-8, 18.536_612_444_976_903, 0.0),

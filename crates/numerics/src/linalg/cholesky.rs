@@ -8,7 +8,7 @@ use std::fmt;
 pub struct NotPositive {
     /// Row (0-based) at which the factorization stopped.
     pub row: usize,
-    /// The pivot there: zero, negative or not a number.
+    /// The pivot of that row: zero, negative or NaN.
     pub pivot: f64,
 }
 
@@ -20,20 +20,21 @@ impl fmt::Display for NotPositive {
 
 impl std::error::Error for NotPositive {}
 
-/// What it took to factor a matrix.
+/// The repair that a factorization needed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Repair {
-    /// Attempts that failed before one succeeded; 0 if the matrix was factored as it is.
+    /// Number of failed attempts before the first success; 0 if the matrix needed no repair.
     pub attempts: usize,
-    /// What was added to the whole diagonal, in the matrix's own units.
+    /// Amount added to the whole diagonal, in the units of the matrix.
     pub jitter: f64,
 }
 
-/// Replaces the lower triangle of `a` (`n x n`, row-major, symmetric) by `L` with `L L^T = a`, and its strict upper
-/// triangle by zeros. Only the lower triangle is read.
+/// Replaces the lower triangle of `a` (`n x n`, row-major, symmetric) by `L` with `L L^T = a`.
+///
+/// The strict upper triangle becomes zero. Only the lower triangle is read.
 ///
 /// # Errors
-/// [`NotPositive`] if a pivot is not a positive finite number; `a` is then half-factored and of no use.
+/// [`NotPositive`] if a pivot is not a positive finite number; the contents of `a` are then unspecified.
 pub fn cholesky(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
     debug_assert_eq!(a.len(), n * n);
     for row in 0..n {
@@ -53,12 +54,13 @@ pub fn cholesky(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
     Ok(())
 }
 
-/// As [`cholesky`], but where that fails a multiple of the identity is added and the factorization tried again: first
-/// `2^-40` of the mean diagonal entry, then 16 times more, up to ten times (a sixteenth of the mean diagonal).
-/// What was added is returned, so that callers count and report it.
+/// Factors as [`cholesky`] does, and adds a multiple of the identity if that fails.
+///
+/// The first attempt adds `2^-40` of the mean diagonal entry, each next one 16 times more, up to ten times (a sixteenth
+/// of the mean diagonal). The added amount is returned, so that callers can count and report it.
 ///
 /// # Errors
-/// [`NotPositive`] of the last attempt, with `a` as it was given.
+/// [`NotPositive`] of the last attempt, with `a` unchanged.
 pub fn cholesky_repaired(a: &mut [f64], n: usize) -> Result<Repair, NotPositive> {
     let original: Vec<f64> = a.to_vec();
     let Err(mut failure) = cholesky(a, n) else {
@@ -82,7 +84,7 @@ pub fn cholesky_repaired(a: &mut [f64], n: usize) -> Result<Repair, NotPositive>
     Err(failure)
 }
 
-/// `ln det(L L^T) = 2 Σ ln L_ii` of a lower factor `l`, `n x n` row-major.
+/// Returns `ln det(L L^T) = 2 Σ ln L_ii` of a lower factor `l`, `n x n` row-major.
 #[must_use]
 pub fn log_determinant(l: &[f64], n: usize) -> f64 {
     (0..n).map(|i| 2.0 * libm::log(l[i * n + i])).sum()

@@ -1,15 +1,17 @@
-//! Many columns side by side: no sum crosses columns, so they run in vector lanes of any width with the same bits, in the
-//! widest of the processor ([`pulp`]). A column alone gives the bits that it has among others.
+//! Matrices with padded rows, whose columns are processed in SIMD lanes ([`pulp`]).
+//!
+//! No sum crosses columns, so lanes of any width give the same bits; the widest of the processor are used. A column has
+//! the same bits alone and among others.
 
 use super::dot;
 use pulp::NullaryFnOnce;
 
-/// Rows are padded with zeros to a multiple of this.
+/// Rows are padded with zeros to a multiple of this length.
 pub const LANES: usize = 8;
-/// Blocks of lanes that stay in registers.
+/// Number of lane blocks that stay in registers.
 const WIDE: usize = 4;
 
-/// A matrix whose rows are padded with zeros to whole lanes.
+/// A matrix whose rows are padded with zeros to whole SIMD vectors.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Columns {
     n_rows: usize,
@@ -19,14 +21,14 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// `n_rows x n` zeros.
+    /// Creates a matrix of `n_rows x n` zeros.
     #[must_use]
     pub fn zeros(n_rows: usize, n: usize) -> Self {
         let stride = n.next_multiple_of(LANES);
         Self { n_rows, n, stride, values: vec![0.0; n_rows * stride] }
     }
 
-    /// Makes it `n_rows x n` with whatever it held; every row is for the caller to write.
+    /// Changes the size to `n_rows x n`; contents are unspecified until every row is written.
     pub fn reshape(&mut self, n_rows: usize, n: usize) {
         let stride = n.next_multiple_of(LANES);
         if stride != self.stride || n != self.n {
@@ -53,48 +55,50 @@ impl Columns {
         self.n += 1;
     }
 
-    /// Number of columns.
+    /// Returns the number of columns.
     #[must_use]
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn n_rows(&self) -> usize {
         self.n_rows
     }
 
-    /// A row with its padding.
+    /// Returns a row with its padding.
     #[must_use]
     pub fn padded(&self, row: usize) -> &[f64] {
         &self.values[row * self.stride..(row + 1) * self.stride]
     }
 
-    /// A row.
+    /// Returns a row.
     #[must_use]
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.stride..row * self.stride + self.n]
     }
 
-    /// A row, to be written.
+    /// Returns a row for writing.
     pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
         &mut self.values[row * self.stride..row * self.stride + self.n]
     }
 
-    /// A column.
+    /// Returns a column.
     #[must_use]
     pub fn column(&self, column: usize) -> Vec<f64> {
         (0..self.n_rows).map(|row| self.values[row * self.stride + column]).collect()
     }
 
-    /// Length of a padded row.
+    /// Returns the length of a padded row.
     #[must_use]
     pub fn stride(&self) -> usize {
         self.stride
     }
 
-    /// Replaces the columns by `L^{-1}` times them; `l` is `m x m` row-major, lower triangular, `m` the number of rows.
+    /// Replaces the columns by `L^{-1}` times the columns.
+    ///
+    /// `l` is `m x m` row-major, lower triangular, with `m` the number of rows.
     pub fn solve_lower(&mut self, l: &[f64]) {
         let m = self.n_rows();
         debug_assert_eq!(l.len(), m * m);
@@ -113,7 +117,7 @@ impl Columns {
         wide(Combine { weights: &vec![0.0; self.n_rows()], values: &self.values, out, squares: true });
     }
 
-    /// `row_f · weights` of every row; `weights` is as long as a padded row.
+    /// Returns `row_f · weights` of every row; `weights` is as long as a padded row.
     #[must_use]
     pub fn products(&self, weights: &[f64]) -> Vec<f64> {
         debug_assert_eq!(weights.len(), self.stride);
@@ -122,8 +126,9 @@ impl Columns {
         out
     }
 
-    /// `sum_x weights_x c_x c_x^T` over the columns c_x, plus `ridge I`: `m x m` row-major, symmetric to the last bit; `weights`
-    /// are as long as a padded row.
+    /// Returns `sum_x weights_x c_x c_x^T` over the columns c_x, plus `ridge I`.
+    ///
+    /// The result is `m x m` row-major, symmetric to the last bit; `weights` is as long as a padded row.
     #[must_use]
     pub fn weighted_gram(&self, weights: &[f64], ridge: f64) -> Vec<f64> {
         debug_assert_eq!(weights.len(), self.stride);
@@ -136,7 +141,7 @@ impl Columns {
     }
 }
 
-/// Runs a loop in the widest lanes of the processor, picked at run time.
+/// Runs a loop with the widest SIMD lanes of the processor, selected at run time.
 pub fn wide<T: NullaryFnOnce>(task: T) -> T::Output {
     pulp::Arch::new().dispatch(task)
 }
@@ -191,7 +196,7 @@ struct Combine<'a> {
     weights: &'a [f64],
     values: &'a [f64],
     out: &'a mut [f64],
-    /// Squares in the place of weighted values.
+    /// Whether to sum squares instead of weighted values.
     squares: bool,
 }
 
@@ -283,7 +288,7 @@ impl NullaryFnOnce for WeightedGram<'_> {
     }
 }
 
-/// Four products at once: the bits of [`dot`] over whole lanes.
+/// Computes four products at once, with the bits of [`dot`] over padded slices.
 #[inline(always)]
 fn dot_four(a: &[f64], b: [&[f64]; WIDE]) -> [f64; WIDE] {
     let (a, _) = a.as_chunks::<LANES>();

@@ -1,11 +1,12 @@
 //! Products of vectors.
 
-/// Lanes of [`dot`]: enough independent sums to hide the latency of an addition.
+/// Partial sums of [`dot`]: enough independent sums to hide the latency of an addition.
 const LANES: usize = 8;
 
-/// `Σ a_i b_i` over equally long slices, in one fixed order: entry `i` is added to partial sum `i mod 8`, entries in
-/// ascending order, and the partial sums `s` are added as `((s0+s4)+(s2+s6)) + ((s1+s5)+(s3+s7))`. Zeros at the end
-/// change nothing.
+/// Returns `Σ a_i b_i` over equally long slices, in one fixed order.
+///
+/// Entry `i` is added to partial sum `i mod 8`, in ascending order, and the partial sums `s` are added as
+/// `((s0+s4)+(s2+s6)) + ((s1+s5)+(s3+s7))`. Trailing zeros do not change the result.
 #[must_use]
 #[inline(always)]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -24,7 +25,7 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     sum_of(s)
 }
 
-/// [`dot`] of four slices with one, at least as long as it: the same bits, and what they share is read once.
+/// Returns [`dot`] of `b` with four slices at least as long, bit by bit; `b` is read once.
 #[must_use]
 #[inline(always)]
 pub fn four_dots(rows: [&[f64]; 4], b: &[f64]) -> [f64; 4] {
@@ -52,13 +53,13 @@ pub fn four_dots(rows: [&[f64]; 4], b: &[f64]) -> [f64; 4] {
     [sum_of(of_p), sum_of(of_q), sum_of(of_r), sum_of(of_s)]
 }
 
-/// The partial sums in the order of [`dot`].
+/// Adds the partial sums in the order of [`dot`].
 #[inline(always)]
 fn sum_of(s: [f64; LANES]) -> f64 {
     ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
-/// `Σ a_i²` in the order of [`dot`], in the processor's widest lanes: for long slices.
+/// Returns `Σ a_i²` in the order of [`dot`], with SIMD: for long slices.
 #[must_use]
 pub fn sum_of_squares(a: &[f64]) -> f64 {
     pulp::Arch::new().dispatch(SumOfSquares(a))
@@ -85,7 +86,7 @@ impl pulp::NullaryFnOnce for SumOfSquares<'_> {
     }
 }
 
-/// `y += factor * x`, entry by entry, over equally long slices.
+/// Computes `y += factor * x`, entry by entry, over equally long slices.
 #[inline(always)]
 pub fn add_scaled(y: &mut [f64], factor: f64, x: &[f64]) {
     debug_assert_eq!(x.len(), y.len());
@@ -104,7 +105,7 @@ mod tests {
             let a: Vec<f64> = (0..n).map(|i| f64::from(i) + 1.0).collect();
             let b: Vec<f64> = (0..n).map(|i| f64::from(i) - 3.0).collect();
             let exact: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
-            // Whole numbers far below 2^53: every order gives the same sum.
+            // Integers far below 2^53: every order gives the same sum.
             assert_eq!(dot(&a, &b), exact, "length {n}");
             assert_eq!(sum_of_squares(&a).to_bits(), dot(&a, &a).to_bits(), "length {n}");
         }

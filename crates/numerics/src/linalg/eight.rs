@@ -1,37 +1,41 @@
-//! Matrices of several trials side by side: each entry is a vector of one number a trial, so that a factorization has no short
-//! rows and no sum that crosses lanes: lanes of any width give the same bits, and a trial's bits do not depend on its neighbours.
+//! Interleaved matrices of eight trials: each entry is a vector with one number per trial.
 //!
-//! Products are fused with sums by `mul_add` (never the `_e` forms, which a processor without the instruction rounds twice): one rounding
-//! everywhere.
+//! A factorization then has no short rows and no sum that crosses SIMD lanes. Lanes of any width give the same bits, and
+//! a trial's bits do not depend on its neighbours.
 //!
-//! A square matrix lies in panels of four columns ([`place`]), row by row within a panel: a tile's products read two panels from one
-//! end to the other.
+//! Products are fused with sums by `mul_add` (never the `_e` forms, which round twice on a processor without the
+//! instruction), so there is one rounding on every processor.
+//!
+//! A square matrix is stored in panels of four columns ([`place`]), row by row within a panel: the products of a tile
+//! read two panels sequentially.
 
 use pulp::{Simd, WithSimd};
 
-/// Trials side by side.
+/// Number of interleaved trials.
 pub const LANES: usize = 8;
-/// One number a trial: a line of the cache.
+/// One number for each of eight trials: a cache line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, align(64))]
 pub struct Eight(pub [f64; LANES]);
 
 impl Eight {
-    /// Zeros.
+    /// The zero vector.
     pub const ZERO: Self = Self([0.0; LANES]);
 }
 
-/// Rows and columns of a tile: sixteen running sums in registers.
+/// Rows and columns of a tile: sixteen partial sums in registers.
 pub const TILE: usize = 4;
 
-/// Where the entry of row `i` and column `j` lies, in a matrix of so many padded rows.
+/// Returns the index of entry (`i`, `j`) in a matrix with `padded` padded rows.
 #[inline(always)]
 pub const fn place(padded: usize, i: usize, j: usize) -> usize {
     (j / TILE * padded + i) * TILE + j % TILE
 }
 
-/// Where the tiles of row block `block` begin in the narrow copy of a lower triangular matrix: four rows a block, column by column,
-/// up to the block's last diagonal entry.
+/// Returns the index of the first tile of row block `block` in the narrow copy.
+///
+/// The narrow copy of a lower triangular matrix has four rows per block, column by column, up to the last diagonal entry
+/// of the block.
 #[inline(always)]
 pub const fn narrow_place(block: usize) -> usize {
     TILE * TILE * block * (block + 1) / 2
@@ -47,7 +51,7 @@ fn store<S: Simd>(entry: &mut Eight, slice: usize, value: S::f64s) {
     S::as_mut_simd_f64s(&mut entry.0).0[slice] = value;
 }
 
-/// `sums[r][c] -= sum_k left[k][r] right[k][c]`, k ascending.
+/// Computes `sums[r][c] -= sum_k left[k][r] right[k][c]`, k ascending.
 #[inline(always)]
 fn reduce<S: Simd>(simd: S, slice: usize, left: &[Eight], right: &[Eight], sums: &mut [[S::f64s; TILE]; TILE]) {
     for (left, right) in left.as_chunks::<TILE>().0.iter().zip(right.as_chunks::<TILE>().0) {
@@ -61,7 +65,7 @@ fn reduce<S: Simd>(simd: S, slice: usize, left: &[Eight], right: &[Eight], sums:
     }
 }
 
-/// `sums` becomes `U^{-T} sums` for the upper tile `U` and the inverses of its diagonal.
+/// Replaces `sums` by `U^{-T} sums` for the upper tile `U`, given the inverses of its diagonal.
 #[inline(always)]
 fn substitute<S: Simd>(
     simd: S,
@@ -90,14 +94,16 @@ fn tile_at(panel: &[Eight], row: usize) -> &[Eight; TILE * TILE] {
     &panel.as_chunks::<{ TILE * TILE }>().0[row / TILE]
 }
 
-/// Replaces the upper triangle of `a` (padded rows a multiple of four, panels as in [`place`]) by `U` with `U^T U = a`; `pivots` are
-/// the squares of its diagonal, to be looked at by the caller, `inverses` one over the diagonal.
+/// Replaces the upper triangle of `a` by `U` with `U^T U = a`.
+///
+/// The number of padded rows is a multiple of four, with panels as in [`place`]. `pivots` are the squares of the diagonal
+/// of `U`, which the caller must check; `inverses` are the reciprocals of the diagonal.
 pub struct Factorize<'a> {
     /// `padded x padded`.
     pub a: &'a mut [Eight],
-    /// `padded`: written.
+    /// Output, `padded`.
     pub pivots: &'a mut [Eight],
-    /// `padded`: written.
+    /// Output, `padded`.
     pub inverses: &'a mut [Eight],
 }
 
@@ -158,28 +164,30 @@ fn factorize<S: Simd>(simd: S, slice: usize, a: &mut [Eight], pivots: &mut [Eigh
     }
 }
 
-/// From `U` and the inverses of its diagonal: `rows = scale U^{-T}` (panels as in [`place`], zeros above the diagonal within a tile),
-/// `weights = rows^T rows moment`, the sum of the squares of `rows`, and their narrow copy in one half of `narrow`.
+/// Inverts the factor `U`: `rows = scale U^{-T}`, `weights = rows^T rows moment`.
+///
+/// It also computes the sum of the squares of `rows`, and their narrow copy in one half of `narrow`. `rows` has panels as
+/// in [`place`], with zeros above the diagonal within a tile.
 pub struct Invert<'a, N> {
-    /// `padded x padded`, as [`Factorize`] leaves it.
+    /// `padded x padded`, as written by [`Factorize`].
     pub u: &'a [Eight],
     /// `padded`.
     pub inverses: &'a [Eight],
-    /// What multiplies the inverse.
+    /// Factor of the inverse.
     pub scale: f64,
-    /// Rows and columns; what is padded is left out of squares and is zero in `narrow`.
+    /// Rows and columns without padding; padding is excluded from squares and zero in `narrow`.
     pub n: usize,
     /// Padded with zeros.
     pub moment: &'a [Eight],
-    /// `padded x padded`: written.
+    /// Output, `padded x padded`.
     pub rows: &'a mut [Eight],
-    /// `padded`: written.
+    /// Output, `padded`.
     pub weights: &'a mut [Eight],
-    /// Written.
+    /// Output.
     pub squares: &'a mut Eight,
-    /// [`narrow_place`] of all blocks of rows: one half of each entry is written.
+    /// Output, [`narrow_place`] of all blocks of rows: one half of each entry is written.
     pub narrow: &'a mut [N],
-    /// Which half.
+    /// Which half, 0 or 1.
     pub half: usize,
 }
 
@@ -237,7 +245,7 @@ impl<N: AsMut<[f32; 2 * LANES]>> WithSimd for Invert<'_, N> {
                 let tile = tile_at(&rows[j * padded * TILE..], i * TILE);
                 for c in 0..TILE {
                     for r in 0..TILE {
-                        // Eight are read before one is written, or they would be rounded one by one.
+                        // All eight are read before any is written, so that they are rounded as one vector.
                         let from = tile[r * TILE + c].0;
                         let mut rounded = [0.0; LANES];
                         rounded.iter_mut().zip(from).for_each(|(to, from)| *to = from as f32);
@@ -272,7 +280,7 @@ mod tests {
         }
     }
 
-    /// `B B^T + I/2` of eight random matrices.
+    /// Returns `B B^T + I/2` of eight random matrices.
     fn random_spd(n: usize) -> Vec<Vec<f64>> {
         let one = |lane: u64| {
             let mut stream = Streams::new(lane, "eight").of(n as u64, Purpose::Function);

@@ -1,7 +1,7 @@
-//! The exponential of many numbers, in the processor's widest lanes: the bits of `libm::exp`.
+//! The exponential of many numbers with SIMD, with the bits of `libm::exp`.
 //!
-//! The steps are those of FreeBSD's `e_exp.c`, which `libm` follows, with its branches as selections. Numbers whose exponential is not a
-//! normal number take the plain path.
+//! The steps are those of FreeBSD's `e_exp.c`, which `libm` also uses, with its branches as selections. Numbers whose
+//! exponential is not a normal f64 are passed to `libm`.
 
 use super::wide;
 use pulp::NullaryFnOnce;
@@ -13,13 +13,15 @@ const INVERSE_LN2: f64 = f64::from_bits(0x3ff7_1547_652b_82fe);
 /// Coefficients of the even part of the remainder.
 const P: [u64; 5] =
     [0x3fc5_5555_5555_553e, 0xbf66_c16c_16be_bd93, 0x3f11_566a_af25_de2c, 0xbebb_bd41_c5d2_6bf1, 0x3e66_3769_72be_a4d0];
-/// Least |x| above `2^-28`, above `ln 2 / 2`, and from `3 ln 2 / 2` on, each as far as the upper half of the bits tells.
+/// Least |x| above `2^-28`, above `ln 2 / 2`, and from `3 ln 2 / 2` on.
+///
+/// They are compared by the upper half of their bits.
 const TINY: f64 = f64::from_bits(0x3e30_0001_0000_0000);
 const HALF: f64 = f64::from_bits(0x3fd6_2e43_0000_0000);
 const THREE_HALVES: f64 = f64::from_bits(0x3ff0_a2b2_0000_0000);
-/// Largest |x| of which the power of two is surely normal.
+/// Largest |x| for which the power of two is always normal.
 const LARGEST: f64 = 700.0;
-/// `1.5 * 2^52`: added to a small whole number, leaves it in the lowest bits.
+/// `1.5 * 2^52`: added to a small integer, it leaves the integer in the lowest bits.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
 /// Replaces every number by its exponential.
@@ -29,7 +31,7 @@ pub fn exp(values: &mut [f64]) {
 
 struct Exp<'a>(&'a mut [f64]);
 
-/// Numbers whose range is looked at together.
+/// Number of values whose range is checked together.
 const BLOCK: usize = 64;
 
 impl NullaryFnOnce for Exp<'_> {
@@ -38,7 +40,7 @@ impl NullaryFnOnce for Exp<'_> {
     #[inline(always)]
     fn call(self) {
         for block in self.0.chunks_mut(BLOCK) {
-            // False for a NaN too.
+            // NaN makes this false, too.
             if block.iter().fold(true, |all, x| all & (x.abs() <= LARGEST)) {
                 block.iter_mut().for_each(|x| *x = one(*x));
             } else {
@@ -62,7 +64,7 @@ fn one(x: f64) -> f64 {
     let square = r * r;
     let c = r - square * (p1 + square * (p2 + square * (p3 + square * (p4 + square * p5))));
     let y = 1.0 + (r * c / (2.0 - c) - low + high);
-    // 2^k by its bits: the lowest bits of k + MAGIC hold k, and what stands above is shifted out.
+    // 2^k by its bits: the lowest bits of k + MAGIC hold k, and the higher bits are shifted out.
     let power = f64::from_bits(((k + MAGIC).to_bits() << 52).wrapping_add(0x3ff << 52));
     if magnitude < TINY { 1.0 + x } else { y * power }
 }
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
     use crate::rng::{Purpose, Streams};
 
-    /// A million numbers of every size, each edge with its neighbours, and what is no number: the same bits.
+    /// Compares the bits with `libm` on a million numbers of every size, on edges and on NaN.
     #[test]
     fn it_has_the_bits_of_libm() {
         let mut stream = Streams::new(3, "exp").of(0, Purpose::Function);
@@ -89,7 +91,7 @@ mod tests {
         {
             for bits in -40_i64..40 {
                 let x = f64::from_bits((edge.to_bits() as i64 + bits).max(0) as u64);
-                // Enough of them beside each other that whole blocks hold nothing else.
+                // Enough equal values in a row to fill whole blocks.
                 values.extend([x, -x]);
             }
         }

@@ -1,12 +1,17 @@
-//! A Cholesky factor that grows by rows and falls along its diagonal: `A = L L^T`, `L` lower triangular, columns contiguous.
+//! A Cholesky factor that gains rows and whose diagonal can be lowered.
+//!
+//! `A = L L^T`, `L` lower triangular, columns contiguous.
 
 use super::{dot, four_dots, wide};
 use pulp::NullaryFnOnce;
 use serde::{Deserialize, Serialize};
 
-/// By how much more a spread² loses that comes from solves against a factor L of covariances and `ridge / count`: up to
-/// `|L^{-1}| <= sqrt(count / ridge)`, for the largest count, where what they are taken from is no larger than the root of the prior. The share is measured: for
-/// ridges of 1e-2 to 1e-8 of the prior and counts of 10 to 10⁴ what was handed out and the model were apart by less than half of what this says.
+/// Returns the factor by which solves with L increase the rounding error of a posterior variance.
+///
+/// L is the factor of covariances plus `ridge / count`, so `|L^{-1}|` reaches `sqrt(count / ridge)` for the largest
+/// count; the right-hand sides are at most the root of the prior variance. The fraction 1/64 is measured: for ridges of
+/// 1e-2 to 1e-8 of the prior and counts of 10 to 10⁴, reported changes and model differed by less than half of this
+/// bound.
 #[must_use]
 pub fn lost_in_solves(prior: f64, ridge: f64, largest_count: u64) -> f64 {
     1.0 + (prior / ridge * largest_count as f64).sqrt() / 64.0
@@ -17,18 +22,18 @@ pub fn lost_in_solves(prior: f64, ridge: f64, largest_count: u64) -> f64 {
 pub struct GrowingCholesky {
     n: usize,
     stride: usize,
-    /// Column `k` stands at `k * stride`, its entries at the row's index; entries above the diagonal are zero.
+    /// Column `k` starts at `k * stride`, with entries indexed by row; zero above the diagonal.
     columns: Vec<f64>,
 }
 
 impl GrowingCholesky {
-    /// Rows of the factor.
+    /// Returns the number of rows of the factor.
     #[must_use]
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// From the row-major factor of an `n x n` matrix.
+    /// Creates the factor from the row-major factor of an `n x n` matrix.
     #[must_use]
     pub fn from_rows(rows: &[f64], n: usize) -> Self {
         let mut factor = Self { n: 0, stride: 0, columns: Vec::new() };
@@ -42,7 +47,7 @@ impl GrowingCholesky {
         factor
     }
 
-    /// Whether a stored value hangs together.
+    /// Returns whether a stored value is consistent.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.n <= self.stride
@@ -66,7 +71,7 @@ impl GrowingCholesky {
     /// Adds a row: the last row of `L` is `l` (`n` entries) and `pivot > 0`.
     pub fn push(&mut self, l: &[f64], pivot: f64) {
         if self.n == self.stride {
-            // By a quarter: what a trial may take is priced by the rows that it has.
+            // Capacity grows by a quarter only: a trial's memory price is computed from its actual rows.
             self.reserve((self.stride + self.stride / 4 + 1).next_multiple_of(8));
         }
         for (k, &entry) in l.iter().enumerate() {
@@ -81,13 +86,13 @@ impl GrowingCholesky {
         (self.columns[start + k], &self.columns[start + k + 1..start + self.n])
     }
 
-    /// Column k from its entry in this row on.
+    /// Returns column k from its entry in this row on.
     #[inline(always)]
     fn below(&self, k: usize, row: usize) -> &[f64] {
         &self.columns[k * self.stride + row..k * self.stride + self.n]
     }
 
-    /// Solves `L x = b` in place; entries of `b` before `first` must be zero and stay so.
+    /// Solves `L x = b` in place; entries of `b` before `first` must be zero and stay zero.
     pub fn solve_lower(&self, b: &mut [f64], first: usize) {
         wide(SolveLowerGrowing { factor: self, b, first });
     }
@@ -106,9 +111,10 @@ impl GrowingCholesky {
         }));
     }
 
-    /// Factors `A - delta e e^T`, `e` the unit vector of `index`, by hyperbolic rotations in their stable (mixed) form
-    /// [Bojanczyk et al. 1987, Linear Algebra and its Applications 88]. `delta >= 0` must leave the matrix positive definite;
-    /// `scratch` saves an allocation.
+    /// Replaces the factor by that of `A - delta e e^T`, `e` the unit vector of `index`.
+    ///
+    /// It uses hyperbolic rotations in their stable (mixed) form [Bojanczyk et al. 1987, Linear Algebra and its
+    /// Applications 88]. `delta >= 0` must leave the matrix positive definite; `scratch` saves an allocation.
     pub fn lower_diagonal(&mut self, index: usize, delta: f64, scratch: &mut Vec<f64>) {
         scratch.clear();
         scratch.resize(self.n, 0.0);
@@ -117,10 +123,12 @@ impl GrowingCholesky {
     }
 }
 
-/// Columns that are taken together: their pivots' latencies overlap, and what they are taken from is read once.
+/// Columns that are processed together: their pivots' latencies overlap, and the data is read once.
 const TOGETHER: usize = 4;
 
-/// The triangle of columns that are taken together: the inverses of its pivots, and its entries below them by row.
+/// The triangle of columns that are processed together.
+///
+/// It holds the inverses of the pivots, and the entries below the pivots by row.
 struct Triangle {
     inverses: [f64; TOGETHER],
     below: [[f64; TOGETHER]; TOGETHER],
@@ -139,7 +147,7 @@ impl GrowingCholesky {
     }
 }
 
-/// [`GrowingCholesky::solve_lower`] in wide lanes.
+/// [`GrowingCholesky::solve_lower`] with SIMD.
 struct SolveLowerGrowing<'a> {
     factor: &'a GrowingCholesky,
     b: &'a mut [f64],
@@ -183,7 +191,7 @@ impl NullaryFnOnce for SolveLowerGrowing<'_> {
     }
 }
 
-/// [`GrowingCholesky::solve_transposed`] in wide lanes.
+/// [`GrowingCholesky::solve_transposed`] with SIMD.
 struct SolveTransposed<'a> {
     factor: &'a GrowingCholesky,
     b: &'a mut [f64],
@@ -217,7 +225,7 @@ impl NullaryFnOnce for SolveTransposed<'_> {
     }
 }
 
-/// [`GrowingCholesky::lower_diagonal`] in wide lanes.
+/// [`GrowingCholesky::lower_diagonal`] with SIMD.
 struct LowerDiagonal<'a> {
     factor: &'a mut GrowingCholesky,
     index: usize,

@@ -1,20 +1,23 @@
-//! The lasso from running sums: `argmin_b (1/n) |y - X b|² + lambda |b|_1` by cyclic coordinate descent [Friedman2010], warm from the last answer.
+//! The lasso `argmin_b (1/n) |y - X b|² + lambda |b|_1` from running sums.
 //!
-//! With `G = X^T X` and `g = X^T (y - X b)` at hand a coordinate's step is `b_j <- S(g_j + G_jj b_j, n lambda/2) / G_jj`, `S` the soft threshold, and
-//! costs O(1) unless `b_j` moves. It ends where the conditions of optimality hold to `TOLERANCE lambda`:
+//! It uses cyclic coordinate descent [Friedman2010], starting from the last solution. With `G = X^T X` and
+//! `g = X^T (y - X b)`, a step of a coordinate is `b_j <- S(g_j + G_jj b_j, n lambda/2) / G_jj`, `S` the soft threshold;
+//! it costs O(1) unless `b_j` changes. The descent ends when the conditions of optimality hold to `TOLERANCE lambda`:
 //! `2 g_j/n = lambda sign(b_j)` where `b_j != 0`, and `|2 g_j/n| <= lambda` elsewhere.
 
 use super::{add_scaled, dot};
 use serde::{Deserialize, Serialize};
 
-/// Largest violation of the conditions of optimality, as a share of lambda: what is lost of the objective is at most as large a share of the penalty
-/// on the distance to the best. Lambda itself is a tuning constant that nobody knows to three digits, and where it falls as 1/sqrt(t), models without
-/// new readings then stand for some hundreds of rounds.
+/// Largest violation of the conditions of optimality, as a share of lambda.
+///
+/// The loss of the objective is at most the same share of the penalty on the distance to the optimum. Lambda is a tuning
+/// constant known to less than three digits; if it falls as 1/sqrt(t), models without new observations then stay valid
+/// for some hundreds of rounds.
 const TOLERANCE: f64 = 1e-3;
-/// Sweeps over all coordinates after which an answer is left as it stands; the next call goes on from there.
+/// Largest number of sweeps over all coordinates in one call; the next call continues from there.
 const MOST_SWEEPS: usize = 1000;
 
-/// Sums over readings `(x, y)` and the answer for the last lambda.
+/// Sums over observations `(x, y)`, and the solution for the last lambda.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lasso {
     n: u64,
@@ -26,38 +29,38 @@ pub struct Lasso {
 }
 
 impl Lasso {
-    /// No readings in `dimension` features.
+    /// Creates a state without observations, in `dimension` features.
     #[must_use]
     pub fn new(dimension: usize) -> Self {
         Self { n: 0, gram: vec![0.0; dimension * dimension], gradient: vec![0.0; dimension], beta: vec![0.0; dimension] }
     }
 
-    /// Whether it is of this size and in range.
+    /// Returns whether a saved state has this size and is in range.
     #[must_use]
     pub fn fits(&self, dimension: usize) -> bool {
         let sizes = self.beta.len() == dimension && self.gradient.len() == dimension && self.gram.len() == dimension * dimension;
         sizes && self.gram.iter().chain(&self.gradient).chain(&self.beta).all(|x| x.is_finite())
     }
 
-    /// Readings taken in.
+    /// Returns the number of observations.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.n
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no observations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// The answer.
+    /// Returns the solution.
     #[must_use]
     pub fn beta(&self) -> &[f64] {
         &self.beta
     }
 
-    /// Takes a reading in; the answer stays until [`Lasso::solve`].
+    /// Adds an observation; the solution is unchanged until [`Lasso::solve`].
     pub fn add(&mut self, x: &[f64], y: f64) {
         let d = self.beta.len();
         let residual = y - dot(&self.beta, x);
@@ -70,7 +73,7 @@ impl Lasso {
         self.n += 1;
     }
 
-    /// The answer for this lambda > 0. Gives back the sweeps that it took.
+    /// Computes the solution for this lambda > 0; returns the number of sweeps.
     pub fn solve(&mut self, lambda: f64) -> usize {
         let (d, n) = (self.beta.len(), self.n as f64);
         let threshold = 0.5 * n * lambda;
@@ -101,7 +104,7 @@ impl Lasso {
         MOST_SWEEPS
     }
 
-    /// By how much the conditions of optimality are missed; 0 without readings.
+    /// Returns the largest violation of the conditions of optimality; 0 without observations.
     #[must_use]
     pub fn violation(&self, lambda: f64) -> f64 {
         if self.n == 0 {
@@ -124,7 +127,9 @@ mod tests {
         z.signum() * (z.abs() - threshold).max(0.0)
     }
 
-    /// With X^T X = c I the answer is the soft threshold of X^T y/c, in one sweep.
+    /// Checks orthogonal designs: with X^T X = c I the solution is the soft threshold of X^T y/c.
+    ///
+    /// One sweep suffices.
     #[test]
     fn orthogonal_designs_have_a_closed_form() {
         // Columns of a Hadamard matrix of order 8, times 1/2: c = 2.
@@ -145,11 +150,13 @@ mod tests {
         assert_eq!(lasso.beta(), [0.0; 8], "a large lambda leaves nothing");
     }
 
-    /// Correlated and duplicated columns, readings that come one by one with a falling lambda: the conditions of optimality hold by sums made
-    /// from scratch, no other point near by is better, and warm and cold answers predict alike.
+    /// Checks the conditions of optimality on correlated and duplicated columns.
+    ///
+    /// Observations come one by one with a falling lambda. The conditions are checked by recomputed sums, no nearby point
+    /// is better, and warm and cold starts predict alike.
     #[test]
     fn conditions_of_optimality_hold() {
-        // Weyl's sequence, scrambled: even enough for a test.
+        // Weyl's sequence, scrambled: uniform enough for a test.
         let mut state = 0_u64;
         let mut uniform = |bound: f64| {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -189,10 +196,10 @@ mod tests {
             let mut cold = Lasso::new(d);
             rows.iter().for_each(|(x, y)| cold.add(x, *y));
             cold.solve(lambda);
-            // Convexity: within the violation times the distance of each other.
+            // By convexity the losses differ by at most the violation times the distance.
             let apart: f64 = cold.beta().iter().zip(warm.beta()).map(|(a, b)| (a - b).abs()).sum();
             assert!((loss(cold.beta()) - loss(warm.beta())).abs() <= 2.0 * TOLERANCE * lambda * apart + 1e-12);
-            // A planted fault: an answer for another lambda misses the conditions.
+            // A planted fault: a solution for another lambda violates the conditions.
             cold.solve(2.0 * lambda);
             assert!(0.1 * lambda < cold.violation(lambda));
         }

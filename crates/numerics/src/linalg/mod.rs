@@ -1,6 +1,7 @@
 //! Dense f64 routines in one fixed order of operations, on row-major slices.
 //!
-//! **Invariant:** starts no thread, calls no BLAS, contracts no product: the bits depend on the input alone.
+//! **Invariant:** these routines start no thread, call no BLAS and contract no product: the bits depend on the input
+//! alone.
 
 mod cholesky;
 mod columns;

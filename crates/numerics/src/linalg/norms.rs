@@ -9,21 +9,21 @@ pub struct Norm {
     power: Power,
 }
 
-/// `x^e` for `x >= 0`, without the general routine where products do.
+/// The power `x^e` for `x >= 0`, by products where possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Power {
-    /// `x^n` for a small whole n.
+    /// `x^n` for a small integer n.
     Whole(u8),
     /// Any other exponent.
     General(f64),
 }
 
 impl Power {
-    /// For an exponent `>= 0`.
+    /// Creates the power for an exponent `>= 0`.
     #[must_use]
     pub fn of(exponent: f64) -> Self {
         let nearest = exponent.round();
-        // 3.0000000000000004 is 1.5/(1.5 - 1) rounded: the product is as near to what was meant.
+        // For example, 1.5/(1.5 - 1) rounds to 3.0000000000000004, for which the product is as accurate.
         if nearest <= 8.0 && (exponent - nearest).abs() <= 4.0 * f64::EPSILON * nearest.max(1.0) {
             Self::Whole(nearest as u8)
         } else {
@@ -31,7 +31,7 @@ impl Power {
         }
     }
 
-    /// `x^e`, for `x >= 0`.
+    /// Returns `x^e`, for `x >= 0`.
     #[must_use]
     #[inline]
     pub fn apply(self, x: f64) -> f64 {
@@ -50,19 +50,19 @@ impl Norm {
     /// The max norm.
     pub const MAX: Self = Self { exponent: f64::INFINITY, power: Power::Whole(1) };
 
-    /// The norm of this exponent; `None` below 1 and for NaN.
+    /// Returns the norm with this exponent; `None` below 1 and for NaN.
     #[must_use]
     pub fn of(exponent: f64) -> Option<Self> {
         (1.0 <= exponent).then(|| Self { exponent, power: Power::of(exponent) })
     }
 
-    /// The exponent, possibly infinite.
+    /// Returns the exponent, possibly infinite.
     #[must_use]
     pub fn exponent(self) -> f64 {
         self.exponent
     }
 
-    /// The dual norm: exponent `p/(p - 1)`, infinite for 1, 1 for infinity.
+    /// Returns the dual norm: exponent `p/(p - 1)`, infinite for 1, 1 for infinity.
     #[must_use]
     pub fn dual(self) -> Self {
         let exponent = if self.exponent == 1.0 {
@@ -75,7 +75,9 @@ impl Norm {
         Self { exponent, power: Power::of(exponent) }
     }
 
-    /// The norm of a vector; entries are scaled by the largest first, so that no power over- or underflows.
+    /// Returns the norm of a vector.
+    ///
+    /// Entries are first divided by the largest, so that no power overflows or underflows.
     #[must_use]
     pub fn size(self, vector: &[f64]) -> f64 {
         if self.exponent == 1.0 {
@@ -89,7 +91,7 @@ impl Norm {
         largest * self.root(sum)
     }
 
-    /// `x^(1/p)`.
+    /// Returns `x^(1/p)`.
     fn root(self, x: f64) -> f64 {
         match self.power {
             Power::Whole(1) => x,
@@ -99,7 +101,9 @@ impl Norm {
         }
     }
 
-    /// Scales a vector down to norm `most` where it is longer; to zero where the norm is beyond the doubles. Entries must be finite.
+    /// Scales a vector down to norm `most` if its norm is larger; entries must be finite.
+    ///
+    /// A vector whose norm overflows f64 becomes zero.
     pub fn clip(self, vector: &mut [f64], most: f64) {
         let size = self.size(vector);
         if most < size {
@@ -108,8 +112,10 @@ impl Norm {
         }
     }
 
-    /// The vector of this norm `<= 1` with the largest product with `g`, negated: `-sign(g_i)(|g_i|/|g|_q)^(q - 1)`, q dual; for
-    /// p = 1 one signed coordinate, the lowest index of the largest `|g_i|`; for infinity the signs. `sign(0) = 0`.
+    /// Writes the minimizer of the product with `g` over vectors of this norm `<= 1`.
+    ///
+    /// It is `-sign(g_i)(|g_i|/|g|_q)^(q - 1)` with q dual. For p = 1 it is one signed coordinate, at the lowest index of
+    /// the largest `|g_i|`; for infinity the signs. `sign(0) = 0`.
     pub fn steepest(self, g: &[f64], out: &mut [f64]) {
         let largest = largest(g);
         if largest == 0.0 {
@@ -131,7 +137,7 @@ impl Norm {
                 sum += raised * size;
                 *out = -raised.copysign(*g);
             }
-            // |g|_q^(q - 1), the largest taken out: sum^((q - 1)/q).
+            // |g|_q^(q - 1) with the largest entry factored out: sum^((q - 1)/q).
             let scale = q.root(sum) / sum;
             out.iter_mut().for_each(|out| *out *= scale);
         }

@@ -1,21 +1,22 @@
-//! `x^(-1/2)` as a sum of simple fractions, for matrices in tridiagonal form: no eigenvalue is found.
+//! `x^(-1/2)` as a sum of partial fractions, for tridiagonal matrices, without eigenvalues.
 //!
-//! `x^(-1/2) = sum_j w_j / (x + s_j)` on `[least, least 2^p]`, by the trapezoidal rule for `(2/pi) ∫ dt / (t² + x)` after a
-//! change of variable by Jacobi's elliptic functions [Hale, Higham & Trefethen 2008, SIAM J. Numer. Anal. 46(5)]. With
-//! `t = sqrt(least) sc(u)`, modulus `k² = 1 - 2^-p`, the integrand has the period 2K and is analytic for `|Im u| < K'`: the rule with
-//! n points in `(0, K)` errs by about `exp(-2 pi n K'/K)`. All weights and shifts are positive, so nothing cancels.
+//! `x^(-1/2) = sum_j w_j / (x + s_j)` on `[least, least 2^p]`, by the trapezoidal rule for `(2/pi) ∫ dt / (t² + x)` after
+//! a change of variable by Jacobi's elliptic functions [Hale, Higham & Trefethen 2008, SIAM J. Numer. Anal. 46(5)]. With
+//! `t = sqrt(least) sc(u)`, modulus `k² = 1 - 2^-p`, the integrand has the period 2K and is analytic for `|Im u| < K'`.
+//! The rule with n points in `(0, K)` has an error of about `exp(-2 pi n K'/K)`. All weights and shifts are positive, so
+//! nothing cancels.
 
 use super::columns::{LANES, wide};
 use pulp::NullaryFnOnce;
 use std::f64::consts::{FRAC_PI_2, PI};
 use std::sync::OnceLock;
 
-/// Logarithm of the error of the fractions, relative.
+/// Minus the natural logarithm of the relative error of the fractions.
 const DIGITS: f64 = 36.0;
-/// Ranges up to `2^MOST_OCTAVES`: far beyond what f64 tells apart.
+/// Largest range, `2^MOST_OCTAVES`: far beyond the resolution of f64.
 const MOST_OCTAVES: usize = 128;
 
-/// Weights and shifts, in whole lanes; shifts are at least `least / 2^(2p)`-ish and positive.
+/// Weights and shifts, in whole SIMD vectors; shifts are positive, from about `least / 2^(2p)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fractions {
     /// `w_j`.
@@ -25,7 +26,9 @@ pub struct Fractions {
 }
 
 impl Fractions {
-    /// For values in `least ..= most`, both positive and finite; `None` if they are not, or too far apart.
+    /// Creates the fractions for values in `least ..= most`, both positive and finite.
+    ///
+    /// `None` if they are not, or if they are too far apart.
     #[must_use]
     pub fn of(least: f64, most: f64) -> Option<Self> {
         if !(0.0 < least && most.is_finite()) {
@@ -45,7 +48,7 @@ impl Fractions {
         })
     }
 
-    /// For `1 ..= 2^octaves`.
+    /// Creates the fractions for `1 ..= 2^octaves`.
     fn unit(octaves: usize) -> Self {
         let complement = libm::exp2(-(octaves as f64));
         let (quarter, other) = (quarter_period(complement.sqrt()), quarter_period((1.0 - complement).sqrt()));
@@ -71,7 +74,7 @@ impl Fractions {
     }
 }
 
-/// The complete elliptic integral K of complementary modulus `k'`: a quarter of the period.
+/// Returns the complete elliptic integral K of complementary modulus `k'`: a quarter period.
 fn quarter_period(complementary: f64) -> f64 {
     let (mut a, mut b) = (1.0, complementary);
     while 1e-15 * a < (a - b).abs() {
@@ -80,10 +83,12 @@ fn quarter_period(complementary: f64) -> f64 {
     FRAC_PI_2 / a
 }
 
-/// `sn, cn, dn` of `u`, at most half of the quarter period, for the parameter `1 - complement`, by the ascending Landen
-/// transformation [Abramowitz & Stegun 1964, 16.14] up to the parameter 1, where they are hyperbolic.
+/// Returns `sn, cn, dn` of `u` for the parameter `1 - complement`.
+///
+/// `u` is at most half of the quarter period. The ascending Landen transformation [Abramowitz & Stegun 1964, 16.14] leads
+/// to the parameter 1, where the functions are hyperbolic.
 fn jacobi(u: f64, complement: f64) -> (f64, f64, f64) {
-    // What is left out is a share of sqrt(complement) / 4.
+    // The omitted terms are a share of sqrt(complement) / 4.
     if complement < 1e-33 {
         let cosh = libm::cosh(u);
         return (libm::tanh(u), 1.0 / cosh, 1.0 / cosh);
@@ -96,22 +101,23 @@ fn jacobi(u: f64, complement: f64) -> (f64, f64, f64) {
     ((1.0 + next) * sn * cn / dn, (square - next) / ((1.0 - next) * dn), (square + next) / ((1.0 + next) * dn))
 }
 
-/// Numbers of eight shifts.
+/// Numbers for eight shifts.
 type LaneValues = [f64; LANES];
 
-/// The factors `L D_j L^T` of `M + s_j I` for all shifts at once, M symmetric, tridiagonal and positive definite.
+/// The factors `L D_j L^T` of `M + s_j I` for all shifts, M tridiagonal, positive definite.
 #[derive(Debug, Clone)]
 pub struct Shifted {
     n: usize,
     weights: Vec<f64>,
-    /// `1 / D`, one row of shifts an index.
+    /// `1 / D`, one row of shifts per index.
     pivots: Vec<LaneValues>,
-    /// What an index leaves to the next, one row of shifts an index.
+    /// Subdiagonal entries of `L`, one row of shifts per index.
     factors: Vec<LaneValues>,
 }
 
 impl Shifted {
-    /// * `diagonal`, `beside` — `n` entries each, `beside[i]` couples i and i + 1, the last is not read
+    /// Factors a tridiagonal matrix.
+    /// * `diagonal`, `beside` — `n` entries each; `beside[i]` couples i and i + 1, and the last entry is not read
     #[must_use]
     pub fn of_tridiagonal(fractions: &Fractions, diagonal: &[f64], beside: &[f64]) -> Self {
         let mut shifted = Self::sized(fractions, diagonal.len());
@@ -119,8 +125,10 @@ impl Shifted {
         shifted
     }
 
-    /// Of `B^T B`, B lower bidiagonal with these entries on its diagonal and, `below[i]` in row i + 1, below it: by sums of
-    /// positive terms alone, so that small singular values keep their digits.
+    /// Factors `B^T B` for a lower bidiagonal `B`.
+    ///
+    /// `B` has these entries on its diagonal and, `below[i]` in row i + 1, below the diagonal. All sums have positive
+    /// terms, so small singular values keep their digits.
     #[must_use]
     pub fn of_bidiagonal(fractions: &Fractions, diagonal: &[f64], below: &[f64]) -> Self {
         let mut shifted = Self::sized(fractions, diagonal.len());
@@ -138,7 +146,7 @@ impl Shifted {
         self.weights.len() / LANES
     }
 
-    /// Replaces the first `n` entries of every row of `vectors` (`stride` long) by `M^{-1/2}` times them.
+    /// Multiplies the first `n` entries of every row of `vectors` (`stride` long) by `M^{-1/2}`.
     pub fn apply(&self, vectors: &mut [f64], stride: usize) {
         let mut solved = vec![[0.0; LANES]; self.pivots.len()];
         wide(ApplyRational { shifted: self, vectors, stride, solved: &mut solved });
@@ -160,7 +168,7 @@ impl NullaryFnOnce for FactorTridiagonal<'_> {
         let Self { shifted, shifts, diagonal, beside } = self;
         let blocks = shifted.blocks();
         for (block, shift) in shifts.as_chunks::<LANES>().0.iter().enumerate() {
-            // What the index before takes off the pivot.
+            // Amount that the index before subtracts from the pivot.
             let mut taken = [0.0; LANES];
             for (i, (&entry, &coupling)) in diagonal.iter().zip(beside).enumerate() {
                 let (mut pivot, mut factor) = ([0.0; LANES], [0.0; LANES]);
@@ -230,7 +238,7 @@ impl NullaryFnOnce for ApplyRational<'_> {
         for vector in vectors.chunks_exact_mut(stride) {
             let vector = &mut vector[..n];
             let mut block = 0;
-            // Blocks side by side hide how long each step waits for the one before.
+            // Interleaved blocks hide the latency of the dependent steps.
             while block + 4 <= blocks {
                 solve_blocks::<4>(shifted, vector, solved, block);
                 block += 4;

@@ -1,18 +1,19 @@
-//! Inverse square roots and polar factors that are applied to a few vectors: reflections bring a matrix to tridiagonal or
-//! bidiagonal form [Golub & Van Loan 2013, Matrix Computations, 5.4, 8.3], and simple fractions ([`Fractions`]) do the rest. No
-//! eigenvector is ever formed.
+//! Inverse square roots and polar factors, for application to a few vectors.
 //!
-//! Vectors stand in rows, padded with zeros to whole lanes ([`padded_rows`]).
+//! Reflections bring a matrix to tridiagonal or bidiagonal form [Golub & Van Loan 2013, Matrix Computations, 5.4, 8.3],
+//! and partial fractions ([`Fractions`]) give the root. No eigenvector is computed.
+//!
+//! Vectors are stored in rows, padded with zeros to whole SIMD vectors ([`padded_length`]).
 
 use super::columns::{LANES, wide};
 use super::rational::{Fractions, Shifted};
 use super::{add_scaled, dot};
 use pulp::NullaryFnOnce;
 
-/// Squares below this count as zero beside a largest entry of 1.
+/// Squares below this count as zero relative to a largest entry of 1.
 const LEAST_SQUARE: f64 = 1e-290;
 
-/// Length of a row that holds a vector of `n` entries.
+/// Returns the length of a row that holds a vector of `n` entries.
 #[must_use]
 pub fn padded_length(n: usize) -> usize {
     n.next_multiple_of(LANES)
@@ -36,7 +37,7 @@ impl Padded {
     }
 }
 
-/// Reflections `I - factor_k v_k v_k^T`, of which the k-th moves entries 0..=k alone.
+/// Reflections `I - factor_k v_k v_k^T`; the k-th changes only entries 0..=k.
 #[derive(Debug, Clone)]
 struct Reflections {
     stride: usize,
@@ -51,7 +52,7 @@ impl Reflections {
         Self { stride, vectors: vec![0.0; n * stride], factors: vec![0.0; n] }
     }
 
-    /// Makes reflection `k` the one that leaves of `v` (in its row, `size` entries) the last alone; returns what is left there.
+    /// Sets reflection `k` to map `v` (its row, `size` entries) to its last entry, and returns it.
     #[inline(always)]
     fn make(&mut self, k: usize, size: usize, scale: f64) -> f64 {
         let v = &mut self.vectors[k * self.stride..k * self.stride + size];
@@ -68,7 +69,7 @@ impl Reflections {
         pivot
     }
 
-    /// Applies reflection `k` to every row, of which `size` entries can move.
+    /// Applies reflection `k` to every row; at most `size` entries change.
     #[inline(always)]
     fn reflect(&self, k: usize, size: usize, vectors: &mut [f64]) {
         let factor = self.factors[k];
@@ -84,7 +85,7 @@ impl Reflections {
         }
     }
 
-    /// All reflections, the last first, or the first first.
+    /// Applies all reflections, in descending order if `last_first`, otherwise ascending.
     fn apply(&self, vectors: &mut [f64], last_first: bool) {
         wide(Reflect { reflections: self, vectors, last_first });
     }
@@ -109,7 +110,7 @@ impl NullaryFnOnce for Reflect<'_> {
     }
 }
 
-/// `A^{-1/2}`, symmetric.
+/// The symmetric `A^{-1/2}`.
 #[derive(Debug, Clone)]
 pub struct InverseRoot {
     reflections: Reflections,
@@ -117,7 +118,9 @@ pub struct InverseRoot {
 }
 
 impl InverseRoot {
-    /// Of a symmetric matrix (`n x n`, row-major) whose eigenvalues are at least `least > 0`. `None` if it is not finite.
+    /// Computes the root of a symmetric matrix (`n x n`, row-major), eigenvalues >= `least` > 0.
+    ///
+    /// `None` if the matrix is not finite.
     #[must_use]
     pub fn of(a: &[f64], n: usize, least: f64) -> Option<Self> {
         debug_assert_eq!(a.len(), n * n);
@@ -142,7 +145,7 @@ impl InverseRoot {
     }
 }
 
-/// The largest magnitude; `None` if an entry is not finite.
+/// Returns the largest absolute entry; `None` if an entry is not finite.
 fn largest(a: &[f64]) -> Option<f64> {
     wide(LargestReflected(a))
 }
@@ -160,7 +163,7 @@ impl NullaryFnOnce for LargestReflected<'_> {
             for lane in 0..LANES {
                 let size = block[lane].abs();
                 most[lane] = if size > most[lane] { size } else { most[lane] };
-                // NaN for what is not finite.
+                // NaN for entries that are not finite.
                 zero[lane] += 0.0 * size;
             }
         }
@@ -169,7 +172,7 @@ impl NullaryFnOnce for LargestReflected<'_> {
     }
 }
 
-/// A bound on the eigenvalues of a tridiagonal matrix, by the circles of Gershgorin.
+/// Bounds the eigenvalues of a tridiagonal matrix by Gershgorin's circles.
 fn bound(diagonal: &[f64], beside: &[f64]) -> f64 {
     let n = diagonal.len();
     let at = |i: usize| if i < n.saturating_sub(1) { beside[i].abs() } else { 0.0 };
@@ -235,7 +238,9 @@ pub struct Polar {
 }
 
 impl Polar {
-    /// Of an invertible matrix (`n x n`, row-major). `None` if it is not finite or not invertible in f64.
+    /// Computes the factor of an invertible matrix (`n x n`, row-major).
+    ///
+    /// `None` if the matrix is not finite or not invertible in f64.
     #[must_use]
     pub fn of(l: &[f64], n: usize) -> Option<Self> {
         debug_assert_eq!(l.len(), n * n);
@@ -311,7 +316,7 @@ impl NullaryFnOnce for Bidiagonalize<'_> {
         let (n, stride) = (a.n, a.stride);
         let mut w = vec![0.0; stride];
         for k in (0..n).rev() {
-            // Column k keeps its entry on the diagonal.
+            // The reflection reduces column k to its diagonal entry.
             for row in 0..=k {
                 left.vectors[k * stride + row] = a.values[row * stride + k];
             }
@@ -340,7 +345,7 @@ impl NullaryFnOnce for Bidiagonalize<'_> {
             if k == 0 {
                 break;
             }
-            // Row k keeps its entry beside the diagonal.
+            // The reflection reduces row k to the entry next to the diagonal.
             let (rest, row) = a.values.split_at_mut(k * stride);
             right.vectors[(k - 1) * stride..(k - 1) * stride + k].copy_from_slice(&row[..k]);
             below[k - 1] = right.make(k - 1, k, scale);
@@ -366,7 +371,7 @@ mod tests {
         rows
     }
 
-    /// B B^T + least I.
+    /// Returns B B^T + least I.
     fn positive(n: usize, rank: usize, least: f64) -> Vec<f64> {
         let mut stream = Streams::new(23, "reflected").of((100 * n + rank) as u64, Purpose::Function);
         let b: Vec<f64> = (0..n * rank).map(|_| 10.0 * stream.normal()).collect();

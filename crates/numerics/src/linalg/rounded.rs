@@ -1,8 +1,10 @@
-//! What long-lived states round off.
+//! The rounding error of long-lived states.
 
-/// The share of what they are made of that updates of a state have rounded off, each of sums of so many terms: about one rounding of each term an update, doubled
-/// for the two products, times a safety factor of four; roundings of successive updates add up like their square root. The distance from
-/// exact arithmetic can be larger.
+/// Bounds the rounding errors of a state after repeated updates, as a share of its terms.
+///
+/// Each update sums `terms` terms. The estimate is one rounding of each term per update, doubled for the two products,
+/// times a safety factor of four; the errors of successive updates add up like the square root of their number. The
+/// distance from exact arithmetic can be larger.
 #[must_use]
 pub fn rounded_share(terms: f64, updates: f64) -> f64 {
     8.0 * (terms + 8.0) * f64::EPSILON * (1.0 + updates.sqrt())

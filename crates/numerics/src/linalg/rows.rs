@@ -1,12 +1,14 @@
-//! Weighted sums of rows, and products with them.
+//! Weighted sums of rows, and products with rows.
 
 use super::{dot, four_dots, wide};
 use pulp::NullaryFnOnce;
 
-/// Rows that are added together: what they are added to is read and written once for them.
+/// Number of rows added together, so that the output is read and written once for all of them.
 const TOGETHER: usize = 8;
 
-/// `out += sum weights_i row_i`, each row in its turn; rows are at least as long as `out`. For callers in wide lanes.
+/// Computes `out += sum weights_i row_i`, row by row, for callers inside a SIMD dispatch.
+///
+/// Rows are at least as long as `out`.
 #[inline(always)]
 pub fn add_rows<'a>(weights: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
     let n = out.len();
@@ -30,12 +32,14 @@ pub fn add_rows<'a>(weights: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut
     }
 }
 
-/// [`add_rows`] in the processor's widest lanes.
+/// Computes [`add_rows`] with SIMD.
 pub fn add_rows_wide<'a>(weights: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
     wide(Add { weights, row, out });
 }
 
-/// `out_i = c · row_i` in the processor's widest lanes, the bits of [`dot`]; rows are at least as long as `c`.
+/// Computes `out_i = c · row_i` with SIMD and the bits of [`dot`].
+///
+/// Rows are at least as long as `c`.
 pub fn dot_rows<'a>(c: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
     wide(Dots { c, row, out });
 }

@@ -2,24 +2,26 @@
 
 use super::{add_scaled, dot};
 
-/// `A = sum_i values_i v_i v_i^T`.
+/// The decomposition `A = sum_i values_i v_i v_i^T`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Eigen {
-    /// `n`, in no order.
+    /// `n` eigenvalues, in no particular order.
     pub values: Vec<f64>,
     /// `n x n`, row-major: row `i` is the unit eigenvector of `values_i`.
     pub vectors: Vec<f64>,
 }
 
-/// Iterations for one eigenvalue; two or three are usual.
+/// Largest number of iterations for one eigenvalue; two or three are usual.
 const MOST_ITERATIONS: usize = 80;
 
 /// Squares below this count as zero in a matrix whose largest entry is 1.
 const LEAST_SQUARE: f64 = 1e-290;
 
-/// The eigenvalues and eigenvectors of a symmetric matrix (`n x n`, row-major, finite): reduction to tridiagonal form by
-/// reflections, then implicit QL iterations [Golub & Van Loan 2013, Matrix Computations, 8.3]. Errors are about
-/// `n` roundings of the largest eigenvalue. `None` if an entry is not finite or the iterations do not converge.
+/// Computes the eigenvalues and eigenvectors of a symmetric matrix (`n x n`, row-major).
+///
+/// The matrix is reduced to tridiagonal form by reflections, followed by implicit QL iterations [Golub & Van Loan 2013,
+/// Matrix Computations, 8.3]. Errors are about `n` roundings of the largest eigenvalue. `None` if an entry is not finite
+/// or the iterations do not converge.
 #[must_use]
 pub fn eigen_symmetric(a: &[f64], n: usize) -> Option<Eigen> {
     debug_assert_eq!(a.len(), n * n);
@@ -39,10 +41,12 @@ pub fn eigen_symmetric(a: &[f64], n: usize) -> Option<Eigen> {
     Some(Eigen { values: diagonal, vectors })
 }
 
-/// Reduces `a` to `Q T Q^T`; returns the diagonal of `T` and the entries beside it (one more, 0), and writes `Q^T`.
+/// Reduces `a` to `Q T Q^T`, and writes `Q^T`.
+///
+/// Returns the diagonal of `T` and the entries next to it (with a trailing 0).
 fn tridiagonal(a: &mut [f64], n: usize, transposed: &mut [f64]) -> (Vec<f64>, Vec<f64>) {
     let mut beside = vec![0.0; n];
-    // Reflection k acts on coordinates k+1..n: I - factor v v^T, v kept in row k of `a`.
+    // Reflection k acts on coordinates k+1..n: I - factor v v^T, v stored in row k of `a`.
     let mut factors = vec![0.0; n];
     let mut w = vec![0.0; n];
     for k in 0..n.saturating_sub(2) {
@@ -50,7 +54,7 @@ fn tridiagonal(a: &mut [f64], n: usize, transposed: &mut [f64]) -> (Vec<f64>, Ve
         let (head, rest) = a.split_at_mut(first * n);
         let v = &mut head[k * n + first..(k + 1) * n];
         let below = dot(&v[1..], &v[1..]);
-        // Less would overflow the factor, and is nothing beside the largest entry, which is 1.
+        // A smaller value would overflow the factor, and is negligible relative to the largest entry, which is 1.
         if below < LEAST_SQUARE {
             beside[k] = v[0];
             continue;
@@ -95,7 +99,7 @@ fn tridiagonal(a: &mut [f64], n: usize, transposed: &mut [f64]) -> (Vec<f64>, Ve
     (diagonal, beside)
 }
 
-/// Implicit QL iterations on a tridiagonal matrix; every rotation acts on two rows of `vectors`.
+/// Runs implicit QL iterations on a tridiagonal matrix; rotations act on two rows of `vectors`.
 fn iterate(diagonal: &mut [f64], beside: &mut [f64], vectors: &mut [f64]) -> Option<()> {
     let n = diagonal.len();
     for low in 0..n {
@@ -114,7 +118,7 @@ fn iterate(diagonal: &mut [f64], beside: &mut [f64], vectors: &mut [f64]) -> Opt
     Some(())
 }
 
-/// One implicit QL step on rows `low..=high`.
+/// Performs one implicit QL step on rows `low..=high`.
 fn sweep(diagonal: &mut [f64], beside: &mut [f64], vectors: &mut [f64], low: usize, high: usize) {
     let n = diagonal.len();
     let half = (diagonal[low + 1] - diagonal[low]) / (2.0 * beside[low]);
@@ -149,7 +153,7 @@ fn sweep(diagonal: &mut [f64], beside: &mut [f64], vectors: &mut [f64], low: usi
 }
 
 impl Eigen {
-    /// `f(A) = sum_i f(value_i) v_i v_i^T`, `n x n` row-major, symmetric to the last bit.
+    /// Returns `f(A) = sum_i f(value_i) v_i v_i^T`, `n x n` row-major, symmetric to the last bit.
     #[must_use]
     pub fn function(&self, f: impl Fn(f64) -> f64) -> Vec<f64> {
         let n = self.values.len();
@@ -201,7 +205,7 @@ mod tests {
         }
     }
 
-    /// As covariances of far points are.
+    /// Covariances of distant points have entries of this size.
     #[test]
     fn entries_whose_squares_underflow_are_no_obstacle() {
         for tiny in [1e-140, 1e-150, 1e-155, 1e-158, 1e-161, 1e-170, 1e-300] {

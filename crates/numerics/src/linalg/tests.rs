@@ -1,4 +1,4 @@
-//! Identities over random matrices of every size from 0.
+//! Tests identities over random matrices of every size from 0.
 
 use super::super::{inverse_spd, rank_one_update, solve_lower, solve_lower_transposed, solve_spd};
 use super::*;
@@ -8,7 +8,7 @@ fn stream(n: usize) -> Stream {
     Streams::new(11, "linalg").of(n as u64, Purpose::Function)
 }
 
-/// `B B^T + I/2` for a random square B.
+/// Returns `B B^T + I/2` for a random square B.
 fn random_spd(n: usize, stream: &mut Stream) -> Vec<f64> {
     let b: Vec<f64> = (0..n * n).map(|_| stream.normal()).collect();
     let mut a = product_transposed(&b, n);
@@ -40,7 +40,7 @@ fn the_factor_multiplies_back() {
         cholesky(&mut l, n).expect("positive definite");
         assert_close(&product_transposed(&l, n), &a, 1e-14, "L L^T = A");
         assert!((0..n).all(|i| l[i * n + i + 1..i * n + n].iter().all(|&x| x == 0.0)), "upper triangle is zero");
-        // Nothing above the diagonal is read.
+        // Entries above the diagonal are not read.
         let mut garbage = a.clone();
         (0..n).for_each(|i| garbage[i * n + i + 1..i * n + n].fill(f64::NAN));
         cholesky(&mut garbage, n).expect("positive definite");
@@ -103,7 +103,7 @@ fn what_is_not_positive_is_said_and_repaired_only_a_little() {
     assert_eq!(indefinite, [1.0, 0.0, 0.0, -1.0], "given back as it was");
     assert!(cholesky(&mut [f64::NAN], 1).is_err());
     assert!(cholesky_repaired(&mut [f64::NAN], 1).is_err());
-    // Rank one: singular, but an invisible jitter is enough.
+    // Rank one: singular, but a negligible jitter suffices.
     let mut singular = vec![1.0; 9];
     let repair = cholesky_repaired(&mut singular, 3).expect("repairable");
     assert!(repair.attempts <= 1 && repair.jitter < 1e-11, "{repair:?}");

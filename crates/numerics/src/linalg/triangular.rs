@@ -1,4 +1,4 @@
-//! Solves with a lower Cholesky factor, and the inverse they give.
+//! Solves with a lower Cholesky factor, and the inverse from the factor.
 
 use super::{add_scaled, dot};
 
@@ -31,7 +31,7 @@ pub fn solve_spd(l: &[f64], b: &mut [f64]) {
     solve_lower_transposed(l, b);
 }
 
-/// `(L L^T)^{-1}` from the lower factor `l`, `n x n` row-major; exactly symmetric.
+/// Returns `(L L^T)^{-1}` from the lower factor `l`, `n x n` row-major; exactly symmetric.
 #[must_use]
 pub fn inverse_spd(l: &[f64], n: usize) -> Vec<f64> {
     debug_assert_eq!(l.len(), n * n);

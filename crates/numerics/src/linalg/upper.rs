@@ -1,40 +1,46 @@
-//! The Cholesky factorization by rows of the upper factor, four rows at a time, and the inverse of the factor. No sum crosses
-//! vector lanes, so that lanes of any width give the same bits. For factors that are made anew every round; the order of
-//! operations is not that of [`super::cholesky`].
+//! The Cholesky factorization by rows of the upper factor, and the inverse of the factor.
+//!
+//! Four rows are processed at a time. No sum crosses SIMD lanes, so lanes of any width give the same bits. It serves
+//! factors that are recomputed every round; its order of operations differs from [`super::cholesky`].
 
 use super::{NotPositive, add_scaled, dot};
 use pulp::{Simd, WithSimd};
 
-/// Rows that are made at once.
+/// Number of rows computed at once.
 const ROWS: usize = 4;
-/// Vectors of a row that are made at once: with four rows, eight running sums that never leave the registers.
+/// Vectors of a row computed at once: with four rows, eight partial sums that stay in registers.
 const VECTORS: usize = 2;
 
-/// Replaces the upper triangle of `a` (`n x n`, row-major, symmetric) by `U` with `U^T U = a`. Only the upper triangle is
-/// read; what stands below the diagonal afterwards means nothing.
+/// Replaces the upper triangle of `a` (`n x n`, row-major, symmetric) by `U` with `U^T U = a`.
+///
+/// Only the upper triangle is read; the entries below the diagonal are unspecified afterwards.
 ///
 /// # Errors
-/// [`NotPositive`] if a pivot is not a positive finite number; `a` is then half-factored and of no use.
+/// [`NotPositive`] if a pivot is not a positive finite number; the contents of `a` are then unspecified.
 pub fn cholesky_upper(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
     debug_assert_eq!(a.len(), n * n);
     pulp::Arch::new().dispatch(Factorization { a, n, least: &[] })
 }
 
-/// As [`cholesky_upper`], of the rows that tell something: a row whose pivot is not above its entry of `least` (or is not
-/// finite) becomes zero and leaves the later ones alone. Returns the rows that are left, ascending.
+/// Factors as [`cholesky_upper`] does, without dependent rows; returns the retained rows.
+///
+/// A row whose pivot is not finite or does not exceed its entry of `least` becomes zero and does not affect later rows.
+/// The retained rows are ascending.
 #[must_use]
 pub fn cholesky_upper_kept(a: &mut [f64], n: usize, least: &[f64]) -> Vec<usize> {
     debug_assert_eq!((a.len(), least.len()), (n * n, n));
-    // Nothing is refused where `least` says what to do.
+    // With `least`, no row is an error.
     let _ = pulp::Arch::new().dispatch(Factorization { a, n, least });
     (0..n).filter(|&row| 0.0 < a[row * n + row]).collect()
 }
 
-/// The vector lanes of this processor run the loops; the operations on an entry and their order are the same in all.
+/// The factorization in SIMD lanes of any width.
+///
+/// The operations on an entry and their order are the same in all widths.
 struct Factorization<'a> {
     a: &'a mut [f64],
     n: usize,
-    /// What a pivot must exceed for its row to be kept; empty where every row must be.
+    /// Bounds that the pivots of retained rows exceed; empty if every row must be retained.
     least: &'a [f64],
 }
 
@@ -74,7 +80,9 @@ impl WithSimd for Factorization<'_> {
     }
 }
 
-/// Which part of a matrix of rows of `n` is made: the panel that begins in row `first`, columns `from..to`.
+/// The part of a matrix with rows of `n` that is computed.
+///
+/// It is the panel that begins in row `first`, columns `from..to`.
 #[derive(Clone, Copy)]
 struct UpperPart {
     n: usize,
@@ -83,8 +91,9 @@ struct UpperPart {
     to: usize,
 }
 
-/// `panel[r][j] -= sum_k factors[k][first + r] rows[k][j]`, `k` ascending, for the columns of the part; `panel` has up to
-/// [`ROWS`] rows.
+/// Computes `panel[r][j] -= sum_k factors[k][first + r] rows[k][j]`, `k` ascending.
+///
+/// `j` covers the columns of the part; `panel` has up to [`ROWS`] rows.
 #[inline(always)]
 fn reduce<S: Simd>(simd: S, factors: &[f64], rows: &[f64], panel: &mut [f64], part: UpperPart) {
     if panel.len() != ROWS * part.n {
@@ -125,7 +134,7 @@ fn tiles<S: Simd, const R: usize>(simd: S, factors: &[f64], rows: &[f64], panel:
         }
         at += width;
     }
-    // What is left: vectors that may be filled in part.
+    // The rest: vectors that may be partially filled.
     while at < to {
         let end = to.min(at + S::F64_LANES);
         let mut sums = [simd.splat_f64s(0.0); R];
@@ -146,7 +155,7 @@ fn tiles<S: Simd, const R: usize>(simd: S, factors: &[f64], rows: &[f64], panel:
     }
 }
 
-/// `y += factor * x`, entry by entry.
+/// Computes `y += factor * x`, entry by entry.
 #[inline(always)]
 fn add_one(y: &mut [f64], factor: f64, x: &[f64]) {
     for (y, x) in y.iter_mut().zip(x) {
@@ -154,7 +163,9 @@ fn add_one(y: &mut [f64], factor: f64, x: &[f64]) {
     }
 }
 
-/// Writes `scale U^{-T}` (lower triangular, `n x n` row-major, zeros above the diagonal) of the upper factor `u`.
+/// Writes `scale U^{-T}` (lower triangular, `n x n` row-major) of the upper factor `u`.
+///
+/// Entries above the diagonal are zero.
 pub fn inverse_of_upper_transposed(u: &[f64], n: usize, scale: f64, out: &mut [f64]) {
     debug_assert_eq!((u.len(), out.len()), (n * n, n * n));
     pulp::Arch::new().dispatch(Inversion { u, n, scale, out });
@@ -167,7 +178,7 @@ struct Inversion<'a> {
     out: &'a mut [f64],
 }
 
-/// Columns that are made together: rows above them hold zeros there.
+/// Number of columns computed together; the rows above them are zero there.
 const COLUMNS: usize = 16;
 
 impl WithSimd for Inversion<'_> {
@@ -220,7 +231,7 @@ mod tests {
     use crate::linalg::{cholesky, solve_spd};
     use crate::rng::{Purpose, Streams};
 
-    /// `B B^T + I/2` for a random square B.
+    /// Returns `B B^T + I/2` for a random square B.
     fn random_spd(n: usize) -> Vec<f64> {
         let mut stream = Streams::new(3, "upper").of(n as u64, Purpose::Function);
         let b: Vec<f64> = (0..n * n).map(|_| stream.normal()).collect();

@@ -1,5 +1,7 @@
-//! Normal quantiles with the instructions of AVX-512, which gather the numbers beyond the centre and put them back in a few cycles: the
-//! operations of [`super::normal_quantile`] on each number in their order, so the same bits. The same without them is in `normals`.
+//! Normal quantiles with AVX-512, with the bits of [`super::normal_quantile`].
+//!
+//! AVX-512 gathers the numbers outside of the centre and puts them back in a few cycles. Each number passes the same
+//! operations in the same order. The version without AVX-512 is in `normals`.
 
 use super::normals::{LG, LN2_HIGH, LN2_LOW, MANY};
 use super::sample::{A, B, C, CENTRE, D, FAR, SHOULDER, normal_quantile};
@@ -8,10 +10,10 @@ use std::arch::x86_64::{__m512d, _CMP_GT_OQ, _CMP_LT_OQ};
 
 /// Numbers in a vector.
 const LANES: usize = 8;
-/// Vectors of the tails that go side by side, for the latency of their quotients and roots.
+/// Number of interleaved vectors of the tails, which hides the latency of quotients and roots.
 const ABREAST: usize = 4;
 
-/// Replaces up to [`MANY`] probabilities in (0, 1) by the standard normal quantiles there.
+/// Replaces up to [`MANY`] probabilities in (0, 1) by their standard normal quantiles.
 pub struct Compressed<'a> {
     pub simd: V4,
     pub values: &'a mut [f64],
@@ -44,7 +46,7 @@ impl pulp::NullaryFnOnce for Compressed<'_> {
     }
 }
 
-/// Of whole vectors.
+/// Computes the quantiles of whole vectors.
 #[inline(always)]
 fn quantiles(simd: V4, values: &mut [f64]) {
     let f = simd.avx512f;
@@ -60,7 +62,7 @@ fn quantiles(simd: V4, values: &mut [f64]) {
     for (values, masks) in rest.chunks_exact_mut(LANES).zip(masks_of_rest.chunks_exact_mut(1)) {
         n = centres::<1>(simd, values, masks, &mut beyond, n);
     }
-    // Whatever is beyond the last.
+    // Fills the rest of the last group.
     (0..ABREAST).for_each(|u| store(&mut beyond[n + LANES * u..], half));
     for numbers in beyond[..n.next_multiple_of(LANES * ABREAST)].chunks_exact_mut(LANES * ABREAST) {
         tails(simd, numbers);
@@ -73,7 +75,7 @@ fn quantiles(simd: V4, values: &mut [f64]) {
     }
 }
 
-/// Quantiles of some vectors, as if all were in the centre; those beyond are gathered from number `n` on.
+/// Computes quantiles as in the centre; others are gathered in `beyond` from number `n` on.
 #[inline(always)]
 fn centres<const V: usize>(simd: V4, values: &mut [f64], masks: &mut [u8], beyond: &mut [f64], mut n: usize) -> usize {
     let f = simd.avx512f;
@@ -95,7 +97,7 @@ fn centres<const V: usize>(simd: V4, values: &mut [f64], masks: &mut [u8], beyon
     n
 }
 
-/// Quotients of two polynomials at some vectors abreast.
+/// Computes the quotients of two polynomials, interleaved over several vectors.
 #[inline(always)]
 fn ratios<const V: usize>(simd: V4, r: [__m512d; V], numerator: &[f64; 8], denominator: &[f64; 8]) -> [__m512d; V] {
     let f = simd.avx512f;
@@ -112,7 +114,7 @@ fn ratios<const V: usize>(simd: V4, r: [__m512d; V], numerator: &[f64; 8], denom
     a
 }
 
-/// Quantiles of probabilities beyond the centre.
+/// Computes the quantiles of probabilities outside of the centre.
 #[inline(always)]
 fn tails(simd: V4, numbers: &mut [f64]) {
     let f = simd.avx512f;
@@ -122,7 +124,7 @@ fn tails(simd: V4, numbers: &mut [f64]) {
     let mut far = 0;
     for u in 0..ABREAST {
         let p = load(&numbers[LANES * u..]);
-        // Its sign is that of p - 1/2, which is exact near one half.
+        // The sign is that of p - 1/2, which is exact near one half.
         signs[u] = f._mm512_cmp_pd_mask::<_CMP_LT_OQ>(p, half);
         let tail = f._mm512_mask_mov_pd(f._mm512_sub_pd(f._mm512_set1_pd(1.0), p), signs[u], p);
         radii[u] = f._mm512_sqrt_pd(f._mm512_sub_pd(f._mm512_set1_pd(-0.0), logarithm(simd, tail)));
@@ -141,7 +143,7 @@ fn tails(simd: V4, numbers: &mut [f64]) {
     }
 }
 
-/// As `normals::logarithm`.
+/// Computes the logarithm as `normals::logarithm` does.
 #[inline(always)]
 fn logarithm(simd: V4, x: __m512d) -> __m512d {
     let f = simd.avx512f;

@@ -1,10 +1,10 @@
-//! Streams of eight trials side by side: the words of [`super::Stream`], one trial a vector lane.
+//! Interleaved streams of eight trials: the words of [`super::Stream`], one trial per SIMD lane.
 
 use super::normals::{MANY, quantiles};
 use super::{Purpose, Streams};
 use pulp::NullaryFnOnce;
 
-/// Trials side by side.
+/// Number of interleaved trials.
 pub const LANES: usize = 8;
 
 /// The multiplier of PCG64 (XSL RR 128/64), see `rand_pcg`.
@@ -14,7 +14,7 @@ const HIGH: u64 = (MULTIPLIER >> 64) as u64;
 /// The lower half of a word.
 const HALF: u64 = 0xffff_ffff;
 
-/// The streams of trials `first .. first + 8` for one purpose, each where it begins.
+/// The streams of trials `first .. first + 8` for one purpose, each at its start.
 #[derive(Debug, Clone)]
 pub struct StreamLanes {
     low: [u64; LANES],
@@ -24,13 +24,13 @@ pub struct StreamLanes {
 }
 
 impl Streams {
-    /// The streams of eight trials in a row.
+    /// Creates the streams of eight consecutive trials.
     #[must_use]
     pub fn lanes(&self, first: u64, purpose: Purpose<'_>) -> StreamLanes {
         let mut lanes = StreamLanes { low: [0; LANES], high: [0; LANES], increment_low: [0; LANES], increment_high: [0; LANES] };
         for lane in 0..LANES {
             let (state, selector) = self.seed_of(Some(first + lane as u64), purpose);
-            // As `rand_pcg` begins: one step from the state beyond the seed.
+            // As `rand_pcg` starts: one step from the state after the seed.
             let increment = (selector << 1) | 1;
             let state = state.wrapping_add(increment).wrapping_mul(MULTIPLIER).wrapping_add(increment);
             (lanes.low[lane], lanes.high[lane]) = (state as u64, (state >> 64) as u64);
@@ -41,13 +41,16 @@ impl Streams {
 }
 
 impl StreamLanes {
-    /// Fills with standard normals, one for each trial in turn: every trial's are those that [`super::Stream::normal`] would give it one by
-    /// one, to the last bit. The length is a multiple of eight.
+    /// Fills `out` with standard normals, one for each trial in turn.
+    ///
+    /// Every trial gets the draws of [`super::Stream::normal`], to the last bit. The length is a multiple of eight.
     pub fn normals(&mut self, out: &mut [f64]) {
         self.normals_beside(out, |_| ());
     }
 
-    /// The same; `beside` is called with the number of each eight: what it reads will be near by when these are used.
+    /// Fills `out` as [`StreamLanes::normals`] does, calling `beside` with each eight's index.
+    ///
+    /// The data that `beside` reads is then cached when these eight are used.
     pub fn normals_beside(&mut self, out: &mut [f64], mut beside: impl FnMut(usize)) {
         debug_assert!(out.len().is_multiple_of(LANES));
         for (chunk, values) in out.chunks_mut(MANY).enumerate() {
@@ -71,14 +74,14 @@ impl<F: FnMut(usize)> NullaryFnOnce for Uniforms<'_, F> {
     #[inline(always)]
     fn call(self) {
         let Self { lanes, out, mut beside } = self;
-        // In registers: what is read through a reference may change between two steps, as far as the compiler knows.
+        // Local copies stay in registers; the compiler must assume that data behind a reference changes between steps.
         let (mut low, mut high, increment_low, increment_high) =
             (lanes.low, lanes.high, lanes.increment_low, lanes.increment_high);
         for (eight, out) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
             beside(eight);
             let mut words = [0; LANES];
             for lane in 0..LANES {
-                // state * MULTIPLIER + increment, in halves of words: lanes have no wider product.
+                // state * MULTIPLIER + increment, in halves of words: SIMD lanes have no wider product.
                 let (a, b) = (low[lane] & HALF, low[lane] >> 32);
                 let (c, d) = (LOW & HALF, LOW >> 32);
                 // Neither sum overflows: a product of halves leaves room for two more.

@@ -1,10 +1,12 @@
-//! Named random streams: the only maker of generators for simulation.
+//! Named random streams, the only source of generators for simulation.
 //!
-//! One Pcg64 stream per (sweep seed, environment label, trial, purpose). Mechanism and policy streams also carry the
-//! policy's label, never epsilon, so that policies and budgets are compared on the same luck. A draw for one purpose
-//! moves no other. Every sampler is ours over `libm`, so that the bits do not depend on the platform.
+//! There is one Pcg64 stream per (sweep seed, environment label, trial, purpose). Mechanism and policy streams also carry
+//! the policy's label, never epsilon, so that policies and budgets are compared on the same random draws. A draw for one
+//! purpose does not advance any other stream. Every sampler is our own code over `libm`, so the bits do not depend on the
+//! platform.
 //!
-//! **Invariant:** no clock, no entropy of the operating system; nothing else in the crate constructs a simulation generator.
+//! **Invariant:** no clock and no entropy of the operating system; nothing else in the crate constructs a simulation
+//! generator.
 
 #[cfg(target_arch = "x86_64")]
 mod compressed;

@@ -1,13 +1,14 @@
-//! Normal quantiles of many numbers at once: the operations of [`super::normal_quantile`] in their order, number by number, in
-//! vector lanes, so the same bits.
+//! Normal quantiles of many numbers with SIMD, with the bits of [`super::normal_quantile`].
+//!
+//! Each number passes the same operations in the same order.
 
 use super::sample::{CENTRE, FAR, centre, normal_quantile, shoulder};
 use pulp::NullaryFnOnce;
 
-/// Numbers that are turned at once.
+/// Number of values that are transformed at once.
 pub const MANY: usize = 512;
 
-/// Replaces up to [`MANY`] probabilities in (0, 1) by the standard normal quantiles there.
+/// Replaces up to [`MANY`] probabilities in (0, 1) by their standard normal quantiles.
 pub fn quantiles(values: &mut [f64]) {
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = pulp::x86::V4::try_new() {
@@ -26,7 +27,7 @@ impl NullaryFnOnce for NormalQuantiles<'_> {
     fn call(self) {
         let values = self.0;
         debug_assert!(values.len() <= MANY);
-        // One in seven lies beyond the centre: these are gathered, so that lanes need not differ.
+        // One in seven lies outside of the centre: these are gathered, so that all lanes take the same path.
         let (mut beyond, mut places, mut n) = ([0.5; MANY], [0u16; MANY], 0);
         for (i, &p) in values.iter().enumerate().take(MANY) {
             (beyond[n], places[n]) = (p, i as u16);
@@ -50,12 +51,13 @@ impl NullaryFnOnce for NormalQuantiles<'_> {
     }
 }
 
-/// `libm::log` of a normal number in (0, 1): the same operations in the same order, without its branches, which a compiler
-/// does not run in lanes.
+/// Returns `libm::log` of a normal number in (0, 1), bit by bit.
 ///
-/// The algorithm and its numbers are those of FreeBSD's `e_log.c`: "Copyright (C) 1993 by Sun Microsystems, Inc. All rights
-/// reserved. Developed at SunSoft, a Sun Microsystems, Inc. business. Permission to use, copy, modify, and distribute this software is
-/// freely granted, provided that this notice is preserved."
+/// The operations and their order are the same, without the branches of `libm`, which prevent vectorisation.
+///
+/// The algorithm and its constants are those of FreeBSD's `e_log.c`: "Copyright (C) 1993 by Sun Microsystems, Inc. All
+/// rights reserved. Developed at SunSoft, a Sun Microsystems, Inc. business. Permission to use, copy, modify, and
+/// distribute this software is freely granted, provided that this notice is preserved."
 #[inline(always)]
 fn logarithm(x: f64) -> f64 {
     let bits = x.to_bits();
@@ -99,7 +101,7 @@ mod tests {
             let mut found = vec![0.0; n];
             many.normals(&mut found);
             assert!(found.iter().map(|x| x.to_bits()).eq(expected.iter().copied()), "{n}");
-            // And those of the path without AVX-512.
+            // The path without AVX-512 has the same bits.
             let mut twin = stream();
             found.iter_mut().for_each(|value| *value = twin.open_uniform());
             found.chunks_mut(MANY).for_each(|values| pulp::Arch::new().dispatch(NormalQuantiles(values)));
@@ -108,7 +110,7 @@ mod tests {
         }
     }
 
-    /// Far tails and both edges of every branch.
+    /// Tests far tails and both edges of every branch.
     #[test]
     fn rare_numbers_too() {
         let edges = [0.075, 0.925, 1e-3, 1.0 - 1e-3, f64::EPSILON / 4.0, 1.0 - f64::EPSILON / 2.0, 0.5, libm::exp(-25.0)];

@@ -1,43 +1,51 @@
-//! Samplers over [`Stream`]. Each consumes a fixed number of words, so that draws of different policies stay aligned;
-//! the one that cannot, [`Stream::gamma`], says so.
+//! Samplers over [`Stream`].
+//!
+//! Each sampler except [`Stream::gamma`] consumes a fixed number of words, so that draws of different policies stay
+//! aligned.
 
 use super::Stream;
 use super::normals::{MANY, quantiles};
 use std::f64::consts::PI;
 
 impl Stream {
-    /// Uniform on [0, 1): 53 bits. One word.
+    /// Draws a uniform number on [0, 1) with 53 bits; uses one word.
     pub fn uniform(&mut self) -> f64 {
-        // 2^-53: the spacing of doubles just below one.
+        // 2^-53: the spacing of f64 just below one.
         (self.word() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// Uniform on (0, 1): the midpoints of 2^52 equal cells, so symmetric about one half. One word.
+    /// Draws a uniform number on (0, 1); uses one word.
+    ///
+    /// The values are the midpoints of 2^52 equal cells, so they are symmetric about one half.
     pub fn open_uniform(&mut self) -> f64 {
         ((self.word() >> 12) as f64 + 0.5) * (1.0 / 4_503_599_627_370_496.0)
     }
 
-    /// Uniform on `lo..hi` (half-open up to rounding). One word.
+    /// Draws a uniform number on `lo..hi` (half-open up to rounding); uses one word.
     pub fn uniform_in(&mut self, lo: f64, hi: f64) -> f64 {
         lo + (hi - lo) * self.uniform()
     }
 
-    /// An index in `0..n`; `n` must be at least 1. One word; the bias is below `n / 2^64`.
+    /// Draws an index in `0..n`; uses one word.
+    ///
+    /// `n` must be at least 1; the bias is below `n / 2^64`.
     pub fn index(&mut self, n: usize) -> usize {
         ((u128::from(self.word()) * n as u128) >> 64) as usize
     }
 
-    /// True with probability `p`. One word.
+    /// Draws true with probability `p`; uses one word.
     pub fn bernoulli(&mut self, p: f64) -> bool {
         self.uniform() < p
     }
 
-    /// Standard normal, by inversion of the distribution function. One word; |value| stays below 8.3.
+    /// Draws a standard normal by inversion of the distribution function; uses one word.
+    ///
+    /// Its absolute value stays below 8.3.
     pub fn normal(&mut self) -> f64 {
         normal_quantile(self.open_uniform())
     }
 
-    /// Fills with the draws that [`Stream::normal`] would give one by one, to the last bit, many at a time in vector lanes.
+    /// Fills `out` with the draws of [`Stream::normal`], to the last bit, with SIMD.
     pub fn normals(&mut self, out: &mut [f64]) {
         for values in out.chunks_mut(MANY) {
             values.iter_mut().for_each(|value| *value = self.open_uniform());
@@ -45,13 +53,15 @@ impl Stream {
         }
     }
 
-    /// Laplace with the given scale (variance 2 scale²), by inversion. One word.
+    /// Draws a Laplace number of this scale (variance 2 scale²) by inversion; uses one word.
     pub fn laplace(&mut self, scale: f64) -> f64 {
         let u = self.open_uniform() - 0.5;
         -scale * u.signum() * libm::log1p(-2.0 * u.abs())
     }
 
-    /// Student's t with `dof` > 0 degrees of freedom, by Bailey's polar formula (Mathematics of Computation 62, 1994). Two words.
+    /// Draws Student's t with `dof` > 0 degrees of freedom; uses two words.
+    ///
+    /// It uses Bailey's polar formula (Mathematics of Computation 62, 1994).
     pub fn student_t(&mut self, dof: f64) -> f64 {
         let radius = self.open_uniform();
         let angle = self.open_uniform();
@@ -60,9 +70,11 @@ impl Stream {
         libm::sqrt(square) * libm::cos(2.0 * PI * angle)
     }
 
-    /// Gamma with the given `shape` > 0 and scale 1 (mean and variance `shape`), by Marsaglia and Tsang's rejection (ACM
-    /// Transactions on Mathematical Software 26, 2000). **Consumes a varying number of words**: two for each attempt (at
-    /// least 95 of 100 succeed), one more below shape 1. At least the least normal double, where tiny shapes underflow.
+    /// Draws a Gamma number of this `shape` > 0 and scale 1 (mean and variance `shape`).
+    ///
+    /// It uses Marsaglia and Tsang's rejection (ACM Transactions on Mathematical Software 26, 2000). **It consumes a
+    /// varying number of words**: two for each attempt (at least 95 of 100 succeed), and one more below shape 1. Where
+    /// tiny shapes underflow, the result is the least normal f64.
     pub fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
             // Gamma(shape) = Gamma(shape + 1) U^(1/shape)
@@ -89,7 +101,9 @@ impl Stream {
     }
 }
 
-/// The standard normal quantile at `p` in (0, 1): Wichura's algorithm AS 241 (PPND16), relative error about 1e-16.
+/// Returns the standard normal quantile at `p` in (0, 1), with relative error about 1e-16.
+///
+/// The algorithm is Wichura's AS 241 (PPND16).
 #[must_use]
 pub fn normal_quantile(p: f64) -> f64 {
     let q = p - 0.5;
@@ -102,11 +116,11 @@ pub fn normal_quantile(p: f64) -> f64 {
     if q < 0.0 { -magnitude } else { magnitude }
 }
 
-/// Where the centre ends, as a distance from one half.
+/// End of the centre, as a distance from one half.
 pub(super) const CENTRE: f64 = 0.425;
-/// Where the shoulder's argument begins.
+/// Start of the shoulder's argument.
 pub(super) const SHOULDER: f64 = 1.6;
-/// Where it ends.
+/// End of the shoulder's argument.
 pub(super) const FAR: f64 = 5.0;
 
 #[inline(always)]
@@ -201,13 +215,15 @@ mod tests {
         for p in [1e-300, 1e-20, 1e-9, 0.001, 0.02, 0.3, 0.5, 0.6, 0.975, 0.999_999] {
             let x = normal_quantile(p);
             let back = 0.5 * libm::erfc(-x / std::f64::consts::SQRT_2);
-            // A relative error u in x moves ln p by about u (1 + x²).
+            // A relative error u in x changes ln p by about u (1 + x²).
             assert!((back - p).abs() <= 8e-16 * (1.0 + x * x) * p, "{p}: {back}");
         }
         assert_eq!(normal_quantile(0.5), 0.0);
     }
 
-    /// Empirical moments within five standard errors: false alarm below 1e-6 a figure, and the seed is fixed.
+    /// Checks empirical moments within five standard errors.
+    ///
+    /// A false alarm has probability below 1e-6 per figure, and the seed is fixed.
     #[test]
     fn moments() {
         let n = 200_000;
@@ -227,7 +243,9 @@ mod tests {
         }
     }
 
-    /// Student's t with 3 degrees of freedom at its quartile 0.764892328404345: a share of one half, within five standard errors.
+    /// Checks that Student's t with 3 degrees of freedom has quartile 0.764892328404345.
+    ///
+    /// A share of one half lies within it, up to five standard errors.
     #[test]
     fn student_quartiles() {
         let n = 100_000;
@@ -236,7 +254,9 @@ mod tests {
         assert!((inside / f64::from(n) - 0.5).abs() < 5.0 * 0.5 / f64::from(n).sqrt(), "{inside}");
     }
 
-    /// Mean and variance are the shape, the fourth central moment 3 shape² + 6 shape: within five standard errors.
+    /// Checks that mean and variance equal the shape, within five standard errors.
+    ///
+    /// The fourth central moment is 3 shape² + 6 shape.
     #[test]
     fn gamma_moments() {
         let n = 100_000;

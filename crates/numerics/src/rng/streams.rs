@@ -4,7 +4,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use sha2::{Digest, Sha256};
 
-/// What a stream is for. Two purposes never share a draw.
+/// The use of a stream; two purposes never share a draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose<'a> {
     /// The points of a random domain (one draw per environment, not per trial).
@@ -21,7 +21,7 @@ pub enum Purpose<'a> {
     Sets,
     /// Random features; shared by all policies of an environment.
     Features,
-    /// What a trial's curator draws; shared by all policies of a trial, as one data set is given out once.
+    /// Draws of a trial's curator; shared by its policies, because a data set is released once.
     Curator,
     /// Privacy noise of the named policy.
     Mechanism(&'a str),
@@ -54,18 +54,18 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Streams of the environment with this label.
+    /// Creates the streams of the environment with this label.
     pub fn new(seed: u64, environment: impl Into<String>) -> Self {
         Self { seed, environment: environment.into() }
     }
 
-    /// The stream of one trial (0-based) for one purpose.
+    /// Returns the stream of one trial (0-based) for one purpose.
     #[must_use]
     pub fn of(&self, trial: u64, purpose: Purpose<'_>) -> Stream {
         self.derive(Some(trial), purpose)
     }
 
-    /// The stream that all trials of the environment share for one purpose.
+    /// Returns the stream that all trials of the environment share for one purpose.
     #[must_use]
     pub fn shared(&self, purpose: Purpose<'_>) -> Stream {
         self.derive(None, purpose)
@@ -76,7 +76,7 @@ impl Streams {
         Stream { generator: Pcg64::new(state, selector), drawn: 0 }
     }
 
-    /// State and selector that the generator of a name begins with.
+    /// Returns the initial state and the selector of a stream's generator.
     pub(super) fn seed_of(&self, trial: Option<u64>, purpose: Purpose<'_>) -> (u128, u128) {
         // SHA-256 over length-prefixed fields: 128 bits of state, 128 bits of stream selector.
         let (kind, label) = purpose.name();
@@ -102,7 +102,7 @@ impl Streams {
     }
 }
 
-/// One reproducible stream of simulation randomness. Not for releasing real data.
+/// One reproducible stream of simulation randomness, unsuitable for the release of real data.
 #[derive(Debug, Clone)]
 pub struct Stream {
     generator: Pcg64,
@@ -110,19 +110,19 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn word(&mut self) -> u64 {
         self.drawn += 1;
         self.generator.next_u64()
     }
 
-    /// Words drawn so far: with its name, the whole state of a stream.
+    /// Returns the number of words drawn so far: with the name, the whole state of a stream.
     #[must_use]
     pub fn drawn(&self) -> u64 {
         self.drawn
     }
 
-    /// Goes on as if `words` more had been drawn.
+    /// Skips `words` words.
     pub fn skip(&mut self, words: u64) {
         self.drawn += words;
         self.generator.advance(u128::from(words));
