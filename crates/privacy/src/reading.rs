@@ -1,30 +1,32 @@
-//! The three readings of a paper's privacy claim, by name. What each does to a mechanism is in `mechanism`, not here.
+//! Names the three calibrations of a paper's privacy claim.
+//! The files of `mechanism` say what each calibration does to a mechanism.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How a paper's formulas are read.
+/// Says how a paper's formulas set the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reading {
-    /// To the letter, misprints included, for reproducing figures; the ledger says where there is no guarantee.
+    /// As printed, misprints included, to reproduce figures; the ledger says where no guarantee
+    /// holds.
     Printed,
-    /// The least change that makes the printed claim true.
+    /// With the least change that makes the printed claim true.
     Corrected,
-    /// The same guarantee with the least noise that can be proved.
+    /// With the same guarantee and the least noise for which it can be proved.
     #[default]
     Tight,
 }
 
 impl Reading {
-    /// All readings, in the order in which they are shown side by side.
+    /// All calibrations, in the order in which tables show them.
     pub const ALL: [Self; 3] = [Self::Printed, Self::Corrected, Self::Tight];
 
     /// Their names, in the same order.
     pub const NAMES: [&'static str; 3] = ["printed", "corrected", "tight"];
 
-    /// The name that a spec uses.
+    /// Returns the name that specs use.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,7 +43,7 @@ impl fmt::Display for Reading {
     }
 }
 
-/// A word that names no reading.
+/// Reports a word that names no calibration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownReading(pub String);
 
