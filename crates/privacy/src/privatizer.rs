@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub struct Query<'a> {
     /// Features of the point played, `|phi| <= 1`; empty where only rewards are released.
     pub features: Cow<'a, [f64]>,
-    /// True if sums are to be released after this round; the server decides this from released
-    /// values only.
+    /// True if sums are to be released after this round.
+    /// The server decides this from released values only.
     pub release: bool,
 }
 

@@ -322,8 +322,8 @@ fn curve(composition: &Composition) -> Vec<Point> {
         .collect()
 }
 
-/// Returns the curve for steps on randomly drawn samples, for which there is no composition of
-/// losses.
+/// Returns the curve for steps on randomly drawn samples.
+/// No composition of losses describes them.
 fn curve_of_steps(event: &Event) -> Vec<Point> {
     let delivered = price(event);
     CURVE

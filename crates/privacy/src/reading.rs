@@ -9,8 +9,8 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reading {
-    /// As printed, misprints included, to reproduce figures; the ledger says where no guarantee
-    /// holds.
+    /// As printed, misprints included, to reproduce figures.
+    /// The ledger says where no guarantee holds.
     Printed,
     /// With the least change that makes the printed claim true.
     Corrected,

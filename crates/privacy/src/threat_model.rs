@@ -31,8 +31,8 @@ pub enum Adversary {
     Server,
     /// All other users together; the server is trusted (joint model).
     OtherUsers,
-    /// Everyone who sees the released values; the holder of the raw data is trusted (central
-    /// model).
+    /// Everyone who sees the released values (central model).
+    /// The holder of the raw data is trusted.
     Observer,
 }
 
@@ -122,11 +122,11 @@ pub struct Participations {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
-    /// Each participation has its own fresh noise: k of them are k mechanisms, composed adaptively
-    /// (E5).
+    /// Each participation has its own fresh noise.
+    /// The price is that of k mechanisms, composed adaptively (E5).
     SeparateReleases,
-    /// Participations enter one released stream and their effects add up: the price of a group of
-    /// k.
+    /// Participations enter one released stream, where their effects add up.
+    /// The price is that of a group of k.
     OneStream,
     /// No price is known beyond the covered participations.
     Unpriced,

@@ -308,8 +308,8 @@ mod tests {
         assert_eq!(all.epsilon(delta(1e-5)).method, PriceMethod::Gaussian);
     }
 
-    /// Checks that the enclosure of mixed releases is narrow, and below the Rényi bound and the
-    /// pure sum.
+    /// Checks the enclosure of mixed releases.
+    /// It is narrow, below the Rényi bound and below the sum of the pure losses.
     #[test]
     fn mixed_releases_are_enclosed() {
         let mixed = Composition::of(Loss::Gaussian { mu: 0.5 })

@@ -45,8 +45,8 @@ pub enum Loss {
         /// Probability that the coin chooses the density.
         share: f64,
     },
-    /// One choice by the exponential mechanism; the scores' range changes by `epsilon` noise
-    /// scales.
+    /// One choice by the exponential mechanism.
+    /// The range of the scores changes by `epsilon` noise scales.
     Choice {
         /// Change of the range over the noise scale.
         epsilon: f64,

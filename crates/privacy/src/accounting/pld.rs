@@ -145,8 +145,8 @@ impl Pld {
         }
     }
 
-    /// Coarsens the finer of two grids to the step of the other; steps must differ by a power of
-    /// two.
+    /// Coarsens the finer of two grids to the step of the other.
+    /// The steps must differ by a power of two.
     pub fn align(&mut self, other: &mut Self) {
         while self.step < other.step {
             self.coarsen();
