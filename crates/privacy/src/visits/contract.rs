@@ -1,48 +1,48 @@
-//! What a privatizer of visits takes and hands out.
+//! Defines what a privatizer of interactions receives and releases.
 
 use super::choices::ArmStep;
 use super::sums::Layout;
 use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
 
-/// One person's data.
+/// Holds one user's data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Visit<'a> {
-    /// Who came: one number a feature.
+    /// Context of the user, one number per feature.
     pub context: &'a [f64],
-    /// What was shown, 0-based. Follows the context, so it is as secret.
+    /// Arm shown, 0-based; it follows the context, so it is as secret.
     pub arm: usize,
-    /// What came of it.
+    /// Reward of the arm.
     pub reward: f64,
 }
 
-/// What leaves after a visit.
+/// Holds what is released after an interaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum VisitSignal<'a> {
-    /// The visit as it was: not private.
+    /// The interaction unchanged: not private.
     Visit(Visit<'a>),
-    /// Running sums that take the place of those before, after `releases` releases.
+    /// Running sums, which replace the earlier ones.
     Sums {
-        /// How they lie.
+        /// Order of the entries.
         layout: Layout,
         /// Sums with their noise.
         entries: &'a [f64],
-        /// Standard deviation of the noise on an entry of a matrix, off its diagonal.
+        /// Standard deviation of the noise on an off-diagonal entry of a matrix.
         gram_std: f64,
     },
-    /// What each arm's stream of choices gave out.
+    /// The step of each arm's stream of choices.
     Steps(&'a [ArmStep]),
     /// Nothing this round.
     Nothing,
 }
 
-/// The private side of one trial.
+/// Receives the interactions of one trial and releases signals.
 pub trait VisitPrivatizer: Send {
-    /// Takes a visit in and releases what leaves of it.
+    /// Takes an interaction and returns its release.
     fn release<'a>(&'a mut self, visit: Raw<Visit<'a>>, stream: &mut Stream) -> Released<VisitSignal<'a>>;
 }
 
-/// A sealed reward with the context and the arm that it came of.
+/// Seals a reward together with its context and arm.
 #[must_use]
 pub fn seal(context: &[f64], arm: usize, reward: Raw<f64>) -> Raw<Visit<'_>> {
     Raw::seal(Visit { context, arm, reward: reward.open() })

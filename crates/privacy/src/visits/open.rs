@@ -1,10 +1,10 @@
-//! No privacy: the visit as it is, and a ledger that says so.
+//! Releases interactions unchanged, without privacy; the ledger says so.
 
 use super::{Visit, VisitPrivatizer, VisitSignal, VisitStatement, visit_ledger};
 use crate::{Event, Ledger, Raw, Reading, Released};
 use privateer_numerics::rng::Stream;
 
-/// Passes visits on.
+/// Passes interactions on unchanged.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Open;
 
@@ -14,7 +14,7 @@ impl VisitPrivatizer for Open {
     }
 }
 
-/// The ledger of a run without privacy.
+/// Returns the ledger of an experiment without privacy.
 #[must_use]
 pub fn ledger(reading: Reading) -> Ledger {
     visit_ledger(VisitStatement {

@@ -1,36 +1,36 @@
-//! What a spec asks of the privacy of visits.
+//! Holds what a spec asks of the privacy of interactions.
 
 use crate::{Delta, Epsilon, Reading, Refusal};
 
-/// A request; nothing in it is checked yet.
+/// Holds a request, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VisitRequest {
-    /// `auto`, `none`, or a mechanism by name.
+    /// `auto`, `none`, or the name of a mechanism.
     pub mechanism: &'static str,
-    /// Which reading of the paper.
+    /// How the paper's formulas are calibrated.
     pub reading: Reading,
-    /// Privacy loss of one person.
+    /// Privacy loss of one user.
     pub epsilon: Option<f64>,
-    /// Failure probability; `None` takes one over the number of rounds.
+    /// Failure probability; `None` stands for one over the number of rounds.
     pub delta: Option<f64>,
     /// Range to which rewards are clipped.
     pub clip: Option<(f64, f64)>,
 }
 
 impl VisitRequest {
-    /// The mechanisms that a spec can name.
+    /// Mechanisms that a spec can name.
     pub const MECHANISMS: [&'static str; 8] = ["auto", "none", "tree", "honaker", "blt", "sqrt-toeplitz", "laplace", "gumbel"];
 
-    /// A request for no privacy.
+    /// Returns a request for no privacy.
     #[must_use]
     pub fn none() -> Self {
         Self { mechanism: "none", reading: Reading::Tight, epsilon: None, delta: None, clip: None }
     }
 
-    /// The budget; `None` without privacy.
+    /// Returns the checked budget; `None` without privacy.
     ///
     /// # Errors
-    /// A missing or bad number.
+    /// A missing or invalid number.
     pub fn budget(&self, rounds: u64) -> Result<Option<(Epsilon, Delta)>, Refusal> {
         if self.mechanism == "none" {
             return Ok(None);
@@ -50,10 +50,12 @@ impl VisitRequest {
         Ok(Some((epsilon, delta)))
     }
 
-    /// The range of rewards under privacy: as stated, else as publicly known. `None` only where the printed reading does without.
+    /// Returns the range of rewards under privacy: as requested, else as publicly known.
+    ///
+    /// `None` only for the as-printed calibration, which can do without a range.
     ///
     /// # Errors
-    /// If neither is there, outside of the printed reading.
+    /// Neither range is available, and the calibration is not as printed.
     pub fn range(&self, known: Option<(f64, f64)>) -> Result<Option<(f64, f64)>, Refusal> {
         match self.clip.or(known) {
             None if self.reading != Reading::Printed => Err(Refusal::new(
