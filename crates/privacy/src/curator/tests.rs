@@ -66,8 +66,8 @@ fn more_columns_extend_fewer() {
     }
 }
 
-/// Checks that one release distinguishes neighbours that differ by a thousandth in one row (E16).
-/// In both branches, and with singular values that are always lifted.
+/// Checks that one release distinguishes neighbours that differ by a thousandth in one row.
+/// In both branches, and with singular values that are always lifted (erratum E16, `docs/privacy.md`).
 #[test]
 fn a_look_at_the_images_tells_neighbours_apart() {
     for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::PROJECTION, 1e6), (projection::ALWAYS_LIFT, 1.0)] {

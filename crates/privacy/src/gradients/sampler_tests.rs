@@ -85,7 +85,8 @@ fn planted_laws_are_caught() {
 }
 
 /// Checks the law of the exponential mechanism by one draw.
-/// It is the law of the least score after Gumbel noise. Shares are compared with `exp(-score/scale)` over 40 000 draws, to five standard errors (below 1e-6 each, 4 figures).
+/// It is the law of the least score after Gumbel noise. Shares are compared with `exp(-score/scale)` over 40 000 draws, to five
+/// standard errors (below 1e-6 each, 4 figures).
 #[test]
 fn choices_have_the_exponential_law() {
     #[derive(Debug)]

@@ -24,8 +24,8 @@ pub fn range_whole_gradient(diameter: f64, smoothness: f64, lipschitz: f64, roun
 }
 
 /// Returns the loss of the proof's composition.
-/// It exceeds epsilon at n = 2 and for large epsilon (E29). `sum eps_t² + sqrt(2 ln(1/delta) sum eps_t²)` with `eps_t = epsilon/(2 sqrt(t ln(n) ln(1/delta)))`. If
-/// `exact`, the first sum is of `eps_t (e^eps_t - 1)`.
+/// It exceeds epsilon at n = 2 and for large epsilon (E29). It is `sum eps_t² + sqrt(2 ln(1/delta) sum eps_t²)` with
+/// `eps_t = epsilon/(2 sqrt(t ln(n) ln(1/delta)))`. If `exact`, the first sum is of `eps_t (e^eps_t - 1)`.
 #[must_use]
 pub fn composed_by_the_proof(rounds: u64, epsilon: f64, delta: f64, exact: bool) -> f64 {
     let log = libm::log(1.0 / delta);

@@ -1,4 +1,4 @@
-//! Inverse link functions of generalized linear rewards.
+//! Defines the inverse link functions of generalised linear rewards.
 
 /// Maps a product to a mean reward, `zeta(<x, theta>)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
