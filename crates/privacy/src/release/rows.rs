@@ -67,7 +67,7 @@ impl RowsRelease {
     /// Calibrates for rows of `dimension >= 1` numbers and neighbours within `radius > 0`.
     ///
     /// Rows longer than `bound > 0` are moved to that L2 norm. Neighbours differ in one row, by at most `radius`; a radius
-    /// beyond twice the bound covers all rows.
+    /// beyond twice the bound covers any change of a row.
     ///
     /// # Errors
     /// Sizes beyond exact arithmetic.
