@@ -1,4 +1,5 @@
-//! Prices ten Laplace releases and forty Gaussian releases of one record together, with both sides of the numerical bound.
+//! Prices ten Laplace releases and forty Gaussian releases of one record, composed together.
+//! Prints both bounds that enclose the numerical value.
 //!
 //! `cargo run -p privateer-privacy --example price_composition`
 

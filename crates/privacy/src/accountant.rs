@@ -1,43 +1,45 @@
-//! What an event costs. Prices from the event's own numbers, never from what a mechanism claims, so that the two can be
-//! compared.
+//! Prices one event: the privacy loss that it delivers.
+//!
+//! The price is computed from the event's own numbers, never from the mechanism's claim, so that the two can be compared.
 
 use super::accounting::{subsampled, zcdp};
 use super::event::mu_of_sums;
 use super::{Delta, Event, gdp_epsilon};
 
-/// The price of an event.
+/// Bounds the privacy loss of an event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PrivacyLoss {
-    /// No loss is bounded: some pair of inputs can be told apart for certain, or as surely as one likes.
+    /// No finite bound exists: some pair of inputs can be distinguished with probability near 1.
     Unbounded,
-    /// Pure: the loss is at most this, whatever delta.
+    /// Pure differential privacy: the loss is at most `epsilon` for every delta.
     Pure {
-        /// The privacy loss.
+        /// Bound on the privacy loss.
         epsilon: f64,
     },
-    /// As private as Gaussian noise of standard deviation 1/mu at sensitivity 1.
+    /// As private as Gaussian noise of standard deviation `1/mu` at sensitivity 1.
     Gaussian {
         /// Sensitivity over standard deviation.
         mu: f64,
     },
-    /// Concentrated: the Rényi divergence of order a is at most a rho.
+    /// Zero-concentrated privacy: the Rényi divergence of order `a` is at most `a rho`.
     Concentrated {
-        /// The bound over the order.
+        /// Bound on the divergence of order `a`, divided by `a`.
         rho: f64,
     },
-    /// At most as bad as noisy gradients of secretly drawn samples (`accounting::subsampled`).
+    /// At most the loss of noisy gradients of secretly drawn samples (`accounting::subsampled`).
     Subsampled {
-        /// Sensitivity over standard deviation.
+        /// Sensitivity over standard deviation of the noise.
         distance: f64,
-        /// Samples.
+        /// Number of samples.
         n_samples: u64,
-        /// Steps.
+        /// Number of steps.
         steps: u64,
     },
 }
 
 impl PrivacyLoss {
-    /// The privacy loss at this failure probability (`None`: pure claims only). `None` if infinite.
+    /// Returns epsilon at failure probability `delta`; without `delta`, that of a pure loss only.
+    /// `None` if epsilon is infinite, or if `delta` is missing for a loss that is not pure.
     #[must_use]
     pub fn epsilon(self, delta: Option<Delta>) -> Option<f64> {
         match (self, delta) {
@@ -56,14 +58,14 @@ impl PrivacyLoss {
 #[must_use]
 pub fn price(event: &Event) -> PrivacyLoss {
     match *event {
-        // A projection keeps the column space of its input: neighbours give mutually singular laws (E16). With as many
-        // columns as rows less one they need not, but then nothing is proved (E17).
+        // A projection keeps the column space of its input, so the output laws of neighbours are mutually singular (erratum
+        // E16, `docs/privacy.md`). For data with columns = rows - 1 they need not be, but then nothing is proved (E17).
         Event::NonPrivate | Event::Projection { .. } | Event::Laplace { sensitivity: None, .. } => PrivacyLoss::Unbounded,
-        // Two densities exp(-|z - y|/scale) differ by at most |y - y'|/scale in the logarithm.
+        // The logarithms of two densities exp(-|z - y|/scale) differ by at most |y - y'|/scale.
         Event::Laplace { scale, sensitivity: Some(sensitivity) } => pure(sensitivity / scale),
         Event::TwoPoint { rare } => pure(odds(rare)),
         Event::TwoLevel { high, low } => pure(levels(high, low)),
-        // The branch is visible in the output (two atoms against a density), so the worse branch counts.
+        // The output reveals the branch (two atoms, or a density), so the branch with the larger loss counts.
         Event::Mixture { rare, high, low, .. } => pure(odds(rare).max(levels(high, low))),
         Event::Gaussian { sigma, sensitivity } => gaussian(sensitivity / sigma),
         Event::Sums { factor, releases, gram_sigma, moment_sigma, reward } => {
@@ -73,11 +75,12 @@ pub fn price(event: &Event) -> PrivacyLoss {
         | Event::GeneralizedGaussian { kappa: None, .. }
         | Event::Choices { squares: None, .. }
         | Event::Subsampled { sensitivity: None, .. } => PrivacyLoss::Unbounded,
-        // D_a <= a kappa s²/(2 sigma²), adaptively (E21).
+        // The Rényi divergence of order a is at most a kappa s²/(2 sigma²), under adaptive choices too (E21).
         Event::GeneralizedGaussian { sigma, kappa: Some(kappa), sensitivity: Some(s) } => {
             concentrated(0.5 * kappa * s * s / (sigma * sigma))
         }
-        // Each choice is pure at range/scale, or of bounded range there [CesarRogers2021]; the sum of what each costs (E27, E29).
+        // A Gumbel choice has bounded range range/scale, a Laplace choice is pure at range/scale [CesarRogers2021]; costs add
+        // up (E27, E29).
         Event::Choices { gumbel, squares: Some(squares) } => concentrated(if gumbel { 0.125 } else { 0.5 } * squares),
         Event::Subsampled { sigma, sensitivity: Some(sensitivity), n_samples, steps } => {
             let distance = sensitivity / sigma;
@@ -87,12 +90,12 @@ pub fn price(event: &Event) -> PrivacyLoss {
 }
 
 fn odds(rare: f64) -> f64 {
-    // ln((1 - rare)/rare), with 1 - rare not rounded.
+    // ln((1 - rare)/rare), without rounding 1 - rare.
     libm::log1p(-rare) - libm::log(rare)
 }
 
 fn levels(high: f64, low: f64) -> f64 {
-    // Accurate near ratio 1; a quotient that overflows is an unbounded loss and comes out as infinity.
+    // Accurate for ratios near 1; a quotient that overflows gives infinity, that is, an unbounded loss.
     libm::log1p((high - low) / low)
 }
 

@@ -1,13 +1,14 @@
-//! Checked privacy parameters: the one door between a number in a spec and a budget. No arithmetic on budgets here.
+//! Checks privacy parameters: a number from a spec becomes a budget here only.
+//! This file does no arithmetic on budgets.
 
 use std::fmt;
 
-/// A privacy loss: finite and above zero.
+/// A privacy loss that is finite and greater than zero.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Epsilon(f64);
 
 impl Epsilon {
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
@@ -22,7 +23,7 @@ impl TryFrom<f64> for Epsilon {
     }
 }
 
-/// A number that is no privacy loss.
+/// Reports a number that is not a finite privacy loss > 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BadEpsilon(pub f64);
 
@@ -34,12 +35,12 @@ impl fmt::Display for BadEpsilon {
 
 impl std::error::Error for BadEpsilon {}
 
-/// A failure probability of a privacy claim: strictly between 0 and 1.
+/// A failure probability of a privacy claim, strictly between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Delta(f64);
 
 impl Delta {
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn get(self) -> f64 {
         self.0
@@ -54,7 +55,7 @@ impl TryFrom<f64> for Delta {
     }
 }
 
-/// A number that is no failure probability.
+/// Reports a number that is not a failure probability strictly between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BadDelta(pub f64);
 

@@ -1,4 +1,9 @@
-//! The three calibrations of a paper's privacy claim, by name. What each does to a mechanism is in `mechanism`, not here.
+//! Converts between (epsilon, delta) and the standard deviation of Gaussian noise.
+//!
+//! This is the analytic Gaussian mechanism [BalleWang2018, theorem 8] in the notation of Gaussian differential privacy
+//! (Dong2022). The sensitivity is 1 throughout; this file holds no mechanism and draws no random numbers.
+//!
+//! `delta(epsilon, mu) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)`, with `mu = sensitivity / sigma`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -24,7 +29,8 @@ impl Calibration {
     /// Their names, in the same order.
     pub const NAMES: [&'static str; 3] = ["as-printed", "corrected", "tight"];
 
-    /// The name that a spec uses.
+/// Returns the smallest epsilon at which `mu`-Gaussian noise is (epsilon, delta)-private.
+/// The result is 0 where `delta` alone covers the loss.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
-//! What was done to one reward, to a stream of samples or to a data set of inputs, apart from what it costs (`accountant`) and from what was
-//! claimed (`ledger`).
+//! Describes what a mechanism did to one reward, a stream of samples or a data set of inputs.
+//!
+//! The price of an event is in `accountant`, the mechanism's claim in `ledger`.
 
 use super::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
 use super::streams::Factorisation;
@@ -10,32 +11,33 @@ use super::streams::tree::Tree;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One release of one user's reward, or of the inputs.
+/// Describes one release of one user's reward, or of the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Event {
-    /// The reward was passed on as it was.
+    /// The reward was passed on unchanged.
     NonPrivate,
     /// Laplace noise was added.
     Laplace {
         /// Scale of the noise (its variance is 2 scale²), in units of the reward.
         scale: f64,
-        /// Largest distance between two inputs; `None` if unbounded.
+        /// Largest distance between two inputs, in units of the reward; `None` if unbounded.
         sensitivity: Option<f64>,
     },
-    /// One of two values was released.
+    /// One of two values was released at random.
     TwoPoint {
-        /// Probability of the less likely value at either end of the input range.
+        /// Probability of the less likely value when the input is at either end of its range.
         rare: f64,
     },
-    /// A value was released from a density with two levels, whose raised stretch moves with the input.
+    /// A value was drawn from a density with two levels.
+    /// The interval of the higher level moves with the input.
     TwoLevel {
-        /// Density on the raised stretch, inputs scaled to [-1, 1].
+        /// Density on the interval of the higher level, for inputs scaled to [-1, 1].
         high: f64,
         /// Density elsewhere.
         low: f64,
     },
-    /// One of the two above, by a public coin.
+    /// A public coin chose between [`Event::TwoPoint`] and [`Event::TwoLevel`].
     Mixture {
         /// As in [`Event::TwoPoint`].
         rare: f64,
@@ -43,85 +45,88 @@ pub enum Event {
         high: f64,
         /// As in [`Event::TwoLevel`].
         low: f64,
-        /// Probability of the two-level density, whatever the input.
+        /// Probability of the two-level density; independent of the input.
         two_level_share: f64,
     },
     /// Gaussian noise was added.
     Gaussian {
         /// Standard deviation of the noise, in units of the reward.
         sigma: f64,
-        /// Largest distance between two inputs.
+        /// Largest distance between two inputs, in units of the reward.
         sensitivity: f64,
     },
-    /// Generalised Gaussian noise on vectors, one mechanism in all.
+    /// Generalised Gaussian noise was added to vectors, by one mechanism over the whole run.
     GeneralizedGaussian {
-        /// Its scale: the squared norm is Gamma(n/2, scale 2 sigma²).
+        /// Scale of the noise: its squared norm is Gamma(n/2, scale 2 sigma²).
         sigma: f64,
-        /// Smoothness of the squared norm of the noise; `None` where it is not smooth, or no norm.
+        /// Smoothness of the squared norm of the noise.
+        /// `None` if it is not smooth, or if its exponent gives no norm.
         kappa: Option<f64>,
-        /// Largest distance between two inputs in the norm that is regular with `kappa`; `None` if unbounded.
+        /// Largest distance between two inputs in the `kappa`-regular norm; `None` if unbounded.
         sensitivity: Option<f64>,
     },
-    /// Noisy choices, one a round.
+    /// One noisy choice was made in each round.
     Choices {
-        /// Whether Gumbel noise made them (the exponential mechanism), and not Laplace noise.
+        /// True for Gumbel noise (the exponential mechanism), false for Laplace noise.
         gumbel: bool,
-        /// Sum over rounds of (range of the scores' change over scale of the noise)²; `None` if unbounded.
+        /// Sum over rounds of (change of the scores' range / noise scale)²; `None` if unbounded.
         squares: Option<f64>,
     },
-    /// Gaussian noise on the gradients of samples drawn at random, many times.
+    /// Gaussian noise was added to the gradients of samples drawn at random, in many steps.
     Subsampled {
         /// Standard deviation of the noise.
         sigma: f64,
         /// Largest distance between two gradients; `None` if unbounded.
         sensitivity: Option<f64>,
-        /// Samples, of which each step draws one.
+        /// Number of samples, of which each step draws one.
         n_samples: u64,
-        /// Steps.
+        /// Number of steps.
         steps: u64,
     },
-    /// Gaussian noise was added to running sums of `phi phi^T` and `y phi`, `|phi| <= 1`, without the corner `y²`.
+    /// Gaussian noise was added to running sums of `phi phi^T` and `y phi`.
+    /// `|phi| <= 1`; the corner `y²` is not released.
     Sums {
-        /// How the noise of the releases hangs together.
+        /// How the noise of successive releases is correlated.
         factor: Factor,
-        /// Releases that it is made for.
+        /// Number of releases that the noise is calibrated for.
         releases: u64,
-        /// Standard deviation of a draw for the matrix, off its diagonal; on it `sqrt(2)` times as much.
+        /// Standard deviation of a draw for an off-diagonal entry of the matrix.
+        /// On the diagonal it is `sqrt(2)` times as large.
         gram_sigma: f64,
         /// Standard deviation of a draw for the vector.
         moment_sigma: f64,
-        /// Bound on |y|, less the centre; `None` if unbounded.
+        /// Bound on `|y|` after subtracting the public centre; `None` if unbounded.
         reward: Option<f64>,
     },
-    /// A data set was multiplied by a secret normal matrix from the right.
+    /// A data set was multiplied from the right by a secret matrix of normal entries.
     Projection {
-        /// Rows of the data set.
+        /// Number of rows of the data set.
         rows: u64,
-        /// Its columns.
+        /// Number of columns of the data set.
         dimension: u64,
-        /// Columns of the result.
+        /// Number of columns of the released matrix.
         columns: u64,
     },
 }
 
-/// How the noise on running sums is factorised.
+/// Names the factorisation that correlates the noise on running sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Factor {
-    /// Every item on its own.
+    /// Independent noise on every item.
     Own,
     /// Binary tree.
     Tree,
-    /// Tree with weighted nodes.
+    /// Binary tree with weighted nodes.
     Honaker,
-    /// Buffered linear Toeplitz.
+    /// Buffered linear Toeplitz matrix.
     Blt,
-    /// Square-root Toeplitz.
+    /// Square root of the Toeplitz matrix of prefix sums.
     SqrtToeplitz,
 }
 
 impl Factor {
-    /// Its name in specs.
+    /// Returns the name that specs use.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -133,7 +138,8 @@ impl Factor {
         }
     }
 
-    /// The factorisation over so many releases; one release is an item on its own.
+    /// Returns the factorisation over `releases` releases.
+    /// For [`Factor::Own`] it has one release, because every item is released on its own.
     #[must_use]
     pub fn factorisation(self, releases: u64) -> Arc<dyn Factorisation> {
         match self {
@@ -146,7 +152,8 @@ impl Factor {
     }
 }
 
-/// `mu` of sums for one participation of one user; infinite where nothing is bounded.
+/// Returns `mu` of released sums for one participation of one user.
+/// Infinite if rewards are unbounded.
 pub(super) fn mu_of_sums(factor: Factor, releases: u64, (gram_sigma, moment_sigma): (f64, f64), reward: Option<f64>) -> f64 {
     let Some(reward) = reward else { return f64::INFINITY };
     let item = libm::sqrt(gram_and_reward_mu_squared(reward, gram_sigma, moment_sigma, Relation::Replace));

@@ -1,22 +1,23 @@
-//! Whether a claim holds, as a text that a ledger carries.
+//! Says whether a privacy claim holds, as a text that a ledger carries.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Whether a result's privacy claim is true. Stored as the text that [`std::fmt::Display`] gives.
+/// Says whether a result's privacy claim is true.
+/// It is stored as the text that [`std::fmt::Display`] writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Guarantee {
-    /// What is delivered is at most what is claimed.
+    /// The delivered loss is at most the claimed loss.
     Holds,
     /// The claim is false.
     NoGuarantee {
-        /// Why.
+        /// Why the claim is false.
         reason: String,
-        /// The erratum that says more, such as `E3`.
+        /// The erratum of `docs/privacy.md` that explains it, such as `E3`.
         erratum: String,
     },
-    /// Nothing is claimed.
+    /// The mechanism makes no privacy claim.
     NotPrivate,
 }
 

@@ -1,4 +1,5 @@
-//! What a result says about its privacy: what is protected, what was done, what was claimed and what was delivered.
+//! Holds the privacy statement of a result: protected unit, event, claimed loss and delivered loss.
+//!
 //! The delivered loss is priced from the event here, never copied from the claim.
 
 use super::accounting::{Composition, Loss};
@@ -6,10 +7,10 @@ use super::{Calibration, Delta, Epsilon, Event, Growth, Guarantee, ThreatModel, 
 use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
 
-/// On which path a value was released.
+/// Says whether released values were simulated or drawn with release-grade noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Provenance {
-    /// Noise on doubles from a reproducible stream.
+    /// Floating-point noise from a reproducible random stream.
     #[serde(rename = "simulated: not a private release")]
     Simulated,
     /// Exact noise from the operating system's entropy.
@@ -17,12 +18,12 @@ pub enum Provenance {
     Released,
 }
 
-/// The privacy statement that every result carries.
+/// States the privacy of a result; every result carries one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Name of the mechanism.
     pub mechanism: String,
-    /// Which calibration of the paper.
+    /// How the paper's formulas were calibrated.
     pub calibration: Calibration,
     /// Adversary, neighbouring inputs, protected unit and covered participations.
     pub threat_model: ThreatModel,
@@ -34,28 +35,28 @@ pub struct Ledger {
     pub delta: f64,
     /// The claim in words.
     pub claimed: String,
-    /// What the event delivers, in words.
+    /// The loss that the event delivers, in words.
     pub delivered: String,
     /// Privacy loss that the event delivers at `delta`; `None` if infinite.
     pub delivered_epsilon: Option<f64>,
     /// Whether the claim is true.
     pub guarantee: Guarantee,
-    /// Range to which rewards were clipped; `None` if they were not.
+    /// Range to which rewards were clipped; `None` if they were not clipped.
     pub clip: Option<[f64; 2]>,
-    /// On which path the values were released.
+    /// Whether the values were simulated or released.
     pub provenance: Provenance,
     /// The formula that set the noise.
     pub noise_formula: String,
-    /// What else a reader must know.
+    /// Further facts for the reader.
     pub notes: Vec<String>,
 }
 
-/// What a mechanism states about itself; [`Ledger::of`] adds the price.
+/// Carries a mechanism's own statement; [`Ledger::of`] adds the price.
 #[derive(Debug, Clone)]
 pub struct Statement {
     /// Name of the mechanism.
     pub mechanism: &'static str,
-    /// Which calibration.
+    /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
     /// Adversary, neighbouring inputs, protected unit and covered participations.
     pub threat_model: ThreatModel,
@@ -65,22 +66,23 @@ pub struct Statement {
     pub epsilon: Option<Epsilon>,
     /// Claimed failure probability; `None` for a pure claim.
     pub delta: Option<Delta>,
-    /// Range to which rewards are clipped.
+    /// Range to which rewards are clipped; `None` if they are not clipped.
     pub clip: Option<(f64, f64)>,
     /// The formula that sets the noise.
     pub noise_formula: String,
-    /// Why the claim is false and which erratum says so, where the price shows that it is.
+    /// Why the claim is false, and the erratum that says so.
+    /// Used only where the price shows that the claim is false.
     pub doubt: Option<(&'static str, &'static str)>,
     /// Further notes.
     pub notes: Vec<String>,
 }
 
-/// What every ledger of a simulation says about its noise.
+/// Note on the noise that every ledger of a simulation carries.
 pub const SIMULATED_NOISE: &str = "noise is drawn on doubles from a reproducible stream: low bits and the seed reveal the input, \
                                    so no real data may pass this path";
 
 impl Ledger {
-    /// Prices the event and sets the claim beside it.
+    /// Prices the event and records the claim next to the price.
     #[must_use]
     pub fn of(statement: Statement) -> Self {
         let Statement { mechanism, calibration, threat_model, event, epsilon, delta, clip, noise_formula, doubt, mut notes } =
@@ -126,13 +128,14 @@ impl Ledger {
         }
     }
 
-    /// What a user who takes part `participations` times spends; `None` where no valid price is known.
+    /// Returns the composed loss of a user who takes part `participations` times.
+    /// `None` if no valid price is known.
     #[must_use]
     pub fn composition(&self, participations: u64) -> Option<Composition> {
         let loss = Loss::of(&self.event);
         match self.threat_model.participations.growth {
             _ if participations <= 1 => Some(Composition::of(loss)),
-            // Steps on secretly drawn samples have no pair of laws of their own, and so no price for a group.
+            // Steps on secretly drawn samples have no known pair of output laws, and so no price for a group.
             _ if matches!(self.event, Event::Subsampled { .. }) => None,
             Growth::SeparateReleases => Some(Composition::of(loss).times(participations)),
             Growth::OneStream if planted::is(PlantedFault::GroupPrice) => Some(Composition::of(loss).times(participations)),
@@ -141,7 +144,8 @@ impl Ledger {
         }
     }
 
-    /// Whether the claim holds for a user who takes part `participations` times; `None` where no valid price is known.
+    /// Says whether the claim holds for a user who takes part `participations` times.
+    /// `None` if no valid price is known.
     #[must_use]
     pub fn guarantee_for(&self, participations: u64) -> Option<Guarantee> {
         let composition = self.composition(participations)?;
@@ -164,14 +168,15 @@ impl Ledger {
         Some(Guarantee::NoGuarantee { reason, erratum: "E5".to_owned() })
     }
 
-    /// Withdraws a guarantee that holds for the noise alone. A ledger that claims nothing, or has no guarantee already, stays as it is.
+    /// Replaces a guarantee that holds for the noise alone by `NoGuarantee` with this reason.
+    /// A ledger without a claim, or without a guarantee, stays unchanged.
     pub fn withdraw(&mut self, reason: String, erratum: &str) {
         if self.guarantee == Guarantee::Holds {
             self.guarantee = Guarantee::NoGuarantee { reason, erratum: erratum.to_owned() };
         }
     }
 
-    /// The same for inputs that a curator releases row by row.
+    /// Builds the ledger of inputs that a curator releases row by row.
     #[must_use]
     pub fn of_inputs(statement: Statement) -> Self {
         let mut ledger = Self::of(Statement { clip: None, ..statement });
@@ -183,7 +188,8 @@ impl Ledger {
     }
 }
 
-/// Whether a price keeps a claim, up to the rounding of scale and price: sixteen digits of numbers of order one, fewer of a small epsilon.
+/// Returns whether a price keeps a claim, up to rounding of the scale and of the price.
+/// Numbers of order one carry sixteen digits; a small epsilon carries fewer.
 fn keeps(delivered: f64, claimed: f64) -> bool {
     delivered <= claimed * (1.0 + 1e-9) + 1e-14
 }
@@ -195,7 +201,7 @@ fn worded(epsilon: f64, delta: Option<Delta>, per_unit: &str) -> String {
     }
 }
 
-/// Six significant digits, plain where that is readable.
+/// Formats a number to six significant digits, in plain notation where that is readable.
 pub(super) fn short(x: f64) -> String {
     let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);
     if rounded == 0.0 || (1e-3..1e6).contains(&rounded) { format!("{rounded}") } else { format!("{rounded:e}") }
@@ -227,7 +233,7 @@ mod tests {
         let short_of_noise = Ledger::of(statement(Event::Laplace { scale: 1.0, sensitivity: Some(2.0) }));
         assert!(matches!(short_of_noise.guarantee, Guarantee::NoGuarantee { .. }));
         assert_eq!(short_of_noise.delivered, "epsilon = 2 per user, pure");
-        // A Gaussian has no pure price.
+        // A Gaussian mechanism has no pure price.
         let no_delta = Ledger::of(statement(Event::Gaussian { sigma: 9.0, sensitivity: 2.0 }));
         assert_eq!((no_delta.delivered_epsilon, no_delta.delivered.as_str()), (None, "epsilon = infinity"));
     }

@@ -1,13 +1,18 @@
-//! Differential privacy: sealed values, mechanisms, continual release, accounting, ledgers and release-grade noise.
+//! Implements differential privacy: sealed values, mechanisms, continual release and accounting.
+//! Ledgers state what a result claims and delivers; release-grade noise serves real data.
 //!
-//! Reading order: the request of a specification ([`Request`]); calibration of noise ([`analytic_gaussian_sigma`] and the files
-//! of [`mechanism`]); the record of what a mechanism did ([`Event`]); its price ([`price`], and [`accounting`] for
-//! compositions); the statement that results carry ([`Ledger`], with a [`ThreatModel`]). [`streams`] releases prefix sums,
-//! [`gradients`] privatizes online convex optimization, [`printed`] holds the papers' formulas, [`quote`] prices without
-//! running, [`release`] draws exact noise for real data.
+//! Reading order:
 //!
-//! **Invariant:** only this crate opens a [`Raw`] and makes a [`Released`] or a [`release::Release`]. Everything outside of
-//! [`release`] simulates with reproducible streams and is never a release of real data.
+//! 1. the privacy request of a specification ([`Request`]);
+//! 2. the calibration of the noise ([`analytic_gaussian_sigma`] and the files of [`mechanism`]);
+//! 3. the record of what a mechanism did ([`Event`]) and its price ([`price`]; [`accounting`] for compositions);
+//! 4. the statement that every result carries ([`Ledger`], with a [`ThreatModel`]).
+//!
+//! [`streams`] releases prefix sums, [`gradients`] privatises online convex optimisation, [`printed`] holds the papers'
+//! formulas, [`quote`] prices a mechanism without running it, and [`release`] draws exact noise for real data.
+//!
+//! **Invariant:** only this crate opens a [`Raw`] value and makes a [`Released`] or a [`release::Release`]. Everything outside
+//! [`release`] simulates with reproducible random streams and is never a release of real data.
 //!
 #![doc = include_str!("../README.md")]
 

@@ -1,4 +1,5 @@
-//! The private side of one trial, whatever it releases: rewards one by one, or sums over users.
+//! Defines the private side of one trial: it receives sealed rewards and releases signals.
+//! A signal is one reward, or sums over users.
 
 use super::sums::SumsMechanism;
 use super::{Ledger, Raw, Released, RewardMechanism, Signal};
@@ -7,47 +8,51 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What a server asks for in a round, in the plain.
+/// Holds the public part of a server's request in one round.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query<'a> {
-    /// Features of the point played, `|phi| <= 1`; empty where rewards alone are released.
+    /// Features of the point played, `|phi| <= 1`; empty where only rewards are released.
     pub features: Cow<'a, [f64]>,
-    /// Whether sums are to be released after this round. A server decides it from released values alone.
+    /// True if sums are to be released after this round.
+    /// The server decides this from released values only.
     pub release: bool,
 }
 
-/// The private side of one trial: receives sealed rewards and releases signals. May hold raw state across rounds.
+/// Receives the sealed rewards of one trial and releases signals.
+/// An implementation may hold raw data across rounds.
 pub trait Privatizer: Send {
-    /// Takes one user's reward, and releases what the round gives out. Consumes a number of stream words that does not depend
-    /// on the reward.
+    /// Takes one user's reward and returns the signal of the round.
+    /// It consumes a number of random-stream words that does not depend on the reward.
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, stream: &mut Stream) -> Released<Signal>;
 
-    /// What happened so far. Counts are of raw data: for whoever simulates, and for nobody else.
+    /// Returns counts of the raw data seen so far.
+    /// They are for the simulation only, and must not be published.
     fn counts(&self) -> ReleaseCounts {
         ReleaseCounts::default()
     }
 
-    /// The state as plain data with a version, raw sums among it: as secret as the data. Null for who keeps nothing.
+    /// Returns the state as versioned plain data; null for privatizers without state.
+    /// The state may hold raw sums, and is as secret as the data.
     fn save(&self) -> serde_json::Value {
         serde_json::Value::Null
     }
 }
 
-/// What a privatizer of sums has met.
+/// Counts what a privatizer of sums has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseCounts {
-    /// Rewards taken.
+    /// Rewards received.
     pub rewards: u64,
-    /// Rewards outside of the clip range, or not a number.
+    /// Rewards outside the clip range, or NaN.
     pub clipped: u64,
-    /// Features longer than 1 that were shortened: the server's scaling is wrong.
+    /// Feature vectors longer than 1 that were shortened: the server's scaling is wrong.
     pub shortened: u64,
     /// Releases of sums.
     pub releases: u64,
 }
 
 impl ReleaseCounts {
-    /// Adds another's counts.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
         self.rewards += other.rewards;
         self.clipped += other.clipped;
@@ -56,29 +61,29 @@ impl ReleaseCounts {
     }
 }
 
-/// What a policy's signals may hold.
+/// Says what a policy's signals contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protection {
-    /// One reward at a time, by a mechanism for rewards.
+    /// One reward at a time, by a reward mechanism.
     #[default]
     Rewards,
-    /// Running sums by a trusted privatizer.
+    /// Running sums by a trusted privatizer (joint model).
     Sums,
-    /// Every user's own noisy item.
+    /// Every user's own noisy item (local model).
     LocalSums,
 }
 
-/// A calibrated mechanism of either kind.
+/// Holds a calibrated mechanism for rewards or for sums.
 #[derive(Debug, Clone)]
 pub enum Channel {
-    /// For one reward at a time.
+    /// Mechanism for one reward at a time.
     Rewards(Arc<dyn RewardMechanism>),
-    /// For sums.
+    /// Mechanism for sums.
     Sums(Arc<dyn SumsMechanism>),
 }
 
 impl Channel {
-    /// A fresh privatizer for one trial.
+    /// Makes a new privatizer for one trial.
     #[must_use]
     pub fn privatizer(&self) -> Box<dyn Privatizer> {
         match self {
@@ -87,10 +92,10 @@ impl Channel {
         }
     }
 
-    /// The privatizer whose state was saved.
+    /// Restores a privatizer from its saved state.
     ///
     /// # Errors
-    /// What is wrong with the state, in words.
+    /// A description of the fault in the state.
     pub fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String> {
         match self {
             Self::Rewards(mechanism) if state.is_null() => Ok(mechanism.privatizer()),
@@ -99,7 +104,7 @@ impl Channel {
         }
     }
 
-    /// What is claimed and what is delivered.
+    /// Returns the ledger: claimed and delivered loss.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
         match self {
@@ -108,7 +113,7 @@ impl Channel {
         }
     }
 
-    /// The mechanism for one reward, if it is one.
+    /// Returns the mechanism for rewards; `None` for a mechanism for sums.
     #[must_use]
     pub fn rewards(&self) -> Option<&dyn RewardMechanism> {
         match self {
@@ -117,7 +122,7 @@ impl Channel {
         }
     }
 
-    /// The mechanism for sums, if it is one.
+    /// Returns the mechanism for sums; `None` for a mechanism for rewards.
     #[must_use]
     pub fn sums(&self) -> Option<&dyn SumsMechanism> {
         match self {

@@ -1,5 +1,7 @@
-//! The price of a mechanism before anything is run: event, sensitivity with its derivation, noise, the curve of epsilon over
-//! delta, and what is not protected.
+//! Prices a mechanism before anything is run.
+//!
+//! A report states the event, the sensitivity with its derivation, the noise, epsilon as a function of delta, and what is not
+//! protected.
 
 use super::accounting::sensitivity::{self, Participation, Relation};
 use super::accounting::{Bracket, Composition, Loss, PriceMethod, least_noise};
@@ -16,55 +18,55 @@ use super::{
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Failure probabilities of a curve.
+/// Failure probabilities at which reports give epsilon.
 pub const CURVE: [f64; 6] = [1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10];
 
-/// One point of a curve.
+/// Gives epsilon at one failure probability.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
-    /// The failure probability.
+    /// Failure probability.
     pub delta: f64,
-    /// The least epsilon there; an infinite bound is written as null.
+    /// Least epsilon at that delta; an infinite bound is serialised as null.
     pub epsilon: Bracket,
 }
 
-/// A priced mechanism.
+/// Reports the price of a mechanism.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PriceReport {
-    /// Its name.
+    /// Name of the mechanism.
     pub mechanism: String,
-    /// What is done.
+    /// What the mechanism does, in words.
     pub event: String,
     /// Adversary, neighbouring inputs, protected unit and covered participations.
     pub threat_model: ThreatModel,
-    /// Participations of one user that are priced here.
+    /// Participations of one user that this report prices.
     pub participations: u64,
-    /// Largest distance of two neighbouring inputs in one participation, after the transformation that the noise is added to; `None` if
-    /// unbounded.
+    /// Largest distance between two neighbouring inputs in one participation; `None` if unbounded.
+    /// It is measured after the transformation that the noise is added to.
     pub sensitivity: Option<f64>,
-    /// Where it comes from.
+    /// How the sensitivity is derived.
     pub derivation: String,
     /// The noise in words, with its size.
     pub noise: String,
-    /// The size as a number (standard deviation, scale, or epsilon of one answer, as `noise` says).
+    /// Size of the noise: standard deviation, scale, or epsilon of one answer, as `noise` says.
     pub noise_size: Option<f64>,
-    /// Pure loss; `None` if there is none.
+    /// Pure privacy loss; `None` if the loss is not pure.
     pub pure_epsilon: Option<f64>,
-    /// What another accountant needs: each loss and how often it occurs.
+    /// Each loss and its count, as another accountant needs them.
     pub composition: Composition,
-    /// Epsilon over delta.
+    /// Epsilon as a function of delta.
     pub curve: Vec<Point>,
-    /// Whether the claim that the mechanism makes holds for these participations, where it makes one.
+    /// Whether the mechanism's claim holds for these participations; `None` if it makes no claim.
     pub guarantee: Option<Guarantee>,
-    /// What else a reader must know.
+    /// Further facts for the reader.
     pub notes: Vec<String>,
 }
 
 impl PriceReport {
-    /// Prices what a ledger says was done, for a user who takes part `participations` times.
+    /// Prices the event of a ledger for a user who takes part `participations` times.
     ///
     /// # Errors
-    /// A refusal on `participations` where no valid price is known for more than one.
+    /// A refusal on `participations` if no valid price is known for more than one.
     pub fn of_ledger(ledger: &Ledger, participations: u64) -> Result<Self, Refusal> {
         let (Some(composition), Some(guarantee)) = (ledger.composition(participations), ledger.guarantee_for(participations))
         else {
@@ -102,7 +104,7 @@ impl PriceReport {
         })
     }
 
-    /// Prices noise of standard deviation `sigma` a draw on a released stream of running sums.
+    /// Prices a released stream of running sums whose noise draws have standard deviation `sigma`.
     #[must_use]
     pub fn of_stream(what: &StreamKind, stated: StreamTerms, factorisation: &dyn Factorisation, sigma: f64) -> Self {
         let StreamTerms { relation, participation } = stated;
@@ -141,32 +143,33 @@ impl PriceReport {
     }
 }
 
-/// A relation and a pattern of taking part.
+/// States the neighbouring relation and the participation pattern of a stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StreamTerms {
-    /// Which streams must look alike.
+    /// Which pairs of streams must be indistinguishable.
     pub relation: Relation,
     /// How often one user takes part.
     pub participation: Participation,
 }
 
-/// What a stream sums.
+/// Says what a stream sums.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StreamKind {
-    /// Vectors clipped to this L2 norm.
+    /// Vectors clipped to an L2 norm.
     Vector {
-        /// The clip.
+        /// Largest L2 norm.
         radius: f64,
     },
-    /// `phi phi^T` and `y phi`, `|phi| <= 1`, rewards clipped to |y| <= `reward`; no corner.
+    /// `phi phi^T` and `y phi` with `|phi| <= 1` and rewards clipped to `|y| <= reward`.
+    /// The corner `y²` is not released.
     Gram {
-        /// The clip.
+        /// Largest absolute reward.
         reward: f64,
     },
 }
 
 impl StreamKind {
-    /// Its name on the command line.
+    /// Returns the name used on the command line.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -191,7 +194,7 @@ impl StreamKind {
         }
     }
 
-    /// Distance of two neighbouring items, and why.
+    /// Returns the distance between two neighbouring items and its derivation.
     #[must_use]
     pub fn distance(&self, relation: Relation) -> (f64, String) {
         match *self {
@@ -206,10 +209,10 @@ impl StreamKind {
     }
 }
 
-/// Names of the factorisations.
+/// Names that [`factorisation`] accepts.
 pub const FACTORISATIONS: [&str; 4] = ["blt", "tree", "honaker", "sqrt-toeplitz"];
 
-/// The factorisation of this name over so many rounds; `None` for an unknown name.
+/// Returns the factorisation of this name over `rounds` rounds; `None` for an unknown name.
 #[must_use]
 pub fn factorisation(name: &str, rounds: u64) -> Option<Arc<dyn Factorisation>> {
     Some(match name {
@@ -221,7 +224,7 @@ pub fn factorisation(name: &str, rounds: u64) -> Option<Arc<dyn Factorisation>> 
     })
 }
 
-/// The least standard deviation of a draw for a budget.
+/// Returns the least standard deviation of a noise draw that keeps a budget.
 #[must_use]
 pub fn least_sigma(what: &StreamKind, terms: StreamTerms, factorisation: &dyn Factorisation, budget: (Epsilon, Delta)) -> f64 {
     let StreamTerms { relation, participation } = terms;
@@ -229,11 +232,11 @@ pub fn least_sigma(what: &StreamKind, terms: StreamTerms, factorisation: &dyn Fa
     Stated { epsilon, delta, distance: what.distance(relation).0, relation, participation }.sigma(factorisation)
 }
 
-/// The largest epsilon of one answer with which `participations` answers keep a budget (`None`: pure): `build` makes the mechanism at
-/// an epsilon.
+/// Returns the largest epsilon of one answer at which `participations` answers keep a budget.
+/// `build` makes the mechanism at an epsilon; `delta = None` asks for a pure budget.
 ///
 /// # Errors
-/// The refusal of `build`, or one on `epsilon` where no answer keeps the budget.
+/// The refusal of `build`, or a refusal on `epsilon` if no noise keeps the budget.
 pub fn largest_answer(
     build: impl Fn(f64) -> Result<Arc<dyn RewardMechanism>, Refusal>,
     participations: u64,
@@ -246,7 +249,7 @@ pub fn largest_answer(
     }
     let of = |size: f64| match build(1.0 / size) {
         Ok(mechanism) => Composition::of(Loss::of(&mechanism.ledger().event)).times(participations),
-        // Sizes that the mechanism refuses are far above or below any in use: large noise is refused as no information.
+        // Sizes that the mechanism refuses are far from those in use: the largest noise counts as releasing no information.
         Err(_) if 1.0 < size => Composition::default(),
         Err(_) => Composition::of(Loss::Unbounded),
     };
@@ -256,7 +259,7 @@ pub fn largest_answer(
     Ok(1.0 / size)
 }
 
-/// Sensitivity of one participation, its derivation, and the size of the noise where it is one number.
+/// Returns the sensitivity of one participation, its derivation and, if one number, the noise size.
 fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
     let unclipped = "features and gradients are not clipped: two samples can differ by anything (E3)".to_owned();
     match (&ledger.threat_model.unit, &ledger.event) {
@@ -319,7 +322,8 @@ fn curve(composition: &Composition) -> Vec<Point> {
         .collect()
 }
 
-/// Of steps on samples drawn at random, which no composition of losses holds.
+/// Returns the curve for steps on randomly drawn samples.
+/// No composition of losses describes them.
 fn curve_of_steps(event: &Event) -> Vec<Point> {
     let delivered = price(event);
     CURVE
@@ -377,7 +381,7 @@ fn counted(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Six significant digits, plain where that is readable.
+/// Formats a number to six significant digits, in plain notation where that is readable.
 #[must_use]
 pub fn short(x: f64) -> String {
     super::ledger::short(x)

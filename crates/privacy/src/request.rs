@@ -1,10 +1,11 @@
-//! What a spec asks of a reward mechanism, what is publicly known about the reward, and how a request is refused.
-//! No noise here: a request becomes a mechanism in `mechanism`.
+//! Holds the privacy request of a spec, the public facts on the reward, and refusals of requests.
+//!
+//! This file adds no noise: the files of `mechanism` turn a request into a mechanism.
 
 use super::{Calibration, Delta, Epsilon};
 use std::fmt;
 
-/// What is publicly known about one reward `y = f(x) + noise` of the problem, in units of the reward.
+/// States what is publicly known about a reward `y = f(x) + noise`, in units of the reward.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RewardFacts {
     /// `B`: `|f| <= B`.
@@ -15,32 +16,32 @@ pub struct RewardFacts {
     pub range: Option<(f64, f64)>,
     /// Variance of the noise; `None` if infinite or unknown.
     pub noise_variance: Option<f64>,
-    /// Rounds of the run, one fresh user each.
+    /// Rounds of the experiment, with a new user in each.
     pub rounds: u64,
 }
 
-/// What a spec asks for.
+/// Holds what a spec asks of a mechanism.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// Name of the mechanism, or `auto`, which [`super::resolve_auto`] turns into a name.
     pub mechanism: String,
-    /// Which calibration of the paper.
+    /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
     /// Privacy loss per user.
     pub epsilon: Option<f64>,
-    /// Failure probability of the claim; read by mechanisms that are not pure.
+    /// Failure probability of the claim; used by mechanisms that are not pure.
     pub delta: Option<f64>,
-    /// Range to which rewards are clipped before anything else; in units of the reward.
+    /// Range to which rewards are clipped before any other step, in units of the reward.
     pub clip: Option<(f64, f64)>,
-    /// What is known about the reward.
+    /// What is publicly known about the reward.
     pub facts: RewardFacts,
 }
 
 impl Request {
-    /// The checked privacy loss.
+    /// Returns the checked privacy loss.
     ///
     /// # Errors
-    /// A refusal on `epsilon` where it is missing or not a finite number > 0.
+    /// A refusal on `epsilon` if it is missing or is not a finite number > 0.
     pub fn epsilon(&self) -> Result<Epsilon, Refusal> {
         let expected = "a finite number > 0";
         let Some(value) = self.epsilon else {
@@ -50,10 +51,10 @@ impl Request {
         Epsilon::try_from(value).map_err(|bad| Refusal::new("epsilon", format!("`epsilon` is {}", bad.0), expected))
     }
 
-    /// The checked failure probability.
+    /// Returns the checked failure probability.
     ///
     /// # Errors
-    /// A refusal on `delta` where it is missing or not strictly between 0 and 1.
+    /// A refusal on `delta` if it is missing or is not strictly between 0 and 1.
     pub fn delta(&self) -> Result<Delta, Refusal> {
         let expected = "a number > 0 and < 1";
         let Some(value) = self.delta else {
@@ -67,7 +68,7 @@ impl Request {
     }
 }
 
-/// Why a request cannot be met: a mistake at one key of the spec.
+/// Explains why a request cannot be met: a mistake at one key of the spec.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The key at fault: `epsilon`, `delta`, `clip` or `mechanism`.
@@ -76,17 +77,17 @@ pub struct Refusal {
     pub message: String,
     /// What was expected there.
     pub expected: String,
-    /// What to do.
+    /// What the user can do; `None` if there is no advice.
     pub hint: Option<String>,
 }
 
 impl Refusal {
-    /// A refusal without advice.
+    /// Makes a refusal without advice.
     pub fn new(key: &'static str, message: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { key, message: message.into(), expected: expected.into(), hint: None }
     }
 
-    /// Adds what to do.
+    /// Adds advice.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -1,9 +1,9 @@
-//! The seal: a raw value can be made by anyone and opened by this room alone.
+//! Seals raw values: anyone can make a [`Raw`] value, only this crate can open it.
 
 use super::sums::Sums;
 use std::sync::Arc;
 
-/// A value that must not be seen: an observation before its privacy mechanism.
+/// Holds a value that must not be seen: an observation before its privacy mechanism.
 #[derive(Debug)]
 pub struct Raw<T>(T);
 
@@ -13,48 +13,49 @@ impl<T> Raw<T> {
         Self(value)
     }
 
-    /// Looks through the seal; only mechanisms can.
+    /// Returns a reference to the raw value; private to this crate.
     pub(crate) fn look(&self) -> &T {
         &self.0
     }
 
-    /// Opens the seal; only mechanisms can.
+    /// Returns the raw value; private to this crate.
     pub(crate) fn open(self) -> T {
         self.0
     }
 }
 
-/// A value that has passed a mechanism (possibly `none`, which the ledger then says). Policies hold nothing else.
+/// Holds a value that has passed a mechanism; policies receive nothing else.
+/// The mechanism may be `none`, and then the ledger says so.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Released<T>(T);
 
 impl<T> Released<T> {
-    /// Marks a value as released; only mechanisms can.
+    /// Marks a value as released; private to this crate.
     pub(crate) fn mark(value: T) -> Self {
         Self(value)
     }
 
-    /// The released value.
+    /// Returns the released value.
     pub fn value(&self) -> &T {
         &self.0
     }
 }
 
-/// What a privatizer sends to a policy after one round.
+/// Holds what a privatizer sends to a policy after one round.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Signal {
     /// One reward, unbiased for the clipped reward.
     Reward(f64),
-    /// Running sums that take the place of those before.
+    /// Running sums, which replace the earlier ones.
     Sums(Arc<Sums>),
-    /// One user's own item, to be added to what is known.
+    /// One user's own item, which the policy adds to its sums.
     Item(Arc<Sums>),
     /// Nothing this round.
     Nothing,
 }
 
 impl Released<Signal> {
-    /// The reward, where one was released.
+    /// Returns the reward; `None` for any other signal.
     #[must_use]
     pub fn reward(&self) -> Option<f64> {
         match self.0 {

@@ -1,21 +1,22 @@
-//! The ledger of a stream of samples: one user's sample is protected over the whole run.
+//! Builds the ledger of a stream of samples.
+//! The unit is one user's sample, protected over the whole run.
 
 use super::{Adversary, Calibration, Delta, Epsilon, Event, Growth, Ledger, Statement, ThreatModel, Unit};
 
-/// What a privatizer of a stream states about itself; [`Ledger::of_stream`] adds the price.
+/// Carries a stream privatizer's own statement; [`Ledger::of_stream`] adds the price.
 #[derive(Debug, Clone)]
 pub struct StreamStatement {
     /// Name of the noise.
     pub mechanism: &'static str,
-    /// Which calibration.
+    /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
     /// What is done to the stream.
     pub event: Event,
-    /// The claim; `None` if nothing is claimed.
+    /// Claimed (epsilon, delta); `None` if nothing is claimed.
     pub budget: Option<(Epsilon, Delta)>,
     /// Whether features and gradients are clipped.
     pub clipped: bool,
-    /// Whether every sample has noise of its own, added before it leaves its user.
+    /// True if every sample gets its own noise before it leaves its user.
     pub local: bool,
     /// The formula that sets the noise.
     pub noise_formula: String,
@@ -24,7 +25,7 @@ pub struct StreamStatement {
 }
 
 impl Ledger {
-    /// Prices the event and sets the claim beside it.
+    /// Prices the event and records the claim next to the price.
     #[must_use]
     pub fn of_stream(statement: StreamStatement) -> Self {
         let StreamStatement { mechanism, calibration, event, budget, clipped, local, noise_formula, mut notes } = statement;
@@ -33,7 +34,7 @@ impl Ledger {
                 "features, slopes and contributions are clipped before the noise: a bias, and no loss of privacy".to_owned(),
             );
         }
-        // A sample with noise of its own is a release of its own; all others enter the one stream.
+        // A sample with its own noise is a separate release; all other samples enter one stream.
         let threat_model = if local {
             ThreatModel::replaced(Adversary::Server, Unit::Sample, Growth::SeparateReleases)
         } else {
@@ -54,7 +55,7 @@ impl Ledger {
     }
 }
 
-/// Why a claim about a stream is false.
+/// Returns why a claim about a stream is false, and the erratum that says so.
 fn doubt(event: &Event, clipped: bool) -> (&'static str, &'static str) {
     match event {
         _ if !clipped => ("gradients are not clipped, and responses are not bounded", "E3"),

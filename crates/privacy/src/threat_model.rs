@@ -1,15 +1,15 @@
-//! Who is protected from whom: the four statements that give an epsilon its meaning.
+//! States who is protected from whom: the four statements that give an epsilon its meaning.
 //!
-//! Every ledger, price report and page reads its sentences from here, so that one claim is worded in one way.
+//! Every ledger, price report and page takes its sentences from here, so that equal claims have equal wording.
 
 use super::accounting::sensitivity::Relation;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
-/// Adversary, neighbouring inputs, protected unit and covered participations of a privacy claim.
+/// States adversary, neighbouring inputs, protected unit and covered participations of a claim.
 ///
-/// Serialised with a sentence (`words`) beside each typed value.
+/// Serialised with a sentence (`words`) next to each typed value.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ThreatModel {
     /// Who must not learn the protected unit.
@@ -18,23 +18,25 @@ pub struct ThreatModel {
     pub neighbours: Neighbours,
     /// What one unit of the budget protects.
     pub unit: Unit,
-    /// How many participations of one user the stated epsilon covers, and what more of them cost.
+    /// How many participations of one user epsilon covers, and what further ones cost.
     pub participations: Participations,
 }
 
-/// Who must not learn the protected unit.
+/// Says who must not learn the protected unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Adversary {
-    /// Everyone but the user, including the server: noise is added before a value leaves the user (local model).
+    /// Everyone but the user, the server included (local model).
+    /// Noise is added before a value leaves the user.
     Server,
     /// All other users together; the server is trusted (joint model).
     OtherUsers,
-    /// Everyone who sees the released values; whoever holds the raw data is trusted (central model).
+    /// Everyone who sees the released values (central model).
+    /// The holder of the raw data is trusted.
     Observer,
 }
 
-/// Which pairs of inputs must be indistinguishable.
+/// Says which pairs of inputs must be indistinguishable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Neighbours {
@@ -42,33 +44,34 @@ pub enum Neighbours {
     Replaced,
     /// One unit is present or left out.
     AddedOrRemoved,
-    /// One row is moved by at most a radius.
+    /// One row is moved by at most `radius`.
     WithinRadius {
         /// Largest L2 distance between the row and its replacement.
         radius: f64,
-        /// The units of the radius.
+        /// Units of the radius.
         units: RadiusUnits,
     },
-    /// A relation that the caller of a release states.
+    /// A relation stated by the caller of a release.
     Stated {
         /// The relation in words.
         relation: String,
     },
 }
 
-/// The units in which a radius is stated.
+/// Says in which units a radius is stated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RadiusUnits {
     /// Units of the inputs as the environment states them.
     Inputs,
-    /// Units after a scaling by the data's own largest norm, which no public number undoes (E19).
+    /// Units after scaling by the data's own largest norm, which no public number undoes.
+    /// See erratum E19, `docs/privacy.md`.
     ScaledByData,
     /// Units of the released inputs, after public centring and scaling and before any projection.
     Released,
 }
 
-/// What one unit of the budget protects.
+/// Says what one unit of the budget protects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Unit {
@@ -91,44 +94,46 @@ pub enum Unit {
     },
     /// One vector, clipped to this L2 norm.
     Vector {
-        /// The clip.
+        /// Largest L2 norm.
         norm: f64,
     },
-    /// One user's `phi phi^T` and `y phi` of one round, `|phi| <= 1` and `|y| <= reward`.
+    /// One user's `phi phi^T` and `y phi` of one round, with `|phi| <= 1` and `|y| <= reward`.
     GramItem {
-        /// The clip of the reward.
+        /// Largest absolute reward.
         reward: f64,
     },
-    /// One user's influence on the scores of a choice, whose range moves by at most `range`.
+    /// One user's influence on the scores of a choice: their range changes by at most `range`.
     Scores {
         /// Largest change of the range.
         range: f64,
     },
 }
 
-/// How many participations of one user a stated epsilon covers, and what more of them cost.
+/// States how many participations of one user epsilon covers, and what further ones cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Participations {
     /// Participations of one user that the stated epsilon covers, at least 1.
     pub covered: u64,
-    /// What more of them cost.
+    /// What further participations cost.
     pub growth: Growth,
 }
 
-/// What several participations of one user cost.
+/// Says what several participations of one user cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {
-    /// Each participation has fresh noise of its own: k of them are k mechanisms, composed adaptively (E5).
+    /// Each participation has its own fresh noise.
+    /// The price is that of k mechanisms, composed adaptively (E5).
     SeparateReleases,
-    /// Participations enter one released stream, where their effects add up: the price of a group of k.
+    /// Participations enter one released stream, where their effects add up.
+    /// The price is that of a group of k.
     OneStream,
-    /// No price is known for more than the covered ones.
+    /// No price is known beyond the covered participations.
     Unpriced,
 }
 
 impl Participations {
-    /// One participation is covered.
+    /// Covers one participation.
     #[must_use]
     pub fn one(growth: Growth) -> Self {
         Self { covered: 1, growth }
@@ -136,25 +141,25 @@ impl Participations {
 }
 
 impl ThreatModel {
-    /// A unit that any other may replace; one participation is covered.
+    /// States that any other unit may replace one unit; one participation is covered.
     #[must_use]
     pub fn replaced(adversary: Adversary, unit: Unit, growth: Growth) -> Self {
         Self { adversary, neighbours: Neighbours::Replaced, unit, participations: Participations::one(growth) }
     }
 
-    /// One reward with noise of its own, added before it leaves the user.
+    /// Returns the threat model of one reward with its own noise, added before it leaves the user.
     #[must_use]
     pub fn local_reward() -> Self {
         Self::replaced(Adversary::Server, Unit::Reward, Growth::SeparateReleases)
     }
 
-    /// One number released by whoever holds it.
+    /// Returns the threat model of one number, released by the holder of the raw data.
     #[must_use]
     pub fn released_number(lo: f64, hi: f64) -> Self {
         Self::replaced(Adversary::Observer, Unit::Number { lo, hi }, Growth::SeparateReleases)
     }
 
-    /// One row of released inputs, moved by at most `radius`.
+    /// Returns the threat model of one row of released inputs, moved by at most `radius`.
     #[must_use]
     pub fn row(radius: f64, units: RadiusUnits) -> Self {
         Self {
@@ -165,7 +170,7 @@ impl ThreatModel {
         }
     }
 
-    /// What stays visible to the adversary.
+    /// Returns what stays visible to the adversary.
     #[must_use]
     pub fn not_protected(&self) -> &'static str {
         match (&self.unit, self.adversary) {
@@ -186,7 +191,7 @@ impl ThreatModel {
         }
     }
 
-    /// The pairs of inputs in words.
+    /// Returns the pairs of neighbouring inputs in words.
     #[must_use]
     pub fn neighbours_words(&self) -> String {
         match (&self.neighbours, &self.unit) {
@@ -214,7 +219,7 @@ impl ThreatModel {
         }
     }
 
-    /// What "per user" is called for this unit.
+    /// Returns the words for "per user" that fit this unit.
     #[must_use]
     pub fn per_unit(&self) -> &'static str {
         match self.unit {
@@ -275,7 +280,7 @@ impl fmt::Display for Participations {
     }
 }
 
-/// A typed value with its sentence.
+/// Serialises a typed value together with its sentence.
 #[derive(Serialize)]
 struct Worded<'a, T> {
     #[serde(flatten)]

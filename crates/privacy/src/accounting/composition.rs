@@ -1,4 +1,4 @@
-//! Many releases about the same user, each possibly chosen after the earlier ones were seen.
+//! Prices many releases about the same user, where later ones may depend on earlier results.
 
 use super::pld::{Pld, Side};
 use super::{Loss, renyi};
@@ -6,24 +6,24 @@ use crate::{Delta, Epsilon, gaussian_delta, gdp_epsilon};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Points of the grid of a numerical distribution.
+/// Largest number of grid points of a numerical distribution.
 const POINTS: usize = 4096;
-/// Steps of the grid on the smallest loss.
+/// Grid steps per smallest loss.
 const STEPS: f64 = 1024.0;
 
-/// How a figure was found.
+/// Says how a price was computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PriceMethod {
-    /// Gaussian noise throughout: one Gaussian mechanism, exactly (Dong2022).
+    /// Gaussian noise throughout: composed into one Gaussian mechanism, exactly (Dong2022).
     Gaussian,
-    /// One pure release at delta 0, or a sum of such.
+    /// One pure release at delta 0, or a sum of pure losses.
     Pure,
-    /// The distribution of the loss, enclosed from both sides.
+    /// The distribution of the loss on a grid, enclosed from both sides.
     Distribution,
-    /// Rényi divergences, an upper bound.
+    /// Rényi divergences; an upper bound.
     Renyi,
-    /// Nothing is bounded.
+    /// No finite bound exists.
     Unbounded,
 }
 
@@ -39,25 +39,25 @@ impl fmt::Display for PriceMethod {
     }
 }
 
-/// A figure between two bounds; `upper` is the one to promise.
+/// Encloses a figure between two bounds; a claim must use `upper`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bracket {
-    /// At least this (0 where only an upper bound is known).
+    /// Lower bound; 0 where only an upper bound is known.
     pub lower: f64,
-    /// At most this; infinite where nothing is bounded.
+    /// Upper bound; infinite if no finite bound exists.
     pub upper: f64,
-    /// How it was found.
+    /// How the bounds were computed.
     pub method: PriceMethod,
 }
 
-/// Releases with their counts. Adaptive composition is allowed throughout.
+/// Lists releases and their counts; adaptive composition is allowed throughout.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Composition {
     parts: Vec<(Loss, u64)>,
 }
 
 impl Composition {
-    /// One release.
+    /// Makes a composition of one release.
     #[must_use]
     pub fn of(loss: Loss) -> Self {
         Self::default().and(loss, 1)
@@ -72,32 +72,32 @@ impl Composition {
         self
     }
 
-    /// The same user takes part `participations` times.
+    /// Returns the composition for a user who takes part `participations` times.
     #[must_use]
     pub fn times(mut self, participations: u64) -> Self {
         self.parts.iter_mut().for_each(|(_, count)| *count = count.saturating_mul(participations));
         self
     }
 
-    /// Releases and counts.
+    /// Returns the releases and their counts.
     #[must_use]
     pub fn parts(&self) -> &[(Loss, u64)] {
         &self.parts
     }
 
-    /// The pure loss, where every part has one.
+    /// Returns the pure loss; `None` unless every part is pure.
     #[must_use]
     pub fn pure(&self) -> Option<f64> {
         self.parts.iter().map(|(loss, count)| loss.pure().map(|epsilon| epsilon * *count as f64)).sum()
     }
 
-    /// The concentrated bound; infinite where nothing is bounded.
+    /// Returns the concentrated bound; infinite if no finite bound exists.
     #[must_use]
     pub fn rho(&self) -> f64 {
         self.parts.iter().map(|(loss, count)| loss.rho() * *count as f64).sum()
     }
 
-    /// `mu` of the one Gaussian that this is; `None` where some part is not Gaussian.
+    /// Returns `mu` of the equivalent Gaussian mechanism; `None` if a part is not Gaussian.
     #[must_use]
     pub fn mu(&self) -> Option<f64> {
         let squares: Option<f64> = self
@@ -111,19 +111,19 @@ impl Composition {
         squares.map(libm::sqrt)
     }
 
-    /// The failure probability at `epsilon >= 0`.
+    /// Returns the failure probability at `epsilon >= 0`.
     #[must_use]
     pub fn delta(&self, epsilon: f64) -> Bracket {
         self.solver().delta(epsilon)
     }
 
-    /// The least epsilon at `delta`.
+    /// Returns the least epsilon at `delta`.
     #[must_use]
     pub fn epsilon(&self, delta: Delta) -> Bracket {
         self.solver().epsilon(delta)
     }
 
-    /// The distribution found once, for many questions.
+    /// Computes the loss distribution once, to answer many queries.
     #[must_use]
     pub fn solver(&self) -> Solver<'_> {
         let unbounded = self.parts.iter().any(|(loss, _)| *loss == Loss::Unbounded);
@@ -136,7 +136,7 @@ impl Composition {
     }
 
     fn distribution(&self, side: Side) -> Option<Pld> {
-        // All Gaussian parts are one.
+        // All Gaussian parts compose to one Gaussian.
         let mut parts: Vec<(Loss, u64)> =
             self.parts.iter().filter(|(loss, _)| !matches!(loss, Loss::Gaussian { .. })).copied().collect();
         let gaussian =
@@ -156,7 +156,7 @@ impl Composition {
             if size == 0.0 {
                 continue;
             }
-            // Losses of one kind lie on grid points; different ones share a grid of powers of two.
+            // Losses of one kind lie on grid points; different kinds share a grid whose step is a power of two.
             let step = if alike { size / STEPS } else { libm::exp2(libm::floor(libm::log2(size / STEPS))) };
             let mut part = Pld::of(loss, side, step)?.repeated(*count, POINTS);
             whole = Some(match whole {
@@ -173,7 +173,7 @@ impl Composition {
     }
 }
 
-/// Answers questions about one composition.
+/// Answers queries about one composition.
 #[derive(Debug)]
 pub struct Solver<'a> {
     composition: &'a Composition,
@@ -182,7 +182,7 @@ pub struct Solver<'a> {
 }
 
 impl Solver<'_> {
-    /// The failure probability at `epsilon >= 0`.
+    /// Returns the failure probability at `epsilon >= 0`.
     #[must_use]
     pub fn delta(&self, epsilon: f64) -> Bracket {
         if self.unbounded {
@@ -201,7 +201,7 @@ impl Solver<'_> {
         Bracket { lower: 0.0, upper: renyi::delta(|order| self.divergence(order), epsilon), method: PriceMethod::Renyi }
     }
 
-    /// The least epsilon at `delta`.
+    /// Returns the least epsilon at `delta`.
     #[must_use]
     pub fn epsilon(&self, delta: Delta) -> Bracket {
         let nothing = Bracket { lower: 0.0, upper: f64::INFINITY, method: PriceMethod::Unbounded };
@@ -233,7 +233,8 @@ impl Solver<'_> {
     }
 }
 
-/// The least `epsilon >= 0` at which a falling condition holds, rounded to where it does; `None` where it fails up to 1e6.
+/// Returns the least `epsilon >= 0` at which a condition holds; `None` if it fails up to 1e6.
+/// The condition must fail below some epsilon and hold above it; the result is rounded to the side where it holds.
 pub(super) fn least_epsilon(holds: impl Fn(f64) -> bool) -> Option<f64> {
     if holds(0.0) {
         return Some(0.0);
@@ -256,8 +257,9 @@ pub(super) fn least_epsilon(holds: impl Fn(f64) -> bool) -> Option<f64> {
     Some(yes)
 }
 
-/// The least size of noise whose composition keeps (epsilon, delta): `of` turns a size > 0 into what is released, more noise
-/// meaning less loss. `None` where no size between 1e-12 and 1e12 does. Relative accuracy 1e-9, rounded to the private side.
+/// Returns the least size of noise whose composition keeps (epsilon, delta).
+/// `of` maps a size > 0 to the composition of what is released; more noise must mean less loss. `None` if no size between 1e-12
+/// and 1e12 keeps the budget. Relative accuracy 1e-9, rounded to the private side.
 #[must_use]
 pub fn least_noise(of: impl Fn(f64) -> Composition, epsilon: Epsilon, delta: Option<Delta>) -> Option<f64> {
     let keeps = |size: f64| {
@@ -306,7 +308,8 @@ mod tests {
         assert_eq!(all.epsilon(delta(1e-5)).method, PriceMethod::Gaussian);
     }
 
-    /// Mixed releases: the enclosure is narrow, below the Rényi bound and below the sum of pure losses.
+    /// Checks the enclosure of mixed releases.
+    /// It is narrow, below the Rényi bound and below the sum of the pure losses.
     #[test]
     fn mixed_releases_are_enclosed() {
         let mixed = Composition::of(Loss::Gaussian { mu: 0.5 })
@@ -318,7 +321,7 @@ mod tests {
         assert_eq!((found.method, bound.method), (PriceMethod::Distribution, PriceMethod::Renyi));
         assert!(found.lower <= found.upper && found.upper < bound.upper, "{found:?} {bound:?}");
         assert!(found.upper - found.lower < 0.02 * found.upper, "{found:?}");
-        // At the epsilon of the upper side, delta is kept.
+        // At the epsilon of the upper bound, delta is kept.
         assert!(mixed.delta(found.upper).upper <= 1e-6 * (1.0 + 1e-9));
         assert!(1e-6 * (1.0 - 1e-9) <= mixed.delta(found.lower * (1.0 - 1e-9)).lower);
     }

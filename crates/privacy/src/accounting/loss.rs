@@ -1,14 +1,15 @@
-//! What one release costs: the pair of output laws that is easiest to tell apart, by name.
+//! Represents the loss of one release: the pair of output laws that is easiest to distinguish.
 
 use crate::event::mu_of_sums;
 use crate::{Event, PrivacyLoss, price};
 use serde::{Deserialize, Serialize};
 
-/// The worst pair of one release. Every variant but `Unbounded`, `Choice` and `Zcdp` stands for an exact pair of laws.
+/// Names the worst pair of output laws of one release.
+/// Every variant except `Unbounded`, `Choice` and `Zcdp` stands for an exact pair of laws.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Loss {
-    /// Some pair of inputs can be told apart as surely as one likes.
+    /// Some pair of inputs can be distinguished arbitrarily well.
     Unbounded,
     /// Gaussian noise: `N(mu, 1)` against `N(0, 1)`.
     Gaussian {
@@ -20,43 +21,45 @@ pub enum Loss {
         /// Sensitivity over scale.
         epsilon: f64,
     },
-    /// A coin that tells the truth with odds `e^epsilon`: as bad as any pure mechanism of this epsilon.
+    /// Randomised response: a bit that is true with odds `e^epsilon`.
+    /// It is as bad as any pure mechanism of this epsilon.
     Response {
-        /// The privacy loss.
+        /// Privacy loss.
         epsilon: f64,
     },
-    /// A density of two levels at ratio `e^epsilon` whose raised stretches do not overlap.
+    /// A density of two levels at ratio `e^epsilon`, whose high intervals do not overlap.
     TwoLevel {
         /// Logarithm of the ratio of the levels.
         epsilon: f64,
-        /// Probability of the raised stretch.
+        /// Probability of the interval of the higher level.
         kept: f64,
     },
-    /// A public coin chooses between a coin that tells the truth and a density of two levels.
+    /// A public coin chooses between randomised response and a density of two levels.
     Mixture {
-        /// Of the coin.
+        /// Epsilon of the randomised response.
         response: f64,
-        /// Of the density: logarithm of the ratio of the levels.
+        /// Logarithm of the ratio of the density's levels.
         epsilon: f64,
-        /// Of the density: probability of the raised stretch.
+        /// Probability of the density's interval of the higher level.
         kept: f64,
-        /// Probability of the density.
+        /// Probability that the coin chooses the density.
         share: f64,
     },
-    /// One choice by the exponential mechanism: the range of the scores moves by `epsilon` noise scales.
+    /// One choice by the exponential mechanism.
+    /// The range of the scores changes by `epsilon` noise scales.
     Choice {
-        /// Range over scale.
+        /// Change of the range over the noise scale.
         epsilon: f64,
     },
-    /// Anything of which only its concentrated bound is known.
+    /// Any mechanism of which only the concentrated bound is known.
     Zcdp {
-        /// Bound on the divergence of order `a`, over `a`.
+        /// Bound on the Rényi divergence of order `a`, divided by `a`.
         rho: f64,
     },
 }
 
 impl Loss {
-    /// What a simulated reward mechanism's event costs, priced from the event's own numbers.
+    /// Returns the loss of a simulated mechanism's event, from the event's own numbers.
     #[must_use]
     pub fn of(event: &Event) -> Self {
         let checked = |loss: Self, size: f64| if size.is_finite() && 0.0 <= size { loss } else { Self::Unbounded };
@@ -82,7 +85,7 @@ impl Loss {
                 let mu = sensitivity / sigma;
                 checked(Self::Gaussian { mu }, mu)
             }
-            // No law of its own here: priced by `price` alone.
+            // There is no single pair of laws: `price` alone prices this event.
             Event::Subsampled { .. } => Self::Unbounded,
             Event::GeneralizedGaussian { .. } | Event::Choices { .. } => match price(event) {
                 PrivacyLoss::Concentrated { rho } => checked(Self::Zcdp { rho }, rho),
@@ -95,8 +98,9 @@ impl Loss {
         }
     }
 
-    /// The loss of a group of `k >= 1` units that enter one mechanism, where one unit has this loss: Gaussian `k mu` [Dong2022, theorem
-    /// 2.14], pure `k epsilon`, concentrated `k² rho` [BunSteinke2016, proposition 27].
+    /// Returns the loss of a group of `k >= 1` units that enter one mechanism.
+    /// `self` is the loss of one unit. Gaussian: `k mu` [Dong2022, theorem 2.14]; pure: `k epsilon`; concentrated: `k² rho`
+    /// [BunSteinke2016, proposition 27].
     #[must_use]
     pub fn of_group(self, k: u64) -> Self {
         let k = k as f64;
@@ -112,7 +116,7 @@ impl Loss {
         }
     }
 
-    /// Pure privacy loss; `None` where there is none.
+    /// Returns the pure privacy loss; `None` if the loss is not pure.
     #[must_use]
     pub fn pure(&self) -> Option<f64> {
         match *self {
@@ -125,7 +129,7 @@ impl Loss {
         }
     }
 
-    /// Concentrated bound; infinite where nothing is bounded.
+    /// Returns the concentrated bound; infinite if no finite bound exists.
     #[must_use]
     pub fn rho(&self) -> f64 {
         match *self {
@@ -137,8 +141,8 @@ impl Loss {
         }
     }
 
-    /// `(probability, loss)` of each value of the privacy loss under the first law, where there are finitely many; empty
-    /// for the others.
+    /// Returns `(probability, loss)` of each value of the privacy loss under the first law.
+    /// Empty for losses with infinitely many values.
     #[must_use]
     pub fn atoms(&self) -> Vec<(f64, f64)> {
         let response = |weight: f64, epsilon: f64| {
@@ -165,11 +169,12 @@ impl Loss {
 }
 
 fn odds(rare: f64) -> f64 {
-    // ln((1 - rare)/rare), with 1 - rare not rounded.
+    // ln((1 - rare)/rare), without rounding 1 - rare.
     libm::log1p(-rare) - libm::log(rare)
 }
 
-/// Logarithm of the ratio, and the probability `s/(s + 1)`, `s = sqrt(high/low)`, of the raised stretch [Wang2019, algorithm 2].
+/// Returns the logarithm of the levels' ratio and the probability of the higher level.
+/// The probability is `s/(s + 1)` with `s = sqrt(high/low)` [Wang2019, algorithm 2].
 fn levels(high: f64, low: f64) -> (f64, f64) {
     let epsilon = libm::log1p((high - low) / low);
     (epsilon, 1.0 / (1.0 + libm::exp(-0.5 * epsilon)))
@@ -206,7 +211,7 @@ mod tests {
         assert_eq!(Loss::of(&Event::Gaussian { sigma: 2.0, sensitivity: 1.0 }), Loss::Gaussian { mu: 0.5 });
     }
 
-    /// The two prices of an event, by `price` and by the pair, are the same.
+    /// Checks that `price` and the pair of laws give the same price.
     #[test]
     fn pairs_agree_with_prices() {
         use crate::{Delta, PrivacyLoss, price};

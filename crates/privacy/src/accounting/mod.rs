@@ -1,8 +1,8 @@
-//! Exact and numerical accounting: what releases cost together, and the least noise for a budget.
+//! Computes what several releases cost together, and the least noise for a budget.
 //!
-//! In reading order: how much one user can move what is released ([`sensitivity`]), what one release costs ([`Loss`]),
-//! concentrated and Rényi privacy ([`zcdp`], [`renyi`]), the distribution of the privacy loss on a grid ([`pld`]) and many
-//! releases together ([`Composition`]). No randomness, no data: numbers to numbers.
+//! In reading order: how much one user can change a released value ([`sensitivity`]), what one release costs ([`Loss`]),
+//! concentrated and Rényi privacy ([`zcdp`], [`renyi`]), the distribution of the privacy loss on a grid ([`pld`]) and the
+//! composition of many releases ([`Composition`]). Everything here is a function of numbers: no randomness and no data.
 
 mod composition;
 mod loss;

@@ -1,15 +1,16 @@
-//! The distribution of the privacy loss on an even grid, as two distributions that enclose the true one: one whose every
-//! failure probability is at least the truth, one whose is at most that.
+//! Discretises the distribution of the privacy loss between two enclosing distributions.
 //!
-//! With P, Q the two laws, `L = ln(P/Q)` under P and `x = e^-L`, `delta(epsilon) = E max(0, 1 - e^epsilon x)`: falling and
-//! convex in x, also where x is a product over releases. So moving mass to larger losses, and spreading it at an unchanged mean
-//! of x, gives an upper bound (Doroshenko2022); moving it to smaller losses gives a lower bound. Sums are of positive terms,
-//! and the bound on their rounding is carried along.
+//! One of them gives failure probabilities of at least the truth, the other of at most the truth. Both lie on an even grid.
+//!
+//! With P, Q the two output laws, `L = ln(P/Q)` under P and `x = e^-L`, `delta(epsilon) = E max(0, 1 - e^epsilon x)`. This is
+//! decreasing and convex in x, also where x is a product over releases. So moving mass to larger losses, or splitting it
+//! without changing the mean of x, gives an upper bound (Doroshenko2022); moving it to smaller losses gives a lower bound. All
+//! sums have positive terms, and the bound on their rounding errors is carried along.
 
 use super::Loss;
 use std::f64::consts::SQRT_2;
 
-/// Which way discretisation errs.
+/// Says on which side of the truth the discretisation errs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Failure probabilities are at least the truth.
@@ -18,14 +19,14 @@ pub enum Side {
     Lower,
 }
 
-/// Mass that may move to the far ends at each composition: far below any failure probability worth the name.
+/// Mass that each composition may move to the far ends, far below any delta in use.
 const CUT: f64 = 1e-22;
-/// Doublings from the grid on which a loss is first cut to the grid asked for.
+/// Number of coarsenings from the first grid of a loss to the requested grid.
 const DOUBLINGS: i32 = 4;
-/// Bound on the rounding of one multiplication and of each addition into a sum.
+/// Bound on the relative rounding error of one multiplication, or of one addition into a sum.
 const UNIT: f64 = 2.3e-16;
 
-/// A distribution of the loss on the points `(first + i) step`.
+/// Holds a distribution of the loss on the points `(first + i) step`.
 #[derive(Debug, Clone)]
 pub struct Pld {
     side: Side,
@@ -39,7 +40,8 @@ pub struct Pld {
 }
 
 impl Pld {
-    /// One release on a grid of this step. `None` for losses that are no pair of laws (`Unbounded`, `Choice`, `Zcdp`).
+    /// Discretises one release on a grid of this step.
+    /// `None` for losses that are not a pair of laws (`Unbounded`, `Choice`, `Zcdp`).
     #[must_use]
     pub fn of(loss: &Loss, side: Side, step: f64) -> Option<Self> {
         let step = libm::ldexp(step, -DOUBLINGS);
@@ -74,21 +76,21 @@ impl Pld {
         for (at, mass) in &builder.masses {
             masses[usize::try_from(at - first).ok()?] = *mass;
         }
-        // Probabilities of atoms come out of exp with errors of an ulp or two.
+        // Probabilities of atoms are computed by exp with errors of one or two ulps.
         let mut cut = Self { side, step, first, masses, infinite, rounding: 1e-14 };
         (0..DOUBLINGS).for_each(|_| cut.coarsen());
         Some(cut)
     }
 
-    /// The grid's step.
+    /// Returns the step of the grid.
     #[must_use]
     pub fn step(&self) -> f64 {
         self.step
     }
 
-    /// Both releases, the second chosen after the first was seen.
+    /// Composes two releases; the second may depend on the result of the first.
     ///
-    /// The two must err on the same side and have the same step.
+    /// Both must err on the same side and have the same step.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         debug_assert!(self.side == other.side && self.step.to_bits() == other.step.to_bits());
@@ -114,7 +116,8 @@ impl Pld {
         both
     }
 
-    /// The same release `count >= 1` times, on a grid that is coarsened wherever it would outgrow `points`.
+    /// Composes `count >= 1` copies of the release.
+    /// The grid is coarsened whenever it would have more than `points` points.
     #[must_use]
     pub fn repeated(&self, count: u64, points: usize) -> Self {
         let mut power = self.clone();
@@ -142,7 +145,8 @@ impl Pld {
         }
     }
 
-    /// Coarsens the finer of two grids to the other. Steps must differ by a power of two.
+    /// Coarsens the finer of two grids to the step of the other.
+    /// The steps must differ by a power of two.
     pub fn align(&mut self, other: &mut Self) {
         while self.step < other.step {
             self.coarsen();
@@ -152,14 +156,14 @@ impl Pld {
         }
     }
 
-    /// Coarsens until there are at most `points` points.
+    /// Coarsens the grid until it has at most `points` points.
     pub fn coarsen_to(&mut self, points: usize) {
         while points < self.masses.len() {
             self.coarsen();
         }
     }
 
-    /// The bound on the failure probability at `epsilon`.
+    /// Returns the bound on the failure probability at `epsilon`.
     #[must_use]
     pub fn delta(&self, epsilon: f64) -> f64 {
         let mut sum = 0.0;
@@ -177,16 +181,16 @@ impl Pld {
         }
     }
 
-    /// Doubles the step.
+    /// Doubles the step of the grid.
     fn coarsen(&mut self) {
         let first = self.first.div_euclid(2);
         let last = (self.first + self.masses.len() as i64 - 1).div_euclid(2) + 1;
         let mut masses = vec![0.0; (last - first + 1) as usize];
         let ratio = libm::exp(-self.step);
-        // Upper: the share of a point between two of the new grid that goes up, x kept at its mean, is 1/(1 + e^-step).
+        // Upper: a mass between two points of the new grid keeps its mean of x if the share 1/(1 + e^-step) moves up.
         let up = 1.0 / (1.0 + ratio) + 1e-15;
-        // Lower: masses from both sides merge at a point of the new grid. What comes from below may weigh e^-step of what
-        // comes from above: then x at that point is at least the mean of what is merged there.
+        // Lower: masses from above and below merge at a point of the new grid. The mass from below may be at most e^-step times
+        // the mass from above: then x at that point is at least the mean of x of the merged masses.
         let mut credit = 0.0;
         for (i, &mass) in self.masses.iter().enumerate().rev() {
             let at = self.first + i as i64;
@@ -210,7 +214,7 @@ impl Pld {
         self.trim();
     }
 
-    /// Takes ends of negligible mass off, each to the safe side.
+    /// Removes ends of negligible mass; the mass moves to the safe side.
     fn trim(&mut self) {
         let mut moved = 0.0;
         while let Some(&top) = self.masses.last()
@@ -244,12 +248,12 @@ struct Builder {
 }
 
 impl Builder {
-    /// Mass at one loss.
+    /// Puts mass at one loss, split between the neighbouring grid points.
     fn put(&mut self, mass: f64, loss: f64) {
         let below = (loss / self.step).floor();
         let rest = loss - below * self.step;
         let at = below as i64;
-        // a e^-below + b e^-above = mass e^-loss, a + b = mass.
+        // Solves a e^-below + b e^-above = mass e^-loss, a + b = mass.
         let up = match self.side {
             Side::Upper if 0.0 < rest => (libm::expm1(-rest) / libm::expm1(-self.step) + 1e-12).min(1.0),
             _ => 0.0,
@@ -260,9 +264,9 @@ impl Builder {
         }
     }
 
-    /// A continuous loss with these probabilities of being above a value, `total` of it from `low` on; returns what lies
-    /// at infinity. The probabilities are moved by more than their rounding error to the safe side, and mass is a difference of
-    /// them, so that errors do not add up.
+    /// Adds a continuous loss; `above(l)` is its probability of being above `l`.
+    /// `total` is its probability from `low` on; returns the mass at infinity. Each probability is moved to the safe side by
+    /// more than its rounding error, and masses are differences of these probabilities, so that errors do not add up.
     fn spread(&mut self, above: impl Fn(f64) -> f64, low: f64, high: f64, total: f64) -> f64 {
         let fine = self.step;
         let (start, end) = ((low / fine).floor() as i64, (high / fine).ceil() as i64);
@@ -307,7 +311,7 @@ mod tests {
         }
     }
 
-    /// Truthful coins repeated: the binomial distribution by hand.
+    /// Compares repeated randomised response with the binomial distribution, computed directly.
     #[test]
     fn coins_are_exact() {
         let (epsilon, n) = (0.4_f64, 20_i32);
@@ -328,7 +332,7 @@ mod tests {
         }
     }
 
-    /// One Laplace release: `1 - e^((epsilon - L)/2)`.
+    /// Compares one Laplace release with `1 - e^((epsilon - L)/2)`.
     #[test]
     fn laplace_is_enclosed() {
         for (scale, epsilon) in [(1.0, 0.3), (2.0, 0.0), (0.1, 0.05)] {
@@ -338,7 +342,7 @@ mod tests {
         }
     }
 
-    /// The two enclosing distributions stay apart when the grid is coarse, and the truth between them.
+    /// Checks that a coarse grid gives a wide enclosure that still holds the truth.
     #[test]
     fn a_coarse_grid_is_wide_and_safe() {
         let exact = gaussian_delta(1.0, 0.5 * libm::sqrt(8.0));

@@ -1,5 +1,5 @@
-//! Values of an independent reference (which agrees with the Python package dp-accounting 0.6.0 where that covers them), to the
-//! digits at hand.
+//! Compares with the values of an independent reference, to the digits that it states.
+//! The reference agrees with the Python package dp-accounting 0.6.0 where that package covers the values.
 
 use super::sensitivity::{self, Relation};
 use super::{Composition, Loss, zcdp};
@@ -14,7 +14,8 @@ fn d(value: f64) -> Delta {
     Delta::try_from(value).expect("a probability")
 }
 
-/// Whether `found` rounds to `shown`, a number given to `digits` significant digits (the last one may be off by one half).
+/// Asserts that `found` rounds to `shown`, a number of `digits` significant digits.
+/// The last digit may be off by one half.
 #[track_caller]
 fn shows(found: f64, shown: f64, digits: i32) {
     let unit = libm::pow(10.0, libm::floor(libm::log10(shown.abs())) + 1.0 - f64::from(digits));
@@ -38,11 +39,12 @@ fn nodes() {
     }
 }
 
-/// E8: the proof's own composition, and from which bound on the reward on the printed noise is too small.
+/// Compares the proof's own composition, and the reward bounds above which its noise is too small.
+/// Erratum E8, `docs/privacy.md`.
 #[test]
 fn lemma_two() {
     shows(dubey2021::composed_by_the_proof(11, 10.0, 0.1), 10.77, 4);
-    // alpha -> [least, greatest] bound over the failure probabilities and horizons of the reference.
+    // alpha -> [least, greatest] reward bound over the failure probabilities and horizons of the reference.
     for (epsilon, least, greatest, digits) in [(10.0, 9.2, 14.8, 2), (1.0, 20.0, 25.0, 2), (0.1, 27.0, 95.0, 2)] {
         let mut limits = Vec::new();
         for rounds in [1024_u64, 10_000] {
@@ -63,7 +65,7 @@ fn lemma_two() {
                     }
                 }
                 limits.push(yes);
-                // Without the corner the printed noise is always enough.
+                // Without the corner the printed noise is always sufficient.
                 for reward in [0.1, 1.0, 5.0, 50.0, 1e4] {
                     let sigma = dubey2021::sigma_of_the_proof(nodes, 1.0 + reward * reward, epsilon, delta);
                     let needed = 2.0 * libm::sqrt(1.0 + reward * reward) * libm::sqrt(released) / mu;
@@ -76,7 +78,7 @@ fn lemma_two() {
     }
 }
 
-/// E11: the shift as printed, 64 728, and as it has to be, 554.
+/// Compares the printed shift, 64 728, with the needed one, 554 (E11).
 #[test]
 fn shifts() {
     let (nodes, rounds, zeta) = (dubey2021::nodes_printed(1024), 1024, 0.05);
@@ -86,7 +88,8 @@ fn shifts() {
     shows(2.0 * dubey2021::tight_spectrum(std, 64, rounds, zeta), 554.0, 3);
 }
 
-/// E13: lemma 5's Gram half beside what it needs. (The first delivered epsilon is .3549, where the reference's table has .36.)
+/// Compares the noise of lemma 5's Gram half with the noise that it needs (E13).
+/// (The first delivered epsilon is .3549, where the reference's table has .36.)
 #[test]
 fn lemma_five() {
     let rows = [
@@ -106,10 +109,10 @@ fn lemma_five() {
         shows(half, isotropic, 3);
         shows(gdp_epsilon(frobenius / sigma, d(delta / 2.0)), delivered, if delivered == 0.52 { 2 } else { 3 });
     }
-    // E14: the total of both halves, worst pair. At alpha = 10 the statement survives with the printed sigma_u and fails without
-    // its logarithm; at alpha <= 4 it survives.
+    // E14: the total of both halves, for the worst pair. At alpha = 10 the statement holds with the printed sigma_u and fails
+    // without its logarithm; at alpha <= 4 it holds.
     let total = |epsilon: f64, delta: f64, sigma_u: f64| {
-        // Equal variance on the diagonal: |phi phi^T - phi' phi'^T|² = 2 (1 - c²) counts whole.
+        // Equal variance on the diagonal: |phi phi^T - phi' phi'^T|² = 2 (1 - c²) counts in full.
         let sigma_x = dubey2021_local::sigma_gram(epsilon, delta);
         let mu2 = sensitivity::gram_and_reward_mu_squared(1.0, sigma_x / std::f64::consts::SQRT_2, sigma_u, Relation::Replace);
         gdp_epsilon(libm::sqrt(mu2), d(delta))
@@ -122,12 +125,12 @@ fn lemma_five() {
             assert!(total(epsilon, delta, dubey2021_local::sigma_reward_bounded(1.0, epsilon, delta)) < epsilon);
         }
     }
-    // The joint mechanism of both.
+    // The mechanism that releases both halves jointly.
     shows(sensitivity::gram_and_reward(1.0, Relation::Replace) * analytic_gaussian_sigma(e(1.0), d(0.01)), 3.76, 3);
     shows(dubey2021_local::sigma_reward(1.0, 50, 1.0, 0.01), 33.0, 2);
 }
 
-/// E18 and the replacement's noise.
+/// Compares E18 and the noise of the mechanism that replaces the projection.
 #[test]
 fn random_projections() {
     for (r, log_epsilon, omega, printed) in [(10, 1.1, 976.0, 3368.0), (15, 1.3, 1003.0, 3503.0), (20, 1.5, 964.0, 0.0)] {
@@ -148,8 +151,9 @@ fn random_projections() {
     shows(analytic_gaussian_sigma(e(1.0), d(1e-5)), 3.73, 3);
 }
 
-/// E21: up to which epsilon the printed constant is enough, exactly for kappa = 1 and by concentrated privacy for any. (At delta = .01 the
-/// limits are 6.248 and 4.147, where the reference's list has 6.3 and 4.2.)
+/// Compares the epsilons up to which the printed constant suffices (E21).
+/// Exactly for kappa = 1, and by concentrated privacy for any kappa. (At delta = .01 the limits are 6.248 and 4.147, where the
+/// reference's list has 6.3 and 4.2.)
 #[test]
 fn lemma_two_point_one() {
     let mu = |epsilon: f64, delta: f64| 1.0 / han2022_tree::sigma_plus(1.0, 1.0, epsilon, delta);
@@ -177,14 +181,14 @@ fn lemma_two_point_one() {
     shows(zcdp::epsilon(zcdp::of_gaussian(mu(1.0, 0.01)), d(0.01)), 0.66, 2);
 }
 
-/// E22, E23, E25.
+/// Compares the values of E22, E23 and E25.
 #[test]
 fn generalised_gaussians() {
     shows(han2022_tree::lemma_3_2_printed(3.0, 5).0, 0.61, 2);
     shows(han2022_tree::lemma_3_2_printed(f64::INFINITY, 5).1, 4.50, 3);
     let (exponent, kappa) = han2022_tree::noise_norm(f64::INFINITY, 5);
     assert!(exponent == 2.0 && (kappa - 5.0).abs() < 1e-12, "{exponent} {kappa}");
-    // The search over exponents by hand.
+    // The search over exponents, repeated on a fine grid.
     for (q, n) in [(2.0, 5), (3.0, 5), (5.0, 10), (11.0, 1000), (f64::INFINITY, 20), (f64::INFINITY, 10_000), (40.0, 1000)] {
         let (exponent, kappa) = han2022_tree::noise_norm(q, n);
         let top = q.min(60.0);
@@ -205,7 +209,7 @@ fn generalised_gaussians() {
     }
 }
 
-/// E28, E29 and the default in their place.
+/// Compares E28, E29 and the default mechanism that replaces them.
 #[test]
 fn noisy_choices() {
     let (diameter, n) = (2.0, 1000);
@@ -227,7 +231,7 @@ fn noisy_choices() {
     let b1 = han2022_choice::gumbel_scale(diameter, 1.0, 1.0, n, zcdp::rho(e(1.0), d(1e-3)));
     shows(b1, 42.1, 3);
     shows(b1 * std::f64::consts::PI / libm::sqrt(6.0), 54.0, 2);
-    // As choices composed by their Rényi divergences, the same budget.
+    // The same budget, as choices composed by their Rényi divergences.
     let choices = (1..=n).fold(Composition::default(), |all, t| {
         let epsilon = han2022_choice::range(diameter, 1.0, 1.0, t) * libm::sqrt(t as f64) / b1;
         all.and(Loss::Choice { epsilon }, 1)
@@ -242,7 +246,8 @@ fn noisy_choices() {
     }
 }
 
-/// Eleven nodes calibrated together return their delta, exactly and through the distribution of the loss.
+/// Checks that eleven nodes calibrated together return their delta.
+/// Once by the exact formula, once by the distribution of the loss.
 #[test]
 fn nodes_compose_to_one_gaussian() {
     let mu = gdp_mu(e(1.0), d(0.01)) / libm::sqrt(11.0);

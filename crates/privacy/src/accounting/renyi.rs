@@ -1,11 +1,13 @@
-//! Rényi privacy: the divergence of every order, which adds up under adaptive composition (Mironov2017), and the tight
-//! conversion to (epsilon, delta) [CanonneKamathSteinke2020, proposition 12].
+//! Computes Rényi divergences of releases and converts them to (epsilon, delta).
+//!
+//! Divergences of every order add up under adaptive composition (Mironov2017); the conversion is the tight one of
+//! [CanonneKamathSteinke2020, proposition 12].
 
 use super::Loss;
 use crate::Delta;
 
-/// The Rényi divergence of order `order > 1` between the two outputs of a release that are easiest to tell apart; infinite
-/// where nothing is bounded.
+/// Returns the Rényi divergence of order `order > 1` of a release's worst pair of laws.
+/// Infinite if no finite bound exists.
 #[must_use]
 pub fn divergence(loss: &Loss, order: f64) -> f64 {
     let less = order - 1.0;
@@ -23,19 +25,19 @@ pub fn divergence(loss: &Loss, order: f64) -> f64 {
     }
 }
 
-/// Terms `(weight, exponent)` of `E_Q[(P/Q)^order]` for a loss with finitely many values.
+/// Returns terms `(weight, exponent)` of `E_Q[(P/Q)^order]` for a loss with finitely many values.
 fn moments(loss: &Loss, order: f64) -> Vec<(f64, f64)> {
     loss.atoms().into_iter().map(|(probability, value)| (probability, (order - 1.0) * value)).collect()
 }
 
-/// `ln(sum of weight e^exponent)`.
+/// Returns `ln(sum of weight e^exponent)`.
 fn sum_of_powers(terms: &[(f64, f64)]) -> f64 {
     let top = terms.iter().fold(f64::NEG_INFINITY, |top, &(_, exponent)| top.max(exponent));
     top + libm::log(terms.iter().map(|&(weight, exponent)| weight * libm::exp(exponent - top)).sum())
 }
 
-/// The failure probability at `epsilon` of releases whose divergences of order `a` add up to `total(a)`; at most 1.
-/// An upper bound for any `total`, however the order is chosen.
+/// Returns delta at `epsilon` of releases whose divergences of order `a` add up to `total(a)`.
+/// The result is at most 1, and an upper bound for any `total`, whichever order the search selects.
 #[must_use]
 pub fn delta(total: impl Fn(f64) -> f64, epsilon: f64) -> f64 {
     let log_delta = |u: f64| {
@@ -46,7 +48,7 @@ pub fn delta(total: impl Fn(f64) -> f64, epsilon: f64) -> f64 {
             f64::INFINITY
         }
     };
-    // Convex in u: golden section on ln u from 1e-6 to 1e8.
+    // The objective is convex in u: golden-section search on ln u from 1e-6 to 1e8.
     let golden = 0.5 * (libm::sqrt(5.0) - 1.0);
     let (mut low, mut high) = (libm::log(1e-6), libm::log(1e8));
     for _ in 0..120 {
@@ -60,7 +62,7 @@ pub fn delta(total: impl Fn(f64) -> f64, epsilon: f64) -> f64 {
     libm::exp(log_delta(libm::exp(0.5 * (low + high)))).clamp(0.0, 1.0)
 }
 
-/// The least epsilon at `delta` by this method; `None` where no order gives one below 1e6.
+/// Returns the least epsilon at `delta` by this method; `None` if no order gives one below 1e6.
 #[must_use]
 pub fn epsilon(total: impl Fn(f64) -> f64, wanted: Delta) -> Option<f64> {
     super::composition::least_epsilon(|epsilon| delta(&total, epsilon) <= wanted.get())
@@ -80,7 +82,7 @@ mod tests {
         }
     }
 
-    /// The divergences from their definition, by sums over a fine grid of outputs.
+    /// Compares the divergences with their definition, summed over a fine grid of outputs.
     #[test]
     fn divergences_by_hand() {
         let order = 3.0;

@@ -1,20 +1,21 @@
-//! How far one user can move what is released. Neighbouring relation, clip bounds, radius and participations are arguments.
+//! Computes how much one user can change a released value.
 //!
-//! For symmetric matrices the noise has off-diagonal variance sigma² and diagonal variance 2 sigma²: it is isotropic with
-//! standard deviation `sqrt(2) sigma` on symmetric matrices under the Frobenius norm. The sensitivities of matrices here are
-//! divided by `sqrt(2)`, so that `sigma = sensitivity / mu` (E7).
+//! Neighbouring relation, clip bounds, radius and participations are arguments. For symmetric matrices the noise has
+//! off-diagonal variance sigma² and diagonal variance 2 sigma²: it is isotropic with standard deviation `sqrt(2) sigma` on
+//! symmetric matrices under the Frobenius norm. The sensitivities of matrices here are divided by `sqrt(2)`, so that
+//! `sigma = sensitivity / mu` (erratum E7, `docs/privacy.md`).
 
 use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Which data sets must look alike.
+/// Says which pairs of data sets must be indistinguishable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
-    /// One user's data is replaced by any other user's.
+    /// One user's data is replaced by any other user's data.
     Replace,
-    /// One user's data is there, or is left out.
+    /// One user's data is present or left out.
     AddRemove,
 }
 
@@ -27,21 +28,22 @@ impl fmt::Display for Relation {
     }
 }
 
-/// A pattern of taking part in a stream.
+/// Describes how often one user takes part in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Participation {
     /// Rounds in which one user takes part, at least 1.
     pub count: u64,
-    /// Least distance in rounds between two of them, at least 1.
+    /// Least distance in rounds between two participations of one user, at least 1.
     pub separation: u64,
 }
 
 impl Participation {
-    /// A fresh user in every round.
+    /// A new user in every round.
     pub const ONCE: Self = Self { count: 1, separation: 1 };
 }
 
-/// A scalar clipped to [lo, hi]: the width (replaced), the largest absolute value (there or left out).
+/// Returns the sensitivity of a scalar clipped to [lo, hi].
+/// `hi - lo` for replaced data, the largest absolute value for data present or left out.
 #[must_use]
 pub fn scalar(lo: f64, hi: f64, relation: Relation) -> f64 {
     match relation {
@@ -50,7 +52,7 @@ pub fn scalar(lo: f64, hi: f64, relation: Relation) -> f64 {
     }
 }
 
-/// A vector clipped to L2 norm `radius`.
+/// Returns the sensitivity of a vector clipped to L2 norm `radius`.
 #[must_use]
 pub fn vector(radius: f64, relation: Relation) -> f64 {
     match relation {
@@ -60,15 +62,15 @@ pub fn vector(radius: f64, relation: Relation) -> f64 {
     }
 }
 
-/// A vector in `n` dimensions whose l_q norm (`q >= 2`) moves by at most `distance`: its L2 distance is at most
-/// `n^(1/2 - 1/q) distance`; for `q <= 2` it is `distance` itself. `q` may be infinite (E24).
+/// Bounds the L2 distance of vectors in `n` dimensions by their l_q distance, `q >= 2`.
+/// The bound is `n^(1/2 - 1/q) distance`; for `q <= 2` it is `distance` itself. `q` may be infinite (E24).
 #[must_use]
 pub fn from_lq(distance: f64, q: f64, n: usize) -> f64 {
     distance * libm::pow(n as f64, (0.5 - 1.0 / q).max(0.0))
 }
 
-/// The Frobenius distance of `z z^T` from `z' z'^T`, for `z = [phi, y]`, `|phi| <= 1`, `|y| <= reward` (E7): the bottom right
-/// corner is released too. Exact.
+/// Returns the largest Frobenius distance between `z z^T` and `z' z'^T`, `z = [phi, y]`.
+/// `|phi| <= 1`, `|y| <= reward` (E7); the bottom right corner `y²` is released too. Exact.
 #[must_use]
 pub fn gram_with_corner_frobenius(reward: f64, relation: Relation) -> f64 {
     libm::sqrt(gram_with_corner_squared(reward, relation))
@@ -82,15 +84,16 @@ fn gram_with_corner_squared(reward: f64, relation: Relation) -> f64 {
     if reward <= 1.0 {
         return 2.0 * square(reward);
     }
-    // |zz^T - z'z'^T|² = |z|⁴ + |z'|⁴ - 2 (z·z')², z·z' = phi·phi' - Y b: smallest square with b in [0, Y], phi' = -+phi.
+    // |zz^T - z'z'^T|² = |z|⁴ + |z'|⁴ - 2 (z·z')² with z·z' = phi·phi' - Y b: the square is smallest for b in [0, Y], phi' =
+    // -+phi.
     let squared = |b: f64| square(reward) + square(b) - 2.0 * (reward * b - 1.0) * (reward * b - 1.0);
     let inside = cubic_roots(1.0 - reward * reward, reward).into_iter().filter(|b| (0.0..=reward).contains(b));
-    // Where Y b < 1 the scalar product can be made zero.
+    // For Y b <= 1 the scalar product can be made zero; the largest of these b is 1/Y.
     let split = square(reward) + square(1.0 / reward);
     inside.map(squared).fold(squared(reward).max(split), f64::max)
 }
 
-/// Real roots of `b³ + p b + q`.
+/// Returns the real roots of `b³ + p b + q`.
 fn cubic_roots(p: f64, q: f64) -> Vec<f64> {
     let discriminant = 0.25 * q * q + p * p * p / 27.0;
     if 0.0 <= discriminant {
@@ -102,21 +105,22 @@ fn cubic_roots(p: f64, q: f64) -> Vec<f64> {
     (0..3).map(|k| radius * libm::cos(angle - 2.0 * std::f64::consts::PI * f64::from(k) / 3.0)).collect()
 }
 
-/// Effective sensitivity of the matrix with its corner: `1 + Y²` for `Y <= 1` (E7).
+/// Returns the effective sensitivity of the matrix with its corner: `1 + Y²` for `Y <= 1` (E7).
 #[must_use]
 pub fn gram_with_corner(reward: f64, relation: Relation) -> f64 {
     libm::sqrt(0.5 * gram_with_corner_squared(reward, relation))
 }
 
-/// `mu²` of releasing `phi phi^T` with Gaussian noise of off-diagonal standard deviation `sigma_gram` and `y phi` with
-/// `sigma_reward`, `|phi| <= 1`, `|y| <= reward`, without the corner (E7): the worst pair, exactly.
+/// Returns `mu²` of releasing `phi phi^T` and `y phi` with Gaussian noise, for the worst pair.
+/// The matrix has off-diagonal standard deviation `sigma_gram`, the vector `sigma_reward`; `|phi| <= 1`, `|y| <= reward`,
+/// without the corner (E7). Exact.
 #[must_use]
 pub fn gram_and_reward_mu_squared(reward: f64, sigma_gram: f64, sigma_reward: f64, relation: Relation) -> f64 {
     let (gram, other) = (1.0 / (sigma_gram * sigma_gram), reward * reward / (sigma_reward * sigma_reward));
     match relation {
         // |phi phi^T|² / 2 = 1/2 and |y phi|² = Y².
         Relation::AddRemove => 0.5 * gram + other,
-        // (1 - c²) gram + 2 (1 + c) other over c = phi·phi' in [-1, 1], with y' = -y: the peak is at c = other/gram.
+        // (1 - c²) gram + 2 (1 + c) other over c = phi·phi' in [-1, 1], with y' = -y: the maximum is at c = other/gram.
         Relation::Replace => {
             let c = (other / gram).min(1.0);
             (1.0 - c * c) * gram + 2.0 * (1.0 + c) * other
@@ -124,15 +128,16 @@ pub fn gram_and_reward_mu_squared(reward: f64, sigma_gram: f64, sigma_reward: f6
     }
 }
 
-/// Effective sensitivity of Gram matrix and reward vector at one common sigma: `1 + Y²` for `Y <= 1`, `2Y` above; 1.25 for
-/// rewards in [0, 1] centred to [-1/2, 1/2].
+/// Returns the effective sensitivity of Gram matrix and reward vector at one common sigma.
+/// `1 + Y²` for `Y <= 1`, `2Y` above; 1.25 for rewards in [0, 1] centred to [-1/2, 1/2].
 #[must_use]
 pub fn gram_and_reward(reward: f64, relation: Relation) -> f64 {
     libm::sqrt(gram_and_reward_mu_squared(reward, 1.0, 1.0, relation))
 }
 
-/// Frobenius distance of `phi phi^T` alone, `|phi| <= 1`: `sqrt(2)` replaced, 1 there or left out. For noise with the same
-/// variance on the diagonal as off it, this is the sensitivity (E13).
+/// Returns the largest Frobenius distance between two `phi phi^T`, `|phi| <= 1`.
+/// `sqrt(2)` for replaced data, 1 for data present or left out. This is the sensitivity for noise with the same variance on the
+/// diagonal as off it (E13).
 #[must_use]
 pub fn gram_frobenius(relation: Relation) -> f64 {
     match relation {
@@ -141,8 +146,9 @@ pub fn gram_frobenius(relation: Relation) -> f64 {
     }
 }
 
-/// How far the range of linear scores `<d, v>` over vertices of diameter `diameter` (l1) moves with the direction `d` by
-/// `distance` (max norm): the quantity that prices a noisy choice (E27). Not to be halved.
+/// Bounds the change of the range of linear scores `<d, v>` over vertices `v`.
+/// The vertices have diameter `diameter` (l1) and the direction `d` changes by `distance` (max norm). This change prices a
+/// noisy choice and must not be halved (E27).
 #[must_use]
 pub fn score_range(diameter: f64, distance: f64) -> f64 {
     diameter * distance
@@ -152,7 +158,7 @@ pub fn score_range(diameter: f64, distance: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The closed forms against a search over pairs in the plane.
+    /// Compares the closed forms with a search over pairs in the plane.
     #[test]
     fn closed_forms_are_the_largest_distances() {
         for reward in [0.3, 0.5, 1.0, 1.1, 1.5, 3.0, 6.0] {

@@ -1,26 +1,22 @@
-//! Gaussian noise on the gradient of one sample drawn uniformly from n, many times over: a Rényi bound for replaced samples.
+//! Bounds the loss of Gaussian noise on the gradient of one secretly drawn sample, over many steps.
 //!
-//! One step releases `N(u_i, 1)` for a secret uniform i, all means within distance `d` of each other (units of the standard
-//! deviation). Given which other sample would be drawn, P = (1 - q) U + q V and Q = (1 - q) U + q V', q = 1/n, and Rényi divergences are
-//! quasi-convex in such pairs. By the binomial theorem
-//! `E_Q (P/Q)^a = 1 + sum_{j=2}^a binom(a, j) q^j E_Q ((V - V')/Q)^j`, where `Q >= (1 - q) U` bounds the j-th term by
-//! `(1 - q)^(1 - j) E_U |(V - V')/U|^j`. Along the segment from v' to v the density moves by `<x - v_s, v - v'> N(v_s)` a unit of s, so that
-//! by Minkowski `E_U |(V - V')/U|^j <= d^j exp(j (j - 1) d²/2) E |Z + (j - 1) d|^j`, Z normal; odd moments by Cauchy and Schwarz. Ours; near
-//! the central limit (mu = q d sqrt(steps)) for small d.
+//! Each step draws one of n samples uniformly; neighbours replace one sample. The bound is on the Rényi divergence of whole
+//! orders and approaches the central limit (mu = q d sqrt(steps), q = 1/n) for small distances d.
+//! Derivation: `docs/derivations/subsampled.md`.
 
 use crate::Delta;
 
-/// Orders tried.
+/// Whole Rényi orders over which the bound is minimised.
 const ORDERS: std::ops::RangeInclusive<u32> = 2..=128;
 
-/// Upper bound on the Rényi divergence of whole order `order` of one step.
+/// Returns an upper bound on the Rényi divergence of whole order `order` of one step.
 #[must_use]
 pub fn step_divergence(distance: f64, n_samples: u64, order: u32) -> f64 {
     let q = 1.0 / n_samples as f64;
     if n_samples <= 1 {
         return 0.5 * f64::from(order) * distance * distance;
     }
-    // Even moments in logarithms; E (Z + m)^j by its recursion M_j = m M_{j-1} + (j - 1) M_{j-2}, scaled against overflow.
+    // Logarithms of even moments; E (Z + m)^j by the recursion M_j = m M_{j-1} + (j - 1) M_{j-2}, scaled against overflow.
     let log_moment = |j: u32| {
         let shift = f64::from(j - 1) * distance;
         let (mut before, mut now, mut scale) = (1.0, shift, 0.0);
@@ -40,11 +36,12 @@ pub fn step_divergence(distance: f64, n_samples: u64, order: u32) -> f64 {
         let log_term = log_binomial + f64::from(j) * libm::log(q) - f64::from(j - 1) * libm::log1p(-q) + log_bound(j);
         sum += libm::exp(log_term);
     }
-    // Never above the step without sampling.
+    // The bound never exceeds that of the step without sampling.
     (libm::log1p(sum) / f64::from(order - 1)).min(0.5 * f64::from(order) * distance * distance)
 }
 
-/// The least epsilon at `delta` that this bound gives for `steps` steps [CanonneKamathSteinke2020, proposition 12].
+/// Returns the least epsilon at `delta` that this bound gives for `steps` steps.
+/// Conversion: [CanonneKamathSteinke2020, proposition 12].
 #[must_use]
 pub fn epsilon(distance: f64, n_samples: u64, steps: u64, delta: Delta) -> f64 {
     if !distance.is_finite() {
@@ -62,7 +59,8 @@ pub fn epsilon(distance: f64, n_samples: u64, steps: u64, delta: Delta) -> f64 {
     ORDERS.map(at).fold(f64::INFINITY, f64::min).max(0.0)
 }
 
-/// The largest distance (sensitivity over standard deviation) that keeps `epsilon` at `delta`, to one part in 10⁹ on the private side.
+/// Returns the largest distance (sensitivity over standard deviation) that keeps the budget.
+/// Accurate to one part in 10⁹, on the private side.
 #[must_use]
 pub fn distance(budget: f64, n_samples: u64, steps: u64, delta: Delta) -> f64 {
     let (mut yes, mut no) = (0.0, 1.0);
@@ -85,7 +83,7 @@ mod tests {
     use super::*;
     use crate::gdp_epsilon;
 
-    /// The moment itself, by a sum over a grid, for pairs on a line: never above the bound.
+    /// Checks that the moment of pairs on a line, summed over a grid, is never above the bound.
     #[test]
     fn pairs_on_a_line_stay_below_the_bound() {
         let density = |x: f64, mean: f64| libm::exp(-0.5 * (x - mean) * (x - mean)) / libm::sqrt(2.0 * std::f64::consts::PI);
@@ -112,7 +110,8 @@ mod tests {
         }
     }
 
-    /// n² - 1 steps at rate 1/n behave as one Gaussian of mu = d, which the bound stays above and near.
+    /// Checks the bound against one Gaussian of mu = d, which n² - 1 steps at rate 1/n approach.
+    /// The bound must be above it and near it.
     #[test]
     fn near_the_central_limit() {
         let delta = Delta::try_from(1e-3).expect("a probability");

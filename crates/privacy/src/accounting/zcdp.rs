@@ -1,29 +1,32 @@
-//! Zero-concentrated privacy: `rho` bounds every Rényi divergence of order `a` by `a rho` (BunSteinke2016). The conversions
-//! are the tight ones [CanonneKamathSteinke2020, proposition 12].
+//! Converts zero-concentrated privacy (BunSteinke2016) to and from (epsilon, delta).
+//!
+//! `rho` bounds the Rényi divergence of every order `a` by `a rho`. The conversions are the tight ones
+//! [CanonneKamathSteinke2020, proposition 12].
 
 use crate::{Delta, Epsilon};
 
-/// `rho` of Gaussian noise: `mu²/2`, with `mu = sensitivity / sigma`.
+/// Returns `rho` of Gaussian noise: `mu²/2`, with `mu = sensitivity / sigma`.
 #[must_use]
 pub fn of_gaussian(mu: f64) -> f64 {
     0.5 * mu * mu
 }
 
-/// `rho` of a pure mechanism: `epsilon²/2` [BunSteinke2016, proposition 1.4].
+/// Returns `rho` of a pure mechanism: `epsilon²/2` [BunSteinke2016, proposition 1.4].
 #[must_use]
 pub fn of_pure(epsilon: f64) -> f64 {
     0.5 * epsilon * epsilon
 }
 
-/// `rho` of one choice by the exponential mechanism (Gumbel noise) whose scores' range moves by `epsilon` noise scales:
-/// `epsilon²/8` (CesarRogers2021).
+/// Returns `rho` of one choice by the exponential mechanism: `epsilon²/8` (CesarRogers2021).
+/// The range of the scores changes by `epsilon` scales of the Gumbel noise.
 #[must_use]
 pub fn of_choice(epsilon: f64) -> f64 {
     0.125 * epsilon * epsilon
 }
 
-/// The least failure probability that `rho` alone guarantees at `epsilon >= 0`: the infimum over orders `a > 1` of
-/// `exp((a - 1)(a rho - epsilon)) / a (1 - 1/a)^(a - 1)`. A bound for every mechanism that is `rho`-concentrated.
+/// Returns the least delta that `rho` alone guarantees at `epsilon >= 0`.
+/// This is the infimum over orders `a > 1` of `exp((a - 1)(a rho - epsilon)) / a (1 - 1/a)^(a - 1)`, a bound for every
+/// `rho`-concentrated mechanism.
 #[must_use]
 pub fn delta(rho: f64, epsilon: f64) -> f64 {
     if rho <= 0.0 {
@@ -32,14 +35,15 @@ pub fn delta(rho: f64, epsilon: f64) -> f64 {
     libm::exp(log_delta(rho, epsilon)).min(1.0)
 }
 
-/// The least epsilon that `rho` alone guarantees at `delta`; at least 0, rounded to the private side.
+/// Returns the least epsilon >= 0 that `rho` alone guarantees at `delta`.
+/// Rounded to the private side.
 #[must_use]
 pub fn epsilon(rho: f64, delta: Delta) -> f64 {
     let goal = libm::log(delta.get());
     if rho <= 0.0 || log_delta(rho, 0.0) <= goal {
         return 0.0;
     }
-    // rho + 2 sqrt(rho ln(1/delta)) is enough [BunSteinke2016, proposition 1.3].
+    // rho + 2 sqrt(rho ln(1/delta)) is sufficient [BunSteinke2016, proposition 1.3].
     let (mut no, mut yes) = (0.0, 2.0 * (rho + 2.0 * libm::sqrt(-rho * goal)));
     while no < yes {
         let middle = no + 0.5 * (yes - no);
@@ -55,7 +59,7 @@ pub fn epsilon(rho: f64, delta: Delta) -> f64 {
     yes
 }
 
-/// The largest `rho` that guarantees (epsilon, delta), rounded to the private side.
+/// Returns the largest `rho` that guarantees (epsilon, delta), rounded to the private side.
 #[must_use]
 pub fn rho(epsilon: Epsilon, delta: Delta) -> f64 {
     let goal = libm::log(delta.get());
@@ -76,8 +80,8 @@ pub fn rho(epsilon: Epsilon, delta: Delta) -> f64 {
     }
 }
 
-/// `rho` by the textbook conversion `epsilon = rho + 2 sqrt(rho ln(1/delta))` (BunSteinke2016): looser, printed beside the
-/// tight one.
+/// Returns `rho` by the textbook conversion `epsilon = rho + 2 sqrt(rho ln(1/delta))`.
+/// (BunSteinke2016.) It is looser, and printed for comparison with the tight conversion.
 #[must_use]
 pub fn textbook_rho(epsilon: Epsilon, delta: Delta) -> f64 {
     let log = -libm::log(delta.get());
@@ -86,13 +90,13 @@ pub fn textbook_rho(epsilon: Epsilon, delta: Delta) -> f64 {
 }
 
 fn log_delta(rho: f64, epsilon: f64) -> f64 {
-    // The logarithm is convex in the order a; its slope is (2a - 1) rho - epsilon + ln(1 - 1/a). With u = a - 1 > 0.
+    // The logarithm is convex in the order a; its slope is (2a - 1) rho - epsilon + ln(1 - 1/a). Here u = a - 1 > 0.
     let slope = |u: f64| (2.0 * u + 1.0) * rho - epsilon - libm::log1p(1.0 / u);
     let (mut low, mut high) = (1e-300, 1.0);
     while slope(high) < 0.0 && high < 1e300 {
         (low, high) = (high, 4.0 * high);
     }
-    // Bisection in the logarithm: orders span many powers of ten.
+    // Bisection on the logarithm of u: orders range over many powers of ten.
     for _ in 0..200 {
         let middle = libm::sqrt(low) * libm::sqrt(high);
         if slope(middle) < 0.0 {
@@ -110,7 +114,7 @@ mod tests {
     use super::*;
     use crate::gaussian_delta;
 
-    /// No order does better than the one found.
+    /// Checks that no other order gives a smaller delta.
     #[test]
     fn the_order_is_the_best() {
         for (rho, epsilon) in [(0.01, 0.1), (0.05, 1.0), (2.0, 3.0), (1e-6, 0.01), (30.0, 80.0)] {

@@ -1,11 +1,12 @@
-//! Inputs, their released inputs, and what every curator can do.
+//! Defines inputs, released inputs, and the interface of every curator.
 
 use crate::{Calibration, Delta, Epsilon, Ledger, Raw, Refusal, Released};
 use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// The inputs of a problem: `n_rows x dimension` numbers, row-major. Raw until a curator has released inputs.
+/// Holds the inputs of a problem: `n_rows x dimension` numbers, row-major.
+/// They are raw until a curator has released them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inputs {
     dimension: usize,
@@ -13,94 +14,97 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Takes `n_rows * dimension` numbers; `dimension` must divide their number and be at least 1.
+    /// Takes `n_rows * dimension` numbers; `dimension` must be at least 1 and divide their number.
     #[must_use]
     pub fn new(dimension: usize, values: Arc<Vec<f64>>) -> Self {
         assert!(0 < dimension && values.len().is_multiple_of(dimension), "numbers do not fill whole rows");
         Self { dimension, values }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn n_rows(&self) -> usize {
         self.values.len() / self.dimension
     }
 
-    /// Numbers of a row.
+    /// Returns the numbers per row.
     #[must_use]
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// All numbers, row-major.
+    /// Returns all numbers, row-major.
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 }
 
-/// The released row of every row of the inputs, in order, and what a modeler must know to read them. A row is released once, however often it
-/// is asked for.
+/// Holds the released inputs, in row order, and their public description.
+/// A row has one released version, however often it is requested.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReleasedInputs {
     /// Coordinates of a released row.
     pub dimension: usize,
     /// `n_rows x dimension`, row-major.
     pub values: Arc<Vec<f64>>,
-    /// Variance of the noise in each coordinate; 0 where there is none.
+    /// Variance of the noise in each coordinate; 0 without noise.
     pub noise_variance: f64,
-    /// Whether coordinate `j` of a released row is coordinate `j` of its row (up to noise), so that length-scales of their own keep
-    /// their meaning.
+    /// Whether coordinate `j` of a released row is coordinate `j` of its row, up to noise.
+    /// Then length-scales per coordinate keep their meaning.
     pub aligned: bool,
 }
 
-/// A calibrated curator, shared by all trials of a cell.
+/// Provides a calibrated curator, shared by all trials of a cell.
 pub trait Curator: Send + Sync + fmt::Debug {
-    /// Releases released inputs of all rows. Consumes a number of stream words that depends on the sizes alone.
+    /// Releases all rows; the number of random-stream words depends on the sizes only.
     ///
     /// # Errors
     /// Inputs that the mechanism is not defined for.
     fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<ReleasedInputs>, Refusal>;
 
-    /// What is claimed and what is delivered, for inputs of this size.
+    /// Returns claimed and delivered loss for inputs of this size.
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger;
 
-    /// What was done to these inputs before the mechanism, for the manifest of a simulation: never to be released.
+    /// Returns facts on the preparation of these inputs, for the manifest of a simulation.
+    /// They depend on the raw data and must never be released.
     fn facts(&self, inputs: &Raw<Inputs>) -> Vec<(String, serde_json::Value)> {
         let _ = inputs;
         Vec::new()
     }
 }
 
-/// What a spec asks for.
+/// Holds a spec's request for a curator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CuratorRequest {
-    /// Which calibration of the paper.
+    /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
     /// Privacy loss.
     pub epsilon: Epsilon,
     /// Failure probability.
     pub delta: Delta,
-    /// Neighbours differ in one row, by at most this (L2, in units of the inputs that the curator sees); > 0. `None`: not stated.
+    /// Largest L2 distance between neighbours, which differ in one row; > 0.
+    /// In units of the inputs that the curator receives; `None` if not stated.
     pub radius: Option<f64>,
-    /// Coordinates of a released row; `None`: as many as the inputs have.
+    /// Coordinates of a released row; `None` for as many as the inputs have.
     pub columns: Option<usize>,
 }
 
-/// One line of the registry.
+/// Describes one curator in the registry.
 #[derive(Debug, Clone, Copy)]
 pub struct CuratorEntry {
-    /// Name in a spec.
+    /// Name in specs.
     pub name: &'static str,
-    /// One line for listings.
+    /// One-line summary for listings.
     pub summary: &'static str,
-    /// Key of the source.
+    /// Key of the paper.
     pub paper: &'static str,
     /// Calibrates the curator for a request.
     pub build: fn(&CuratorRequest) -> Result<Arc<dyn Curator>, Refusal>,
 }
 
-/// The curator that `auto` stands for: the paper's own where the paper is followed, the one with a guarantee otherwise.
+/// Returns the name of the curator that `auto` selects.
+/// The paper's own curator where the calibration follows the paper, the one with a guarantee otherwise.
 #[must_use]
 pub fn resolve_curator(calibration: Calibration) -> &'static str {
     match calibration {

@@ -1,5 +1,6 @@
-//! A public projection, then Gaussian noise on every row: `Z = X P + N(0, sigma²)` (Kenthapadi2013). The noise of a row is drawn
-//! once. Proof: `docs/proofs/rows.md`.
+//! Adds Gaussian noise to every row, after a public projection: `Z = X P + N(0, sigma²)`.
+//!
+//! Source: (Kenthapadi2013). The noise of a row is drawn once. Proof: `docs/proofs/rows.md`.
 
 use super::projection::product;
 use super::{Curator, CuratorEntry, CuratorRequest, Inputs, ReleasedInputs};
@@ -9,7 +10,7 @@ use privateer_numerics::linalg::eigen_symmetric;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
-/// The registry line.
+/// Registry entry.
 pub const ENTRY: CuratorEntry = CuratorEntry {
     name: "input-noise",
     summary: "Gaussian noise on every row, behind a public projection where fewer columns are asked for",
@@ -17,7 +18,7 @@ pub const ENTRY: CuratorEntry = CuratorEntry {
     build,
 };
 
-/// The seed of the projection where nobody states another.
+/// Default seed of the projection.
 pub const PUBLIC_SEED: u64 = 0;
 
 #[derive(Debug, Clone)]
@@ -43,7 +44,7 @@ fn build(request: &CuratorRequest) -> Result<Arc<dyn Curator>, Refusal> {
 }
 
 impl InputNoise {
-    /// The projection of inputs with `d` columns, `d x r`; `None` where every column is kept.
+    /// Returns the `d x r` projection of inputs with `d` columns; `None` if every column is kept.
     fn projection(&self, d: usize) -> Option<(Vec<f64>, usize)> {
         self.request.columns.filter(|&r| r < d).map(|r| (public_projection(d, r, PUBLIC_SEED), r))
     }
@@ -91,8 +92,9 @@ impl Curator for InputNoise {
     }
 }
 
-/// The public projection of `d` columns onto `r`, `d x r` row-major: normal entries of variance `1/r`, so that squared distances are
-/// kept on average. No secret: a seed gives the same matrix to everyone.
+/// Returns the public projection from `d` columns to `r`, `d x r`, row-major.
+/// Its entries are normal with variance `1/r`, so that squared distances are kept on average. It is public: a seed gives
+/// everyone the same matrix.
 #[must_use]
 pub fn public_projection(d: usize, r: usize, seed: u64) -> Vec<f64> {
     let mut stream = Streams::new(seed, "public projection").shared(Purpose::Features);
@@ -100,7 +102,7 @@ pub fn public_projection(d: usize, r: usize, seed: u64) -> Vec<f64> {
     (0..d * r).map(|_| stream.normal() * unit).collect()
 }
 
-/// `sigma_max` of a `d x r` matrix with `r <= d`.
+/// Returns `sigma_max` of a `d x r` matrix with `r <= d`.
 #[must_use]
 pub fn largest_singular_value(map: &[f64], d: usize, r: usize) -> f64 {
     let mut square = vec![0.0; r * r];
@@ -111,7 +113,7 @@ pub fn largest_singular_value(map: &[f64], d: usize, r: usize) -> f64 {
             square[b * r + a] = sum;
         }
     }
-    // A trace bounds the largest eigenvalue where the iterations fail.
+    // The trace bounds the largest eigenvalue if the iterations fail.
     let bound = (0..r).map(|a| square[a * r + a]).sum::<f64>();
     let largest = eigen_symmetric(&square, r).map_or(bound, |eigen| eigen.values.iter().copied().fold(0.0, f64::max));
     libm::sqrt(largest) * (1.0 + 1e-12)

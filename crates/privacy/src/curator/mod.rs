@@ -1,8 +1,8 @@
-//! Curators: who holds the inputs of an outsourced problem, and gives out released inputs by row (Kharkovskii2020).
+//! Implements curators, who hold the inputs of an outsourced problem and release them row by row.
 //!
-//! In reading order: inputs and their released inputs, and what every curator can do (`contract`), the paper's projection, which has no
-//! guarantee (`projection`), and Gaussian noise behind a public projection, which has one (`input_noise`). These are simulations
-//! over reproducible streams.
+//! The setting is that of (Kharkovskii2020). In reading order: inputs, released inputs and the interface of every curator
+//! (`contract`), the paper's projection, which has no guarantee (`projection`), and Gaussian noise after a public projection,
+//! which has one (`input_noise`). These are simulations over reproducible random streams.
 
 mod contract;
 pub mod input_noise;

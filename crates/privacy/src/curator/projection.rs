@@ -1,8 +1,11 @@
-//! The random projection of a centred data set, `Z = X̃ M / sqrt(r)` with a secret normal matrix `M` [Kharkovskii2020, algorithm 1],
-//! and the same with singular values that are always lifted [Blocki2012, algorithm 3].
+//! Implements the random projection of a centred data set [Kharkovskii2020, algorithm 1].
 //!
-//! **Neither is private** (E16): `Z` has the column space of the inputs, and neighbours have different ones, so one look tells them
-//! apart for certain. For reproducing published figures only; the ledger says "no guarantee".
+//! `Z = X̃ M / sqrt(r)` with a secret normal matrix `M`; a second variant always lifts the singular values [Blocki2012,
+//! algorithm 3].
+//!
+//! **Neither is private** (erratum E16, `docs/privacy.md`): `Z` has the column space of the inputs, which differs between
+//! neighbours, so one release distinguishes them with certainty. For reproducing published figures only; the ledger says "no
+//! guarantee".
 
 use super::{Curator, CuratorEntry, CuratorRequest, Inputs, ReleasedInputs};
 use crate::{
@@ -12,7 +15,7 @@ use privateer_numerics::linalg::{Eigen, eigen_symmetric};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// The registry line of algorithm 1.
+/// Registry entry of algorithm 1.
 pub const PROJECTION: CuratorEntry = CuratorEntry {
     name: "projection",
     summary: "random projection, singular values lifted when one is small: no guarantee",
@@ -20,7 +23,7 @@ pub const PROJECTION: CuratorEntry = CuratorEntry {
     build: |request| build(request, false),
 };
 
-/// The registry line of the variant without a branch.
+/// Registry entry of the variant without a branch.
 pub const ALWAYS_LIFT: CuratorEntry = CuratorEntry {
     name: "projection-always-lift",
     summary: "random projection, singular values always lifted: no guarantee",
@@ -28,7 +31,8 @@ pub const ALWAYS_LIFT: CuratorEntry = CuratorEntry {
     build: |request| build(request, true),
 };
 
-/// Squared singular values below this share of the largest count as zero: they are lost in the rounding of `X^T X`.
+/// Share of the largest squared singular value below which smaller ones count as zero.
+/// They are lost in the rounding of `X^T X`.
 const LEAST_SHARE: f64 = 1e-13;
 
 #[derive(Debug, Clone)]
@@ -67,9 +71,12 @@ impl Projection {
 }
 
 impl Curator for Projection {
-    /// Draws `M` column by column, so that more columns extend fewer. Distances between released inputs are all that a modeler with
-    /// an isotropic kernel sees: where `r` is larger than the dimension `d` the released inputs come in `d` coordinates, with the
-    /// distances of `Z` (a simulation may turn them; whoever receives `Z` cannot shorten it).
+    /// Releases the projected rows.
+    /// `M` is drawn column by column, so that more columns extend fewer.
+    ///
+    /// A modeler with an isotropic kernel uses only the distances between released rows. If `r` exceeds the dimension `d`, the
+    /// released rows have `d` coordinates with the distances of `Z` (a simulation may rotate them; the recipient of `Z` cannot
+    /// shorten it).
     fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<ReleasedInputs>, Refusal> {
         let inputs = inputs.open();
         let d = inputs.dimension();
@@ -121,7 +128,8 @@ impl Curator for Projection {
     }
 }
 
-/// The inputs less their column means, `n_rows x dimension` [Kharkovskii2020, algorithm 1, line 2].
+/// Returns the inputs minus their column means, `n_rows x dimension`.
+/// [Kharkovskii2020, algorithm 1, line 2].
 #[must_use]
 pub fn centred(inputs: &Inputs) -> Vec<f64> {
     let (n, d) = (inputs.n_rows(), inputs.dimension());
@@ -133,7 +141,8 @@ pub fn centred(inputs: &Inputs) -> Vec<f64> {
     values
 }
 
-/// Singular values of a centred `n x d` matrix, descending, through the `d x d` eigenproblem; `None` if a number is not finite.
+/// Returns the singular values of a centred `n x d` matrix, in descending order.
+/// Computed by the `d x d` eigenproblem; `None` if a number is not finite.
 #[must_use]
 pub fn singular_values(centred: &[f64], d: usize) -> Option<Vec<f64>> {
     let eigen = eigen_symmetric(&gram(centred, d), d)?;
@@ -142,16 +151,18 @@ pub fn singular_values(centred: &[f64], d: usize) -> Option<Vec<f64>> {
     Some(values)
 }
 
-/// `X̃`: a centred `n x d` matrix with its singular values lifted to `sqrt(s² + omega²)`, if the least is below `omega` or always
-/// [Kharkovskii2020, algorithm 1, lines 6-10].
+/// Returns `X̃`, a centred `n x d` matrix with singular values lifted to `sqrt(s² + omega²)`.
+///
+/// They are lifted if the least is below `omega`, or always [Kharkovskii2020, algorithm 1, lines 6-10].
 ///
 /// # Errors
-/// As [`Curator::release`].
+/// Those of [`Curator::release`].
 pub fn lifted(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec<f64>, Refusal> {
     Ok(product(centred, &lift(centred, d, omega, always)?, d, d))
 }
 
-/// `Z = lifted M / sqrt(r)`, `n x r`, with `M` of `d x r`, all row-major [Kharkovskii2020, algorithm 1, line 10].
+/// Returns `Z = lifted M / sqrt(r)`, `n x r`, with `M` of `d x r`, all row-major.
+/// [Kharkovskii2020, algorithm 1, line 10].
 #[must_use]
 pub fn released_inputs(lifted: &[f64], d: usize, m: &[f64], r: usize) -> Vec<f64> {
     let unit = 1.0 / libm::sqrt(r as f64);
@@ -160,7 +171,8 @@ pub fn released_inputs(lifted: &[f64], d: usize, m: &[f64], r: usize) -> Vec<f64
     released_inputs
 }
 
-/// `V diag(g(s)/s) V^T`, `d x d`: what a lift multiplies the centred inputs by; the identity where nothing is lifted.
+/// Returns `V diag(g(s)/s) V^T`, `d x d`, by which a lift multiplies the centred inputs.
+/// This is the identity if no singular value is lifted.
 fn lift(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec<f64>, Refusal> {
     let refuse = |message: String| {
         Refusal::new("mechanism", message, "inputs of full column rank: more rows than columns, none constant or repeated")
@@ -177,7 +189,7 @@ fn lift(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec<f64>,
         return Ok(identity);
     }
     if least <= most * LEAST_SHARE {
-        // U of a zero singular value is undetermined.
+        // The direction in U of a zero singular value is undetermined.
         return Err(refuse(
             "the centred inputs have not full column rank, and a zero singular value has no direction to be lifted along"
                 .to_owned(),
@@ -186,7 +198,7 @@ fn lift(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec<f64>,
     Ok(function(&eigen, d, |square| libm::sqrt((square + omega * omega) / square)))
 }
 
-/// `X^T X`, `d x d`, rows in order.
+/// Returns `X^T X`, `d x d`, summed over the rows in order.
 fn gram(centred: &[f64], d: usize) -> Vec<f64> {
     let mut gram = vec![0.0; d * d];
     for row in centred.chunks_exact(d) {
@@ -204,7 +216,7 @@ fn gram(centred: &[f64], d: usize) -> Vec<f64> {
     gram
 }
 
-/// `sum_i g(values_i) v_i v_i^T`.
+/// Returns `sum_i g(values_i) v_i v_i^T`.
 fn function(eigen: &Eigen, d: usize, g: impl Fn(f64) -> f64) -> Vec<f64> {
     let mut out = vec![0.0; d * d];
     for (value, v) in eigen.values.iter().zip(eigen.vectors.chunks_exact(d)) {
@@ -218,7 +230,7 @@ fn function(eigen: &Eigen, d: usize, g: impl Fn(f64) -> f64) -> Vec<f64> {
     out
 }
 
-/// A `d x d` root of `map map^T`: the same distances in fewer coordinates.
+/// Returns a `d x d` root of `map map^T`, which gives the same distances in fewer coordinates.
 fn root(map: &[f64], d: usize, r: usize) -> Vec<f64> {
     let mut square = vec![0.0; d * d];
     for i in 0..d {
@@ -234,7 +246,7 @@ fn root(map: &[f64], d: usize, r: usize) -> Vec<f64> {
     }
 }
 
-/// `rows (n x d) times map (d x k)`, row-major.
+/// Returns `rows (n x d) times map (d x k)`, row-major.
 pub(crate) fn product(rows: &[f64], map: &[f64], d: usize, k: usize) -> Vec<f64> {
     let mut out = Vec::with_capacity(rows.len() / d * k);
     for row in rows.chunks_exact(d) {

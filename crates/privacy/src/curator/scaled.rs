@@ -1,5 +1,7 @@
-//! What a curator does before its mechanism: centre, move rows beyond a bound to it, scale. Each step moves two data sets no
-//! further apart than they were (times the scale), so what the mechanism promises in its own units holds.
+//! Prepares inputs for a curator's mechanism: centring, moving rows to a bound, scaling.
+//!
+//! No step increases the distance between two data sets (apart from the scale), so the mechanism's guarantee holds in its own
+//! units.
 
 use super::projection::centred;
 use super::{Curator, Inputs, ReleasedInputs};
@@ -7,7 +9,8 @@ use crate::{Ledger, Neighbours, RadiusUnits, Raw, Refusal, Released};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// A curator behind centring, a bound and a scale. Its released inputs come back in the units of the inputs.
+/// A curator after centring, a bound and a scale.
+/// Its released rows are in the units of the inputs.
 #[derive(Debug, Clone)]
 pub struct Scaled {
     inner: Arc<dyn Curator>,
@@ -15,21 +18,23 @@ pub struct Scaled {
     bound: Option<f64>,
 }
 
-/// Inputs as the mechanism sees them.
+/// Inputs as the mechanism receives them.
 struct Prepared {
     inputs: Inputs,
-    /// What the inputs were multiplied by.
+    /// Factor by which the inputs were multiplied.
     scale: f64,
-    /// Rows that lay beyond the bound.
+    /// Number of rows beyond the bound.
     moved: usize,
 }
 
 impl Scaled {
-    /// The curator `inner` on centred rows that are at most `bound` long and then scaled so that this length becomes `norm`.
-    /// Without a bound the data's own largest norm takes its place, which is not private (E19).
+    /// Wraps `inner`: rows are centred, moved to norm `bound` if longer, and scaled.
+    ///
+    /// The scale turns `bound` into `norm`. Without a bound the data's own largest norm replaces it, which is not private
+    /// (erratum E19, `docs/privacy.md`).
     ///
     /// # Errors
-    /// A mechanism that promises something, scaled by the data's own norm.
+    /// A mechanism with a guarantee, scaled by the data's own norm.
     pub fn new(inner: Arc<dyn Curator>, norm: Option<f64>, bound: Option<f64>, promises: bool) -> Result<Self, Refusal> {
         if norm.is_some() && bound.is_none() && promises {
             return Err(Refusal::new(
@@ -47,7 +52,7 @@ impl Scaled {
         let largest = values.chunks_exact(d).map(length).fold(0.0, f64::max);
         let bound = self.bound.unwrap_or(largest);
         let mut moved = 0;
-        // A row at the bound stays: the comparison allows for the rounding of its own norm.
+        // A row at the bound is unchanged: the comparison allows for the rounding of its norm.
         for row in values.chunks_exact_mut(d) {
             let norm = length(row);
             if bound * (1.0 + 1e-12) < norm {
@@ -80,7 +85,7 @@ impl Curator for Scaled {
 
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger {
         let mut ledger = self.inner.ledger(n_rows, dimension);
-        // The mechanism's radius counts after the scaling; its statement is about the inputs.
+        // The mechanism's radius is in units after the scaling; the ledger states it in units of the inputs.
         if let (Neighbours::WithinRadius { radius, units }, Some(norm)) = (&mut ledger.threat_model.neighbours, self.norm) {
             match self.bound {
                 Some(bound) => *radius *= bound / norm,

@@ -1,4 +1,4 @@
-//! Identities of the curators, noise of the stated size, and the attack on the projection.
+//! Tests identities of the curators, the size of the noise, and the attack on the projection.
 
 use super::*;
 use crate::{Calibration, Delta, Epsilon, Guarantee, Raw, printed::kharkovskii2020::omega};
@@ -27,7 +27,7 @@ fn distance(values: &[f64], d: usize, a: usize, b: usize) -> f64 {
     (0..d).map(|j| values[a * d + j] - values[b * d + j]).map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// Released inputs in d coordinates have the distances of the n x r matrix that the paper releases.
+/// Checks that rows released in d coordinates have the distances of the paper's n x r matrix.
 #[test]
 fn the_short_form_keeps_the_distances_of_the_long_one() {
     for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::ALWAYS_LIFT, 1e4), (projection::PROJECTION, 1e6)] {
@@ -38,7 +38,7 @@ fn the_short_form_keeps_the_distances_of_the_long_one() {
         );
         assert_eq!((short.dimension, short.noise_variance, short.aligned), (3, 0.0, false));
         let mut draws = stream("draws");
-        // M column by column.
+        // M is drawn column by column.
         let m: Vec<f64> = (0..3 * r).map(|_| draws.normal()).collect();
         let always = entry.name == projection::ALWAYS_LIFT.name;
         let x = lifted(&centred(&data), 3, omega(r as u32, epsilon, 1e-5), always).expect("full rank");
@@ -72,7 +72,8 @@ fn more_columns_extend_fewer() {
     }
 }
 
-/// One look separates neighbours that differ by a thousandth in one row, in both branches and when always lifting (E16).
+/// Checks that one release distinguishes neighbours that differ by a thousandth in one row.
+/// In both branches, and with singular values that are always lifted (erratum E16, `docs/privacy.md`).
 #[test]
 fn a_look_at_released_inputs_tells_neighbours_apart() {
     for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::PROJECTION, 1e6), (projection::ALWAYS_LIFT, 1.0)] {
@@ -81,7 +82,7 @@ fn a_look_at_released_inputs_tells_neighbours_apart() {
         moved[2 * 77] += 1e-3;
         let neighbour = Inputs::new(2, Arc::new(moved));
         let curator = (entry.build)(&request(Calibration::AsPrinted, epsilon, None, Some(2))).expect("built");
-        // What of the released inputs lies outside of the column space of a data set, as a share.
+        // Share of the released rows outside the column space of a data set.
         let outside = |released_inputs: &ReleasedInputs, of: &Inputs| {
             let mut basis = orthonormal(&centred(of), 2);
             let z = &released_inputs.values;
@@ -110,7 +111,7 @@ fn a_look_at_released_inputs_tells_neighbours_apart() {
     }
 }
 
-/// Columns made orthonormal one after the other.
+/// Returns the columns, made orthonormal one after the other.
 fn orthonormal(rows: &[f64], d: usize) -> Vec<Vec<f64>> {
     let mut basis: Vec<Vec<f64>> = Vec::new();
     for c in 0..d {
@@ -158,7 +159,7 @@ fn fewer_columns_go_through_the_public_projection() {
     assert_eq!((released_inputs.dimension, released_inputs.aligned), (2, false));
     let map = public_projection(5, 2, PUBLIC_SEED);
     let stretch = largest_singular_value(&map, 5, 2);
-    // Power iteration on P^T P from a start that no eigenvector is orthogonal to.
+    // Power iteration on P^T P from a start that is not orthogonal to any eigenvector.
     let mut v = [0.3, 0.7];
     for _ in 0..500 {
         let x: Vec<f64> = (0..5).map(|i| map[i * 2] * v[0] + map[i * 2 + 1] * v[1]).collect();
@@ -194,13 +195,14 @@ fn what_cannot_be_curated_is_refused_with_words() {
     }
 }
 
-/// A row `(100, -50)` away from five rows whose mean is zero; two of them are 5 long, two 1, one 0.
+/// Returns five rows with mean `(100, -50)`.
+/// Centred, two of them have length 5, two length 1, and one length 0.
 fn five_rows() -> Inputs {
     let rows = [3.0, 4.0, -3.0, -4.0, 0.6, 0.8, -0.6, -0.8, 0.0, 0.0];
     Inputs::new(2, Arc::new(rows.iter().enumerate().map(|(i, x)| x + if i % 2 == 0 { 100.0 } else { -50.0 }).collect()))
 }
 
-/// A curator with next to no noise (sigma = 7e-7 of the radius) behind these.
+/// Wraps a curator with almost no noise (sigma = 7e-7 of the radius).
 fn scaled(norm: Option<f64>, bound: Option<f64>) -> Scaled {
     let inner = (input_noise::ENTRY.build)(&request(Calibration::Tight, 1e12, Some(1.0), None)).expect("built");
     Scaled::new(inner, norm, bound, false).expect("made")
@@ -211,7 +213,8 @@ fn fact(curator: &Scaled, data: &Inputs, name: &str) -> serde_json::Value {
     facts.into_iter().find(|(fact, _)| fact.contains(name)).expect("the fact").1
 }
 
-/// Rows beyond the bound come back at it, in their direction, counted and said; the others as they are, whatever the norm.
+/// Checks that rows beyond the bound are moved to it in their direction, counted and reported.
+/// Other rows are unchanged, for every norm.
 #[test]
 fn rows_beyond_the_bound_are_moved_counted_and_said() {
     let moved = [1.2, 1.6, -1.2, -1.6, 0.6, 0.8, -0.6, -0.8, 0.0, 0.0];
@@ -221,7 +224,7 @@ fn rows_beyond_the_bound_are_moved_counted_and_said() {
         let found = released_inputs(&curator, &five_rows());
         let off = found.values.iter().zip(moved).map(|(z, x)| (z - x).abs()).fold(0.0, f64::max);
         assert!(off < 2e-5, "{norm:?}: {:?}", found.values);
-        // Noise of the scaled units, told in those of the inputs.
+        // The noise variance of the scaled units, converted to units of the inputs.
         assert!((found.noise_variance * scale * scale / plain.noise_variance - 1.0).abs() < 1e-12, "{norm:?}");
         assert_eq!(fact(&curator, &five_rows(), "moved"), 2);
         assert_eq!(fact(&curator, &five_rows(), "scale"), scale);
@@ -234,7 +237,7 @@ fn rows_beyond_the_bound_are_moved_counted_and_said() {
     for (bound, count) in [(5.0, 0), (4.999, 2), (0.999, 4)] {
         assert_eq!(fact(&scaled(None, Some(bound)), &five_rows(), "moved"), count, "{bound}");
     }
-    // Without a bound the data's own largest norm, said not to be private; refused where a mechanism promises something.
+    // Without a bound the data's own largest norm is used and reported as not private; a mechanism with a guarantee refuses it.
     let own = scaled(Some(10.0), None);
     assert_eq!((fact(&own, &five_rows(), "moved"), fact(&own, &five_rows(), "scale")), (0.into(), 2.0.into()));
     assert!(own.ledger(5, 2).notes.join("; ").contains("not private (E19)"));
@@ -243,8 +246,8 @@ fn rows_beyond_the_bound_are_moved_counted_and_said() {
     assert!(refused.contains("`bound`") && refused.contains("E19"), "{refused}");
 }
 
-/// What the promise rests on: data sets that differ in one row are no further apart after centring and moving than before. Same
-/// stream, so same noise: it cancels.
+/// Checks that centring and moving rows never increases the distance of data sets.
+/// The guarantee depends on this for data sets that differ in one row. Both use the same stream, so the noise cancels.
 #[test]
 fn moving_rows_takes_neighbours_no_further_apart() {
     let mut draws = stream("neighbours");

@@ -1,4 +1,5 @@
-//! Noisy means of gradients over batches, each sample in one batch [BassilyGuzmanNandi2021, algorithm 3].
+//! Releases noisy mean gradients over batches, with each sample in one batch.
+//! Source: [BassilyGuzmanNandi2021, algorithm 3].
 
 use super::leaf::Leaf;
 use super::{Clip, Gradient, Query, Sample, VectorNoise};
@@ -7,25 +8,27 @@ use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// How samples are divided: a first batch, then equal ones; what is left over is not used.
+/// Divides the samples into a first batch and equal later batches.
+/// The remaining samples are unused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchPlan {
-    /// Samples of the first batch, at least 1.
+    /// Number of samples in the first batch, at least 1.
     pub first: u64,
-    /// Samples of each later batch, at least 1.
+    /// Number of samples in each later batch, at least 1.
     pub batch: u64,
-    /// Later batches.
+    /// Number of later batches.
     pub steps: u64,
 }
 
-/// The stream of batches: the first releases its mean gradient, later ones their mean difference of two gradients.
+/// Holds the stream of batches.
+/// The first batch releases its mean gradient, each later batch its mean difference of two gradients.
 #[derive(Debug)]
 pub struct BatchGradients {
     leaf: Leaf,
     plan: BatchPlan,
     first_noise: Box<dyn VectorNoise>,
     later_noise: Box<dyn VectorNoise>,
-    /// Bound on one sample's difference of two gradients, enforced under a clip.
+    /// Bound on one sample's difference of two gradients, enforced if there is a clip.
     difference: f64,
     sum: Vec<f64>,
     noise: Vec<f64>,
@@ -35,7 +38,8 @@ pub struct BatchGradients {
 }
 
 impl BatchGradients {
-    /// A stream before its first sample. `difference`: bound on one sample's difference of two gradients, enforced under a clip.
+    /// Makes a stream before its first sample.
+    /// `difference` bounds one sample's difference of two gradients; it is enforced if there is a clip.
     #[must_use]
     pub fn new(
         gradient: Arc<dyn Gradient>,
@@ -60,7 +64,7 @@ impl BatchGradients {
         }
     }
 
-    /// Takes one sample; releases where it completes a batch.
+    /// Takes one sample; returns a release if the sample completes a batch.
     pub fn release(&mut self, query: Query<'_>, sample: Raw<Sample<'_>>, stream: &mut Stream) -> Option<Released<&[f64]>> {
         if self.plan.steps < self.n_batches {
             return None;

@@ -1,11 +1,11 @@
-//! What one sample contributes: opened, checked, clipped.
+//! Computes the contribution of one sample: opened, checked and clipped.
 
 use super::{Clip, Gradient, Query, Sample, Start};
 use crate::planted::{self, PlantedFault};
 use privateer_numerics::linalg::Norm;
 use std::sync::Arc;
 
-/// Slack of the bound on contributions for rounding: sums of a thousand terms lose less.
+/// Slack of the bound on contributions for rounding; sums of a thousand terms lose less.
 const SLACK: f64 = 1e-12;
 
 /// Computes contributions; holds no data between samples.
@@ -24,7 +24,8 @@ impl Leaf {
         Self { gradient, clip, x: zeros(), now: zeros(), before: zeros() }
     }
 
-    /// The sample as it may be used; `None` where it is not finite or of the wrong length.
+    /// Checks a sample and clips its features; returns its response.
+    /// `None` if the sample is not finite or has the wrong length.
     fn admit(&mut self, sample: Sample<'_>) -> Option<f64> {
         let finite =
             planted::is(PlantedFault::GradientFinite) || (sample.y.is_finite() && sample.x.iter().all(|x| x.is_finite()));
@@ -39,7 +40,8 @@ impl Leaf {
         Some(sample.y)
     }
 
-    /// `weight_now grad(now) - weight_before grad(before)`, bounded; zero for a sample that is not admitted.
+    /// Computes `weight_now grad(now) - weight_before grad(before)`, bounded.
+    /// Zero for a sample that fails the check.
     fn combination(&mut self, query: Query<'_>, sample: Sample<'_>, weights: (f64, f64), most: Option<(Norm, f64)>) -> &[f64] {
         let Some(y) = self.admit(sample) else {
             self.now.fill(0.0);
@@ -66,7 +68,8 @@ impl Leaf {
         &self.now
     }
 
-    /// `g_t = (t + 1) grad(now) - t grad(before)` [Han2022, equation 3.1]; in round 1 both iterates are the same.
+    /// Computes `g_t = (t + 1) grad(now) - t grad(before)` [Han2022, equation 3.1].
+    /// In round 1 both iterates are equal.
     pub(super) fn recursive(&mut self, query: Query<'_>, sample: Sample<'_>, round: u64, start: Start) -> &[f64] {
         let t = round as f64;
         let weights = match (round, start) {
@@ -81,13 +84,13 @@ impl Leaf {
         self.combination(query, sample, weights, most)
     }
 
-    /// `grad(now)`, bounded.
+    /// Computes `grad(now)`, bounded.
     pub(super) fn plain(&mut self, now: &[f64], sample: Sample<'_>) -> &[f64] {
         let most = self.clip.map(|clip| (clip.norm, clip.gradient));
         self.combination(Query { now, before: now }, sample, (1.0, 0.0), most)
     }
 
-    /// `grad(now) - grad(before)`, bounded by `most`.
+    /// Computes `grad(now) - grad(before)`, bounded by `most`.
     pub(super) fn difference(&mut self, query: Query<'_>, sample: Sample<'_>, most: f64) -> &[f64] {
         let most = self.clip.map(|clip| (clip.norm, most));
         self.combination(query, sample, (1.0, 1.0), most)

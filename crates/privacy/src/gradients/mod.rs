@@ -1,11 +1,13 @@
-//! Privatizers of gradients: samples go in, noisy sums, noisy choices or noisy gradients come out.
+//! Implements privatizers of gradients.
+//! They receive samples and release noisy sums, noisy choices or noisy gradients.
 //!
-//! A learner hands over plain queries (its iterates) and sees what is released; the samples stay here. In reading order: what a
-//! privatizer asks of a loss ([`Gradient`]), the noise on vectors ([`VectorNoise`]), what one sample contributes (`leaf`), the privatizers
-//! ([`PrefixGradients`], [`VertexChoice`], [`BatchGradients`], [`SampleGradients`], [`StoredSamples`]) and their calibration ([`Terms`]).
+//! A learner passes public queries (its iterates) and receives the releases; the samples stay inside. In reading order: the
+//! interface of a loss ([`Gradient`]), noise vectors ([`VectorNoise`]), the contribution of one sample (`leaf`), the
+//! privatizers ([`PrefixGradients`], [`VertexChoice`], [`BatchGradients`], [`SampleGradients`], [`StoredSamples`]) and their
+//! calibration ([`Terms`]). Proof: `docs/proofs/gradients.md`.
 //!
-//! **Invariant:** a sample that is not finite, or of the wrong length, counts as one without a gradient. Under a clip the privacy
-//! rests on the clip alone and not on the constants that a loss states.
+//! **Invariant:** a sample that is not finite, or of the wrong length, counts as a sample with zero gradient. With a clip,
+//! privacy depends on the clip only, not on the constants that a loss states.
 
 mod batch;
 mod contract;

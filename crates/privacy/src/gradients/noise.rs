@@ -1,11 +1,11 @@
-//! Laws of noise on vectors.
+//! Implements the laws of noise vectors.
 
 use super::VectorNoise;
 use crate::planted::{self, PlantedFault};
 use privateer_numerics::linalg::{Norm, Power};
 use privateer_numerics::rng::Stream;
 
-/// No noise and no draw.
+/// Adds no noise and draws nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct NoNoise;
 
@@ -15,10 +15,10 @@ impl VectorNoise for NoNoise {
     }
 }
 
-/// Independent normals of standard deviation `sigma`.
+/// Draws independent normals of standard deviation `sigma`.
 #[derive(Debug, Clone, Copy)]
 pub struct IsotropicGaussian {
-    /// Of every entry.
+    /// Standard deviation of every entry.
     pub sigma: f64,
 }
 
@@ -30,7 +30,7 @@ impl VectorNoise for IsotropicGaussian {
     }
 }
 
-/// Independent Laplace entries.
+/// Draws independent Laplace entries.
 #[derive(Debug, Clone, Copy)]
 pub struct LaplaceVector {
     /// Scale of every entry; the variance is twice its square.
@@ -44,9 +44,10 @@ impl VectorNoise for LaplaceVector {
     }
 }
 
-/// Density proportional to `exp(-|z|_+² / (2 sigma²))`, `|z|_+ = multiplier |z|_e`: radius² is Gamma(n/2, scale 2 sigma²), the
-/// direction uniform under the cone measure of the l_e sphere: independent `+-g^(1/e)`, g of Gamma(1/e, 1), normalised
-/// [Han2022, algorithm 4, lemma 3.1 with its scale put right (E23)]. For e = 2 the entries are normals and are drawn as such.
+/// Draws generalised Gaussian noise, of density proportional to `exp(-|z|_+² / (2 sigma²))`.
+/// `|z|_+ = multiplier |z|_e`. The squared radius is Gamma(n/2, scale 2 sigma²); the direction is uniform under the cone
+/// measure of the l_e sphere: independent `+-g^(1/e)` with g of Gamma(1/e, 1), normalised [Han2022, algorithm 4, lemma 3.1 with
+/// its scale corrected, erratum E23, `docs/privacy.md`]. For e = 2 the entries are drawn as normals.
 #[derive(Debug, Clone, Copy)]
 pub struct GeneralizedGaussian {
     exponent: f64,
@@ -55,13 +56,13 @@ pub struct GeneralizedGaussian {
 }
 
 impl GeneralizedGaussian {
-    /// `exponent > 0` (a norm from 1 on), `multiplier > 0`, `sigma >= 0`.
+    /// Makes the law; `exponent > 0` (a norm from 1 on), `multiplier > 0`, `sigma >= 0`.
     #[must_use]
     pub fn new(exponent: f64, multiplier: f64, sigma: f64) -> Self {
         Self { exponent, multiplier, sigma }
     }
 
-    /// Scales a direction to `|out|_+ = radius`. A zero direction stays.
+    /// Scales a direction to `|out|_+ = radius`; a zero direction stays zero.
     pub fn scale(&self, radius: f64, out: &mut [f64]) {
         let size = self.multiplier * self.size(out);
         if 0.0 < size {
@@ -69,7 +70,7 @@ impl GeneralizedGaussian {
         }
     }
 
-    /// `(sum |z_i|^e)^(1/e)`, also where that is no norm.
+    /// Returns `(sum |z_i|^e)^(1/e)`, also for exponents below 1, where it is not a norm.
     fn size(&self, z: &[f64]) -> f64 {
         match Norm::of(self.exponent) {
             Some(norm) => norm.size(z),

@@ -1,4 +1,5 @@
-//! Noisy prefix sums of recursive gradients [Han2022, algorithm 1, lines 3 and 4; algorithm 5], by any factorisation.
+//! Releases noisy prefix sums of recursive gradients, by any factorisation.
+//! Source: [Han2022, algorithm 1, lines 3 and 4; algorithm 5].
 
 use super::leaf::Leaf;
 use super::{Clip, Gradient, Query, Sample, Start, VectorNoise};
@@ -7,7 +8,8 @@ use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// One stream: sum and noise stay inside. Memory: a few vectors, and what the factorisation keeps.
+/// Holds one stream; sum and noise stay inside.
+/// Memory: a few vectors, and the state of the factorisation.
 #[derive(Debug)]
 pub struct PrefixGradients {
     leaf: Leaf,
@@ -20,7 +22,8 @@ pub struct PrefixGradients {
 }
 
 impl PrefixGradients {
-    /// `noise`: the factorisation and the law of its draws; `None` releases the sums as they are.
+    /// Makes a stream before its first sample.
+    /// `noise` is the factorisation and the law of its draws; `None` releases the sums without noise.
     #[must_use]
     pub fn new(
         gradient: Arc<dyn Gradient>,
@@ -43,7 +46,7 @@ impl PrefixGradients {
     /// Adds one sample's contribution at the queried iterates and releases the sum so far.
     ///
     /// # Errors
-    /// Past the last round that the noise was made for.
+    /// A call after the last round that the noise was made for.
     pub fn release(
         &mut self,
         query: Query<'_>,

@@ -1,4 +1,4 @@
-//! One noisy gradient a sample, each sample used once.
+//! Releases one noisy gradient per sample; each sample is used once.
 
 use super::leaf::Leaf;
 use super::{Clip, Gradient, Sample, VectorNoise};
@@ -16,14 +16,14 @@ pub struct SampleGradients {
 }
 
 impl SampleGradients {
-    /// `clip.gradient` bounds each gradient.
+    /// Makes the privatizer; `clip.gradient` bounds each gradient.
     #[must_use]
     pub fn new(gradient: Arc<dyn Gradient>, dimension: usize, clip: Option<Clip>, noise: Box<dyn VectorNoise>) -> Self {
         let zeros = || vec![0.0; dimension];
         Self { leaf: Leaf::new(gradient, dimension, clip), noise, drawn: zeros(), released: zeros() }
     }
 
-    /// The noisy gradient of one sample at `theta`.
+    /// Releases the noisy gradient of one sample at `theta`.
     pub fn release(&mut self, theta: &[f64], sample: Raw<Sample<'_>>, stream: &mut Stream) -> Released<&[f64]> {
         let gradient = self.leaf.plain(theta, sample.open());
         self.noise.draw(stream, &mut self.drawn);

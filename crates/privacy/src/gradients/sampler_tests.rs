@@ -1,4 +1,5 @@
-//! The laws of noise, with stated false-alarm rates and planted faults; what no sample can make a privatizer show.
+//! Tests the laws of noise vectors, with stated false-alarm rates and planted faults.
+//! Also tests the effect that a single sample can have on a privatizer.
 
 use super::{
     Choice, Clip, GeneralizedGaussian, Gradient, IsotropicGaussian, LaplaceVector, NoNoise, PrefixGradients, Query, Sample,
@@ -15,8 +16,9 @@ fn stream(trial: u64) -> Stream {
     Streams::new(17, "noise").of(trial, Purpose::Mechanism("test"))
 }
 
-/// z-scores of `E|Z|_+² = n sigma²`, `Var = 2 n sigma⁴` and the mean square of a coordinate against [`han2022_tree::coordinate_variance`],
-/// over `count` draws of noise made with `sigma` and believed to have `believed`.
+/// Returns z-scores of `E|Z|_+² = n sigma²`, `Var = 2 n sigma⁴` and a coordinate's mean square.
+/// The mean square is compared with [`han2022_tree::coordinate_variance`], over `count` draws of noise made with `sigma` and
+/// tested against `believed`.
 fn scores(exponent: f64, n: usize, (sigma, believed): (f64, f64), count: usize, trial: u64) -> [f64; 3] {
     let mut law = GeneralizedGaussian::new(exponent, 1.0, sigma);
     let norm = Norm::of(exponent).expect("a norm");
@@ -32,12 +34,13 @@ fn scores(exponent: f64, n: usize, (sigma, believed): (f64, f64), count: usize, 
     let root = (count as f64).sqrt();
     let (s2, d) = (believed * believed, n as f64);
     let deviations: Vec<f64> = squares.iter().map(|x| (x - d * s2).powi(2)).collect();
-    // Gamma of shape k = n/2: the variance of the squared deviation is (2 + 6/k + …) var²: fourth central moment 3 k² + 6 k, scale⁴.
+    // Gamma of shape k = n/2: the variance of the squared deviation is (2 + 6/k + …) var²: fourth central moment 3 k² + 6 k,
+    // scale⁴.
     let k = 0.5 * d;
     let fourth = (3.0 * k * k + 6.0 * k) * (2.0 * s2).powi(4);
     let spread = (fourth - (2.0 * d * s2 * s2).powi(2)).sqrt();
     let variance = han2022_tree::coordinate_variance(believed, exponent, n);
-    // Mean of z⁴ from the sample itself: only its size enters the error.
+    // The mean of z⁴ comes from the sample itself: only its size enters the error.
     let error = (mean(&coordinates.iter().map(|x| x * x).collect::<Vec<_>>()) - mean(&coordinates).powi(2)).sqrt();
     [
         (mean(&squares) - d * s2) / ((2.0 * d).sqrt() * s2) * root,
@@ -46,7 +49,8 @@ fn scores(exponent: f64, n: usize, (sigma, believed): (f64, f64), count: usize, 
     ]
 }
 
-/// Within five standard errors: 27 figures at below 1e-6 each, a false alarm below 3e-5; the seed is fixed.
+/// Checks the moments to five standard errors.
+/// 27 figures at below 1e-6 each, a false alarm below 3e-5; the seed is fixed.
 #[test]
 fn the_generalised_gaussian_has_its_moments() {
     for (i, exponent) in [2.0, 2.5, 3.0, 6.0, 21.0].into_iter().enumerate() {
@@ -57,11 +61,12 @@ fn the_generalised_gaussian_has_its_moments() {
     }
 }
 
-/// Planted faults: the printed Gamma scale (sigma for sigma²), 5 % too little noise, and a direction uniform on the Euclidean sphere.
+/// Checks that planted faults are detected.
+/// The printed Gamma scale (sigma instead of sigma²), 5 % too little noise, and a direction uniform on the Euclidean sphere.
 #[test]
 fn planted_laws_are_caught() {
     let sigma: f64 = 3.0;
-    // Gamma scale 2 sigma in the place of 2 sigma²: as if sigma were its root (E23).
+    // Gamma scale 2 sigma instead of 2 sigma²: equals noise of scale sqrt(sigma) (erratum E23, `docs/privacy.md`).
     assert!(40.0 < scores(3.0, 5, (sigma.sqrt(), sigma), 2_000, 1)[0].abs());
     assert!(5.0 < scores(3.0, 5, (0.95 * sigma, sigma), 20_000, 2)[0].abs());
     let mut stream = stream(3);
@@ -79,8 +84,9 @@ fn planted_laws_are_caught() {
     assert!(5.0 < (gap / spread).abs() * f64::from(count).sqrt(), "{gap}");
 }
 
-/// The exponential mechanism by one draw has the law of the least score after Gumbel noise: shares against `exp(-score/scale)` over
-/// 40 000 draws, within five standard errors (below 1e-6 each, 4 figures).
+/// Checks the law of the exponential mechanism by one draw.
+/// It is the law of the least score after Gumbel noise. Shares are compared with `exp(-score/scale)` over 40 000 draws, to five
+/// standard errors (below 1e-6 each, 4 figures).
 #[test]
 fn choices_have_the_exponential_law() {
     #[derive(Debug)]
@@ -110,12 +116,12 @@ fn choices_have_the_exponential_law() {
         counts.iter().zip(&shares).map(z).fold(0.0_f64, |worst, z| worst.max(z.abs()))
     };
     assert!(share_of(|| Choice::Exponential { scale: 0.8 }) < 5.0);
-    // Twice the scale, and Laplace noise of the same scale, are caught.
+    // Twice the scale, and Laplace noise of the same scale, are detected.
     assert!(5.0 < share_of(|| Choice::Exponential { scale: 1.6 }));
     assert!(5.0 < share_of(|| Choice::Noisy(Box::new(LaplaceVector { scale: 0.8 }))));
 }
 
-/// The gradient of `theta x - y`, of any size.
+/// Computes the gradient of `theta x - y`, of any size.
 #[derive(Debug)]
 struct Line;
 
@@ -143,8 +149,9 @@ fn sums(clip: Option<Clip>, samples: &[(f64, f64)]) -> Vec<f64> {
     samples.iter().map(|&(x, y)| at(&[x], y)).collect()
 }
 
-/// Samples that are not finite count as ones without a gradient; huge ones are clipped, whatever the loss states; the promise rests on
-/// the bounds.
+/// Checks that no sample moves a sum beyond its bound.
+/// Samples that are not finite count as samples with zero gradient. Huge samples are clipped, whatever the loss states, because
+/// the guarantee depends on the bounds.
 #[test]
 fn no_sample_moves_a_sum_beyond_its_bound() {
     for bad in [(f64::NAN, 1.0), (1.0, f64::NAN), (f64::INFINITY, 0.0), (1.0, f64::NEG_INFINITY)] {
@@ -156,13 +163,13 @@ fn no_sample_moves_a_sum_beyond_its_bound() {
         assert!(released[0].abs() <= 2.0 * (1.0 + 1e-9), "{huge:?}: {released:?}");
         assert!((released[1] - released[0]).abs() <= 5.0 * (1.0 + 1e-9), "{huge:?}: {released:?}");
     }
-    // Without a clip the sum follows.
+    // Without a clip the sum follows the sample.
     assert!(1e8 < sums(None, &[(1.0, 1e9)])[0].abs());
-    // Within the bounds nothing acts.
+    // Inside the bounds the clip changes nothing.
     assert_eq!(sums(Some(clip()), &[(0.5, 0.2), (0.3, 0.1)]), sums(None, &[(0.5, 0.2), (0.3, 0.1)]));
 }
 
-/// Wrong lengths too, and the noise that is drawn does not depend on the sample.
+/// Checks that the noise draws do not depend on the sample, also for samples of wrong length.
 #[test]
 fn draws_do_not_depend_on_samples() {
     let tree = Tree::new(4);

@@ -1,5 +1,6 @@
-//! All samples kept, and gradients of randomly drawn ones with noise [Bassily2020, algorithm 2]. Which sample was drawn stays
-//! secret: the accounting counts on it.
+//! Stores all samples, and releases noisy gradients of randomly drawn ones.
+//!
+//! Source: [Bassily2020, algorithm 2]. The index of a drawn sample stays secret: the accounting depends on it.
 
 use super::leaf::Leaf;
 use super::{Clip, Gradient, Sample, VectorNoise};
@@ -7,7 +8,8 @@ use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// A data set that answers with noisy gradients. Memory: one row a sample.
+/// Holds a data set that answers queries with noisy gradients.
+/// Memory: one row per sample.
 #[derive(Debug)]
 pub struct StoredSamples {
     leaf: Leaf,
@@ -19,7 +21,7 @@ pub struct StoredSamples {
 }
 
 impl StoredSamples {
-    /// An empty data set; `clip.gradient` bounds each gradient.
+    /// Makes an empty data set; `clip.gradient` bounds each gradient.
     #[must_use]
     pub fn new(gradient: Arc<dyn Gradient>, dimension: usize, clip: Option<Clip>, noise: Box<dyn VectorNoise>) -> Self {
         let zeros = || vec![0.0; dimension];
@@ -27,7 +29,8 @@ impl StoredSamples {
         Self { leaf, dimension, rows: Vec::new(), noise, drawn: zeros(), released: zeros() }
     }
 
-    /// Keeps a sample. One of the wrong length is kept as one without a gradient, so that the number of samples tells nothing.
+    /// Stores a sample.
+    /// A sample of wrong length is stored as one with zero gradient, so that the number of samples reveals nothing.
     pub fn keep(&mut self, sample: Raw<Sample<'_>>) {
         let Sample { x, y } = sample.open();
         let row = self.rows.len();
@@ -39,19 +42,19 @@ impl StoredSamples {
         self.rows[row + self.dimension] = if fits { y } else { f64::NAN };
     }
 
-    /// Samples kept.
+    /// Returns the number of stored samples.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len() / (self.dimension + 1)
     }
 
-    /// Whether none is kept.
+    /// Returns whether no sample is stored.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The noisy gradient of a sample drawn uniformly. `None` while none is kept.
+    /// Releases the noisy gradient of a uniformly drawn sample; `None` for an empty data set.
     pub fn gradient(&mut self, theta: &[f64], stream: &mut Stream) -> Option<Released<&[f64]>> {
         let n = self.len();
         if n == 0 {
@@ -61,7 +64,8 @@ impl StoredSamples {
         self.gradient_of(at, theta, stream)
     }
 
-    /// The noisy gradient of sample `at`, 0-based; for checks against stored cases. `None` where there is no such sample.
+    /// Releases the noisy gradient of sample `at`, 0-based, for reference cases.
+    /// `None` if there is no such sample.
     #[doc(hidden)]
     pub fn gradient_of(&mut self, at: usize, theta: &[f64], stream: &mut Stream) -> Option<Released<&[f64]>> {
         let row = self.rows.get(at * (self.dimension + 1)..(at + 1) * (self.dimension + 1))?;

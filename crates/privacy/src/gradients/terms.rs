@@ -1,8 +1,9 @@
-//! Calibration: which noise keeps a budget, under each calibration, and what the noise that was chosen delivers.
+//! Calibrates the noise of gradients.
+//! Each calibration has its noise for a budget, and every noise has its price.
 //!
-//! Sensitivities are in the dual norm l_q of the geometry l_p, for a replaced sample. A gradient moves by `2 L`; a contribution
-//! `(t + 1) grad - t grad'` by `2 (lr beta D + L)`, as steps are at most `lr/t` of the diameter [Han2022, theorem 3.1]; a difference of
-//! gradients across a step `eta` by `2 beta eta D`.
+//! Sensitivities are for a replaced sample, in the dual norm l_q of the geometry's l_p. A gradient changes by at most `2 L`; a
+//! contribution `(t + 1) grad - t grad'` by at most `2 (lr beta D + L)`, because steps are at most `lr/t` of the diameter
+//! [Han2022, theorem 3.1]; a difference of gradients across a step `eta` by at most `2 beta eta D`.
 
 use super::{BatchPlan, Clip, GeneralizedGaussian, IsotropicGaussian, SampleClip, Start, VectorNoise};
 use crate::accounting::sensitivity::{Participation, from_lq};
@@ -12,69 +13,69 @@ use crate::streams::Factorisation;
 use crate::{Calibration, Delta, Epsilon, Event, Refusal, gdp_mu};
 use privateer_numerics::linalg::Norm;
 
-/// Constants of a loss over a set, in the set's norm.
+/// Holds the constants of a loss over a set, in the set's norm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Constants {
     /// Diameter of the set.
     pub diameter: f64,
     /// Smoothness beta of the loss.
     pub smoothness: f64,
-    /// Lipschitz constant L of the loss; infinite where gradients are unbounded.
+    /// Lipschitz constant L of the loss; infinite if gradients are unbounded.
     pub lipschitz: f64,
 }
 
 impl Constants {
-    /// Bound on one contribution, `lr beta D + L`.
+    /// Returns the bound `lr beta D + L` on one contribution.
     #[must_use]
     pub fn contribution(&self, learning_rate: f64) -> f64 {
         learning_rate * self.smoothness * self.diameter + self.lipschitz
     }
 }
 
-/// What a calibration starts from.
+/// Holds the inputs of a calibration.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
-    /// Which calibration.
+    /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
-    /// The budget; `None` adds no noise.
+    /// Privacy budget; `None` adds no noise.
     pub budget: Option<(Epsilon, Delta)>,
-    /// Samples.
+    /// Number of samples.
     pub rounds: u64,
     /// Dimension d.
     pub dimension: usize,
-    /// The geometry's norm l_p.
+    /// Norm l_p of the geometry.
     pub norm: Norm,
-    /// Constants that hold, under the clip where there is one.
+    /// Constants that hold; with a clip, those that the clip enforces.
     pub actual: Constants,
-    /// Constants that the printed formulas are given; for the as-printed calibration alone.
+    /// Constants used in the printed formulas; only for the as-printed calibration.
     pub stated: Constants,
-    /// Ball into which features are clipped; `None` clips nothing, features and gradients alike.
+    /// Ball into which features are clipped; `None` clips neither features nor gradients.
     pub clip: Option<SampleClip>,
 }
 
-/// The law of noise on a vector.
+/// Names the law of noise on a vector.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum VectorLaw {
-    /// None.
+    /// No noise.
     None,
     /// Independent normals.
     Gaussian {
         /// Standard deviation of an entry.
         sigma: f64,
     },
-    /// See [`GeneralizedGaussian`].
+    /// Generalised Gaussian noise, see [`GeneralizedGaussian`].
     Generalized {
-        /// Of the norm.
+        /// Exponent of the norm.
         exponent: f64,
-        /// Of the norm.
+        /// Multiplier of the norm.
         multiplier: f64,
-        /// Scale.
+        /// Scale of the noise.
         sigma: f64,
     },
 }
 
 impl VectorLaw {
-    /// The sampler; `None` for no noise.
+    /// Returns the sampler; `None` for no noise.
     #[must_use]
     pub fn sampler(self) -> Option<Box<dyn VectorNoise>> {
         match self {
@@ -87,37 +88,37 @@ impl VectorLaw {
     }
 }
 
-/// A noise with its price.
+/// Holds noise together with its price.
 #[derive(Debug, Clone)]
 pub struct Priced<N> {
     /// The noise.
     pub noise: N,
-    /// What is done.
+    /// What is done, for the accountant.
     pub event: Event,
-    /// The formula that set it.
+    /// The formula that set the noise.
     pub noise_formula: String,
 }
 
 /// Noise on the draws of a factorised prefix sum.
 pub type SumNoise = VectorLaw;
 
-/// Noise on a gradient that uses each sample once.
+/// Noise on gradients that use each sample once.
 pub type StepNoise = VectorLaw;
 
-/// Noise of the first batch and of the later ones.
+/// Noise of the first batch and of the later batches.
 pub type BatchNoise = (VectorLaw, VectorLaw);
 
-/// Noise of a choice: scale in round 1 and whether Gumbel; `None` for no noise.
+/// Noise of a choice: true for Gumbel, and the scale in round 1; `None` for no noise.
 pub type ChoiceNoise = Option<(bool, f64)>;
 
-/// The smooth norm that generalised Gaussian noise is made for.
+/// The smooth norm of generalised Gaussian noise.
 #[derive(Debug, Clone, Copy)]
 struct Smooth {
     exponent: f64,
     multiplier: f64,
-    /// In the formula.
+    /// Smoothness constant in the calibration formula.
     kappa: f64,
-    /// For which D_a <= a kappa s²/(2 sigma²) holds; `None` where nothing does.
+    /// Constant for which D_a <= a kappa s²/(2 sigma²) is proved; `None` if there is no proof.
     proved: Option<f64>,
 }
 
@@ -126,13 +127,14 @@ impl Terms {
         self.norm.dual().exponent()
     }
 
-    /// L for a learner's steps: the one that holds, or the one stated where none holds.
+    /// Returns the Lipschitz constant L for a learner's steps.
+    /// This is the actual constant, or the stated one if the actual one is infinite.
     #[must_use]
     pub fn lipschitz(&self) -> f64 {
         if self.actual.lipschitz.is_finite() { self.actual.lipschitz } else { self.stated.lipschitz }
     }
 
-    /// Bounds for the privatizers at this learning rate.
+    /// Returns the bounds of the privatizers at this learning rate; `None` without a clip.
     #[must_use]
     pub fn bounds(&self, learning_rate: f64) -> Option<Clip> {
         self.clip.map(|sample| Clip {
@@ -143,13 +145,13 @@ impl Terms {
         })
     }
 
-    /// How the recursive estimate of noisy choices starts.
+    /// Returns how the recursive estimate of noisy choices starts.
     #[must_use]
     pub fn choice_start(&self) -> Start {
         if self.budget.is_some() && self.calibration == Calibration::AsPrinted { Start::Full } else { Start::Half }
     }
 
-    /// `Some` where the promise can hold at all.
+    /// Returns `Some` only if a guarantee is possible: with a clip and a finite sensitivity.
     fn bounded(&self, sensitivity: f64) -> Option<f64> {
         (self.clip.is_some() && sensitivity.is_finite()).then_some(sensitivity)
     }
@@ -174,7 +176,7 @@ impl Terms {
         }
         let (exponent, kappa) = match self.calibration {
             Calibration::AsPrinted => han2022_tree::lemma_3_2_printed(q, d),
-            // At q infinite and few dimensions the lemma has no norm: the least constant is the least change.
+            // For infinite q and few dimensions the lemma gives no norm: the least constant is the smallest change.
             Calibration::Corrected if q.is_infinite() && libm::log(d as f64) < 2.0 => han2022_tree::noise_norm(q, d),
             Calibration::Corrected => han2022_tree::lemma_3_2_corrected(q, d),
             Calibration::Tight => han2022_tree::noise_norm(q, d),
@@ -185,15 +187,16 @@ impl Terms {
                 Refusal::new("calibration", message, "another calibration, `mechanism = \"gaussian\"`, or more dimensions");
             return Err(refusal.hint("min(q - 1, ln d - 1) is not above 0 for d = 1 and 2 (E22)"));
         }
-        // |v|_e <= d^(1/e - 1/q) |v|_q for e <= q, and |.|_e² is (e - 1)-smooth from e = 2 on.
+        // |v|_e <= d^(1/e - 1/q) |v|_q for e <= q, and |.|_e² is (e - 1)-smooth for e >= 2.
         let proved = (2.0 <= exponent)
             .then(|| (exponent - 1.0) * libm::pow(d as f64, 2.0 * (1.0 / exponent - 1.0 / q).max(0.0)))
             .filter(|kappa| kappa.is_finite());
         Ok(Smooth { exponent, multiplier: 1.0, kappa, proved })
     }
 
-    /// One mechanism on vectors that move by `actual`, after which the law of each draw has the scale that `as-printed` gives for the
-    /// stated sensitivity; `spread` is the norm of the factorisation's columns.
+    /// Calibrates one mechanism on vectors that change by at most `actual`.
+    /// `printed` gives the printed scale of a draw at the `stated` sensitivity; `spread` is the norm of the factorisation's
+    /// columns.
     fn vector(
         &self,
         generalized: bool,
@@ -210,7 +213,8 @@ impl Terms {
                 let message = format!("the {} calibration is of generalised Gaussian noise", self.calibration);
                 return Err(Refusal::new("mechanism", message, "`generalized-gaussian`, `auto`, or `calibration = \"tight\"`"));
             }
-            // Gaussian noise of all draws is one Gaussian mechanism; |v|_2 <= d^(1/2 - 1/q) |v|_q (E24).
+            // All Gaussian draws together are one Gaussian mechanism; |v|_2 <= d^(1/2 - 1/q) |v|_q (erratum E24,
+            // `docs/privacy.md`).
             let sensitivity = spread * from_lq(actual, self.q(), self.dimension);
             let sigma = sensitivity / gdp_mu(epsilon, delta);
             let noise_formula =
@@ -226,7 +230,7 @@ impl Terms {
         let (sigma, noise_formula) = match self.calibration {
             Calibration::AsPrinted => {
                 let sigma_plus = printed(kappa, stated, epsilon, delta);
-                // Radius² of Gamma scale 2 sigma_+ and not 2 sigma_+²: as if sigma were its root (E23).
+                // The printed Gamma scale is 2 sigma_+ instead of 2 sigma_+²: it equals noise of scale sqrt(sigma_+) (E23).
                 let sigma = libm::sqrt(0.5 * han2022_tree::gamma_scale_printed(sigma_plus));
                 (
                     sigma,
@@ -247,10 +251,10 @@ impl Terms {
         Ok(Priced { noise: VectorLaw::Generalized { exponent, multiplier, sigma }, event, noise_formula })
     }
 
-    /// Noise of the draws of prefix sums of recursive gradients.
+    /// Calibrates the noise of the draws for prefix sums of recursive gradients.
     ///
     /// # Errors
-    /// A law that the calibration does not have.
+    /// A law that the calibration does not offer.
     pub fn sum_noise(
         &self,
         generalized: bool,
@@ -264,10 +268,10 @@ impl Terms {
         })
     }
 
-    /// Noise of one gradient a sample.
+    /// Calibrates the noise of one gradient per sample.
     ///
     /// # Errors
-    /// A law that the calibration does not have.
+    /// A law that the calibration does not offer.
     pub fn step_noise(&self, generalized: bool) -> Result<Priced<StepNoise>, Refusal> {
         let sensitivities = (2.0 * self.actual.lipschitz, 2.0 * self.stated.lipschitz);
         self.vector(generalized, sensitivities, 1.0, |kappa, s, epsilon, delta| {
@@ -275,16 +279,18 @@ impl Terms {
         })
     }
 
-    /// Noise of batch means with steps `eta`; a sample is in one batch, so that the worse of the two prices is the price.
+    /// Calibrates the noise of batch means with steps `eta`.
+    ///
+    /// Each sample is in one batch, so the price is the larger of the two prices.
     ///
     /// # Errors
-    /// A law that the calibration does not have.
+    /// A law that the calibration does not offer.
     pub fn batch_noise(&self, generalized: bool, plan: BatchPlan, eta: f64) -> Result<Priced<BatchNoise>, Refusal> {
         let (n, first, batch) = (self.rounds as f64, plan.first as f64, plan.batch as f64);
         let printed =
             |kappa: f64, s: f64, epsilon: Epsilon, delta: Delta| han2022_tree::sigma_plus(kappa, s, epsilon.get(), delta.get());
         let (actual, stated) = (self.actual, self.stated);
-        // A mean over m samples moves by 2/m of the bound on one; printed for batches of exactly n/2 and sqrt(n)/2.
+        // A mean over m samples changes by at most 2/m of the bound on one; printed for batches of exactly n/2 and sqrt(n)/2.
         let gradients = (2.0 * actual.lipschitz / first, 4.0 * stated.lipschitz / n);
         let differences = (
             2.0 * actual.smoothness * eta * actual.diameter / batch,
@@ -298,10 +304,10 @@ impl Terms {
         Ok(Priced { noise: (first.noise, later.noise), event, noise_formula })
     }
 
-    /// Noise of choices of a vertex in rounds 1 to T, falling as 1/sqrt(t).
+    /// Calibrates the noise of choices of a vertex in rounds 1 to T, decreasing as 1/sqrt(t).
     ///
     /// # Errors
-    /// A law that the calibration does not have.
+    /// A law that the calibration does not offer.
     pub fn choice_noise(&self, gumbel: bool, learning_rate: f64) -> Result<Priced<ChoiceNoise>, Refusal> {
         let Some((epsilon, delta)) = self.budget else {
             return Ok(Priced { noise: None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });
@@ -312,8 +318,8 @@ impl Terms {
             return Err(Refusal::new("mechanism", message, "`laplace`, `auto`, or `calibration = \"tight\"`"));
         }
         let (n, e, d) = (self.rounds, epsilon.get(), delta.get());
-        // Scores <d_t, v> move by a range of D |d_t - d_t'|_q: D · 2 (lr beta D + L)/(t + 1) (E27), with the first gradient whole by
-        // D · 4 L/(t + 1) at least (E28).
+        // The range of the scores <d_t, v> changes by at most D |d_t - d_t'|_q: D · 2 (lr beta D + L)/(t + 1) (E27), and at
+        // least D · 4 L/(t + 1) if the first gradient has full weight (E28).
         let contribution = 2.0 * self.actual.contribution(learning_rate);
         let moves = if self.choice_start() == Start::Full { contribution.max(4.0 * self.actual.lipschitz) } else { contribution };
         let range = self.actual.diameter * moves;
@@ -337,10 +343,10 @@ impl Terms {
         Ok(Priced { noise: Some((gumbel, scale)), event: Event::Choices { gumbel, squares }, noise_formula })
     }
 
-    /// Gaussian noise of `steps` gradients, each at a sample drawn from all.
+    /// Calibrates the Gaussian noise of `steps` gradients, each at a sample drawn from all samples.
     ///
     /// # Errors
-    /// A law that the calibration does not have.
+    /// A law that the calibration does not offer.
     pub fn stored_noise(&self, steps: u64) -> Result<Priced<VectorLaw>, Refusal> {
         let Some((epsilon, delta)) = self.budget else {
             return Ok(Priced { noise: VectorLaw::None, event: Event::NonPrivate, noise_formula: "no noise".to_owned() });

@@ -1,4 +1,5 @@
-//! Noisy choices of a vertex along recursive gradients [Han2022, algorithm 2, lines 3 to 9].
+//! Releases noisy choices of a vertex along recursive gradients.
+//! Source: [Han2022, algorithm 2, lines 3 to 9].
 
 use super::leaf::Leaf;
 use super::{Clip, Gradient, Query, Sample, Start, VectorNoise, Vertices};
@@ -7,21 +8,22 @@ use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// How the vertex is chosen in round t.
+/// Says how the vertex is chosen in round t.
 #[derive(Debug)]
 pub enum Choice {
-    /// The least score, the lowest index among equals; no draw.
+    /// The least score, the lowest index among equal scores; no draw.
     Exact,
-    /// The least score after noise of this law, divided by sqrt(t), was added to each.
+    /// The least score after noise of this law, divided by sqrt(t), is added to each score.
     Noisy(Box<dyn VectorNoise>),
-    /// With probability proportional to `exp(-score sqrt(t) / scale)`: the law of the least score after Gumbel noise, by one draw.
+    /// A vertex with probability proportional to `exp(-score sqrt(t) / scale)`.
+    /// This is the law of the least score after Gumbel noise, by one draw.
     Exponential {
         /// Scale in round 1, > 0.
         scale: f64,
     },
 }
 
-/// One stream of choices: the recursive estimate stays inside.
+/// Holds one stream of choices; the recursive estimate stays inside.
 #[derive(Debug)]
 pub struct VertexChoice {
     leaf: Leaf,
@@ -36,7 +38,7 @@ pub struct VertexChoice {
 }
 
 impl VertexChoice {
-    /// A stream before its first round.
+    /// Makes a stream before its first round.
     #[must_use]
     pub fn new(
         gradient: Arc<dyn Gradient>,
@@ -68,7 +70,8 @@ impl VertexChoice {
         self.choose(stream)
     }
 
-    /// As [`VertexChoice::release`] for a sample whose gradients are zero: estimate, noise and step are real.
+    /// Releases a choice for a sample whose gradients are zero.
+    /// Estimate, noise and step are those of [`VertexChoice::release`].
     pub fn release_nothing(&mut self, stream: &mut Stream) -> Released<usize> {
         self.round += 1;
         self.choose(stream)
@@ -94,12 +97,13 @@ impl VertexChoice {
     }
 }
 
-/// The lowest index of the least score.
+/// Returns the lowest index of the least score.
 fn least(scores: &[f64]) -> usize {
     (1..scores.len()).fold(0, |best, at| if scores[at] < scores[best] { at } else { best })
 }
 
-/// An index drawn with weights `exp(-score/scale)`. One word. `scores` is left holding the running sums.
+/// Draws an index with weights `exp(-score/scale)`, using one random-stream word.
+/// Afterwards `scores` holds the running sums of the weights.
 fn exponential(scores: &mut [f64], scale: f64, stream: &mut Stream) -> usize {
     let lowest = scores.iter().copied().fold(f64::INFINITY, f64::min);
     let mut total = 0.0;

@@ -1,12 +1,16 @@
-//! Private Frank-Wolfe over the l1 ball, one stream an arm [Han2022, algorithm 3]: every round each arm's stream gives out one of the
-//! 2d vertices, chosen with noise along its recursive gradient of the loss whose gradient is `(zeta(<x, theta>) - r) x`.
+//! Implements private Frank-Wolfe over the l1 ball, one stream per arm [Han2022, algorithm 3].
 //!
-//! An arm that was not shown takes the synthetic interaction `(0, zeta(0))`: its gradients are zero, but its step, its noise and its vertex
-//! are real, so that nobody learns which arm was shown (E30, E31). Steps, and with them noise levels, are the arm's own. Iterates are
-//! averages of vertices, `theta = radius counts/(step + 1)`: public, kept as counts here and by the server alike.
+//! In every round each arm's stream releases one of the 2d vertices, chosen with noise along its recursive gradient of the loss
+//! whose gradient is `(zeta(<x, theta>) - r) x`.
 //!
-//! Price. A replaced interaction moves either one arm's scores by their whole range, or two arms' by half of it each, as against zero gradients;
-//! both cost at most what one stream costs (E30), so neither the number of arms nor a factor 2 enters. Proof: `docs/proofs/interactions.md`.
+//! An arm that was not shown receives the synthetic interaction `(0, zeta(0))`: its gradients are zero, but its step, noise and
+//! vertex are real, so that the releases hide which arm was shown (errata E30 and E31, `docs/privacy.md`). Step counts, and
+//! with them noise levels, are the arm's own. Iterates are averages of vertices, `theta = radius counts/(step + 1)`: public,
+//! and stored as counts here and by the server.
+//!
+//! Price: a replaced interaction changes either one arm's scores by their whole range, or two arms' scores by half of it each,
+//! compared with zero gradients. Both cost at most as much as one stream (E30), so neither the number of arms nor a factor 2
+//! enters. Proof: `docs/proofs/visits.md`.
 
 use super::{ContextFacts, Interaction, InteractionPrivatizer, InteractionSignal, Link};
 use crate::gradients::Start;
@@ -16,21 +20,22 @@ use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::Stream;
 use std::collections::VecDeque;
 
-/// What an arm's stream gave out in a round.
+/// Says what an arm's stream released in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArmStep {
-    /// It took no step.
+    /// The arm made no step.
     None,
-    /// A step towards zero: the gradient was zero and nothing was drawn.
+    /// The arm stepped towards zero: the gradient was zero and nothing was drawn.
     Zero,
-    /// A step towards vertex `index`: `+e_1 … +e_d, -e_1 … -e_d`.
+    /// The arm stepped towards vertex `index`, in the order `+e_1 … +e_d, -e_1 … -e_d`.
     Vertex(usize),
 }
 
-/// The noise of a choice; scales are those of an arm's first step and fall as 1/sqrt(step).
+/// Names the noise of a choice.
+/// Scales are those of an arm's first step and decrease as 1/sqrt(step).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ChoiceLaw {
-    /// None: the least score, the lowest coordinate among equals.
+    /// No noise: the least score, and the lowest coordinate among equal scores.
     Exact,
     /// Laplace noise on every score.
     Laplace {
@@ -44,7 +49,7 @@ pub enum ChoiceLaw {
     },
 }
 
-/// What streams are made with.
+/// Holds the parameters of the streams.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChoiceTerms {
     /// Arms K.
@@ -53,35 +58,36 @@ pub struct ChoiceTerms {
     pub dimension: usize,
     /// Radius of the l1 ball.
     pub radius: f64,
-    /// How rewards follow products.
+    /// How mean rewards depend on products.
     pub link: Link,
-    /// Rounds of each arm before anything else: round t shows arm `(t - 1) / warm_up`.
+    /// Rounds of each arm at the start: round t shows arm `(t - 1) / warm_up`.
     pub warm_up: u64,
     /// Weight of an arm's first gradient.
     pub start: Start,
-    /// Noise.
+    /// Noise of the choices.
     pub law: ChoiceLaw,
-    /// Bounds that are enforced; `None` enforces nothing.
+    /// Bounds that are enforced; `None` enforces no bounds.
     pub bounds: Option<ChoiceBounds>,
-    /// Whether arms that were not shown step too.
+    /// Whether arms that were not shown make a step too.
     pub synthetic: bool,
 }
 
-/// Bounds on one user's data and on what it adds.
+/// Bounds one user's data and the contribution of one interaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChoiceBounds {
-    /// M: on entries of a context.
+    /// Bound M on the entries of a context.
     pub entry: f64,
     /// Range of a reward.
     pub range: (f64, f64),
-    /// On `|zeta - r|`.
+    /// Bound on `|zeta - r|`.
     pub residual: f64,
-    /// On the largest entry of a contribution `(t + 1) grad - t grad'`.
+    /// Bound on the largest entry of a contribution `(t + 1) grad - t grad'`.
     pub contribution: f64,
 }
 
 impl ChoiceBounds {
-    /// What the facts of a problem and a range of rewards bound by themselves; `residual` may be cut shorter.
+    /// Returns the bounds that follow from a problem's facts and a range of rewards.
+    /// `residual` may lower the bound on `|zeta - r|`; contributions stay unbounded.
     #[must_use]
     pub fn of(facts: &ContextFacts, radius: f64, range: (f64, f64), residual: Option<f64>) -> Self {
         let (least, most) = facts.link.range(facts.largest_entry * radius);
@@ -91,19 +97,19 @@ impl ChoiceBounds {
     }
 }
 
-/// One arm's stream.
+/// Holds one arm's stream.
 #[derive(Debug, Clone)]
 struct Arm {
     /// Sum of contributions.
     sum: Vec<f64>,
-    /// Its largest magnitude.
+    /// Largest magnitude of an entry of `sum`.
     steepest: f64,
     counts: Vec<f64>,
     last: ArmStep,
     step: u64,
 }
 
-/// All arms' streams.
+/// Holds the streams of all arms.
 #[derive(Debug)]
 pub struct ArmChoices {
     terms: ChoiceTerms,
@@ -111,12 +117,12 @@ pub struct ArmChoices {
     steps: Vec<ArmStep>,
     round: u64,
     scores: Vec<f64>,
-    /// Unit draws in the place of random ones, an arm after the other.
+    /// Stored unit draws that replace random ones, one list per arm.
     stored: Option<Vec<VecDeque<Vec<f64>>>>,
 }
 
 impl ArmChoices {
-    /// Streams before their first step.
+    /// Makes streams before their first step.
     #[must_use]
     pub fn new(terms: ChoiceTerms) -> Self {
         let d = terms.dimension;
@@ -131,14 +137,15 @@ impl ArmChoices {
         }
     }
 
-    /// With Laplace draws of scale 1 that are given, one list of 2d numbers a step, for each arm: for checks against stored cases.
+    /// Makes streams with stored Laplace draws of scale 1, for reference cases.
+    /// For each arm one list of 2d numbers per step.
     #[doc(hidden)]
     #[must_use]
     pub fn stored(terms: ChoiceTerms, draws: Vec<VecDeque<Vec<f64>>>) -> Self {
         Self { stored: Some(draws), ..Self::new(terms) }
     }
 
-    /// Adds what an interaction contributes to an arm's next step.
+    /// Adds the contribution of an interaction to an arm's next step.
     fn contribute(&mut self, interaction: &Interaction<'_>) {
         let terms = self.terms;
         let arm = &mut self.arms[interaction.arm];
@@ -185,7 +192,7 @@ impl ArmChoices {
         arm.steepest = steepest.into_iter().fold(0.0, f64::max);
     }
 
-    /// The vertex of an arm's next step, and the step.
+    /// Chooses the vertex of an arm's next step, and makes the step.
     fn step(&mut self, index: usize, stream: &mut Stream) {
         let terms = self.terms;
         let arm = &mut self.arms[index];
@@ -199,7 +206,7 @@ impl ArmChoices {
                 ArmStep::Vertex(if 0.0 < arm.sum[at] { at + terms.dimension } else { at })
             }
             ChoiceLaw::Gumbel { scale } => {
-                // Scores +-radius sum/(t + 1) over a scale of scale/sqrt(t).
+                // The scores +-radius sum/(t + 1), divided by the noise scale scale/sqrt(t).
                 let unit =
                     terms.radius * libm::sqrt(t) / ((t + 1.0) * (planted::noise_share(PlantedFault::ArmGumbelNoise) * scale));
                 ArmStep::Vertex(exponential(&arm.sum, arm.steepest, unit, stream))
@@ -236,16 +243,17 @@ pub fn advance(counts: &mut [f64], step: ArmStep) {
     }
 }
 
-/// A vertex drawn with weights `exp(-unit (+-sum_j))`, by rejection from the uniform law: the weight of the steepest is 1, and where noise is
-/// large against the gradient nearly every candidate is taken. **Consumes a varying number of words**, two a candidate: the stream is one
-/// trial's and one policy's own, so that runs have the same bits for any backend, batch and shard; but cells that differ in epsilon
-/// meet different draws after the first candidate that one of them refuses, and are compared as if independent.
+/// Draws a vertex with weights `exp(-unit (+-sum_j))`, by rejection from the uniform law.
+/// The steepest vertex has weight 1; if noise is large compared with the gradient, nearly every candidate is accepted.
+/// **Consumes a varying number of words**, two per candidate. The random stream belongs to one trial and one policy, so results
+/// have the same bits for any backend, batch and shard. But cells that differ in epsilon see different draws after the first
+/// candidate that one of them rejects, and must be compared like independent ones.
 fn exponential(sum: &[f64], steepest: f64, unit: f64, stream: &mut Stream) -> usize {
     let (d, most) = (sum.len(), unit * steepest);
     loop {
         let candidate = stream.index(2 * d);
         let score = if candidate < d { unit * sum[candidate] } else { -unit * sum[candidate - d] };
-        // Written so that a NaN ends the loop.
+        // This comparison ends the loop for NaN.
         let refused = libm::exp(-score - most) <= stream.uniform();
         if !refused {
             return candidate;
@@ -253,7 +261,7 @@ fn exponential(sum: &[f64], steepest: f64, unit: f64, stream: &mut Stream) -> us
     }
 }
 
-/// The largest magnitude.
+/// Returns the largest magnitude.
 fn largest(x: &[f64]) -> f64 {
     let mut lanes = [0.0_f64; 8];
     for chunk in x.chunks(8) {
@@ -275,7 +283,7 @@ impl InteractionPrivatizer for ArmChoices {
         }
         let warms_up = self.round <= self.terms.n_arms as u64 * self.terms.warm_up;
         if warms_up || !self.terms.synthetic {
-            // In the warm-up the arm follows from the round: everybody knows it.
+            // In the warm-up the arm follows from the round, which is public.
             self.step(interaction.arm.min(self.terms.n_arms - 1), stream);
         } else {
             for arm in 0..self.terms.n_arms {

@@ -1,48 +1,48 @@
-//! What a privatizer of interactions takes and hands out.
+//! Defines what a privatizer of interactions receives and releases.
 
 use super::choices::ArmStep;
 use super::sums::Layout;
 use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
 
-/// One user's data.
+/// Holds one user's data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interaction<'a> {
-    /// Who came: one number a feature.
+    /// Context of the user, one number per feature.
     pub context: &'a [f64],
-    /// What was shown, 0-based. Follows the context, so it is as secret.
+    /// Arm shown, 0-based; it follows the context, so it is as secret.
     pub arm: usize,
-    /// What came of it.
+    /// Reward of the arm.
     pub reward: f64,
 }
 
-/// What leaves after an interaction.
+/// Holds what is released after an interaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum InteractionSignal<'a> {
-    /// The interaction as it was: not private.
+    /// The interaction unchanged: not private.
     Interaction(Interaction<'a>),
-    /// Running sums that take the place of those before, after `releases` releases.
+    /// Running sums, which replace the earlier ones.
     Sums {
-        /// How they lie.
+        /// Order of the entries.
         layout: Layout,
         /// Sums with their noise.
         entries: &'a [f64],
-        /// Standard deviation of the noise on an entry of a matrix, off its diagonal.
+        /// Standard deviation of the noise on an off-diagonal entry of a matrix.
         gram_std: f64,
     },
-    /// What each arm's stream of choices gave out.
+    /// The step of each arm's stream of choices.
     Steps(&'a [ArmStep]),
     /// Nothing this round.
     Nothing,
 }
 
-/// The private side of one trial.
+/// Receives the interactions of one trial and releases signals.
 pub trait InteractionPrivatizer: Send {
-    /// Takes an interaction in and releases what leaves of it.
+    /// Takes an interaction and returns its release.
     fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, stream: &mut Stream) -> Released<InteractionSignal<'a>>;
 }
 
-/// A sealed reward with the context and the arm that it came of.
+/// Seals a reward together with its context and arm.
 #[must_use]
 pub fn seal(context: &[f64], arm: usize, reward: Raw<f64>) -> Raw<Interaction<'_>> {
     Raw::seal(Interaction { context, arm, reward: reward.open() })

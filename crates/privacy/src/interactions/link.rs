@@ -1,6 +1,6 @@
-//! Inverse link functions of generalized linear rewards.
+//! Defines the inverse link functions of generalised linear rewards.
 
-/// The mean reward `zeta(<x, theta>)` as a function of the product.
+/// Maps a product to a mean reward, `zeta(<x, theta>)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
@@ -11,10 +11,10 @@ pub enum Link {
 }
 
 impl Link {
-    /// Names of the links in specifications, each with its link.
+    /// Names of the links in specs, each with its link.
     pub const NAMED: [(&'static str, Self); 2] = [("linear", Self::Linear), ("logistic", Self::Logistic)];
 
-    /// `zeta(z)`.
+    /// Returns `zeta(z)`.
     #[must_use]
     pub fn mean(self, z: f64) -> f64 {
         match self {
@@ -27,7 +27,8 @@ impl Link {
         }
     }
 
-    /// The largest slope of `zeta`: the smoothness beta of the loss whose gradient is `(zeta(<x, theta>) - r) x`, for `|x|_inf <= 1`.
+    /// Returns the largest slope of `zeta`.
+    /// This is the smoothness beta of the loss with gradient `(zeta(<x, theta>) - r) x`, for `|x|_inf <= 1`.
     #[must_use]
     pub fn slope(self) -> f64 {
         match self {
@@ -36,7 +37,7 @@ impl Link {
         }
     }
 
-    /// Range of `zeta` for `|z| <= most`.
+    /// Returns the range of `zeta` for `|z| <= most`.
     #[must_use]
     pub fn range(self, most: f64) -> (f64, f64) {
         (self.mean(-most), self.mean(most))

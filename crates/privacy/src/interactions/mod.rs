@@ -1,13 +1,18 @@
-//! Privatizers of interactions: a user comes with a context, is shown an arm and gives a reward. Joint differential privacy (Shariff2018):
-//! what is shown to everybody else hardly changes when one user's context and reward are replaced by any other's; the arm that is
-//! shown to that user follows their own context in the clear.
+//! Implements privatizers of interactions.
 //!
-//! In reading order: an interaction and what leaves of it ([`Interaction`], [`InteractionSignal`]), what a spec asks for ([`InteractionRequest`]), interactions
-//! passed on as they are ([`no_privacy`]), noisy running sums over the interactions of all arms ([`sums`]), noisy choices
+//! In an interaction a user brings a context, is shown an arm and gives a reward.
+//!
+//! The notion is joint differential privacy (Shariff2018): what all other users are shown hardly changes when one user's
+//! context and reward are replaced by any other's. The arm shown to that user follows their own context, which is not hidden
+//! from them.
+//!
+//! In reading order: an interaction and its release ([`Visit`], [`InteractionSignal`]), what a spec asks for ([`InteractionRequest`]),
+//! interactions released unchanged ([`open`]), noisy running sums over the interactions of all arms ([`sums`]), noisy choices
 //! along the gradients of every arm ([`choices`]).
 //!
-//! **Invariant:** a context that is not finite, or of the wrong length, counts as zeros, a reward that is not finite as the centre of
-//! its range.
+//! **Invariant:** no number that is not finite enters a release. A context that is not finite, or of the wrong length, adds
+//! nothing. For sums, a NaN reward counts as the centre and an infinite one as the nearest end of its range; for choices, an
+//! interaction whose reward is not finite adds nothing.
 
 pub mod choices;
 mod contract;

@@ -1,10 +1,10 @@
-//! No privacy: the interaction as it is, and a ledger that says so.
+//! Releases interactions unchanged, without privacy; the ledger says so.
 
 use super::{Interaction, InteractionPrivatizer, InteractionSignal, InteractionStatement, interaction_ledger};
 use crate::{Calibration, Event, Ledger, Raw, Released};
 use privateer_numerics::rng::Stream;
 
-/// Passes interactions on.
+/// Passes interactions on unchanged.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoPrivacy;
 
@@ -14,7 +14,7 @@ impl InteractionPrivatizer for NoPrivacy {
     }
 }
 
-/// The ledger of a run without privacy.
+/// Returns the ledger of an experiment without privacy.
 #[must_use]
 pub fn ledger(calibration: Calibration) -> Ledger {
     interaction_ledger(InteractionStatement {

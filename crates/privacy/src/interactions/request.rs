@@ -1,36 +1,36 @@
-//! What a spec asks of the privacy of interactions.
+//! Holds what a spec asks of the privacy of interactions.
 
 use crate::{Calibration, Delta, Epsilon, Refusal};
 
-/// A request; nothing in it is checked yet.
+/// Holds a request, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InteractionRequest {
-    /// `auto`, `none`, or a mechanism by name.
+    /// `auto`, `none`, or the name of a mechanism.
     pub mechanism: &'static str,
-    /// Which calibration of the paper.
+    /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
     /// Privacy loss of one user.
     pub epsilon: Option<f64>,
-    /// Failure probability; `None` takes one over the number of rounds.
+    /// Failure probability; `None` stands for one over the number of rounds.
     pub delta: Option<f64>,
     /// Range to which rewards are clipped.
     pub clip: Option<(f64, f64)>,
 }
 
 impl InteractionRequest {
-    /// The mechanisms that a spec can name.
+    /// Mechanisms that a spec can name.
     pub const MECHANISMS: [&'static str; 8] = ["auto", "none", "tree", "honaker", "blt", "sqrt-toeplitz", "laplace", "gumbel"];
 
-    /// A request for no privacy.
+    /// Returns a request for no privacy.
     #[must_use]
     pub fn none() -> Self {
         Self { mechanism: "none", calibration: Calibration::Tight, epsilon: None, delta: None, clip: None }
     }
 
-    /// The budget; `None` without privacy.
+    /// Returns the checked budget; `None` without privacy.
     ///
     /// # Errors
-    /// A missing or bad number.
+    /// A missing or invalid number.
     pub fn budget(&self, rounds: u64) -> Result<Option<(Epsilon, Delta)>, Refusal> {
         if self.mechanism == "none" {
             return Ok(None);
@@ -50,10 +50,12 @@ impl InteractionRequest {
         Ok(Some((epsilon, delta)))
     }
 
-    /// The range of rewards under privacy: as stated, else as publicly known. `None` only where the as-printed calibration does without.
+    /// Returns the range of rewards under privacy: as requested, else as publicly known.
+    ///
+    /// `None` only for the as-printed calibration, which can do without a range.
     ///
     /// # Errors
-    /// If neither is there, outside of the as-printed calibration.
+    /// Neither range is available, and the calibration is not as printed.
     pub fn range(&self, known: Option<(f64, f64)>) -> Result<Option<(f64, f64)>, Refusal> {
         match self.clip.or(known) {
             None if self.calibration != Calibration::AsPrinted => Err(Refusal::new(

@@ -1,14 +1,16 @@
-//! Noisy running sums of `z z^T` and `y z` over interactions, `z` the context in the block of the arm that was shown [Shariff2018,
-//! algorithm 1; Zheng2020 where everybody adds their own noise].
+//! Releases noisy running sums of `z z^T` and `y z` over interactions.
 //!
-//! * `as-printed`: one matrix over the blocks of all arms, sigma of the paper.
-//! * `corrected`: the same, never below what the claim needs.
-//! * `tight`: a matrix an arm. Blocks off the diagonal are zero whatever anybody does and need no noise. Contexts are scaled to the
-//!   unit ball and rewards to [-1/2, 1/2], where one sigma serves both; the corner `sum y²` is never released.
+//! `z` is the context in the block of the arm that was shown [Shariff2018, algorithm 1; Zheng2020 if every user adds their own
+//! noise].
 //!
-//! Sensitivity. Let one user's (phi, y) in block a become (phi', y') in block a'. In one block that is the pair of
-//! `accounting::sensitivity::gram_and_reward_mu_squared`, a supremum over `c = phi·phi'`; in two blocks it is that pair's value at
-//! c = 0. So no number of arms enters. Proof: `docs/proofs/interactions.md`.
+//! * as printed: one matrix over the blocks of all arms, with the paper's sigma.
+//! * corrected: the same, but never below what the claim needs.
+//! * tight: one matrix per arm. Off-diagonal blocks are zero for all inputs and need no noise. Contexts are scaled to the unit
+//!   ball and rewards to [-1/2, 1/2], where one sigma serves both; the corner `sum y²` is never released.
+//!
+//! Sensitivity: let one user's (phi, y) in block a become (phi', y') in block a'. In one block this is the pair of
+//! `accounting::sensitivity::gram_and_reward_mu_squared`, a supremum over `c = phi·phi'`; in two blocks it is that pair's value
+//! at c = 0. So the number of arms does not enter. Proof: `docs/proofs/visits.md`.
 
 use super::{Interaction, InteractionPrivatizer, InteractionSignal, InteractionStatement, interaction_ledger};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu_squared};
@@ -21,59 +23,59 @@ use crate::{Calibration, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, 
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// How sums over all arms lie in one slice.
+/// Says how the sums over all arms are ordered in one slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Arms.
+    /// Number of arms.
     pub n_arms: usize,
-    /// Features of a context.
+    /// Number of features of a context.
     pub dimension: usize,
-    /// Whether all arms share one matrix, and not one each.
+    /// True if all arms share one matrix, false if each arm has its own.
     pub joint: bool,
 }
 
 impl Layout {
-    /// Matrices.
+    /// Returns the number of matrices.
     #[must_use]
     pub fn n_groups(self) -> usize {
         if self.joint { 1 } else { self.n_arms }
     }
 
-    /// Rows of a matrix.
+    /// Returns the number of rows of a matrix.
     #[must_use]
     pub fn n_rows(self) -> usize {
         if self.joint { self.n_arms * self.dimension } else { self.dimension }
     }
 
-    /// A matrix with its vector.
+    /// Returns the shape of a matrix with its vector.
     fn shape(self) -> Shape {
         Shape::Bordered(self.n_rows())
     }
 
-    /// Packed upper triangle, row by row.
+    /// Returns the number of entries of a packed upper triangle, row by row.
     fn n_gram(self) -> usize {
         Shape::Symmetric(self.n_rows()).len()
     }
 
-    /// Numbers in all.
+    /// Returns the number of entries in all.
     #[must_use]
     pub fn len(self) -> usize {
         self.n_groups() * self.shape().len()
     }
 
-    /// Whether there is nothing.
+    /// Returns whether there are no entries.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// The matrix that an arm's context enters, and the row at which it does.
+    /// Returns the matrix that an arm's context enters, and its first row there.
     #[must_use]
     pub fn place(self, arm: usize) -> (usize, usize) {
         if self.joint { (0, arm * self.dimension) } else { (arm, 0) }
     }
 
-    /// Packed matrix and vector of a group.
+    /// Returns the packed matrix and the vector of a group.
     #[must_use]
     pub fn group(self, entries: &[f64], group: usize) -> (&[f64], &[f64]) {
         let size = self.shape().len();
@@ -87,7 +89,7 @@ impl Layout {
         let (gram, moment) = entries[group * size..(group + 1) * size].split_at_mut(self.n_gram());
         for (i, &x) in z.iter().enumerate() {
             let row = first + i;
-            // Row r of the packed triangle starts at r n - r (r - 1)/2, its first entry on the diagonal.
+            // Row r of the packed triangle starts at r n - r (r - 1)/2; its first entry is on the diagonal.
             let start = row * n - row * row.saturating_sub(1) / 2;
             gram[start..start + z.len() - i].iter_mut().zip(&z[i..]).for_each(|(entry, other)| *entry += x * other);
         }
@@ -95,30 +97,30 @@ impl Layout {
     }
 }
 
-/// What sums are wanted, and what is public.
+/// States which sums are needed, and what is public.
 #[derive(Debug, Clone)]
 pub struct SumsTerms {
-    /// How they lie.
+    /// Order of the entries.
     pub layout: Layout,
-    /// Rounds after which they are released, ascending from 1 on.
+    /// Rounds after which sums are released, ascending, at least 1.
     pub due: Arc<[u64]>,
-    /// Rounds in all.
+    /// Number of rounds in all.
     pub rounds: u64,
     /// Bound on the Euclidean length of a context, enforced.
     pub context_length: f64,
     /// Range of rewards, enforced.
     pub range: (f64, f64),
-    /// Which calibration.
+    /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
     /// `auto`, `tree`, `honaker`, `blt` or `sqrt-toeplitz`.
     pub mechanism: &'static str,
-    /// The budget.
+    /// Privacy budget.
     pub budget: (Epsilon, Delta),
-    /// Whether everybody adds their own noise.
+    /// True if every user adds their own noise.
     pub local: bool,
 }
 
-/// Calibrated sums, shared by all trials.
+/// Holds calibrated sums, shared by all trials.
 #[derive(Debug)]
 pub struct InteractionSums {
     terms: SumsTerms,
@@ -127,25 +129,25 @@ pub struct InteractionSums {
     sigma: f64,
     /// Standard deviation of the noise in each release.
     stds: Arc<[f64]>,
-    /// The factorisation's name in the event.
+    /// Factorisation, as the event names it.
     factor: Factor,
     /// Largest length of a context after division by its unit.
     context_bound: f64,
     /// Largest |reward| after centring and division by its unit.
     reward_bound: f64,
-    /// Contexts are divided by this.
+    /// Divisor of contexts.
     context_unit: f64,
-    /// Rewards are divided by this once `centre` is taken off.
+    /// Divisor of rewards, applied after `centre` is subtracted.
     reward_unit: f64,
     centre: f64,
     noise_formula: String,
 }
 
 impl InteractionSums {
-    /// Calibrates.
+    /// Calibrates the mechanism.
     ///
     /// # Errors
-    /// A mechanism or budget that does not suit.
+    /// A refusal of a mechanism or budget that does not fit.
     pub fn calibrated(terms: SumsTerms) -> Result<Self, Refusal> {
         let (epsilon, delta) = terms.budget;
         let releases = terms.due.len().max(1) as u64;
@@ -167,7 +169,7 @@ impl InteractionSums {
         let factor = found.unwrap_or(Factor::Own);
         let factorisation: Arc<dyn Factorisation> = match found {
             Some(factor) => factor.factorisation(releases),
-            // Everybody's draws add up.
+            // The draws of all users add up.
             None if terms.local => Arc::new(Own::new(1)),
             None => {
                 let message = format!("`{name}` is noise of a choice, and this policy releases sums");
@@ -178,13 +180,13 @@ impl InteractionSums {
         let (lo, hi) = terms.range;
         let (centre, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo));
         let (length, reach) = (terms.context_length, lo.abs().max(hi.abs()));
-        // In the units of the data: |phi| <= 1 has noise sigma/L² on its matrix and sigma/L on its vector.
+        // In the units of the data: for |phi| <= 1 the noise is sigma/L² on the matrix and sigma/L on the vector.
         let raw =
             columns * libm::sqrt(gram_and_reward_mu_squared(reach, 1.0 / (length * length), 1.0 / length, Relation::Replace));
         let needed = raw * analytic_gaussian_sigma(epsilon, delta);
         let squared_norm = length * length + reach * reach;
         let printed = if terms.local {
-            // For |x| <= 1 and |r| <= 1; other lengths by the square of the longer.
+            // Printed for |x| <= 1 and |r| <= 1; other lengths scale by the square of the longer one.
             zheng2020::sigma(epsilon.get(), delta.get()) * (length * length).max(length * reach)
         } else {
             shariff2018::sigma(dubey2021::nodes_printed(releases), squared_norm, epsilon.get(), delta.get())
@@ -196,7 +198,7 @@ impl InteractionSums {
                 (printed.max(needed), as_given, 1.0, 1.0, 0.0, "sigma as printed, never below what the claim needs")
             }
             Calibration::Tight => {
-                // y in [-1/2, 1/2]: effective sensitivity 1.25 (E7).
+                // For y in [-1/2, 1/2] the effective sensitivity is 1.25 (erratum E7, `docs/privacy.md`).
                 let unit = columns * libm::sqrt(gram_and_reward_mu_squared(0.5, 1.0, 1.0, Relation::Replace));
                 let sigma = unit * analytic_gaussian_sigma(epsilon, delta);
                 (
@@ -215,7 +217,7 @@ impl InteractionSums {
         }
         let noise_formula = format!("sigma = {sigma:.6}: {noise_formula}");
         let stds = if terms.local {
-            // One draw a user.
+            // One draw per user.
             terms.due.iter().map(|&users| sigma * libm::sqrt(users as f64)).collect()
         } else {
             factorisation.variances().into_iter().map(|variance| sigma * libm::sqrt(variance)).collect()
@@ -236,43 +238,44 @@ impl InteractionSums {
         })
     }
 
-    /// What contexts are divided by before they meet the sums.
+    /// Returns the divisor of contexts in the sums.
     #[must_use]
     pub fn context_unit(&self) -> f64 {
         self.context_unit
     }
 
-    /// What rewards are divided by.
+    /// Returns the divisor of rewards.
     #[must_use]
     pub fn reward_unit(&self) -> f64 {
         self.reward_unit
     }
 
-    /// Standard deviation of a draw.
+    /// Returns the standard deviation of a draw.
     #[must_use]
     pub fn sigma(&self) -> f64 {
         self.sigma
     }
 
-    /// How the sums lie.
+    /// Returns the order of the entries.
     #[must_use]
     pub fn layout(&self) -> Layout {
         self.terms.layout
     }
 
-    /// Releases in all.
+    /// Returns the number of releases in all.
     #[must_use]
     pub fn releases(&self) -> u64 {
         self.terms.due.len() as u64
     }
 
-    /// Standard deviation of the noise on release `at`, from 1 to [`InteractionSums::releases`].
+    /// Returns the standard deviation of the noise on release `at`.
+    /// `at` is from 1 to [`InteractionSums::releases`].
     #[must_use]
     pub fn std(&self, at: u64) -> f64 {
         self.stds[at as usize - 1]
     }
 
-    /// The privatizer of a trial before its first round.
+    /// Makes the privatizer of a trial before its first round.
     #[must_use]
     pub fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         let layout = self.terms.layout;
@@ -297,7 +300,8 @@ impl InteractionSums {
         })
     }
 
-    /// A privatizer whose draws are given, packed as the sums are, of standard deviation 1 (diagonals `sqrt(2)`): for checks against stored cases.
+    /// Makes a privatizer with stored draws, for reference cases.
+    /// Draws are packed like the sums and have standard deviation 1 (diagonals `sqrt(2)`).
     #[doc(hidden)]
     #[must_use]
     pub fn stored(&self, draws: Vec<Vec<f64>>) -> Box<dyn InteractionPrivatizer> {
@@ -323,7 +327,7 @@ impl InteractionSums {
         })
     }
 
-    /// What is claimed and what is delivered.
+    /// Returns the ledger: claimed and delivered loss.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
         interaction_ledger(InteractionStatement {
@@ -332,7 +336,7 @@ impl InteractionSums {
             event: Event::Sums {
                 factor: self.factor,
                 releases: self.factorisation.rounds(),
-                // Contexts in their unit have length at most `context_bound`: one draw of sigma is less there.
+                // The event is stated for |phi| <= 1, contexts have length at most `context_bound`: sigma is divided by it.
                 gram_sigma: self.sigma / (self.context_bound * self.context_bound),
                 moment_sigma: self.sigma / self.context_bound,
                 reward: Some(self.reward_bound),
@@ -374,7 +378,8 @@ struct InteractionSumsPrivatizer {
 }
 
 impl InteractionSumsPrivatizer {
-    /// Opens an interaction and adds it; one that is not as agreed adds nothing, or the centre of the range.
+    /// Opens an interaction and adds it.
+    /// One with a wrong length, an unknown arm or a context that is not finite adds nothing; a NaN reward counts as the centre.
     fn add(&mut self, interaction: Interaction<'_>) {
         let Interaction { context, arm, reward } = interaction;
         let finite = planted::is(PlantedFault::InteractionFinite) || context.iter().all(|x| x.is_finite());
@@ -385,7 +390,7 @@ impl InteractionSumsPrivatizer {
         let (lo, hi) = if planted::is(PlantedFault::InteractionRewardClip) { every } else { self.range };
         let y = if reward.is_nan() { 0.0 } else { (reward.clamp(lo, hi) - self.centre) / self.reward_unit };
         let length = libm::sqrt(context.iter().map(|x| x * x).sum::<f64>());
-        // A length that rounds above the bound is shortened by that rounding.
+        // A length that exceeds the bound by a rounding error is shortened by that error.
         let whole = length <= self.length || planted::is(PlantedFault::InteractionContextClip);
         let scale = if whole { 1.0 / self.context_unit } else { self.length / length / self.context_unit };
         self.z.iter_mut().zip(context).for_each(|(z, x)| *z = scale * x);
@@ -400,7 +405,8 @@ impl InteractionPrivatizer for InteractionSumsPrivatizer {
         if self.due.get(self.releases) != Some(&self.round) {
             return Released::mark(InteractionSignal::Nothing);
         }
-        // In the local model everybody since the last release has added a draw: one of their sum's law stands for them.
+        // In the local model every user since the last release has added a draw: one draw with the law of their sum replaces
+        // them.
         let before = if self.releases == 0 { 0 } else { self.due[self.releases - 1] };
         let local = self.local && !planted::is(PlantedFault::OwnNoise);
         let sigma = if local { self.sigma * libm::sqrt((self.round - before) as f64) } else { self.sigma };

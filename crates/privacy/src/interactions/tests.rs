@@ -1,4 +1,4 @@
-//! Sums and choices: what they hold without noise, how much noise they carry, and that faults would show.
+//! Tests sums and choices: their values without noise, their noise, and the detection of faults.
 
 use super::choices::{ArmChoices, ArmStep, ChoiceBounds, ChoiceLaw, ChoiceTerms};
 use super::sums::{InteractionSums, Layout, SumsTerms};
@@ -31,7 +31,7 @@ fn sums(terms: SumsTerms) -> Result<InteractionSums, Refusal> {
     InteractionSums::calibrated(terms)
 }
 
-/// Packed sums against dense ones, in both layouts.
+/// Checks packed sums against dense ones, in both layouts.
 #[test]
 fn packed_sums_are_the_dense_ones() {
     for joint in [false, true] {
@@ -62,7 +62,8 @@ fn packed_sums_are_the_dense_ones() {
     }
 }
 
-/// Pairs of interactions in any two blocks move the sums by no more than the stated sensitivity, and some pair by nearly as much.
+/// Checks that pairs of interactions in any two blocks change the sums by at most the sensitivity.
+/// Some pair attains it nearly.
 #[test]
 fn sensitivity_covers_arms_that_differ() {
     let bound = gram_and_reward_mu_squared(0.5, 1.0, 1.0, Relation::Replace);
@@ -81,7 +82,8 @@ fn sensitivity_covers_arms_that_differ() {
     assert!(other < bound, "{other} {bound}");
 }
 
-/// The noise in a release has the stated standard deviation, diagonals sqrt(2) times as much: within five standard errors.
+/// Checks that the noise in a release has the stated standard deviation, to five standard errors.
+/// Diagonals have sqrt(2) times as much.
 #[test]
 fn noise_is_as_stated() {
     for (calibration, mechanism, local) in
@@ -92,7 +94,7 @@ fn noise_is_as_stated() {
         for trial in 0..n {
             let (mut privatizer, mut stream) = (made.privatizer(), stream(trial));
             for round in 1..=40 {
-                // Nobody contributes: contexts of another length count as nothing.
+                // Nobody contributes: contexts of another length add nothing.
                 let signal = privatizer.release(seal(&[], 0, Raw::seal(0.0)), &mut stream);
                 if round == 40 {
                     let InteractionSignal::Sums { entries, gram_std, .. } = *signal.value() else { panic!("due") };
@@ -110,7 +112,7 @@ fn noise_is_as_stated() {
     }
 }
 
-/// Corrected noise is never below what the claim needs, also where the printed one is.
+/// Checks that corrected noise is never below what the claim needs, also where printed noise is.
 #[test]
 fn large_budgets_break_the_printed_formula_only() {
     let broken = sums(terms(Calibration::AsPrinted, "auto", 1e4)).expect("calibrated").ledger();
@@ -139,7 +141,8 @@ fn choices(law: ChoiceLaw) -> ChoiceTerms {
     }
 }
 
-/// The vertices of one step follow weights `exp(-score/scale)`: every share within five standard errors. Half of the scale is seen.
+/// Checks that the vertices of one step follow weights `exp(-score/scale)`.
+/// Every share to five standard errors. Half of the scale is detected.
 #[test]
 fn choices_follow_their_weights() {
     let n = 40_000;
@@ -171,7 +174,8 @@ fn choices_follow_their_weights() {
     assert!(5.0 < off(shares(0.2)));
 }
 
-/// After the warm-up every arm steps in every round, and by its own count; without synthetic interactions the arm shown can be read off.
+/// Checks that after the warm-up every arm steps in every round, with its own step count.
+/// Without synthetic interactions the arm shown can be read from the steps.
 #[test]
 fn arms_that_are_not_shown_step_too() {
     let mut stream = stream(0);

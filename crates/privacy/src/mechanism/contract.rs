@@ -1,44 +1,48 @@
-//! What every reward mechanism can do, and which one `auto` stands for.
+//! Defines the interface of every reward mechanism, and which mechanism `auto` selects.
 
 use crate::{Calibration, Ledger, Privatizer, Refusal, Request};
 use std::fmt;
 use std::sync::Arc;
 
-/// A calibrated mechanism, shared by all trials of a cell. Quantities are in units of the reward.
+/// Provides a calibrated mechanism, shared by all trials of a cell.
+/// All quantities are in units of the reward.
 pub trait RewardMechanism: Send + Sync + fmt::Debug {
-    /// A fresh privatizer for one trial.
+    /// Makes a new privatizer for one trial.
     fn privatizer(&self) -> Box<dyn Privatizer>;
 
-    /// Bound on |released|, attained at the extremes of the draws; `None` if unbounded.
+    /// Returns the bound on |released reward|, attained at extreme draws; `None` if unbounded.
     fn output_bound(&self) -> Option<f64>;
 
-    /// Variance of the mechanism's own noise, at the worst clipped reward; 0 for none.
+    /// Returns the variance of the mechanism's own noise at the worst clipped reward.
+    /// 0 for a mechanism without noise.
     fn noise_variance(&self) -> f64;
 
-    /// Range to which rewards are clipped; `None` if they are not.
+    /// Returns the range to which rewards are clipped; `None` if they are not clipped.
     fn clip(&self) -> Option<(f64, f64)>;
 
-    /// Scale of the Laplace noise (`L` in [Zhou2021, curator 1]); `None` for other noise.
+    /// Returns the scale of the Laplace noise (`L` in [Zhou2021, curator 1]).
+    /// `None` for other noise.
     fn laplace_scale(&self) -> Option<f64>;
 
-    /// What is claimed and what is delivered.
+    /// Returns the ledger: claimed and delivered loss.
     fn ledger(&self) -> Ledger;
 }
 
-/// One line of the registry.
+/// Describes one mechanism in the registry.
 #[derive(Debug, Clone, Copy)]
 pub struct MechanismEntry {
-    /// Name in a spec.
+    /// Name in specs.
     pub name: &'static str,
-    /// One line for listings.
+    /// One-line summary for listings.
     pub summary: &'static str,
-    /// Key of the source.
+    /// Key of the paper.
     pub paper: &'static str,
     /// Calibrates the mechanism for a request.
     pub build: fn(&Request) -> Result<Arc<dyn RewardMechanism>, Refusal>,
 }
 
-/// The mechanism that `auto` stands for: the paper's own where the paper is followed, the least noise otherwise.
+/// Returns the name of the mechanism that `auto` selects.
+/// The paper's own mechanism where the calibration follows the paper, the mechanism with the least noise otherwise.
 #[must_use]
 pub fn resolve_auto(calibration: Calibration) -> &'static str {
     match calibration {

@@ -1,4 +1,4 @@
-//! What every mechanism must keep, under every calibration.
+//! Tests what every mechanism must satisfy, under every calibration.
 
 use super::law::{empirical_epsilon, request, stream};
 use super::{MechanismEntry, duchi, gaussian, hybrid, laplace, none, piecewise, resolve_auto};
@@ -6,7 +6,7 @@ use crate::{Calibration, Event, Guarantee, Ledger, Query, Raw, Refusal, Request,
 
 const ALL: [MechanismEntry; 6] = [none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];
 
-/// Mechanism and words of the stream that one release takes.
+/// Number of random-stream words that one release of each mechanism consumes.
 const WORDS: [(&str, u64); 6] = [("none", 0), ("laplace", 1), ("duchi", 1), ("piecewise", 2), ("hybrid", 3), ("gaussian", 1)];
 
 fn private() -> impl Iterator<Item = MechanismEntry> {
@@ -27,7 +27,8 @@ fn auto_names_a_mechanism() {
     }
 }
 
-/// Claim and price, found independently, agree for all mechanisms, calibrations and a wide range of budgets.
+/// Checks that claim and price agree for all mechanisms, calibrations and a wide range of budgets.
+/// The two are computed independently.
 #[test]
 fn what_is_claimed_is_delivered() {
     for entry in private() {
@@ -63,7 +64,8 @@ fn none_is_not_private() {
     assert_eq!(*released.value(), Signal::Reward(1e9));
 }
 
-/// Worst-case variances on [-1, 1] as tabulated by an independent reference, to the digits given.
+/// Checks worst-case variances on [-1, 1] against an independent reference.
+/// The comparison is to the digits of its table.
 #[test]
 fn worst_case_variances() {
     let table: [(&str, [f64; 5], f64); 4] = [
@@ -92,8 +94,9 @@ fn worst_case_variances() {
     }
 }
 
-/// Means and variances of real releases within five standard errors: false alarm below 1e-6 a figure, fixed seeds. Outputs
-/// keep their bound. The range is off centre, and one reward lies outside of it.
+/// Checks means and variances of real releases to within five standard errors.
+/// False alarm below 1e-6 per figure, fixed seeds. Outputs stay within their bound. The range is off centre, and one reward
+/// lies outside the range.
 #[test]
 fn releases_are_unbiased_for_the_clipped_reward() {
     let n = 40_000;
@@ -119,7 +122,8 @@ fn releases_are_unbiased_for_the_clipped_reward() {
     }
 }
 
-/// Real releases at the two ends of the range never show more than epsilon. The event of the audit is exact for one bit.
+/// Checks that releases at the two ends of the range never show a loss of more than epsilon.
+/// The event of the audit is exact for one bit.
 #[test]
 fn releases_pass_an_audit() {
     for entry in private().filter(|entry| entry.name != "gaussian") {
@@ -150,7 +154,7 @@ fn releases_take_a_fixed_number_of_words() {
     }
 }
 
-/// A reward that is not a number is answered as the centre, also where nothing is clipped.
+/// Checks that a NaN reward is treated as the centre of the range, also where nothing is clipped.
 #[test]
 fn no_nan_leaves() {
     for entry in private() {

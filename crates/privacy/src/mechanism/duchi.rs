@@ -1,5 +1,6 @@
-//! One randomised bit for one bounded reward [Duchi2018, one dimension; Wang2019, section III]: the least worst-case variance
-//! at small epsilon, and an output of two values. Proof: `docs/proofs/duchi.md`.
+//! Randomises one bounded reward to one bit [Duchi2018, one dimension; Wang2019, section III].
+//!
+//! It has the least worst-case variance at small epsilon, and an output of two values. Proof: `docs/proofs/duchi.md`.
 
 use super::on_window::{self, Description, UnitRandomiser};
 use super::{MechanismEntry, RewardMechanism};
@@ -8,7 +9,7 @@ use crate::{Epsilon, Event, Refusal, Request};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// The registry line.
+/// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "duchi",
     summary: "one randomised bit for the clipped reward: pure epsilon, two output values",
@@ -21,12 +22,12 @@ const DESCRIPTION: Description = Description {
     noise_formula: "output = ±(e^epsilon + 1)/(e^epsilon - 1) on rewards clipped and scaled to [-1, 1] [Duchi2018]",
 };
 
-/// The randomiser on [-1, 1]: `+output` or `-output`.
+/// Randomises an input on [-1, 1] to `+output` or `-output`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TwoPoint {
-    /// Size of the released value.
+    /// Absolute value of the released value.
     pub(super) output: f64,
-    /// How far an input of 1 moves the coin from fair: the probability of `+output` is (1 + input tilt)/2.
+    /// Bias of the coin at an input of 1: the probability of `+output` is (1 + input tilt)/2.
     tilt: f64,
     /// Probability of the less likely value at an input of 1 or -1.
     pub(super) rare: f64,
@@ -34,33 +35,34 @@ pub(super) struct TwoPoint {
 
 impl TwoPoint {
     pub(super) fn new(epsilon: Epsilon) -> Self {
-        // tilt = (e^epsilon - 1)/(e^epsilon + 1) = tanh(epsilon/2): the odds (1 + tilt)/(1 - tilt) of the two ends are then e^epsilon.
+        // tilt = (e^epsilon - 1)/(e^epsilon + 1) = tanh(epsilon/2): the odds (1 + tilt)/(1 - tilt) at the two ends are then
+        // e^epsilon.
         let tilt = libm::tanh(0.5 * epsilon.get());
-        // output = 1/tilt: the mean (1 + t tilt)/2 · output - (1 - t tilt)/2 · output = t tilt output is then t.
+        // output = 1/tilt: the mean (1 + t tilt)/2 · output - (1 - t tilt)/2 · output = t tilt output is then the input t.
         let output = 1.0 / tilt;
         // rare = (1 - tilt)/2 = 1/(e^epsilon + 1), without cancellation.
         let rare = 1.0 / (libm::exp(epsilon.get()) + 1.0);
         Self { output, tilt, rare }
     }
 
-    /// The released value for an input on [-1, 1] and a uniform draw.
+    /// Returns the released value for an input on [-1, 1] and a uniform draw.
     pub(super) fn respond(&self, input: f64, uniform: f64) -> f64 {
-        // tanh(epsilon) for tanh(epsilon/2).
+        // The planted fault uses tanh(epsilon) instead of tanh(epsilon/2).
         let share = if planted::is(PlantedFault::DuchiNoise) { 2.0 / (1.0 + self.tilt * self.tilt) } else { 1.0 };
         if uniform < 0.5 * (1.0 + input * (share * self.tilt)) { self.output } else { -self.output }
     }
 
-    /// Variance at an input of 0, the worst: output² - input².
+    /// Returns the variance at an input of 0, where output² - input² is largest.
     pub(super) fn worst_variance(&self) -> f64 {
         self.output * self.output
     }
 }
 
-/// Calibrates the mechanism. All calibrations are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
 ///
 /// # Errors
-/// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
-/// with unbounded noise).
+/// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64) or `clip` (empty, or missing with
+/// unbounded noise).
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     on_window::build(request, DESCRIPTION, TwoPoint::new)
 }
@@ -88,7 +90,7 @@ pub(super) mod tests {
     use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, worst_log_ratio};
     use super::*;
 
-    /// The law as printed in [Wang2019, algorithm 1].
+    /// Returns the law as printed in [Wang2019, algorithm 1].
     pub(in super::super) fn law(epsilon: f64, input: f64) -> Law {
         let e = libm::exp(epsilon);
         let output = (e + 1.0) / (e - 1.0);

@@ -1,5 +1,6 @@
-//! Gaussian noise on one clipped reward, calibrated exactly [BalleWang2018, theorem 8]. Never the best for one reward;
-//! here for comparison. Needs delta. Proof: `docs/proofs/gaussian.md`.
+//! Adds exactly calibrated Gaussian noise to one clipped reward [BalleWang2018, theorem 8].
+//!
+//! It is never the best mechanism for one reward and serves for comparison. It needs delta. Proof: `docs/proofs/gaussian.md`.
 
 use super::window::{Window, exponential_epsilon, representable};
 use super::{MechanismEntry, RewardMechanism};
@@ -11,7 +12,7 @@ use crate::{
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// The registry line.
+/// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "gaussian",
     summary: "Gaussian noise on the clipped reward: (epsilon, delta), unbounded output",
@@ -28,15 +29,16 @@ struct GaussianMechanism {
     sigma: f64,
 }
 
-/// Calibrates the mechanism. All calibrations are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
 ///
 /// # Errors
-/// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double), `delta` (missing or outside of
-/// (0, 1)) or `clip` (empty, or missing with unbounded noise).
+/// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64), `delta` (missing or outside (0, 1)) or
+/// `clip` (empty, or missing with unbounded noise).
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let (epsilon, delta) = (exponential_epsilon(request)?, request.delta()?);
     let window = Window::of(request)?;
-    // sigma = sensitivity sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]; proof: docs/proofs/gaussian.md
+    // sigma = sensitivity · sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]. Proof:
+    // docs/proofs/gaussian.md
     let sigma = window.width() * analytic_gaussian_sigma(epsilon, delta);
     representable(request, sigma * sigma)?;
     Ok(Arc::new(GaussianMechanism { calibration: request.calibration, epsilon, delta, window, sigma }))

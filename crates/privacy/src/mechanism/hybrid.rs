@@ -1,6 +1,8 @@
-//! The hybrid mechanism for one bounded reward [Wang2019, section III-C]: the piecewise density or one bit, by a coin that
-//! does not depend on the reward. Least worst-case variance of the mechanisms here, constant in the reward above the
-//! threshold; bounded output. Proof: `docs/proofs/hybrid.md`.
+//! Implements the hybrid mechanism for one bounded reward [Wang2019, section III-C].
+//!
+//! A coin that does not depend on the reward chooses between the piecewise density and one bit. The output is bounded. The
+//! worst-case variance is the least of the mechanisms here, and above the threshold it is the same for every reward.
+//! Proof: `docs/proofs/hybrid.md`.
 
 use super::duchi::TwoPoint;
 use super::on_window::{self, Description, UnitRandomiser};
@@ -11,7 +13,7 @@ use crate::{Epsilon, Event, Refusal, Request};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// The registry line.
+/// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "hybrid",
     summary: "piecewise density or one randomised bit, whichever epsilon favours: pure epsilon, bounded output, least variance",
@@ -25,17 +27,19 @@ const DESCRIPTION: Description = Description {
                  on rewards clipped and scaled to [-1, 1] [Wang2019]",
 };
 
-/// The epsilon (0.6094 to four digits) up to which one bit alone has the least worst-case variance.
+/// Returns the epsilon up to which one bit alone has the least worst-case variance.
+/// It is 0.6094 to four digits.
 fn threshold() -> f64 {
-    // With s = e^(epsilon/2) and the share 1 - 1/s of the piecewise density, the mixture's variance (s + 3)/(3 s (s - 1)) + C²/s
-    // meets the bit's C², C = (s² + 1)/(s² - 1), where 3 s³ - s² + s - 7 = 0. Cardano's formula, with 54² · 241 = 838² + 8³:
+    // With s = e^(epsilon/2) and the share 1 - 1/s of the piecewise density, the mixture's variance (s + 3)/(3 s (s - 1)) +
+    // C²/s equals the bit's C², C = (s² + 1)/(s² - 1), where 3 s³ - s² + s - 7 = 0. Cardano's formula, with 54² · 241 = 838² +
+    // 8³:
     let first = libm::cbrt(838.0 + 54.0 * libm::sqrt(241.0));
-    // The two cube roots have the product -8.
+    // The product of the two cube roots is -8.
     let s = (1.0 + first - 8.0 / first) / 9.0;
     2.0 * libm::log(s)
 }
 
-/// The randomiser on [-1, 1].
+/// Randomises an input on [-1, 1].
 #[derive(Debug, Clone, Copy)]
 struct Mixture {
     density: TwoLevel,
@@ -45,7 +49,8 @@ struct Mixture {
     worst_variance: f64,
 }
 
-/// Probability of the piecewise density: 0 up to the threshold, then `1 - e^(-epsilon/2)`.
+/// Returns the probability of the piecewise density.
+/// 0 up to the threshold, then `1 - e^(-epsilon/2)`.
 #[must_use]
 pub fn density_share(epsilon: Epsilon) -> f64 {
     Mixture::new(epsilon).density_share
@@ -57,10 +62,10 @@ impl Mixture {
         if epsilon.get() <= threshold() {
             return Self { density, coin, density_share: 0.0, worst_variance: coin.worst_variance() };
         }
-        // share = 1 - e^(-epsilon/2): the input² terms share/(s - 1) and -(1 - share) of the two variances then cancel.
+        // share = 1 - e^(-epsilon/2): the terms share/(s - 1) and -(1 - share) of input² in the two variances then cancel.
         let density_share = -libm::expm1(-0.5 * epsilon.get());
         let s = libm::exp(0.5 * epsilon.get());
-        // (s + 3)/(3 s (s - 1)) + C²/s, at every input.
+        // (s + 3)/(3 s (s - 1)) + C²/s, for every input.
         let worst_variance = (1.0 + 3.0 / s) / (3.0 * libm::expm1(0.5 * epsilon.get())) + coin.worst_variance() / s;
         Self { density, coin, density_share, worst_variance }
     }
@@ -75,23 +80,23 @@ impl Mixture {
     }
 
     fn output(&self) -> f64 {
-        // coth(epsilon/4) of the density exceeds coth(epsilon/2) of the bit.
+        // The density's coth(epsilon/4) exceeds the bit's coth(epsilon/2).
         if self.density_share == 0.0 { self.coin.output } else { self.density.output }
     }
 }
 
-/// Calibrates the mechanism. All calibrations are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
 ///
 /// # Errors
-/// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
-/// with unbounded noise).
+/// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64) or `clip` (empty, or missing with
+/// unbounded noise).
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     on_window::build(request, DESCRIPTION, Mixture::new)
 }
 
 impl UnitRandomiser for Mixture {
     fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
-        // Three words whatever the branch, so that draws stay aligned between budgets.
+        // Three words for either branch, so that draws stay aligned between budgets.
         let (branch, level, place) = (stream.uniform(), stream.uniform(), stream.uniform());
         self.respond(input, branch, level, place)
     }
@@ -149,7 +154,7 @@ mod tests {
         }
     }
 
-    /// The threshold is the one printed in [Wang2019, section III-C], and there the mixture and the bit vary alike.
+    /// Checks that the threshold is that of [Wang2019, section III-C], with equal variances there.
     #[test]
     fn threshold_is_where_the_variances_meet() {
         let root = libm::sqrt(241.0);

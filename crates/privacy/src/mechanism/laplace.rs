@@ -1,6 +1,7 @@
-//! Laplace noise on one reward [Zhou2021, Curator 1; Dwork2006]. `as-printed` is the paper's scale to the letter, and clips
-//! only where the paper bounds rewards; the other calibrations clip always and scale by the width of the clip range.
-//! Proof: `docs/proofs/laplace.md`.
+//! Adds Laplace noise to one reward [Zhou2021, Curator 1; Dwork2006].
+//!
+//! The as-printed calibration uses the paper's scale, and clips only where the paper bounds rewards. The other calibrations
+//! always clip, and scale by the length of the clip range. Proof: `docs/proofs/laplace.md`.
 
 use super::window::{Window, representable};
 use super::{MechanismEntry, RewardMechanism};
@@ -11,7 +12,7 @@ use crate::{
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// The registry line.
+/// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "laplace",
     summary: "Laplace noise on the (clipped) reward: pure epsilon, unbounded output",
@@ -23,9 +24,9 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
 struct Laplace {
     calibration: Calibration,
     epsilon: Epsilon,
-    /// The stated range of rewards.
+    /// Stated range of the rewards.
     window: Window,
-    /// Whether rewards are clipped to it. If not, nothing bounds what one user contributes.
+    /// Whether rewards are clipped to the range; if not, one user's contribution is unbounded.
     clipped: bool,
     scale: f64,
 }
@@ -33,7 +34,7 @@ struct Laplace {
 /// Calibrates the mechanism.
 ///
 /// # Errors
-/// A refusal on `epsilon` (missing, or the scale is no double) or `clip` (empty, or missing with unbounded noise).
+/// A refusal on `epsilon` (missing, or a scale beyond f64) or `clip` (empty, or missing with unbounded noise).
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let epsilon = request.epsilon()?;
     let facts = &request.facts;
@@ -47,10 +48,11 @@ pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     }
     let window = Window::of(request)?;
     let scale = match facts.noise_bound {
-        // scale = sensitivity / epsilon, sensitivity = 2 (B + R): |f| <= B and |noise| <= R [Zhou2021, Curator 1], E1
+        // scale = sensitivity / epsilon with sensitivity = 2 (B + R): |f| <= B, |noise| <= R [Zhou2021, Curator 1] (E1,
+        // `docs/privacy.md`).
         Some(noise_bound) if printed => 2.0 * (facts.bound + noise_bound) / epsilon.get(),
-        // scale = sensitivity / epsilon, sensitivity = hi - lo: the largest distance of two clipped rewards, E2. Where the paper
-        // knows no R, half of the stated range plays the part of B + R.
+        // scale = sensitivity / epsilon with sensitivity = hi - lo, the largest distance between two clipped rewards (E2).
+        // Where the paper states no R, half of the stated range stands for B + R.
         _ => window.width() / epsilon.get(),
     };
     representable(request, 2.0 * scale * scale)?;
@@ -128,7 +130,8 @@ mod tests {
         request
     }
 
-    /// |z - clip(y)| moves by at most the width, whatever y: the log density ratio never exceeds epsilon and reaches it.
+    /// Checks that the log density ratio of two outputs never exceeds epsilon and attains it.
+    /// |z - clip(y)| changes by at most the length of the range, for all rewards y.
     #[test]
     fn density_ratio() {
         for epsilon in [0.1, 1.0, 4.0] {
@@ -154,7 +157,8 @@ mod tests {
         worst
     }
 
-    /// Through the real release: the correct noise passes, half of it is caught. False alarm below 1e-6, fixed seed.
+    /// Audits real releases: the correct noise passes, half of it is detected.
+    /// False alarm below 1e-6, fixed seed.
     #[test]
     fn half_of_the_noise_is_caught() {
         let request = request("laplace", Calibration::Tight, 1.0);
@@ -173,12 +177,12 @@ mod tests {
         // B = R = 1: 2 (1 + 1) / 0.5.
         assert_eq!(mechanism.laplace_scale(), Some(8.0));
         assert_eq!(mechanism.clip(), Some((-2.0, 2.0)));
-        // A hard range [0, 1] needs 1 and gets 4: private, four times over (E2).
+        // A hard range [0, 1] needs scale 1 and gets 4: private, with four times the needed noise (E2).
         let mut bernoulli = request("laplace", Calibration::AsPrinted, 1.0);
         bernoulli.facts.range = Some((0.0, 1.0));
         let ledger = build(&bernoulli).expect("a mechanism").ledger();
         assert_eq!((ledger.guarantee, ledger.delivered_epsilon), (Guarantee::Holds, Some(0.25)));
-        // A clip range beyond B + R is not covered by the printed scale.
+        // The printed scale does not cover a clip range beyond B + R.
         let mut wide = request("laplace", Calibration::AsPrinted, 1.0);
         wide.clip = Some((-4.0, 4.0));
         let ledger = build(&wide).expect("a mechanism").ledger();

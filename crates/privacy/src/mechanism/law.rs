@@ -1,9 +1,10 @@
-//! Test instruments: output laws in closed form, the exact ratio check, and an empirical lower bound on epsilon.
+//! Provides test instruments for mechanisms.
+//! Output laws in closed form, the exact ratio check, and an empirical lower bound on epsilon.
 
 use crate::{Calibration, Privatizer, Query, Raw, Request, RewardFacts};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 
-/// A request on rewards with B = R = 1, hence on [-2, 2].
+/// Makes a request for rewards with B = R = 1, hence on [-2, 2].
 pub(super) fn request(mechanism: &str, calibration: Calibration, epsilon: f64) -> Request {
     Request {
         mechanism: mechanism.to_owned(),
@@ -15,12 +16,12 @@ pub(super) fn request(mechanism: &str, calibration: Calibration, epsilon: f64) -
     }
 }
 
-/// The stream that the tests draw from.
+/// Returns the random stream of the tests.
 pub(super) fn stream(label: &str) -> Stream {
     Streams::new(11, "mechanisms").of(0, Purpose::Mechanism(label))
 }
 
-/// A distribution of atoms (value, probability) and constant pieces (from, to, density).
+/// Holds a distribution of atoms (value, probability) and constant pieces (from, to, density).
 #[derive(Debug, Clone)]
 pub(super) struct Law {
     pub(super) atoms: Vec<(f64, f64)>,
@@ -28,7 +29,7 @@ pub(super) struct Law {
 }
 
 impl Law {
-    /// This law with the given probability, else the other.
+    /// Returns the mixture of this law, with probability `share`, and the other law.
     pub(super) fn mixed(&self, share: f64, other: &Self) -> Self {
         let weigh = |law: &Self, weight: f64| {
             let atoms: Vec<_> = law.atoms.iter().map(|&(x, p)| (x, weight * p)).collect();
@@ -43,7 +44,7 @@ impl Law {
         Self { atoms, pieces }
     }
 
-    /// The integral of x^power, power 0, 1 or 2.
+    /// Returns the integral of x^power, for power 0, 1 or 2.
     fn moment(&self, power: i32) -> f64 {
         let atoms: f64 = self.atoms.iter().map(|&(x, p)| p * x.powi(power)).sum();
         let pieces: f64 =
@@ -60,11 +61,11 @@ impl Law {
         self.pieces.iter().filter(|&&(a, b, _)| a < x && x < b).map(|&(_, _, d)| d).sum()
     }
 
-    /// The largest log ratio of this law to the other over all outputs.
+    /// Returns the largest log ratio of this law to the other over all outputs.
     fn log_ratio(&self, other: &Self) -> f64 {
         let mut ends: Vec<f64> = self.pieces.iter().chain(&other.pieces).flat_map(|&(a, b, _)| [a, b]).collect();
         ends.sort_by(f64::total_cmp);
-        // Stretches of rounding length between two ends that are equal on paper are skipped.
+        // Skips intervals as short as a rounding error, between two ends that are equal in exact arithmetic.
         let middles = ends.windows(2).filter(|pair| 1e-9 < pair[1] - pair[0]).map(|pair| 0.5 * (pair[0] + pair[1]));
         let densities = middles.map(|x| (self.density(x), other.density(x)));
         let atoms = self.atoms.iter().zip(&other.atoms).map(|(&(x, p), &(y, q))| {
@@ -79,12 +80,13 @@ fn inputs() -> impl Iterator<Item = f64> + Clone {
     (-8..=8).map(|i| f64::from(i) / 8.0)
 }
 
-/// The largest log ratio over a grid of input pairs.
+/// Returns the largest log ratio over a grid of input pairs.
 pub(super) fn worst_log_ratio(law: impl Fn(f64) -> Law) -> f64 {
     inputs().flat_map(|a| inputs().map(move |b| (a, b))).map(|(a, b)| law(a).log_ratio(&law(b))).fold(0.0, f64::max)
 }
 
-/// Mass 1, mean = input, variance at most the stated one and equal to it somewhere, ratio at most e^epsilon and equal to it somewhere.
+/// Asserts mass 1, mean = input, and that variance and ratio keep their bounds and attain them.
+/// The bounds are `worst_variance` and e^epsilon; each is attained at some input.
 pub(super) fn assert_private_and_unbiased(epsilon: f64, worst_variance: f64, law: impl Fn(f64) -> Law) {
     let worst = worst_log_ratio(&law);
     assert!((worst - epsilon).abs() < 1e-10, "log ratio {worst} for epsilon {epsilon}");
@@ -98,7 +100,8 @@ pub(super) fn assert_private_and_unbiased(epsilon: f64, worst_variance: f64, law
     assert!((largest - worst_variance).abs() < 1e-8 * worst_variance, "variance {largest}, stated {worst_variance}");
 }
 
-/// The empirical distribution function of equally likely draws stays within `tolerance` of the law's.
+/// Asserts that the empirical distribution of equally likely draws follows the law.
+/// The two distribution functions differ by at most `tolerance`.
 pub(super) fn assert_sampler_follows(mut draws: Vec<f64>, law: &Law, tolerance: f64) {
     draws.sort_by(f64::total_cmp);
     let n = draws.len() as f64;
@@ -110,8 +113,9 @@ pub(super) fn assert_sampler_follows(mut draws: Vec<f64>, law: &Law, tolerance: 
     }
 }
 
-/// A lower bound on epsilon from releases at two inputs, by the event "above the larger input". Each of the two shares is
-/// moved by five standard errors in the mechanism's favour: false alarm below 1e-6.
+/// Returns a lower bound on epsilon from releases at two inputs.
+/// The event is "above the larger input". Each of the two shares is moved by five standard errors in the mechanism's favour:
+/// false alarm below 1e-6.
 pub(super) fn empirical_epsilon(privatizer: &mut dyn Privatizer, low: f64, high: f64) -> f64 {
     let n = 40_000;
     let mut stream = stream("audit");

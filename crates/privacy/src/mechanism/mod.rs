@@ -1,13 +1,15 @@
-//! One file per mechanism for one locally private reward, each with its registry entry and its `build`.
+//! Implements the locally private mechanisms for one reward, one file per mechanism.
+//!
+//! Every file holds a registry entry and a `build` function. Statements and proofs are in `docs/proofs`; a test ties each proof
+//! to the text of its file.
 //!
 //! Every bounded mechanism clips the reward to a stated range, centres and scales it to [-1, 1], randomises it, and scales
-//! back: the release is unbiased for the *clipped* reward. Each release consumes a fixed number of stream words, whatever
-//! it draws, so that the draws of two budgets stay aligned: laplace 1, duchi 1, piecewise 2, hybrid 3, gaussian 1, none 0.
+//! back: the release is unbiased for the *clipped* reward. Each release consumes a fixed number of random-stream words,
+//! whatever its draw, so that the draws of two budgets stay aligned: laplace 1, duchi 1, piecewise 2, hybrid 3, gaussian 1,
+//! none 0.
 //!
-//! A reward is finite at the environment's boundary. Should a NaN arrive all the same, a private mechanism answers as if
-//! it were the centre of the clip range, so that no NaN leaves and none of it is visible in the output.
-//!
-//! Statements and proofs are in `docs/proofs`; a test ties each to the text of its file.
+//! Environments return finite rewards. If a NaN arrives nevertheless, a private mechanism treats it as the centre of the clip
+//! range, so that the output is never NaN and does not show that the input was.
 
 mod contract;
 pub mod duchi;

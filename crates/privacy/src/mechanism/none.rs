@@ -1,11 +1,12 @@
-//! No privacy: the reward as it is. Never clips, draws nothing, and says in its ledger that it is not private.
+//! Releases the reward unchanged, without privacy.
+//! It never clips and draws nothing, and its ledger says that it is not private.
 
 use super::{MechanismEntry, RewardMechanism};
 use crate::{Calibration, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, Signal, Statement, ThreatModel};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// The registry line.
+/// Registry entry.
 pub const ENTRY: MechanismEntry =
     MechanismEntry { name: "none", summary: "no privacy: the reward as it is, never clipped", paper: "", build };
 
@@ -17,7 +18,7 @@ struct NoMechanism {
 /// Builds the mechanism; epsilon, delta and clip are ignored.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     Ok(Arc::new(NoMechanism { calibration: request.calibration }))
 }

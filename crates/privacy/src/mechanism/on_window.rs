@@ -1,6 +1,7 @@
-//! What the mechanisms with a bounded output share: the reward is clipped to its window and scaled to [-1, 1], a randomiser
-//! answers there, and the answer is scaled back. Proofs: those of the randomisers; clipping and scaling see the reward
-//! first and the answer last, so neither changes what is promised.
+//! Holds what the mechanisms with a bounded output share: clipping and scaling.
+//!
+//! The reward is clipped to its range and scaled to [-1, 1], a randomiser answers there, and the answer is scaled back. The
+//! randomisers' proofs suffice: clipping and scaling act before and after the randomiser, so neither changes its guarantee.
 
 use super::RewardMechanism;
 use super::window::{Window, exponential_epsilon, representable};
@@ -11,27 +12,27 @@ use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// An unbiased randomiser of inputs on [-1, 1].
+/// Randomises inputs on [-1, 1] without bias.
 pub(super) trait UnitRandomiser: Copy + fmt::Debug + Send + Sync + 'static {
-    /// The answer to an input; takes a fixed number of words.
+    /// Returns the answer to an input; consumes a fixed number of random-stream words.
     fn draw(&self, input: f64, stream: &mut Stream) -> f64;
 
-    /// Largest answer.
+    /// Returns the largest answer.
     fn bound(&self) -> f64;
 
-    /// Variance of the answer at the worst input.
+    /// Returns the variance of the answer at the worst input.
     fn variance(&self) -> f64;
 
-    /// What it does, for the accountant.
+    /// Returns the event for the accountant.
     fn event(&self) -> Event;
 }
 
-/// What the ledger says of a mechanism.
+/// Describes a mechanism for its ledger.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Description {
-    /// Its registered name.
+    /// Registered name.
     pub(super) name: &'static str,
-    /// The formula used.
+    /// The formula that sets the noise.
     pub(super) noise_formula: &'static str,
 }
 
@@ -44,11 +45,11 @@ struct OnWindow<R> {
     randomiser: R,
 }
 
-/// Calibrates the mechanism. All calibrations are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
 ///
 /// # Errors
-/// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
-/// with unbounded noise).
+/// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64) or `clip` (empty, or missing with
+/// unbounded noise).
 pub(super) fn build<R: UnitRandomiser>(
     request: &Request,
     description: Description,

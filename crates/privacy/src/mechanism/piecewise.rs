@@ -1,5 +1,7 @@
-//! The piecewise mechanism for one bounded reward [Wang2019, algorithm 2]: a density that is raised on a stretch around the
-//! input. Less variance than one bit at larger epsilon; bounded output. Proof: `docs/proofs/piecewise.md`.
+//! Implements the piecewise mechanism for one bounded reward [Wang2019, algorithm 2].
+//!
+//! Its density has a higher level on an interval around the input. The variance is less than that of one bit at larger epsilon,
+//! and the output is bounded. Proof: `docs/proofs/piecewise.md`.
 
 use super::on_window::{self, Description, UnitRandomiser};
 use super::{MechanismEntry, RewardMechanism};
@@ -8,7 +10,7 @@ use crate::{Epsilon, Event, Refusal, Request};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
-/// The registry line.
+/// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "piecewise",
     summary: "a density raised around the clipped reward: pure epsilon, bounded output",
@@ -22,30 +24,30 @@ const DESCRIPTION: Description = Description {
                  on rewards clipped and scaled to [-1, 1] [Wang2019]",
 };
 
-/// The randomiser on [-1, 1].
+/// Randomises an input on [-1, 1].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TwoLevel {
-    /// Half the length of the raised stretch.
+    /// Half the length of the interval of the higher level.
     stretch: f64,
-    /// Probability of the raised stretch.
+    /// Probability of the interval of the higher level.
     kept: f64,
     /// Largest released value.
     pub(super) output: f64,
-    /// Density on the raised stretch.
+    /// Density on the interval of the higher level.
     pub(super) high: f64,
     /// Density elsewhere.
     pub(super) low: f64,
-    /// Variance at an input of 1 or -1, the worst.
+    /// Variance at an input of 1 or -1, where it is largest.
     pub(super) worst_variance: f64,
 }
 
 impl TwoLevel {
     pub(super) fn new(epsilon: Epsilon) -> Self {
-        // With s = e^(epsilon/2): C = (s + 1)/(s - 1), and the raised stretch has length C - 1 = 2/(s - 1).
+        // With s = e^(epsilon/2): C = (s + 1)/(s - 1), and the interval of the higher level has length C - 1 = 2/(s - 1).
         let s_less_one = libm::expm1(0.5 * epsilon.get());
         let stretch = 1.0 / s_less_one;
         let output = 1.0 + 2.0 * stretch;
-        // The stretch is hit with probability s/(s + 1); the rest of [-C, C] has length 2C - (C - 1) = C + 1.
+        // The interval has probability s/(s + 1); the rest of [-C, C] has length 2C - (C - 1) = C + 1.
         let kept = (s_less_one + 1.0) / (s_less_one + 2.0);
         let high = kept / (2.0 * stretch);
         let low = 1.0 / (s_less_one + 2.0) / (output + 1.0);
@@ -54,9 +56,11 @@ impl TwoLevel {
         Self { stretch, kept, output, high, low, worst_variance }
     }
 
-    /// The released value for an input on [-1, 1] and two uniform draws: which level, and where on it.
+    /// Returns the released value for an input on [-1, 1] and two uniform draws.
+    /// One draw selects the level, the other the position on it.
     pub(super) fn respond(&self, input: f64, level: f64, place: f64) -> f64 {
-        // The stretch is [l, r] with l = (C + 1)/2 t - (C - 1)/2 and r = l + C - 1: centre t (C + 1)/2, inside [-C, C] for |t| <= 1.
+        // The interval is [l, r] with l = (C + 1)/2 t - (C - 1)/2 and r = l + C - 1: centre t (C + 1)/2, inside [-C, C] for |t|
+        // <= 1.
         let centre = input * (1.0 + self.stretch);
         let (left, right) = (centre - self.stretch, centre + self.stretch);
         let rare = 1.0 - self.kept;
@@ -64,7 +68,7 @@ impl TwoLevel {
         let value = if level < kept {
             left + 2.0 * self.stretch * place
         } else {
-            // A place on the rest: [-C, l] first, then [r, C].
+            // A position on the rest: first [-C, l], then [r, C].
             let along = (self.output + 1.0) * place;
             let first = left + self.output;
             if along < first { along - self.output } else { right + (along - first) }
@@ -73,11 +77,11 @@ impl TwoLevel {
     }
 }
 
-/// Calibrates the mechanism. All calibrations are the same: the papers print Laplace noise only.
+/// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
 ///
 /// # Errors
-/// A refusal on `epsilon` (missing, below 1e-6, above 700, or the variance is no double) or `clip` (empty, or missing
-/// with unbounded noise).
+/// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64) or `clip` (empty, or missing with
+/// unbounded noise).
 pub fn build(request: &Request) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     on_window::build(request, DESCRIPTION, TwoLevel::new)
 }
@@ -106,7 +110,7 @@ pub(super) mod tests {
     use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, worst_log_ratio};
     use super::*;
 
-    /// The law as printed in [Wang2019, algorithm 2].
+    /// Returns the law as printed in [Wang2019, algorithm 2].
     pub(in super::super) fn law(epsilon: f64, input: f64) -> Law {
         let s = libm::exp(epsilon / 2.0);
         let c = (s + 1.0) / (s - 1.0);
@@ -117,7 +121,7 @@ pub(super) mod tests {
         Law { atoms: Vec::new(), pieces: vec![(-c, left, low), (left, right, high), (right, c, low)] }
     }
 
-    /// A square of draws through a sampler of two uniforms.
+    /// Returns a square of draws through a sampler of two uniforms.
     pub(in super::super) fn square(n: u32, draw: impl Fn(f64, f64) -> f64) -> Vec<f64> {
         let at = |i: u32| (f64::from(i) + 0.5) / f64::from(n);
         (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| draw(at(i), at(j))).collect()

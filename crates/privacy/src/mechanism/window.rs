@@ -1,4 +1,4 @@
-//! The clip range of a mechanism, and the map between it and [-1, 1]. Also the limits that a calibration must keep.
+//! Holds the clip range of a mechanism, its map to [-1, 1], and the limits of every calibration.
 
 use crate::planted::{self, PlantedFault};
 use crate::{Epsilon, Refusal, Request};
@@ -13,11 +13,13 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// The range that a request implies: its `clip`, else the reward's hard range, else [-(B + R), B + R].
+    /// Returns the range of a request.
+    ///
+    /// This is its `clip`, else the reward's hard range, else [-(B + R), B + R].
     ///
     /// # Errors
-    /// A refusal on `clip` where none of the three is there (no silent default for unbounded noise: E3), or where the
-    /// range is empty or not finite.
+    /// A refusal on `clip` if the request states none of the three (unbounded noise has no silent default, erratum E3,
+    /// `docs/privacy.md`), or if the range is empty or not finite.
     pub(crate) fn of(request: &Request) -> Result<Self, Refusal> {
         let facts = &request.facts;
         if let Some((lo, hi)) = request.clip.or(facts.range) {
@@ -30,7 +32,7 @@ impl Window {
         Self::between(-reach, reach)
     }
 
-    /// The refusal of a request whose range cannot be known; `why` continues "mechanism `name` …".
+    /// Makes the refusal of a request whose range is unknown; `why` continues "mechanism `name` …".
     pub(crate) fn unstated(request: &Request, why: &str) -> Refusal {
         Refusal::new("clip", format!("mechanism `{}` {why}", request.mechanism), "`clip = [lo, hi]`").hint(
             "state `clip = [lo, hi]`: rewards outside are clipped, which costs bias and never privacy \
@@ -47,27 +49,27 @@ impl Window {
         Ok(Self { lo, hi, centre: 0.5 * lo + 0.5 * hi, half: 0.5 * width })
     }
 
-    /// `(lo, hi)`.
+    /// Returns `(lo, hi)`.
     pub(crate) fn range(self) -> (f64, f64) {
         (self.lo, self.hi)
     }
 
-    /// Largest distance between two clipped rewards: the sensitivity (E2).
+    /// Returns the sensitivity, which is the largest distance between two clipped rewards (E2).
     pub(super) fn width(self) -> f64 {
         self.hi - self.lo
     }
 
-    /// Half of the width.
+    /// Returns half the length of the range.
     pub(super) fn half(self) -> f64 {
         self.half
     }
 
-    /// The nearest reward in the range; the centre for NaN.
+    /// Returns the nearest reward in the range; the centre for NaN.
     pub(super) fn clip(self, reward: f64) -> f64 {
         if reward.is_nan() && !planted::is(PlantedFault::RewardNan) { self.centre } else { reward.clamp(self.lo, self.hi) }
     }
 
-    /// The clipped reward on [-1, 1].
+    /// Maps the clipped reward to [-1, 1].
     pub(super) fn to_unit(self, reward: f64) -> f64 {
         if planted::is(PlantedFault::UnitClip) {
             return (reward - self.centre) / self.half;
@@ -75,26 +77,29 @@ impl Window {
         ((self.clip(reward) - self.centre) / self.half).clamp(-1.0, 1.0)
     }
 
-    /// Back from units in which the range is [-1, 1].
+    /// Maps a value from units in which the range is [-1, 1] to units of the reward.
     pub(super) fn off_unit(self, value: f64) -> f64 {
         self.centre + self.half * value
     }
 
-    /// Bound on |reward| for values in [-bound, bound] on the unit scale. Rounding is monotone, so it holds to the last bit.
+    /// Returns the bound on |reward| for values in [-bound, bound] on the unit scale.
+    /// Rounding is monotone, so the bound holds to the last bit.
     pub(super) fn reach(self, bound: f64) -> f64 {
         self.centre.abs() + self.half * bound
     }
 }
 
-/// Below this a randomised bit differs from a fair coin by less than draws of 53 bits resolve to nine digits.
+/// Least epsilon of mechanisms whose probabilities are functions of `e^epsilon`.
+/// Below it, 53-bit draws resolve a randomised bit's difference from a fair coin to fewer than nine digits.
 const LEAST_EPSILON: f64 = 1e-6;
-/// Above this `e^epsilon` nears the end of the doubles, and nothing of the noise is left.
+/// Greatest epsilon of those mechanisms.
+/// Above it, `e^epsilon` nears the largest f64, and almost no noise remains.
 const GREATEST_EPSILON: f64 = 700.0;
 
-/// The checked epsilon of a mechanism whose probabilities are functions of `e^epsilon`.
+/// Returns the checked epsilon of a mechanism whose probabilities are functions of `e^epsilon`.
 ///
 /// # Errors
-/// A refusal on `epsilon` where it is missing or outside of 1e-6 to 700.
+/// A refusal on `epsilon` if it is missing or outside 1e-6 to 700.
 pub(super) fn exponential_epsilon(request: &Request) -> Result<Epsilon, Refusal> {
     let epsilon = request.epsilon()?;
     if (LEAST_EPSILON..=GREATEST_EPSILON).contains(&epsilon.get()) {
@@ -109,10 +114,10 @@ pub(super) fn exponential_epsilon(request: &Request) -> Result<Epsilon, Refusal>
     Err(Refusal::new("epsilon", message, "a number from 1e-6 to 700").hint(hint))
 }
 
-/// Checks that a calibrated variance is a number that doubles hold.
+/// Checks that f64 holds a calibrated variance.
 ///
 /// # Errors
-/// A refusal on `epsilon` where it is not.
+/// A refusal on `epsilon` if it does not.
 pub(super) fn representable(request: &Request, variance: f64) -> Result<(), Refusal> {
     if variance.is_normal() {
         return Ok(());

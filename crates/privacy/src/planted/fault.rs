@@ -1,9 +1,9 @@
-//! The faults, each one line in a mechanism.
+//! Lists the faults; each changes one line of a mechanism.
 
-/// Declares the faults: a variant, its name in the environment variable, and what is wrong.
+/// Declares faults: a variant, its name in the environment variable, and a summary.
 macro_rules! faults {
     ($($variant:ident $name:literal $summary:literal)*) => {
-        /// A fault that can be planted in a mechanism.
+        /// Names a fault that can be planted in a mechanism.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum PlantedFault {
             $(#[doc = $summary] $variant,)*
@@ -14,7 +14,7 @@ macro_rules! faults {
             /// All faults, in the order of the table.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
 
-            /// The name that the environment variable takes.
+            /// Returns the name used in the environment variable.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -22,7 +22,7 @@ macro_rules! faults {
                 }
             }
 
-            /// What is wrong in the mechanism.
+            /// Returns what is wrong in the mechanism.
             #[must_use]
             pub const fn summary(self) -> &'static str {
                 match self {

@@ -1,46 +1,50 @@
-//! The tree over `[phi, y]^T [phi, y]` [Dubey2021, algorithm 2, lemmas 2 and 3]; alpha, beta are epsilon, delta.
+//! Holds the formulas of the tree over `[phi, y]^T [phi, y]`; alpha and beta are epsilon and delta.
+//! Source: [Dubey2021, algorithm 2, lemmas 2 and 3].
 
-/// Nodes that hold a leaf in the full tree, `1 + ceil(log2 T)`. Fewer are ever read: see [`nodes_released`] (E10).
+/// Returns the number `1 + ceil(log2 T)` of nodes that hold a leaf in the full tree.
+/// Fewer nodes are used: see [`nodes_released`] (erratum E10, `docs/privacy.md`).
 #[must_use]
 pub fn nodes_printed(rounds: u64) -> u32 {
     1 + if rounds <= 1 { 0 } else { (rounds - 1).ilog2() + 1 }
 }
 
-/// Nodes that hold a leaf and that prefix sums read, `floor(log2 T) + 1` (E10).
+/// Returns the number `floor(log2 T) + 1` of nodes that hold a leaf and that prefix sums use (E10).
 #[must_use]
 pub fn nodes_released(rounds: u64) -> u32 {
     rounds.max(1).ilog2() + 1
 }
 
-/// `S = 1 + B² + 2 rho² ln(8 T/beta)`: a bound on `|z|²` for Gaussian noise of standard deviation rho. The cross term of
-/// `(B + rho sqrt(2 ln(2T/beta)))²` is missing (E9).
+/// Returns `S = 1 + B² + 2 rho² ln(8 T/beta)`, a bound on `|z|²`.
+/// For Gaussian noise of standard deviation rho. The cross term of `(B + rho sqrt(2 ln(2T/beta)))²` is missing (E9).
 #[must_use]
 pub fn squared_norm(bound: f64, noise_std: f64, rounds: u64, delta: f64) -> f64 {
     1.0 + bound * bound + 2.0 * noise_std * noise_std * libm::log(8.0 * rounds as f64 / delta)
 }
 
-/// Standard deviation of a node by the proof of lemma 2, `4 sqrt(n S) ln(10/beta)/alpha`: grows with sqrt(S) where the
-/// sensitivity of the matrix with its corner grows with S (E8).
+/// Returns a node's standard deviation in the proof of lemma 2, `4 sqrt(n S) ln(10/beta)/alpha`.
+/// It grows with sqrt(S), but the sensitivity of the matrix with its corner grows with S (E8).
 #[must_use]
 pub fn sigma_of_the_proof(nodes: u32, squared_norm: f64, epsilon: f64, delta: f64) -> f64 {
     4.0 * libm::sqrt(f64::from(nodes) * squared_norm) * libm::log(10.0 / delta) / epsilon
 }
 
-/// The number that the statement of lemma 2 prints as the standard deviation, the square of the proof's (E8).
+/// Returns the number that lemma 2 states as the standard deviation.
+/// It is the square of the proof's standard deviation (E8).
 #[must_use]
 pub fn sigma_of_the_statement(nodes: u32, squared_norm: f64, epsilon: f64, delta: f64) -> f64 {
     let sigma = sigma_of_the_proof(nodes, squared_norm, epsilon, delta);
     sigma * sigma
 }
 
-/// Standard deviation of a node with the power of S put right, as for sensitivity `squared_norm` (E8).
+/// Returns a node's standard deviation with the power of S corrected (E8).
+/// The sensitivity is `squared_norm`.
 #[must_use]
 pub fn sigma_right_power(nodes: u32, squared_norm: f64, epsilon: f64, delta: f64) -> f64 {
     4.0 * libm::sqrt(f64::from(nodes)) * squared_norm * libm::log(10.0 / delta) / epsilon
 }
 
-/// What the proof's own composition gives: `n` nodes of `alpha / sqrt(8 n ln(2/beta))` each by advanced composition. Above
-/// `alpha` for large alpha (E8).
+/// Returns the loss of the proof's own composition, which exceeds `alpha` for large alpha (E8).
+/// It composes `n` nodes of `alpha / sqrt(8 n ln(2/beta))` each by advanced composition.
 #[must_use]
 pub fn composed_by_the_proof(nodes: u32, epsilon: f64, delta: f64) -> f64 {
     let (n, log) = (f64::from(nodes), libm::log(2.0 / delta));
@@ -48,28 +52,31 @@ pub fn composed_by_the_proof(nodes: u32, epsilon: f64, delta: f64) -> f64 {
     libm::sqrt(2.0 * n * log) * each + n * each * libm::expm1(each)
 }
 
-/// `Lambda = sigma sqrt(2 n)(4 sqrt(m) + 2 ln(2T/zeta))` [lemma 3]; eigenvalues lie in [Lambda, 3 Lambda] only after a shift by
-/// `2 Lambda`, which the algorithm never states (E11).
+/// Returns `Lambda = sigma sqrt(2 n)(4 sqrt(m) + 2 ln(2T/zeta))` [lemma 3].
+/// Eigenvalues lie in [Lambda, 3 Lambda] only after a shift by `2 Lambda`, which the algorithm never states (E11).
 #[must_use]
 pub fn spectrum(sigma: f64, nodes: u32, n_features: usize, rounds: u64, failure_prob: f64) -> f64 {
     let m = n_features as f64;
     sigma * libm::sqrt(2.0 * f64::from(nodes)) * (4.0 * libm::sqrt(m) + 2.0 * libm::log(2.0 * rounds as f64 / failure_prob))
 }
 
-/// `kappa = sigma sqrt(n/Lambda)(sqrt(m) + sqrt(2 ln(2T/zeta)))` [lemma 3]: a bound on `|h|` in the norm of `H^{-1}`.
+/// Returns `kappa = sigma sqrt(n/Lambda)(sqrt(m) + sqrt(2 ln(2T/zeta)))` [lemma 3].
+/// This is a bound on `|h|` in the norm of `H^{-1}`.
 #[must_use]
 pub fn kappa(sigma: f64, nodes: u32, spectrum: f64, n_features: usize, rounds: u64, failure_prob: f64) -> f64 {
     vector_norm(sigma * libm::sqrt(f64::from(nodes)), n_features, rounds, failure_prob) / libm::sqrt(spectrum)
 }
 
-/// A bound on the norm of a vector of `m` normals of standard deviation `std`, with probability `1 - zeta/(2T)`.
+/// Bounds the norm of a vector of `m` normals of standard deviation `std`.
+/// Holds with probability `1 - zeta/(2T)`.
 #[must_use]
 pub fn vector_norm(std: f64, n_features: usize, rounds: u64, failure_prob: f64) -> f64 {
     std * (libm::sqrt(n_features as f64) + libm::sqrt(2.0 * libm::log(2.0 * rounds as f64 / failure_prob)))
 }
 
-/// A bound on the norm of noise whose entries have standard deviation `sigma` (diagonal `sqrt(2) sigma`), with probability
-/// `1 - zeta/(2T)` on each side: `sigma (2 sqrt(m) + 2 sqrt(ln(2T/zeta)))`. Ours, in place of [`spectrum`] (E11).
+/// Bounds the norm of symmetric noise by `sigma (2 sqrt(m) + 2 sqrt(ln(2T/zeta)))`.
+/// Entries have standard deviation `sigma` (diagonal `sqrt(2) sigma`); holds with probability `1 - zeta/(2T)` on each side.
+/// Ours, instead of [`spectrum`] (E11).
 #[must_use]
 pub fn tight_spectrum(sigma: f64, n_features: usize, rounds: u64, failure_prob: f64) -> f64 {
     let log = libm::log(2.0 * rounds as f64 / failure_prob);

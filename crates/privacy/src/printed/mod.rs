@@ -1,5 +1,6 @@
-//! The formulas of the private papers as printed, one file a topic, each beside the name of its erratum. Nothing here is a
-//! promise: what a formula delivers is priced by `accounting`.
+//! Holds the formulas of the private papers as printed, one file per topic, with their errata.
+//!
+//! A formula here is not a guarantee: `accounting` prices what it delivers. Errata: `docs/privacy.md`.
 
 pub mod dubey2021;
 pub mod dubey2021_local;

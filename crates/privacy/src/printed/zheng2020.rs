@@ -1,12 +1,14 @@
-//! Everybody's own noise on `x x^T` and `r x` [Zheng2020, algorithm 2], quoted from memory.
+//! Holds the formulas for every user's own noise on `x x^T` and `r x`, quoted from memory.
+//! Source: [Zheng2020, algorithm 2].
 
-/// `sigma = 6 sqrt(2 ln(2.5/delta))/epsilon` for `|x| <= 1`, `|r| <= 1`.
+/// Returns `sigma = 6 sqrt(2 ln(2.5/delta))/epsilon` for `|x| <= 1`, `|r| <= 1`.
 #[must_use]
 pub fn sigma(epsilon: f64, delta: f64) -> f64 {
     6.0 * libm::sqrt(2.0 * libm::log(2.5 / delta)) / epsilon
 }
 
-/// `Upsilon_t = sigma sqrt(t) (4 sqrt(d) + 2 ln(2T/alpha))`: twice it is added to the diagonal.
+/// Returns `Upsilon_t = sigma sqrt(t) (4 sqrt(d) + 2 ln(2T/alpha))`.
+/// Twice this number is added to the diagonal.
 #[must_use]
 pub fn spectrum(sigma: f64, round: u64, dimension: usize, rounds: u64, failure_prob: f64) -> f64 {
     let log = libm::log(2.0 * rounds as f64 / failure_prob);

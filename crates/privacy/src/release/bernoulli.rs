@@ -1,13 +1,16 @@
-//! Exact coins [CanonneKamathSteinke2020, algorithm 1]: probabilities are quotients of integers, compared digit by digit with
-//! random digits, so that no probability is ever rounded. Proof: `docs/proofs/discrete.md`.
+//! Draws exact Bernoulli variables [CanonneKamathSteinke2020, algorithm 1].
+//!
+//! Probabilities are quotients of integers, compared digit by digit with random digits, so that no probability is ever rounded.
+//! Proof: `docs/proofs/discrete.md`.
 
 use super::entropy::Words;
 
-/// True with probability `numerator/denominator`; `numerator <= denominator`, `0 < denominator < 2^96`.
+/// Returns true with probability `numerator/denominator`.
+/// `numerator <= denominator`, `0 < denominator < 2^96`.
 pub(super) fn bernoulli(numerator: u128, denominator: u128, words: &mut impl Words) -> bool {
     let mut left = numerator;
     loop {
-        // The next 32 binary digits of a uniform number, against those of left/denominator.
+        // The next 32 binary digits of a uniform number, compared with those of left/denominator.
         let digit = u128::from(words.half()) * denominator;
         let target = left << 32;
         if digit + denominator <= target {
@@ -20,9 +23,9 @@ pub(super) fn bernoulli(numerator: u128, denominator: u128, words: &mut impl Wor
     }
 }
 
-/// True with probability `e^-(a/b)`; `a <= b`, `0 < b < 2^88`.
+/// Returns true with probability `e^-(a/b)`; `a <= b`, `0 < b < 2^88`.
 pub(super) fn bernoulli_exp_fraction(a: u128, b: u128, words: &mut impl Words) -> bool {
-    // The run of successes of coins (a/b)/k, k = 1, 2, …, has even length with probability e^-(a/b).
+    // The number of successes in a row of coins (a/b)/k, k = 1, 2, …, is even with probability e^-(a/b).
     let mut k = 1;
     while bernoulli(a, b * k, words) {
         k += 1;
@@ -30,7 +33,7 @@ pub(super) fn bernoulli_exp_fraction(a: u128, b: u128, words: &mut impl Words) -
     k % 2 == 1
 }
 
-/// True with probability `e^-(a/b)`, any `a`; `0 < b < 2^88`.
+/// Returns true with probability `e^-(a/b)`, for any `a`; `0 < b < 2^88`.
 pub(super) fn bernoulli_exp(a: u128, b: u128, words: &mut impl Words) -> bool {
     let (mut whole, rest) = (a / b, a % b);
     while 0 < whole {
@@ -42,7 +45,7 @@ pub(super) fn bernoulli_exp(a: u128, b: u128, words: &mut impl Words) -> bool {
     bernoulli_exp_fraction(rest, b, words)
 }
 
-/// Uniform on `0..n`, `n >= 1`.
+/// Returns a uniform draw on `0..n`, `n >= 1`.
 pub(super) fn below(n: u64, words: &mut impl Words) -> u64 {
     let mask = u64::MAX >> (n - 1).leading_zeros().min(63);
     loop {

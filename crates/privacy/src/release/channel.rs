@@ -1,4 +1,4 @@
-//! The release-grade side of whatever a policy learns from: rewards one by one, or sums over users.
+//! Releases for real data what a policy learns from: single rewards, or sums over users.
 
 use super::{ReleaseError, RewardRelease, SumsRelease};
 use crate::sums::SumsMechanism;
@@ -7,7 +7,7 @@ use privateer_numerics::rng::{Purpose, Streams};
 use std::fmt;
 use std::sync::Arc;
 
-/// Takes rewards, releases signals with noise from the operating system.
+/// Takes rewards and releases signals with noise from the operating system's entropy.
 pub struct ChannelRelease {
     kind: ChannelKind,
 }
@@ -30,10 +30,10 @@ impl fmt::Debug for ChannelRelease {
 }
 
 impl ChannelRelease {
-    /// The exact form of a calibrated mechanism.
+    /// Builds the exact form of a calibrated mechanism.
     ///
     /// # Errors
-    /// A mechanism without an exact form, or beyond its range.
+    /// A mechanism without an exact form, or parameters beyond its range.
     pub fn of(channel: &Channel) -> Result<Self, ReleaseError> {
         let kind = match channel {
             Channel::Rewards(mechanism) => ChannelKind::Rewards(RewardRelease::of(&mechanism.ledger())?),
@@ -51,8 +51,10 @@ impl ChannelRelease {
         Ok(Self { kind })
     }
 
-    /// Takes one user's reward. What comes out must be kept: a second draw for the same reward would spend the budget again. An error
-    /// leaves everything as it was.
+    /// Takes one user's reward and releases the signal of the round.
+    ///
+    /// The signal must be stored: a second draw for the same reward would spend the budget again. An error leaves the state
+    /// unchanged.
     ///
     /// # Errors
     /// A reward that is not finite; no entropy.
@@ -64,13 +66,13 @@ impl ChannelRelease {
                 if !reward.look().is_finite() {
                     return Err(ReleaseError::NotFinite);
                 }
-                // Nothing is drawn from it.
+                // The mechanism draws nothing from this stream.
                 Ok(privatizer.release(query, reward, &mut Streams::new(0, "no noise").shared(Purpose::Domain)))
             }
         }
     }
 
-    /// Whether raw sums are held between users, and with them in [`ChannelRelease::save`].
+    /// Says whether raw sums are held between users, and so stored by [`ChannelRelease::save`].
     #[must_use]
     pub fn holds_raw(&self) -> bool {
         match &self.kind {
@@ -80,7 +82,7 @@ impl ChannelRelease {
         }
     }
 
-    /// Users so far; none where nothing is kept of them.
+    /// Returns the number of users so far; `None` for reward mechanisms, which do not count them.
     #[must_use]
     pub fn users(&self) -> Option<u64> {
         match &self.kind {
@@ -90,7 +92,7 @@ impl ChannelRelease {
         }
     }
 
-    /// What is kept across rounds; null for those that keep nothing.
+    /// Returns the state kept across rounds; null for mechanisms without state.
     #[must_use]
     pub fn save(&self) -> serde_json::Value {
         match &self.kind {
@@ -100,10 +102,10 @@ impl ChannelRelease {
         }
     }
 
-    /// Takes up what was kept.
+    /// Restores a saved state.
     ///
     /// # Errors
-    /// What is wrong with the state, in words.
+    /// A description of the fault in the state.
     pub fn load(&mut self, state: serde_json::Value) -> Result<(), String> {
         match &mut self.kind {
             ChannelKind::Rewards(_) if state.is_null() => Ok(()),

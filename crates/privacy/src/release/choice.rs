@@ -1,4 +1,5 @@
-//! Exact choices: one bit for a clipped number, and the exponential mechanism. Proofs: `docs/proofs/discrete.md`.
+//! Draws exact choices: one bit for a clipped number, and the exponential mechanism.
+//! Proofs: `docs/proofs/discrete.md`.
 
 use super::bernoulli::{below, bernoulli_exp};
 use super::entropy::{Entropy, Words};
@@ -7,7 +8,7 @@ use crate::accounting::{Composition, Loss};
 use crate::planted::{self, PlantedFault};
 use crate::{Adversary, Epsilon, Growth, Neighbours, Provenance, Raw, ThreatModel, Unit};
 
-/// Probabilities are multiples of 2^-53.
+/// Unit of tanh values; the probabilities of a bit are multiples of 2^-53.
 pub(super) const WHOLE: u64 = 1 << 52;
 /// Largest epsilon of the releases with integer weights.
 pub(super) const GREATEST_EPSILON: f64 = 20.0;
@@ -19,7 +20,7 @@ pub(super) fn checked(epsilon: Epsilon) -> Result<f64, ReleaseError> {
     Err(ReleaseError::Range(format!("epsilon {} (1e-6 to 20)", epsilon.get())))
 }
 
-/// A clipped number on [-1, 1].
+/// Clips a number and maps it to [-1, 1].
 pub(super) fn to_unit(number: f64, (lo, hi): (f64, f64)) -> Result<f64, ReleaseError> {
     if !number.is_finite() {
         return Err(ReleaseError::NotFinite);
@@ -36,7 +37,7 @@ pub(super) fn proper(lo: f64, hi: f64) -> Result<(f64, f64), ReleaseError> {
     if lo < hi && half.is_normal() { Ok((lo, hi)) } else { Err(ReleaseError::Range(format!("the clip range [{lo}, {hi}]"))) }
 }
 
-/// One bit for a clipped number (Duchi2018): no grid, no low bits.
+/// Releases one bit for a clipped number (Duchi2018); the output has two values, hence no low bits.
 #[derive(Debug)]
 pub struct BitRelease {
     /// tanh(epsilon/2) in units of 2^-52, rounded down.
@@ -46,13 +47,13 @@ pub struct BitRelease {
 }
 
 impl BitRelease {
-    /// For a number clipped to [lo, hi], epsilon from 1e-6 to 20.
+    /// Calibrates for a number clipped to [lo, hi] and an epsilon from 1e-6 to 20.
     ///
     /// # Errors
-    /// An empty range or an epsilon outside.
+    /// An empty range, or an epsilon outside these limits.
     pub fn calibrated(epsilon: Epsilon, lo: f64, hi: f64) -> Result<Self, ReleaseError> {
         let (value, clip) = (checked(epsilon)?, proper(lo, hi)?);
-        // Rounded down by more than the error of tanh: (1 + tau)/(1 - tau) <= e^epsilon. Near 1 the distance to 1 counts.
+        // Rounded down by more than the error of tanh: (1 + tau)/(1 - tau) <= e^epsilon. Near 1 the distance to 1 decides.
         let lie = 2.0 / (1.0 + libm::exp(value));
         let tau = (libm::tanh(0.5 * value) * (1.0 - 1e-14)).min(1.0 - lie * (1.0 + 1e-14));
         let ledger = ReleaseLedger {
@@ -65,11 +66,11 @@ impl BitRelease {
             composition: Composition::of(Loss::Response { epsilon: value }),
             provenance: Provenance::Released,
         };
-        // One unit less pays for the rounding of the distance to 1 at large epsilon.
+        // One unit less covers the rounding of the distance to 1 at large epsilon.
         Ok(Self { tau: ((tau * WHOLE as f64).floor() as u64).saturating_sub(1), clip, ledger })
     }
 
-    /// Clips and answers, unbiased for the clipped number.
+    /// Clips the number and answers, unbiased for the clipped number.
     ///
     /// # Errors
     /// A number that is not finite; no entropy.
@@ -80,10 +81,10 @@ impl BitRelease {
         Ok(Release::new(centre + half * value, self.ledger))
     }
 
-    /// `2^53` times the probability of the upper value.
+    /// Returns `2^53` times the probability of the upper value.
     pub(super) fn weight(&self, unit: f64) -> u64 {
         let tilt = self.tau as f64 / WHOLE as f64;
-        // tanh(epsilon) for tanh(epsilon/2).
+        // The planted fault uses tanh(epsilon) instead of tanh(epsilon/2).
         let share = if planted::is(PlantedFault::ReleasedBitNoise) { 2.0 / (1.0 + tilt * tilt) } else { 1.0 };
         let most = if planted::is(PlantedFault::ReleasedUnitClip) { WHOLE as f64 } else { share * self.tau as f64 };
         let lean = (unit * (share * self.tau as f64)).clamp(-most, most).round() as i64;
@@ -96,24 +97,27 @@ impl BitRelease {
     }
 }
 
-/// The exponential mechanism (McSherryTalwar2007) over finitely many scores, the largest preferred: exact.
+/// Applies the exact exponential mechanism (McSherryTalwar2007) to finitely many scores.
+/// Larger scores are preferred.
 #[derive(Debug)]
 pub struct ChoiceRelease {
     step: f64,
-    /// Scale in steps.
+    /// Scale of the noise, in grid steps.
     scale: u64,
     options: usize,
     ledger: ReleaseLedger,
 }
 
 impl ChoiceRelease {
-    /// For `options >= 1` scores whose range (the largest difference of two scores' changes) moves by at most `range > 0` between
-    /// neighbours. The range, not the change of one score (E27).
+    /// Calibrates for `options >= 1` scores whose range changes by at most `range > 0`.
+    ///
+    /// The range of the change is the largest difference between two scores' changes, not the change of one score (erratum E27,
+    /// `docs/privacy.md`); `neighbours` states the relation in words.
     ///
     /// # Errors
-    /// Sizes that exact arithmetic does not hold.
+    /// Sizes beyond exact arithmetic.
     pub fn calibrated(epsilon: Epsilon, range: f64, options: usize, neighbours: &str) -> Result<Self, ReleaseError> {
-        // Rounding moves each score of two neighbours by at most half a step: the range by two steps.
+        // Rounding moves each score of two neighbours by at most half a step, hence the range by at most two steps.
         let grid = super::grid::Grid::new(range, 1.0 / epsilon.get(), 2.0, 24)?;
         if options == 0 {
             return Err(ReleaseError::Range("a choice between no options".to_owned()));
@@ -134,10 +138,10 @@ impl ChoiceRelease {
         Ok(Self { step: grid.step, scale: grid.noise, options, ledger })
     }
 
-    /// The index of the option chosen.
+    /// Returns the index of the chosen option.
     ///
     /// # Errors
-    /// Scores of another number, not finite, or beyond the largest double in steps of the grid; no entropy.
+    /// A wrong number of scores, scores that are not finite or that overflow f64 in grid steps; no entropy.
     pub fn release(self, scores: Raw<Vec<f64>>) -> Result<Release<usize>, ReleaseError> {
         let scores = scores.open();
         if scores.len() != self.options {
@@ -158,7 +162,7 @@ impl ChoiceRelease {
         let best = steps.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         loop {
             let candidate = below(self.options as u64, words) as usize;
-            // Differences of whole numbers, exact up to 2^52; larger ones count as that, with a weight below e^(-2^26).
+            // Differences of integers, exact up to 2^52; larger differences count as 2^52, with a weight below e^(-2^26).
             let gap = (best - steps[candidate]).min((1_u64 << 52) as f64) as u128;
             let scale = if planted::is(PlantedFault::ReleasedChoiceNoise) { self.scale / 2 } else { self.scale };
             if bernoulli_exp(gap, u128::from(scale), words) {

@@ -1,4 +1,4 @@
-//! The source of bits: ChaCha20 with a fresh key from the operating system for every release.
+//! Provides random bits: ChaCha20 with a fresh key from the operating system for every release.
 
 use super::ReleaseError;
 use crate::planted::{self, PlantedFault};
@@ -6,23 +6,24 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::fmt;
 
-/// Independent uniform words. Implemented by [`Entropy`], and in tests by a generator with a seed.
+/// Provides independent uniform words.
+/// Implemented by [`Entropy`], and in tests by a seeded generator.
 pub(super) trait Words {
-    /// 64 bits.
+    /// Returns 64 bits.
     fn word(&mut self) -> u64;
 
-    /// 32 bits.
+    /// Returns 32 bits.
     fn half(&mut self) -> u32;
 }
 
-/// One release's worth of randomness. Cannot be cloned, seeded or printed.
+/// Holds the randomness of one release; it cannot be cloned, seeded or printed.
 pub(super) struct Entropy(ChaCha20Rng);
 
 impl Entropy {
-    /// Keyed anew.
+    /// Draws a fresh key from the operating system.
     ///
     /// # Errors
-    /// Where the operating system has no entropy.
+    /// No entropy from the operating system.
     pub(super) fn fresh() -> Result<Self, ReleaseError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| ReleaseError::NoEntropy(error.to_string()))?;

@@ -1,10 +1,11 @@
-//! The grid of a release: multiples of a power of two. Values are rounded to it before noise, which moves each of two
-//! neighbours by at most half a step in every coordinate; the sensitivity is raised by that.
+//! Rounds values to a grid, the multiples of a power of two, before noise is added.
+//!
+//! Rounding moves each of two neighbours by at most half a step in every coordinate; the sensitivity is raised by that amount.
 
 use super::ReleaseError;
 use crate::planted::{self, PlantedFault};
 
-/// A step `2^k` and noise in whole steps.
+/// A step `2^k`, and the noise as a whole number of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Grid {
     pub(super) step: f64,
@@ -12,16 +13,18 @@ pub(super) struct Grid {
     pub(super) noise: u64,
 }
 
-/// Relative room for the rounding of sums of squares and of the calibration, and for the difference between the discrete
-/// and the continuous Gaussian's delta at more than 2^10 steps.
+/// Relative margin for rounding errors and for the discrete Gaussian.
+/// It covers the rounding of sums of squares and of the calibration, and the difference between the deltas of the discrete and
+/// the continuous Gaussian at more than 2^10 steps.
 const ROOM: f64 = 1.0 + 1e-6;
 
 impl Grid {
-    /// A grid with `2^bits` to `2^(bits + 1)` steps in the noise `distance · per_unit` whose sensitivity is raised by
-    /// `rounding` steps.
+    /// Makes a grid on which the noise has between `2^bits` and `2^(bits + 1)` steps.
+    ///
+    /// The noise is `distance · per_unit`, after raising the sensitivity `distance` by `rounding` steps.
     ///
     /// # Errors
-    /// Sizes that are no normal double or too far from 1 for exact arithmetic.
+    /// Sizes that are not normal f64 numbers, or too far from 1 for exact arithmetic.
     pub(super) fn new(distance: f64, per_unit: f64, rounding: f64, bits: i32) -> Result<Self, ReleaseError> {
         let plain = distance * per_unit;
         if !(1e-150..1e150).contains(&plain) || !(1e-150..1e150).contains(&distance) {
@@ -30,26 +33,26 @@ impl Grid {
         let step = libm::exp2(libm::floor(libm::log2(plain)) - f64::from(bits));
         let rounding = if planted::is(PlantedFault::GridRounding) { 0.0 } else { rounding };
         let noise = (distance + rounding * step) * per_unit * ROOM / step;
-        // The conversion is exact: far below 2^53.
+        // The conversion is exact: the number is far below 2^53.
         Ok(Self { step, noise: noise.ceil() as u64 })
     }
 
-    /// The nearest multiple, in steps.
+    /// Returns the nearest multiple of the step, in steps.
     pub(super) fn steps(self, value: f64) -> i64 {
         // Division by a power of two is exact.
         (value / self.step).round() as i64
     }
 
-    /// Back to units of the value.
+    /// Converts steps to units of the value.
     pub(super) fn value(self, steps: i64) -> f64 {
         steps as f64 * self.step
     }
 }
 
-/// Clips to L2 norm `radius`.
+/// Clips a vector to L2 norm `radius`.
 ///
 /// # Errors
-/// A wrong length, or an entry that is not finite: refused before the clip, as a clip passes NaN on.
+/// A wrong length, or an entry that is not finite: refused before the clip, because a clip would pass NaN on.
 pub(super) fn clipped(mut vector: Vec<f64>, dimension: usize, radius: f64) -> Result<Vec<f64>, ReleaseError> {
     if vector.len() != dimension {
         return Err(ReleaseError::Length { expected: dimension });
@@ -57,7 +60,7 @@ pub(super) fn clipped(mut vector: Vec<f64>, dimension: usize, radius: f64) -> Re
     if vector.iter().any(|entry| !entry.is_finite()) {
         return Err(ReleaseError::NotFinite);
     }
-    // The largest entry first, so that no square overflows.
+    // Divides by the largest entry first, so that no square overflows.
     let largest = vector.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
     if 0.0 < largest {
         let shape: f64 = vector.iter().map(|entry| (entry / largest) * (entry / largest)).sum();

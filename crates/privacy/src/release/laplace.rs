@@ -1,4 +1,5 @@
-//! Discrete Laplace noise on one clipped number: pure. Proof: `docs/proofs/discrete.md`.
+//! Adds discrete Laplace noise to one clipped number, for pure privacy.
+//! Proof: `docs/proofs/discrete.md`.
 
 use super::discrete;
 use super::entropy::{Entropy, Words};
@@ -8,7 +9,7 @@ use crate::accounting::{Composition, Loss};
 use crate::planted::{self, PlantedFault};
 use crate::{Epsilon, Provenance, Raw, ThreatModel};
 
-/// A calibrated release of one number. Used up by the release.
+/// Holds a calibrated release of one number; the release consumes it.
 #[derive(Debug)]
 pub struct LaplaceRelease {
     grid: Grid,
@@ -17,15 +18,15 @@ pub struct LaplaceRelease {
 }
 
 impl LaplaceRelease {
-    /// For a number clipped to [lo, hi]; neighbours are any two such numbers.
+    /// Calibrates for a number clipped to [lo, hi]; any two such numbers are neighbours.
     ///
     /// # Errors
-    /// An empty range, or sizes that exact arithmetic does not hold.
+    /// An empty range, or sizes beyond exact arithmetic.
     pub fn calibrated(epsilon: Epsilon, lo: f64, hi: f64) -> Result<Self, ReleaseError> {
         if !(lo < hi && (hi - lo).is_finite()) {
             return Err(ReleaseError::Range(format!("the clip range [{lo}, {hi}]")));
         }
-        // scale = (width + g)/epsilon: rounding moves each of two neighbours by at most g/2.
+        // scale = (hi - lo + g)/epsilon: rounding moves each of two neighbours by at most g/2.
         let grid = Grid::new(hi - lo, 1.0 / epsilon.get(), 1.0, 24)?;
         let far = lo.abs().max(hi.abs()) / grid.step;
         if discrete::GREATEST_SCALE < grid.noise || 9e15 < far {
@@ -44,7 +45,7 @@ impl LaplaceRelease {
         Ok(Self { grid, clip: (lo, hi), ledger })
     }
 
-    /// Clips, rounds, adds exact noise.
+    /// Clips and rounds the number, and adds exact noise.
     ///
     /// # Errors
     /// A number that is not finite; no entropy.

@@ -1,4 +1,4 @@
-//! The releases: what they add, what they promise, what they refuse.
+//! Tests what the releases add, guarantee and refuse.
 
 use super::choice::WHOLE;
 use super::discrete;
@@ -18,7 +18,8 @@ fn d(value: f64) -> Delta {
     Delta::try_from(value).expect("a probability")
 }
 
-/// Whether noise on this grid is `mu`-Gaussian at `distance`, rounding included: derived here from the numbers that come out.
+/// Returns whether noise on this grid is `mu`-Gaussian at `distance`, rounding included.
+/// Derived here independently, from the grid's own numbers.
 fn keeps(mu: f64, distance: f64, norm: f64, dimension: usize, grid: Grid) -> bool {
     (distance + grid.step * libm::sqrt(dimension as f64)) * norm <= mu * grid.noise as f64 * grid.step
 }
@@ -31,7 +32,7 @@ fn grids_pay_for_their_rounding_and_little_more() {
         assert!(keeps(mu, distance, 1.0, dimension, grid));
         assert!((grid.noise as f64) * grid.step < 1.01 * distance / mu, "{grid:?}");
         assert!(grid.step.log2().fract() == 0.0 && (1 << 19..1 << 21).contains(&grid.noise));
-        // Planted: half of the noise; values rounded to a coarser grid than was paid for.
+        // Planted faults: half of the noise; values rounded to a coarser grid than the calibration covered.
         assert!(!keeps(mu, distance, 1.0, dimension, Grid { noise: grid.noise / 2, ..grid }));
         assert!(!keeps(mu, distance, 1.0, dimension, Grid { step: 4096.0 * grid.step, noise: grid.noise / 4096 }));
     }
@@ -62,7 +63,8 @@ fn vectors_are_clipped_values_and_exact_noise() {
     assert!(text.contains("\"provenance\":\"released\"") && text.contains("\"mu\":"), "{text}");
 }
 
-/// Every prefix is the sum of the rounded leaves and exactly the nodes of its binary expansion.
+/// Checks that every prefix is the sum of the rounded leaves and of its nodes.
+/// Its nodes are those of its binary expansion.
 #[test]
 fn prefixes_are_sums_and_their_nodes() {
     let terms = (Relation::Replace, Participation::ONCE);
@@ -80,7 +82,7 @@ fn prefixes_are_sums_and_their_nodes() {
         sums.push(raw);
         released.push(tree.noised(&item, &mut words));
     }
-    // The nodes drawn again, in their order.
+    // The same nodes drawn once more, in their order.
     let mut again = Seeded::new(4);
     let sigma = tree.ledger_noise();
     assert!((1.0..1.001).contains(&(sigma as f64 / noise)), "{sigma} {noise}");
@@ -89,7 +91,7 @@ fn prefixes_are_sums_and_their_nodes() {
     let expected = |k: usize, entry: usize, reuse: bool| {
         let (mut prefix, mut sum) = (k, sums[k][entry]);
         while prefix != 0 {
-            // Planted: the first node of each level used again.
+            // Planted fault: the first node of each level is reused.
             let node = if reuse { 1 << prefix.trailing_zeros() } else { prefix };
             sum += nodes[node - 1][entry];
             prefix &= prefix - 1;
@@ -167,7 +169,7 @@ fn densities_on_a_grid_are_private_and_unbiased() {
         let density = DensityRelease::calibrated(e(epsilon), -1.0, 1.0).expect("a mechanism");
         let loss = libm::log1p((density.high - density.low) as f64 / density.low as f64);
         assert!(loss <= epsilon * (1.0 + 1e-15) && epsilon * (1.0 - 1e-4) < loss, "{epsilon}: {loss}");
-        // The law by its weights, with the input on a place: mean and variance.
+        // Mean and variance of the law, computed from its weights for an input on a grid position.
         let moments = |first: u64| {
             let (mut mean, mut square) = (0.0, 0.0);
             for cell in 0..4096 {
@@ -180,7 +182,7 @@ fn densities_on_a_grid_are_private_and_unbiased() {
         };
         let last = 4096 - density.window;
         assert!((moments(last).0 - 1.0).abs() < 1e-9 && (moments(0).0 + 1.0).abs() < 1e-9);
-        // Variance of the continuous density at the ends: t²/(s - 1) + (s + 3)/(3 (s - 1)²).
+        // Variance of the continuous density at the ends of the range: t²/(s - 1) + (s + 3)/(3 (s - 1)²).
         let s = libm::exp(0.5 * epsilon);
         let worst = 1.0 / (s - 1.0) + (s + 3.0) / (3.0 * (s - 1.0) * (s - 1.0));
         let found = moments(last).1 - 1.0;
@@ -188,7 +190,7 @@ fn densities_on_a_grid_are_private_and_unbiased() {
     }
     let density = DensityRelease::calibrated(e(2.0), -1.0, 1.0).expect("a mechanism");
     let mut words = Seeded::new(12);
-    // An input on a place: 16 groups of cells.
+    // An input on a grid position: 16 groups of cells.
     let places = 4096 - density.window;
     let (first, mut counts, mut shares) = (places / 4, vec![0_u64; 16], vec![0.0; 16]);
     let unit = 2.0 * first as f64 / places as f64 - 1.0;
@@ -200,7 +202,8 @@ fn densities_on_a_grid_are_private_and_unbiased() {
     assert!(fits(&counts, &shares), "{counts:?}");
 }
 
-/// Scores whose steps are no doubles are refused, where a draw would never end; the largest that are doubles are chosen from.
+/// Checks that scores which overflow f64 in grid steps are refused.
+/// Their draw would never end. The largest scores that do not overflow are accepted.
 #[test]
 fn scores_beyond_the_grid_are_refused() {
     let make = || ChoiceRelease::calibrated(e(1.0), 1.0, 2, "any two").expect("a mechanism");
@@ -213,7 +216,8 @@ fn scores_beyond_the_grid_are_refused() {
     }
 }
 
-/// Beyond a bound of 10^8 radii rows are refused; up to it the noise pays for what doubles round off.
+/// Checks that rows are refused beyond a bound of 10^8 radii.
+/// Up to that bound the noise covers the rounding of f64.
 #[test]
 fn bounds_beyond_what_doubles_hold_are_refused() {
     let make = |bound: f64, columns: usize| RowsRelease::calibrated(e(1.0), d(1e-5), 1.0, bound, columns);

@@ -1,40 +1,15 @@
-//! Noise that may leave the building: exact integer samplers over ChaCha20, keyed by the operating system for every release.
+//! Releases real data: exact integer samplers over ChaCha20, keyed by the operating system.
 //!
-//! In reading order: the source of bits (`entropy`), exact coins and integer laws (`bernoulli`, `discrete`), the grid on which
-//! values are rounded before noise (`grid`), the mechanisms ([`VectorRelease`], [`RowsRelease`], [`LaplaceRelease`], [`BitRelease`], [`DensityRelease`],
-//! [`ChoiceRelease`], [`TreeRelease`], [`SumsRelease`]) and what comes out ([`Release`]). No seed is accepted and nothing secret is printed.
+//! In reading order: random bits (`entropy`), exact coins and integer laws (`bernoulli`, `discrete`), the grid to which values
+//! are rounded before noise (`grid`), the mechanisms ([`VectorRelease`], [`RowsRelease`], [`LaplaceRelease`], [`BitRelease`],
+//! [`DensityRelease`], [`ChoiceRelease`], [`TreeRelease`], [`SumsRelease`]) and the result ([`Release`]). Every release has a
+//! fresh key, no seed is accepted, and nothing secret is printed.
 //!
-//! Calibration is shared with the simulation; randomness and types are not. A simulated value is no [`Release`]:
+//! Calibration is shared with the simulation; randomness and types are not. A simulated value is not a [`Release`]: the
+//! examples of [`publish`] and [`Release`] show what does not compile.
 //!
-//! ```compile_fail,E0308
-//! use privateer_privacy::release::{Release, publish};
-//! use privateer_privacy::{Released, Signal};
-//! fn leave(simulated: &Released<Signal>) -> String {
-//!     publish(simulated) // expected `&Release<_>`, found `&Released<Signal>`
-//! }
-//! ```
-//!
-//! What is released can be published:
-//!
-//! ```
-//! use privateer_privacy::accounting::sensitivity::Relation;
-//! use privateer_privacy::release::{VectorRelease, publish};
-//! use privateer_privacy::{Delta, Epsilon, Raw};
-//! let (epsilon, delta) = (Epsilon::try_from(1.0)?, Delta::try_from(1e-6)?);
-//! let mechanism = VectorRelease::calibrated(epsilon, delta, 1.0, 2, Relation::Replace)?;
-//! let release = mechanism.release(Raw::seal(vec![0.3, -0.2]))?;
-//! assert!(publish(&release).contains("\"provenance\":\"released\""));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! Nobody can make a release by hand, and no stream of a simulation can be its noise:
-//!
-//! ```compile_fail,E0423
-//! let forged = privateer_privacy::release::Release(1.0);
-//! ```
-//!
-//! Out of scope: timing (the time of a draw depends on the draw; buffer noise before the data is there), exceptions that depend
-//! on the data, and releases repeated because a run was resumed.
+//! Out of scope: timing (the time of a draw depends on the draw; buffer noise before the data arrives), exceptions that depend
+//! on the data, and releases repeated because an interrupted experiment was resumed.
 
 mod bernoulli;
 mod channel;

@@ -1,32 +1,38 @@
-//! What comes out of a release, and how it can fail.
+//! Defines the result of a release, its ledger and its errors.
 
 use crate::accounting::Composition;
 use crate::{Provenance, ThreatModel};
 use serde::Serialize;
 use std::fmt;
 
-/// What a release says about itself. Holds no data.
+/// States the privacy of one release; it holds no data.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReleaseLedger {
     /// Name of the mechanism.
     pub mechanism: &'static str,
-    /// Adversary, neighbouring inputs with clip and radius, protected unit and covered participations.
+    /// Adversary, neighbouring inputs, protected unit and covered participations.
+    /// The neighbouring inputs include the clip range and the radius.
     pub threat_model: ThreatModel,
     /// Privacy loss of one unit.
     pub epsilon: f64,
-    /// Failure probability; 0 for a pure claim.
+    /// Failure probability; 0 for a pure guarantee.
     pub delta: f64,
     /// The noise in words.
     pub noise: String,
-    /// Step of the grid, in units of the value; `None` where the output is no number.
+    /// Step of the grid, in units of the value; `None` if the output is not a number.
     pub grid: Option<f64>,
-    /// What was done, for another accountant.
+    /// Each loss and its count, as another accountant needs them.
     pub composition: Composition,
-    /// Always released.
+    /// Always [`Provenance::Released`].
     pub provenance: Provenance,
 }
 
-/// A value that left through exact noise, with its ledger. Only the mechanisms of this room make one.
+/// Holds a value released with exact noise, and its ledger.
+/// Only the mechanisms of this crate make one; nobody can make one by hand:
+///
+/// ```compile_fail,E0423
+/// let forged = privateer_privacy::release::Release(1.0);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Release<T> {
     value: T,
@@ -38,38 +44,62 @@ impl<T> Release<T> {
         Self { value, ledger }
     }
 
-    /// The released value.
+    /// Returns the released value.
     pub fn value(&self) -> &T {
         &self.value
     }
 
-    /// What it promises.
+    /// Returns the ledger of the release.
     pub fn ledger(&self) -> &ReleaseLedger {
         &self.ledger
     }
 }
 
-/// One line of JSON with value and ledger: the only way out for real data. Takes releases alone.
+/// Writes value and ledger as one line of JSON, the only output path for real data.
+///
+/// It accepts releases only:
+///
+/// ```
+/// use privateer_privacy::accounting::sensitivity::Relation;
+/// use privateer_privacy::release::{VectorRelease, publish};
+/// use privateer_privacy::{Delta, Epsilon, Raw};
+/// let (epsilon, delta) = (Epsilon::try_from(1.0)?, Delta::try_from(1e-6)?);
+/// let mechanism = VectorRelease::calibrated(epsilon, delta, 1.0, 2, Relation::Replace)?;
+/// let release = mechanism.release(Raw::seal(vec![0.3, -0.2]))?;
+/// assert!(publish(&release).contains("\"provenance\":\"released\""));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A simulated value is refused at compile time:
+///
+/// ```compile_fail,E0308
+/// use privateer_privacy::release::{Release, publish};
+/// use privateer_privacy::{Released, Signal};
+/// fn leave(simulated: &Released<Signal>) -> String {
+///     publish(simulated) // expected `&Release<_>`, found `&Released<Signal>`
+/// }
+/// ```
 #[must_use]
 pub fn publish<T: Serialize>(release: &Release<T>) -> String {
     serde_json::json!({ "value": release.value, "ledger": release.ledger }).to_string()
 }
 
-/// Why nothing was released. Says nothing about the data beyond the kind of fault.
+/// Says why nothing was released.
+/// It reveals nothing about the data except the kind of fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReleaseError {
     /// An entry is NaN or infinite.
     NotFinite,
-    /// An input of the wrong length.
+    /// The input has a wrong length.
     Length {
-        /// What was calibrated for.
+        /// Length that the release was calibrated for.
         expected: usize,
     },
-    /// A parameter outside of what exact arithmetic holds.
+    /// A parameter is beyond exact arithmetic.
     Range(String),
-    /// All rounds that the noise was calibrated for are released.
+    /// All rounds that the noise was calibrated for have been released.
     Exhausted {
-        /// How many.
+        /// Number of those rounds.
         rounds: u64,
     },
     /// The operating system gave no entropy.

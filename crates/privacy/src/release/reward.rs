@@ -1,10 +1,10 @@
-//! One reward for real, by the mechanism that a ledger names: the release-grade side of the reward mechanisms.
+//! Releases one real reward by the mechanism that a ledger names.
 
 use super::{BitRelease, DensityRelease, LaplaceRelease, ReleaseError, VectorRelease};
 use crate::accounting::sensitivity::Relation;
 use crate::{Delta, Epsilon, Guarantee, Ledger, Raw, Released, Signal};
 
-/// Releases rewards one by one, with fresh noise from the operating system for each.
+/// Releases rewards one by one, each with fresh noise from the operating system's entropy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RewardRelease {
     kind: RewardReleaseKind,
@@ -12,7 +12,7 @@ pub struct RewardRelease {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum RewardReleaseKind {
-    /// As it is: the ledger says that nothing is protected.
+    /// The reward unchanged: the ledger says that nothing is protected.
     Clear,
     Noisy {
         noise: RewardReleaseNoise,
@@ -32,7 +32,7 @@ enum RewardReleaseNoise {
 }
 
 impl RewardRelease {
-    /// The mechanism of a ledger, with its epsilon, delta and clip range.
+    /// Builds the mechanism of a ledger, with its epsilon, delta and clip range.
     ///
     /// # Errors
     /// A ledger whose claim does not hold, or a mechanism without an exact sampler or beyond its range.
@@ -55,18 +55,20 @@ impl RewardRelease {
             _ => return Err(ReleaseError::Range(named())),
         };
         let made = Self { kind: RewardReleaseKind::Noisy { noise, epsilon, lo, hi } };
-        // Found out at set-up, not with the first user's reward.
+        // Faults appear here at set-up, not with the first user's reward.
         made.noised(Raw::seal(lo))?;
         Ok(made)
     }
 
-    /// Whether noise is added at all.
+    /// Returns whether noise is added.
     #[must_use]
     pub fn is_private(&self) -> bool {
         self.kind != RewardReleaseKind::Clear
     }
 
-    /// Clips, adds fresh exact noise. What comes out must be kept: a second draw for the same reward would spend the budget again.
+    /// Clips the reward and adds fresh exact noise.
+    ///
+    /// The result must be stored: a second draw for the same reward would spend the budget again.
     ///
     /// # Errors
     /// A reward that is not finite; no entropy.
@@ -124,9 +126,11 @@ mod tests {
         mechanism(entry, epsilon).ledger()
     }
 
-    /// The exact side has the variance that policies are told, at the reward where it is largest (the centre, or an end of the range for
-    /// the density): within 0.3 of it, five standard errors at a kurtosis of 6 or more, a false alarm at most once in a million. The
-    /// hybrid's coin tossed twice would have 1.4 times the variance at epsilon 3, a hybrid in the density's place twice.
+    /// Checks that the exact side has the variance that policies are told.
+    /// At the reward with the largest variance (the centre, or an end of the range for the density) it must agree to within 0.3
+    /// of that variance: five standard errors at a kurtosis of 6 or more, a false alarm at most once in a million. If the
+    /// hybrid's coin were tossed twice, the variance at epsilon 3 would be 1.4 times as large; with a hybrid instead of the
+    /// density, twice as large.
     #[test]
     fn the_exact_side_has_the_variance_that_policies_are_told() {
         for entry in [laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY] {
@@ -145,7 +149,8 @@ mod tests {
         }
     }
 
-    /// Each draw is another, and their mean is the clipped reward: five standard errors, a false alarm once in a million and a half.
+    /// Checks that draws differ and that their mean is the clipped reward.
+    /// Five standard errors: a false alarm once in a million and a half.
     #[test]
     fn every_mechanism_has_an_exact_side() {
         for entry in [laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY] {

@@ -1,5 +1,7 @@
-//! Gaussian noise on every row of a data set, behind a public projection where fewer columns are wanted: released inputs that a curator gives
-//! out for real. Proof: `docs/proofs/rows.md`.
+//! Adds Gaussian noise to every row of a data set, after an optional public projection.
+//!
+//! The projection reduces the number of columns. The result is what a curator releases of real inputs. Proof:
+//! `docs/proofs/rows.md`.
 
 use super::discrete;
 use super::entropy::{Entropy, Words};
@@ -11,10 +13,10 @@ use crate::planted::{self, PlantedFault};
 use crate::{Delta, Epsilon, Provenance, RadiusUnits, Raw, ThreatModel, gdp_mu};
 use serde::{Deserialize, Serialize};
 
-/// Largest bound in units of the radius: doubles of the size of the bound hold what is left of the radius to eight digits.
+/// Largest bound in units of the radius, at which f64 still holds the radius to eight digits.
 pub const MOST_BOUND: f64 = 1e8;
 
-/// A calibrated release of rows. Used up by the release: a budget is spent once.
+/// Holds a calibrated release of rows; the release consumes it, so that a budget is spent once.
 #[derive(Debug)]
 pub struct RowsRelease {
     grid: Grid,
@@ -24,23 +26,25 @@ pub struct RowsRelease {
     ledger: ReleaseLedger,
 }
 
-/// A matrix that everybody may know: normal entries of variance `1/columns`, so that squared distances are kept on average.
+/// Holds a public projection matrix: normal entries of variance `1/columns`.
+/// Squared distances are kept on average.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublicProjection {
-    /// Numbers of a row.
+    /// Numbers per row.
     pub dimension: usize,
-    /// Numbers of a released row.
+    /// Numbers per released row.
     pub columns: usize,
-    /// What the entries were drawn from: no secret, and not to be chosen by a look at the data.
+    /// Seed of the entries; it is public, and must be chosen independently of the data.
     pub seed: u64,
     /// `dimension x columns`, row-major.
     pub matrix: Vec<f64>,
-    /// Bound on the largest singular value: how far it stretches a difference of rows at most.
+    /// Bound on the largest singular value, the most by which a difference of rows is stretched.
     pub stretch: f64,
 }
 
 impl PublicProjection {
-    /// From `dimension` numbers to `columns`, `1 <= columns <= dimension`; a seed gives the same matrix everywhere.
+    /// Draws a projection from `dimension` to `columns` numbers, `1 <= columns <= dimension`.
+    /// A seed gives the same matrix on every machine.
     #[must_use]
     pub fn new(dimension: usize, columns: usize, seed: u64) -> Self {
         let matrix = public_projection(dimension, columns, seed);
@@ -49,31 +53,35 @@ impl PublicProjection {
     }
 }
 
-/// Released rows, and how many of the rows behind them lay beyond the bound: that number is about the raw data, for the curator
-/// alone.
+/// Holds released rows, and how many rows exceeded the bound.
+/// That number depends on the raw data and is for the curator only.
 #[derive(Debug)]
 pub struct ReleasedRows {
-    /// `n_rows x dimension` (or as many columns as the projection keeps), row-major, in the order of the rows.
+    /// `n_rows x dimension` (or the projection's columns), row-major, in the order of the rows.
     pub rows: Release<Vec<f64>>,
-    /// Rows that were moved to the bound. Not to be published.
+    /// Rows that were moved to the bound; must not be published.
     pub moved: usize,
 }
 
 impl RowsRelease {
-    /// For rows of `dimension >= 1` numbers, moved to L2 norm `bound > 0` where they are longer; neighbours differ in one row, by at most
-    /// `radius > 0` (beyond twice the bound all of it is covered).
+    /// Calibrates for rows of `dimension >= 1` numbers and neighbours within `radius > 0`.
+    ///
+    /// Rows longer than `bound > 0` are moved to that L2 norm. Neighbours differ in one row, by at most `radius`; a radius
+    /// beyond twice the bound covers any change of a row.
     ///
     /// # Errors
-    /// Sizes that exact arithmetic does not hold.
+    /// Sizes beyond exact arithmetic.
     pub fn calibrated(epsilon: Epsilon, delta: Delta, radius: f64, bound: f64, dimension: usize) -> Result<Self, ReleaseError> {
         Self::made((epsilon, delta), radius, bound, dimension, None)
     }
 
-    /// The same behind the public projection of a seed, to `columns <= dimension` numbers: rows are moved to the bound, then projected.
-    /// Radius and bound are of the rows.
+    /// Calibrates for rows that a public projection maps to `columns <= dimension` numbers.
+    ///
+    /// Rows are moved to the bound, then projected by the matrix of the seed. Radius and bound refer to the rows before the
+    /// projection.
     ///
     /// # Errors
-    /// As [`RowsRelease::calibrated`]; no column, or more than a row has numbers.
+    /// Those of [`RowsRelease::calibrated`]; zero columns, or more columns than a row has numbers.
     pub fn projected(
         budget: (Epsilon, Delta),
         radius: f64,
@@ -106,14 +114,15 @@ impl RowsRelease {
         }
         let mu = gdp_mu(epsilon, delta);
         let (stretch, columns) = projection.as_ref().map_or((1.0, dimension), |map| (map.stretch, map.columns));
-        // Moving rows to the bound moves no two of them apart, and leaves none further than two bounds from another.
+        // Moving rows to the bound increases no distance between rows, and leaves no two rows more than two bounds apart.
         let distance = radius.min(2.0 * bound) * stretch;
-        // Shortening and projecting rows in doubles moves either of two neighbours by this share of the distance at most.
+        // Shortening and projecting rows in f64 moves each of two neighbours by at most this share of the distance.
         let products = if projection.is_some() { libm::sqrt(columns as f64) } else { 1.0 };
         let off = f64::EPSILON * (dimension as f64 + 8.0) * products * (bound / radius).max(1.0);
-        // The grid's room pays for a tenth of a millionth.
+        // The grid's margin covers a tenth of a millionth.
         let distance = if off < 1e-7 { distance } else { distance * (1.0 + 2.0 * off) };
-        // sigma = (D + g sqrt(columns)) sigma_AG: rounding moves the one released row by at most g/2 in every entry on either side.
+        // sigma = (D + g sqrt(columns)) sigma_AG: rounding moves the row in either of two neighbours by at most g/2 in every
+        // entry.
         let grid = Grid::new(distance, 1.0 / mu, libm::sqrt(columns as f64), 19)?;
         if discrete::GREATEST_SIGMA < grid.noise || (1u64 << 62) as f64 * grid.step < 4.0 * bound * stretch {
             return Err(ReleaseError::Range(format!("noise of {} steps on rows of norm {bound}", grid.noise)));
@@ -132,28 +141,28 @@ impl RowsRelease {
         Ok(Self { grid, bound, dimension, projection, ledger })
     }
 
-    /// Standard deviation of the noise in each number of a row; public.
+    /// Returns the standard deviation of the noise in each number of a row; public.
     #[must_use]
     pub fn sigma(&self) -> f64 {
         self.grid.noise as f64 * self.grid.step
     }
 
-    /// What it will promise.
+    /// Returns the ledger that the release will carry.
     #[must_use]
     pub fn ledger(&self) -> &ReleaseLedger {
         &self.ledger
     }
 
-    /// The projection that rows pass; public.
+    /// Returns the projection applied to the rows; public.
     #[must_use]
     pub fn projection(&self) -> Option<&PublicProjection> {
         self.projection.as_ref()
     }
 
-    /// Moves rows to the bound, projects, rounds, adds exact noise.
+    /// Moves rows to the bound, projects and rounds them, and adds exact noise.
     ///
     /// # Errors
-    /// Numbers that do not fill rows or are not finite; no entropy.
+    /// A length that is not a multiple of the dimension, numbers that are not finite; no entropy.
     pub fn release(self, rows: Raw<Vec<f64>>) -> Result<ReleasedRows, ReleaseError> {
         let (value, moved) = self.noised(rows.open(), &mut Entropy::fresh()?)?;
         Ok(ReleasedRows { rows: Release::new(value, self.ledger), moved })
@@ -163,7 +172,7 @@ impl RowsRelease {
         if rows.is_empty() || !rows.len().is_multiple_of(self.dimension) {
             return Err(ReleaseError::Length { expected: self.dimension });
         }
-        // Refused before any row is moved: a clip passes NaN on.
+        // Checked before any row is moved, because a clip would pass NaN on.
         if rows.iter().any(|entry| !entry.is_finite()) {
             return Err(ReleaseError::NotFinite);
         }
@@ -178,9 +187,9 @@ impl RowsRelease {
     }
 }
 
-/// Moves a row to norm `bound` if it is longer; whether it was.
+/// Moves a row to norm `bound` if it is longer, and returns whether it was longer.
 fn shorten(row: &mut [f64], bound: f64) -> bool {
-    // The largest entry first, so that no square overflows.
+    // Divides by the largest entry first, so that no square overflows.
     let largest = row.iter().fold(0.0_f64, |largest, entry| largest.max(entry.abs()));
     if largest == 0.0 {
         return false;

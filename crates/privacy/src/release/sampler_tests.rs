@@ -1,12 +1,14 @@
-//! The exact samplers against their laws: chi-square tests on fixed seeds. Each refuses a right sampler with probability 1e-6; about forty
-//! tests make a false alarm of at most 4e-5 over all seeds.
+//! Tests the exact samplers against their laws, by chi-square tests on fixed seeds.
+//!
+//! Each test rejects a correct sampler with probability 1e-6; about forty tests make a false alarm with probability at most
+//! 4e-5 over all seeds.
 
 use super::bernoulli::{below, bernoulli, bernoulli_exp};
 use super::discrete;
 use super::entropy::{Entropy, Words};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 
-/// A generator with a seed: tests only.
+/// Generates words from a seed, for tests only.
 pub(super) struct Seeded(Stream);
 
 impl Seeded {
@@ -25,8 +27,9 @@ impl Words for Seeded {
     }
 }
 
-/// Whether counts fit expected shares: chi-square below its quantile at 1 - 1e-6 (Wilson and Hilferty's approximation). Cells that
-/// expect fewer than ten are pooled.
+/// Returns whether counts fit the expected shares.
+/// Chi-square below its quantile at 1 - 1e-6 (Wilson and Hilferty's approximation). Cells that expect fewer than ten are
+/// pooled.
 pub(super) fn fits(counts: &[u64], shares: &[f64]) -> bool {
     let n = counts.iter().sum::<u64>() as f64;
     let (mut statistic, mut cells, mut pooled) = (0.0, 0, (0.0, 0.0));
@@ -49,7 +52,8 @@ pub(super) fn fits(counts: &[u64], shares: &[f64]) -> bool {
     statistic < k * root * root * root
 }
 
-/// Shares of the integers `-reach ..= reach` under weights, and counts of a sampler; beyond counts at the ends.
+/// Compares counts of a sampler with the weights of the integers `-reach ..= reach`.
+/// Draws beyond this range count at its ends.
 fn compare(reach: i64, weight: impl Fn(f64) -> f64, mut draw: impl FnMut() -> i64) -> bool {
     let all: f64 = (-40 * reach..=40 * reach).map(|x| weight(x as f64)).sum();
     let mut shares: Vec<f64> = (-reach..=reach).map(|x| weight(x as f64) / all).collect();
@@ -85,7 +89,7 @@ fn coins_have_their_probabilities() {
 
 #[test]
 fn digits_beyond_the_first_are_used() {
-    // 2^-40 needs a second digit: with first digits alone it would be 0 or 2^-32. Words that tie decide it.
+    // 2^-40 needs a second digit: first digits alone would give 0 or 2^-32. Words that tie in the first digit decide.
     struct Fixed(Vec<u32>);
     impl Words for Fixed {
         fn word(&mut self) -> u64 {
@@ -114,7 +118,8 @@ fn integers_follow_their_laws() {
     }
 }
 
-/// At the sizes in use: equal shares between quantiles of the continuous laws (from which 2^19 steps differ by 1e-6).
+/// Checks the sizes in use: equal shares between quantiles of the continuous laws.
+/// At 2^19 steps the discrete laws differ from the continuous ones by 1e-6.
 #[test]
 fn large_scales_follow_their_laws() {
     let (n, cells) = (200_000_u64, 40);
@@ -126,7 +131,7 @@ fn large_scales_follow_their_laws() {
             let p = 0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2);
             counts[((p * cells as f64) as usize).min(cells - 1)] += 1;
         }
-        // Cell borders fall between steps, of mass below 1e-6 each.
+        // Cell borders fall between steps, whose mass is below 1e-6 each.
         assert!(fits(&counts, &vec![1.0 / cells as f64; cells]), "{sigma}: {counts:?}");
     }
     for scale in [1_u64 << 24, 1 << 40] {
@@ -140,7 +145,8 @@ fn large_scales_follow_their_laws() {
     }
 }
 
-/// The tests above refuse what they should: half of the noise, a grid twice as coarse, and noise a tenth too small.
+/// Checks that the tests above reject wrong samplers.
+/// Half of the noise, a grid twice as coarse, and noise a tenth too small.
 #[test]
 fn planted_samplers_are_caught() {
     let mut words = Seeded::new(3);

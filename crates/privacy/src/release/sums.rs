@@ -1,6 +1,7 @@
-//! Sums over users for real: the joint model's noisy running sums and the local model's own items, as servers of `policy` take them.
-//! Items are rounded to a grid once, `C x` gets exact noise, and what is released is a function of that alone. Proof:
-//! `docs/proofs/released-sums.md`.
+//! Releases sums over users for real data: noisy running sums (joint model) or items (local model).
+//!
+//! The servers of `policy` use both. Items are rounded to a grid once, `C x` gets exact noise, and the released values are a
+//! function of that noisy value only. Proof: `docs/proofs/released-sums.md`.
 
 use super::entropy::{Entropy, Words};
 use super::grid::Grid;
@@ -13,48 +14,48 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::f64::consts::SQRT_2;
 
-/// Noise on a grid may be larger than on doubles by this factor at most: policies are told the latter.
+/// Largest factor by which noise on a grid may exceed noise on f64, which policies are told.
 const MOST_FOR_ROUNDING: f64 = 1.02;
 
-/// Steps up to which whole numbers are exact in doubles, with room.
+/// Number of steps up to which f64 holds integers exactly, with a margin.
 const MOST_STEPS: f64 = 9e15;
 
-/// Releases sums, with noise from the operating system.
+/// Releases sums with noise from the operating system's entropy.
 #[derive(Debug)]
 pub struct SumsRelease {
     plan: ExactSums,
-    /// One grid an epoch; one in all for items.
+    /// One grid per epoch; a single grid for items.
     grids: Vec<Grid>,
     epoch: usize,
-    /// Users in this epoch.
+    /// Users so far in this epoch.
     users: u64,
-    /// The stream of this epoch; none in the local model, or where the horizon is over.
+    /// Stream of this epoch; `None` in the local model and after the horizon.
     stream: Option<SumsReleaseStream>,
-    /// The last release of the epochs before, where they are carried.
+    /// Last release of the earlier epochs, if sums are carried over.
     before: Option<Sums>,
     last: Option<Sums>,
 }
 
-/// One epoch's stream.
+/// Holds the stream of one epoch.
 #[derive(Debug)]
 struct SumsReleaseStream {
-    /// Rows released.
+    /// Number of rows released.
     rows: u64,
-    /// The row under way, in steps: raw.
+    /// The current row, in steps; raw data.
     row: Vec<i64>,
-    /// Makes `C x` of rows: raw.
+    /// Computes `C x` of the rows; holds raw data.
     transform: Box<dyn RowTransform>,
-    /// Makes `B (C x + z)`: of noisy values alone.
+    /// Computes `B (C x + z)` from noisy values only.
     decoder: Box<dyn PrefixNoise>,
-    /// Standard deviations of the noise on prefixes.
+    /// Standard deviations of the noise on the prefixes.
     stds: Vec<f64>,
 }
 
-/// What is saved. Raw rows are in it where the model is joint.
+/// Holds the saved state, with raw rows in the joint model.
 #[derive(Debug, Serialize, Deserialize)]
 struct SumsReleaseState {
     version: u32,
-    /// Step and noise of each grid: what the numbers below are counted in.
+    /// Step and noise of each grid; the numbers below are in these units.
     grids: Vec<(f64, u64)>,
     epoch: usize,
     users: u64,
@@ -71,7 +72,7 @@ struct StreamState {
     decoder: NoiseState,
 }
 
-/// A release of the joint model.
+/// Holds one release of the joint model.
 #[derive(Debug, Serialize, Deserialize)]
 struct Given {
     entries: Vec<f64>,
@@ -93,17 +94,17 @@ impl Given {
 }
 
 impl SumsRelease {
-    /// Before the first user.
+    /// Makes the release before the first user.
     ///
     /// # Errors
-    /// Sizes that exact arithmetic does not hold; a factorisation without an exact form.
+    /// Sizes beyond exact arithmetic; a factorisation without an exact form.
     pub fn new(plan: ExactSums) -> Result<Self, ReleaseError> {
         let (mu, length) = (gdp_mu(plan.epsilon, plan.delta), plan.shape().len());
         let distance = plan.rewards_distance();
         let range = |what: String| Err(ReleaseError::Range(what));
         let mut grids = Vec::new();
         for epoch in &plan.epochs {
-            // The rounding error of a row of C x in doubles, for items that add up to at most 1.
+            // The rounding error of a row of C x in f64, for items that add up to at most 1.
             let (norm, fractional, error) = match &epoch.factorisation {
                 None => (1.0, 0, 0.0),
                 Some(factorisation) => {
@@ -117,13 +118,15 @@ impl SumsRelease {
                     )
                 }
             };
-            // Items are rounded once, D + g sqrt(n), times the norm of a column; rows of C x that are not whole, once more.
+            // Items are rounded once: D + g sqrt(n), times the norm of a column. Rows of C x that are not integers are rounded
+            // once more.
             let rounding = |once_more: f64| libm::sqrt(length as f64) * (norm + once_more * libm::sqrt(fractional as f64));
             let grid = Grid::new(distance * norm, 1.0 / mu, rounding(1.0), 19)?;
-            // What everybody together adds to an entry at most, in steps: rows are off by `error` of it on either side.
+            // The most that all users together add to an entry, in steps; computed rows are off by the share `error` of it on
+            // either side.
             let largest = epoch.rounds as f64 * (distance / grid.step + 1.0);
             let off = 2.0 * error * largest;
-            // The grid's room pays for a tenth of a step over all entries.
+            // The grid's margin covers a tenth of a step over all entries.
             let grid = if off * libm::sqrt(length as f64 * fractional as f64) < 0.1 {
                 grid
             } else {
@@ -135,7 +138,7 @@ impl SumsRelease {
                 let hint = if fractional == 0 { "" } else { " (mechanism `tree` rounds least)" };
                 return range(format!("a stream of {releases} releases of {length} numbers{hint}"));
             }
-            // Sums of users' items stay below 2^53 steps, with 64 levels of noise at 100 deviations.
+            // Sums of users' items stay below 2^53 steps, with 64 levels of noise at 100 standard deviations.
             if MOST_STEPS < largest + 6400.0 * grid.noise as f64 {
                 return range(format!("a stream of {} users", epoch.rounds));
             }
@@ -146,13 +149,13 @@ impl SumsRelease {
         Ok(made)
     }
 
-    /// Whether raw sums are held between users.
+    /// Returns whether raw sums are held between users.
     #[must_use]
     pub fn holds_raw(&self) -> bool {
         !self.plan.local
     }
 
-    /// The stream of the present epoch.
+    /// Starts the stream of the current epoch.
     fn open(&mut self) {
         let shape = self.plan.shape();
         self.stream = self.plan.epochs.get(self.epoch).zip(self.grids.get(self.epoch)).and_then(|(epoch, grid)| {
@@ -168,7 +171,9 @@ impl SumsRelease {
         });
     }
 
-    /// Takes one user's reward; releases what the round gives out. An error leaves everything as it was.
+    /// Takes one user's reward and releases the signal of the round.
+    ///
+    /// An error leaves the state unchanged.
     ///
     /// # Errors
     /// A reward that is not finite; no entropy.
@@ -219,7 +224,7 @@ impl SumsRelease {
         }
         let mut noisy = VecDeque::new();
         stream.transform.next(&row, &mut |sums| {
-            // Whole numbers far below 2^53.
+            // The conversions are exact: integers far below 2^53.
             let shared = planted::is(PlantedFault::ReleasedSharedDraw).then(|| discrete::gaussian(grid.noise, words));
             let mut draw = || shared.unwrap_or_else(|| discrete::gaussian(grid.noise, words));
             noisy.push_back(sums.iter().map(|x| (x.round() as i64 + draw()) as f64).collect::<Vec<_>>());
@@ -234,7 +239,7 @@ impl SumsRelease {
         let (mut users, mut all) = (self.users, std);
         if let Some(before) = &self.before {
             entries.iter_mut().zip(&before.entries).for_each(|(entry, before)| *entry += before);
-            // Carried noise is independent of this epoch's.
+            // The noise carried over is independent of this epoch's noise.
             (users, all) = (users + before.users, libm::hypot(std, before.gram_std));
         }
         let sums = Sums { entries, users, gram_std: all, moment_std: all, horizon: epoch.horizon };
@@ -242,7 +247,7 @@ impl SumsRelease {
         Signal::Sums(sums.into())
     }
 
-    /// Ends the epoch if its users are all there.
+    /// Ends the epoch if all its users have taken part.
     fn turn(&mut self) {
         let over = self.plan.epochs.get(self.epoch).is_some_and(|epoch| epoch.rounds <= self.users);
         if over && self.plan.need.epochs != Epochs::One {
@@ -255,7 +260,7 @@ impl SumsRelease {
         }
     }
 
-    /// Users so far, in all epochs.
+    /// Returns the number of users so far, in all epochs.
     #[must_use]
     pub fn users(&self) -> u64 {
         self.plan.epochs[..self.epoch].iter().map(|epoch| epoch.rounds).sum::<u64>() + self.users
@@ -265,7 +270,7 @@ impl SumsRelease {
         self.grids.iter().map(|grid| (grid.step, grid.noise)).collect()
     }
 
-    /// The state as plain data: as secret as the data where raw sums are held.
+    /// Returns the state as plain data; as secret as the data where raw sums are held.
     #[must_use]
     pub fn save(&self) -> serde_json::Value {
         serde_json::json!(SumsReleaseState {
@@ -284,15 +289,15 @@ impl SumsRelease {
         })
     }
 
-    /// Takes up a saved state of the same plan.
+    /// Restores a saved state of the same plan.
     ///
     /// # Errors
-    /// What is wrong with it, in words. This release is then not to be used.
+    /// A description of the fault in the state. After an error this release must not be used.
     pub fn load(&mut self, state: serde_json::Value) -> Result<(), String> {
         let state: SumsReleaseState = serde_json::from_value(state).map_err(|source| source.to_string())?;
         let (epochs, length) = (self.plan.epochs.len(), self.plan.shape().len());
         let rounds = self.plan.epochs.get(state.epoch).map_or(0, |epoch| epoch.rounds);
-        // An epoch whose users are all there has made room for the next.
+        // After its last user, an epoch has already given way to the next.
         let turns = !self.plan.local && self.plan.need.epochs != Epochs::One && state.epoch < epochs;
         if state.version != 1 || epochs < state.epoch || rounds < state.users || (turns && state.users == rounds) {
             return Err("it is of another version, or of other sums".to_owned());
@@ -312,7 +317,7 @@ impl SumsRelease {
             (Some(stream), Some(state)) => {
                 let rows = state.rows <= state.transform.round.min(stream.stds.len() as u64);
                 let same = state.transform.round == state.rows && state.decoder.round == state.rows && state.row.len() == length;
-                // Each row is of one user at least, and sums stay below what `new` allows.
+                // Each row holds at least one user's item, and sums stay below the limit of `new`.
                 let small = |x: f64| x.abs() <= MOST_STEPS;
                 let numbers = |of: &NoiseState| of.vectors.iter().flatten().all(|x| small(*x));
                 let same = same && state.rows <= self.users && state.row.iter().all(|&x| small(x as f64));
@@ -327,7 +332,8 @@ impl SumsRelease {
     }
 }
 
-/// In coordinates in which the noise is isotropic the diagonal counts 1/sqrt(2) (E7).
+/// Scales the diagonal, by 1/sqrt(2) for coordinates in which the noise is isotropic.
+/// See erratum E7, `docs/privacy.md`.
 fn scale_diagonal(shape: Shape, entries: &mut [f64], by: f64) {
     if let Shape::Symmetric(n) | Shape::Bordered(n) = shape {
         let mut at = 0;
@@ -340,7 +346,7 @@ fn scale_diagonal(shape: Shape, entries: &mut [f64], by: f64) {
 
 #[cfg(test)]
 impl SumsRelease {
-    /// Standard deviation of a draw in the first epoch.
+    /// Returns the standard deviation of a draw in the first epoch.
     pub(super) fn sigma(&self) -> f64 {
         self.grids[0].noise as f64 * self.grids[0].step
     }

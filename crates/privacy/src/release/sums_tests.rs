@@ -1,4 +1,5 @@
-//! Exact sums over users: the sums are right, the noise is of the stated size, and a state that was saved goes on as if it had not been.
+//! Tests exact sums over users.
+//! The sums are right, the noise has the stated size, and a restored state continues like an uninterrupted one.
 
 use super::sampler_tests::Seeded;
 use super::{ReleaseError, SumsRelease};
@@ -6,7 +7,7 @@ use crate::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint
 use crate::{Calibration, Query, Raw, Request, RewardFacts, Signal};
 use std::sync::Arc;
 
-/// Features.
+/// Number of features.
 const M: usize = 3;
 
 fn entries() -> Vec<SumsEntry> {
@@ -31,7 +32,7 @@ fn release(entry: &SumsEntry, rounds: u64, releases: u64, epochs: Epochs) -> Opt
         .map(|mechanism| SumsRelease::new(mechanism.exact().expect("tight")).expect("sizes"))
 }
 
-/// Features and reward of a user, and what they add to `phi phi^T` (packed) and `(y - 1/2) phi`.
+/// Returns features and reward of a user, and the user's `phi phi^T` (packed) and `(y - 1/2) phi`.
 fn user(t: u64) -> ([f64; M], f64, Vec<f64>) {
     let angle = 0.7 * t as f64;
     let (phi, reward) = ([0.6 * angle.cos(), 0.6 * angle.sin(), 0.5], (t % 5) as f64 / 4.0);
@@ -46,8 +47,8 @@ fn take(release: &mut SumsRelease, t: u64, give: bool, words: &mut Seeded) -> Si
     release.noised(&query, Raw::seal(reward), words).value().clone()
 }
 
-/// What is left after the true sums are taken away has the stated spread: 600 independent streams of 9 entries at one prefix, the
-/// diagonal by sqrt(2) more. Seeds are fixed.
+/// Checks that the residual from the true sums has the stated standard deviation.
+/// 600 independent streams of 9 entries at one prefix; on the diagonal sqrt(2) times as much. Seeds are fixed.
 #[test]
 fn sums_are_right_and_noise_is_of_the_stated_size() {
     for entry in entries() {
@@ -78,15 +79,16 @@ fn sums_are_right_and_noise_is_of_the_stated_size() {
                 *square += ((items[i] - truth[i]) / (std * unit)).powi(2);
             }
         }
-        // A mean of 600 squares has standard deviation sqrt(2/600) = 0.058: six of them. The diagonal without its sqrt(2) would be at 2.
+        // A mean of 600 squares has standard deviation sqrt(2/600) = 0.058; six of them. Without sqrt(2), the diagonal would
+        // give 2.
         for square in squares {
             assert!((square / f64::from(streams) - 1.0).abs() < 0.35, "{}: {squares:?}", entry.name);
         }
     }
 }
 
-/// At the same bits a release that is saved and taken up after every user gives out what an uninterrupted one does, for every form,
-/// schedule and kind of epoch; a state that was tampered with is refused.
+/// Checks that saving and restoring after every user leaves the released values unchanged.
+/// At equal random bits, for every form, schedule and kind of epoch; an altered state is refused.
 #[test]
 fn a_saved_stream_goes_on() {
     for entry in entries() {
@@ -131,8 +133,9 @@ fn a_saved_stream_goes_on() {
     }
 }
 
-/// Rows that hold so many users that doubles round their running sums pay for it: by more than the rounding to whole numbers does, and
-/// not where sums of nodes are exact. Streams beyond 2^53 steps are refused.
+/// Checks that streams whose running sums f64 rounds get more noise.
+/// The additional noise exceeds that for rounding to integers, and is absent where sums of nodes are exact. Streams beyond 2^53
+/// steps are refused.
 #[test]
 fn streams_near_the_end_of_exact_doubles_pay_for_rounding() {
     let of = |entry: &SumsEntry, rounds: u64| {
@@ -148,8 +151,8 @@ fn streams_near_the_end_of_exact_doubles_pay_for_rounding() {
     }
 }
 
-/// Noise on the grid is at least that of the calibration on doubles, rounding included, and at most 2 % more; calibrations with another
-/// calibration and streams too long for their form are refused, and so is a reward that is no number.
+/// Checks that noise on the grid is at least that of the calibration on f64, and at most 2 % more.
+/// Rounding is included. Calibrations other than tight, streams too long for their form, and NaN rewards are refused.
 #[test]
 fn calibrations_are_kept() {
     for entry in entries() {
@@ -168,7 +171,7 @@ fn calibrations_are_kept() {
             other => panic!("{other:?}"),
         };
         let mut exact = SumsRelease::new(mechanism.exact().expect("tight")).expect("sizes");
-        // The first prefix has the noise of one draw, for the square root of Toeplitz and trees alike.
+        // The first prefix has the noise of one draw, for the square root of Toeplitz and for trees.
         assert!((1.0..1.02).contains(&(exact.sigma() / simulated)), "{}: {} {simulated}", entry.name, exact.sigma());
         let query = Query { features: vec![0.0; M].into(), release: true };
         assert_eq!(exact.release(&query, Raw::seal(f64::NAN)).expect_err("no number"), ReleaseError::NotFinite);
@@ -176,7 +179,7 @@ fn calibrations_are_kept() {
         let corrected = built(&entry, Calibration::Corrected, 100, 100, Epochs::One).expect("built");
         assert!(corrected.exact().is_none(), "{}", entry.name);
     }
-    // Rows of a Toeplitz form are rounded in every later round: ten million of them cost more than 2 %.
+    // Rows of a Toeplitz form are rounded in every later round: ten million rows cost more than 2 %.
     let long = built(&joint::ENTRIES[2], Calibration::Tight, 10_000_000, 10_000_000, Epochs::One).expect("built");
     assert!(SumsRelease::new(long.exact().expect("tight")).is_err());
 }

@@ -1,6 +1,7 @@
-//! Prefix sums by the binary tree, on integers: leaves are rounded to the grid once, sums are exact, every node gets exact
-//! noise. A factorised stream would round after the transformation, where one item moves every later round. Proof:
-//! `docs/proofs/discrete.md`.
+//! Releases prefix sums by the binary tree, on integers.
+//!
+//! Leaves are rounded to the grid once, sums are exact, and every node gets exact noise. A factorised stream would round after
+//! the transformation, where one item changes every later round. Proof: `docs/proofs/discrete.md`.
 
 use super::discrete;
 use super::entropy::{Entropy, Words};
@@ -13,7 +14,7 @@ use crate::streams::Factorisation;
 use crate::streams::tree::Tree;
 use crate::{Adversary, Delta, Epsilon, Growth, Participations, Provenance, Raw, ThreatModel, Unit, gdp_mu};
 
-/// A stream of vectors of which every prefix sum is released.
+/// Releases every prefix sum of a stream of vectors.
 #[derive(Debug)]
 pub struct TreeRelease {
     grid: Grid,
@@ -21,16 +22,18 @@ pub struct TreeRelease {
     rounds: u64,
     round: u64,
     sum: Vec<i64>,
-    /// Noise of the prefix that ended at each level, by the position of its lowest bit.
+    /// Noise of the latest prefix at each level, the position of the prefix's lowest one bit.
     levels: Vec<Vec<i64>>,
     ledger: ReleaseLedger,
 }
 
 impl TreeRelease {
-    /// For up to `rounds >= 1` vectors of `dimension >= 1` entries, each clipped to L2 norm `radius > 0`.
+    /// Calibrates for at most `rounds >= 1` vectors of `dimension >= 1` entries.
+    ///
+    /// Each vector is clipped to L2 norm `radius > 0`.
     ///
     /// # Errors
-    /// Sizes that exact arithmetic does not hold.
+    /// Sizes beyond exact arithmetic.
     pub fn calibrated(
         budget: (Epsilon, Delta),
         radius: f64,
@@ -66,10 +69,12 @@ impl TreeRelease {
         Ok(Self { grid, radius, rounds: tree.rounds(), round: 0, sum: vec![0; dimension], levels, ledger })
     }
 
-    /// Adds one vector and releases the sum so far. An error spends nothing.
+    /// Adds one vector and releases the sum so far.
+    ///
+    /// An error spends no budget.
     ///
     /// # Errors
-    /// Past the last round; an input of another length or with an entry that is not finite; no entropy.
+    /// A call after the last round; an input of another length or with an entry that is not finite; no entropy.
     pub fn add(&mut self, vector: Raw<Vec<f64>>) -> Result<Release<Vec<f64>>, ReleaseError> {
         if self.round == self.rounds {
             return Err(ReleaseError::Exhausted { rounds: self.rounds });
@@ -97,7 +102,7 @@ impl TreeRelease {
 
 #[cfg(test)]
 impl TreeRelease {
-    /// Standard deviation of a node in steps.
+    /// Returns the standard deviation of a node's noise, in steps.
     pub(super) fn ledger_noise(&self) -> u64 {
         self.grid.noise
     }

@@ -1,4 +1,5 @@
-//! Gaussian noise on one vector. Proof: `docs/proofs/discrete.md`.
+//! Adds Gaussian noise to one vector.
+//! Proof: `docs/proofs/discrete.md`.
 
 use super::discrete;
 use super::entropy::{Entropy, Words};
@@ -8,7 +9,8 @@ use crate::accounting::sensitivity::{self, Relation};
 use crate::accounting::{Composition, Loss};
 use crate::{Adversary, Delta, Epsilon, Growth, Provenance, Raw, ThreatModel, Unit, gdp_mu};
 
-/// A calibrated release of one vector. Used up by the release: a budget is spent once.
+/// Holds a calibrated release of one vector.
+/// The release consumes it, so that a budget is spent once.
 #[derive(Debug)]
 pub struct VectorRelease {
     grid: Grid,
@@ -18,10 +20,10 @@ pub struct VectorRelease {
 }
 
 impl VectorRelease {
-    /// For vectors of `dimension >= 1` entries, clipped to L2 norm `radius > 0`.
+    /// Calibrates for vectors of `dimension >= 1` entries, clipped to L2 norm `radius > 0`.
     ///
     /// # Errors
-    /// Sizes that exact arithmetic does not hold.
+    /// Sizes beyond exact arithmetic.
     pub fn calibrated(
         epsilon: Epsilon,
         delta: Delta,
@@ -53,7 +55,7 @@ impl VectorRelease {
         Ok(Self { grid, radius, dimension, ledger })
     }
 
-    /// Clips, rounds, adds exact noise.
+    /// Clips and rounds the vector, and adds exact noise.
     ///
     /// # Errors
     /// An input of another length or with an entry that is not finite; no entropy.

@@ -1,5 +1,7 @@
-//! Buffered linear Toeplitz matrices (Dvijotham2024): `C = I + sum_i omega_i theta_i^(lag - 1)`, whose inverse runs in a few buffers.
-//! State and work of a round do not grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation.
+//! Factorises prefix sums by buffered linear Toeplitz matrices (Dvijotham2024).
+//!
+//! `C = I + sum_i omega_i theta_i^(lag - 1)`, and the inverse of C needs only a few buffers. State and work per round do not
+//! grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation.
 
 use super::blt_fit::{self, Poles};
 use super::transform::TransformBuffers;
@@ -8,8 +10,8 @@ use crate::accounting::sensitivity::Participation;
 use privateer_numerics::linalg::wide;
 use pulp::NullaryFnOnce;
 
-/// A buffered matrix over a number of rounds. Any parameters are private, as the sensitivity is computed from them; only the
-/// accuracy depends on the fit.
+/// A buffered matrix over a number of rounds.
+/// Any parameters give privacy, because the sensitivity is computed from them; only the accuracy depends on the fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blt {
     theta: Vec<f64>,
@@ -19,16 +21,18 @@ pub struct Blt {
 }
 
 impl Blt {
-    /// Fitted for `rounds >= 1` (0 is taken as 1) with as many buffers as that takes: milliseconds.
+    /// Fits a matrix for `rounds >= 1` (0 counts as 1); takes milliseconds.
+    /// The number of buffers follows from `rounds`.
     #[must_use]
     pub fn fitted(rounds: u64) -> Self {
         let rounds = rounds.max(1);
         Self::of_poles(&blt_fit::fit(rounds, blt_fit::buffers(rounds)), rounds)
     }
 
-    /// With stated decay rates `theta` in [0, 1) and weights `omega >= 0` whose sum is at most 1, one a buffer.
+    /// Makes a matrix of stated decay rates and weights, one of each per buffer.
     ///
-    /// `None` where a number is outside of its range: then the columns would not fall, and several participations could not be priced.
+    /// `theta` in [0, 1), `omega >= 0`, and the sum of `omega` at most 1; otherwise `None`. Outside these ranges the entries of
+    /// a column could increase, and there would be no price for several participations.
     #[must_use]
     pub fn stated(theta: &[f64], omega: &[f64], rounds: u64) -> Option<Self> {
         let fine = theta.len() == omega.len()
@@ -48,19 +52,19 @@ impl Blt {
         blt
     }
 
-    /// Number of buffers.
+    /// Returns the number of buffers.
     #[must_use]
     pub fn buffers(&self) -> usize {
         self.theta.len()
     }
 
-    /// Decay rates and weights.
+    /// Returns decay rates and weights.
     #[must_use]
     pub fn parameters(&self) -> (&[f64], &[f64]) {
         (&self.theta, &self.omega)
     }
 
-    /// The first column of C, entry by entry.
+    /// Returns the entries of the first column of C.
     fn column(&self) -> impl Iterator<Item = f64> {
         let mut powers = self.omega.clone();
         let later = (1..self.rounds).map(move |_| {
@@ -71,13 +75,13 @@ impl Blt {
         std::iter::once(1.0).chain(later)
     }
 
-    /// Sensitivity times largest standard deviation, over the best that a Toeplitz factorisation reaches.
+    /// Returns sensitivity times largest standard deviation, divided by the Toeplitz optimum.
     #[must_use]
     pub fn excess(&self) -> f64 {
         self.norm * libm::sqrt(self.variance(self.rounds)) / toeplitz::optimum(self.rounds)
     }
 
-    /// Variances of the prefixes, from the first on.
+    /// Returns the variances of the prefixes, from the first on.
     fn growing(&self) -> impl Iterator<Item = f64> {
         let (mut buffers, mut prefix, mut variance) = (vec![0.0; self.buffers()], 0.0, 0.0);
         (0u64..).map(move |k| {
@@ -87,7 +91,7 @@ impl Blt {
         })
     }
 
-    /// One step of a scalar stream: what is drawn becomes what the prefix gains.
+    /// Advances a scalar stream by one step: returns what the prefix gains from a fresh draw.
     fn step(&self, buffers: &mut [f64], fresh: f64) -> f64 {
         let gain = buffers.iter().zip(&self.omega).fold(fresh, |gain, (buffer, omega)| gain - omega * buffer);
         buffers.iter_mut().zip(&self.theta).for_each(|(buffer, theta)| *buffer = theta * *buffer + gain);
@@ -145,10 +149,11 @@ struct BltNoise {
     prefix: Vec<f64>,
 }
 
-/// Entries that go through all buffers before the next ones do: they stay in the first-level cache.
+/// Entries per block; all buffers process one block before the next, which stays in the L1 cache.
 const BLOCK: usize = 256;
 
-/// One step of all entries: the same operations on each in the same order, in the processor's widest lanes.
+/// Advances all entries by one step.
+/// Every entry gets the same operations in the same order, in the widest SIMD lanes of the processor.
 struct BltStep<'a>(&'a mut BltNoise);
 
 impl NullaryFnOnce for BltStep<'_> {

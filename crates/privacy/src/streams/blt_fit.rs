@@ -1,13 +1,15 @@
-//! Fitting buffers: the rational function `c(x) = prod (1 - zero_i x)/(1 - pole_i x)` with interlaced zeros and poles in (0, 1)
-//! that makes sensitivity times largest standard deviation least. Both norms have closed forms in sums of positive terms, so
-//! the time of a fit does not grow with the stream.
+//! Fits the buffers of a Toeplitz matrix.
+//!
+//! The rational function `c(x) = prod (1 - zero_i x)/(1 - pole_i x)`, with interlaced zeros and poles in (0, 1), is chosen to
+//! minimise sensitivity times largest standard deviation. Both norms have closed forms as sums of positive terms, so the time
+//! of a fit does not grow with the stream.
 
-/// Zeros and poles as their distances from 1, zero first, strictly falling.
+/// Zeros and poles as distances from 1, a zero first, strictly decreasing.
 #[derive(Debug, Clone)]
 pub(super) struct Poles(Vec<f64>);
 
 impl Poles {
-    /// From the logarithms of the gaps between the logarithms of the distances.
+    /// Makes zeros and poles from the logarithms of the gaps between the distances' logarithms.
     fn of_gaps(log_gaps: &[f64]) -> Self {
         let mut depth = 0.0;
         let distances = log_gaps.iter().map(|gap| {
@@ -25,21 +27,22 @@ impl Poles {
         self.0.iter().skip(1).step_by(2).copied()
     }
 
-    /// Decay rates.
+    /// Returns the decay rates.
     pub(super) fn theta(&self) -> Vec<f64> {
         self.poles().map(|distance| 1.0 - distance).collect()
     }
 
-    /// Weights: `prod_j (theta_i - zero_j) / prod_(j != i) (theta_i - theta_j)`, positive as zeros and poles interlace.
+    /// Returns the weights, positive because zeros and poles interlace.
+    /// They are `prod_j (theta_i - zero_j) / prod_(j != i) (theta_i - theta_j)`.
     pub(super) fn omega(&self) -> Vec<f64> {
         residues(self.poles(), self.zeros())
     }
 
-    /// Logarithm of (sensitivity times largest standard deviation)².
+    /// Returns the logarithm of (sensitivity times largest standard deviation)².
     fn objective(&self, rounds: f64) -> f64 {
         let (theta, omega): (Vec<f64>, Vec<f64>) = (self.poles().collect(), self.omega());
         let column = 1.0 + sum_of_squares(&theta, &omega, rounds - 1.0);
-        // The prefix response is 1/((1 - x) c(x)): a constant and decays at the zeros' rates.
+        // The prefix response is 1/((1 - x) c(x)): a constant, and decays at the rates of the zeros.
         let zero: Vec<f64> = self.zeros().collect();
         let weight: Vec<f64> = residues(self.zeros(), self.poles()).iter().zip(&zero).map(|(r, z)| -r / z).collect();
         let constant: f64 = self.poles().zip(self.zeros()).map(|(pole, zero)| pole / zero).product();
@@ -49,7 +52,7 @@ impl Poles {
     }
 }
 
-/// `prod_j (a_i - b_j) / prod_(j != i) (a_i - a_j)` for numbers given as distances from 1.
+/// Returns `prod_j (a_i - b_j) / prod_(j != i) (a_i - a_j)`, from distances to 1.
 fn residues(a: impl Iterator<Item = f64> + Clone, b: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
     let of = |(i, here): (usize, f64)| {
         let above: f64 = b.clone().map(|other| other - here).product();
@@ -59,18 +62,19 @@ fn residues(a: impl Iterator<Item = f64> + Clone, b: impl Iterator<Item = f64> +
     a.clone().enumerate().map(of).collect()
 }
 
-/// `sum over k < n of (1 - distance)^k`.
+/// Returns `sum over k < n of (1 - distance)^k`.
 fn geometric(distance: f64, n: f64) -> f64 {
     if distance <= 0.0 { n } else { -libm::expm1(n * libm::log1p(-distance)) / distance }
 }
 
-/// `sum over k < n of (sum_i weight_i (1 - distance_i)^k)²`.
+/// Returns `sum over k < n of (sum_i weight_i (1 - distance_i)^k)²`.
 fn sum_of_squares(distance: &[f64], weight: &[f64], n: f64) -> f64 {
     let pairs = distance.iter().zip(weight).flat_map(|(a, v)| distance.iter().zip(weight).map(move |(b, w)| (a, b, v * w)));
     pairs.map(|(a, b, product)| product * geometric(a + b - a * b, n)).sum()
 }
 
-/// Buffers that bring a stream of this length within one part in a thousand or so of the best.
+/// Returns the number of buffers for a stream of this length.
+/// It brings the noise to within about one part in a thousand of the best.
 pub(super) fn buffers(rounds: u64) -> usize {
     match rounds {
         0..=3 => 1,
@@ -83,14 +87,14 @@ pub(super) fn buffers(rounds: u64) -> usize {
     }
 }
 
-/// The best zeros and poles found, by quasi-Newton steps from evenly spread ones.
+/// Returns the best zeros and poles found, by quasi-Newton steps from evenly spaced ones.
 pub(super) fn fit(rounds: u64, n_buffers: usize) -> Poles {
     let (n, length) = (2 * n_buffers, rounds as f64);
     let even = (libm::log(length) + 1.5) / (n as f64 + 0.5);
     let mut at = vec![libm::log(even); n];
     at[0] = libm::log(0.4 * even);
     let value = |gaps: &[f64]| {
-        // Far-off steps would leave the doubles.
+        // Steps that are too long would overflow f64.
         if gaps.iter().any(|gap| 3.5 < *gap) { f64::INFINITY } else { Poles::of_gaps(gaps).objective(length) }
     };
     let gradient = |at: &[f64]| -> Vec<f64> {
@@ -147,7 +151,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The BFGS update of an inverse Hessian.
+/// Applies the BFGS update to an inverse Hessian.
 fn update(inverse: &mut [Vec<f64>], step: &[f64], change: &[f64]) {
     let curvature = dot(step, change);
     if curvature <= 1e-14 {

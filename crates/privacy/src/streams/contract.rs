@@ -1,4 +1,4 @@
-//! What every factorisation can do.
+//! Defines the interface of every factorisation of prefix sums.
 
 use super::{NoiseState, RowTransform};
 use crate::accounting::sensitivity::Participation;
@@ -6,19 +6,20 @@ use crate::planted::{self, PlantedFault};
 use privateer_numerics::rng::Stream;
 use std::fmt;
 
-/// The shape of what is summed.
+/// Says what is summed, and how its entries are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// A vector of so many entries.
+    /// A vector with this number of entries.
     Vector(usize),
-    /// A symmetric matrix with so many rows, as its packed upper triangle, row by row.
+    /// A symmetric matrix with this number of rows, as its packed upper triangle, row by row.
     Symmetric(usize),
-    /// Such a matrix, then a vector of as many entries: a matrix with one more row, without its corner.
+    /// A symmetric matrix with this number of rows, then a vector of equal length.
+    /// Together they are a matrix with one more row, without its corner.
     Bordered(usize),
 }
 
 impl Shape {
-    /// Stored numbers.
+    /// Returns the number of stored entries.
     #[must_use]
     pub fn len(self) -> usize {
         match self {
@@ -28,14 +29,14 @@ impl Shape {
         }
     }
 
-    /// Whether nothing is stored.
+    /// Returns whether no entry is stored.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Fills one draw: entries of standard deviation `sigma`, on the diagonal of a symmetric matrix `sqrt(2) sigma`. One word of
-    /// the stream an entry.
+    /// Fills `out` with one draw, using one random-stream word per entry.
+    /// Entries have standard deviation `sigma`; those on the diagonal of a symmetric matrix `sqrt(2) sigma`.
     pub fn draw(self, sigma: f64, stream: &mut Stream, out: &mut [f64]) {
         stream.normals(out);
         if planted::is(PlantedFault::SharedDraw) {
@@ -53,48 +54,51 @@ impl Shape {
     }
 }
 
-/// A factorisation of the prefix sums of up to `rounds` rounds. All figures are for draws of variance 1 and rows that move by
-/// at most 1.
+/// Factorises the matrix of prefix sums of up to `rounds` rounds.
+/// All figures are for draws of variance 1 and rows that change by at most 1.
 pub trait Factorisation: fmt::Debug + Send + Sync {
-    /// Its name.
+    /// Returns the name.
     fn name(&self) -> &'static str;
 
-    /// Rounds that it is made for; using fewer is free.
+    /// Returns the number of rounds that it is made for; a shorter stream costs nothing.
     fn rounds(&self) -> u64;
 
-    /// How far the transformed data moves: the largest norm of a sum of columns of C over one user's rounds. Exact for one
-    /// participation; at least the truth for more.
+    /// Returns the largest norm of a sum of columns of C over one user's rounds.
+    /// This is how much the transformed data changes: exact for one participation, an upper bound for more.
     fn sensitivity(&self, participation: Participation) -> f64;
 
-    /// Variance of the noise on prefix `round`, 1-based, `1 ..= rounds`.
+    /// Returns the variance of the noise on prefix `round`, 1-based, `1 ..= rounds`.
     fn variance(&self, round: u64) -> f64;
 
-    /// Variances of the noise on prefixes `1 ..= rounds`, in order.
+    /// Returns the variances of the noise on prefixes `1 ..= rounds`, in order.
     fn variances(&self) -> Vec<f64> {
         (1..=self.rounds()).map(|round| self.variance(round)).collect()
     }
 
-    /// Noise of one stream from its first round on.
+    /// Returns the noise of one stream, from its first round on.
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise>;
 
-    /// `C x` of one stream of rows of this length; none where no exact release is made of it.
+    /// Returns the transform `C x` of a stream of rows of this length.
+    /// `None` if the factorisation has no exact release.
     fn transform(&self, length: usize) -> Option<Box<dyn RowTransform>> {
         let _ = length;
         None
     }
 }
 
-/// The noise of one stream.
+/// Generates the noise of one stream.
 pub trait PrefixNoise: fmt::Debug + Send {
-    /// The noise on the next prefix. `draw` fills a fresh draw; every draw is used up at once or kept inside.
+    /// Returns the noise on the next prefix.
+    /// `draw` fills a fresh draw; every draw is used at once or stored inside.
     fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64];
 
-    /// Numbers held between rounds.
+    /// Returns how many numbers are held between rounds.
     fn state(&self) -> usize;
 
-    /// What is held, for [`PrefixNoise::load`].
+    /// Returns the state, for [`PrefixNoise::load`].
     fn save(&self) -> NoiseState;
 
-    /// Takes up what a noise of the same factorisation and shape had saved; false, changing nothing, where it is not of its form.
+    /// Restores a state saved by noise of the same factorisation and shape.
+    /// Returns false, and changes nothing, if the state has another form.
     fn load(&mut self, state: NoiseState) -> bool;
 }

@@ -1,4 +1,4 @@
-//! Every factorisation against dense matrices.
+//! Tests every factorisation against dense matrices.
 
 use super::blt::Blt;
 use super::honaker::Honaker;
@@ -23,7 +23,8 @@ fn stream() -> Stream {
     Streams::new(5, "streams").of(0, Purpose::Mechanism("streams"))
 }
 
-/// B, row by row: the noise on each prefix as weights of the draws, by feeding one unit draw at a time.
+/// Returns B row by row: the noise on each prefix as weights of the draws.
+/// Computed by feeding one unit draw at a time.
 fn noise_matrix(factorisation: &dyn Factorisation) -> Vec<Vec<f64>> {
     let rounds = factorisation.rounds() as usize;
     let mut n_draws = 0;
@@ -47,7 +48,8 @@ fn noise_matrix(factorisation: &dyn Factorisation) -> Vec<Vec<f64>> {
     rows
 }
 
-/// The matrix C of which `A = B C`: nodes by their rounds for trees, else by solving.
+/// Returns the matrix C with `A = B C`.
+/// For trees it lists the rounds of each node; for other factorisations a linear system is solved.
 fn data_matrix(factorisation: &dyn Factorisation, noise: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let rounds = noise.len();
     match factorisation.name() {
@@ -74,7 +76,8 @@ fn data_matrix(factorisation: &dyn Factorisation, noise: &[Vec<f64>]) -> Vec<Vec
     }
 }
 
-/// `C x` row by row is the dense product, and the noise's side makes prefix sums of it; a matrix of another form does not.
+/// Checks that `C x` equals the dense product, row by row.
+/// The noise side must turn it into prefix sums. A state of another form is refused.
 #[test]
 fn transforms_are_the_other_half() {
     for rounds in [1_u64, 2, 7, 8, 21] {
@@ -136,12 +139,12 @@ fn factors_multiply_to_prefix_sums_and_norms_are_stated() {
             let largest = (0..rounds as usize).map(|j| norm(&[j])).fold(0.0, f64::max);
             let stated = factorisation.sensitivity(Participation::ONCE);
             assert!((largest - stated).abs() < 1e-10, "{name} {rounds}: {largest} {stated}");
-            // Two participations at least three rounds apart: at least the truth, and the truth for Toeplitz.
+            // Two participations at least three rounds apart: an upper bound, and exact for Toeplitz matrices.
             let pairs = (0..rounds as usize).flat_map(|i| (i + 3..rounds as usize).map(move |j| [i, j]));
             let two = pairs.map(|pair| norm(&pair)).fold(largest, f64::max);
             let stated = factorisation.sensitivity(Participation { count: 2, separation: 3 });
             assert!(two <= stated + 1e-10, "{name} {rounds}: {two} {stated}");
-            // Never beyond the triangle inequality, and near the truth for trees.
+            // Never above the triangle inequality, and near the exact value for trees.
             assert!(
                 stated <= (2.0 * factorisation.sensitivity(Participation::ONCE)).min(1.2 * two) + 1e-10,
                 "{name} {rounds}: {two} {stated}"
@@ -153,7 +156,8 @@ fn factors_multiply_to_prefix_sums_and_norms_are_stated() {
     }
 }
 
-/// Each release is the raw sum and the noise that B says of the very draws of the stream; a matrix has diagonal variance 2.
+/// Checks that each release is the raw sum plus the noise that B gives for the same draws.
+/// The diagonal of a matrix has variance 2.
 #[test]
 fn releases_are_raw_sums_and_that_noise() {
     let (rounds, n, sigma) = (19, 3, 0.7);
@@ -181,7 +185,7 @@ fn releases_are_raw_sums_and_that_noise() {
     }
 }
 
-/// What is not finite counts as zero and draws the same words.
+/// Checks that items with entries that are not finite count as zero and draw the same words.
 #[test]
 fn nothing_of_a_bad_item_is_visible() {
     let released = |item: &[f64]| {
@@ -194,13 +198,14 @@ fn nothing_of_a_bad_item_is_visible() {
     assert_eq!(released(&[1.0]), released(&[0.0, 0.0]));
 }
 
-/// Planted faults change the matrices that the tests above look at: node noise reused, noise in leaves alone.
+/// Checks that planted faults change the matrices that the tests above compare.
+/// The faults: reused node noise, and noise in leaves only.
 #[test]
 fn reused_nodes_and_leaf_noise_would_be_seen() {
     let honest = noise_matrix(&Tree::new(16));
     let column_uses: Vec<usize> =
         (0..16).map(|draw| honest.iter().enumerate().filter(|(t, row)| row[draw] != 0.0 && *t >= draw).count()).collect();
-    // Node k serves lowbit(k) prefixes: k .. k + lowbit(k) - 1.
+    // Node k is part of lowbit(k) prefixes: k .. k + lowbit(k) - 1.
     let expected: Vec<usize> = (1..=16_usize).map(|k| (k & k.wrapping_neg()).min(17 - k)).collect();
     assert_eq!(column_uses, expected);
     assert!(honest.iter().enumerate().all(|(t, row)| row[t] == 1.0), "every round draws its own node");

@@ -1,25 +1,27 @@
-//! The tree with each node estimated from its own noise and from its children's, the least variance that is known when
-//! the node is complete (Honaker2015). Reads right children too; two draws a round on average.
+//! Factorises prefix sums by the binary tree with weighted nodes (Honaker2015).
+//!
+//! Each node is estimated from its own noise and that of its children, with the least variance possible when the node is
+//! complete. Right children are used too: two draws per round on average.
 
 use super::transform::TreeRows;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape, tree::Tree};
 use crate::accounting::sensitivity::Participation;
 
-/// The weighted tree over this many rounds.
+/// The weighted tree over a number of rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Honaker {
     tree: Tree,
 }
 
 impl Honaker {
-    /// For `rounds >= 1` (0 is taken as 1).
+    /// Makes the tree for `rounds >= 1` (0 counts as 1).
     #[must_use]
     pub fn new(rounds: u64) -> Self {
         Self { tree: Tree::new(rounds) }
     }
 }
 
-/// Variance of the estimate of a node at each level: `1/v' = 1 + 1/(2 v)`.
+/// Returns the variance of a node's estimate at each level: `1/v' = 1 + 1/(2 v)`.
 fn variances() -> impl Iterator<Item = f64> {
     std::iter::successors(Some(1.0), |v| Some(2.0 * v / (2.0 * v + 1.0)))
 }
@@ -34,7 +36,7 @@ impl Factorisation for Honaker {
     }
 
     fn sensitivity(&self, participation: Participation) -> f64 {
-        // Round 1 is in one complete node of every level up to floor(log2 rounds); no round is in more.
+        // Round 1 is in one complete node of every level up to floor(log2 rounds); no round is in more nodes.
         self.tree.sensitivity(participation)
     }
 
@@ -59,9 +61,9 @@ impl Factorisation for Honaker {
 
 #[derive(Debug, Clone)]
 struct Level {
-    /// Noise of the estimate of the last complete node here that is no right child's.
+    /// Noise of the estimate of the last complete node at this level that is not a right child.
     estimate: Vec<f64>,
-    /// Noise of the prefix that ends with it.
+    /// Noise of the prefix that ends with this node.
     prefix: Vec<f64>,
 }
 
@@ -81,7 +83,7 @@ impl PrefixNoise for HonakerNoise {
             let empty = Level { estimate: vec![0.0; self.node.len()], prefix: vec![0.0; self.node.len()] };
             self.levels.resize(level + 1, empty);
         }
-        // The leaf, then its ancestors that are complete now: own noise weighs v_parent, children 1 - v_parent.
+        // The leaf, then its ancestors that are now complete: own noise has weight v_parent, children have weight 1 - v_parent.
         draw(&mut self.node);
         for (left, variance) in self.levels[..level].iter().zip(variances().skip(1)) {
             draw(&mut self.fresh);

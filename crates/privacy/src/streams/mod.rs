@@ -1,11 +1,13 @@
-//! Noise for running sums released after every round, as factorisations: with raw prefixes `A x`, release `A x + B z` for iid
-//! Gaussian z, where `A = B C`. Changing one user's rows of x by at most `D` moves `C x` by at most `D` times the norm of the
-//! columns of `C`, so the releases are one Gaussian mechanism, also when rows are chosen after seeing earlier releases
-//! [Denisov2022, theorem 2.1].
+//! Generates noise for running sums that are released after every round.
 //!
-//! In reading order: the contract ([`Factorisation`]), the binary [`tree`], its weighted form ([`honaker`]), buffered linear Toeplitz ([`blt`],
-//! fitted in `blt_fit`), fresh noise in every item ([`own`]), the square-root Toeplitz matrix for short streams ([`toeplitz`]), and [`PrefixSums`], which adds
-//! noise to sealed sums. [`RowTransform`] has `C x` itself, for exact releases.
+//! A factorisation `A = B C` of the matrix A of prefix sums releases `A x + B z` for iid Gaussian z, where `A x` are the raw
+//! sums. If one user's rows of x change by at most `D`, `C x` changes by at most `D` times the norm of the columns of `C`. So
+//! the releases are one Gaussian mechanism, also when rows are chosen after seeing earlier releases [Denisov2022, theorem 2.1].
+//!
+//! In reading order: the interface ([`Factorisation`]), the binary [`tree`], the tree with weighted nodes ([`honaker`]),
+//! buffered linear Toeplitz matrices ([`blt`], fitted in `blt_fit`), fresh noise in every item ([`own`]), the square-root
+//! Toeplitz matrix for short streams ([`toeplitz`]), and [`PrefixSums`], which adds noise to sealed sums. [`RowTransform`]
+//! computes `C x` itself, for exact releases.
 
 pub mod blt;
 mod blt_fit;

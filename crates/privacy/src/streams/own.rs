@@ -1,17 +1,18 @@
-//! Fresh noise in every item, as in the local model: no user's noise hides another's, and prefix t carries t draws.
+//! Adds fresh noise to every item, as in the local model.
+//! No user's item relies on another user's noise, and prefix t carries t draws.
 
 use super::{Factorisation, NoiseState, PrefixNoise, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
 
-/// `C = I`, `B = A`.
+/// The factorisation `C = I`, `B = A`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Own {
     rounds: u64,
 }
 
 impl Own {
-    /// For `rounds >= 1` (0 is taken as 1).
+    /// Makes the factorisation for `rounds >= 1` (0 counts as 1).
     #[must_use]
     pub fn new(rounds: u64) -> Self {
         Self { rounds: rounds.max(1) }

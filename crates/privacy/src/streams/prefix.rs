@@ -1,4 +1,4 @@
-//! Running sums of sealed items, released with noise after every round.
+//! Releases running sums of sealed items, with noise after every round.
 
 use super::{Factorisation, NoiseState, PrefixNoise, Shape};
 use crate::accounting::sensitivity::{Participation, Relation};
@@ -9,33 +9,34 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a release of prefix sums promises: everything here is an argument, nothing is assumed.
+/// States the guarantee of a release of prefix sums; every assumption is a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stated {
-    /// The least privacy loss to keep.
+    /// Privacy loss to keep.
     pub epsilon: Epsilon,
-    /// At this failure probability.
+    /// Failure probability.
     pub delta: Delta,
-    /// How far one user's item moves in the norm that the noise is isotropic in (see `accounting::sensitivity`).
+    /// Largest change of one user's item, in the norm in which the noise is isotropic.
+    /// See `accounting::sensitivity`.
     pub distance: f64,
-    /// What a neighbouring stream is; `distance` must be for this relation.
+    /// Neighbouring relation of streams; `distance` must be for this relation.
     pub relation: Relation,
     /// How often one user takes part.
     pub participation: Participation,
 }
 
 impl Stated {
-    /// The standard deviation of a draw: `distance · sensitivity / mu(epsilon, delta)`.
+    /// Returns the standard deviation of a draw: `distance · sensitivity / mu(epsilon, delta)`.
     #[must_use]
     pub fn sigma(&self, factorisation: &dyn Factorisation) -> f64 {
         self.distance * factorisation.sensitivity(self.participation) / gdp_mu(self.epsilon, self.delta)
     }
 }
 
-/// The stream is longer than its noise was made for.
+/// Reports a stream that is longer than its noise was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exhausted {
-    /// Rounds that it was made for.
+    /// Rounds that the noise was made for.
     pub rounds: u64,
 }
 
@@ -47,7 +48,7 @@ impl fmt::Display for Exhausted {
 
 impl std::error::Error for Exhausted {}
 
-/// One stream: raw sum and noise stay inside.
+/// Holds one stream; raw sum and noise stay inside.
 #[derive(Debug)]
 pub struct PrefixSums {
     shape: Shape,
@@ -60,7 +61,7 @@ pub struct PrefixSums {
 }
 
 impl PrefixSums {
-    /// A stream with draws of standard deviation `sigma`, from [`Stated::sigma`].
+    /// Makes a stream with draws of standard deviation `sigma`, from [`Stated::sigma`].
     #[must_use]
     pub fn new(factorisation: &Arc<dyn Factorisation>, shape: Shape, sigma: f64) -> Self {
         Self {
@@ -74,11 +75,12 @@ impl PrefixSums {
         }
     }
 
-    /// Adds one item, in the packed form of the shape, and releases the sum so far. An item of the wrong length or with an entry
-    /// that is not finite counts as zero, so that nothing of it is visible.
+    /// Adds one item, in the packed form of the shape, and releases the sum so far.
+    ///
+    /// An item of wrong length, or with an entry that is not finite, counts as zero, so that the release does not reveal it.
     ///
     /// # Errors
-    /// Past the last round.
+    /// A call after the last round.
     pub fn release(&mut self, item: Raw<&[f64]>, stream: &mut Stream) -> Result<Released<&[f64]>, Exhausted> {
         if self.round == self.rounds {
             return Err(Exhausted { rounds: self.rounds });
@@ -88,7 +90,8 @@ impl PrefixSums {
         self.next(&mut |out| shape.draw(sigma, stream, out))
     }
 
-    /// Adds one item to the row that the next release ends: several users may share a row, each in one row only.
+    /// Adds one item to the row that the next release ends.
+    /// Several users may share a row, each user in one row only.
     pub fn add(&mut self, item: Raw<&[f64]>) {
         let item = item.open();
         let finite = planted::is(PlantedFault::StreamFinite) || item.iter().all(|entry| entry.is_finite());
@@ -97,10 +100,12 @@ impl PrefixSums {
         }
     }
 
-    /// Releases the sum so far, with draws from `draw` (of the stated standard deviation; stored ones in reference cases).
+    /// Releases the sum so far, with draws from `draw`.
+    ///
+    /// Draws must have the stated standard deviation; reference cases use stored ones.
     ///
     /// # Errors
-    /// Past the last round.
+    /// A call after the last round.
     pub fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> Result<Released<&[f64]>, Exhausted> {
         if self.round == self.rounds {
             return Err(Exhausted { rounds: self.rounds });
@@ -113,20 +118,20 @@ impl PrefixSums {
         Ok(Released::mark(self.released.as_slice()))
     }
 
-    /// Rows released.
+    /// Returns the number of rows released.
     #[must_use]
     pub fn round(&self) -> u64 {
         self.round
     }
 
-    /// The state: the raw sum is in it, so it is as secret as the data.
+    /// Returns the state; it contains the raw sum and is as secret as the data.
     #[must_use]
     pub fn save(&self) -> PrefixState {
         PrefixState { round: self.round, sum: self.sum.clone(), noise: self.noise.save() }
     }
 
-    /// Takes up a saved state of the same factorisation, shape and standard deviation; false, changing nothing, where it is not
-    /// of its form.
+    /// Restores a state of the same factorisation, shape and standard deviation.
+    /// Returns false, and changes nothing, if the state has another form.
     pub fn load(&mut self, state: PrefixState) -> bool {
         let fits = state.round <= self.rounds
             && state.noise.round == state.round
@@ -140,7 +145,7 @@ impl PrefixSums {
     }
 }
 
-/// What [`PrefixSums::save`] gives.
+/// Holds the state that [`PrefixSums::save`] returns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PrefixState {
     round: u64,

@@ -1,4 +1,4 @@
-//! The reference's table of prefix sums, to the digits given.
+//! Compares with the reference's table of prefix sums, to its digits.
 
 use super::blt::Blt;
 use super::honaker::Honaker;
@@ -10,7 +10,8 @@ use crate::accounting::zcdp;
 use crate::printed::{dubey2021, han2022_tree};
 use crate::{Delta, Epsilon, analytic_gaussian_sigma};
 
-/// Slightly more than half a unit: some figures were rounded twice (60.348 is shown as 60.4).
+/// Asserts equality to slightly more than half a unit of the last digit.
+/// Some figures of the table were rounded twice (60.348 is shown as 60.4).
 #[track_caller]
 fn shows(found: f64, shown: &str) {
     let value: f64 = shown.parse().expect("a number");
@@ -19,7 +20,8 @@ fn shows(found: f64, shown: &str) {
     assert!((found - value).abs() <= 0.55 * unit, "{found} is not {shown}");
 }
 
-/// Largest and root mean square standard deviation over all prefixes, at sensitivity 1 and sigma_AG 1.
+/// Returns the largest and the root mean square standard deviation over all prefixes.
+/// At sensitivity 1 and sigma_AG 1.
 fn factors(factorisation: &dyn Factorisation) -> (f64, f64) {
     let rounds = factorisation.rounds();
     let variances: Vec<f64> = (1..=rounds).map(|t| factorisation.variance(t)).collect();
@@ -28,7 +30,9 @@ fn factors(factorisation: &dyn Factorisation) -> (f64, f64) {
     (norm * libm::sqrt(largest), norm * libm::sqrt(variances.iter().sum::<f64>() / rounds as f64))
 }
 
-/// T, epsilon, delta (0: 1/T), then 002 (max, rms), 004, zCDP tree, analytic tree (max, rms), smooth binary, square root (max, rms).
+/// Columns of the table, in order.
+/// T, epsilon, delta (0: 1/T), then 002 (max, rms), 004, zCDP tree, analytic tree (max, rms), smooth binary, square root (max,
+/// rms).
 const TABLE: &str = "
 1024 .1 .01 2898 2049 1302 127.5 100.1 70.8 60.4 31.2 29.7
 1024 .1 .1 1932 1366 1067 42.5 29.9 21.1 18.0 9.32 8.85
@@ -90,7 +94,7 @@ fn the_table_of_prefix_sums() {
     }
 }
 
-/// As [`factors`], in one pass.
+/// Computes [`factors`] of the square root in one pass.
 fn root_factors(rounds: u64) -> (f64, f64) {
     let root = SquareRoot::new(rounds);
     let norm = root.sensitivity(Participation::ONCE);
@@ -118,7 +122,7 @@ fn factors_of_the_tables_head() {
     }
 }
 
-/// The reference's own buffers, and ours.
+/// Compares the reference's own buffers with ours.
 #[test]
 fn buffers_of_the_reference() {
     let cases: [(u64, [f64; 4], [f64; 4], f64); 2] = [
@@ -139,7 +143,8 @@ fn buffers_of_the_reference() {
     }
 }
 
-/// Within one part in a hundred of the best Toeplitz factorisation from 2 rounds to a million.
+/// Checks that the fit is within one part in a hundred of the best Toeplitz factorisation.
+/// From 2 rounds to a million.
 #[test]
 fn buffers_fit_any_length() {
     let lengths = (1..64).chain([100, 127, 128, 200, 511, 512, 1000, 3000, 16_383, 16_384, 50_000, 262_143, 262_144, 1_000_000]);
@@ -149,7 +154,7 @@ fn buffers_fit_any_length() {
     }
 }
 
-/// More privacy, more rounds or more participations never take less noise.
+/// Checks that more privacy, rounds or participations never need less noise.
 #[test]
 fn noise_is_monotone() {
     let sigma = |rounds: u64, epsilon: f64, delta: f64, count: u64| {
@@ -179,7 +184,8 @@ fn noise_is_monotone() {
     }
 }
 
-/// Stated buffers must keep columns falling; what is private with bad ones is priced by their own norm.
+/// Checks that stated buffers must keep columns from increasing.
+/// The noise of poorly chosen buffers is calibrated by their own norm.
 #[test]
 fn stated_buffers_are_checked() {
     for (theta, omega) in [(vec![1.0], vec![0.1]), (vec![0.5], vec![-0.1]), (vec![0.5, 0.6], vec![0.7, 0.7]), (vec![0.5], vec![])]

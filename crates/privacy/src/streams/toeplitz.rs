@@ -1,26 +1,29 @@
-//! The square root of the prefix matrix, `c_k = binom(2k, k)/4^k` (Fichtenberger2023): the least largest variance of all Toeplitz
-//! factorisations (Dvijotham2024). Keeps every draw: for short streams, and the yardstick of the others.
+//! Factorises prefix sums by the square root of their matrix (Fichtenberger2023).
+//!
+//! The coefficients are `c_k = binom(2k, k)/4^k`. Its largest variance is the least of all Toeplitz factorisations
+//! (Dvijotham2024). Every draw is stored: it serves short streams, and is the reference for the other factorisations.
 
 use super::transform::Kept;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
 
-/// The square-root matrix over this many rounds.
+/// The square-root matrix over a number of rounds.
 #[derive(Debug, Clone)]
 pub struct SquareRoot {
     coefficients: Vec<f64>,
 }
 
 impl SquareRoot {
-    /// For `rounds >= 1` (0 is taken as 1). Memory and time of a round grow with `rounds`.
+    /// Makes the matrix for `rounds >= 1` (0 counts as 1).
+    /// Memory and time per round grow with `rounds`.
     #[must_use]
     pub fn new(rounds: u64) -> Self {
         Self { coefficients: coefficients().take(rounds.max(1) as usize).collect() }
     }
 }
 
-/// `binom(2k, k)/4^k` for k = 0, 1, ….
+/// Returns `binom(2k, k)/4^k` for k = 0, 1, ….
 fn coefficients() -> impl Iterator<Item = f64> {
     (1..).scan(1.0, |c, k| {
         let now = *c;
@@ -29,14 +32,16 @@ fn coefficients() -> impl Iterator<Item = f64> {
     })
 }
 
-/// Sensitivity times largest standard deviation, `sum of c_k²` over `rounds`: what no Toeplitz factorisation beats.
+/// Returns the least sensitivity times largest standard deviation of a Toeplitz factorisation.
+/// This is the sum of `c_k²` over `rounds`.
 #[must_use]
 pub fn optimum(rounds: u64) -> f64 {
     coefficients().take(rounds.max(1) as usize).map(|c| c * c).sum()
 }
 
-/// The norm of a sum of columns of a Toeplitz matrix with this first column, non-negative and not increasing: columns at
-/// the least separation, from the first on, are the worst [arXiv 2405.13763, theorem 2].
+/// Returns the norm of a sum of columns of a Toeplitz matrix.
+/// The first column must be non-negative and non-increasing. Columns at the least separation, from the first on, are the worst
+/// [arXiv 2405.13763, theorem 2].
 pub(super) fn column_norm(first: &[f64], participation: Participation) -> f64 {
     let separation = participation.separation.max(1) as usize;
     let mut sums = vec![0.0; first.len()];

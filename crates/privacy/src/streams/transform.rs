@@ -1,34 +1,39 @@
-//! The other half of a factorisation: `C x`, row by row, for releases whose noise is added to it exactly. What [`PrefixNoise`] makes of
-//! `C x + z` is then the release `A x + B z`. Holds raw rows.
+//! Computes `C x` row by row, for releases whose noise is added to it exactly.
+//!
+//! From `C x + z`, [`PrefixNoise`] then computes the release `A x + B z`. A transform holds raw rows.
 //!
 //! [`PrefixNoise`]: super::PrefixNoise
 
 use super::NoiseState;
 use std::fmt;
 
-/// `C x` of one stream.
+/// Computes `C x` of one stream.
 pub trait RowTransform: fmt::Debug + Send {
-    /// Takes the next row of x and gives the rows of `C x` that it completes, in the order in which the noise draws.
+    /// Takes the next row of x and passes on the rows of `C x` that it completes.
+    /// They come in the order in which the noise is drawn.
     fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64]));
 
-    /// Rows of `C x` that one row of x moves and that are not whole numbers where x is: what rounding them costs.
+    /// Returns how many rows of `C x` one row of x changes, if they are not integers for integer x.
+    /// Their rounding needs additional noise. 0 for transforms that keep integers.
     fn fractional(&self) -> u64;
 
-    /// Bound on the rounding error of an entry of `C x` in doubles, where sums of magnitudes of x stay below `largest`.
+    /// Bounds the rounding error of an entry of `C x` in f64.
+    /// Sums of magnitudes of x must stay below `largest`.
     fn rounding_error(&self, largest: f64) -> f64;
 
-    /// What is held: raw, as secret as the data.
+    /// Returns the state: raw data, as secret as the input.
     fn save(&self) -> NoiseState;
 
-    /// Takes up what a transform of the same form had saved; false, changing nothing, where it is not of its form.
+    /// Restores a state saved by a transform of the same form.
+    /// Returns false, and changes nothing, if the state has another form.
     fn load(&mut self, state: NoiseState) -> bool;
 }
 
-/// Sums of the nodes of a binary tree: the node that prefixes read, or all that are complete.
+/// Sums the nodes of a binary tree: those that prefixes use, or all complete nodes.
 #[derive(Debug)]
 pub(super) struct TreeRows {
     round: u64,
-    /// The last node at each level that is no right child.
+    /// Last node at each level that is not a right child.
     levels: Vec<Vec<f64>>,
     all: bool,
 }
@@ -61,7 +66,7 @@ impl RowTransform for TreeRows {
         0
     }
 
-    /// Sums of whole numbers below 2^53 are exact.
+    /// Returns 0: sums of integers below 2^53 are exact.
     fn rounding_error(&self, _largest: f64) -> f64 {
         0.0
     }
@@ -79,7 +84,7 @@ impl RowTransform for TreeRows {
     }
 }
 
-/// `x_t + sum_i omega_i s_i`, `s_i <- theta_i s_i + x_t`.
+/// Computes `x_t + sum_i omega_i s_i`, with `s_i <- theta_i s_i + x_t`.
 #[derive(Debug)]
 pub(super) struct TransformBuffers {
     theta: Vec<f64>,
@@ -113,8 +118,9 @@ impl RowTransform for TransformBuffers {
         self.rounds
     }
 
-    /// With u the rounding unit and V the bound: a buffer gains at most `2 u V` a round, of which theta is left in the next; the sum over
-    /// the buffers rounds each product and each addition.
+    /// Bounds the rounding error by that of the buffers and of the sum over them.
+    /// With u the rounding unit and V the bound, a buffer gains an error of at most `2 u V` per round, of which the share theta
+    /// remains in the next; the sum over the buffers rounds each product and each addition.
     fn rounding_error(&self, largest: f64) -> f64 {
         let unit = 0.51 * f64::EPSILON * largest;
         let kept = |theta: f64| (1.0 / (1.0 - theta)).min(self.rounds as f64);
@@ -135,7 +141,7 @@ impl RowTransform for TransformBuffers {
     }
 }
 
-/// `sum_k c_k x_(t - k)`, all rows kept.
+/// Computes `sum_k c_k x_(t - k)`, with all rows stored.
 #[derive(Debug)]
 pub(super) struct Kept {
     coefficients: Vec<f64>,
@@ -163,7 +169,7 @@ impl RowTransform for Kept {
         self.coefficients.len() as u64
     }
 
-    /// As many additions as rows, and their products; no coefficient is above 1.
+    /// Bounds the rounding of one addition and one product per row; no coefficient exceeds 1.
     fn rounding_error(&self, largest: f64) -> f64 {
         0.51 * f64::EPSILON * largest * (self.coefficients.len() as f64 + 1.0)
     }
@@ -187,8 +193,9 @@ mod tests {
     use crate::streams::blt::Blt;
     use crate::streams::toeplitz::SquareRoot;
 
-    /// Sums of rows near 2^53 are off by more than a quarter of a step, where rounding to whole numbers costs half of one, and by no more
-    /// than is stated: `C (x + d) - C x` against `C d`, which is small and nearly exact.
+    /// Checks the bound on the rounding error for sums of rows near 2^53.
+    /// The error exceeds a quarter of a step, where rounding to integers costs half a step, and stays within the bound:
+    /// `C (x + d) - C x` is compared with `C d`, which is small and nearly exact.
     #[test]
     fn rounding_errors_of_large_sums_are_bounded() {
         for (rounds, factorisation) in [(64, &Blt::fitted(64) as &dyn Factorisation), (64, &SquareRoot::new(64))] {

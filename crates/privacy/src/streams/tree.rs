@@ -1,25 +1,27 @@
-//! The binary tree [Chan2011, Dwork2010] in Fenwick form: every node holds the sum of its leaves and its own fresh noise (noise in
-//! leaves alone would grow with the square root of the round, E6). Only the nodes that prefixes read are drawn: one a round.
+//! Factorises prefix sums by the binary tree [Chan2011, Dwork2010] in Fenwick form.
+//!
+//! Every node holds the sum of its leaves and its own fresh noise; noise in leaves only would grow with the square root of the
+//! round (erratum E6, `docs/privacy.md`). Only the nodes that prefixes use are drawn: one per round.
 
 use super::transform::TreeRows;
 use super::{Factorisation, NoiseState, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::planted::{self, PlantedFault};
 
-/// The tree over this many rounds.
+/// The tree over a number of rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tree {
     rounds: u64,
 }
 
 impl Tree {
-    /// For `rounds >= 1` (0 is taken as 1).
+    /// Makes the tree for `rounds >= 1` (0 counts as 1).
     #[must_use]
     pub fn new(rounds: u64) -> Self {
         Self { rounds: rounds.max(1) }
     }
 
-    /// Nodes that hold one leaf and are read: `floor(log2 rounds) + 1` (E10).
+    /// Returns the number of used nodes that hold one leaf: `floor(log2 rounds) + 1` (E10).
     #[must_use]
     pub fn nodes(&self) -> u32 {
         self.rounds.ilog2() + 1
@@ -36,9 +38,9 @@ impl Factorisation for Tree {
     }
 
     fn sensitivity(&self, participation: Participation) -> f64 {
-        // Node k sums rounds k - lowbit(k) + 1 ..= k: 2^level of them, and the nodes of a level share none. So at most
-        // m = min(count, ceil(2^level/separation)) of one user's rounds are in one node, and the squares of what the nodes of a level
-        // hold, all of `count`, are largest where each holds m but for the last. Round 1 alone is in one node of every level.
+        // Node k sums the 2^level rounds k - lowbit(k) + 1 ..= k, and the nodes of one level share no round. So at most
+        // m = min(count, ceil(2^level/separation)) of one user's rounds are in one node. The nodes of a level hold `count`
+        // rounds in all; the sum of squares is largest if all but the last hold m. Only round 1 is in one node of every level.
         let separation = participation.separation.max(1);
         let stated = if planted::is(PlantedFault::Participations) { 1 } else { participation.count };
         let count = stated.clamp(1, self.rounds.div_ceil(separation));
@@ -68,7 +70,8 @@ impl Factorisation for Tree {
     }
 }
 
-/// Prefix k is prefix `k - lowbit(k)` and one fresh node; the former still lies in the slot of its own lowest bit.
+/// Noise of a tree: prefix k is prefix `k - lowbit(k)` plus one fresh node.
+/// The former prefix is still in the slot of its own lowest one bit.
 #[derive(Debug)]
 struct TreeNoise {
     round: u64,

@@ -1,4 +1,5 @@
-//! What a server asks a privatizer to sum, what is public about the answer, and the mechanisms by name.
+//! Defines the interface of the mechanisms for sums.
+//! A server states what to sum; a mechanism states its public constants; the registry lists the mechanisms by name.
 
 use super::user::Clipping;
 use crate::accounting::sensitivity::{Relation, gram_and_reward};
@@ -7,154 +8,161 @@ use crate::{Calibration, Delta, Epsilon, Ledger, Privatizer, Refusal, Request};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a server asks for. All of it is public and fixed before the first round.
+/// States what a server needs; all of it is public and fixed before the first round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SumsNeed {
-    /// `m`: features of a point, scaled by the server so that `|phi| <= 1`.
+    /// Number m of features of a point, which the server scales so that `|phi| <= 1`.
     pub n_features: usize,
-    /// Most releases, at least 1; rounds between two of them enter the later one together.
+    /// Largest number of releases, at least 1.
+    /// The rounds between two releases enter the later one together.
     pub releases: u64,
-    /// Horizon: users, one a round.
+    /// Horizon: the number of users, one per round.
     pub rounds: u64,
-    /// How the horizon is met.
+    /// How a stream of unknown length is cut into epochs.
     pub epochs: Epochs,
-    /// Whose formula the as-printed calibration takes: linear bandits have (ShariffSheffet2018), others \[Dubey2021\].
+    /// Whose formula the as-printed calibration uses.
+    /// True for linear bandits (ShariffSheffet2018), false for others \[Dubey2021\].
     pub linear: bool,
 }
 
-/// How a stream of unknown length is cut [Dubey2021, remark 5]: into epochs that end at rounds 1, 2, 4, 8, …, each with noise for
-/// its own length. Everybody is in one epoch only, so each may spend the whole budget.
+/// Says how a stream of unknown length is cut into epochs [Dubey2021, remark 5].
+/// Epochs end at rounds 1, 2, 4, 8, …, each with noise for its own length. Every user is in one epoch only, so each epoch may
+/// spend the whole budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Epochs {
     /// The horizon is known: one epoch.
     One,
-    /// Every epoch starts from nothing.
+    /// Every epoch starts from zero.
     Restart,
-    /// Every epoch adds to the last release of the one before; its noise stays in.
+    /// Every epoch adds to the last release of the previous epoch, whose noise stays in the sum.
     Carry,
 }
 
-/// A request as a spec states it, for these sums.
+/// Holds a spec's privacy request, for sums.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SumsRequest {
-    /// Mechanism, calibration, budget, clip range, facts.
+    /// Mechanism, calibration, budget, clip range and facts.
     pub spec: Request,
     /// What the server needs.
     pub need: SumsNeed,
 }
 
-/// One release: sums over `users` rounds with their noise. Entries are of features scaled to `|phi| <= 1` and of rewards less
-/// the centre of the mechanism.
+/// Holds one release: noisy sums over `people` rounds.
+/// Entries are of features scaled to `|phi| <= 1` and of rewards minus the mechanism's centre.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sums {
-    /// `m (m + 1) / 2`: upper triangle of `sum phi phi^T`, packed row by row, then `m`: `sum y phi`.
+    /// The `m (m + 1) / 2` entries of `sum phi phi^T`, then the `m` entries of `sum y phi`.
+    /// The matrix is its upper triangle, packed row by row.
     pub entries: Vec<f64>,
-    /// Rounds that are in.
+    /// Number of rounds in the sums.
     pub users: u64,
     /// Standard deviation of the noise on an entry of the matrix, off its diagonal.
     pub gram_std: f64,
     /// Standard deviation of the noise on an entry of the vector.
     pub moment_std: f64,
-    /// The horizon that the noise was made for: `rounds`, or the end of the epoch.
+    /// Horizon that the noise was made for: `rounds`, or the end of the epoch.
     pub horizon: u64,
 }
 
 impl Sums {
-    /// Nothing summed, no noise.
+    /// Returns sums of no rounds, without noise.
     #[must_use]
     pub fn empty(n_features: usize, horizon: u64) -> Self {
         let entries = vec![0.0; n_features * (n_features + 1) / 2 + n_features];
         Self { entries, users: 0, gram_std: 0.0, moment_std: 0.0, horizon }
     }
 
-    /// The packed matrix and the vector.
+    /// Returns the packed matrix and the vector.
     #[must_use]
     pub fn parts(&self, n_features: usize) -> (&[f64], &[f64]) {
         self.entries.split_at(n_features * (n_features + 1) / 2)
     }
 }
 
-/// Public constants of a calibrated mechanism.
+/// States the public constants of a calibrated mechanism.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SumsFacts {
-    /// Which calibration.
+    /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
-    /// Range to which rewards are clipped; `None` if they are not.
+    /// Range to which rewards are clipped; `None` if they are not clipped.
     pub clip: Option<(f64, f64)>,
-    /// What is subtracted from every reward: public.
+    /// Public centre that is subtracted from every reward.
     pub centre: f64,
-    /// How the papers bound the noise.
+    /// What the papers' bounds on the noise are computed from.
     pub spectrum: Spectrum,
 }
 
-/// What the printed bounds on the noise's spectrum are made of.
+/// Holds what the printed bounds on the noise's spectrum are computed from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spectrum {
     /// No noise.
     None,
-    /// Lemma 3: `sigma sqrt(n)` of the matrix and of the vector, `n` the nodes of a tree; other factorisations have their
-    /// largest standard deviation here.
+    /// Lemma 3: `sigma sqrt(n)` of matrix and vector, with `n` the number of nodes of a tree.
+    /// Other factorisations use their largest standard deviation here.
     Joint {
         /// Largest standard deviation of an entry.
         std: f64,
     },
-    /// Lemma 6: sigma of one user's item; sums of `rounds` items are printed as if each had as many.
+    /// Lemma 6: the standard deviations of one user's item.
+    /// Sums of `rounds` items are printed with this noise in each item.
     Local {
-        /// Of an entry of the matrix.
+        /// Standard deviation of an entry of the matrix.
         gram: f64,
-        /// Of an entry of the vector.
+        /// Standard deviation of an entry of the vector.
         moment: f64,
     },
 }
 
-/// A calibrated mechanism, shared by all trials of a cell.
+/// Provides a calibrated mechanism for sums, shared by all trials of a cell.
 pub trait SumsMechanism: Send + Sync + fmt::Debug {
-    /// A fresh privatizer for one trial.
+    /// Makes a new privatizer for one trial.
     fn privatizer(&self) -> Box<dyn Privatizer>;
 
-    /// The privatizer whose state was saved.
+    /// Restores a privatizer from its saved state.
     ///
     /// # Errors
-    /// What is wrong with the state, in words.
+    /// A description of the fault in the state.
     fn restore(&self, state: serde_json::Value) -> Result<Box<dyn Privatizer>, String>;
 
-    /// Public constants.
+    /// Returns the public constants.
     fn facts(&self) -> SumsFacts;
 
-    /// What is claimed and what is delivered.
+    /// Returns the ledger: claimed and delivered loss.
     fn ledger(&self) -> Ledger;
 
-    /// Numbers that a privatizer holds between rounds, about.
+    /// Estimates how many numbers a privatizer holds between rounds.
     fn state(&self) -> f64;
 
-    /// What an exact release of the same sums is made of; none where the calibration is not that of one joint Gaussian mechanism.
+    /// Returns the plan of an exact release of the same sums.
+    /// `None` unless the calibration is that of one joint Gaussian mechanism.
     fn exact(&self) -> Option<ExactSums> {
         None
     }
 }
 
-/// Sums for an exact release: one Gaussian mechanism over matrix and vector, at the least noise for the budget.
+/// Plans an exact release: one Gaussian mechanism over matrix and vector.
+/// The noise is the least for the budget.
 #[derive(Debug, Clone)]
 pub struct ExactSums {
     pub(crate) epsilon: Epsilon,
     pub(crate) delta: Delta,
     pub(crate) need: SumsNeed,
     pub(crate) clipping: Clipping,
-    /// Largest |reward less centre|.
+    /// Largest |reward - centre|.
     pub(crate) reach: f64,
-    /// Whether everybody adds their own noise.
+    /// True if every user adds their own noise.
     pub(crate) local: bool,
     pub(crate) epochs: Vec<ExactEpoch>,
 }
 
-/// What is summed in one go.
+/// Holds the part of a plan that is summed without interruption.
 #[derive(Debug, Clone)]
 pub(crate) struct ExactEpoch {
-    /// Users in it.
+    /// Number of users in the epoch.
     pub(crate) rounds: u64,
-    /// The horizon that it supposes.
+    /// Horizon that the noise assumes.
     pub(crate) horizon: u64,
-    /// None in the local model.
+    /// Factorisation of the prefix sums; `None` in the local model.
     pub(crate) factorisation: Option<Arc<dyn Factorisation>>,
 }
 
@@ -163,28 +171,30 @@ impl ExactSums {
         Shape::Bordered(self.need.n_features)
     }
 
-    /// How far one user moves an item where the noise is isotropic (E7).
+    /// Returns the largest change of an item by one user, in the norm of isotropic noise.
+    /// See erratum E7, `docs/privacy.md`.
     pub(crate) fn rewards_distance(&self) -> f64 {
         gram_and_reward(self.reach, Relation::Replace)
     }
 }
 
-/// One line of the registry.
+/// Describes one mechanism in the registry.
 #[derive(Debug, Clone, Copy)]
 pub struct SumsEntry {
-    /// Name in a spec.
+    /// Name in specs.
     pub name: &'static str,
-    /// One line for listings.
+    /// One-line summary for listings.
     pub summary: &'static str,
-    /// Key of the source.
+    /// Key of the paper.
     pub paper: &'static str,
-    /// Whether everybody adds their own noise.
+    /// True if every user adds their own noise.
     pub local: bool,
     /// Calibrates the mechanism for a request.
     pub build: fn(&SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal>,
 }
 
-/// The mechanism that `auto` stands for: the paper's own where the paper is followed, the least noise otherwise.
+/// Returns the name of the mechanism that `auto` selects.
+/// The paper's own mechanism where the calibration follows the paper, the mechanism with the least noise otherwise.
 #[must_use]
 pub fn resolve_auto(calibration: Calibration, local: bool) -> &'static str {
     match (local, calibration) {

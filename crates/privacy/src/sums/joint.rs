@@ -1,11 +1,11 @@
-//! Running sums by a trusted privatizer \[Dubey2021, algorithm 2\]: one Gaussian mechanism over matrix and vector, in the form of a
-//! factorisation of prefix sums. One file for all factorisations: they differ in their matrices alone (`streams`).
+//! Releases running sums by a trusted privatizer \[Dubey2021, algorithm 2\].
+//! They are one Gaussian mechanism over matrix and vector, whose noise follows any factorisation of prefix sums (`streams`).
 //!
-//! * `as-printed`: the tree with fresh noise in every node, sigma of the proof of lemma 2 (E8), rewards not centred and clipped only
-//!   where they are bounded.
-//! * `corrected`: the same formula at the sensitivity of what is released, `1 + Y²` or `2 Y` (E7), rewards clipped; for another
-//!   factorisation the norm of its columns stands for `sqrt(n)`.
-//! * `tight`: rewards clipped and centred, sigma by the analytic Gaussian mechanism at the norm of the columns.
+//! * as printed: the tree with fresh noise in every node, sigma of the proof of lemma 2 (erratum E8, `docs/privacy.md`),
+//!   rewards not centred, and clipped only where they are bounded.
+//! * corrected: the same formula at the sensitivity of the released sums, `1 + Y²` or `2 Y` (E7), with rewards clipped; for
+//!   other factorisations the norm of their columns replaces `sqrt(n)`.
+//! * tight: rewards clipped and centred, sigma by the analytic Gaussian mechanism at the norm of the columns.
 //!
 //! Proof: `docs/proofs/sums.md`.
 
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The registry lines.
+/// Registry entries.
 pub const ENTRIES: [SumsEntry; 4] = [
     entry("tree", "binary tree of prefix sums, fresh noise in every node", "Dubey2021", |request| build(request, Factor::Tree)),
     entry("honaker", "the tree, each node estimated from its children's noise too", "Honaker2015", |request| {
@@ -49,12 +49,12 @@ const fn entry(
     SumsEntry { name, summary, paper, local: false, build }
 }
 
-/// What is summed in one go: a known horizon, or one epoch of an unknown one.
+/// Holds one continuous stream: a known horizon, or one epoch of an unknown one.
 #[derive(Debug, Clone)]
 struct Epoch {
-    /// Rounds in it.
+    /// Number of rounds.
     rounds: u64,
-    /// The horizon that it supposes.
+    /// Horizon that the noise assumes.
     horizon: u64,
     factorisation: Arc<dyn Factorisation>,
     sigma: f64,
@@ -74,14 +74,14 @@ struct JointSumsShared {
     budget: Option<(Epsilon, Delta)>,
     need: SumsNeed,
     clipping: Clipping,
-    /// Largest |reward less centre|; `None` if unbounded.
+    /// Largest |reward - centre|; `None` if unbounded.
     reach: Option<f64>,
     epochs: Vec<Epoch>,
     spectrum: Spectrum,
     noise_formula: String,
 }
 
-/// Rounds of the epochs that cover so many rounds: 1, 1, 2, 4, 8, ….
+/// Returns the lengths 1, 1, 2, 4, 8, … of the epochs that cover `rounds` rounds, and their ends.
 fn epoch_rounds(rounds: u64) -> impl Iterator<Item = (u64, u64)> {
     let ends = std::iter::successors(Some(1_u64), |end| end.checked_mul(2));
     let mut before = 0;
@@ -98,8 +98,8 @@ fn epoch_rounds(rounds: u64) -> impl Iterator<Item = (u64, u64)> {
 /// Calibrates the mechanism.
 ///
 /// # Errors
-/// A refusal on `epsilon` or `delta` (missing, out of range, or the noise is no double), `clip` (empty, or missing with unbounded
-/// noise) or `mechanism` (the as-printed calibration knows the tree alone; epochs release after every round).
+/// A refusal on `epsilon` or `delta` (missing, out of range, or noise beyond f64), `clip` (empty, or missing with unbounded
+/// noise) or `mechanism` (the papers print the tree only).
 fn build(request: &SumsRequest, factor: Factor) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     let SumsRequest { spec, need } = request;
     let (epsilon, delta) = (spec.epsilon()?, spec.delta()?);
@@ -143,7 +143,7 @@ fn build(request: &SumsRequest, factor: Factor) -> Result<Arc<dyn SumsMechanism>
     }))
 }
 
-/// What lemma 3 takes for the largest standard deviation: `sigma sqrt(n)` with all printed nodes, or the largest that occurs.
+/// Returns lemma 3's largest standard deviation: `sigma sqrt(n)` for trees, else the exact one.
 fn largest(calibration: Calibration, factor: Factor, epochs: &[Epoch]) -> f64 {
     let of = |epoch: &Epoch| match (calibration, factor) {
         (Calibration::AsPrinted | Calibration::Corrected, Factor::Tree) => {
@@ -154,7 +154,7 @@ fn largest(calibration: Calibration, factor: Factor, epochs: &[Epoch]) -> f64 {
     epochs.iter().map(of).fold(0.0, f64::max)
 }
 
-/// Sigma of a draw, and the formula in words.
+/// Returns the standard deviation of a draw, and the formula in words.
 fn sigma(
     request: &SumsRequest,
     rewards: &Rewards,
@@ -200,7 +200,7 @@ fn sigma(
     }
 }
 
-/// What becomes of a reward, and how far it reaches.
+/// Says how rewards are clipped, and bounds them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rewards {
     pub(super) clipping: Clipping,
@@ -211,7 +211,7 @@ pub(super) struct Rewards {
 
 impl Rewards {
     /// # Errors
-    /// As [`Window::of`]; for unbounded rewards under the as-printed calibration, where the noise has no known variance.
+    /// Those of [`Window::of`]; for unbounded rewards as printed, a clip, or noise of unknown variance.
     pub(super) fn of(request: &SumsRequest) -> Result<Self, Refusal> {
         let (spec, facts) = (&request.spec, &request.spec.facts);
         let bounded = facts.range.is_some() || facts.noise_bound.is_some();
@@ -233,7 +233,7 @@ impl Rewards {
         Ok(Self { clipping: Clipping { range: Some((lo, hi)), centre }, reach: Some(reach), bound: facts.bound, noise_std })
     }
 
-    /// Effective sensitivity of one item at one common sigma (E7).
+    /// Returns the effective sensitivity of one item at one common sigma (E7).
     pub(super) fn sensitivity(&self) -> f64 {
         self.reach.map_or(f64::INFINITY, |reach| gram_and_reward(reach, Relation::Replace))
     }
@@ -255,7 +255,8 @@ impl SumsMechanism for Joint {
 
     fn ledger(&self) -> Ledger {
         let shared = &self.shared;
-        // Epochs have independent noise: k participations, in one or several, move the releases by at most k times the worst epoch's mu.
+        // Epochs have independent noise: k participations, in one or several, change the releases by at most k times the worst
+        // epoch's mu.
         let mu = |epoch: &Epoch| epoch.factorisation.sensitivity(Participation::ONCE) / epoch.sigma;
         let worst = shared.epochs.iter().max_by(|a, b| mu(a).total_cmp(&mu(b)));
         let event = match (worst, shared.reach) {
@@ -317,20 +318,20 @@ impl SumsMechanism for Joint {
     }
 }
 
-/// Raw sums, and the noise under way.
+/// Holds raw sums and the state of the noise.
 struct JointPrivatizer {
     shared: Arc<JointSumsShared>,
     epoch: usize,
-    /// Rounds taken in this epoch.
+    /// Rounds received in this epoch.
     rounds: u64,
     sums: Option<PrefixSums>,
-    /// The last release of the epochs before, where they are carried.
+    /// Last release of the earlier epochs, if sums are carried over.
     before: Sums,
     /// The last release.
     last: Option<Arc<Sums>>,
     item: Vec<f64>,
     counts: ReleaseCounts,
-    /// Draws in the place of random ones.
+    /// Stored draws that replace random ones.
     stored: Option<VecDeque<Vec<f64>>>,
 }
 
@@ -365,7 +366,7 @@ impl JointPrivatizer {
         made
     }
 
-    /// The stream of the present epoch; none where the horizon is over.
+    /// Starts the stream of the current epoch; `None` after the horizon.
     fn open(&mut self) {
         let shape = Shape::Bordered(self.shared.need.n_features);
         self.sums = self.shared.epochs.get(self.epoch).map(|epoch| PrefixSums::new(&epoch.factorisation, shape, epoch.sigma));
@@ -417,7 +418,7 @@ impl JointPrivatizer {
         if 0 < self.before.users {
             entries.iter_mut().zip(&self.before.entries).for_each(|(entry, before)| *entry += before);
         }
-        // Carried noise is independent of this epoch's.
+        // The noise carried over is independent of this epoch's noise.
         let std = libm::hypot(epoch.stds[row], self.before.gram_std);
         let users = self.before.users + self.rounds;
         self.counts.releases += 1;
@@ -471,8 +472,8 @@ impl Privatizer for JointPrivatizer {
     }
 }
 
-/// A privatizer over the tree whose nodes take these draws, one a release, in the place of random ones: for reference cases. What
-/// it releases is not private.
+/// Makes a privatizer whose tree nodes take stored draws, one per release, for reference cases.
+/// What it releases is not private.
 /// * `sigma` — standard deviation of the draws
 /// * `draws` — packed as [`Shape::Bordered`]
 #[must_use]

@@ -1,9 +1,11 @@
-//! Local joint differential privacy [Dubey2021, algorithm 3]: everybody adds Gaussian noise to an item of their own, and the server adds
-//! the items up.
+//! Implements local joint differential privacy [Dubey2021, algorithm 3].
 //!
-//! * `as-printed`: lemma 5 to the letter; equal variance on the diagonal of the matrix's noise and off it (E13, E14).
-//! * `corrected`: the same split into halves, L2 sensitivities `sqrt(2)` and `2 Y`, the analytic Gaussian mechanism.
-//! * `tight`: one joint Gaussian mechanism on clipped and centred rewards, diagonal variance twice that off it (E7).
+//! Every user adds Gaussian noise to their own item, and the server adds the items.
+//!
+//! * as printed: lemma 5 to the letter; the matrix's noise has equal variance on and off the diagonal (errata E13 and E14,
+//!   `docs/privacy.md`).
+//! * corrected: the same split into halves, with L2 sensitivities `sqrt(2)` and `2 Y` and the analytic Gaussian mechanism.
+//! * tight: one joint Gaussian mechanism on clipped and centred rewards; the diagonal has twice the variance (E7).
 //!
 //! Proof: `docs/proofs/sums.md`.
 
@@ -22,7 +24,7 @@ use std::collections::VecDeque;
 use std::f64::consts::SQRT_2;
 use std::sync::Arc;
 
-/// The registry line.
+/// Registry entry.
 pub const ENTRY: SumsEntry = SumsEntry {
     name: "local-gaussian",
     summary: "every user's own Gaussian noise on phi phi^T and y phi",
@@ -36,7 +38,7 @@ pub const ENTRY: SumsEntry = SumsEntry {
 struct LocalSumsNoise {
     gram: f64,
     moment: f64,
-    /// Diagonal entries of the matrix have this many times the standard deviation of the others.
+    /// Standard deviation of diagonal entries of the matrix, relative to the other entries.
     diagonal: f64,
 }
 
@@ -54,8 +56,8 @@ struct Local {
 /// Calibrates the mechanism.
 ///
 /// # Errors
-/// A refusal on `epsilon` or `delta` (missing, out of range, or the noise is no double) or `clip` (empty, or missing with
-/// unbounded noise).
+/// A refusal on `epsilon` or `delta` (missing, out of range, or noise beyond f64) or `clip` (empty, or missing with unbounded
+/// noise).
 fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     let SumsRequest { spec, need } = request;
     let (epsilon, delta) = (spec.epsilon()?, spec.delta()?);
@@ -78,7 +80,7 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
         }
         Calibration::Corrected => {
             let unit = half(epsilon, delta).map(|(a, b)| analytic_gaussian_sigma(a, b)).unwrap_or(f64::NAN);
-            // L2 sensitivity sqrt(2) where the diagonal's variance is not larger (E13), 2 Y (E14).
+            // L2 sensitivity sqrt(2) if the diagonal's variance is not larger (E13), and 2 Y (E14).
             LocalSumsNoise { gram: SQRT_2 * unit, moment: 2.0 * rewards.reach.unwrap_or(f64::INFINITY) * unit, diagonal: 1.0 }
         }
         Calibration::Tight => {
@@ -94,7 +96,7 @@ fn build(request: &SumsRequest) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     Ok(Arc::new(Local { calibration: spec.calibration, epsilon, delta, need: *need, clipping, reach, noise }))
 }
 
-/// Half of the budget, for either of two releases.
+/// Returns half of the budget, for one of two releases.
 fn half(epsilon: Epsilon, delta: Delta) -> Option<(Epsilon, Delta)> {
     Some((Epsilon::try_from(0.5 * epsilon.get()).ok()?, Delta::try_from(0.5 * delta.get()).ok()?))
 }
@@ -132,7 +134,7 @@ impl SumsMechanism for Local {
             event: Event::Sums {
                 factor: crate::event::Factor::Own,
                 releases: 1,
-                // Equal variance on the diagonal costs as much as 1/sqrt(2) of the noise at the worst pair (E13).
+                // At the worst pair, equal variance on the diagonal protects like 1/sqrt(2) of isotropic noise (E13).
                 gram_sigma: self.noise.gram * self.noise.diagonal / SQRT_2,
                 moment_sigma: self.noise.moment,
                 reward: self.reach,
@@ -164,7 +166,7 @@ struct LocalPrivatizer {
     noise: LocalSumsNoise,
     counts: ReleaseCounts,
     draws: Vec<f64>,
-    /// Draws in the place of random ones.
+    /// Stored draws that replace random ones.
     stored: Option<VecDeque<Vec<f64>>>,
 }
 
@@ -212,8 +214,9 @@ impl Privatizer for LocalPrivatizer {
     }
 }
 
-/// A privatizer whose users take these draws in the place of random ones: for reference cases. What it releases is not private.
-/// * `draws` — packed upper triangle, then the vector, one a user, of standard deviations `sigma_gram`, `sigma_moment`
+/// Makes a privatizer whose users take stored draws, for reference cases.
+/// What it releases is not private.
+/// * `draws` — packed upper triangle, then the vector, one draw per user, of standard deviations `sigma_gram`, `sigma_moment`
 #[must_use]
 pub fn stored(need: SumsNeed, sigma_gram: f64, sigma_moment: f64, draws: Vec<Vec<f64>>) -> Box<dyn Privatizer> {
     let noise = LocalSumsNoise { gram: sigma_gram, moment: sigma_moment, diagonal: 1.0 };

@@ -1,9 +1,10 @@
-//! Private sums of `phi phi^T` and `y phi` over a stream of users: joint differential privacy, where a trusted privatizer releases
-//! noisy running sums, and its local version, where everybody adds noise to an item of their own \[Dubey2021\]. The corner
-//! `sum y²` is never released (E7).
+//! Releases private sums of `phi phi^T` and `y phi` over a stream of users \[Dubey2021\].
 //!
-//! In reading order: what a server asks for and what it is given (`contract`), the calibrations of the three readings ([`joint`],
-//! [`local`]), what the ledger says (`statement`). Statement and proof: `docs/proofs/sums.md`.
+//! Under joint differential privacy a trusted privatizer releases noisy running sums; in the local version every user adds
+//! noise to their own item. The corner `sum y²` is never released (erratum E7, `docs/privacy.md`).
+//!
+//! In reading order: what a server asks for and receives (`contract`), the three calibrations ([`joint`], [`local`]), and the
+//! ledger (`statement`). Statement and proof: `docs/proofs/sums.md`.
 
 mod contract;
 pub mod joint;

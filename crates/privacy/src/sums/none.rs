@@ -1,4 +1,4 @@
-//! The sums as they are: no noise, no clipping, and a ledger that says so.
+//! Releases the sums without noise and without clipping; the ledger says so.
 
 use super::statement::{SumsStatement, ledger};
 use super::user::{Clipping, released};
@@ -8,7 +8,7 @@ use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The registry line; it serves both models.
+/// Registry entry; it serves the joint and the local model.
 pub const ENTRY: SumsEntry = SumsEntry {
     name: "none",
     summary: "no privacy: the sums as they are, rewards never clipped",

@@ -1,9 +1,9 @@
-//! What a ledger says of private sums.
+//! Writes the ledger of private sums.
 
 use super::user::Clipping;
 use crate::{Adversary, Calibration, Delta, Epsilon, Event, Growth, Ledger, Statement, ThreatModel, Unit};
 
-/// What a mechanism states about itself.
+/// Carries a mechanism's own statement.
 pub(super) struct SumsStatement {
     pub(super) mechanism: &'static str,
     pub(super) calibration: Calibration,
@@ -16,7 +16,7 @@ pub(super) struct SumsStatement {
     pub(super) notes: Vec<String>,
 }
 
-/// The ledger: claim beside price, in the words of the model.
+/// Builds the ledger: claim and price, in the words of the joint or the local model.
 pub(super) fn ledger(said: SumsStatement) -> Ledger {
     let SumsStatement { mechanism, calibration, event, epsilon, delta, clipping, noise_formula, local, mut notes } = said;
     let unbounded = matches!(event, Event::Sums { reward: None, .. });
@@ -40,7 +40,7 @@ pub(super) fn ledger(said: SumsStatement) -> Ledger {
     let threat_model = if local {
         ThreatModel::replaced(Adversary::Server, Unit::DecisionSetAndReward, Growth::SeparateReleases)
     } else {
-        // Several rounds of a user may enter at one release, or follow each other: their effects on the stream add up.
+        // Several rounds of a user may enter one release, or successive ones: their effects on the stream add up.
         ThreatModel::replaced(Adversary::OtherUsers, Unit::DecisionSetAndReward, Growth::OneStream)
     };
     Ledger::of(Statement {

@@ -1,4 +1,4 @@
-//! Promises, noise and counts of every mechanism for sums.
+//! Tests guarantees, noise and counts of every mechanism for sums.
 
 use super::{Epochs, Spectrum, SumsEntry, SumsMechanism, SumsNeed, SumsRequest, joint, local, none};
 use crate::accounting::sensitivity::{Relation, gram_and_reward_mu_squared};
@@ -42,7 +42,8 @@ fn delta(value: f64) -> Delta {
     Delta::try_from(value).expect("a probability")
 }
 
-/// Corrected and tight calibrations keep their promise, tight to the digit; printed ones keep it or say that they do not.
+/// Checks the guarantees of all calibrations.
+/// Corrected and tight ones keep their claim, tight ones to the digit; printed ones keep it or say that they do not.
 #[test]
 fn promises() {
     for entry in entries() {
@@ -75,8 +76,8 @@ fn promises() {
     }
 }
 
-/// What lemma 5 delivers in all with |y| <= 1 and 50 features, at the worst pair: between 6.7 and 6.9 of 10 as printed; 11.1, 11.9
-/// and 10.6 with the logarithm left out (E14).
+/// Checks the total loss of lemma 5 with |y| <= 1 and 50 features, at the worst pair.
+/// As printed between 6.7 and 6.9 of 10; without the logarithm 11.1, 11.9 and 10.6 (erratum E14, `docs/privacy.md`).
 #[test]
 fn lemma_5_in_all() {
     for (beta, with_log, without) in [(0.01, 6.8, 11.1), (0.1, 6.8, 11.9), (1e-5, 6.8, 10.6)] {
@@ -92,7 +93,7 @@ fn lemma_5_in_all() {
     }
 }
 
-/// The ledger says so where it happens: rewards in [0, 1], epsilon 10, delta 0.1.
+/// Checks that the ledger reports a failed guarantee: rewards in [0, 1], epsilon 10, delta 0.1.
 #[test]
 fn the_local_printed_reading_may_have_no_guarantee() {
     let mut request = request(&local::ENTRY, Calibration::AsPrinted, 10.0, need(100, 50));
@@ -103,8 +104,9 @@ fn the_local_printed_reading_may_have_no_guarantee() {
     assert!(ledger.notes.iter().any(|note| note.contains("E12")), "{ledger:?}");
 }
 
-/// Sigmas in print: node sigma 86.4 of the paper's own experiment; 3.76 for both halves of the local default at (1, .01), Y = 1; a
-/// centred reward in [0, 1] costs 1.25 for 2.
+/// Compares with published standard deviations.
+/// Node sigma 86.4 of the paper's own experiment; 3.76 for both halves of the local default at (1, .01), Y = 1; a centred
+/// reward in [0, 1] costs 1.25 instead of 2.
 #[test]
 fn sigmas_of_the_reference() {
     let sigma = |entry: &SumsEntry, calibration: Calibration, epsilon: f64, failure: f64, clip: Option<(f64, f64)>| {
@@ -134,7 +136,8 @@ fn analytic(epsilon: f64, failure: f64) -> f64 {
     analytic_gaussian_sigma(Epsilon::try_from(epsilon).expect("a budget"), delta(failure))
 }
 
-/// Rewards outside of the range are moved to its ends and counted, NaN counts as the centre, long features are shortened.
+/// Checks that clipping is counted.
+/// Rewards outside the range move to its ends, NaN counts as the centre, long features are shortened.
 #[test]
 fn clipping_is_counted() {
     let phi = [0.6, 0.8];
@@ -160,15 +163,17 @@ fn clipping_is_counted() {
     assert!(long.iter().zip(&inside).all(|(a, b)| (a - b).abs() < 1e-12));
 }
 
-/// One tail of a chi-square bound by Laurent and Massart: a sum of n squared standard normals lies within n ± (2 sqrt(n x) + 2x) with
-/// probability 1 - 2 e^-x. With x = 25 the false alarm is below 3e-11 a figure, and seeds are fixed.
+/// Returns whether a sum of n squared standard normals is plausible.
+/// Chi-square bound of Laurent and Massart: the sum lies within n ± (2 sqrt(n x) + 2x) with probability 1 - 2 e^-x. With x = 25
+/// the false alarm is below 3e-11 per figure, and seeds are fixed.
 fn plausible(squares: f64, n: f64) -> bool {
     let x = 25.0;
     (squares - n).abs() <= 2.0 * libm::sqrt(n * x) + 2.0 * x
 }
 
-/// What of the noise of one run is compared: standard deviations of diagonal, off-diagonal and vector entries at some rounds, and the
-/// covariance of two releases, all against the stated ones.
+/// Returns whether the noise of one stream agrees with the stated figures.
+/// Compared are the standard deviations of diagonal, off-diagonal and vector entries at some rounds, and the covariance of two
+/// releases.
 fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> bool {
     let (rounds, m, runs) = (12_usize, 4, 400);
     let built = built(entry, Calibration::Tight, 1.0, need(rounds as u64, m)).expect("a mechanism");
@@ -176,7 +181,7 @@ fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> 
     let mut luck = stream(entry.name);
     let length = m * (m + 1) / 2 + m;
     let diagonal: Vec<usize> = (0..m).map(|i| i * m - i * i.saturating_sub(1) / 2).collect();
-    // Sums of squares by kind (diagonal, off, vector) and round, of differences between rounds 8 and 9, and who counted.
+    // Sums of squares by kind (diagonal, off-diagonal, vector) and round, of differences between rounds 8 and 9, and counts.
     let (mut squares, mut differences) = (vec![[0.0; 3]; rounds], 0.0);
     let mut stds = vec![0.0; rounds];
     for _ in 0..runs {
@@ -203,7 +208,8 @@ fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> 
                 squares[round][kind] += x * x / (scale * stds[round] * stds[round]);
             }
             if round == 8 {
-                // Prefix 9 is prefix 8 and fresh noise, in a tree of variance 1; in any factorisation the difference is stated.
+                // In a tree, prefix 9 is prefix 8 plus fresh noise of variance 1; for any factorisation the variance of the
+                // difference is stated.
                 differences += noise.iter().zip(&before).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
             }
             before = noise;
@@ -230,8 +236,9 @@ fn noise_has_the_stated_covariance() {
     }
 }
 
-/// Planted faults: variances of the diagonal and off it mixed up, half of the noise on the vector, noise in leaves alone (it grows with
-/// the root of the round), and nodes drawn anew at every release.
+/// Checks that planted faults of the noise are found.
+/// The faults: variances on and off the diagonal exchanged, half of the noise on the vector, noise in leaves only (it grows
+/// with the root of the round), and nodes drawn afresh at every release.
 #[test]
 fn planted_faults_of_the_noise_are_found() {
     let tree = joint::ENTRIES[0];
@@ -257,7 +264,7 @@ fn planted_faults_of_the_noise_are_found() {
     for (i, fault) in faults.into_iter().enumerate() {
         assert!(!noise_is_as_stated(&tree, fault), "fault {i}");
     }
-    // Prefix 9 without the node of prefix 8: the right variance at every round, and the wrong difference.
+    // Prefix 9 without the node of prefix 8: the right variance at every round, and a wrong difference.
     let fresh = std::cell::RefCell::new(stream("fresh"));
     let drawn_anew = |round: usize, noise: &mut [f64]| {
         if round == 8 {
@@ -271,7 +278,8 @@ fn planted_faults_of_the_noise_are_found() {
     assert!(!noise_is_as_stated(&tree, drawn_anew), "nodes drawn anew");
 }
 
-/// Epochs of 1, 1, 2, 4, …: each starts from nothing or from the last release, users are counted, and noise adds up.
+/// Checks epochs of 1, 1, 2, 4, …: counts of users, restarts, and noise that adds up.
+/// Each epoch starts from zero or from the last release.
 #[test]
 fn epochs() {
     let blt = joint::ENTRIES[2];
@@ -282,7 +290,7 @@ fn epochs() {
         let mut last_std = 0.0;
         for (round, &expected) in users.iter().enumerate() {
             if round == 5 {
-                // A saved privatizer goes on in the middle of an epoch.
+                // A restored privatizer continues in the middle of an epoch.
                 privatizer = built.restore(privatizer.save()).expect("its own state");
             }
             let Signal::Sums(sums) = privatizer.release(&query(), Raw::seal(1.0), &mut luck).value().clone() else {
@@ -300,7 +308,8 @@ fn epochs() {
     }
 }
 
-/// Users between two releases enter the later one together, each once; rounds without a release give nothing out and draw nothing.
+/// Checks that users between two releases enter the later one together, each once.
+/// Rounds without a release release nothing and draw nothing.
 #[test]
 fn rows_of_several_users() {
     let nothing = (none::ENTRY.build)(&request(&none::ENTRY, Calibration::Tight, 1.0, need(6, 1))).expect("no mechanism");
@@ -323,11 +332,12 @@ fn rows_of_several_users() {
             other => panic!("{other:?}"),
         }
     }
-    // No third release.
+    // There is no third release.
     let more = noisy.release(&Query { features: vec![1.0].into(), release: true }, Raw::seal(0.5), &mut luck);
     assert_eq!(*more.value(), Signal::Nothing);
     // Two releases take less noise than six.
     let sigma =
+    // Two releases need less noise than six.
         |releases: u64| match self::built(&joint::ENTRIES[2], Calibration::Tight, 1.0, SumsNeed { releases, ..need(6, 1) })
             .expect("a mechanism")
             .ledger()
@@ -339,7 +349,7 @@ fn rows_of_several_users() {
     assert!(sigma(2) < sigma(6));
 }
 
-/// Bounds on the spectrum for as-printed calibrations are the paper's sigma sqrt(n).
+/// Checks that the spectrum bounds of printed calibrations are the paper's sigma sqrt(n).
 #[test]
 fn spectra() {
     let tree = built(&joint::ENTRIES[0], Calibration::AsPrinted, 1.0, need(1024, 4)).expect("a mechanism");
@@ -350,7 +360,7 @@ fn spectra() {
     assert_eq!((nothing.facts().spectrum, nothing.ledger().guarantee), (Spectrum::None, Guarantee::NotPrivate));
 }
 
-/// What cannot be: mistakes come back at their key.
+/// Checks that invalid requests are refused at the right key.
 #[test]
 fn refusals_name_their_key() {
     for entry in entries() {

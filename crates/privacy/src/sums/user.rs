@@ -1,23 +1,26 @@
-//! One user's item before any noise: the reward clipped and centred, the features kept within the unit ball.
+//! Makes one user's item before any noise is added.
+//! The reward is clipped and centred, the features are moved into the unit ball.
 
 use crate::planted::{self, PlantedFault};
 use crate::{Raw, ReleaseCounts, Released, Signal};
 
-/// How items are made.
+/// Says how items are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Clipping {
-    /// Range of rewards; `None`: any finite number passes.
+    /// Range of rewards; `None` lets any finite number pass.
     pub(crate) range: Option<(f64, f64)>,
-    /// Subtracted afterwards.
+    /// Public centre, subtracted after clipping.
     pub(crate) centre: f64,
 }
 
-/// Lengths up to here are roundings of 1.
+/// Largest length that counts as a rounding of 1.
 const ROUNDED: f64 = 1.0 + 1e-9;
 
 impl Clipping {
-    /// Writes the packed upper triangle of `phi phi^T`, then `y phi`. Nothing that is not finite enters: such a reward counts as the
-    /// centre, such features as zeros. Rewards outside of the range and features longer than 1 are counted.
+    /// Writes the packed upper triangle of `phi phi^T`, then `y phi`.
+    /// Every entry is finite: a NaN reward counts as the centre, an infinite one as the nearest end of the range (as the centre
+    /// without a range), and features that are not finite count as zeros. Rewards outside the range and features longer than 1
+    /// are counted.
     pub(crate) fn item(&self, features: &[f64], reward: Raw<f64>, counts: &mut ReleaseCounts, out: &mut [f64]) {
         let reward = reward.open();
         counts.rewards += 1;
@@ -51,7 +54,7 @@ impl Clipping {
     }
 }
 
-/// Marks what a round gave out.
+/// Marks the signal of a round as released.
 pub(super) fn released(signal: Signal) -> Released<Signal> {
     Released::mark(signal)
 }
