@@ -1,13 +1,15 @@
-//! From (epsilon, delta) to Gaussian noise and back: the analytic Gaussian mechanism [BalleWang2018, theorem 8] in the
-//! words of Gaussian differential privacy (Dong2022). Sensitivity 1 throughout; no mechanism and no randomness here.
+//! Converts between (epsilon, delta) and the standard deviation of Gaussian noise.
+//!
+//! This is the analytic Gaussian mechanism [BalleWang2018, theorem 8] in the notation of Gaussian differential privacy
+//! (Dong2022). The sensitivity is 1 throughout; this file holds no mechanism and draws no random numbers.
 //!
 //! `delta(epsilon, mu) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)`, with `mu = sensitivity / sigma`.
 
 use super::{Delta, Epsilon};
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// The smallest failure probability at which Gaussian noise of standard deviation `1/mu` (sensitivity 1) is
-/// `epsilon`-private. `epsilon >= 0` and `mu >= 0`; accurate in relative terms for small results too.
+/// Returns the smallest delta at which Gaussian noise of standard deviation `1/mu` is private.
+/// Sensitivity 1, at this `epsilon >= 0`, for `mu >= 0`; small results are accurate in relative terms too.
 #[must_use]
 pub fn gaussian_delta(epsilon: f64, mu: f64) -> f64 {
     if mu <= 0.0 {
@@ -15,27 +17,30 @@ pub fn gaussian_delta(epsilon: f64, mu: f64) -> f64 {
     }
     let near = epsilon / mu - 0.5 * mu;
     let far = epsilon / mu + 0.5 * mu;
-    // e^epsilon phi(far) = phi(near), as epsilon - far²/2 = -near²/2: so e^epsilon Phi(-far) = exp(-near²/2)/2 erfcx(far/sqrt 2),
-    // and neither factor over- or underflows before the result does.
+    // e^epsilon phi(far) = phi(near), because epsilon - far²/2 = -near²/2. Hence e^epsilon Phi(-far) = exp(-near²/2)/2
+    // erfcx(far/sqrt 2), and neither factor overflows or underflows before the product does.
     let envelope = 0.5 * libm::exp(-0.5 * near * near);
     let second = envelope * erfcx(far * FRAC_1_SQRT_2);
     let first = if 0.0 < near { envelope * erfcx(near * FRAC_1_SQRT_2) } else { 0.5 * libm::erfc(near * FRAC_1_SQRT_2) };
     (first - second).clamp(0.0, 1.0)
 }
 
-/// The largest `mu` whose Gaussian noise is (epsilon, delta)-private, rounded to the private side.
+/// Returns the largest `mu` whose Gaussian noise is (epsilon, delta)-private.
+/// The result is rounded to the private side.
 #[must_use]
 pub fn gdp_mu(epsilon: Epsilon, delta: Delta) -> f64 {
     largest(|mu| gaussian_delta(epsilon.get(), mu) <= delta.get())
 }
 
-/// The smallest standard deviation of Gaussian noise at sensitivity 1 that is (epsilon, delta)-private.
+/// Returns the least standard deviation of Gaussian noise that is (epsilon, delta)-private.
+/// Sensitivity 1.
 #[must_use]
 pub fn analytic_gaussian_sigma(epsilon: Epsilon, delta: Delta) -> f64 {
     1.0 / gdp_mu(epsilon, delta)
 }
 
-/// The smallest epsilon at which `mu`-Gaussian noise is (epsilon, delta)-private: 0 where `delta` alone covers it.
+/// Returns the smallest epsilon at which `mu`-Gaussian noise is (epsilon, delta)-private.
+/// The result is 0 where `delta` alone covers the loss.
 #[must_use]
 pub fn gdp_epsilon(mu: f64, delta: Delta) -> f64 {
     if gaussian_delta(0.0, mu) <= delta.get() {
@@ -45,8 +50,9 @@ pub fn gdp_epsilon(mu: f64, delta: Delta) -> f64 {
     too_small.next_up()
 }
 
-/// The largest positive number at which `holds` is still true, for a condition that is true near 0 and then false:
-/// doubling or halving to a bracket, then bisection down to neighbouring doubles.
+/// Returns the largest positive number at which `holds` is true.
+/// The condition must be true near 0 and false from some point on. Doubling or halving finds a bracket, bisection narrows it
+/// down to neighbouring doubles.
 fn largest(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut yes, mut no) = (1.0, 2.0);
     while !holds(yes) && f64::MIN_POSITIVE < yes {
@@ -68,15 +74,16 @@ fn largest(holds: impl Fn(f64) -> bool) -> f64 {
     }
 }
 
-/// `exp(x²) erfc(x)` for `x >= 0`.
+/// Computes `exp(x²) erfc(x)` for `x >= 0`.
 fn erfcx(x: f64) -> f64 {
     if x < 5.0 {
-        // x² splits into the square of its leading half, exact, and a small rest: exp of a rounded square would lose x² ulps.
+        // x² is split into the exact square of x's leading half and a small rest: exp of a rounded square would lose x² ulps.
         let head = f64::from(x as f32);
         let rest = (x - head) * (x + head);
         return libm::exp(head * head) * libm::exp(rest) * libm::erfc(x);
     }
-    // Laplace's continued fraction 1/sqrt(pi) · 1/(x + (1/2)/(x + (2/2)/(x + (3/2)/(x + …)))): 40 levels reach the last bit from x = 5 on.
+    // Laplace's continued fraction 1/sqrt(pi) · 1/(x + (1/2)/(x + (2/2)/(x + (3/2)/(x + …)))): 40 levels give the last bit for
+    // x >= 5.
     let tail = (1..=40).rev().fold(x, |below, level| x + 0.5 * f64::from(level) / below);
     1.0 / (libm::sqrt(PI) * tail)
 }
@@ -118,7 +125,8 @@ mod tests {
         }
     }
 
-    /// The definition itself: the integral of max(0, p - e^epsilon q) over the densities of N(mu, 1) and N(0, 1).
+    /// Compares with the definition of delta by integration.
+    /// It is the integral of max(0, p - e^epsilon q) over the densities p of N(mu, 1) and q of N(0, 1).
     #[test]
     fn delta_is_the_integral_of_the_definition() {
         let density = |x: f64| libm::exp(-0.5 * x * x) / libm::sqrt(2.0 * PI);
@@ -134,7 +142,8 @@ mod tests {
         }
     }
 
-    /// Well-known standard deviations: sigma(1, 1e-5) = 3.7306…, sigma(e^1.1, 1e-5) = 1.389.
+    /// Compares with known values.
+    /// sigma(1, 1e-5) = 3.7306…, sigma(e^1.1, 1e-5) = 1.389.
     #[test]
     fn sigma_agrees_with_known_values() {
         for (e, d, expected) in [(1.0, 1e-5, 3.7306), (libm::exp(1.1), 1e-5, 1.389)] {
@@ -158,7 +167,7 @@ mod tests {
         assert_eq!(gaussian_delta(1.0, 0.0), 0.0);
     }
 
-    /// The scaled function is continuous where its formula changes and matches `erfc` on both sides.
+    /// Checks that `erfcx` is continuous at its change of formula and matches `erfc` there.
     #[test]
     fn scaled_erfc() {
         for x in [0.0, 0.3, 1.0, 3.0, 4.999_999, 5.0, 5.5, 9.0] {

@@ -1,36 +1,32 @@
-//! Converts between (epsilon, delta) and the standard deviation of Gaussian noise.
-//!
-//! This is the analytic Gaussian mechanism [BalleWang2018, theorem 8] in the notation of Gaussian differential privacy
-//! (Dong2022). The sensitivity is 1 throughout; this file holds no mechanism and draws no random numbers.
-//!
-//! `delta(epsilon, mu) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)`, with `mu = sensitivity / sigma`.
+//! Names the three calibrations of a paper's privacy claim.
+//! The files of `mechanism` say what each calibration does to a mechanism.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How a paper's formulas are read.
+/// Says how a paper's formulas set the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Calibration {
-    /// To the letter, misprints included, for reproducing figures; the ledger says where there is no guarantee.
+    /// As printed, misprints included, to reproduce figures.
+    /// The ledger says where no guarantee holds.
     AsPrinted,
-    /// The least change that makes the printed claim true.
+    /// With the least change that makes the printed claim true.
     Corrected,
-    /// The same guarantee with the least noise that can be proved.
+    /// With the same guarantee and the least noise for which it can be proved.
     #[default]
     Tight,
 }
 
 impl Calibration {
-    /// All calibrations, in the order in which they are shown next to each other.
+    /// All calibrations, in the order in which tables show them.
     pub const ALL: [Self; 3] = [Self::AsPrinted, Self::Corrected, Self::Tight];
 
     /// Their names, in the same order.
     pub const NAMES: [&'static str; 3] = ["as-printed", "corrected", "tight"];
 
-/// Returns the smallest epsilon at which `mu`-Gaussian noise is (epsilon, delta)-private.
-/// The result is 0 where `delta` alone covers the loss.
+    /// Returns the name that specs use.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,7 +43,7 @@ impl fmt::Display for Calibration {
     }
 }
 
-/// A word that names no calibration.
+/// Reports a word that names no calibration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownCalibration(pub String);
 

@@ -6,8 +6,8 @@
 //! context and reward are replaced by any other's. The arm shown to that user follows their own context, which is not hidden
 //! from them.
 //!
-//! In reading order: an interaction and its release ([`Visit`], [`InteractionSignal`]), what a spec asks for ([`InteractionRequest`]),
-//! interactions released unchanged ([`open`]), noisy running sums over the interactions of all arms ([`sums`]), noisy choices
+//! In reading order: an interaction and its release ([`Interaction`], [`InteractionSignal`]), what a spec asks for ([`InteractionRequest`]),
+//! interactions released unchanged ([`no_privacy`]), noisy running sums over the interactions of all arms ([`sums`]), noisy choices
 //! along the gradients of every arm ([`choices`]).
 //!
 //! **Invariant:** no number that is not finite enters a release. A context that is not finite, or of the wrong length, adds
