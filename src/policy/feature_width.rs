@@ -1,4 +1,6 @@
-//! The width that the GP-UCB policies over approximate features share [Dubey2021, Theorem 1, without noise of its own].
+//! The exploration factor that the GP-UCB policies over approximate features share.
+//!
+//! Source: [Dubey2021, Theorem 1], without privacy noise.
 
 use super::gp_policy::failure_prob;
 use super::igp_ucb::noise_scale;
@@ -6,7 +8,7 @@ use super::{RoundFacts, Rule, RuleMaker, Setting, Width};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 
-/// GP-UCB whose width allows for the error of its features.
+/// GP-UCB whose exploration factor accounts for the error of its features.
 pub struct FeatureWidth {
     name: &'static str,
     width: Width,
@@ -47,11 +49,14 @@ impl Rule for FeatureRule {
     fn width(&self, round: &RoundFacts) -> f64 {
         let root = libm::sqrt(self.ridge);
         self.width.value(
-            // |mean(x) - g(x)| for the function g of the features nearest to f, in units of the spread sqrt(ridge) |phi|_{V^-1}:
+            // Bounds |mean(x) - g(x)|, for the function g of the features nearest to f, in units of the posterior standard
+            // deviation
+            // sqrt(ridge) |phi|_{V^-1}. The bound is the sum of three terms:
             // - B, from the ridge;
             // - R sqrt(ln det(V/ridge) + 2 ln(1/failure)) / sqrt(ridge), from the noise, with ln det(V/ridge) = 2 gain;
-            // - |sum_s phi_s (f - g)(x_s)|_{V^-1} / sqrt(ridge), with |f - g| <= B e for the kernel error e [Dubey2021, Lemma 1].
-            //   The theorem has t B e / sqrt(ridge) for the norm; sum_s |phi_s|²_{V^-1} <= m gives B e sqrt(t m) as well.
+            // - |sum_s phi_s (f - g)(x_s)|_{V^-1} / sqrt(ridge), with |f - g| <= B e for the kernel error e [Dubey2021, Lemma
+            //   1].
+            //   The theorem bounds the norm by t B e / sqrt(ridge); sum_s |phi_s|²_{V^-1} <= m gives B e sqrt(t m) as well.
             || {
                 let noise = self.noise_scale * libm::sqrt(2.0 * (round.gain - libm::log(self.failure_prob)));
                 let past = (round.round - 1) as f64;

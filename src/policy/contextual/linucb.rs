@@ -1,4 +1,4 @@
-//! `linucb`: upper confidence bounds of a ridge model an arm, without privacy (AbbasiYadkori2011).
+//! Implements `linucb` (AbbasiYadkori2011): one ridge model per arm, without privacy.
 
 use super::contract::{WidthRule, best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
@@ -31,7 +31,9 @@ struct Plan {
     ridge: f64,
 }
 
-/// Standard deviation that a width supposes of a reward: that of the noise, else half of the range.
+/// Returns the standard deviation of a reward that the exploration factor assumes.
+///
+/// It is the noise's own standard deviation where that is known, else half of the reward's range.
 pub(super) fn noise_scale(facts: &ContextFacts) -> f64 {
     let half = facts.range.map(|(lo, hi)| 0.5 * (hi - lo));
     facts.noise_sd.or(half).unwrap_or(1.0)
@@ -95,12 +97,12 @@ impl ContextPolicyMaker for Maker {
     }
 }
 
-/// Ridge models of arms that see every visit.
+/// Ridge models of the arms that observe every interaction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct State {
-    /// Rounds taken in.
+    /// Number of rounds observed.
     pub(super) round: u64,
-    /// `V_a^{-1}`, one an arm, kept by Sherman and Morrison.
+    /// `V_a^{-1}`, one per arm, updated by the Sherman-Morrison formula.
     inverses: Vec<f64>,
     moments: Vec<f64>,
     thetas: Vec<f64>,
@@ -134,7 +136,7 @@ impl State {
         libm::sqrt(square.max(0.0))
     }
 
-    /// Takes a visit in; `gains` is scratch of d numbers.
+    /// Adds an interaction; `gains` is scratch of d numbers.
     pub(super) fn add(&mut self, visit: &Visit<'_>, gains: &mut [f64]) {
         let (x, arm, d) = (visit.context, visit.arm, visit.context.len());
         let inverse = &mut self.inverses[arm * d * d..(arm + 1) * d * d];
@@ -153,7 +155,7 @@ impl State {
 struct LinUcb {
     n_arms: usize,
     rule: WidthRule,
-    /// Of the coming round.
+    /// Exploration factor of the coming round.
     width: f64,
     gains: Vec<f64>,
     state: State,
