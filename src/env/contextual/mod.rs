@@ -1,4 +1,6 @@
-//! Contextual problems: every round a person comes with a context, and each arm has a mean reward for that person; one file each.
+//! Contextual problems: one file per environment.
+//!
+//! Every round a user comes with a context, and each arm has a mean reward for that user.
 
 mod contract;
 pub mod generalized_linear;

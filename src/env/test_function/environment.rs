@@ -1,4 +1,4 @@
-//! The environment of every test function: its values on a discretized box.
+//! Provides the environment of every test function: its values on a discretized box.
 
 use super::{Form, Sizes, TestFunction};
 use crate::env::domain::Place;
@@ -82,7 +82,7 @@ impl TestEnvironment {
             ("largest value on the domain".to_owned(), instance.best_mean().into()),
             self.plan.regret_unit().fact(),
         ];
-        // Nobody asks for the covariance of points that cannot be listed.
+        // The covariance is never evaluated, because the points cannot be listed.
         let gram: Arc<dyn GramSource> = Arc::new(TableGram::new(0, Vec::new()));
         Ok(Arc::new(OnAxes { product: Arc::new(product), gram, instance, facts }))
     }
@@ -174,8 +174,9 @@ mod tests {
         ]
     }
 
-    /// The stated maximum is the value at the stated maximiser, which lies in the box; no random point, no neighbour of the
-    /// maximiser is above it; scaled values are of order one.
+    /// The stated maximum is the value at the stated maximiser, which lies in the box.
+    ///
+    /// No random point and no neighbour of the maximiser exceeds it, and scaled values are of order one.
     #[test]
     fn optima_are_what_they_say() {
         let mut luck = Streams::new(5, "optima").shared(Purpose::Domain);
