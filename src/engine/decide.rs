@@ -1,11 +1,13 @@
-//! The decision among candidates, in f64: the same on every path.
+//! Decides among the candidates in f64, identically for every backend.
 
 use crate::policy::Proposal;
 use privateer_config::error::Error;
 use privateer_gp::score::{AxisFeatures, Candidates, MomentTable, Moments, ScoreModel, TIE_TOLERANCE, lowest_within_tie};
 use pulp::NullaryFnOnce;
 
-/// The candidate with the largest exact score, the lowest index among ties. `scratch` saves an allocation a round.
+/// Returns the candidate with the largest exact score, the lowest index among ties.
+///
+/// `scratch` saves an allocation per round.
 ///
 /// # Errors
 /// If a score is not finite: the model has left the range of f64.
@@ -15,7 +17,7 @@ pub fn decide(
     width: f64,
     scratch: &mut Vec<(u32, f64)>,
 ) -> Result<usize, Error> {
-    // Alone, a candidate needs no score: no other point can tie with it.
+    // A single candidate needs no score, because no other point can tie with it.
     if let [only] = candidates.points[..] {
         return Ok(only as usize);
     }
@@ -34,8 +36,10 @@ fn not_a_number(width: f64) -> Error {
     }
 }
 
-/// What is to be done about a proposal: where the model keeps the moments of every point, a score is settled here, as
-/// [`decide`] among all points, or those of the decision set, would, and needs no screen.
+/// Resolves a scoring proposal directly if the model stores the moments of every point.
+///
+/// The result equals that of [`decide`] among all points, or among those of the decision set, without a screen. Other proposals
+/// are returned unchanged.
 ///
 /// # Errors
 /// As [`decide`].
@@ -60,19 +64,19 @@ pub fn settled(
     Ok(Proposal::Play(point))
 }
 
-/// The point with the largest score, the lowest index among ties.
+/// Returns the point with the largest score, the lowest index among ties.
 fn best_of(table: MomentTable<'_>, width: f64, scores: &mut Vec<f64>) -> Result<usize, Error> {
     scores.resize(table.means.len(), 0.0);
     let best = pulp::Arch::new().dispatch(Scores { table, width, scores });
     let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
-    // A NaN makes the floor one too.
+    // A NaN score makes the floor NaN too, so that no point is found.
     scores.iter().position(|&score| floor <= score).ok_or_else(|| not_a_number(width))
 }
 
-/// Lanes of a running maximum.
+/// Number of SIMD lanes of the running maximum.
 const LANES: usize = 16;
 
-/// Writes every score; the largest, NaN where one is.
+/// Writes every score and returns the largest, or NaN if a score is NaN.
 struct Scores<'a> {
     table: MomentTable<'a>,
     width: f64,
@@ -104,11 +108,13 @@ impl NullaryFnOnce for Scores<'_> {
     }
 }
 
-/// Over a product domain: for each axis the row with the largest exact score, the lowest index among ties. The mean of a play is
-/// the sum of its rows' means and its spread at most the sum of their spreads, so the sum of the scores is an upper bound that
-/// splits over the axes (Kandasamy2015, Add-GP-UCB).
+/// Returns, for each axis of a product domain, the row with the largest exact score.
+///
+/// Ties go to the lowest index. The mean of a play is the sum of its rows' means, and its posterior standard deviation is at
+/// most the sum of theirs. So the sum of the scores is an upper bound that splits over the axes (Kandasamy2015, Add-GP-UCB).
 ///
 /// # Errors
+/// As [`decide`].
 /// As [`decide`].
 pub fn decide_by_axis(
     axes: &[AxisFeatures],
@@ -139,7 +145,7 @@ mod tests {
             let table = MomentTable { means: &means, variances: &variances };
             assert_eq!(best_of(table, 2.0, &mut Vec::new()).ok(), lowest_within_tie(&scored));
         }
-        // Every place in blocks of lanes and behind them.
+        // Tests every position, in full blocks of lanes and in the remainder.
         for n in 1..40 {
             for at in 0..n {
                 let mut means = vec![-1.0_f64; n];

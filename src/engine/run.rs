@@ -1,4 +1,4 @@
-//! Units in canonical order, shared out over shards and threads.
+//! Runs units in canonical order, distributed over shards and threads.
 
 use super::lockstep::batch;
 use super::observer::{Observer, Rows, Stop, TrialEnd, Unit};
@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// One of several runs that share a sweep: takes the units whose index is `index` modulo `count`.
+/// One of several runs that share a sweep: it takes the units of `index` modulo `count`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// 0-based.
+    /// Index of this run, 0-based.
     pub index: u64,
-    /// How many shards there are.
+    /// Number of shards.
     pub count: u64,
 }
 
@@ -35,31 +35,31 @@ impl FromStr for Shard {
     }
 }
 
-/// How a sweep is run; nothing here changes a recorded byte.
+/// Options of a run; none of them changes a recorded byte.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Trials in lockstep; the backend chooses when absent.
+    /// Number of trials in lockstep; the backend chooses if absent.
     pub batch: Option<usize>,
-    /// Which part of the units to run.
+    /// The shard of the units to run.
     pub shard: Option<Shard>,
 }
 
-/// What a run did.
+/// A summary of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Units finished now.
+    /// Number of units finished in this run.
     pub finished: usize,
-    /// Of these, units whose first results were taken back because a device could not be trusted.
+    /// Number of these whose first results were withdrawn because a device could not be trusted.
     pub redone: usize,
-    /// Units that had been done before.
+    /// Number of units that an earlier run had finished.
     pub skipped: usize,
-    /// Whether it was stopped before the end.
+    /// Whether the run was stopped before the end.
     pub stopped: bool,
-    /// What the screens counted.
+    /// Counters of the screens.
     pub counters: Counters,
 }
 
-/// All units of a sweep in canonical order: cells in order, blocks inside.
+/// Returns all units of a sweep in canonical order: cells in order, blocks inside.
 #[must_use]
 pub fn units(sweep: &Sweep, shard: Option<Shard>) -> Vec<Unit> {
     let blocks = sweep.trials.div_ceil(sweep.block) as u32;
@@ -73,7 +73,7 @@ pub fn units(sweep: &Sweep, shard: Option<Shard>) -> Vec<Unit> {
 /// Runs every unit that is not in `done`, on the current rayon pool.
 ///
 /// # Errors
-/// The first failure; units finished before it have been handed to the observer.
+/// The first failure; the units finished before it have been passed to the observer.
 pub fn run(
     sweep: &Sweep,
     preparation: &Preparation<'_>,
@@ -92,7 +92,7 @@ pub fn run(
         tally.redone += redone;
         tally.counters.add(counters);
     };
-    // One unit at a time from the front of the list: what is under way when a run is killed is what is lost.
+    // Each task takes one unit from the front of the list, so that a killed run loses only the units in progress.
     let each = |units: Vec<Unit>, again: bool| {
         units.into_par_iter().with_max_len(1).try_for_each(|unit| {
             if stop.asked() {
@@ -122,11 +122,11 @@ pub fn run(
     Ok(tally)
 }
 
-/// Whether the backend's device was caught with wrong results, and what it had done by then.
+/// The state of trust in the backend's device, and the units that depend on it.
 #[derive(Default)]
 struct Doubt {
     raised: AtomicBool,
-    /// Units handed over before; once doubt is raised, those whose results were taken back.
+    /// Units reported as finished; once doubt is raised, those whose results were withdrawn.
     suspects: Mutex<Vec<Unit>>,
 }
 
@@ -136,7 +136,7 @@ impl Doubt {
     }
 }
 
-/// A unit's results.
+/// The results of a unit.
 #[derive(Default)]
 struct Done {
     rows: Rows,
@@ -154,9 +154,10 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Runs one unit and hands its rows over; `None` if stopped. When a device turns out not to be trusted, everything it
-    /// did in this run is taken back, this unit is run again (on what the backend has put in its place), and the others
-    /// wait to be.
+    /// Runs one unit and reports its rows; returns `None` if stopped.
+    ///
+    /// If a device returns wrong results, all its results of this run are withdrawn, and this unit is run again on the
+    /// backend's replacement. The other withdrawn units are run again later.
     fn believed(&self, unit: Unit) -> Result<Option<Counters>, Error> {
         loop {
             let started = Instant::now();
@@ -174,10 +175,10 @@ impl Job<'_> {
                         handed.inspect_err(|_| self.stop.ask())
                     };
                     if self.preparation.uses_a_device() && !was_raised {
-                        // Under the lock: what is handed over is either taken back or was never in doubt.
+                        // Under the lock, a reported unit is either withdrawn later or was never in doubt.
                         let mut suspects = lock(&self.doubt.suspects);
                         if self.doubt.is_raised() {
-                            // Raised by another unit while this one used the same device.
+                            // Another unit raised doubt while this one used the same device.
                             continue;
                         }
                         suspects.push(unit);
@@ -191,7 +192,7 @@ impl Job<'_> {
         }
     }
 
-    /// Takes back what was handed over.
+    /// Raises doubt and withdraws the units reported so far.
     fn raise(&self) -> Result<(), Error> {
         let suspects = lock(&self.doubt.suspects);
         if self.doubt.raised.swap(true, Ordering::SeqCst) {
@@ -200,7 +201,7 @@ impl Job<'_> {
         self.observer.taken_back(&suspects)
     }
 
-    /// Runs one unit; `None` if stopped.
+    /// Runs one unit; returns `None` if stopped.
     fn unit(&self, unit: Unit) -> Result<Option<Done>, Error> {
         let plan = &self.sweep.cells[unit.cell as usize];
         let cell = match self.preparation.any(plan)? {
@@ -222,13 +223,13 @@ impl Job<'_> {
         let block = end - first;
         let size = match self.options.batch {
             Some(batch) => batch.min(cell.domain.as_ref().map_or(usize::MAX, |domain| domain.most_in_batch())) as u64,
-            // A block too small for full batches on all threads is cut finer.
+            // A block too small for full batches on all threads is split into smaller batches.
             None => {
                 let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(cell.update_kind())) as u64;
                 wanted.min(block.div_ceil(rayon::current_num_threads() as u64))
             }
         };
-        // A batch never reaches beyond its block.
+        // A batch never crosses the end of its block.
         let size = size.clamp(1, block.max(1));
         let starts: Vec<u64> = (first..end).step_by(size as usize).collect();
         let results = starts
@@ -246,7 +247,7 @@ impl Job<'_> {
         Ok(Some(done))
     }
 
-    /// Runs one unit of a cell whose trials run one by one, side by side on the threads; `None` if stopped.
+    /// Runs one unit whose trials are independent, in parallel on the threads; `None` if stopped.
     fn trials(
         &self,
         plan: &CellPlan,

@@ -1,4 +1,4 @@
-//! Problems: where samples come from, and how an answer is judged; one file a family.
+//! Problems: the source of the samples and the evaluation of an answer; one file per family.
 
 mod contract;
 mod evaluation;
