@@ -1,4 +1,4 @@
-//! `report.html`: one page that holds everything it shows.
+//! Writes `report.html`: one page that contains everything it shows.
 
 use super::answer::answer;
 use super::collect::Run;
@@ -17,7 +17,7 @@ pub(super) struct Figure {
     pub(super) caption: String,
 }
 
-/// The page's text.
+/// Returns the page's text.
 pub(super) fn page(run: &Run, points: &[SweepPoint], rows: &[SummaryRow], figures: &[Figure], audit: Option<String>) -> String {
     let sections = sections(run, points, rows, figures, audit);
     let title = escape(&run.manifest.spec_name);
@@ -173,7 +173,7 @@ fn overview(run: &Run, points: &[SweepPoint]) -> String {
     .join(" · ")
 }
 
-/// Generated data in the place of a published set must be seen at once.
+/// Returns a visible warning if synthetic data replace a published data set.
 fn stand_in(run: &Run) -> String {
     let flag = |cell: &super::collect::CellData| match cell.info.facts.get("stand_in") {
         None | Some(serde_json::Value::Null | serde_json::Value::Bool(false)) => None,

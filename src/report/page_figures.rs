@@ -1,4 +1,4 @@
-//! Which figures the page has, in which files, with which captions.
+//! Selects the page's figures, with their files and captions.
 
 use super::canvas::Chart;
 use super::collect::Run;
@@ -24,7 +24,7 @@ pub(super) struct Planned {
     pub(super) caption: String,
 }
 
-/// All figures, in the order of the page.
+/// Returns all figures, in the order of the page.
 pub(super) fn figures(run: &Run, points: &[SweepPoint]) -> Vec<Planned> {
     let (n_trials, words) = (run.manifest.trials, run.words());
     let mut figures = Vec::new();
