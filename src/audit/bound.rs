@@ -12,15 +12,15 @@ use privateer_privacy::{Delta, gdp_epsilon};
 /// Largest number of thresholds that are tried on the held-out tenth.
 const MOST_THRESHOLDS: usize = 2000;
 
-/// An event whose probabilities on the two sides differ.
+/// Describes an event whose probabilities on the two sides differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Event {
     threshold: f64,
-    /// True: scores at least the threshold, likelier on the first side; false: below, on the second.
+    /// True: scores at least the threshold, likelier on the first side; false: the reverse.
     above: bool,
 }
 
-/// The privacy statement under attack.
+/// States the privacy statement under attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Form {
     /// (epsilon, delta)-differential privacy.

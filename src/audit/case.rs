@@ -4,7 +4,7 @@ use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// The neighbouring input that a transcript comes from.
+/// Names the neighbouring input that a transcript comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The side for which large scores are evidence.
@@ -27,7 +27,7 @@ impl Side {
     }
 }
 
-/// A privacy claim.
+/// States a privacy claim.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Claim {
     /// Privacy loss; infinite if nothing is claimed.
@@ -44,7 +44,7 @@ pub type Score = Arc<dyn Fn(Side, &mut Stream) -> f64 + Send + Sync>;
 /// Runs the mechanism once on one side and writes its release; returns false if it refuses.
 pub type Play = Arc<dyn Fn(Side, &mut Stream, &mut [f64]) -> bool + Send + Sync>;
 
-/// The scoring of a transcript.
+/// States how a transcript is scored.
 #[derive(Clone)]
 pub enum Attack {
     /// A formula.
@@ -60,7 +60,7 @@ pub enum Attack {
     },
 }
 
-/// One attack on one claim.
+/// Describes one attack on one claim.
 #[derive(Clone)]
 pub struct Case {
     /// Name of the case, and of its random streams.

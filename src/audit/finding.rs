@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What an attack implies for a claim; a failed attack proves nothing, so there is no "private".
+/// States what an attack implies for a claim; a failed attack proves nothing, so no "private".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -25,7 +25,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The outcome of one case.
+/// Holds the outcome of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Name of the case.
@@ -56,7 +56,7 @@ pub struct Finding {
     pub score: String,
 }
 
-/// A cell of a spec that was not attacked.
+/// Names a cell of a spec that was not attacked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PassedOver {
     /// The cell's label.
@@ -65,7 +65,7 @@ pub struct PassedOver {
     pub reason: String,
 }
 
-/// The audit of a run, as stored in the run's folder.
+/// Holds the audit of a run, as stored in the run's folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AuditFile {
     /// Probability that none of the true claims is refuted.

@@ -21,7 +21,7 @@ pub(super) const DIMENSION: usize = 5;
 /// The claim, at a delta for which the attack shows most of it.
 pub(super) const CLAIM: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
 
-/// The gradient of `y <x, theta>`.
+/// Computes the gradient of `y <x, theta>`.
 ///
 /// For |y| <= 1, L is the bound on |x|, and beta is zero. Only the clip of gradients bounds y.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use privateer_privacy::curator::input_noise;
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
 use privateer_privacy::sums::{joint, local, none as sums_none};
 
-/// A registered audit.
+/// Describes a registered audit.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditEntry {
     /// Name of the mechanism, or of the fault of the claim.
@@ -15,7 +15,7 @@ pub struct AuditEntry {
     pub erratum: Option<&'static str>,
     /// One line that describes the audit.
     pub summary: &'static str,
-    /// Learners and contextual policies that release by it, such as `dp-tofw with gaussian`.
+    /// Learners and contextual policies that release by it, for example `dp-tofw with gaussian`.
     ///
     /// The part after `with` is the noise in their ledgers.
     pub of: &'static [&'static str],

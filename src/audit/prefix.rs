@@ -18,7 +18,7 @@ const ROUNDS: u64 = 64;
 /// The claim, at a delta for which the attack shows most of it.
 pub const CLAIM: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
 
-/// One of several running sums released together: a shape, its noise, and both sides' items.
+/// Describes one of several running sums released together: shape, noise, and both sides' items.
 #[derive(Debug, Clone)]
 pub struct Part {
     /// Shape of an item.

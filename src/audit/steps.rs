@@ -17,7 +17,7 @@ use std::sync::Arc;
 const STORED: (u64, u64) = (4, 15);
 const SOURCE: &str = "docs/proofs/gradients.md";
 
-/// The gradient `y theta_0 x`; L and beta are the bound on |x|, for |theta| <= 1 and |y| <= 1.
+/// Computes `y theta_0 x`; L and beta are the bound on |x|, for |theta| <= 1 and |y| <= 1.
 #[derive(Debug)]
 struct Tilted;
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 /// Least and largest number of replays of either side on which a discriminant is fitted.
 const FITTED: (u64, u64) = (2000, 10_000);
 
-/// The settings of an audit.
+/// Holds the settings of an audit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Number of replays of each side of a case, at least 100.
@@ -58,7 +58,7 @@ fn judged(case: &Case, settings: Settings, alpha: f64) -> Result<Finding, Error>
     Ok(about.found(&first, &second, alpha))
 }
 
-/// The texts of a finding, beside its figures.
+/// Holds the texts of a finding, beside its figures.
 pub(super) struct About {
     pub(super) name: String,
     pub(super) claim: Claim,

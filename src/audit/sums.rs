@@ -46,7 +46,7 @@ pub fn released() -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// The source of the attacked noise.
+/// Names the source of the attacked noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Noise {
     Simulated,
@@ -67,10 +67,10 @@ impl Noise {
     }
 }
 
-/// A user's features and reward.
+/// Holds a user's features and reward.
 type Data = ([f64; FEATURES], f64);
 
-/// One attack: the changed user's rounds, and the interval between releases.
+/// Plans one attack: the changed user's rounds, and the interval between releases.
 struct Plan {
     suffix: &'static str,
     pair: &'static str,

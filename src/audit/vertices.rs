@@ -28,7 +28,7 @@ const ONE_CHOICE: Claim = Claim { epsilon: 2.0, delta: 0.0 };
 const CANDIDATES: usize = 65;
 const SOURCE: &str = "docs/proofs/gradients.md";
 
-/// The point 1, and this number of copies of the point -1: diameter 2.
+/// Lists the point 1 and this number of copies of the point -1, for a diameter of 2.
 #[derive(Debug)]
 struct Ends(usize);
 

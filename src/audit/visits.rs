@@ -31,7 +31,7 @@ const CHOICES: u64 = 50;
 const BUDGET: (f64, f64) = (4.0, 1e-3);
 const TIGHTER_BUDGET: (f64, f64) = (1.0, 1e-2);
 
-/// One user's interaction: context, arm and reward.
+/// Holds one user's interaction: context, arm and reward.
 #[derive(Debug, Clone, Copy)]
 struct Person {
     context: [f64; SIZE],
@@ -90,7 +90,7 @@ fn told(
     }
 }
 
-/// One attack: the changed user's rounds, and the number of rounds.
+/// Plans one attack: the changed user's rounds, and the number of rounds.
 #[derive(Clone, Copy)]
 struct Plan<'a> {
     maker: &'a Arc<dyn ContextPolicyMaker>,

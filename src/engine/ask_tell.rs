@@ -10,7 +10,7 @@ use privateer_gp::score::{Candidates, TrialScore};
 use privateer_privacy::{Query, Released, Signal};
 use std::sync::Arc;
 
-/// A policy with its screening backend.
+/// Combines a policy with its screening backend.
 pub struct AskTell {
     policy: Box<dyn Policy>,
     streams: PolicyStreams,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Number of rounds between two checks of the stop flag.
 pub(super) const STOP_EVERY: u64 = 1024;
 
-/// A contextual cell prepared for its trials.
+/// Holds a contextual cell prepared for its trials.
 pub struct ContextualCell {
     /// The cell's plan.
     pub plan: CellPlan,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Number of rounds between two checks of the stop flag.
 const STOP_EVERY: u64 = 64;
 
-/// The state of one running trial.
+/// Holds the state of one running trial.
 struct Trial {
     cell: u32,
     number: u64,
@@ -125,7 +125,7 @@ impl Trial {
     }
 }
 
-/// The results of a batch.
+/// Holds the results of a batch.
 pub struct BatchResult {
     /// Recorded rows, ordered by trial, then round.
     pub rows: Rows,
@@ -135,7 +135,7 @@ pub struct BatchResult {
     pub trials: Vec<TrialEnd>,
 }
 
-/// Trials that share a screen.
+/// Holds the trials that share a screen.
 ///
 /// While the screen works in the background, other parts of the batch decide, observe and update.
 struct Part {

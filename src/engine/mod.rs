@@ -1,4 +1,4 @@
-//! The loop: units of work and lockstep batches, where policy and backend work together.
+//! Runs units of work in lockstep batches, where policy and backend work together.
 //!
 //! A unit is one cell and one block of trials; it becomes one part of the results. Trials of a unit run in lockstep batches,
 //! batches run in parallel, and nothing that is recorded depends on how. The engine is given the units that are already done,

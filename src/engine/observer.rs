@@ -6,7 +6,7 @@ use privateer_privacy::visits::VisitSignal;
 use privateer_privacy::{Query, ReleaseCounts, Released, Signal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// One cell and one block of trials, stored as one part of the results.
+/// Names one cell and one block of trials, stored as one part of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unit {
     /// Cell index.
@@ -15,7 +15,7 @@ pub struct Unit {
     pub block: u32,
 }
 
-/// A round of a trial of a cell.
+/// Names a round of a trial of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Cell index.
@@ -26,7 +26,7 @@ pub struct Place {
     pub round: u64,
 }
 
-/// Recorded rows of a unit, ordered by trial, then round.
+/// Holds the recorded rows of a unit, ordered by trial, then round.
 ///
 /// The used columns have equal lengths: the regrets, or the columns of online convex runs. The other columns are empty.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,7 +45,7 @@ pub struct Rows {
     pub simple_regret: Vec<f64>,
     /// Regret of the point the policy would recommend.
     pub recommended_regret: Vec<f64>,
-    /// Contextual runs, instead of the last two columns: share of rounds with the best arm.
+    /// Contextual runs, instead of simple and recommended regret: the best arm's share of rounds.
     pub best_share: Vec<f64>,
     /// Replays, instead of the regrets: number of log rows that the policy has learned from.
     pub taken: Vec<f64>,
@@ -78,7 +78,7 @@ impl Rows {
     }
 }
 
-/// The results of a trial beyond its rows.
+/// Holds the results of a trial beyond its rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialEnd {
     /// The trial, 0-based.
@@ -149,7 +149,7 @@ pub trait Observer: Sync {
     }
 }
 
-/// A request to stop, from a signal handler or after a failed unit.
+/// Carries a request to stop, from a signal handler or after a failed unit.
 #[derive(Debug, Default)]
 pub struct Stop(AtomicBool);
 

@@ -27,13 +27,13 @@ pub(super) struct OnlinePreparation {
     rates: Mutex<BTreeMap<u32, Arc<Mutex<Option<f64>>>>>,
 }
 
-/// A problem with its streams; the first thread that needs it builds it.
+/// Holds a problem with its streams; the first thread that needs it builds it.
 struct Ready {
     streams: Streams,
     problem: Mutex<Option<Arc<dyn Problem>>>,
 }
 
-/// An online cell prepared for its trials.
+/// Holds an online cell prepared for its trials.
 pub(super) struct OnlineCell {
     problem: Arc<dyn Problem>,
     maker: Box<dyn LearnerMaker>,

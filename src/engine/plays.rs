@@ -4,7 +4,7 @@ use privateer_numerics::rng::Stream;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The plays of one trial so far, numbered in the order of their first round.
+/// Numbers the plays of one trial in the order of their first round.
 pub struct Plays {
     /// The row range of each axis.
     axes: Vec<Range<usize>>,

@@ -33,7 +33,7 @@ pub struct Preparation<'a> {
     online: OnlinePreparation,
 }
 
-/// An environment with the feature tables and prepared bases that were built over it.
+/// Caches an environment with the feature tables and prepared bases that were built over it.
 struct EnvironmentCache {
     key: String,
     streams: Streams,
@@ -46,10 +46,10 @@ struct EnvironmentCache {
     first_trial: Mutex<Option<Instance>>,
 }
 
-/// A feature table with its prepared basis.
+/// Pairs a feature table with its prepared basis.
 type TableDomain = (Arc<FeatureTable>, Arc<dyn Domain>);
 
-/// A bandit cell prepared for its trials.
+/// Holds a bandit cell prepared for its trials.
 pub struct ReadyCell {
     /// The cell's plan.
     pub plan: CellPlan,
@@ -81,7 +81,7 @@ impl ReadyCell {
     }
 }
 
-/// The facts of a cell that the manifest must record.
+/// Holds the facts of a cell that the manifest must record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellFacts {
     /// The ledger of one user's reward, with the first trial's constants.
@@ -106,7 +106,7 @@ impl CellFacts {
     }
 }
 
-/// A prepared cell of any kind.
+/// Holds a prepared cell of any kind.
 pub(super) enum Ready {
     /// A policy on an environment.
     Bandit(Box<ReadyCell>),
@@ -116,7 +116,7 @@ pub(super) enum Ready {
     Online(Box<OnlineCell>),
 }
 
-/// One trial's constants, mechanism and policy.
+/// Holds one trial's constants, mechanism and policy.
 pub struct ReadyTrial {
     /// The function with its noise.
     pub instance: Instance,
@@ -335,7 +335,7 @@ impl<'a> Preparation<'a> {
                     (7.0 * m * m, 0.0)
                 } else {
                     // The state is a factor over visited points, until these are twice as many as the features, or the inverse
-                    // over features computed from visits.
+                    // over features, computed from the plays.
                     let k = n.min(rounds as f64);
                     let span = k.min(2.0 * m + 1.0);
                     ((2.5 * span * span).max(3.0 * m * m), Cpu::pruning_bytes(basis.n_points(), k))

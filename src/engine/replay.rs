@@ -14,7 +14,7 @@ use privateer_config::error::Error;
 use privateer_numerics::rng::Purpose;
 use privateer_privacy::visits::seal;
 
-/// The weighted sums of an estimate.
+/// Holds the weighted sums of an estimate.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Estimate {
     /// `sum w` and `sum w r`.

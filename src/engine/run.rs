@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// One of several runs that share a sweep: it takes the units of `index` modulo `count`.
+/// Selects the units of one of several runs: those of `index` modulo `count`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     /// Index of this run, 0-based.
@@ -35,7 +35,7 @@ impl FromStr for Shard {
     }
 }
 
-/// Options of a run; none of them changes a recorded byte.
+/// Holds the options of a run; none of them changes a recorded byte.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
     /// Number of trials in lockstep; the backend chooses if absent.
@@ -44,7 +44,7 @@ pub struct Options {
     pub shard: Option<Shard>,
 }
 
-/// A summary of a run.
+/// Summarises a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Number of units finished in this run.
@@ -122,7 +122,7 @@ pub fn run(
     Ok(tally)
 }
 
-/// The state of trust in the backend's device, and the units that depend on it.
+/// Holds the state of trust in the backend's device, and the units that depend on it.
 #[derive(Default)]
 struct Doubt {
     raised: AtomicBool,
@@ -136,7 +136,7 @@ impl Doubt {
     }
 }
 
-/// The results of a unit.
+/// Holds the results of a unit.
 #[derive(Default)]
 struct Done {
     rows: Rows,

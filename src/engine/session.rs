@@ -17,7 +17,7 @@ use privateer_privacy::{Adversary, Guarantee, Ledger, Provenance, Raw, SIMULATED
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A session: one policy over points, driven by `ask` and `tell`.
+/// Runs a session: one policy over points, driven by `ask` and `tell`.
 ///
 /// # Example: a session of three rounds, saved in between
 /// ```no_run
@@ -50,7 +50,7 @@ pub struct Session {
     state: State,
 }
 
-/// The saved state of a session.
+/// Holds the saved state of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct State {
     version: u32,
@@ -70,7 +70,7 @@ struct State {
     privatizer: serde_json::Value,
 }
 
-/// One told round.
+/// Holds one told round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// The row, 0-based.
@@ -84,10 +84,10 @@ const STATE_VERSION: u32 = 1;
 
 /// Largest unclipped reward, in multiples of the stated bound.
 ///
-/// Beyond it the model's numbers would be damaged for good. A mechanism that clips needs no such limit.
+/// Beyond it the model's numbers would be damaged for good. A mechanism that clips needs no limit.
 const MOST_BOUNDS: f64 = 1000.0;
 
-/// The parts of a session, built from its spec.
+/// Holds the parts of a session, built from its spec.
 struct Parts {
     plan: CellPlan,
     streams: Streams,

@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// An environment as read from a spec.
+/// Describes an environment as read from a spec.
 pub trait EnvironmentPlan: Send + Sync {
     /// Builds what all trials share: domain, covariance and tables.
     ///
@@ -24,7 +24,7 @@ pub trait EnvironmentPlan: Send + Sync {
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error>;
 }
 
-/// What an environment may use while it is built.
+/// Holds what an environment may use while it is built.
 #[derive(Debug)]
 pub struct BuildContext<'a> {
     /// The environment's random streams.
@@ -63,7 +63,7 @@ impl BuildContext<'_> {
     }
 }
 
-/// A problem, shared by all trials.
+/// Represents a problem, shared by all trials.
 pub trait Environment: Send + Sync {
     /// Returns the prior covariance over the domain.
     fn gram(&self) -> &Arc<dyn GramSource>;
@@ -118,7 +118,7 @@ pub trait Environment: Send + Sync {
     }
 }
 
-/// The function of one trial.
+/// Holds the function of one trial with its noise.
 #[derive(Debug, Clone)]
 pub struct Instance {
     values: Arc<Vec<f64>>,
@@ -134,7 +134,7 @@ pub struct Instance {
     best_mean: f64,
 }
 
-/// The unit in which regret is counted.
+/// States the unit in which regret is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RegretUnit {
     /// The unit of the reward.
@@ -339,7 +339,7 @@ impl Instance {
 /// Smallest difference between the largest and the least mean reward, unless they are equal.
 const SMALLEST_SPREAD: f64 = 1e-6;
 
-/// The part of the registry that an environment's parser may use.
+/// Gives an environment's parser access to its part of the registry.
 pub trait Parts {
     /// Reads a kernel under `key`; `None` if it is wrong (an error is then recorded).
     fn kernel(&self, args: &Args<'_>, key: &'static str) -> Option<KernelChoice>;
@@ -348,7 +348,7 @@ pub trait Parts {
     fn noise(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Noise>>;
 }
 
-/// A kernel as a spec can name it.
+/// Describes a kernel as a spec can name it.
 #[derive(Clone)]
 pub enum KernelChoice {
     /// A function of two points.
@@ -357,7 +357,7 @@ pub enum KernelChoice {
     Empirical(Normalise),
 }
 
-/// The folder that data files are named relative to.
+/// Names the folder of the data files and checks access to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataFolder {
     root: Option<PathBuf>,

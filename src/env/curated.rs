@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The ledger that `privateer curate` writes; it holds only public or released numbers.
+/// Holds the ledger that `privateer curate` writes: public or released numbers only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CuratedLedger {
     /// Always [`CuratedLedger::FORMAT`].

@@ -8,7 +8,7 @@ use privateer_config::params::Args;
 use privateer_privacy::Ledger;
 use std::collections::BTreeSet;
 
-/// A kind of number that a problem may take from its data.
+/// Names a kind of number that a problem may take from its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DataDerived {
     /// Covariance of the arms, from the train readings.
@@ -51,7 +51,7 @@ impl DataDerived {
     }
 }
 
-/// The numbers that a spec declares public, among those its environment may take from data.
+/// Holds the numbers that a spec declares public, among those its environment may take from data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeclaredPublic(BTreeSet<DataDerived>);
 
@@ -98,7 +98,7 @@ pub struct DerivedNumbers {
 }
 
 impl DerivedNumbers {
-    /// Records the numbers in a ledger: declared ones as a note, undeclared ones as a lost guarantee.
+    /// Records the numbers in a ledger: declared ones as a note, others as a lost guarantee.
     pub fn state_in(&self, ledger: &mut Ledger) {
         let listed = |kinds: &[DataDerived]| kinds.iter().map(|kind| kind.words()).collect::<Vec<_>>().join("; ");
         if !self.declared.is_empty() {

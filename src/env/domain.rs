@@ -8,7 +8,7 @@ use privateer_gp::{Points, ProductDomain};
 use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 
-/// A domain as read from a spec.
+/// Describes a domain as read from a spec.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DomainPlan {
     kind: DomainKind,
@@ -25,7 +25,7 @@ enum DomainKind {
     Axes,
 }
 
-/// The box in which the domain of an environment may lie.
+/// States the box in which the domain of an environment may lie.
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
     /// Any box that the spec states.
@@ -43,7 +43,7 @@ pub enum Place {
     },
 }
 
-/// A grid with the structure of a Kronecker product.
+/// Describes a grid with the structure of a Kronecker product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GridShape {
     /// Number of coordinates.

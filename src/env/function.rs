@@ -13,7 +13,7 @@ use privateer_gp::{KernelGram, Points, ProductDomain, tabulated};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
-/// The keys that function environments share.
+/// Holds the keys that function environments share.
 #[derive(Clone)]
 pub struct FunctionPlan {
     /// The domain.
@@ -135,7 +135,7 @@ impl FunctionPlan {
     }
 }
 
-/// The rescaling of a trial's function.
+/// States the rescaling of a trial's function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Output {
     Raw,
@@ -174,7 +174,7 @@ impl Output {
     }
 }
 
-/// The points and covariance of a function environment.
+/// Holds the points and the covariance of a function environment.
 #[derive(Clone)]
 pub struct FunctionDomain {
     /// The points.
@@ -188,7 +188,7 @@ pub struct FunctionDomain {
 /// Draws one trial's function: its values at all points of the domain.
 pub type DrawFunction = Box<dyn Fn(&FunctionDomain, &mut Stream) -> Vec<f64> + Send + Sync>;
 
-/// An environment over a domain with coordinates; environments differ in how they draw a function.
+/// Provides an environment over a domain with coordinates, from the law of its functions.
 pub struct FunctionEnvironment {
     plan: FunctionPlan,
     domain: FunctionDomain,

@@ -1,4 +1,4 @@
-//! Problems: domain, mean reward, observation draw and optimum; one file per environment.
+//! Defines the problems (domain, mean reward, observations, optimum), one file per environment.
 //!
 //! **Invariant:** an environment never sees a policy, and returns observations only sealed (as [`privateer_privacy::Raw`]).
 

@@ -4,7 +4,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 
-/// The points that are allowed in a round, as read from a spec.
+/// States the points that are allowed in a round, as read from a spec.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SetsPlan {
     /// The whole domain, in every round.
@@ -97,7 +97,7 @@ impl SetsPlan {
     }
 }
 
-/// The decision sets of one function.
+/// Draws the decision sets of one function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sets {
     size: usize,

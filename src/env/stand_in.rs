@@ -7,7 +7,7 @@ use super::csv_table::CsvTable;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 
-/// Shape of the synthetic tables.
+/// States the shape of the synthetic tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StandIn {
     arms: usize,
@@ -70,7 +70,8 @@ const CLUSTERS: usize = 12;
 
 /// Generates a table of points with a value: `inputs` columns in clusters, then the value.
 ///
-/// The value is the exponential of a smooth function of the inputs plus scatter, and so positive, as prices and returns are.
+/// The value is the exponential of a smooth function of the inputs plus scatter of its size, and so positive, as prices and
+/// returns are.
 #[must_use]
 pub fn points_with_values(rows: usize, inputs: usize, stream: &mut Stream) -> CsvTable {
     let normals = |stream: &mut Stream, count: usize| -> Vec<f64> { (0..count).map(|_| stream.normal()).collect() };
@@ -88,7 +89,7 @@ pub fn points_with_values(rows: usize, inputs: usize, stream: &mut Stream) -> Cs
             })
             .sum();
         values.extend(point);
-        // Log-scale of 0.1 with scatter of half the smooth function's scale: a value varies by about a tenth.
+        // The scatter has the size of the smooth function, and changes a value by about a tenth.
         values.push(libm::exp(0.1 * (smooth + 0.5 * draws[inputs])));
     }
     CsvTable { header: None, rows, columns: inputs + 1, values }

@@ -9,7 +9,7 @@ use privateer_gp::kernel::{Kernel, Lengthscales, matern::Matern, squared_exponen
 use privateer_numerics::linalg;
 use std::f64::consts::PI;
 
-/// The form of the fitted kernel.
+/// Names the form of the fitted kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Form {
     /// The squared-exponential kernel.
@@ -18,7 +18,7 @@ pub enum Form {
     Matern(f64),
 }
 
-/// The hyperparameters at the maximum that was found.
+/// Holds the hyperparameters at the maximum that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
     /// One length-scale, or one per coordinate; in units of the inputs.

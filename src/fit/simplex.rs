@@ -2,7 +2,7 @@
 //!
 //! Source: [Nelder & Mead 1965, Computer Journal 7], with the standard coefficients.
 
-/// The end of a search.
+/// Holds the end of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minimum {
     /// The minimizer found.

@@ -1,4 +1,4 @@
-//! Private online convex optimization: constraint sets, losses, streams of samples, learners.
+//! Implements private online convex optimization: sets, losses, streams of samples, learners.
 //!
 //! In reading order: the parameters' set ([`set`]), the minimised loss ([`loss`]), the samples' source ([`problem`]) and the
 //! learners ([`learner`]). Norms are in `linalg`, privatizers of gradients in `privacy::gradients`.

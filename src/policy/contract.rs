@@ -12,7 +12,7 @@ use privateer_privacy::{Channel, Protection, Query, Released, RewardFacts, Rewar
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a policy plays next.
+/// States what a policy plays next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Proposal {
     /// Play this point without scoring (starting points, uniform play), without backend counters.
@@ -31,7 +31,7 @@ pub enum Proposal {
     },
 }
 
-/// The random stream that a draw comes from.
+/// Names the random stream that a draw comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RandomSource {
     /// The stream of the initial design, shared by all policies of a trial.
@@ -40,7 +40,7 @@ pub enum RandomSource {
     Policy,
 }
 
-/// The random streams that a policy may draw from.
+/// Holds the random streams that a policy may draw from.
 #[derive(Debug)]
 pub struct PolicyStreams {
     /// Stream of the starting points, the same for all policies of a trial.
@@ -59,7 +59,7 @@ impl PolicyStreams {
     }
 }
 
-/// One algorithm in one trial.
+/// Runs one algorithm in one trial.
 pub trait Policy: Send {
     /// Returns what to play in the coming round.
     fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal;
@@ -111,7 +111,7 @@ pub trait Policy: Send {
     fn save(&self) -> serde_json::Value;
 }
 
-/// The problem as all trials of a cell share it.
+/// Describes the problem that all trials of a cell share.
 #[derive(Debug, Clone)]
 pub struct Problem {
     /// The policy's knowledge of the inputs before the first trial.
@@ -126,7 +126,7 @@ pub struct Problem {
     pub tables: Arc<TableCache>,
 }
 
-/// What a policy knows of the inputs before a trial.
+/// States what a policy knows of the inputs before a trial.
 #[derive(Debug, Clone)]
 pub enum KnownInputs {
     /// All inputs are known, the same in every trial.
@@ -142,7 +142,7 @@ pub enum KnownInputs {
     Product(Arc<ProductDomain>),
 }
 
-/// Inputs that all trials share.
+/// Holds the inputs that all trials share.
 #[derive(Debug, Clone)]
 pub struct SharedInputs {
     /// Prior covariance over the domain.
@@ -167,7 +167,7 @@ impl Problem {
     /// Returns the inputs, for a policy that needs them before the first trial.
     ///
     /// # Errors
-    /// If a curator releases different inputs in every trial.
+    /// If a curator releases different inputs in every trial, or the domain is a product of axes.
     pub fn shared(&self) -> Result<&SharedInputs, Error> {
         match &self.inputs {
             KnownInputs::Shared(shared) => Ok(shared),
@@ -189,7 +189,7 @@ impl Problem {
     }
 }
 
-/// Feature tables of one problem, by the `Debug` text of the plan that built them.
+/// Caches the feature tables of one problem, by the `Debug` text of the plan that built them.
 #[derive(Debug, Default)]
 pub struct TableCache(Mutex<Vec<(String, Arc<FeatureTable>)>>);
 
@@ -212,7 +212,7 @@ impl TableCache {
     }
 }
 
-/// What a policy may know of a trial: public constants of the problem and of the mechanism.
+/// Holds what a policy may know of a trial: public constants of the problem and of the mechanism.
 #[derive(Debug, Clone)]
 pub struct Setting {
     /// Bounds on the function and the noise.
@@ -237,7 +237,7 @@ impl Setting {
     }
 }
 
-/// Public constants of the released rewards.
+/// Holds the public constants of the released rewards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReleasedFacts {
     /// Bound on a released reward, if there is one.
@@ -270,7 +270,7 @@ impl ReleasedFacts {
     }
 }
 
-/// A policy as read from a spec.
+/// Describes a policy as read from a spec.
 pub trait PolicyPlan: Send + Sync {
     /// Returns whether the policy supports a set of allowed points that changes every round.
     ///
@@ -279,7 +279,7 @@ pub trait PolicyPlan: Send + Sync {
         false
     }
 
-    /// Returns the number of rounds until the first release can change what is played.
+    /// Returns the number of rounds until the release of round 1 can change a play.
     ///
     /// * `rounds` — the horizon
     fn patience(&self, rounds: u64) -> u64 {
@@ -355,13 +355,13 @@ pub trait PolicyMaker: Send + Sync {
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error>;
 }
 
-/// The part of the registry that a policy's parser may use.
+/// Gives a policy's parser access to its part of the registry.
 pub trait Parts {
     /// Reads a feature map under `key`; `None` if absent or wrong (an error is then recorded).
     fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>>;
 }
 
-/// A feature map as read from a spec; plans of equal `Debug` text build equal tables.
+/// Describes a feature map as read from a spec; plans of equal `Debug` text build equal tables.
 pub trait FeaturesPlan: Send + Sync + fmt::Debug {
     /// Builds the features of every point of the problem's domain.
     ///

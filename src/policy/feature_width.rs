@@ -1,4 +1,4 @@
-//! The exploration factor that the GP-UCB policies over approximate features share.
+//! Computes the exploration factor of the GP-UCB policies over approximate features.
 //!
 //! Source: [Dubey2021, Theorem 1], without privacy noise.
 
@@ -8,7 +8,7 @@ use super::{RoundFacts, Rule, RuleMaker, Setting, Width};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 
-/// GP-UCB whose exploration factor accounts for the error of its features.
+/// Makes GP-UCB rules whose exploration factor accounts for the error of the features.
 pub struct FeatureWidth {
     name: &'static str,
     width: Width,

@@ -15,7 +15,7 @@ use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
 use privateer_privacy::{Released, Signal};
 use std::sync::Arc;
 
-/// The facts of a round that a rule may use.
+/// Holds the facts of a round that a rule may use.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundFacts {
     /// The coming round, 1-based.
@@ -32,7 +32,7 @@ pub struct RoundFacts {
     pub feature_error: f64,
 }
 
-/// The part in which one GP-UCB algorithm differs from another, for one trial.
+/// Defines the part in which one GP-UCB algorithm differs from another, for one trial.
 pub trait Rule: Send + Sync {
     /// Returns the exploration factor of the coming round.
     fn width(&self, round: &RoundFacts) -> f64;
@@ -62,7 +62,7 @@ pub trait RuleMaker: Send + Sync {
     }
 }
 
-/// A GP-UCB algorithm as read from a spec.
+/// Describes a GP-UCB algorithm as read from a spec.
 pub struct GpPlan {
     /// The kind of posterior.
     pub posterior: PosteriorPlan,
@@ -112,7 +112,7 @@ impl PolicyPlan for GpPlan {
     }
 }
 
-/// A GP-UCB algorithm prepared for one problem.
+/// Makes the policies of a GP-UCB algorithm that is prepared for one problem.
 pub struct GpMaker {
     posterior: PreparedPosterior,
     ridge: f64,

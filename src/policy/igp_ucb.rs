@@ -14,7 +14,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
 /// Returns R, the noise scale of the sub-Gaussian exploration factors.
 ///
 /// It is the bound of the released reward where one exists, or the bound of the noise without a mechanism. Otherwise it is the
-/// total standard deviation of a reward, which is a heuristic: such noise need not be sub-Gaussian.
+/// total standard deviation of a reward, a heuristic, because that noise need not be sub-Gaussian.
 ///
 /// # Errors
 /// If the noise has neither a bound nor a known variance.

@@ -4,7 +4,7 @@ use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 
-/// The starting rounds of a policy.
+/// States the starting rounds of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Initial {

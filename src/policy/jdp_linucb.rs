@@ -16,7 +16,7 @@ pub fn parse(args: &Args<'_>, parts: &dyn Parts) -> Box<dyn PolicyPlan> {
     SumsPlan::parse(args, parts, kind, Arc::new(Coordinates))
 }
 
-/// The feature map that returns the coordinates themselves.
+/// Returns the coordinates themselves as features.
 #[derive(Debug)]
 struct Coordinates;
 

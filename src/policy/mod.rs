@@ -1,4 +1,4 @@
-//! Policies: one file per algorithm.
+//! Defines the policies, one file per algorithm.
 //!
 //! A policy is a server: it receives only [`privateer_privacy::Released`] signals, proposes a point or an exploration factor to
 //! score with, and can be saved and restored. **Invariant:** a policy never sees a raw reward, the environment, a thread or a

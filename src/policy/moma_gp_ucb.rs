@@ -75,7 +75,7 @@ struct MomaMaker {
     k: usize,
 }
 
-/// The saved state of the epochs, beside the model's.
+/// Holds the saved state of the epochs, beside the model's.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct MomaState {
     /// The coming round, 1-based.
@@ -266,7 +266,7 @@ impl Policy for MomaPolicy {
         self.estimate();
     }
 
-    /// Returns the point of the current epoch until the first epoch ends.
+    /// Returns the model's recommendation; in the first epoch, that epoch's point.
     fn recommend(&self) -> Option<usize> {
         self.model.recommend().or(self.state.point.map(|point| point as usize))
     }

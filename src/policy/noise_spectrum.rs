@@ -7,7 +7,7 @@ use privateer_privacy::Reading;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::sums::{Spectrum, Sums, SumsFacts};
 
-/// The repair of the noisy Gram matrix.
+/// States the repair of the noisy Gram matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RepairPlan {
     /// Adds `2 Lambda · multiple` to its diagonal (erratum E11, `docs/privacy.md`).
@@ -24,7 +24,7 @@ pub enum RepairPlan {
     None,
 }
 
-/// The choice of the bound Lambda.
+/// Selects the bound Lambda.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// Lambda of lemmas 3 and 6, the same for all rounds.
@@ -33,7 +33,7 @@ pub enum Bound {
     Tight,
 }
 
-/// The keys of the repair.
+/// Holds the keys of the repair.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpectrumPlan {
     repair: RepairPlan,

@@ -17,7 +17,7 @@ use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// When a new dictionary is drawn.
+/// States when a new dictionary is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resample {
     /// After every update, as in the paper.
@@ -33,7 +33,7 @@ pub enum Resample {
 /// The theorem's `q` would include every play.
 const USUAL_INCLUSION: f64 = 2.0;
 
-/// The keys that both policies read.
+/// Holds the keys that both policies read.
 #[derive(Debug, Clone)]
 pub struct Sketch {
     /// The exploration factor.
@@ -140,7 +140,7 @@ impl Sketch {
     }
 }
 
-/// What all trials share.
+/// Holds what all trials share.
 #[derive(Debug, Clone)]
 pub struct PreparedSketch {
     /// The keys as read from the spec.
@@ -221,7 +221,7 @@ pub fn unreadable(name: &str, why: &str) -> Error {
     Error::input(Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}")))
 }
 
-/// The state that is saved beside the posterior.
+/// Holds the state that is saved beside the posterior.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct SketchState {
     /// Number of updates when the dictionary was last drawn; 0 before.
@@ -232,7 +232,7 @@ struct SketchState {
     luck: Vec<f64>,
 }
 
-/// A posterior with the rule that draws its dictionary.
+/// Combines a posterior with the rule that draws its dictionary.
 #[derive(Debug, Clone)]
 pub struct SketchModel {
     /// The posterior.

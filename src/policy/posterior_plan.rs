@@ -10,7 +10,7 @@ use privateer_gp::score::AxisFeatures;
 use privateer_gp::score::{Basis, FeatureTable, GramSource};
 use std::sync::Arc;
 
-/// The posterior as read from a spec.
+/// Describes the posterior as read from a spec.
 #[derive(Clone)]
 pub enum PosteriorPlan {
     /// Over the visited points, from the kernel itself; the field treats noise on the inputs.
@@ -19,7 +19,7 @@ pub enum PosteriorPlan {
     Features(Arc<dyn FeaturesPlan>),
 }
 
-/// The posterior prepared for one problem, with a bound on the prior variance shared by its trials.
+/// Holds the posterior prepared for one problem, with a bound on the prior variance.
 #[derive(Debug, Clone)]
 pub enum PreparedPosterior {
     /// See [`PosteriorPlan::Exact`], over inputs that all trials share.
@@ -176,7 +176,7 @@ impl PreparedPosterior {
     }
 }
 
-/// Why a posterior could not be restored.
+/// States why a posterior could not be restored.
 pub enum RestoreError {
     /// The state is not a saved posterior of this kind.
     State(serde_json::Error),

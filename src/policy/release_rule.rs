@@ -6,7 +6,7 @@
 use privateer_config::params::Args;
 use privateer_numerics::linalg::eigen_symmetric;
 
-/// The rule as read from a spec.
+/// Describes the release rule as read from a spec.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ReleaseRule {
     /// After every round.
@@ -21,7 +21,9 @@ pub enum ReleaseRule {
         /// The factor, > 1.
         factor: f64,
     },
-    /// When the determinant of `V`, extrapolated from the last release at its average rate, has grown by a factor.
+    /// When the determinant of `V`, extrapolated from the last release, has grown by a factor.
+    ///
+    /// The extrapolation continues the average rate of growth.
     Determinant {
         /// The factor, > 1.
         factor: f64,
@@ -114,7 +116,7 @@ fn grown(round: u64, factor: f64) -> u64 {
     (libm::ceil(round as f64 * factor) as u64).max(round + 1)
 }
 
-/// A released Gram matrix, from which the growth of the determinant is extrapolated.
+/// Holds a released Gram matrix, from which the growth of the determinant is extrapolated.
 #[derive(Debug, Clone, Copy)]
 pub struct Extrapolation<'a> {
     /// Packed upper triangle of the released matrix.

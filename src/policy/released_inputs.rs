@@ -8,7 +8,7 @@ use privateer_privacy::Released;
 use privateer_privacy::curator::Images;
 use std::sync::Arc;
 
-/// How a modeler treats the noise on released inputs.
+/// States how a modeler treats the noise on released inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputReading {
     /// The covariance of the function's values given noisy inputs, with a term of each row's own.
@@ -33,7 +33,7 @@ impl InputReading {
     /// Returns the covariance over the rows, evaluated on demand without a matrix over all pairs.
     ///
     /// # Errors
-    /// If the released inputs are rotated and the kernel has a length-scale for each coordinate, or if the kernel has no
+    /// If a projection mixed the coordinates and the kernel has a length-scale for each of them, or if the kernel has no
     /// formula for noisy inputs.
     pub fn covariance(self, images: &Released<Images>, kernel: &Arc<dyn Kernel>) -> Result<KernelGram, Error> {
         let images = images.value();

@@ -22,7 +22,7 @@ use privateer_privacy::{Protection, Query, Released, Signal};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A server as read from a spec.
+/// Describes a server as read from a spec.
 pub struct SumsPlan {
     kind: Kind,
     features: Arc<dyn FeaturesPlan>,
@@ -117,7 +117,7 @@ impl PolicyPlan for SumsPlan {
     }
 }
 
-/// What all trials share.
+/// Holds what all trials share.
 struct Shared {
     kind: Kind,
     keys: Keys,
@@ -301,7 +301,7 @@ impl PolicyMaker for SumsMaker {
     }
 }
 
-/// The server in one trial.
+/// Holds the server's state in one trial.
 struct Server {
     shared: Arc<Shared>,
     facts: SumsFacts,

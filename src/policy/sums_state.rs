@@ -3,7 +3,7 @@
 use privateer_privacy::sums::Sums;
 use serde::{Deserialize, Serialize};
 
-/// The properties in which the policies over private sums differ.
+/// States the properties in which the policies over private sums differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
     /// Registered name of the policy.
@@ -17,7 +17,7 @@ pub struct Kind {
 /// Version of the saved state.
 pub const STATE_VERSION: u64 = 1;
 
-/// The saved state of a server over sums.
+/// Holds the saved state of a server over sums.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// Registered name of the policy.
@@ -55,7 +55,7 @@ impl State {
     }
 }
 
-/// Released sums as plain data, enough to evaluate a model anywhere [Dubey2021, remark 1].
+/// Holds released sums as plain data, enough to evaluate a model [Dubey2021, remark 1].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     people: u64,

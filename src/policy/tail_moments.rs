@@ -8,7 +8,7 @@ use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 use privateer_gp::TrainReadings;
 
-/// The source of a moment bound.
+/// States the source of a moment bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Moment {
     /// Derived from the known facts of noise and mechanism.
@@ -107,7 +107,7 @@ pub fn power(x: f64, y: f64) -> f64 {
     }
 }
 
-/// The moment bounds of one trial.
+/// Holds the moment bounds of one trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TailMoments {
     /// v: bound on the moment of a released reward.

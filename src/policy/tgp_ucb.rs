@@ -36,7 +36,7 @@ struct TgpUcb {
     order: f64,
 }
 
-/// The tail of a released reward.
+/// Describes the tail of a released reward.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Tail {
     /// Rewards never exceed the bound.

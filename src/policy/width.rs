@@ -2,7 +2,7 @@
 
 use privateer_config::params::Args;
 
-/// The exploration factor of a policy; each policy has its own formulas.
+/// States the exploration factor of a policy; each policy has its own formulas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Width {
     /// The theorem's factor, times `factor` (1 unless `scaled`).

@@ -9,7 +9,7 @@ use crate::oco::learner::Rates;
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, KeyDoc, Sink};
 
-/// One registered item, such as a kernel or a policy.
+/// Describes one registered item, for example a kernel or a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<B: 'static> {
     /// The item's name in specs.
@@ -22,7 +22,7 @@ pub struct Entry<B: 'static> {
     pub build: B,
 }
 
-/// One listed item with the keys it reads.
+/// Describes one listed item with the keys it reads.
 #[derive(Debug, Clone)]
 pub struct Kind {
     /// The item's name.

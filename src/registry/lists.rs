@@ -23,7 +23,7 @@ use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piece
 use privateer_privacy::sums::{SumsEntry, joint, local, none as no_sums};
 use std::sync::Arc;
 
-/// The construction of a kernel.
+/// States how a kernel is constructed.
 #[derive(Debug, Clone, Copy)]
 pub enum KernelBuild {
     /// A function of two points.

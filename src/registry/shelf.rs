@@ -12,7 +12,7 @@ use privateer_config::params::Args;
 use privateer_gp::kernel::{Kernel, Parts as KernelParts};
 use std::sync::Arc;
 
-/// The registry, as the supplier of items to parsers.
+/// Represents the registry as the supplier of items to parsers.
 #[derive(Debug, Clone, Copy)]
 pub struct Shelf;
 

@@ -2,7 +2,7 @@
 
 use super::text::tick;
 
-/// A linear or logarithmic axis.
+/// Represents a linear or logarithmic axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     pub(super) label: String,

@@ -45,7 +45,7 @@ const FONT: f64 = 27.0;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// One line of a chart.
+/// Holds one line of a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Series {
     pub(super) name: String,
@@ -63,7 +63,7 @@ pub(super) struct Series {
     pub(super) guide: bool,
 }
 
-/// A chart, ready to be drawn.
+/// Holds a chart, ready to be drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Chart {
     /// Description of the chart, for readers who cannot see it.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
-/// The last recorded round of one trial.
+/// Holds the last recorded round of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TrialEnd {
     pub(super) trial: u32,
@@ -19,7 +19,7 @@ pub(super) struct TrialEnd {
     pub(super) recommended: f64,
 }
 
-/// One cell, reduced to the data of the report.
+/// Holds one cell, reduced to the data of the report.
 #[derive(Clone, Debug)]
 pub(super) struct CellData {
     pub(super) info: CellInfo,
@@ -63,7 +63,7 @@ impl CellData {
     }
 }
 
-/// A whole run, reduced to the data of the report.
+/// Holds a whole run, reduced to the data of the report.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) manifest: Manifest,
@@ -195,7 +195,7 @@ pub(crate) mod tests {
     use privateer_config::params::Scalar;
     use serde_json::json;
 
-    /// A synthetic policy: the final regret of trial `i` at the last round T is `level + luck(i)`.
+    /// Plans a synthetic policy with final regret `level + luck(i)` of trial `i` at the last round.
     ///
     /// The regret grows as a power of the round.
     pub(crate) struct Planted {

@@ -4,10 +4,10 @@ use super::collect::{CellData, Run};
 use super::stats::Moments;
 use privateer_config::params::Scalar;
 
-/// Difference of final cumulative regret, or of risk, trial by trial.
+/// Holds the difference of final cumulative regret, or of risk, trial by trial.
 pub type Paired = Moments;
 
-/// The cells that differ only in the policy.
+/// Groups the cells that differ only in the policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPoint {
     /// Label like `privacy.epsilon = 0.5, environment.domain.dimension = 2`; empty without a sweep.

@@ -5,7 +5,7 @@ use super::stats::{Moments, Quantiles, exponent, known};
 /// Largest number of rounds of a cell for which each trial's value is stored.
 pub(super) const N_KEPT: usize = 200;
 
-/// Cumulative regret over trials at the stored rounds.
+/// Holds the cumulative regret over trials at the stored rounds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Curve {
     /// Stored rounds, ascending, including the last one.

@@ -8,7 +8,7 @@
 use super::canvas::Series;
 use super::collect::CellData;
 
-/// Slopes of the bound's logarithm.
+/// Holds the slopes of the bound's logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Guide {
     /// Slope in `ln T`.

@@ -9,7 +9,7 @@ use super::plot_curves;
 use super::summary::SummaryRow;
 use super::text::escape;
 
-/// A drawn figure.
+/// Holds a drawn figure.
 #[derive(Clone, Debug)]
 pub(super) struct Figure {
     pub(super) group: Group,

@@ -6,7 +6,7 @@ use super::compare::SweepPoint;
 use super::text::safe_name;
 use super::{guide, plot_curves, plot_final};
 
-/// The two kinds of figure.
+/// Names the two kinds of figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
     /// Final regret against a swept number.
@@ -15,7 +15,7 @@ pub(super) enum Group {
     Curves,
 }
 
-/// A figure before it is drawn.
+/// Holds a figure before it is drawn.
 #[derive(Clone, Debug)]
 pub(super) struct Planned {
     pub(super) group: Group,

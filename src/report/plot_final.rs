@@ -12,7 +12,7 @@ use super::text::short_key;
 /// Largest number of lines in one chart.
 pub(super) const N_LINES: usize = 12;
 
-/// A chart, and what its caption must add.
+/// Holds a chart, and what its caption must add.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FinalPlot {
     pub(super) key: String,
@@ -36,7 +36,7 @@ pub(super) fn plots(run: &Run) -> Vec<FinalPlot> {
     shown.flat_map(|shown| run.swept_keys().into_iter().filter_map(move |key| plot(run, key, shown))).collect()
 }
 
-/// The plotted quantity.
+/// Names the plotted quantity.
 #[derive(Clone, Copy)]
 struct Shown {
     title: &'static str,

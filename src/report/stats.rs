@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Mean, standard deviation and 95 % interval; `None` for numbers that need two trials.
+/// Holds mean, standard deviation and 95 % interval; `None` for numbers that need two trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
     /// Arithmetic mean.
@@ -59,7 +59,7 @@ impl Moments {
     }
 }
 
-/// The 5, 25, 50, 75 and 95 % quantiles.
+/// Holds the 5, 25, 50, 75 and 95 % quantiles.
 ///
 /// They interpolate linearly between order statistics (type 7 of Hyndman and Fan).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,7 +9,7 @@ use privateer_config::error::Error;
 use privateer_config::params::Scalar;
 use std::path::Path;
 
-/// The numbers of one cell; `None` if too few trials or no finite values make one meaningless.
+/// Holds the numbers of one cell; `None` if too few trials or no finite values make one undefined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryRow {
     /// Index of the cell.

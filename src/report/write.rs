@@ -10,7 +10,7 @@ use privateer_config::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The parts of a report.
+/// Holds the parts of a report.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// One row per cell.

@@ -12,7 +12,7 @@ use privateer_config::error::{Error, Place};
 use privateer_config::params::Scalar;
 use std::sync::Arc;
 
-/// One sweep point with one policy or learner.
+/// Describes one sweep point with one policy or learner.
 #[derive(Clone)]
 pub struct CellPlan {
     /// Index in canonical order.
@@ -35,7 +35,7 @@ pub struct CellPlan {
     pub resolved: serde_json::Value,
 }
 
-/// The task of a cell.
+/// Names the task of a cell.
 #[derive(Clone)]
 pub enum Task {
     /// A policy on an environment.
@@ -46,7 +46,7 @@ pub enum Task {
     Online(OnlinePlan),
 }
 
-/// One contextual environment with one policy.
+/// Combines one contextual environment with one policy.
 #[derive(Clone)]
 pub struct ContextualBandit {
     /// The environment.
@@ -57,7 +57,7 @@ pub struct ContextualBandit {
     pub policy_plan: Arc<dyn ContextPolicyPlan>,
 }
 
-/// One environment with one policy.
+/// Combines one environment with one policy.
 #[derive(Clone)]
 pub struct BanditPlan {
     /// The environment.
@@ -71,7 +71,7 @@ pub struct BanditPlan {
 }
 
 impl CellPlan {
-    /// Returns the cell's label, such as "tgp-ucb · privacy.epsilon = 0.5".
+    /// Returns the cell's label, for example "tgp-ucb · privacy.epsilon = 0.5".
     #[must_use]
     pub fn label(&self) -> String {
         let mut label = self.policy.clone();

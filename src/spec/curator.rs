@@ -9,7 +9,7 @@ use privateer_privacy::curator::{Curator, CuratorEntry, CuratorRequest, Scaled, 
 use privateer_privacy::{Delta, Epsilon, Guarantee, Reading, Refusal};
 use std::sync::Arc;
 
-/// A curator as read from a spec.
+/// Describes a curator as read from a spec.
 #[derive(Debug, Clone)]
 pub struct CuratorPlan {
     entry: &'static CuratorEntry,

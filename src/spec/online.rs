@@ -12,7 +12,7 @@ use privateer_privacy::{Reading, Refusal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// One problem with one learner.
+/// Combines one problem with one learner.
 #[derive(Clone)]
 pub struct OnlinePlan {
     /// The problem.
@@ -103,7 +103,7 @@ fn request(args: &Args<'_>, stated: bool) -> Request {
     Request { mechanism, reading, epsilon, delta, clip, factorisation, stated_smoothness, stated_lipschitz }
 }
 
-/// The parts that the cells of one sweep point share.
+/// Holds the parts that the cells of one sweep point share.
 pub(super) struct Shared<'a> {
     pub(super) table: &'a Table,
     pub(super) swept: &'a [(String, Scalar)],

@@ -1,4 +1,4 @@
-//! Sets values at dotted paths of a spec, such as `privacy.epsilon` or `policy.*.ridge`.
+//! Sets values at dotted paths of a spec, like `privacy.epsilon` or `policy.*.ridge`.
 //!
 //! Further examples are `policy.tgp-ucb.ridge` and `policy.0.width.factor`.
 
@@ -49,7 +49,7 @@ pub fn first(path: &str) -> &str {
     segments(path).first().copied().unwrap_or("")
 }
 
-/// A path and its value, for the messages.
+/// Holds a path and its value, for the messages.
 struct Setting<'a> {
     path: &'a str,
     key_span: Option<&'a Span>,

@@ -26,7 +26,7 @@ const MOST_PARTS: f64 = 1e6;
 /// Memory for a recorded row while its part is built and encoded, in bytes.
 const BYTES_PER_ROW: f64 = 160.0;
 
-/// A spec that has been read, expanded and checked.
+/// Holds a spec that has been read, expanded and checked.
 #[derive(Clone)]
 pub struct Sweep {
     /// Name shown on the report; by default the file's name.
@@ -53,14 +53,14 @@ pub struct Sweep {
     pub hash: String,
 }
 
-/// An environment of either kind, as read from a spec.
+/// Holds an environment of either kind, as read from a spec.
 #[derive(Clone)]
 enum Setting {
     Points(Arc<dyn EnvironmentPlan>),
     Contextual(Arc<dyn ContextualPlan>),
 }
 
-/// A policy of either kind with its privacy request, as read from a spec.
+/// Holds a policy of either kind with its privacy request, as read from a spec.
 enum Chooser {
     Points(Arc<dyn PolicyPlan>, PrivacyPlan),
     Contextual(Arc<dyn ContextPolicyPlan>, VisitPlan),
@@ -415,7 +415,7 @@ fn is_online(table: &Table) -> bool {
     (has("problem") || has("learner")) && !has("environment") && !has("policy")
 }
 
-/// The environment of a sweep point.
+/// Holds the environment of a sweep point.
 struct EnvironmentRead {
     label: String,
     plan: Setting,

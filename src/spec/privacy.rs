@@ -6,7 +6,7 @@ use privateer_config::params::{Args, KeyDoc, Sink, Table, Value};
 use privateer_privacy::sums::{self, SumsEntry, SumsNeed, SumsRequest};
 use privateer_privacy::{Channel, MechanismEntry, Protection, Reading, Refusal, Request, RewardFacts, resolve_auto};
 
-/// A privacy request as read from a spec.
+/// Holds a privacy request as read from a spec.
 #[derive(Debug, Clone)]
 pub struct PrivacyPlan {
     entry: Chosen,
@@ -18,7 +18,7 @@ pub struct PrivacyPlan {
     places: Vec<(&'static str, Place)>,
 }
 
-/// The mechanism, by the list that registers it.
+/// Names the mechanism, by the list that registers it.
 #[derive(Debug, Clone, Copy)]
 enum Chosen {
     Rewards(&'static MechanismEntry),

@@ -56,7 +56,7 @@ pub fn value(text: &str, at: usize, source: usize, sink: &Sink) -> Node {
 
 /// Reports control characters in a text.
 ///
-/// Names and labels are shown in terminals, pages and tables, where such characters would act invisibly.
+/// Names and labels are shown in terminals, pages and tables, where control characters would act invisibly.
 fn refuse_unprintable(text: &str, span: &Span, sink: &Sink) {
     if text.contains(is_unprintable) {
         let diagnostic = Diagnostic::new(format!("`{}` holds a control character", printable(text)));

@@ -2,7 +2,7 @@
 
 use privateer_config::params::Args;
 
-/// The rounds that are stored in the parts; the last round always is.
+/// States the rounds that are stored in the parts; the last round always is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
     /// Every round.

@@ -5,10 +5,10 @@ use privateer_config::error::{Diagnostic, Span, closest};
 use privateer_config::params::{Entry, Node, Scalar, Sink, Table, Value};
 use std::collections::BTreeSet;
 
-/// One point of a sweep: each swept path with its value, in the order of the spec.
+/// Lists each swept path of one sweep point with its value, in the order of the spec.
 pub type SweepPoint = Vec<Step>;
 
-/// One swept path at one of its values.
+/// Holds one swept path at one of its values.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// The dotted path.
@@ -19,7 +19,7 @@ pub struct Step {
     pub node: Node,
 }
 
-/// A swept path with all its values.
+/// Holds a swept path with all its values.
 #[derive(Debug)]
 struct Column {
     path: String,

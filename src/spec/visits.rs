@@ -8,7 +8,7 @@ use privateer_config::params::{Args, Table};
 use privateer_privacy::Refusal;
 use privateer_privacy::visits::VisitRequest;
 
-/// A privacy request as read from a spec, with the places of its keys.
+/// Holds a privacy request as read from a spec, with the places of its keys.
 #[derive(Debug, Clone)]
 pub struct VisitPlan {
     request: VisitRequest,

@@ -1,4 +1,4 @@
-//! Printed claims that are false, each with an attack that refutes it.
+//! Attacks printed claims that are false; each attack refutes one.
 //!
 //! Where the engine has the printed mechanism, that mechanism is attacked; elsewhere a model of the printed step, which its
 //! documentation declares.

@@ -50,7 +50,7 @@ struct Heard {
     rows: Mutex<Rows>,
 }
 
-/// The record of one trial.
+/// Holds the record of one trial.
 struct Trial {
     /// Features of the point of round 1.
     features: Vec<f64>,

@@ -71,7 +71,7 @@ pub(super) fn looks(
     ])
 }
 
-/// The problem with its first row moved along the first column.
+/// Moves the problem's first row along the first column.
 struct MovedPlan {
     inner: Arc<dyn EnvironmentPlan>,
     by: f64,

@@ -10,7 +10,7 @@ const GROUPS: usize = 24;
 /// Row width: counts of each group, the indicator of the first row's group, and a constant.
 const WIDTH: usize = 2 * GROUPS + 1;
 
-/// Rows of one width, one per replay, of either side.
+/// Holds rows of one width, one per replay, of either side.
 pub(super) struct Transcripts {
     pub(super) width: usize,
     pub(super) first: Vec<f64>,

@@ -144,7 +144,7 @@ struct Heard {
     rows: Mutex<Rows>,
 }
 
-/// The record of one trial.
+/// Holds the record of one trial.
 struct Trial {
     /// The arm of round 1.
     arm: usize,

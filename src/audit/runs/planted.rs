@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The planted rewards.
+/// Holds the planted rewards.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Canary {
     /// Number of trials of the first side.
@@ -26,7 +26,7 @@ pub(super) struct Canary {
     pub(super) others: Option<f64>,
 }
 
-/// The plan of a problem with a planted reward.
+/// Plans a problem with a planted reward.
 pub(super) struct PlantedPlan {
     /// The problem as read from the spec.
     pub(super) inner: Arc<dyn EnvironmentPlan>,
@@ -42,7 +42,7 @@ impl EnvironmentPlan for PlantedPlan {
     }
 }
 
-/// A problem with its first trial's function in every trial, and otherwise unchanged.
+/// Represents a problem with its first trial's function in every trial, otherwise unchanged.
 pub(super) struct Planted {
     pub(super) inner: Arc<dyn Environment>,
     pub(super) first: Instance,

@@ -15,14 +15,14 @@ const ROUNDS: u64 = 32;
 /// Number of rounds above which a replay records its rows on a logarithmic scale.
 const KEPT: u64 = 64;
 
-/// One attack on one claim, with its scores.
+/// Holds one attack on one claim, with its scores.
 pub(super) struct Look {
     pub(super) about: About,
     pub(super) first: Vec<f64>,
     pub(super) second: Vec<f64>,
 }
 
-/// The settings and inputs that all cells share.
+/// Holds the settings and inputs that all cells share.
 pub(super) struct Job<'a> {
     pub(super) sweep: &'a Sweep,
     pub(super) data: &'a DataFolder,

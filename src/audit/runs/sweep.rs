@@ -9,7 +9,7 @@ use privateer_backend::Backend;
 use privateer_config::error::Error;
 use privateer_privacy::Guarantee;
 
-/// The results of the audit of a sweep.
+/// Holds the results of the audit of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunsAudit {
     /// One finding per attack.

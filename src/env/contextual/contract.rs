@@ -7,7 +7,7 @@ use privateer_privacy::Raw;
 use privateer_privacy::visits::ContextFacts;
 use std::sync::Arc;
 
-/// A contextual environment as read from a spec.
+/// Describes a contextual environment as read from a spec.
 pub trait ContextualPlan: Send + Sync {
     /// Builds what all trials share.
     ///
@@ -23,7 +23,7 @@ pub trait ContextualPlan: Send + Sync {
     }
 }
 
-/// A contextual problem, shared by all trials.
+/// Represents a contextual problem, shared by all trials.
 pub trait Contextual: Send + Sync {
     /// Returns the public facts of the problem.
     fn facts(&self) -> &ContextFacts;
@@ -48,7 +48,7 @@ pub trait Contextual: Send + Sync {
     }
 }
 
-/// The users of one trial, one after another.
+/// Represents the users of one trial, one after another.
 ///
 /// The sequence does not depend on the policy: all policies interact with the same users.
 pub trait ContextInstance: Send {
@@ -70,7 +70,7 @@ pub trait ContextInstance: Send {
     fn reward(&self, arm: usize, noise: &mut Stream) -> Raw<f64>;
 }
 
-/// A log's record of one user.
+/// Holds a log's record of one user.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Logged {
     /// The arm that was shown; `None` if the policies cannot choose that arm.

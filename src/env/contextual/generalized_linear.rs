@@ -13,7 +13,7 @@ use privateer_privacy::Raw;
 use privateer_privacy::visits::{ContextFacts, Link};
 use std::sync::Arc;
 
-/// Law of an entry before scaling.
+/// Names the law of an entry before scaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Law {
     /// Independent normals.
@@ -24,7 +24,7 @@ enum Law {
     Sparse(usize),
 }
 
-/// The quantity that scaling sets to 1.
+/// Names the quantity that scaling sets to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scale {
     Largest,

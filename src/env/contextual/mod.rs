@@ -1,4 +1,4 @@
-//! Contextual problems: one file per environment.
+//! Defines the contextual problems, one file per environment.
 //!
 //! Every round a user comes with a context, and each arm has a mean reward for that user.
 

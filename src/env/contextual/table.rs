@@ -14,7 +14,7 @@ use privateer_privacy::Raw;
 use privateer_privacy::visits::{ContextFacts, Link};
 use std::sync::Arc;
 
-/// The source of the rewards.
+/// States the source of the rewards.
 #[derive(Debug, Clone)]
 enum Payoff {
     /// One column per arm.
@@ -258,7 +258,7 @@ fn shares(rewards: &[f64], n_arms: usize) -> Vec<f64> {
     counts.into_iter().map(|count| libm::round(1e4 * count / n_rows) / 1e4).collect()
 }
 
-/// The users with their rewards.
+/// Holds the users with their rewards.
 struct Table {
     /// Contexts, users x d.
     contexts: Vec<f64>,
@@ -302,7 +302,7 @@ impl Contextual for Environment {
     }
 }
 
-/// An order of rows: a random permutation, drawn step by step, or independent draws.
+/// Orders the rows: by a random permutation, drawn step by step, or by independent draws.
 pub(super) struct Order {
     rows: Vec<u32>,
     next: usize,

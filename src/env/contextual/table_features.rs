@@ -11,7 +11,7 @@ use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
 use std::collections::BTreeMap;
 
-/// The columns that are features, and their encoding.
+/// States the columns that are features, and their encoding.
 #[derive(Debug, Clone)]
 pub(super) struct FeaturePlan {
     numbers: Vec<String>,
@@ -23,7 +23,7 @@ pub(super) struct FeaturePlan {
     length: Option<f64>,
 }
 
-/// The contexts of a file.
+/// Holds the contexts of a file.
 #[derive(Debug)]
 pub(super) struct Features {
     /// d: number of features of a context.

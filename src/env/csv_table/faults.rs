@@ -8,7 +8,7 @@ const SHOWN: usize = 8;
 /// Advice for rows of different lengths.
 const RAGGED: &str = "quote fields that hold the delimiter, and remove lines that are not part of the table";
 
-/// The faults of one file, in the order of their discovery.
+/// Holds the faults of one file, in the order of their discovery.
 #[derive(Debug)]
 pub(super) struct Faults<'a> {
     file: &'a str,

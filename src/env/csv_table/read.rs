@@ -6,7 +6,7 @@ use super::text::read_text;
 use privateer_config::error::{Diagnostic, Error, closest, is_unprintable};
 use std::path::Path;
 
-/// Options for reading a file.
+/// Holds the options for parsing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
     /// Whether the first row names the columns; `None`: it does if none of its cells is a number.
@@ -40,7 +40,7 @@ pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> 
     Ok(CsvTable { header: scanned.header, rows: scanned.rows, columns: scanned.columns, values })
 }
 
-/// The header and the sizes of a file, without its cells.
+/// Holds the header and the sizes of a file, without its cells.
 struct Scanned {
     header: Option<Vec<String>>,
     rows: usize,
@@ -103,7 +103,7 @@ fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> 
     Ok(Scanned { header, rows, columns: kept.len() })
 }
 
-/// The way in which the cells of a column are read.
+/// States how the cells of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellKind {
     /// Finite numbers.
@@ -114,7 +114,7 @@ pub enum CellKind {
     Text,
 }
 
-/// The cells of one column.
+/// Holds the cells of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cells {
     /// Numbers; NaN where a number is missing.

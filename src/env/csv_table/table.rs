@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// Finite numbers in rows and columns; at least one of each if the table was read from a file.
+/// Holds finite numbers in rows and columns; at least one of each if read from a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsvTable {
     /// `columns`: names of the columns, in the order of the values; `None` without a header.
@@ -44,7 +44,7 @@ impl CsvTable {
         Self { header: None, rows: self.columns, columns: self.rows, values }
     }
 
-    /// `columns`: returns the mean of each column, summed from the first row to the last.
+    /// Returns the `columns` means of the columns, each summed from the first row to the last.
     #[must_use]
     pub fn column_means(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.columns];

@@ -6,7 +6,7 @@ use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// Observation noise; all quantities are in units of the reward.
+/// Defines observation noise; all quantities are in units of the reward.
 pub trait Noise: Send + Sync + fmt::Debug {
     /// Draws one reward at `point` (an index into the domain) with mean reward `mean`.
     ///
@@ -23,7 +23,7 @@ pub trait Noise: Send + Sync + fmt::Debug {
     fn range(&self) -> Option<(f64, f64)>;
 }
 
-/// A noise that a spec can name.
+/// Describes a noise that a spec can name.
 #[derive(Debug, Clone, Copy)]
 pub struct NoiseEntry {
     /// The noise's `kind`.
@@ -87,7 +87,7 @@ mod tests {
         sink.into_result().expect_err("a mistake").to_string()
     }
 
-    /// Kind, keys, mean, fourth central moment over the squared variance, and words per draw.
+    /// Holds kind, keys, mean, fourth central moment over the squared variance, and words per draw.
     type Case<'a> = (&'a str, &'a [(&'a str, f64)], f64, f64, usize);
 
     /// Means and variances lie within five standard errors, and rewards within the stated bounds.

@@ -1,4 +1,4 @@
-//! Observation noise, which turns the mean reward of a point into one reward; one file per noise.
+//! Defines observation noise, from a point's mean reward to one reward; one file per noise.
 //!
 //! Each noise reads its own keys. Every draw takes a fixed number of stream words, so that the noise of a round does not depend
 //! on earlier plays. Privacy noise is not defined here; it belongs to the mechanisms.

@@ -6,7 +6,7 @@ use super::Noise;
 use crate::env::csv_table::CsvTable;
 use privateer_numerics::rng::Stream;
 
-/// A table of readings, one row per occasion and one column per point.
+/// Holds a table of readings, one row per occasion and one column per point.
 ///
 /// `bound` and `variance` are computed from the table, as in the papers: they are facts about the data, and not public.
 #[derive(Debug)]

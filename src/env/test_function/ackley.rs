@@ -1,4 +1,4 @@
-//! The test function `ackley` (any number of coordinates).
+//! Defines the test function `ackley` (any number of coordinates).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};

@@ -1,4 +1,4 @@
-//! The test function `branin` (two coordinates).
+//! Defines the test function `branin` (two coordinates).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
@@ -31,7 +31,9 @@ fn formula(z: &[f64]) -> f64 {
     -(bracket * bracket + 10.0 * (1.0 - 1.0 / (8.0 * PI)) * libm::cos(z[0]) + 10.0)
 }
 
-/// At z_1 = pi the cosine is -1, and z_2 = 5.1/4 - 5 + 6 makes the bracket 0, which leaves 10 s.
+/// Returns a maximiser: at z_1 = pi the cosine is -1, and z_2 = 5.1/4 - 5 + 6 makes the bracket 0.
+///
+/// That leaves the value -10 s.
 fn optimum(_dimension: usize) -> (Vec<f64>, f64) {
     (vec![PI, 2.275], -10.0 / (8.0 * PI))
 }

@@ -1,4 +1,4 @@
-//! The test function `camelback`: the six-hump camel (two coordinates).
+//! Defines the test function `camelback`: the six-hump camel (two coordinates).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};

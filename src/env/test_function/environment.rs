@@ -11,7 +11,7 @@ use privateer_gp::score::GramSource;
 use privateer_gp::{Points, ProductDomain, TableGram};
 use std::sync::Arc;
 
-/// A test function as read from a spec.
+/// Describes a test function's environment as read from a spec.
 pub struct TestEnvironment {
     function: &'static TestFunction,
     scaled: bool,

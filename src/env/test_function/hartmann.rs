@@ -1,4 +1,4 @@
-//! The test function `hartmann-6` (six coordinates).
+//! Defines the test function `hartmann-6` (six coordinates).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};

@@ -1,4 +1,4 @@
-//! The test function `levy` (any number of coordinates).
+//! Defines the test function `levy` (any number of coordinates).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
@@ -45,7 +45,7 @@ fn formula(z: &[f64]) -> f64 {
     -sum
 }
 
-/// At z = 1 the exact value is 0; the formula leaves sin(pi), which rounds to 1e-16.
+/// Returns z = 1, where the exact value is 0; the formula leaves sin(pi), rounded to 1e-16.
 fn optimum(dimension: usize) -> (Vec<f64>, f64) {
     (vec![1.0; dimension], 0.0)
 }

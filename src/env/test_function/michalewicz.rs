@@ -1,4 +1,4 @@
-//! The test function `michalewicz` (up to ten coordinates; additive).
+//! Defines the test function `michalewicz` (up to ten coordinates; additive).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};

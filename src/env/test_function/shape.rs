@@ -1,6 +1,6 @@
 //! Defines test functions.
 
-/// A function to be maximised, in its textbook form and in a scaled form.
+/// Describes a function to be maximised, in its textbook form and in a scaled form.
 #[derive(Debug)]
 pub struct TestFunction {
     /// The function's `kind` in specs.
@@ -13,7 +13,7 @@ pub struct TestFunction {
     pub scaled: Form,
 }
 
-/// The supported numbers of coordinates.
+/// States the supported numbers of coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizes {
     /// This number only.
@@ -27,7 +27,7 @@ pub enum Sizes {
     },
 }
 
-/// A function of z, where z is a point of the domain mapped from its box onto the formula's box.
+/// Describes a function of z, the point of the domain mapped from its box onto the formula's box.
 #[derive(Debug)]
 pub struct Form {
     /// Lower and upper end of the domain along an axis.

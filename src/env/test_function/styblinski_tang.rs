@@ -1,4 +1,4 @@
-//! The test function `styblinski-tang` (any number of coordinates; additive).
+//! Defines the test function `styblinski-tang` (any number of coordinates; additive).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};

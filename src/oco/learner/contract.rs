@@ -10,7 +10,7 @@ use privateer_privacy::{Delta, Epsilon, Event, Raw, Reading, Refusal};
 use std::fmt;
 use std::sync::Arc;
 
-/// A learner on a stream, which observes one sample at a time.
+/// Learns on a stream, one sample at a time.
 pub trait Learner: Send {
     /// Observes the next sample.
     ///
@@ -22,7 +22,7 @@ pub trait Learner: Send {
     fn iterate(&self) -> &[f64];
 }
 
-/// The random streams of a learner.
+/// Holds the random streams of a learner.
 #[derive(Debug, Clone)]
 pub struct LearnerStreams {
     /// Stream of the privacy noise and of the secret choice of samples.
@@ -48,7 +48,7 @@ impl LearnerStreams {
     }
 }
 
-/// The problem as a learner sees it.
+/// Holds the problem as a learner sees it.
 #[derive(Debug, Clone)]
 pub struct Setting {
     /// The set of parameters.
@@ -61,7 +61,7 @@ pub struct Setting {
     pub sample_radius: f64,
 }
 
-/// A spec's request for a learner's noise.
+/// Holds a spec's request for a learner's noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request {
     /// `auto`, `none`, `gaussian`, `generalized-gaussian`, `laplace` or `gumbel`.
@@ -82,7 +82,7 @@ pub struct Request {
     pub stated_lipschitz: f64,
 }
 
-/// A learner as read from a spec.
+/// Describes a learner as read from a spec.
 pub trait LearnerPlan: Send + Sync {
     /// Returns whether this kind of learner is private; baselines without noise are not.
     fn is_private(&self) -> bool;
@@ -103,7 +103,7 @@ pub trait LearnerMaker: Send + Sync {
     fn made(&self) -> &LearnerCalibration;
 }
 
-/// A calibration, for the ledger and the manifest.
+/// Describes a calibration, for the ledger and the manifest.
 #[derive(Debug, Clone)]
 pub struct LearnerCalibration {
     /// Name of the noise.
@@ -228,7 +228,7 @@ impl Request {
     }
 }
 
-/// The choice of a learning rate.
+/// States how a learning rate is chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rates {
     /// The stated rate.

@@ -94,7 +94,7 @@ impl LearnerMaker for Maker {
     }
 }
 
-/// The privatizer and the server of one run.
+/// Runs the privatizer and the server of one trial.
 #[derive(Debug)]
 pub struct Pofw {
     privatizer: VertexChoice,

@@ -86,7 +86,7 @@ impl LearnerMaker for Maker {
     }
 }
 
-/// The privatizer and the server of one run.
+/// Runs the privatizer and the server of one trial.
 #[derive(Debug)]
 pub struct Tofw {
     privatizer: PrefixGradients,

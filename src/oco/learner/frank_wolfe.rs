@@ -10,7 +10,7 @@ pub fn step_size(learning_rate: f64, round: u64) -> f64 {
     (learning_rate / (round as f64 + 1.0)).min(1.0)
 }
 
-/// The current and the previous iterate.
+/// Holds the current and the previous iterate.
 #[derive(Debug)]
 pub struct FrankWolfe {
     set: Arc<dyn ConstraintSet>,

@@ -1,4 +1,4 @@
-//! Learners: one file each.
+//! Defines the learners, one file each.
 //!
 //! A learner is two objects, a privatizer of `privacy::gradients` and a server that stores released values alone.
 

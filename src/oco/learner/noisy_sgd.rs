@@ -117,7 +117,7 @@ impl Learner for NoisySgd {
     }
 }
 
-/// The server: projected steps, and the mean of the iterates after each step.
+/// Runs the server: projected steps, and the mean of the iterates after each step.
 #[derive(Debug)]
 pub struct Descent {
     set: Arc<dyn ConstraintSet>,

@@ -5,7 +5,7 @@ use privateer_privacy::gradients::{Gradient, Sample};
 use std::fmt;
 use std::sync::Arc;
 
-/// A convex loss of a prediction `z = <x, theta>` against a response y.
+/// Defines a convex loss of a prediction `z = <x, theta>` against a response y.
 pub trait Loss: fmt::Debug + Send + Sync {
     /// Returns the value of the loss.
     fn value(&self, z: f64, y: f64) -> f64;
@@ -37,7 +37,7 @@ pub trait Loss: fmt::Debug + Send + Sync {
     fn words(&self) -> String;
 }
 
-/// The gradient of a loss of linear predictions: `slope(<x, theta>, y) x`.
+/// Computes the gradient of a loss of linear predictions: `slope(<x, theta>, y) x`.
 #[derive(Debug, Clone)]
 pub struct LinearModel {
     /// The loss.

@@ -4,7 +4,7 @@ use super::Loss;
 use privateer_config::params::Args;
 use std::sync::Arc;
 
-/// The logistic loss; responses are clipped to [0, 1], so that the slope stays within [-1, 1].
+/// Computes the logistic loss; a response is clipped to [0, 1], so the slope is within [-1, 1].
 #[derive(Debug, Clone, Copy)]
 pub struct Logistic;
 

@@ -1,4 +1,4 @@
-//! Losses of linear predictions, one file each.
+//! Defines the losses of linear predictions, one file each.
 //!
 //! Library users can implement [`Loss`], or any `privacy::gradients::Gradient`.
 

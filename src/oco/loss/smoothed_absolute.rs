@@ -4,7 +4,7 @@ use super::Loss;
 use privateer_config::params::Args;
 use std::sync::Arc;
 
-/// The smoothed absolute deviation, which is within `width` of the absolute deviation.
+/// Computes the smoothed absolute deviation, within `width` of the absolute deviation.
 #[derive(Debug, Clone, Copy)]
 pub struct SmoothedAbsolute {
     /// Radius of the rounding, > 0, in units of the response.

@@ -4,7 +4,7 @@ use super::Loss;
 use privateer_config::params::Args;
 use std::sync::Arc;
 
-/// `r²` for `|r| <= clip/2`, beyond it `clip |r| - clip²/4`, with r = z - y.
+/// Computes `r²` for `|r| <= clip/2`, beyond it `clip |r| - clip²/4`, with r = z - y.
 ///
 /// The slope is `2 r` clipped to `[-clip, clip]`.
 #[derive(Debug, Clone, Copy)]

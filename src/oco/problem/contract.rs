@@ -11,7 +11,7 @@ use privateer_privacy::Raw;
 use privateer_privacy::gradients::Sample;
 use std::sync::Arc;
 
-/// A problem as read from a spec.
+/// Describes a problem as read from a spec.
 pub trait ProblemPlan: Send + Sync {
     /// Builds what all trials share: the set and the evaluation data.
     ///
@@ -20,7 +20,7 @@ pub trait ProblemPlan: Send + Sync {
     fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error>;
 }
 
-/// What a problem may use while it is built.
+/// Holds what a problem may use while it is built.
 #[derive(Debug)]
 pub struct ProblemContext<'a> {
     /// The problem's random streams.
@@ -31,7 +31,7 @@ pub struct ProblemContext<'a> {
     pub memory_bytes: f64,
 }
 
-/// A problem, shared by all trials.
+/// Represents a problem, shared by all trials.
 pub trait Problem: Send + Sync {
     /// Returns the problem as learners see it.
     fn setting(&self) -> &Setting;
@@ -43,7 +43,7 @@ pub trait Problem: Send + Sync {
     fn facts(&self) -> Vec<(String, serde_json::Value)>;
 }
 
-/// One trial of a problem.
+/// Holds one trial of a problem.
 pub struct Trial {
     /// The samples, in order.
     pub stream: Box<dyn Stream>,
@@ -51,13 +51,13 @@ pub struct Trial {
     pub score: Score,
 }
 
-/// The samples of one trial, an endless stream.
+/// Yields the samples of one trial, without end.
 pub trait Stream: Send {
     /// Returns the next sample, sealed.
     fn next(&mut self) -> Raw<Sample<'_>>;
 }
 
-/// The part of the registry that a problem's parser may use.
+/// Gives a problem's parser access to its part of the registry.
 pub trait Parts {
     /// Reads a constraint set under `key`; `None` if it is wrong (an error is then recorded).
     fn set(&self, args: &Args<'_>, key: &'static str) -> Option<Box<dyn SetPlan>>;

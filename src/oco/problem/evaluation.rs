@@ -4,7 +4,7 @@ use crate::oco::loss::Loss;
 use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 
-/// The evaluation data, shared by all trials.
+/// Holds the evaluation data, shared by all trials.
 #[derive(Debug)]
 pub enum Evaluation {
     /// Second moments, which suffice for squared losses.
@@ -32,7 +32,7 @@ pub enum Evaluation {
     },
 }
 
-/// The evaluation of one trial's answers.
+/// Evaluates one trial's answers.
 #[derive(Debug, Clone)]
 pub struct Score {
     evaluation: Arc<Evaluation>,

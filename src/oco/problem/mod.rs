@@ -1,4 +1,4 @@
-//! Problems: the source of the samples and the evaluation of an answer; one file per family.
+//! Defines the problems: the samples' source and the evaluation of answers; one file per family.
 
 mod contract;
 mod evaluation;

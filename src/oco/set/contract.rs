@@ -6,7 +6,7 @@ use privateer_privacy::gradients::Vertices;
 use std::fmt;
 use std::sync::Arc;
 
-/// A compact convex set C of parameters, with the norm in which losses over it are smooth.
+/// Represents a compact convex set C of parameters, with the norm in which losses are smooth.
 pub trait ConstraintSet: fmt::Debug + Send + Sync {
     /// Returns the dimension d.
     fn dimension(&self) -> usize;
@@ -45,7 +45,7 @@ pub trait ConstraintSet: fmt::Debug + Send + Sync {
     fn words(&self) -> String;
 }
 
-/// A constraint set as read from a spec, before its dimension is known.
+/// Describes a constraint set as read from a spec, before its dimension is known.
 pub trait SetPlan: fmt::Debug + Send + Sync {
     /// Builds the set in this dimension.
     ///

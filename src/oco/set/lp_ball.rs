@@ -7,7 +7,7 @@ use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
-/// The ball around zero.
+/// Represents the ball around zero.
 #[derive(Debug, Clone, Copy)]
 pub struct LpBall {
     norm: Norm,
@@ -113,7 +113,7 @@ impl ConstraintSet for LpBall {
     }
 }
 
-/// The vertices of the l_1 ball in the order `+r e_1 … +r e_d, -r e_1 … -r e_d`.
+/// Lists the vertices of the l_1 ball in the order `+r e_1 … +r e_d, -r e_1 … -r e_d`.
 #[derive(Debug)]
 struct Cross {
     radius: f64,

@@ -8,7 +8,7 @@ use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
-/// The simplex of nonnegative parameters with a fixed sum.
+/// Represents the simplex of nonnegative parameters with a fixed sum.
 #[derive(Debug, Clone, Copy)]
 pub struct Simplex {
     total: f64,

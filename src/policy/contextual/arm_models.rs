@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Number of doublings of the shift after which the repair of a matrix stops.
 const MOST_DOUBLINGS: u32 = 60;
 
-/// Cholesky factors and parameters of the ridge models, recomputed whenever the sums change.
+/// Stores the ridge models' Cholesky factors and parameters, recomputed whenever the sums change.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ArmModels {
     /// Upper Cholesky factors, one matrix after another.

@@ -6,7 +6,7 @@ use privateer_numerics::rng::Stream;
 use privateer_privacy::visits::{ContextFacts, VisitPrivatizer, VisitRequest, VisitSignal};
 use privateer_privacy::{Ledger, Refusal, Released};
 
-/// One algorithm in one trial, on the server's side; its state comes from released signals alone.
+/// Runs one algorithm in one trial, on the server's side; its state comes from released signals.
 pub trait ContextPolicy: Send {
     /// Chooses the arm for a user with this context.
     ///
@@ -29,7 +29,7 @@ pub trait ContextPolicy: Send {
     }
 }
 
-/// A contextual policy as read from a spec.
+/// Describes a contextual policy as read from a spec.
 pub trait ContextPolicyPlan: Send + Sync {
     /// Calibrates the mechanism and makes what all trials share.
     ///
@@ -93,7 +93,7 @@ pub(super) fn misfit(policy: &str) -> Error {
     Error::input(Diagnostic::new(format!("the saved state of `{policy}` is of another number of arms or features")))
 }
 
-/// Scratch memory for one choice.
+/// Holds scratch memory for one choice.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// A vector, of a length that the policy chooses.
@@ -114,7 +114,7 @@ pub(super) fn best_arm(scored: &[(usize, f64)]) -> Result<usize, Error> {
     })
 }
 
-/// The exploration factor as a function of the coming round, 1-based.
+/// Returns the exploration factor of the coming round, 1-based.
 pub(super) type WidthRule = std::sync::Arc<dyn Fn(u64) -> f64 + Send + Sync>;
 
 #[cfg(test)]

@@ -136,7 +136,7 @@ impl ContextPolicyPlan for Plan {
     }
 }
 
-/// Constants of the policy, the same in every trial.
+/// Holds the constants of the policy, the same in every trial.
 #[derive(Debug)]
 struct Consts {
     layout: Layout,

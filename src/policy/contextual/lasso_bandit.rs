@@ -19,7 +19,8 @@ const NAME: &str = "lasso-bandit";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
-    // The defaults are those of the paper's experiments; a gap of 5 is larger than every reward in this project's problems.
+    // The defaults are those of the paper's experiments, except `gap`: the paper's 5 exceeds every reward here, so it is
+    // infinite.
     Box::new(Plan {
         forced: args
             .count("forced", "q: forced samples of an arm in one stretch; stretches double their distance")

@@ -97,7 +97,7 @@ impl ContextPolicyMaker for Maker {
     }
 }
 
-/// Ridge models of the arms that observe every interaction.
+/// Holds the ridge models of the arms, which observe every interaction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct State {
     /// Number of rounds observed.

@@ -1,4 +1,4 @@
-//! Contextual policies: one file per algorithm.
+//! Defines the contextual policies, one file per algorithm.
 //!
 //! A user comes with a context, and the policy shows one of K arms. **Invariant:** [`ContextPolicy::choose`] cannot store
 //! anything of a context; all that a policy knows comes from released signals.
