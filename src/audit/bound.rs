@@ -1,33 +1,34 @@
-//! From scores of both sides to a number that epsilon is not below.
+//! Computes a lower bound on epsilon from the scores of both sides.
 //!
-//! An event of probability p on one side and q on the other refutes every (epsilon, delta) with `p > e^epsilon q + delta`, and every
-//! mu of Gaussian privacy with `mu < Phi⁻¹(p) - Phi⁻¹(q)`. The event is "score above a threshold" seen from the first side, or "below" from
-//! the second; which, and the threshold, is chosen on a tenth of the replays that the bound then does not use.
+//! An event of probability p on one side and q on the other refutes every (epsilon, delta) with `p > e^epsilon q + delta`, and
+//! every mu of Gaussian privacy with `mu < Phi⁻¹(p) - Phi⁻¹(q)`. The event is "score above a threshold", more likely on the
+//! first side, or "score below it", more likely on the second. The direction and the threshold are chosen on a tenth of the
+//! replays, which the bound then excludes.
 
 use super::tail::{clopper_pearson_lower, clopper_pearson_upper};
 use privateer_numerics::rng::normal_quantile;
 use privateer_privacy::{Delta, gdp_epsilon};
 
-/// Thresholds that are tried on the tenth.
+/// Largest number of thresholds that are tried on the held-out tenth.
 const MOST_THRESHOLDS: usize = 2000;
 
-/// An event on which the two sides differ.
+/// Describes an event whose probabilities on the two sides differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct AttackEvent {
     threshold: f64,
-    /// Scores at least the threshold, more likely on the first side; else scores below it, more likely on the second.
+    /// True: scores at least the threshold, likelier on the first side; false: the reverse.
     above: bool,
 }
 
-/// Which statement of privacy is attacked.
+/// States the privacy statement under attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum BoundForm {
-    /// (epsilon, delta).
+    /// (epsilon, delta)-differential privacy.
     Direct {
         /// The failure probability.
         delta: f64,
     },
-    /// Gaussian privacy, read at one delta.
+    /// Gaussian privacy, evaluated at one delta.
     Gaussian {
         /// The failure probability.
         delta: Delta,
@@ -35,7 +36,7 @@ pub(super) enum BoundForm {
 }
 
 impl BoundForm {
-    /// What the event shows of epsilon if its probabilities are these.
+    /// Returns the lower bound on epsilon that follows if the event's probabilities are these.
     fn shown(self, likely: f64, unlikely: f64) -> f64 {
         match self {
             Self::Direct { delta } => {
@@ -51,7 +52,7 @@ impl BoundForm {
         }
     }
 
-    /// As [`BoundForm::shown`], on any increasing scale.
+    /// Ranks events as [`BoundForm::shown`] does, on any increasing scale.
     fn merit(self, likely: f64, unlikely: f64) -> f64 {
         match self {
             Self::Direct { .. } => self.shown(likely, unlikely),
@@ -65,14 +66,16 @@ fn mu(likely: f64, unlikely: f64) -> f64 {
     normal_quantile(inside(likely)) - normal_quantile(inside(unlikely))
 }
 
-/// What epsilon is at least, with confidence `1 - alpha`, from as many scores of either side (at least 20, none NaN).
+/// Returns a lower bound on epsilon with confidence `1 - alpha`.
+///
+/// Both sides have equally many scores, at least 20, none of them NaN.
 pub(super) fn epsilon_at_least(first: &[f64], second: &[f64], form: BoundForm, alpha: f64) -> f64 {
     let held_out = first.len() / 10;
     let event = chosen(&first[..held_out], &second[..held_out], form);
     let (first, second) = (&first[held_out..], &second[held_out..]);
     let n = first.len() as u64;
     let (likely, unlikely) = counts(first, second, event);
-    // One half of alpha a bound: both hold with probability 1 - alpha, whether or not the two sides are independent.
+    // Each bound takes half of alpha: both hold with probability 1 - alpha, whether or not the two sides are independent.
     form.shown(clopper_pearson_lower(likely, n, 0.5 * alpha), clopper_pearson_upper(unlikely, n, 0.5 * alpha))
 }
 
@@ -81,8 +84,10 @@ fn counts(first: &[f64], second: &[f64], event: AttackEvent) -> (u64, u64) {
     if event.above { (hits(first), hits(second)) } else { (hits(second), hits(first)) }
 }
 
-/// The event that looks best on these scores when each share is moved three standard errors (Wilson's) in the mechanism's
-/// favour, so that a lucky few in a tail do not win.
+/// Returns the event with the largest bound on these scores.
+///
+/// Each share is first moved three standard errors (Wilson's) in the mechanism's favour, so that a few chance scores in a tail
+/// do not decide.
 fn chosen(first: &[f64], second: &[f64], form: BoundForm) -> AttackEvent {
     let sorted = |scores: &[f64]| {
         let mut sorted = scores.to_vec();
@@ -108,7 +113,7 @@ fn chosen(first: &[f64], second: &[f64], form: BoundForm) -> AttackEvent {
     best.1
 }
 
-/// Wilson's bound, `z` standard errors away.
+/// Returns Wilson's bound, `z` standard errors away from the share.
 fn moved(share: f64, n: f64, z: f64) -> f64 {
     let centre = share + z * z / (2.0 * n);
     let half = z * libm::sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n));
@@ -119,9 +124,9 @@ fn moved(share: f64, n: f64, z: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Scores with known tail probabilities: even grids of the quantiles.
+    /// Returns scores with known tail probabilities: the quantiles of an even grid.
     fn grid(n: usize, of: impl Fn(f64) -> f64) -> Vec<f64> {
-        // A fixed shuffle, so that the tenth is like the rest.
+        // A fixed shuffle makes the held-out tenth similar to the rest.
         (0..n).map(|i| of(((i * 7919) % n) as f64 / n as f64 + 0.5 / n as f64)).collect()
     }
 
@@ -137,7 +142,7 @@ mod tests {
         let n = 100_003;
         let found = epsilon_at_least(&grid(n, laplace(1.0)), &grid(n, laplace(0.0)), BoundForm::Direct { delta: 0.0 }, 1e-3);
         assert!((0.94..1.0).contains(&found), "{found}");
-        // The other direction is as good: scores that speak the other way.
+        // The bound for scores of the opposite direction must be small.
         let turned = epsilon_at_least(&grid(n, laplace(0.0)), &grid(n, laplace(1.0)), BoundForm::Direct { delta: 0.0 }, 1e-3);
         assert!(turned < 0.01, "large scores must speak for the first side: {turned}");
         let delta = Delta::try_from(1e-5).expect("a probability");

@@ -1,20 +1,20 @@
-//! One attack on one claim.
+//! Defines one attack on one claim.
 
 use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// Which of two neighbouring inputs a transcript is of.
+/// Names the neighbouring input that a transcript comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Large scores speak for this one.
+    /// The side for which large scores are evidence.
     First,
-    /// The other.
+    /// The other side.
     Second,
 }
 
 impl Side {
-    /// One number or the other.
+    /// Returns the first or the second value, by the side.
     pub fn pick<T>(self, first: T, second: T) -> T {
         match self {
             Self::First => first,
@@ -27,60 +27,66 @@ impl Side {
     }
 }
 
-/// What is promised.
+/// States a privacy claim.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Claim {
-    /// Privacy loss; infinite where nothing is promised.
+    /// Privacy loss; infinite if nothing is claimed.
     pub epsilon: f64,
-    /// Failure probability; 0 for a pure promise.
+    /// Failure probability; 0 for a pure claim.
     pub delta: f64,
 }
 
-/// Runs the mechanism once on one side and scores what it released. All randomness of a simulated mechanism comes from the stream.
+/// Runs the mechanism once on one side and scores its release.
+///
+/// All randomness of a simulated mechanism comes from the stream.
 pub type Score = Arc<dyn Fn(Side, &mut Stream) -> f64 + Send + Sync>;
 
-/// Runs the mechanism once on one side and writes what it released; false where it refuses.
+/// Runs the mechanism once on one side and writes its release; returns false if it refuses.
 pub type Play = Arc<dyn Fn(Side, &mut Stream, &mut [f64]) -> bool + Send + Sync>;
 
-/// How a transcript is scored.
+/// States how a transcript is scored.
 #[derive(Clone)]
 pub enum Attack {
-    /// By a formula.
+    /// A formula.
     Score(Score),
-    /// By the linear discriminant that is fitted on other replays: it finds draws that serve twice, whatever their pattern is.
+    /// The linear discriminant, fitted on other replays.
+    ///
+    /// It detects noise draws that are used twice, whatever their pattern is.
     Discriminant {
-        /// Numbers of a transcript.
+        /// Number of values in a transcript.
         width: usize,
-        /// Writes a transcript.
+        /// Writes one transcript.
         play: Play,
     },
 }
 
-/// One attack on one claim.
+/// Describes one attack on one claim.
 #[derive(Clone)]
 pub struct Case {
-    /// Its name: also that of its random streams.
+    /// Name of the case, and of its random streams.
     pub name: String,
-    /// What is promised.
+    /// The claim under attack.
     pub claim: Claim,
-    /// Where the promise comes from: a proof, or a paper's lemma.
+    /// Source of the claim: a proof, or a paper's lemma.
     pub source: String,
-    /// The two neighbouring inputs in words.
+    /// The two neighbouring inputs, in words.
     pub pair: String,
-    /// The score in words.
+    /// The score, in words.
     pub score: String,
-    /// Whether the promise is one of Gaussian privacy, of which (epsilon, delta) is one point: the noise is Gaussian.
+    /// Whether the claim is one of Gaussian privacy, with (epsilon, delta) as one of its points.
     pub gaussian: bool,
-    /// Replays for each one asked for: more than 1 where a replay costs next to nothing and the event that counts is rare.
+    /// Multiplier of the requested replays.
+    ///
+    /// It exceeds 1 where a replay is cheap and the decisive event is rare.
     pub effort: u64,
-    /// Which erratum says that the promise is false; `None` for promises that are kept.
+    /// The erratum that states that the claim is false; `None` for claims that should hold.
     pub erratum: Option<&'static str>,
     /// The attack.
     pub attack: Attack,
 }
 
 impl Case {
-    /// A case of a promise that should hold, scored `effort` 1, for noise that need not be Gaussian.
+    /// Creates a case for a claim that should hold, with `effort` 1 and noise of any law.
     pub fn new(
         name: impl Into<String>,
         claim: Claim,
@@ -101,7 +107,9 @@ impl Case {
         }
     }
 
-    /// A case that is scored by a fitted linear discriminant of `width` released numbers. Numbers that are not finite count as ±1e100.
+    /// Creates a case that is scored by a fitted linear discriminant of `width` released numbers.
+    ///
+    /// Numbers that are not finite count as ±1e100.
     pub fn discriminant(
         name: impl Into<String>,
         claim: Claim,
@@ -114,35 +122,35 @@ impl Case {
         Self { attack, ..Self::new(name, claim, pair, score, |_, _| f64::NAN) }
     }
 
-    /// The promise is one of Gaussian privacy.
+    /// Marks the claim as one of Gaussian privacy.
     #[must_use]
     pub fn gaussian(mut self) -> Self {
         self.gaussian = true;
         self
     }
 
-    /// Says where the promise comes from.
+    /// Sets the source of the claim.
     #[must_use]
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.source = source.into();
         self
     }
 
-    /// Replays more often.
+    /// Sets the multiplier of the replays.
     #[must_use]
     pub fn effort(mut self, effort: u64) -> Self {
         self.effort = effort;
         self
     }
 
-    /// Says that the promise is false.
+    /// Marks the claim as false.
     #[must_use]
     pub fn erratum(mut self, erratum: &'static str) -> Self {
         self.erratum = Some(erratum);
         self
     }
 
-    /// The same attack on another promise.
+    /// Returns the same attack on another claim.
     #[must_use]
     pub fn claiming(mut self, name: impl Into<String>, claim: Claim) -> Self {
         (self.name, self.claim) = (name.into(), claim);

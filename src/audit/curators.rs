@@ -1,4 +1,4 @@
-//! Attacks on curators of inputs: one row moves by the radius, and the released inputs of all rows are seen.
+//! Attacks curators of inputs: one row moves by the radius, and all released inputs are seen.
 
 use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
@@ -9,16 +9,16 @@ use privateer_privacy::release::{ReleaseError, RowsRelease};
 use privateer_privacy::{Calibration, Delta, Epsilon, Raw};
 use std::sync::Arc;
 
-/// Columns of the inputs.
+/// Number of columns of the inputs.
 const COLUMNS: usize = 3;
-/// Of a public projection.
+/// Seed of the public projection.
 const SEED: u64 = 5;
 const SOURCE: &str = "docs/proofs/rows.md";
 
-/// Noise on every row: all columns, and fewer behind the public projection.
+/// Returns the attacks on noise in every row: all columns, and fewer after the public projection.
 ///
 /// # Errors
-/// A curator that refuses three rows.
+/// If the curator refuses three rows.
 pub fn cases(entry: &CuratorEntry) -> Result<Vec<Case>, Error> {
     let whole = built(entry, Calibration::Tight, (4.0, 1e-3), None)?;
     let narrow = built(entry, Calibration::Tight, (4.0, 1e-3), Some(1))?;
@@ -31,7 +31,7 @@ pub fn cases(entry: &CuratorEntry) -> Result<Vec<Case>, Error> {
     ])
 }
 
-/// The first of three rows moves by one along `step`; its released row moves along `seen`.
+/// Attacks the first of three rows: it moves by one along `step`, its release moves along `seen`.
 fn of_row(name: String, curator: Arc<dyn Curator>, step: Vec<f64>, seen: Vec<f64>) -> Case {
     let ledger = curator.ledger(3, COLUMNS);
     let attack = move |side: Side, stream: &mut Stream| {
@@ -48,7 +48,7 @@ fn of_row(name: String, curator: Arc<dyn Curator>, step: Vec<f64>, seen: Vec<f64
         .source(SOURCE)
 }
 
-/// The release of rows for real: all columns, and one behind the public projection of a seed.
+/// Returns the attacks on the release of real rows: all columns, and one after a public projection.
 #[must_use]
 pub fn released() -> Vec<Case> {
     const BUDGET: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
@@ -64,7 +64,7 @@ pub fn released() -> Vec<Case> {
     let direction = public_projection(COLUMNS, 1, SEED);
     let length = libm::sqrt(direction.iter().map(|x| x * x).sum());
     let along = direction.iter().map(|x| x / length).collect();
-    // Twice the bound: the row is replaced by any other.
+    // The radius is twice the bound: the row is replaced by any other.
     let far = attack(vec![1e6, 0.0, 0.0], |(epsilon, delta)| RowsRelease::calibrated(epsilon, delta, 2.0, 1.0, COLUMNS));
     let beyond = "one of three rows is 10^6 e1 against -10^6 e1, moved to norm 1; the radius is 2";
     let whole = attack(vec![1.0, 0.0, 0.0], |(epsilon, delta)| RowsRelease::calibrated(epsilon, delta, 1.0, 2.0, COLUMNS));
@@ -78,9 +78,10 @@ pub fn released() -> Vec<Case> {
     ]
 }
 
-/// A curator for neighbours at distance 1.
+/// Builds a curator for neighbours at distance 1.
 ///
 /// # Errors
+/// If the curator refuses the request.
 /// Its refusal.
 pub fn built(
     entry: &CuratorEntry,

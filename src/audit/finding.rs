@@ -1,13 +1,13 @@
-//! What an audit says.
+//! Defines the results of an audit.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What an attack means for a claim. There is no "private": an attack that fails proves nothing.
+/// States what an attack implies for a claim; a failed attack proves nothing, so no "private".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The attack shows no more than what is claimed.
+    /// The attack's bound does not exceed the claim.
     Consistent,
     /// The claim is false.
     Refuted,
@@ -25,7 +25,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The outcome of one case.
+/// Holds the outcome of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Name of the case.
@@ -34,21 +34,21 @@ pub struct Finding {
     pub epsilon: Option<f64>,
     /// Claimed failure probability.
     pub delta: f64,
-    /// What epsilon is at least, read off (epsilon, delta) itself.
+    /// Lower bound on epsilon, from (epsilon, delta) itself.
     pub direct: f64,
-    /// The same read off Gaussian privacy, where that is what is claimed.
+    /// Lower bound on epsilon through Gaussian privacy, where that is the claim.
     pub gaussian: Option<f64>,
-    /// The larger of the two.
+    /// The larger of the two lower bounds.
     pub at_least: f64,
-    /// Replays of each side.
+    /// Number of replays of each side.
     pub samples: u64,
-    /// Confidence of this one verdict.
+    /// Confidence of this verdict.
     pub confidence: f64,
-    /// What follows.
+    /// The verdict on the claim.
     pub verdict: Verdict,
-    /// Which erratum says that the claim is false; absent where the claim should hold.
+    /// The erratum that states that the claim is false; absent where the claim should hold.
     pub erratum: Option<String>,
-    /// Where the claim comes from.
+    /// Source of the claim.
     pub source: String,
     /// The two neighbouring inputs.
     pub pair: String,
@@ -56,41 +56,41 @@ pub struct Finding {
     pub score: String,
 }
 
-/// A cell of a spec that was not attacked.
+/// Names a cell of a spec that was not attacked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PassedOver {
-    /// Its label.
+    /// The cell's label.
     pub name: String,
-    /// Why.
+    /// The reason for not attacking it.
     pub reason: String,
 }
 
-/// The audit of a run, as it lies in the run's folder.
+/// Holds the audit of a run, as stored in the run's folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AuditFile {
-    /// Probability that no true claim of these is refuted.
+    /// Probability that none of the true claims is refuted.
     pub confidence: f64,
     /// Seed of the replays.
     pub seed: u64,
-    /// One a look.
+    /// One finding per attack.
     pub findings: Vec<Finding>,
-    /// Cells without one.
+    /// Cells that were not attacked.
     pub passed_over: Vec<PassedOver>,
 }
 
 impl AuditFile {
-    /// Its name in the folder.
+    /// File name in the folder.
     pub const NAME: &str = "audit.json";
 }
 
 impl Finding {
-    /// Share of the claim that the attack reaches; above 1 it is refuted.
+    /// Returns the lower bound as a share of the claim; above 1 the claim is refuted.
     #[must_use]
     pub fn reached(&self) -> Option<f64> {
         self.epsilon.map(|epsilon| self.at_least / epsilon)
     }
 
-    /// Whether the verdict is what is known of the claim: refuted where an erratum says so, and nowhere else.
+    /// Returns whether the verdict agrees with the errata: refuted if and only if one says so.
     #[must_use]
     pub fn as_known(&self) -> bool {
         (self.verdict == Verdict::Refuted) == self.erratum.is_some()

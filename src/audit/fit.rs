@@ -1,9 +1,10 @@
-//! The linear discriminant: weights of a transcript's numbers under which two sides differ most.
+//! Fits the linear discriminant: the weights of a transcript for which two sides differ most.
 
 use privateer_numerics::linalg::{cholesky, solve_spd};
 
-/// Weights of `width` numbers from transcripts of either side, one after the other: the log-likelihood ratio, up to a constant, where both
-/// sides are normal with the same covariance.
+/// Returns the weights of `width` numbers, from the transcripts of both sides, one after another.
+///
+/// The weighted sum is the log-likelihood ratio, up to a constant, if both sides are normal with the same covariance.
 pub(super) fn discriminant(width: usize, one: &[f64], other: &[f64]) -> Vec<f64> {
     let (mean, other_mean) = (mean(one, width), mean(other, width));
     let mut covariance = vec![0.0; width * width];
@@ -16,7 +17,7 @@ pub(super) fn discriminant(width: usize, one: &[f64], other: &[f64]) -> Vec<f64>
             }
         }
     }
-    // Numbers that never change, or that follow from others, keep a finite weight.
+    // The ridge keeps the weights of constant or dependent numbers finite.
     let size = (0..width).map(|i| covariance[i * width + i]).fold(0.0, f64::max);
     let ridge = if 0.0 < size { 1e-9 * size } else { 1.0 };
     (0..width).for_each(|i| covariance[i * width + i] += ridge);

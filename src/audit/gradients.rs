@@ -1,5 +1,6 @@
-//! Attacks on noisy prefix sums of gradients: one sample of a stream of linear losses changes, in the first round; all other gradients
-//! are zero.
+//! Attacks noisy prefix sums of gradients.
+//!
+//! One sample of a stream of linear losses changes, in the first round; all other gradients are zero.
 
 use super::prefix::weights;
 use super::rewards::refused;
@@ -15,12 +16,14 @@ use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::{Calibration, Delta, Epsilon, Raw};
 use std::sync::Arc;
 
-/// Dimensions of what is released.
+/// Dimension of the released vectors.
 pub(super) const DIMENSION: usize = 5;
-/// The claim, at a delta where the attack sees most of it.
+/// The claim, at a delta for which the attack shows most of it.
 pub(super) const CLAIM: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
 
-/// The gradient of `y <x, theta>`: for |y| <= 1, L is the bound on |x|, and beta is zero. Nothing bounds y but the clip of gradients.
+/// Computes the gradient of `y <x, theta>`.
+///
+/// For |y| <= 1, L is the bound on |x|, and beta is zero. Only the clip of gradients bounds y.
 #[derive(Debug)]
 pub(super) struct LinearLoss;
 
@@ -30,7 +33,9 @@ impl Gradient for LinearLoss {
     }
 }
 
-/// Samples whose data are beyond what a loss states: name, factor of the features, response, and the data in words.
+/// Samples whose data exceed what a loss states.
+///
+/// The fields are name, factor of the features, response, and the data in words.
 pub(super) const OUTSIDE: [(&str, f64, f64, &str); 3] = [
     ("outside", 1.0, 1e6, "gradients 10^6 g and -10^6 g"),
     ("outside, features", 1e6, 1.0, "features 10^6 g and -10^6 g"),
@@ -60,26 +65,31 @@ pub(super) fn terms(
     })
 }
 
-/// Prefix sums of recursive gradients with noise on vectors: independent normals, or the generalised Gaussian of the l3 norm.
+/// Returns the attacks on prefix sums of recursive gradients with noise on vectors.
+///
+/// The noise is independent normal, or the generalised Gaussian of the l3 norm.
 ///
 /// # Errors
-/// A calibration that refuses.
+/// If the calibration refuses the terms.
 pub fn sums(generalized: bool) -> Result<Vec<Case>, Error> {
     let name = if generalized { "gradients-generalized-gaussian" } else { "gradients-gaussian" };
     of_sums(name, generalized, Calibration::Tight, CLAIM)
 }
 
-/// Along the diagonal for independent normals, where the l3 ball is farthest; along an axis for the noise of its own norm.
+/// Returns the direction of the change.
+///
+/// For independent normals it is the diagonal, where the l3 ball extends farthest; for noise of the l3 norm itself it is an
+/// axis.
 pub(super) fn direction(generalized: bool) -> [f64; DIMENSION] {
     if generalized { [1.0, 0.0, 0.0, 0.0, 0.0] } else { [libm::cbrt(1.0 / DIMENSION as f64); DIMENSION] }
 }
 
-/// What one release says for `m` against `-m`: the logarithm of the likelihood ratio, up to a factor.
+/// Returns one release's log-likelihood ratio for `m` against `-m`, up to a factor.
 pub(super) fn separation(law: VectorLaw, released: &[f64], m: &[f64]) -> f64 {
     let inner = || released.iter().zip(m).map(|(x, m)| x * m).sum();
     match law {
         VectorLaw::Generalized { exponent, .. } => match Norm::of(exponent) {
-            // exp(-|z|²/(2 sigma²)) about m and about -m.
+            // Densities proportional to exp(-|z|²/(2 sigma²)), centred at m and at -m.
             Some(norm) => {
                 let squared = |sign: f64| {
                     let moved: Vec<f64> = released.iter().zip(m).map(|(x, m)| x + sign * m).collect();
@@ -94,10 +104,10 @@ pub(super) fn separation(law: VectorLaw, released: &[f64], m: &[f64]) -> f64 {
     }
 }
 
-/// The generalised Gaussian as printed (E23).
+/// Attacks the generalised Gaussian with the printed scale (erratum E23, `docs/privacy.md`).
 ///
 /// # Errors
-/// A calibration that refuses.
+/// If the calibration refuses the terms.
 pub fn printed_gamma_scale() -> Result<Vec<Case>, Error> {
     let mut cases =
         of_sums("generalised Gaussian, printed Gamma scale", true, Calibration::AsPrinted, Claim { epsilon: 1.0, delta: 1e-3 })?;
@@ -118,7 +128,7 @@ fn of_sums(name: &str, generalized: bool, calibration: Calibration, claim: Claim
     let weights = weights(factorisation.as_ref(), &[1]);
     let direction = direction(generalized);
     let of = Arc::clone(&factorisation);
-    // Gradients g and -g in round 1, or the data outside of the clip; the transcript of all releases.
+    // Gradients g and -g in round 1, or data outside the clip; the transcript contains all releases.
     let play = move |side: Side, (size, y): (f64, f64), stream: &mut Stream, seen: &mut dyn FnMut(u64, &[f64])| {
         let Some(sampler) = law.sampler() else { return false };
         let noise: (&dyn Factorisation, Box<dyn VectorNoise>) = (of.as_ref(), sampler);
@@ -165,7 +175,9 @@ fn of_sums(name: &str, generalized: bool, calibration: Calibration, claim: Claim
     Ok(cases.into_iter().map(|case| finished(case.source("docs/proofs/gradients.md"))).collect())
 }
 
-/// Sign and response of the changed sample: `y` one way against the other; an infinite one against -1.
+/// Returns the sign and the response of the changed sample.
+///
+/// A finite `y` has the sign of the side; an infinite one is compared with -1.
 pub(super) fn response(side: Side, y: f64) -> (f64, f64) {
     if y.is_finite() { (side.pick(1.0, -1.0), y) } else { side.pick((1.0, y), (-1.0, 1.0)) }
 }

@@ -1,5 +1,6 @@
-//! Attacks on the privatizers of interactions, made by the contextual policies themselves: one user's context, arm and reward change; all
-//! others have contexts of zeros, which add nothing.
+//! Attacks the privatizers of interactions, as the contextual policies themselves make them.
+//!
+//! One user's context, arm and reward change; all other users have zero contexts, which add nothing.
 
 use super::rewards::claim;
 use super::sums::claim_of;
@@ -15,20 +16,22 @@ use privateer_privacy::interactions::sums::Layout;
 use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionSignal, Link};
 use std::sync::Arc;
 
-/// Features of a context, and arms.
+/// Number of features of a context, and number of arms.
 const SIZE: usize = 2;
-/// Rounds of sums, each followed by a release.
+/// Number of rounds of sums, each followed by a release.
 const SUMS: u64 = 16;
-/// Rounds of sums about the data of a few rounds.
+/// Number of rounds of sums, for cases about the data of a few rounds.
 const FEW_SUMS: u64 = 8;
-/// Rounds of choices; the first two are the warm-up.
+/// Number of rounds of choices; the first two are the warm-up.
 const CHOICES: u64 = 50;
 
-/// Claims of choices: as elsewhere, and where the bound on what they add up to is nearest to what they show.
+/// Claims of choices.
+///
+/// The first is that of the other attacks. At the second, the bound on the choices' total loss is nearest to what they show.
 const BUDGET: (f64, f64) = (4.0, 1e-3);
 const TIGHTER_BUDGET: (f64, f64) = (1.0, 1e-2);
 
-/// One user.
+/// Holds one user's interaction: context, arm and reward.
 #[derive(Debug, Clone, Copy)]
 struct AuditedUser {
     context: [f64; SIZE],
@@ -36,7 +39,9 @@ struct AuditedUser {
     reward: f64,
 }
 
-/// The policy of a spec, for rewards in [-1, 1], contexts of length 1 and parameters that hardly count beside them.
+/// Makes a spec's policy, for rewards in [-1, 1] and contexts of length 1.
+///
+/// Its parameters are negligible beside them.
 fn made(policy: &str, privacy: &str, rounds: u64) -> Result<Arc<dyn ContextPolicyMaker>, Error> {
     let text = format!(
         "rounds = {rounds}\ntrials = 1\n[environment]\nkind = \"generalized-linear\"\ndimension = {SIZE}\narms = {SIZE}\n\
@@ -66,7 +71,9 @@ fn made(policy: &str, privacy: &str, rounds: u64) -> Result<Arc<dyn ContextPolic
     Ok(Arc::from(task.policy_plan.prepare(&facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?))
 }
 
-/// Plays a stream of interactions, of which one user has `count` from round `from` on, and shows every signal.
+/// Plays a stream of interactions and passes every signal to the caller.
+///
+/// One user has `count` of them from round `from` on.
 fn told(
     maker: &dyn ContextPolicyMaker,
     rounds: u64,
@@ -76,14 +83,14 @@ fn told(
 ) {
     let mut privatizer = maker.privatizer();
     for round in 1..=rounds {
-        // In the warm-up of choices everybody knows which arm is shown.
+        // In the warm-up of choices it is public which arm is shown.
         let other = AuditedUser { context: [0.0; SIZE], arm: (round as usize - 1).min(SIZE - 1), reward: 0.0 };
         let AuditedUser { context, arm, reward } = if (from..from + count).contains(&round) { changed } else { other };
         see(round, privatizer.release(Raw::seal(Interaction { context: &context, arm, reward }), stream).value());
     }
 }
 
-/// Which rounds are of the changed user, and how many there are.
+/// Plans one attack: the changed user's rounds, and the number of rounds.
 #[derive(Clone, Copy)]
 struct InteractionAttackPlan<'a> {
     maker: &'a Arc<dyn ContextPolicyMaker>,
@@ -93,10 +100,12 @@ struct InteractionAttackPlan<'a> {
     count: u64,
 }
 
-/// Running sums of all arms by a factorisation; `own`: everybody adds their own noise.
+/// Returns the attacks on running sums of all arms by a factorisation.
+///
+/// With `own`, every user adds their own noise.
 ///
 /// # Errors
-/// A policy that refuses.
+/// If the policy refuses the request.
 pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let (policy, asked) = if mechanism == "own" { ("ldp-linucb", "auto") } else { ("dp-linucb", mechanism) };
     let privacy = format!("mechanism = \"{asked}\"\nepsilon = 4.0\ndelta = 1e-3");
@@ -105,9 +114,10 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let long = InteractionAttackPlan { maker: &every, rounds: SUMS, releases: SUMS, from: 1, count: 1 };
     let short = InteractionAttackPlan { maker: &few, rounds: FEW_SUMS, releases: FEW_SUMS, ..long };
     let four = InteractionAttackPlan { from: 5, count: 4, ..short };
-    // Releases after rounds 1, 2, 4 and 8.
+    // Releases follow rounds 1, 2, 4 and 8.
     let at_once = InteractionAttackPlan { maker: &sparse, releases: 4, ..four };
-    // Rewards are centred and halved: 1/2 against -1/2, for which the worst cosine of two contexts is 1/4 (E7).
+    // Rewards are centred and halved: 1/2 against -1/2, for which the worst cosine of two contexts is 1/4 (erratum E7,
+    // `docs/privacy.md`).
     let c = 0.25;
     let along = |size: f64, reward: f64| AuditedUser { context: [size, 0.0], arm: 0, reward };
     let first = along(1.0, 1.0);
@@ -148,10 +158,12 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     Ok(cases.into())
 }
 
-/// Choices of every arm: an interaction of the warm-up whose reward changes, and a later one of which the arm does.
+/// Returns the attacks on choices of every arm.
+///
+/// The reward of an interaction in the warm-up changes, or the arm of a later one.
 ///
 /// # Errors
-/// A policy that refuses.
+/// If the policy refuses the request.
 pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     let (maker, tighter) = (hdb(mechanism, BUDGET, true)?, hdb(mechanism, TIGHTER_BUDGET, true)?);
     let long = |reward: f64| AuditedUser { context: [1e6, 1e6], arm: 0, reward };
@@ -175,10 +187,12 @@ pub fn choices(mechanism: &'static str) -> Result<Vec<Case>, Error> {
     Ok(cases.into())
 }
 
-/// E30: the same policy with its synthetic updates left out, so that an arm that stands still was not shown.
+/// Attacks the policy without its synthetic updates (erratum E30, `docs/privacy.md`).
+///
+/// An arm whose state does not change was then not shown.
 ///
 /// # Errors
-/// A policy that refuses.
+/// If the policy refuses the request.
 pub fn without_synthetic_updates() -> Result<Vec<Case>, Error> {
     let maker = hdb("gumbel", BUDGET, false)?;
     let claim = claim(&maker.ledger());
@@ -200,7 +214,10 @@ fn arm_zero(reward: f64) -> AuditedUser {
     AuditedUser { context: [1.0, 1.0], arm: 0, reward }
 }
 
-/// A reward above the estimate pulls an arm's choices to the vertices along the context. An arm without a step tells more than any.
+/// Returns the score of one run of choices.
+///
+/// A reward above the estimate moves an arm's choices to the vertices along the context. An arm without a step is the strongest
+/// evidence.
 fn seen(maker: &dyn ContextPolicyMaker, round: u64, user: AuditedUser, stream: &mut Stream) -> f64 {
     let (mut steps, mut sum) = ([0; SIZE], 0.0);
     told(maker, CHOICES, (round, 1, user), stream, |now, signal| {
@@ -209,7 +226,7 @@ fn seen(maker: &dyn ContextPolicyMaker, round: u64, user: AuditedUser, stream: &
             return;
         };
         let said = |arm: usize, step: ArmStep, at: &mut u64| match step {
-            // Who is asked in a round of the warm-up is no secret.
+            // The arm shown in a round of the warm-up is public.
             ArmStep::None if round == now => {
                 if arm == 0 {
                     -1e6
@@ -221,7 +238,7 @@ fn seen(maker: &dyn ContextPolicyMaker, round: u64, user: AuditedUser, stream: &
             ArmStep::Vertex(index) => {
                 *at += 1;
                 let sign = if index < SIZE { 1.0 } else { -1.0 };
-                // In the warm-up only arm 0 differs; later arm 1 has what arm 0 has not.
+                // In the warm-up only arm 0 differs; later arm 1 makes the step that arm 0 lacks.
                 let weight = match arm {
                     0 => 1.0,
                     _ if (SIZE as u64) < round => -1.0,

@@ -1,4 +1,4 @@
-//! What is audited: one line a mechanism, one line a false claim.
+//! Lists the audits: one line per mechanism, and one per false claim.
 
 use super::{Case, choice, curators, gradients, interactions, prefix, printed, release, rewards, steps, sums, vertices};
 use privateer_config::error::Error;
@@ -6,18 +6,20 @@ use privateer_privacy::curator::input_noise;
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise};
 use privateer_privacy::sums::{joint, local, none as sums_none};
 
-/// A registered audit.
+/// Describes a registered audit.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditEntry {
-    /// Name of the mechanism, or of what is wrong with the claim.
+    /// Name of the mechanism, or of the fault of the claim.
     pub name: &'static str,
-    /// The erratum that says that the claim is false.
+    /// The erratum that states that the claim is false.
     pub erratum: Option<&'static str>,
-    /// One line.
+    /// One line that describes the audit.
     pub summary: &'static str,
-    /// Which learners and contextual policies release by it, as `dp-tofw with gaussian`: what runs them, and the noise in their ledgers.
+    /// Learners and contextual policies that release by it, for example `dp-tofw with gaussian`.
+    ///
+    /// The part after `with` is the noise in their ledgers.
     pub of: &'static [&'static str],
-    /// Its cases.
+    /// Makes the cases of the audit.
     pub cases: fn() -> Result<Vec<Case>, Error>,
 }
 
@@ -115,7 +117,7 @@ const fn broken(
     AuditEntry { name, erratum: Some(erratum), summary, of: &[], cases }
 }
 
-/// The audits of this name, or of this erratum (in any letters).
+/// Returns the audits of this name, or of this erratum (case-insensitive).
 #[must_use]
 pub fn find(name: &str) -> Vec<&'static AuditEntry> {
     let meant =

@@ -1,14 +1,16 @@
-//! Attacks on what mechanisms release, and on whole runs: every stated epsilon has to survive one.
+//! Attacks the releases of mechanisms, and whole runs: every stated epsilon must survive one.
 //!
-//! An attack is a neighbouring pair, as bad as we know it, and a score of one transcript, the likelihood ratio of the two sides wherever
-//! that has a closed form. Both sides are replayed many times; a threshold is chosen on a tenth of the replays, and exact binomial
-//! bounds on the rest give a number that epsilon is not below. A claim below that number is **refuted**. One that survives is
-//! **consistent** with the attack, which is no proof: the proofs are in `docs/proofs`.
+//! An attack is a neighbouring pair, as bad as known, and a score of one transcript: the likelihood ratio of the two sides
+//! wherever that has a closed form. Both sides are replayed many times. A threshold is chosen on a tenth of the replays, and
+//! exact binomial bounds on the rest give a lower bound on epsilon. A claim below that bound is **refuted**. A claim that
+//! survives is **consistent** with the attack, which is no proof: the proofs are in `docs/proofs`.
 //!
-//! In reading order: exact tails (`tail`), a case ([`Case`]), the discriminant of transcripts (`fit`), the bound (`bound`), many cases together ([`audit`]), what was registered
-//! ([`AUDITS`]), the claims of the papers that are false ([`PRINTED`]), and whole runs of a spec through the real engine ([`of_runs`]).
+//! In reading order: exact tails (`tail`), a case ([`Case`]), the discriminant of transcripts (`fit`), the bound (`bound`),
+//! many cases together ([`audit`]), the registered audits ([`AUDITS`]), the false claims of the papers ([`PRINTED`]), and whole
+//! runs of a spec through the real engine ([`of_runs`]).
 //!
-//! **Invariant:** uses what anyone can use: seals inputs, reads releases. Shares no formula with calibration.
+//! **Invariant:** an attack uses only public functions, seals inputs and reads releases. It shares no formula with the
+//! calibration.
 
 mod bound;
 mod case;

@@ -1,6 +1,8 @@
-//! Attacks on running sums: one user's items change, all others are known. The releases are Gaussian about two means, so the
-//! likelihood ratio is `w · releases`, with `w` the solution of `(B B^T) w = what the change adds to each prefix`. B is read off the noise
-//! itself, one draw at a time, so a noise that is not what its factorisation says is met with the attack that fits it.
+//! Attacks running sums: one user's items change, and all others are known.
+//!
+//! The releases are Gaussian with one of two means, so the likelihood ratio is `w · releases`, where `w` solves `(B B^T) w =
+//! what the change adds to each prefix`. B is measured from the noise itself, one draw at a time. So noise that differs from
+//! its stated factorisation still faces the attack that fits it.
 
 use super::{Case, Claim, Side};
 use privateer_numerics::linalg::{cholesky, solve_spd};
@@ -11,56 +13,56 @@ use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::{Delta, Epsilon, Raw};
 use std::sync::Arc;
 
-/// Rounds of the streams that are attacked.
+/// Number of rounds of the attacked streams.
 const ROUNDS: u64 = 64;
-/// The claim, at a delta where the attack sees most of it.
+/// The claim, at a delta for which the attack shows most of it.
 pub const CLAIM: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
 
-/// One running sum of several that are released together: a shape, its noise, and the item of either side.
+/// Describes one of several running sums released together: shape, noise, and both sides' items.
 #[derive(Debug, Clone)]
 pub struct Part {
     /// Shape of an item.
     pub shape: Shape,
-    /// Standard deviation of a draw.
+    /// Standard deviation of a noise draw.
     pub sigma: f64,
     /// The changed item on the first side.
     pub first: Vec<f64>,
-    /// And on the second.
+    /// The changed item on the second side.
     pub second: Vec<f64>,
 }
 
 impl Part {
-    /// A stream of numbers: `distance/2` against `-distance/2`.
+    /// Creates a stream of numbers: `distance/2` against `-distance/2`.
     #[must_use]
     pub fn scalar(sigma: f64, distance: f64) -> Self {
         Self { shape: Shape::Vector(1), sigma, first: vec![0.5 * distance], second: vec![-0.5 * distance] }
     }
 
-    /// `phi phi^T` in packed form: of one feature vector against another.
+    /// Creates a stream of `phi phi^T` in packed form: one feature vector against another.
     #[must_use]
     pub fn gram(sigma: f64, first: &[f64], second: &[f64]) -> Self {
         Self { shape: Shape::Symmetric(first.len()), sigma, first: packed_square(first), second: packed_square(second) }
     }
 
-    /// `y phi`: of one pair against another.
+    /// Creates a stream of `y phi`: one pair of features and reward against another.
     #[must_use]
     pub fn rewards(sigma: f64, first: (&[f64], f64), second: (&[f64], f64)) -> Self {
         let item = |(features, reward): (&[f64], f64)| features.iter().map(|x| reward * x).collect();
         Self { shape: Shape::Vector(first.0.len()), sigma, first: item(first), second: item(second) }
     }
 
-    /// The same with the same variance for every stored entry.
+    /// Returns the same part with equal variance for every stored entry.
     #[must_use]
     pub fn even(mut self) -> Self {
         self.shape = Shape::Vector(self.first.len());
         self
     }
 
-    /// `(first - second)/variance`, entry by entry.
+    /// Returns `(first - second)/variance`, entry by entry.
     fn direction(&self) -> Vec<f64> {
         let mut scale = vec![1.0; self.first.len()];
         if let Shape::Symmetric(n) | Shape::Bordered(n) = self.shape {
-            // The diagonal's variance is twice that of the rest.
+            // The variance on the diagonal is twice that of the other entries.
             let mut at = 0;
             for row in 0..n {
                 scale[at] = 0.5;
@@ -72,13 +74,13 @@ impl Part {
     }
 }
 
-/// The upper triangle of `z z^T`, row by row.
+/// Returns the upper triangle of `z z^T`, row by row.
 #[must_use]
 pub fn packed_square(z: &[f64]) -> Vec<f64> {
     z.iter().enumerate().flat_map(|(i, a)| z[i..].iter().map(move |b| a * b)).collect()
 }
 
-/// All cases of one factorisation: one participation, and three at the least distance of 16 rounds.
+/// Returns all cases of one factorisation: one participation, and three at distance 16 rounds.
 #[must_use]
 pub fn cases(name: &'static str) -> Vec<Case> {
     let Some(factorisation) = quote::factorisation(name, ROUNDS) else { return Vec::new() };
@@ -102,7 +104,9 @@ pub fn cases(name: &'static str) -> Vec<Case> {
     cases
 }
 
-/// Cases of `phi phi^T` and `y phi` in running sums, without the corner: rewards up to 1, and up to 1/2.
+/// Returns the cases of `phi phi^T` and `y phi` in running sums, without the corner.
+///
+/// Rewards are up to 1, and up to 1/2.
 #[must_use]
 pub fn gram_cases() -> Vec<Case> {
     let of = |name: &str, kind: &str, reward: f64| {
@@ -110,7 +114,7 @@ pub fn gram_cases() -> Vec<Case> {
         let what = StreamKind::Gram { reward };
         let factorisation = quote::factorisation(kind, 16)?;
         let sigma = sigma(&what, terms, factorisation.as_ref());
-        // The worst angle of the two feature vectors is where phi·phi' = Y² (E7).
+        // The worst angle of the two feature vectors has phi·phi' = Y² (erratum E7, `docs/privacy.md`).
         let c = (reward * reward).min(1.0);
         let (phi, other) = ([1.0, 0.0], [c, libm::sqrt(1.0 - c * c)]);
         let parts = vec![Part::gram(sigma, &phi, &other), Part::rewards(sigma, (&phi, reward), (&other, -reward))];
@@ -123,7 +127,7 @@ pub fn gram_cases() -> Vec<Case> {
         .collect()
 }
 
-/// The least noise for [`CLAIM`].
+/// Returns the least noise for [`CLAIM`].
 fn sigma(what: &StreamKind, terms: StreamTerms, factorisation: &dyn Factorisation) -> f64 {
     match (Epsilon::try_from(CLAIM.epsilon), Delta::try_from(CLAIM.delta)) {
         (Ok(epsilon), Ok(delta)) => quote::least_sigma(what, terms, factorisation, (epsilon, delta)),
@@ -131,8 +135,9 @@ fn sigma(what: &StreamKind, terms: StreamTerms, factorisation: &dyn Factorisatio
     }
 }
 
-/// The attack on running sums that are released together: one user's items, at the `changed` rounds, are those of either
-/// side; all other items are zero.
+/// Returns the attack on running sums that are released together.
+///
+/// One user's items, at the `changed` rounds, are those of either side; all other items are zero.
 #[must_use]
 pub fn case(
     name: String,
@@ -164,10 +169,10 @@ pub fn case(
         .source("docs/proofs/streams.md")
 }
 
-/// `w` with `(B B^T) w = a`, a the number of changed rounds up to each round.
+/// Returns `w` with `(B B^T) w = a`, where a is the number of changed rounds up to each round.
 pub(super) fn weights(factorisation: &dyn Factorisation, changed: &[u64]) -> Vec<f64> {
     let n = factorisation.rounds() as usize;
-    // Noise of prefix t when draw k alone is 1, until a pass has no such draw.
+    // Column k is the noise of each prefix when draw k alone is 1; the loop ends when there is no draw k.
     let mut columns: Vec<Vec<f64>> = Vec::new();
     loop {
         let mut noise = factorisation.noise(Shape::Vector(1));
@@ -193,7 +198,8 @@ pub(super) fn weights(factorisation: &dyn Factorisation, changed: &[u64]) -> Vec
             }
         }
     }
-    // Noise that leaves a direction bare makes the matrix singular: the least bit of it keeps the solution finite, and huge there.
+    // Noise that is zero along a direction makes the matrix singular. A small ridge keeps the solution finite, and huge along
+    // it.
     let size = (0..n).map(|i| covariance[i * n + i]).fold(0.0, f64::max);
     (0..n).for_each(|i| covariance[i * n + i] += 1e-9 * size);
     let mut w: Vec<f64> = (1..=n as u64).map(|t| changed.iter().filter(|&&round| round <= t).count() as f64).collect();
@@ -203,7 +209,7 @@ pub(super) fn weights(factorisation: &dyn Factorisation, changed: &[u64]) -> Vec
     w
 }
 
-/// An item that is not finite: it must count as zero.
+/// Returns the case of a non-finite item, which must count as zero.
 fn not_finite(factorisation: &Arc<dyn Factorisation>, sigma: f64) -> Case {
     let of = Arc::clone(factorisation);
     let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
@@ -221,7 +227,9 @@ fn not_finite(factorisation: &Arc<dyn Factorisation>, sigma: f64) -> Case {
     case.gaussian().source("docs/proofs/streams.md")
 }
 
-/// The tree once more, by its nodes alone: rounds 1, 2, 4, … each read one node, and these are the nodes that hold round 1.
+/// Returns another attack on the tree, by its nodes alone.
+///
+/// Rounds 1, 2, 4, … each read one node, and these nodes contain round 1.
 fn by_nodes(rounds: u64) -> Case {
     let factorisation: Arc<dyn Factorisation> = Arc::new(privateer_privacy::streams::tree::Tree::new(rounds));
     let terms = StreamTerms { relation: Relation::Replace, participation: Participation::ONCE };

@@ -1,5 +1,6 @@
-//! Attacks on the releases of real data. Their noise is keyed by the operating system for every release, so the figures differ a
-//! little from run to run.
+//! Attacks the releases of real data.
+//!
+//! The operating system supplies a new noise key for every release, so the figures differ a little from run to run.
 
 use super::rewards::half;
 use super::{Case, Claim, Side};
@@ -10,18 +11,20 @@ use privateer_privacy::{Delta, Epsilon, Raw, gdp_epsilon};
 
 /// Budget of the pure releases.
 const PURE: Claim = Claim { epsilon: 2.0, delta: 0.0 };
-/// Budget of the Gaussian ones.
+/// Budget of the Gaussian releases.
 const GAUSSIAN: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
-/// Rounds of the stream.
+/// Number of rounds of the stream.
 const ROUNDS: u64 = 8;
 const NUMBERS: &str = "one number 1 against -1: the ends of the clip range";
 const OUTSIDE: &str = "one number 10^6 against -10^6, clipped to [-1, 1]";
 const SOURCE: &str = "docs/proofs/discrete.md";
 
-/// Releases one number; `None` where the mechanism refuses.
+/// Releases one number; `None` if the mechanism refuses.
 type ReleasedAnswer = fn(Epsilon, Raw<f64>) -> Option<Release<f64>>;
 
-/// The ends of the clip range, numbers far outside of it, and two releases of the same number at what both together cost.
+/// Returns the cases of a pure release of one number.
+///
+/// They are the ends of the clip range, numbers far outside it, and two releases of the same number at their joint price.
 fn pure(name: &'static str, answer: ReleasedAnswer) -> Vec<Case> {
     let of = move |size: f64| {
         let epsilon = Epsilon::try_from(PURE.epsilon).ok()?;
@@ -44,25 +47,25 @@ fn pure(name: &'static str, answer: ReleasedAnswer) -> Vec<Case> {
     ]
 }
 
-/// Discrete Laplace noise.
+/// Returns the attacks on discrete Laplace noise.
 #[must_use]
 pub fn laplace() -> Vec<Case> {
     pure("discrete-laplace", |epsilon, number| LaplaceRelease::calibrated(epsilon, -1.0, 1.0).ok()?.release(number).ok())
 }
 
-/// One bit.
+/// Returns the attacks on the release of one bit.
 #[must_use]
 pub fn bit() -> Vec<Case> {
     pure("bit", |epsilon, number| BitRelease::calibrated(epsilon, -1.0, 1.0).ok()?.release(number).ok())
 }
 
-/// The hybrid mechanism on a grid.
+/// Returns the attacks on the hybrid mechanism on a grid.
 #[must_use]
 pub fn density() -> Vec<Case> {
     pure("hybrid-on-a-grid", |epsilon, number| DensityRelease::calibrated(epsilon, -1.0, 1.0).ok()?.release(number).ok())
 }
 
-/// The two-level density on a grid.
+/// Returns the attacks on the two-level density on a grid.
 #[must_use]
 pub fn piecewise() -> Vec<Case> {
     pure("piecewise-on-a-grid", |epsilon, number| DensityRelease::dense(epsilon, -1.0, 1.0).ok()?.release(number).ok())
@@ -72,7 +75,9 @@ fn budget() -> Option<(Epsilon, Delta)> {
     Some((Epsilon::try_from(GAUSSIAN.epsilon).ok()?, Delta::try_from(GAUSSIAN.delta).ok()?))
 }
 
-/// Discrete Gaussian noise on a vector: vectors at the clip and far outside of it, and two releases of the same vector.
+/// Returns the attacks on discrete Gaussian noise on a vector.
+///
+/// They are vectors at the clip and far outside it, and two releases of the same vector.
 #[must_use]
 pub fn vector() -> Vec<Case> {
     let release = |first: f64| {
@@ -101,7 +106,9 @@ pub fn vector() -> Vec<Case> {
     ]
 }
 
-/// The tree on integers: the first round changes, a later one does, and items far outside of the clip.
+/// Returns the attacks on the tree on integers.
+///
+/// The first round changes, or a later one, or items are far outside the clip.
 #[must_use]
 pub fn tree() -> Vec<Case> {
     let name = "discrete-gaussian-tree";

@@ -1,5 +1,6 @@
-//! Attacks on mechanisms for one reward. The larger the release, the likelier the larger reward: for each of these mechanisms the
-//! likelihood ratio of the two ends of the clip range grows with the released value, so the value itself is the score.
+//! Attacks mechanisms for one reward, with the released value as the score.
+//!
+//! For each of these mechanisms, the likelihood ratio of the two ends of the clip range grows with the released value.
 
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
@@ -11,19 +12,21 @@ use std::sync::Arc;
 
 /// Budgets of the pure mechanisms.
 const EPSILONS: [f64; 2] = [0.5, 2.0];
-/// Budget of mechanisms that need a failure probability.
+/// Budget of the mechanisms that need a failure probability.
 const WITH_DELTA: (f64, f64) = (4.0, 1e-3);
 
-/// All cases of one registered mechanism: the ends of the clip range at two budgets, and rewards far outside of it.
+/// Returns all cases of one registered mechanism.
+///
+/// They are the ends of the clip range at two budgets, and rewards far outside it.
 ///
 /// # Errors
-/// A mechanism that refuses rewards in [-1, 1].
+/// If the mechanism refuses rewards in [-1, 1].
 pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
     let mut cases = Vec::new();
     let probe = built(entry, Calibration::Tight, 1.0, true)?.ledger();
     let epsilons: &[f64] = if probe.epsilon.is_none() || 0.0 < probe.delta { &[WITH_DELTA.0] } else { &EPSILONS };
     for &epsilon in epsilons {
-        // Readings that do the same are one case.
+        // Calibrations with equal ledgers are one case.
         let mut known: Vec<Ledger> = Vec::new();
         for calibration in [Calibration::Tight, Calibration::Corrected, Calibration::AsPrinted] {
             let mechanism = built(entry, calibration, epsilon, true)?;
@@ -53,13 +56,13 @@ pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// The claim that a ledger makes.
+/// Returns the claim of a ledger.
 #[must_use]
 pub fn claim(ledger: &Ledger) -> Claim {
     Claim { epsilon: ledger.epsilon.unwrap_or(f64::INFINITY), delta: ledger.delta }
 }
 
-/// The attack by two rewards of one user.
+/// Returns the attack that compares two rewards of one user.
 #[must_use]
 pub fn of_ends(name: String, mechanism: &Arc<dyn RewardMechanism>, rewards: (f64, f64), where_they_lie: &str) -> Case {
     let ledger = mechanism.ledger();
@@ -75,7 +78,9 @@ pub fn of_ends(name: String, mechanism: &Arc<dyn RewardMechanism>, rewards: (f64
     if 0.0 < ledger.delta { case.gaussian() } else { case }
 }
 
-/// One release of one reward; NaN where none is made. A released value that is not a number counts as the least.
+/// Returns one release of one reward; NaN if there is none.
+///
+/// A released NaN counts as the least value.
 pub fn answer(privatizer: &mut dyn Privatizer, reward: f64, stream: &mut Stream) -> f64 {
     let released = privatizer.release(&Query::default(), Raw::seal(reward), stream).reward();
     released.map_or(f64::NAN, |value| if value.is_nan() { f64::NEG_INFINITY } else { value })
@@ -115,7 +120,7 @@ pub(super) fn refused(refusal: &Refusal) -> Error {
     }
 }
 
-/// The two sides of a number that moves by `distance` about zero.
+/// Returns the two sides of a number that moves by `distance` around zero.
 pub(super) fn half(side: Side, distance: f64) -> f64 {
     side.pick(0.5, -0.5) * distance
 }

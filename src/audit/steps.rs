@@ -1,5 +1,6 @@
-//! Attacks on noisy gradients of single samples, of batches and of secretly drawn samples: one sample's gradient is g or -g, all others
-//! are zero.
+//! Attacks noisy gradients of single samples, of batches and of secretly drawn samples.
+//!
+//! One sample's gradient is g or -g, all others are zero.
 
 use super::gradients::{CLAIM, DIMENSION, LinearLoss, OUTSIDE, direction, response, separation, terms};
 use super::rewards::refused;
@@ -12,11 +13,11 @@ use privateer_privacy::gradients::{
 use privateer_privacy::{Calibration, Raw};
 use std::sync::Arc;
 
-/// Samples of a data set from which gradients are drawn, and draws.
+/// Number of samples in the data set from which gradients are drawn, and number of draws.
 const STORED: (u64, u64) = (4, 15);
 const SOURCE: &str = "docs/proofs/gradients.md";
 
-/// The gradient `y theta_0 x`: L and beta are the bound on |x|, for |theta| <= 1 and |y| <= 1.
+/// Computes `y theta_0 x`; L and beta are the bound on |x|, for |theta| <= 1 and |y| <= 1.
 #[derive(Debug)]
 struct Tilted;
 
@@ -30,7 +31,7 @@ fn kind(generalized: bool) -> &'static str {
     if generalized { "generalized-gaussian" } else { "gaussian" }
 }
 
-/// The dual of l_1.5 is l_3.
+/// Returns the terms for the dual of l_1.5, which is l_3.
 fn of_l3(claim: Claim, rounds: u64) -> Result<Terms, Error> {
     terms(Calibration::Tight, 1.5, DIMENSION, claim, rounds, 1.0).ok_or_else(no_budget)
 }
@@ -54,10 +55,10 @@ fn vector(law: VectorLaw) -> Result<Box<dyn VectorNoise>, Error> {
     })
 }
 
-/// One gradient a sample.
+/// Returns the attacks on one gradient per sample.
 ///
 /// # Errors
-/// A calibration that refuses.
+/// If the calibration refuses the terms.
 pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
     let terms = of_l3(CLAIM, 8)?;
     let (law, clip) = (terms.step_noise(generalized).map_err(|refusal| refused(&refusal))?.noise, terms.bounds(1.0));
@@ -88,7 +89,9 @@ pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
     Ok(cases.into_iter().map(|case| finished(case, generalized)).collect())
 }
 
-/// Few dimensions are released with normals. In many, noise of the l3 norm itself is the least; along the diagonal it is nearest to its price.
+/// Returns the attack in many dimensions, where noise of the l3 norm itself is the least.
+///
+/// In few dimensions normal noise is used. The change is along the diagonal, where that noise is nearest to its price.
 fn many_dimensions(name: &str) -> Result<Case, Error> {
     const MANY: usize = 16;
     let claim = Claim { epsilon: 1.0, delta: 1e-2 };
@@ -105,10 +108,10 @@ fn many_dimensions(name: &str) -> Result<Case, Error> {
     Ok(Case::new(format!("{name}, {MANY} dimensions"), claim, pair, "the likelihood ratio of its release", attack))
 }
 
-/// Means over batches: a sample of the first, and one of a later.
+/// Attacks means over batches: a sample of the first batch changes, or one of a later batch.
 ///
 /// # Errors
-/// A calibration that refuses.
+/// If the calibration refuses the terms.
 pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
     let (plan, eta) = (BatchPlan { first: 2, batch: 2, steps: 1 }, 0.5);
     let terms = of_l3(CLAIM, 4)?;
@@ -118,7 +121,7 @@ pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
     let of = |changed: u64, law: VectorLaw, words: &str| {
         let attack = move |side: Side, stream: &mut Stream| {
             let (Ok(first), Ok(later)) = (vector(laws.0), vector(laws.1)) else { return f64::NAN };
-            // beta eta D = 1/2 · 2: the iterates of the later batch are so far apart.
+            // beta eta D = 1/2 · 2: the largest distance of the iterates of the later batch.
             let mut batches = BatchGradients::new(Arc::new(Tilted), DIMENSION, clip, plan, eta * 2.0, (first, later));
             let (mut now, mut before) = ([0.0; DIMENSION], [0.0; DIMENSION]);
             let mut score = 0.0;
@@ -129,7 +132,7 @@ pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
                 if let Some(released) = batches.release(query, Raw::seal(Sample { x: &x, y: 1.0 }), stream)
                     && (round <= plan.first) == (changed <= plan.first)
                 {
-                    // The mean over two.
+                    // The mean over the two samples of a batch.
                     score = separation(law, released.value(), &g.map(|g| 0.5 * g));
                 }
             }
@@ -166,10 +169,10 @@ pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// Gradients of samples that are drawn in secret.
+/// Returns the attacks on gradients of samples that are drawn in secret.
 ///
 /// # Errors
-/// A calibration that refuses.
+/// If the calibration refuses the terms.
 pub fn stored() -> Result<Vec<Case>, Error> {
     let (n_samples, steps) = STORED;
     let terms = of_l3(CLAIM, n_samples)?;
@@ -188,7 +191,7 @@ pub fn stored() -> Result<Vec<Case>, Error> {
         for _ in 0..steps {
             let Some(released) = samples.gradient(&[0.0; DIMENSION], stream) else { return f64::NAN };
             let along = separation(law, released.value(), &g) / (sigma * sigma);
-            // One draw of n is the changed sample's: a mixture of a normal about zero and one about g or -g.
+            // One draw of n is the changed sample's: a mixture of a normal around zero and one around g or -g.
             let mixture = |sign: f64| libm::log((n_samples - 1) as f64 + libm::exp(sign * along - 0.5 * squared));
             score += mixture(1.0) - mixture(-1.0);
         }
@@ -210,7 +213,7 @@ pub fn stored() -> Result<Vec<Case>, Error> {
                 let x = g.map(|g| sign * size * g);
                 samples.keep(Raw::seal(Sample { x: &x, y }));
             }
-            // The draws are secret: their sum does not depend on which of them was the sample's.
+            // The draws are secret: their sum does not depend on which of them drew the sample.
             (0..steps).all(|_| {
                 samples.gradient(&[0.0; DIMENSION], stream).is_some_and(|released| {
                     row.iter_mut().zip(released.value().iter()).for_each(|(sum, x)| *sum += x);

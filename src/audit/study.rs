@@ -1,4 +1,4 @@
-//! Many cases together, at one family-wise error rate.
+//! Runs many cases together, at one family-wise error rate.
 
 use super::bound::{BoundForm, epsilon_at_least};
 use super::case::{Attack, Play};
@@ -11,15 +11,15 @@ use privateer_privacy::Delta;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// Least and most replays of either side on which a discriminant is fitted.
+/// Least and largest number of replays of either side on which a discriminant is fitted.
 const FITTED: (u64, u64) = (2000, 10_000);
 
-/// How an audit is run.
+/// Holds the settings of an audit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Replays of each side of a case, at least 100.
+    /// Number of replays of each side of a case, at least 100.
     pub samples: u64,
-    /// Seed of all streams. Releases with the operating system's entropy do not depend on it.
+    /// Seed of all streams; releases with the operating system's entropy do not depend on it.
     pub seed: u64,
     /// Probability that no true claim among all cases is refuted, in (0, 1).
     pub confidence: f64,
@@ -31,10 +31,10 @@ impl Default for Settings {
     }
 }
 
-/// Runs all cases, each on all cores. The same numbers for any number of threads.
+/// Runs all cases, each on all cores; the results do not depend on the number of threads.
 ///
 /// # Errors
-/// An attack whose score is not a number.
+/// If an attack's score is NaN.
 pub fn audit(cases: &[Case], settings: Settings) -> Result<Vec<Finding>, Error> {
     // Family-wise: each case gets an equal share of the error (Bonferroni).
     let alpha = (1.0 - settings.confidence) / cases.len().max(1) as f64;
@@ -58,7 +58,7 @@ fn judged(case: &Case, settings: Settings, alpha: f64) -> Result<Finding, Error>
     Ok(about.found(&first, &second, alpha))
 }
 
-/// What a finding says beside its figures.
+/// Holds the texts of a finding, beside its figures.
 pub(super) struct About {
     pub(super) name: String,
     pub(super) claim: Claim,
@@ -70,11 +70,11 @@ pub(super) struct About {
 }
 
 impl About {
-    /// The finding from as many scores of either side.
+    /// Computes the finding from equally many scores of either side.
     pub(super) fn found(self, first: &[f64], second: &[f64], alpha: f64) -> Finding {
         let Self { name, claim, gaussian, erratum, source, pair, score } = self;
         let gaussian = Delta::try_from(claim.delta).ok().filter(|_| gaussian);
-        // Two looks at the same replays share the case's error.
+        // Two bounds from the same replays share the case's error.
         let share = if gaussian.is_some() { 0.5 * alpha } else { alpha };
         let direct = epsilon_at_least(first, second, BoundForm::Direct { delta: claim.delta }, share);
         let gaussian = gaussian.map(|delta| epsilon_at_least(first, second, BoundForm::Gaussian { delta }, share));
@@ -102,14 +102,16 @@ impl About {
     }
 }
 
-/// The weights of a case's discriminant, from a tenth as many replays of its own; none where a formula scores.
+/// Fits the weights of a case's discriminant on its own replays, a tenth as many.
+///
+/// Empty if a formula scores the case.
 fn fitted(case: &Case, samples: u64, seed: u64) -> Vec<f64> {
     let Attack::Discriminant { width, play } = &case.attack else { return Vec::new() };
     let streams = Streams::new(seed, format!("audit {}, fit", case.name));
     let rows = |side: Side| -> Vec<f64> {
         let row = |replay: usize| {
             let mut row = vec![0.0; *width];
-            // A refusal is reported with the replays that are judged.
+            // A refusal is reported when the judged replays run.
             told(play, side, &mut streams.of(replay as u64, Purpose::Mechanism(side.name())), &mut row);
             row
         };
@@ -119,7 +121,9 @@ fn fitted(case: &Case, samples: u64, seed: u64) -> Vec<f64> {
     discriminant(*width, &rows(Side::First), &rows(Side::Second))
 }
 
-/// Plays one transcript. A number that is not finite tells as much as one that is far from all others.
+/// Writes one transcript; returns false if the mechanism refuses.
+///
+/// A non-finite number is as informative as one far from all others, and is replaced by it.
 fn told(play: &Play, side: Side, stream: &mut Stream, row: &mut [f64]) -> bool {
     row.fill(0.0);
     let released = play(side, stream, row);
@@ -127,7 +131,7 @@ fn told(play: &Play, side: Side, stream: &mut Stream, row: &mut [f64]) -> bool {
     released
 }
 
-/// Every replay has a stream of its own, so that the split over threads changes nothing.
+/// Returns the scores of one side; every replay has its own stream, whatever the threads.
 fn scores(case: &Case, side: Side, samples: u64, seed: u64, weights: &[f64]) -> Result<Vec<f64>, Error> {
     let streams = Streams::new(seed, format!("audit {}", case.name));
     let stream = |replay: usize| streams.of(replay as u64, Purpose::Mechanism(side.name()));
@@ -150,18 +154,18 @@ fn scores(case: &Case, side: Side, samples: u64, seed: u64, weights: &[f64]) -> 
     Ok(scores)
 }
 
-/// How often a claim that is exactly true was refuted.
+/// Counts how often a claim that is exactly true was refuted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FalseAlarms {
     /// Name of the case.
     pub name: String,
-    /// Seeds tried.
+    /// Number of seeds tried.
     pub seeds: u64,
-    /// Of these, seeds at which the claim was refuted.
+    /// Number of seeds at which the claim was refuted.
     pub refuted: u64,
-    /// Probability of each that is allowed.
+    /// Allowed probability of a refutation, per seed.
     pub allowed: f64,
-    /// Mean over the seeds of what the attack reaches of the claim.
+    /// Mean over the seeds of the lower bound's share of the claim.
     pub mean_reached: f64,
 }
 

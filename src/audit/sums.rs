@@ -1,5 +1,6 @@
-//! Attacks on sums of `phi phi^T` and `y phi` over users, by the privatizers themselves: the pair of one user at the worst angle
-//! changes, everybody else's is known.
+//! Attacks sums of `phi phi^T` and `y phi` over users, through the privatizers themselves.
+//!
+//! The pair of one user changes at the worst angle; the data of all other users are known.
 
 use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
@@ -11,33 +12,33 @@ use privateer_privacy::{Calibration, Delta, Ledger, Query, Raw, Released, Reques
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Users, one a round.
+/// Number of rounds, with one user per round.
 const ROUNDS: u64 = 16;
-/// Of releases for real, whose noise takes longer to draw.
+/// Number of rounds of real releases, whose noise takes longer to draw.
 const EXACT_ROUNDS: u64 = 4;
-/// Of cases about the data of one round.
+/// Number of rounds of cases about the data of one round.
 const FEW_ROUNDS: u64 = 2;
-/// Rounds of one user who takes part more than once.
+/// Number of rounds of one user who participates more than once.
 const PARTICIPATIONS: u64 = 3;
-/// Features of a user.
+/// Number of features of a user.
 const FEATURES: usize = 2;
-/// Numbers of a release: the packed matrix, then the vector.
+/// Length of a release: the packed matrix, then the vector.
 const ENTRIES: usize = 5;
-/// The claim, at a delta where the attack sees most of it.
+/// The claim, at a delta for which the attack shows most of it.
 const BUDGET: (f64, f64) = (4.0, 1e-3);
 
-/// The sums of users with two features and rewards in [-1, 1].
+/// Returns the attacks on the sums of users with two features and rewards in [-1, 1].
 ///
 /// # Errors
-/// A mechanism that refuses them.
+/// If the mechanism refuses them.
 pub fn cases(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
     of(entry, ROUNDS, SumsAttackNoise::Simulated)
 }
 
-/// The same sums for real: running sums in buffers and by the tree, and own items.
+/// Returns the attacks on real releases: running sums in buffers and by the tree, and own items.
 ///
 /// # Errors
-/// A mechanism that refuses them.
+/// If the mechanism refuses them.
 pub fn released() -> Result<Vec<Case>, Error> {
     let mut cases = of(&joint::ENTRIES[2], EXACT_ROUNDS, SumsAttackNoise::Exact)?;
     cases.extend(of(&joint::ENTRIES[0], EXACT_ROUNDS, SumsAttackNoise::Exact)?);
@@ -45,14 +46,14 @@ pub fn released() -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// Whose noise is attacked.
+/// Names the source of the attacked noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SumsAttackNoise {
     Simulated,
     Exact,
 }
 
-/// Gives out what follows from one user's features and reward.
+/// Returns the release that follows from one user's features and reward.
 type Taker = Box<dyn FnMut(&Query<'_>, Raw<f64>, &mut Stream) -> Option<Released<Signal>>>;
 
 impl SumsAttackNoise {
@@ -66,15 +67,15 @@ impl SumsAttackNoise {
     }
 }
 
-/// A user's features and reward.
+/// Holds a user's features and reward.
 type Data = ([f64; FEATURES], f64);
 
-/// An attack: which rounds are of the user whose data change, and how many rounds there are from one release to the next.
+/// Plans one attack: the changed user's rounds, and the interval between releases.
 struct SumsAttackPlan {
     suffix: &'static str,
     pair: &'static str,
     rounds: u64,
-    /// Rounds 1 to this many are of the user.
+    /// Number of rounds of the changed user, from round 1 on.
     participations: u64,
     every: u64,
     first: Data,
@@ -86,7 +87,8 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
     let once =
         |suffix, pair, rounds, first, second| SumsAttackPlan { suffix, pair, rounds, participations: 1, every: 1, first, second };
     let long = [1e6, 0.0];
-    // At Y = 1 the worst angle is none: phi' = phi, y' = -y (E7). At a right angle the matrix is seen too.
+    // At Y = 1 the worst angle is zero: phi' = phi, y' = -y (erratum E7, `docs/privacy.md`). At a right angle the matrix
+    // changes too.
     let mut plans = vec![
         once("", "the same phi, y = 1 against -1", rounds, (e1, 1.0), (e1, -1.0)),
         once(", right angle", "phi against one at a right angle, y = 1 against -1", rounds, (e1, 1.0), (e2, -1.0)),
@@ -107,7 +109,7 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
         ),
     ];
     for (suffix, every) in [(", 3 participations in one row", PARTICIPATIONS), (", 3 participations", 1)] {
-        // An item of a local model is a row of its own.
+        // In a local model every item is its own release.
         if !(entry.local && 1 < every) {
             let (pair, first, second) = ("the same phi, y = 1 against -1, in three rounds of one user", (e1, 1.0), (e1, -1.0));
             plans.push(SumsAttackPlan {
@@ -168,7 +170,7 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
     Ok(if 0.0 < claim.delta { case.gaussian() } else { case })
 }
 
-/// What a ledger states for a user who takes part this often: its claim for one participation, its price for more.
+/// Returns a ledger's claim for this number of participations: its price where there are several.
 pub(super) fn claim_of(ledger: &Ledger, participations: u64) -> Claim {
     let once = claim(ledger);
     match (participations, ledger.epsilon, Delta::try_from(ledger.delta), ledger.composition(participations)) {

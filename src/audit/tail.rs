@@ -1,6 +1,6 @@
-//! Exact binomial tails and the bounds of Clopper and Pearson (Biometrika 26, 1934).
+//! Computes exact binomial tails and the bounds of Clopper and Pearson (Biometrika 26, 1934).
 
-/// The probability of at least `k` successes in `n` trials of probability `p`, in (0, 1).
+/// Returns the probability of at least `k` successes in `n` trials of probability `p`, in (0, 1).
 fn at_least(k: u64, n: u64, p: f64) -> f64 {
     if k == 0 {
         return 1.0;
@@ -9,7 +9,7 @@ fn at_least(k: u64, n: u64, p: f64) -> f64 {
     let coefficient = libm::lgamma(count + 1.0) - libm::lgamma(hits + 1.0) - libm::lgamma(count - hits + 1.0);
     let term = libm::exp(coefficient + hits * libm::log(p) + (count - hits) * libm::log1p(-p));
     let odds = p / (1.0 - p);
-    // Above the mean the terms fall from here on; below it, those of the other tail do.
+    // At or above the mean, the terms decrease from here on; below it, the terms of the other tail do.
     if count * p <= hits {
         let mut sum = term;
         let mut last = term;
@@ -33,7 +33,7 @@ fn at_least(k: u64, n: u64, p: f64) -> f64 {
     1.0 - sum
 }
 
-/// The largest number that a success probability is above with confidence `1 - alpha`, after `k` successes in `n >= 1` trials.
+/// Returns the lower confidence bound `1 - alpha`, given `k` successes in `n >= 1` trials.
 #[must_use]
 pub fn clopper_pearson_lower(k: u64, n: u64, alpha: f64) -> f64 {
     if k == 0 {
@@ -42,7 +42,7 @@ pub fn clopper_pearson_lower(k: u64, n: u64, alpha: f64) -> f64 {
     if k == n {
         return libm::exp(libm::log(alpha) / n as f64);
     }
-    // The tail grows with p and is about one half at k/n: bisection, keeping the lower end.
+    // The tail grows with p and is about one half at k/n: bisection returns the lower end.
     let (mut low, mut high) = (0.0, k as f64 / n as f64);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
@@ -54,7 +54,7 @@ pub fn clopper_pearson_lower(k: u64, n: u64, alpha: f64) -> f64 {
     low
 }
 
-/// The least number that a success probability is below with confidence `1 - alpha`.
+/// Returns the upper confidence bound `1 - alpha`, given `k` successes in `n` trials.
 #[must_use]
 pub fn clopper_pearson_upper(k: u64, n: u64, alpha: f64) -> f64 {
     if k == 0 {
@@ -68,7 +68,7 @@ pub fn clopper_pearson_upper(k: u64, n: u64, alpha: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Against sums over all outcomes.
+    /// Compares the tails with sums over all outcomes.
     #[test]
     fn tails_are_sums() {
         for (n, p) in [(1_u64, 0.3), (7, 0.02), (40, 0.5), (40, 0.97)] {
@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// Textbook values, two-sided at 95 %.
+    /// Compares with textbook values, two-sided at 95 %.
     #[test]
     fn known_intervals() {
         for (k, n, low, high) in
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// The bound is where the tail is alpha, also for a million trials.
+    /// The tail at the bound equals alpha, also for a million trials.
     #[test]
     fn bounds_invert_the_tail() {
         for (k, n) in [(1_u64, 1_000_000_u64), (250, 90_000), (450_000, 900_000), (899_990, 900_000)] {
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    /// The planted fault: an interval of half the width misses more often than it may.
+    /// The bounds cover; a planted interval of half the width misses more often than allowed.
     #[test]
     fn bounds_cover() {
         let (n, p, alpha) = (60_u64, 0.2, 0.05);

@@ -1,6 +1,8 @@
-//! Attacks on noisy choices of a vertex. A stream: one sample changes in the first round and all other gradients are zero, so that two
-//! vertices tie but for it; small losses that add up as for normal noise. One choice: a vertex behind many others moves against all
-//! of them, and its rare win shows the whole range.
+//! Attacks noisy choices of a vertex, in a stream and in one choice.
+//!
+//! In the stream, one sample changes in the first round and all other gradients are zero. So two vertices tie except for the
+//! change, and small privacy losses add up as for normal noise. In the single choice, a vertex behind many others moves against
+//! all of them, and its rare win shows the whole range.
 
 use super::gradients::{LinearLoss, OUTSIDE, response, terms};
 use super::rewards::refused;
@@ -11,18 +13,22 @@ use privateer_privacy::gradients::{Choice, LaplaceVector, Query, Sample, Start, 
 use privateer_privacy::{Calibration, Raw};
 use std::sync::Arc;
 
-/// Samples of a stream.
+/// Number of samples of a stream.
 const ROUNDS: u64 = 50;
-/// Claims of streams: where the bound on their sum is nearest to what they show, and where an erratum is seen.
+/// Claims of streams.
+///
+/// At the first, the bound on the sum of losses is nearest to what the choices show; at the second, an erratum is visible.
 const CLAIM: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
 const SMALL_CLAIM: Claim = Claim { epsilon: 1.0, delta: 1e-2 };
-/// The claim of one choice.
+/// The claim for one choice.
 const ONE_CHOICE: Claim = Claim { epsilon: 2.0, delta: 0.0 };
-/// Vertices from which it is made: the one that is behind wins seldom, and shows the more of epsilon the less it does.
+/// Number of vertices in the single choice.
+///
+/// The rarer the win of the vertex behind, the more of epsilon it shows.
 const CANDIDATES: usize = 65;
 const SOURCE: &str = "docs/proofs/gradients.md";
 
-/// The point 1, and the point -1 so many times: diameter 2.
+/// Lists the point 1 and this number of copies of the point -1, for a diameter of 2.
 #[derive(Debug)]
 struct VertexEnds(usize);
 
@@ -37,10 +43,12 @@ impl Vertices for VertexEnds {
     }
 }
 
-/// Noisy choices along recursive gradients, with Gumbel or Laplace noise: a stream, and one choice.
+/// Returns the attacks on choices along recursive gradients, with Gumbel or Laplace noise.
+///
+/// There is one stream and one single choice.
 ///
 /// # Errors
-/// A calibration that refuses.
+/// If the calibration refuses the terms.
 pub fn choices(gumbel: bool) -> Result<Vec<Case>, Error> {
     let name = if gumbel { "choices-gumbel" } else { "choices-laplace" };
     let mut cases = stream(name, gumbel, Start::Half, CLAIM)?;
@@ -48,10 +56,12 @@ pub fn choices(gumbel: bool) -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// A stream with the first gradient whole, at noise for half of it (E28).
+/// Attacks a stream with the whole first gradient, at noise for half of it.
+///
+/// This is erratum E28 (`docs/privacy.md`).
 ///
 /// # Errors
-/// A calibration that refuses.
+/// If the calibration refuses the terms.
 pub fn whole_first_gradient() -> Result<Vec<Case>, Error> {
     let mut cases = stream("DP-POFW, first gradient whole", true, Start::Full, SMALL_CLAIM)?;
     cases.iter_mut().for_each(|case| {
@@ -69,7 +79,7 @@ fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Ca
     let Some(terms) = terms(Calibration::Tight, 1.0, 1, claim, ROUNDS, 0.0) else { return Ok(Vec::new()) };
     let priced = terms.choice_noise(gumbel, 1.0).map_err(|refusal| refused(&refusal))?;
     let Some((_, scale)) = priced.noise else { return Ok(Vec::new()) };
-    // The bound on contributions would cut a whole first gradient in half: the paper has none.
+    // The bound on contributions would halve the whole first gradient; the paper has no bound.
     let clip = terms.bounds(1.0).filter(|_| start == Start::Half);
     let attack = move |(size, y): (f64, f64)| {
         move |side: Side, stream: &mut Stream| {
@@ -81,7 +91,7 @@ fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Ca
             for t in 1..=ROUNDS {
                 let (sign, y) = if t == 1 { response(side, y) } else { (0.0, 0.0) };
                 let chosen = *choices.release(query, Raw::seal(Sample { x: &[sign * size], y }), stream).value();
-                // The vertex against the gradient is likelier; the log-odds fall as the range over the scale does.
+                // The vertex opposite the gradient is likelier; the log-odds decrease with range over scale.
                 let weight = falling(t);
                 score += if chosen == 1 { weight } else { -weight };
             }
@@ -91,7 +101,7 @@ fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Ca
     let score = "the likelihood ratio of all choices";
     let pair = format!("gradients 1 and -1 in round 1 of {ROUNDS}, all others zero");
     let mut cases = vec![Case::new(name, claim, pair, score, attack((1.0, 1.0)))];
-    // What is outside acts on the sum as what is at the bound does.
+    // A sample outside the clip affects the sum as one at the bound does.
     for (suffix, size, y, words) in OUTSIDE.into_iter().filter(|_| clip.is_some()) {
         let pair = format!("{words} (g = 1) in round 1 of {ROUNDS}, all others zero");
         cases.push(Case::new(format!("{name}, {suffix}"), claim, pair, score, attack((size, y))));
@@ -99,12 +109,14 @@ fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Ca
     Ok(cases.into_iter().map(|case| case.source(SOURCE)).collect())
 }
 
-/// Range over scale in round t, up to a factor.
+/// Returns range over noise scale in round t, up to a factor.
 pub(super) fn falling(t: u64) -> f64 {
     libm::sqrt(t as f64) / (t as f64 + 1.0)
 }
 
-/// Gradients 1 and -1, halved by the start: the first score moves from 1/2 to -1/2, all others the other way.
+/// Attacks gradients 1 and -1, halved by the start, in one choice.
+///
+/// The first score moves from 1/2 to -1/2, and all others move the other way.
 fn one_choice(name: &str, gumbel: bool) -> Case {
     let scale = 2.0 / ONE_CHOICE.epsilon;
     let attack = move |side: Side, stream: &mut Stream| {

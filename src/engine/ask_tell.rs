@@ -1,6 +1,6 @@
-//! One policy outside the loop: a batch of one that somebody else observes for.
+//! Runs one policy outside the loop: a batch of one trial whose rewards the caller observes.
 //!
-//! `ask` names the next point, `tell` takes its released signal; the state can be saved between any two calls.
+//! `ask` returns the next point, `tell` takes its released signal; the state can be saved between any two calls.
 
 use super::decide::{decide, settled};
 use crate::policy::{Policy, PolicyStreams, Proposal};
@@ -10,7 +10,7 @@ use privateer_gp::score::{Candidates, TrialScore};
 use privateer_privacy::{Query, Released, Signal};
 use std::sync::Arc;
 
-/// A policy with its screen.
+/// Combines a policy with its screening backend.
 pub struct AskTell {
     policy: Box<dyn Policy>,
     streams: PolicyStreams,
@@ -19,13 +19,13 @@ pub struct AskTell {
 }
 
 impl AskTell {
-    /// A policy before its next round; `domain` is the prepared basis of its maker.
+    /// Creates a policy before its next round; `domain` is the prepared basis of its maker.
     #[must_use]
     pub fn new(policy: Box<dyn Policy>, streams: PolicyStreams, domain: Option<&Arc<dyn Domain>>) -> Self {
         Self { policy, streams, screen: domain.map(|domain| domain.open(1)), asked: None }
     }
 
-    /// A policy in the middle of a round: `asked` was asked for and is not told yet.
+    /// Resumes a policy in the middle of a round, in which `asked` was proposed.
     #[must_use]
     pub fn resumed(
         policy: Box<dyn Policy>,
@@ -36,15 +36,15 @@ impl AskTell {
         Self { asked, ..Self::new(policy, streams, domain) }
     }
 
-    /// Takes draws from these streams from now on.
+    /// Replaces the random streams that the policy draws from.
     pub fn draw_from(&mut self, streams: PolicyStreams) {
         self.streams = streams;
     }
 
-    /// The next point to observe; the same until it is told.
+    /// Returns the next point to observe; the same point until its signal is told.
     ///
     /// # Errors
-    /// A failing device or a score that is not finite.
+    /// If the device fails or a score is not finite.
     pub fn ask(&mut self) -> Result<usize, Error> {
         if let Some(point) = self.asked {
             return Ok(point);
@@ -72,20 +72,20 @@ impl AskTell {
         Ok(point)
     }
 
-    /// What the asked point's privatizer is told in the plain, whatever it releases.
+    /// Returns the public query to the privatizer of the asked point, whatever is released later.
     #[must_use]
     pub fn query(&self) -> Query<'_> {
         self.asked.map(|point| self.policy.query(point)).unwrap_or_default()
     }
 
-    /// Takes the released signal of the asked point.
+    /// Updates the policy with the released signal of the asked point.
     pub fn tell(&mut self, signal: &Released<Signal>) {
         if let Some(point) = self.asked.take() {
             self.policy.update(point, signal);
         }
     }
 
-    /// The policy, to recommend or to save.
+    /// Returns the policy, to recommend or to save.
     #[must_use]
     pub fn policy(&self) -> &dyn Policy {
         self.policy.as_ref()

@@ -1,5 +1,6 @@
-//! Contextual trials: a user comes, an arm is shown, a reward is observed, something is released. A trial is one chain of small
-//! steps, so that nothing is gained by lockstep.
+//! Runs contextual trials: user, arm, observed reward, released signal.
+//!
+//! A trial is one chain of small steps, so lockstep batches would gain no speed.
 
 use super::observer::{Observer, Place, Rows, Stop};
 use super::prepare::CellFacts;
@@ -11,28 +12,28 @@ use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::interactions::seal;
 use std::sync::Arc;
 
-/// Rounds between two looks at the stop flag.
+/// Number of rounds between two checks of the stop flag.
 pub(super) const STOP_EVERY: u64 = 1024;
 
-/// A contextual cell made ready.
+/// Holds a contextual cell prepared for its trials.
 pub struct ContextualCell {
-    /// The plan.
+    /// The cell's plan.
     pub plan: CellPlan,
     /// The problem.
     pub environment: Arc<dyn Contextual>,
     /// Makes the trials' policies and privatizers.
     pub maker: Box<dyn ContextPolicyMaker>,
-    /// Streams of the environment.
+    /// Random streams of the environment.
     pub streams: Streams,
-    /// Whether the problem is a log.
+    /// Whether the environment is a log, which is replayed.
     pub replays: bool,
 }
 
 impl ContextualCell {
-    /// Ledger and facts. Checks on the way that a trial can be made.
+    /// Returns the ledger and the facts, after checking that a trial can be made.
     ///
     /// # Errors
-    /// Whatever the first trial refuses.
+    /// If the first trial fails.
     pub fn facts(&self) -> Result<CellFacts, Error> {
         self.environment.draw(0)?;
         let mut facts = self.environment.describe();
@@ -45,10 +46,10 @@ impl ContextualCell {
         Ok(CellFacts { ledger, inputs: None, facts })
     }
 
-    /// Runs one trial to the end; `None` if stopped.
+    /// Runs one trial to the end; returns `None` if stopped.
     ///
     /// # Errors
-    /// Whatever the environment refuses; scores that are not finite.
+    /// If the environment fails, or a score is not finite.
     pub fn trial(
         &self,
         number: u64,

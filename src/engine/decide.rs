@@ -1,4 +1,4 @@
-//! The decision among candidates, in f64: the same on every path.
+//! Decides among the candidates in f64, identically for every backend.
 
 use crate::policy::Proposal;
 use privateer_config::error::Error;
@@ -10,7 +10,7 @@ use pulp::NullaryFnOnce;
 /// # Errors
 /// If a score is not finite: the model has left the range of f64.
 pub fn decide(candidates: &Candidates, model: &dyn ScoreModel, beta: f64, scratch: &mut Vec<(u32, f64)>) -> Result<usize, Error> {
-    // Alone, a candidate needs no score: no other point can tie with it.
+    // A single candidate needs no score, because no other point can tie with it.
     if let [only] = candidates.points[..] {
         return Ok(only as usize);
     }
@@ -29,8 +29,10 @@ fn not_a_number(beta: f64) -> Error {
     }
 }
 
-/// What is to be done about a proposal: where the model keeps the moments of every point, a score is settled here, as
-/// [`decide`] among all points, or those of the decision set, would, and needs no screen.
+/// Resolves a scoring proposal directly if the model stores the moments of every point.
+///
+/// The result equals that of [`decide`] among all points, or among those of the decision set, without a screen. Other proposals
+/// are returned unchanged.
 ///
 /// # Errors
 /// As [`decide`].
@@ -55,19 +57,19 @@ pub fn settled(
     Ok(Proposal::Play(point))
 }
 
-/// The point with the largest score, the lowest index among ties.
+/// Returns the point with the largest score, the lowest index among ties.
 fn best_of(table: MomentTable<'_>, beta: f64, scores: &mut Vec<f64>) -> Result<usize, Error> {
     scores.resize(table.means.len(), 0.0);
     let best = pulp::Arch::new().dispatch(TableScores { table, beta, scores });
     let floor = best - TIE_TOLERANCE * (1.0 + best.abs());
-    // A NaN makes the floor one too.
+    // A NaN score makes the floor NaN too, so that no point is found.
     scores.iter().position(|&score| floor <= score).ok_or_else(|| not_a_number(beta))
 }
 
-/// Lanes of a running maximum.
+/// Number of SIMD lanes of the running maximum.
 const LANES: usize = 16;
 
-/// Writes every score; the largest, NaN where one is.
+/// Writes every score and returns the largest, or NaN if a score is NaN.
 struct TableScores<'a> {
     table: MomentTable<'a>,
     beta: f64,
@@ -99,11 +101,13 @@ impl NullaryFnOnce for TableScores<'_> {
     }
 }
 
-/// Over a product domain: for each axis the row with the largest exact score, the lowest index among ties. The mean of a play is
-/// the sum of its rows' means and its spread at most the sum of their spreads, so the sum of the scores is an upper bound that
-/// splits over the axes (Kandasamy2015, Add-GP-UCB).
+/// Returns, for each axis of a product domain, the row with the largest exact score.
+///
+/// Ties go to the lowest index. The mean of a play is the sum of its rows' means, and its posterior standard deviation is at
+/// most the sum of theirs. So the sum of the scores is an upper bound that splits over the axes (Kandasamy2015, Add-GP-UCB).
 ///
 /// # Errors
+/// As [`decide`].
 /// As [`decide`].
 pub fn decide_by_axis(
     axes: &[AxisFeatures],
@@ -134,7 +138,7 @@ mod tests {
             let table = MomentTable { means: &means, variances: &variances };
             assert_eq!(best_of(table, 2.0, &mut Vec::new()).ok(), lowest_within_tie(&scored));
         }
-        // Every place in blocks of lanes and behind them.
+        // Tests every position, in full blocks of lanes and in the remainder.
         for n in 1..40 {
             for at in 0..n {
                 let mut means = vec![-1.0_f64; n];

@@ -1,8 +1,8 @@
-//! Some trials of one cell in lockstep: propose, screen, decide, observe, release, update.
+//! Runs trials of one cell in lockstep: propose, screen, decide, observe, release, update.
 //!
-//! A batch is split into as many parts as its backend keeps in flight; each part has its own screen. While one part is
-//! scored in the background, the others decide, observe and update. Trials share nothing that is recorded, so the split
-//! changes no byte.
+//! A batch is split into as many parts as its backend keeps in flight; each part has its own screen. While one part is scored
+//! in the background, the others decide, observe and update. Trials share nothing that is recorded, so the split changes no
+//! recorded byte.
 
 use super::decide::{decide, decide_by_axis, settled};
 use super::observer::{Observer, Place, Rows, Stop, TrialEnd};
@@ -18,10 +18,10 @@ use privateer_privacy::Privatizer;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rounds between two looks at the stop flag.
+/// Number of rounds between two checks of the stop flag.
 const STOP_EVERY: u64 = 64;
 
-/// One trial as it runs.
+/// Holds the state of one running trial.
 struct LockstepTrial {
     cell: u32,
     number: u64,
@@ -30,10 +30,10 @@ struct LockstepTrial {
     noise: Stream,
     mechanism: Stream,
     streams: PolicyStreams,
-    /// What may be played this round, ascending; `None` where all of the domain may.
+    /// The points allowed in this round, ascending; `None` where the whole domain is allowed.
     set: Option<Vec<u32>>,
     sets: Stream,
-    /// Over a product domain: the numbers of what was played, by its rows.
+    /// Numbers of the plays so far, by their rows, over a product domain.
     plays: Option<Plays>,
     cumulative: f64,
     simple: f64,
@@ -66,7 +66,7 @@ impl LockstepTrial {
         })
     }
 
-    /// What the policy proposes; a random point is drawn here, from what may be played.
+    /// Returns the policy's proposal; a random point is drawn here, among the allowed points.
     fn propose(&mut self) -> Proposal {
         if let (Some(set), Some(sets)) = (&mut self.set, self.ready.instance.sets()) {
             sets.draw(&mut self.sets, set);
@@ -87,7 +87,7 @@ impl LockstepTrial {
         }
     }
 
-    /// The number of the play of these rows of a product domain.
+    /// Returns the number of the play of these rows of a product domain.
     fn number(&mut self, rows: Vec<u32>) -> usize {
         let Some(plays) = &mut self.plays else { return 0 };
         let (number, is_new) = plays.number(&rows);
@@ -98,7 +98,7 @@ impl LockstepTrial {
         number
     }
 
-    /// Plays a point: observation, mechanism, update, and the row if this round is recorded.
+    /// Plays a point: observation, mechanism, update, and a row if the round is recorded.
     fn play(&mut self, point: usize, round: u64, recorded: bool, observer: &dyn Observer) {
         let instance = &self.ready.instance;
         let raw = instance.observe(point, &mut self.noise);
@@ -115,7 +115,7 @@ impl LockstepTrial {
             let recommended = self.ready.policy.recommend().map_or(f64::NAN, |point| instance.regret(point));
             self.rows.trial.push(self.number as u32);
             self.rows.round.push(round as u32);
-            // The plays of a product domain have no index.
+            // The plays of a product domain have no point index.
             self.rows.point.push(self.plays.is_none().then_some(point as i64));
             self.rows.regret.push(regret);
             self.rows.cumulative_regret.push(self.cumulative);
@@ -125,17 +125,19 @@ impl LockstepTrial {
     }
 }
 
-/// What a batch gives back.
+/// Holds the results of a batch.
 pub struct BatchResult {
-    /// Rows, ordered by trial, then round.
+    /// Recorded rows, ordered by trial, then round.
     pub rows: Rows,
-    /// What its screens counted.
+    /// Counters of the batch's screens.
     pub counters: Counters,
-    /// What else came of its trials, in order.
+    /// The results of its trials beyond the rows, in order.
     pub trials: Vec<TrialEnd>,
 }
 
-/// Trials that share a screen: while it works in the background, other parts of the batch decide, observe and update.
+/// Holds the trials that share a screen.
+///
+/// While the screen works in the background, other parts of the batch decide, observe and update.
 struct LockstepPart {
     trials: Vec<LockstepTrial>,
     screen: Option<Box<dyn Screen>>,
@@ -144,7 +146,7 @@ struct LockstepPart {
     points: Vec<usize>,
     scratch: Vec<(u32, f64)>,
     scores: Vec<f64>,
-    /// The axes of a product domain in the policy's features.
+    /// Axes of a product domain in the policy's features.
     axes: Option<Arc<[AxisFeatures]>>,
 }
 
@@ -163,7 +165,7 @@ impl LockstepPart {
         })
     }
 
-    /// What the trials that score ask of the screen.
+    /// Returns the requests to the screen, one for each trial that scores.
     fn requests(&self) -> Result<Vec<TrialScore<'_>>, Error> {
         let mut requests = Vec::with_capacity(self.trials.len());
         for (i, (trial, proposal)) in self.trials.iter().zip(&self.proposals).enumerate() {
@@ -177,7 +179,7 @@ impl LockstepPart {
         Ok(requests)
     }
 
-    /// The first half of a round: proposals, and the screen set to work.
+    /// Runs the first half of a round: proposals, and the start of the screen.
     fn begin(&mut self) -> Result<(), Error> {
         for (trial, proposal) in self.trials.iter_mut().zip(&mut self.proposals) {
             let proposed = trial.propose();
@@ -193,7 +195,7 @@ impl LockstepPart {
         Ok(())
     }
 
-    /// The second half: candidates, decisions, observations, updates.
+    /// Runs the second half of a round: candidates, decisions, observations, updates.
     fn finish(&mut self, round: u64, recorded: bool, observer: &dyn Observer) -> Result<(), Error> {
         let mut points = std::mem::take(&mut self.points);
         for (point, proposal) in points.iter_mut().zip(&self.proposals) {
@@ -204,7 +206,7 @@ impl LockstepPart {
         let (mut screen, mut answers) = (self.screen.take(), std::mem::take(&mut self.answers));
         let mut scratch = std::mem::take(&mut self.scratch);
         let requests = self.requests()?;
-        // Over a product domain: the best row of each axis.
+        // Over a product domain, the best row of each axis is chosen.
         let mut combined: Vec<(usize, Vec<u32>)> = Vec::new();
         if let Some(axes) = &self.axes {
             for request in &requests {
@@ -217,7 +219,7 @@ impl LockstepPart {
                 points[request.trial] = decide(answer, request.model, request.beta, &mut scratch)?;
             }
         } else {
-            // Without a screen, small decision sets are candidates as a whole.
+            // Without a screen, all points of the small decision set are candidates.
             for request in &requests {
                 let Some(set) = request.subset else { return Err(no_model(request.beta)) };
                 let candidates = Candidates { points: set.to_vec() };
@@ -242,10 +244,10 @@ impl LockstepPart {
     }
 }
 
-/// Runs trials `numbers` of a cell to the end. `None` if stopped on the way.
+/// Runs the trials `numbers` of a cell to the end; returns `None` if stopped before.
 ///
 /// # Errors
-/// Whatever a trial, the backend or a decision refuses.
+/// If a trial, the backend or a decision fails.
 pub fn batch(
     cell: &ReadyCell,
     numbers: Range<u64>,

@@ -1,8 +1,8 @@
-//! The loop: units of work, lockstep batches, the meeting of policy and backend.
+//! Runs units of work in lockstep batches, where policy and backend work together.
 //!
-//! A unit is one cell and one block of trials; it becomes one part. Trials of a unit run in lockstep batches, batches run
-//! in parallel, and nothing that is recorded depends on how. The engine is told which units are already done and hands
-//! finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
+//! A unit is one cell and one block of trials; it becomes one part of the results. Trials of a unit run in lockstep batches,
+//! batches run in parallel, and nothing that is recorded depends on how. The engine is given the units that are already done,
+//! and passes finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
 
 mod ask_tell;
 mod contexts;

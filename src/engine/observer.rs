@@ -1,4 +1,4 @@
-//! What the engine tells the outside, and how the outside stops it.
+//! Defines the engine's reports to its caller, and the request to stop.
 
 use privateer_backend::Counters;
 use privateer_config::error::Error;
@@ -6,7 +6,7 @@ use privateer_privacy::interactions::InteractionSignal;
 use privateer_privacy::{Query, ReleaseCounts, Released, Signal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// One cell and one block of trials: one part.
+/// Names one cell and one block of trials, stored as one part of the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unit {
     /// Cell index.
@@ -15,19 +15,20 @@ pub struct Unit {
     pub block: u32,
 }
 
-/// A round of a trial of a cell.
+/// Names a round of a trial of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Cell index.
     pub cell: u32,
-    /// 0-based.
+    /// Trial, 0-based.
     pub trial: u64,
-    /// 1-based.
+    /// Round, 1-based.
     pub round: u64,
 }
 
-/// Recorded rows of a unit, ordered by trial, then round. Columns are equally long: the regrets, or those of online convex runs;
-/// the others are empty.
+/// Holds the recorded rows of a unit, ordered by trial, then round.
+///
+/// The used columns have equal lengths: the regrets, or the columns of online convex runs. The other columns are empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rows {
     /// Trial, 0-based.
@@ -44,22 +45,22 @@ pub struct Rows {
     pub simple_regret: Vec<f64>,
     /// Regret of the point the policy would recommend.
     pub recommended_regret: Vec<f64>,
-    /// Of contextual runs, in the place of the last two: share of the rounds so far in which the best arm was played.
+    /// Contextual runs, instead of simple and recommended regret: the best arm's share of rounds.
     pub best_share: Vec<f64>,
-    /// Of replays, in the place of the regrets: rows of the log that the policy has learned from.
+    /// Replays, instead of the regrets: number of log rows that the policy has learned from.
     pub taken: Vec<f64>,
     /// Estimate of the policy's mean reward so far; NaN before any row matched.
     pub value: Vec<f64>,
-    /// Its standard error.
+    /// Standard error of that estimate.
     pub standard_error: Vec<f64>,
-    /// Of online convex runs, in the place of the regrets: risk of the learner's answer.
+    /// Online convex runs, instead of the regrets: risk of the learner's answer.
     pub risk: Vec<f64>,
-    /// Share of the starting point's excess risk that is left.
+    /// Remaining share of the starting point's excess risk.
     pub suboptimality: Vec<f64>,
 }
 
 impl Rows {
-    /// Appends another's rows.
+    /// Appends the rows of another unit.
     pub fn extend(&mut self, other: Self) {
         self.trial.extend(other.trial);
         self.round.extend(other.round);
@@ -77,53 +78,57 @@ impl Rows {
     }
 }
 
-/// What else came of a trial.
+/// Holds the results of a trial beyond its rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialEnd {
     /// The trial, 0-based.
     pub trial: u64,
-    /// What its privatizer met.
+    /// Counts kept by the trial's privatizer.
     pub counts: ReleaseCounts,
-    /// Rounds in which noise had left the model indefinite.
+    /// Number of rounds in which noise had left the model indefinite.
     pub repaired: u64,
-    /// What the policy gives out of its model, where the spec asks for it.
+    /// The publishable part of the policy's model, if the spec requests it.
     pub parameters: Option<serde_json::Value>,
 }
 
-/// Hears of progress and takes finished units.
+/// Receives progress reports and finished units.
 pub trait Observer: Sync {
-    /// Some trial-rounds are done.
+    /// Reports that this number of trial-rounds is done.
     fn progressed(&self, trial_rounds: u64);
 
-    /// What a trial's policy is about to receive. Called from worker threads, rounds of one trial in order, and once more
-    /// where a unit is done again.
+    /// Reports the signal that a trial's policy is about to receive.
+    ///
+    /// Called from worker threads, with the rounds of one trial in order, and once more if a unit is run again.
     fn released(&self, at: Place, query: &Query<'_>, signal: &Released<Signal>) {
         let _ = (at, query, signal);
     }
 
-    /// What a contextual trial's policy is about to receive, after it had shown this arm. Called as [`Observer::released`].
+    /// Reports the signal that a contextual policy is about to receive after showing this arm.
+    ///
+    /// Called as [`Observer::released`].
     fn visited(&self, at: Place, arm: usize, signal: &Released<InteractionSignal<'_>>) {
         let _ = (at, arm, signal);
     }
 
-    /// Whether learners keep what is released to them, for [`Observer::learned`].
+    /// Returns whether learners must store what is released to them, for [`Observer::learned`].
     fn keeps_transcripts(&self) -> bool {
         false
     }
 
-    /// What was released to a learner in a round, one vector after another, and what it would answer then. Called as
-    /// [`Observer::released`], where transcripts are kept.
+    /// Reports a round's releases to a learner, one vector after another, and its current answer.
+    ///
+    /// Called as [`Observer::released`], if transcripts are kept.
     fn learned(&self, at: Place, released: &[f64], answer: &[f64]) {
         let _ = (at, released, answer);
     }
 
-    /// A unit is done. Called from worker threads, in no particular order.
+    /// Takes a finished unit; called from worker threads, in no particular order.
     ///
     /// # Errors
-    /// What kept the rows from being stored; the run then stops.
+    /// If the rows could not be stored; the run then stops.
     fn finished(&self, unit: Unit, rows: Rows, seconds: f64, counters: &Counters) -> Result<(), Error>;
 
-    /// What else came of the trials of a unit, before it is handed over as finished.
+    /// Takes the further results of a unit's trials, before [`Observer::finished`] takes the unit.
     ///
     /// # Errors
     /// As [`Observer::finished`].
@@ -133,23 +138,23 @@ pub trait Observer: Sync {
     }
 }
 
-/// A request to stop, from a signal handler or a failed unit.
+/// Carries a request to stop, from a signal handler or after a failed unit.
 #[derive(Debug, Default)]
 pub struct Stop(AtomicBool);
 
 impl Stop {
-    /// A stop that nobody has asked for.
+    /// Creates a flag without a request.
     #[must_use]
     pub const fn new() -> Self {
         Self(AtomicBool::new(false))
     }
 
-    /// Asks.
+    /// Requests a stop.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody asked.
+    /// Returns whether a stop was requested.
     #[must_use]
     pub fn asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)

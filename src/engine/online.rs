@@ -1,7 +1,7 @@
-//! The online loop: one learner on one stream of samples, trial by trial.
+//! Runs the online loop: one learner on one stream of samples, trial by trial.
 //!
-//! Trials share what was calibrated and the data that answers are judged on, and run side by side on all threads; each keeps its own
-//! state for all rounds, so that nothing recorded depends on threads or batches.
+//! Trials share the calibration and the evaluation data, and run in parallel on all threads. Each has its own state for all
+//! rounds, so that nothing recorded depends on threads or batches.
 
 use super::observer::{Observer, Place, Rows, Stop};
 use super::prepare::{CellFacts, lock};
@@ -15,25 +15,25 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Problems kept at a time.
+/// Largest number of cached problems.
 const KEPT: usize = 8;
-/// Rounds between two looks at the stop flag.
+/// Number of rounds between two checks of the stop flag.
 const STOP_EVERY: u64 = 64;
 
-/// Makes online cells ready.
+/// Prepares online cells.
 #[derive(Default)]
 pub(super) struct OnlinePreparation {
     problems: Mutex<Vec<(String, Arc<OnlineProblem>)>>,
     rates: Mutex<BTreeMap<u32, Arc<Mutex<Option<f64>>>>>,
 }
 
-/// A problem with its streams; the problem is built by whoever comes first.
+/// Holds a problem with its streams; the first thread that needs it builds it.
 struct OnlineProblem {
     streams: Streams,
     problem: Mutex<Option<Arc<dyn Problem>>>,
 }
 
-/// A cell made ready.
+/// Holds an online cell prepared for its trials.
 pub(super) struct OnlineCell {
     problem: Arc<dyn Problem>,
     maker: Box<dyn LearnerMaker>,
@@ -83,8 +83,10 @@ impl OnlinePreparation {
         Ok(OnlineCell { problem, maker, streams, label: plan.policy.clone(), cell: plan.index, rounds: plan.rounds })
     }
 
-    /// The learning rate: as stated, or the one of least mean final risk on validation data (the lowest index among equals), which has
-    /// streams, samples and data to judge on of its own.
+    /// Returns the learning rate: the stated one, or the best on validation data.
+    ///
+    /// The best has the least mean final risk (the lowest index among equals). Validation has its own streams, samples and
+    /// evaluation data.
     fn rate(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan) -> Result<f64, Error> {
         let (grid, trials) = match &online.rates {
             Rates::Fixed(rate) => return Ok(*rate),
@@ -115,16 +117,18 @@ impl OnlinePreparation {
         Ok(*slot.insert(grid[least]))
     }
 
-    /// Makes a cell ready.
+    /// Prepares a cell.
     ///
     /// # Errors
-    /// Whatever problem or learner refuses.
+    /// If the problem or the learner refuses the cell.
     pub(super) fn cell(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan) -> Result<OnlineCell, Error> {
         let rate = self.rate(sweep, plan, online)?;
         self.at_rate(sweep, plan, online, &plan.environment, rate)
     }
 
-    /// Ledger and facts of a cell. Without `choosing`, a learning rate that validation data would choose is shown at its first candidate.
+    /// Returns the ledger and the facts of a cell.
+    ///
+    /// Without `choosing`, the first candidate replaces a learning rate that validation data would choose.
     ///
     /// # Errors
     /// As [`OnlinePreparation::cell`].
@@ -162,10 +166,10 @@ impl OnlinePreparation {
 }
 
 impl OnlineCell {
-    /// One trial to its end. `None` if stopped on the way.
+    /// Runs one trial to its end; returns `None` if stopped before.
     ///
     /// # Errors
-    /// Whatever the learner refuses, or an answer that is not finite.
+    /// If the learner fails, or an answer is not finite.
     pub(super) fn trial(
         &self,
         number: u64,

@@ -1,23 +1,23 @@
-//! Numbers for what is played of a product domain, whose points cannot be listed.
+//! Numbers the plays of a product domain, whose points cannot be listed.
 
 use privateer_numerics::rng::Stream;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The plays of one trial so far, numbered in the order of their first round.
+/// Numbers the plays of one trial in the order of their first round.
 pub struct Plays {
-    /// The rows of each axis.
+    /// The row range of each axis.
     axes: Vec<Range<usize>>,
     numbers: BTreeMap<Vec<u32>, usize>,
 }
 
 impl Plays {
-    /// Before the first round; `axes` are the rows of each.
+    /// Creates an empty numbering; `axes` are the row ranges of the axes.
     pub fn new(axes: Vec<Range<usize>>) -> Self {
         Self { axes, numbers: BTreeMap::new() }
     }
 
-    /// The number of these rows, one of each axis, and whether it is new.
+    /// Returns the number of these rows, one of each axis, and whether it is new.
     pub fn number(&mut self, rows: &[u32]) -> (usize, bool) {
         if let Some(&number) = self.numbers.get(rows) {
             return (number, false);
@@ -27,7 +27,7 @@ impl Plays {
         (number, true)
     }
 
-    /// A uniformly random play: one word an axis.
+    /// Draws a uniformly random play; takes one word per axis.
     pub fn random(&self, stream: &mut Stream) -> Vec<u32> {
         self.axes.iter().map(|rows| (rows.start + stream.index(rows.len())) as u32).collect()
     }

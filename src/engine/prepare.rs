@@ -1,7 +1,7 @@
-//! From a cell's plan to what its trials share: environment, tables, prepared basis.
+//! Builds what the trials of a cell share from its plan: environment, tables, prepared basis.
 //!
-//! Cells that differ in budget or mechanism share all of it, so the last few environments are kept with the feature tables
-//! and prepared bases that were made over them.
+//! Cells that differ only in budget or mechanism share all of it. So the last few environments are cached, with the feature
+//! tables and prepared bases that were built over them.
 
 use super::contexts::ContextualCell;
 use super::online::{OnlineCell, OnlinePreparation};
@@ -18,13 +18,13 @@ use privateer_privacy::curator::{Curator, Inputs, ReleasedInputs};
 use privateer_privacy::{Channel, Ledger, Raw, Released};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Decision sets of fewer points are scored point by point, without a screen.
+/// Decision sets with fewer points are scored point by point, without a screen.
 const SCREENED_SET: usize = 65;
 
-/// Environments kept at a time.
+/// Largest number of cached environments.
 const MOST_ENVIRONMENTS: usize = 8;
 
-/// Makes cells ready.
+/// Prepares the cells of a sweep.
 pub struct Preparation<'a> {
     sweep: &'a Sweep,
     data: &'a DataFolder,
@@ -33,67 +33,69 @@ pub struct Preparation<'a> {
     online: OnlinePreparation,
 }
 
-/// An environment with the feature tables and prepared bases that were made over it.
+/// Caches an environment with the feature tables and prepared bases that were built over it.
 struct EnvironmentCache {
     key: String,
     streams: Streams,
-    /// Built by whoever comes first; the others wait.
+    /// The environment; the first thread that needs it builds it, and others wait.
     environment: Mutex<Option<Arc<dyn Environment>>>,
-    /// The same of contextual cells.
+    /// The environment of contextual cells, built in the same way.
     users: Mutex<Option<Arc<dyn Contextual>>>,
     tables: Arc<TableCache>,
     domains: Mutex<Vec<TableDomain>>,
     first_trial: Mutex<Option<Instance>>,
 }
 
-/// A feature table with its prepared basis.
+/// Pairs a feature table with its prepared basis.
 type TableDomain = (Arc<FeatureTable>, Arc<dyn Domain>);
 
-/// A cell made ready.
+/// Holds a bandit cell prepared for its trials.
 pub struct ReadyCell {
-    /// The plan.
+    /// The cell's plan.
     pub plan: CellPlan,
-    /// Its part of bandits.
+    /// The bandit part of the plan.
     pub bandit: BanditPlan,
     /// The problem.
     pub environment: Arc<dyn Environment>,
-    /// Who gives out its inputs, if they are not in the open.
+    /// Curator of the private inputs; `None` if the inputs are public.
     pub curator: Option<Arc<dyn Curator>>,
     /// Makes the trials' policies.
     pub maker: Box<dyn PolicyMaker>,
     /// The prepared basis; `None` for policies that never score.
     pub domain: Option<Arc<dyn Domain>>,
-    /// The axes of a product domain in the policy's features.
+    /// Axes of a product domain in the policy's features.
     pub axes: Option<Arc<[AxisFeatures]>>,
-    /// Streams of the environment.
+    /// Random streams of the environment.
     pub streams: Streams,
-    /// Whether policies are asked for their parameters at the end.
+    /// Whether policies must return their parameters at the end.
     pub keeps_parameters: bool,
-    /// Most bytes that one trial may take.
+    /// Largest size of one trial, in bytes.
     memory_bytes: f64,
 }
 
 impl ReadyCell {
-    /// How its models change: those made of private sums are new whenever the sums are.
+    /// Returns how the cell's models change: models of private sums are recomputed with the sums.
     #[must_use]
     pub fn update_kind(&self) -> UpdateKind {
         if self.maker.sums().is_some() { UpdateKind::Full } else { UpdateKind::RankOne }
     }
 }
 
-/// What the manifest says of a cell.
+/// Holds the facts of a cell that the manifest must record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellFacts {
     /// The ledger of one user's reward, with the first trial's constants.
     pub ledger: Ledger,
-    /// The ledger of one row of the inputs, where a curator gives them out.
+    /// The ledger of one row of the inputs, where a curator releases them.
     pub inputs: Option<Ledger>,
     /// Facts about the problem.
     pub facts: Vec<(String, serde_json::Value)>,
 }
 
 impl CellFacts {
-    /// Both ledgers as one table: that of the reward, and under `inputs` that of the inputs, where a curator gives them out.
+    /// Returns both ledgers as one table.
+    ///
+    /// The ledger of the reward is at the top level. The ledger of the inputs is under `inputs`, where a curator releases them.
     #[must_use]
     pub fn ledgers(&self) -> serde_json::Value {
         let mut ledger = serde_json::json!(self.ledger);
@@ -104,37 +106,37 @@ impl CellFacts {
     }
 }
 
-/// A cell of any kind.
+/// Holds a prepared cell of any kind.
 pub(super) enum Ready {
     /// A policy on an environment.
     Bandit(Box<ReadyCell>),
-    /// A policy that chooses by contexts.
+    /// A policy that chooses arms by contexts.
     Contextual(Box<ContextualCell>),
     /// A learner on a problem.
     Online(Box<OnlineCell>),
 }
 
-/// One trial's constants, mechanism and policy.
+/// Holds one trial's constants, mechanism and policy.
 pub struct ReadyTrial {
-    /// The function.
+    /// The function with its noise.
     pub instance: Instance,
-    /// The mechanism.
+    /// The channel that rewards pass through.
     pub mechanism: Channel,
-    /// What the policy knows.
+    /// The public constants that the policy knows.
     pub setting: Setting,
     /// The policy before its first round.
     pub policy: Box<dyn Policy>,
-    /// What the manifest must say of the policy's constants.
+    /// Constants of the policy that the manifest must record.
     pub facts: Vec<(String, serde_json::Value)>,
 }
 
-/// Locks whatever a panicking thread may have left: every guarded value is whole between statements.
+/// Locks a mutex even after a panic: every guarded value is consistent between statements.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> Preparation<'a> {
-    /// Prepares cells of this sweep.
+    /// Creates the preparation of this sweep's cells.
     pub fn new(sweep: &'a Sweep, data: &'a DataFolder, backend: &'a dyn Backend) -> Self {
         Self { sweep, data, backend, kept: Mutex::new(Vec::new()), online: OnlinePreparation::default() }
     }
@@ -160,10 +162,10 @@ impl<'a> Preparation<'a> {
         new
     }
 
-    /// The environment of a cell, without its policy's tables.
+    /// Returns the environment of a cell, without its policy's tables.
     ///
     /// # Errors
-    /// Whatever the environment refuses.
+    /// If the environment cannot be built.
     pub fn environment(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<Arc<dyn Environment>, Error> {
         self.kept_environment(plan, bandit, &self.kept(plan))
     }
@@ -185,10 +187,10 @@ impl<'a> Preparation<'a> {
         Ok(environment)
     }
 
-    /// Makes a cell ready.
+    /// Prepares a cell of any kind.
     ///
     /// # Errors
-    /// Whatever the environment, the policy or the backend refuses.
+    /// If the environment, the policy or the backend refuses the cell.
     pub(super) fn any(&self, plan: &CellPlan) -> Result<Ready, Error> {
         match &plan.task {
             Task::Bandit(bandit) => Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, &self.kept(plan))?))),
@@ -197,10 +199,10 @@ impl<'a> Preparation<'a> {
         }
     }
 
-    /// Makes a cell with a policy ready.
+    /// Prepares a bandit cell.
     ///
     /// # Errors
-    /// Whatever the environment, the policy or the backend refuses; a cell that runs a learner.
+    /// If the environment, the policy or the backend refuses the cell, or if the cell runs a learner.
     pub fn cell(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
         match self.any(plan)? {
             Ready::Bandit(cell) => Ok(*cell),
@@ -211,10 +213,10 @@ impl<'a> Preparation<'a> {
         }
     }
 
-    /// Makes a contextual cell ready.
+    /// Prepares a contextual cell.
     ///
     /// # Errors
-    /// Whatever the environment or the policy refuses; a cell without contexts.
+    /// If the environment or the policy refuses the cell, or if the cell has no contexts.
     pub fn contextual(&self, plan: &CellPlan) -> Result<ContextualCell, Error> {
         match self.any(plan)? {
             Ready::Contextual(cell) => Ok(*cell),
@@ -238,7 +240,7 @@ impl<'a> Preparation<'a> {
         };
         drop(slot);
         let facts = environment.facts();
-        // A policy's matrices and sums: the joint one that a paper prints is the largest.
+        // A policy's matrices and sums: the joint matrix of the as-printed calibration is the largest.
         let entries = facts.n_arms as f64 * facts.dimension as f64;
         BuildContext::allow_bytes(
             self.sweep.memory_bytes,
@@ -279,7 +281,7 @@ impl<'a> Preparation<'a> {
             ));
         }
         let maker = bandit.policy_plan.prepare(&problem)?;
-        // Few points are scored in f64 at once: to screen the whole domain for them would cost more.
+        // Few points are scored in f64 at once, because screening the whole domain for them would cost more.
         let screened = environment.product().is_none() && sets.is_none_or(|size| SCREENED_SET <= size);
         let domain = match maker.basis() {
             Some(basis) => {
@@ -303,7 +305,7 @@ impl<'a> Preparation<'a> {
         })
     }
 
-    /// The prepared basis; one for each feature table.
+    /// Returns the prepared basis; there is one for each feature table.
     fn domain(&self, basis: &Basis, kept: &EnvironmentCache) -> Result<Arc<dyn Domain>, Error> {
         let Basis::Table(table) = basis else { return self.backend.prepare(basis) };
         let mut domains = lock(&kept.domains);
@@ -315,18 +317,19 @@ impl<'a> Preparation<'a> {
         Ok(domain)
     }
 
-    /// Refuses a trial that would need more memory than the spec allows: screens, Gram columns, the K x K state.
+    /// Checks one trial's memory (screens, Gram columns, K x K state) against the spec's limit.
     fn allow_trial(&self, basis: &Basis, rounds: u64, from_sums: bool) -> Result<(), Error> {
         let n = basis.n_points() as f64;
         let needs = match basis {
             Basis::Table(table) => {
                 let m = table.n_features as f64;
-                // Models from sums are scored as a whole, and have no columns.
-                // Factors of a model from sums, beside those of a screen; the noise under way is priced by its mechanism.
+                // Models from sums are scored as a whole and have no columns. Their factors are counted here besides those of a
+                // screen; the mechanism counts the memory of its own noise.
                 let (state, pruning) = if from_sums {
                     (7.0 * m * m, 0.0)
                 } else {
-                    // A factor over visited points until they are twice the features, or the inverse over features, made from visits.
+                    // The state is a factor over visited points, until these are twice as many as the features, or the inverse
+                    // over features, computed from the plays.
                     let k = n.min(rounds as f64);
                     let span = k.min(2.0 * m + 1.0);
                     ((2.5 * span * span).max(3.0 * m * m), Cpu::pruning_bytes(basis.n_points(), k))
@@ -334,11 +337,11 @@ impl<'a> Preparation<'a> {
                 8.0 * (3.0 * n + state) + pruning
             }
             Basis::Gram(_) | Basis::Own(_) => {
-                // At most one new basis point a round.
+                // Each round adds at most one new basis point.
                 let k = n.min(rounds as f64);
                 let tabulated = matches!(basis, Basis::Gram(gram) if gram.dense_column(0).is_some());
                 let columns = if tabulated { 0.0 } else { 8.0 * n * k };
-                // A trial has the columns of one path at a time.
+                // A trial stores the columns of one scoring strategy at a time.
                 let columns = columns.max(Cpu::pruning_bytes(basis.n_points(), k));
                 8.0 * (3.0 * n + 2.5 * k * k) + columns
             }
@@ -351,10 +354,10 @@ impl<'a> Preparation<'a> {
         )
     }
 
-    /// The ledger and facts of a cell, from its first trial. Checks on the way that trials can be made.
+    /// Returns a cell's ledger and facts, from its first trial; checks that trials can be made.
     ///
     /// # Errors
-    /// As [`Preparation::cell`], or whatever the first trial refuses.
+    /// As [`Preparation::cell`], or if the first trial fails.
     pub fn facts(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
         match &plan.task {
             Task::Bandit(bandit) => self.bandit_facts(plan, bandit),
@@ -363,7 +366,9 @@ impl<'a> Preparation<'a> {
         }
     }
 
-    /// The same without running anything: a learning rate that validation data would choose is shown at its first candidate.
+    /// Returns the ledger and facts of a cell without running anything.
+    ///
+    /// The first candidate replaces a learning rate that validation data would choose.
     ///
     /// # Errors
     /// As [`Preparation::facts`].
@@ -415,7 +420,7 @@ impl<'a> Preparation<'a> {
     }
 }
 
-/// What a policy knows of inputs that a curator holds: their number, and the kernel.
+/// Returns what a policy knows of inputs that a curator holds: their number and the kernel.
 fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
     match (environment.points(), environment.kernel()) {
         (Some(points), Some(kernel)) => Ok(KnownInputs::Released { n_points: points.n_points(), kernel: Arc::clone(kernel) }),
@@ -427,21 +432,21 @@ fn withheld(environment: &dyn Environment) -> Result<KnownInputs, Error> {
 }
 
 impl ReadyCell {
-    /// One trial before its first round.
+    /// Makes one trial before its first round.
     ///
     /// # Errors
-    /// A function that does not suit, a refused mechanism, beta without a constant it needs.
+    /// If the function does not suit, the mechanism is refused, or the exploration factor lacks a constant.
     pub fn trial(&self, trial: u64) -> Result<ReadyTrial, Error> {
         self.with(self.environment.draw(trial)?, trial)
     }
 
-    /// The inputs of the environment, sealed.
+    /// Returns the inputs of the environment, sealed.
     fn inputs(&self) -> Option<Raw<Inputs>> {
         let points = self.environment.points()?;
         Some(Raw::seal(Inputs::new(points.dimension(), Arc::clone(points.coordinates()))))
     }
 
-    /// What the trial's curator gives out; `None` without one.
+    /// Returns the inputs that the trial's curator releases; `None` without a curator.
     fn released_inputs(&self, trial: u64) -> Result<Option<Arc<Released<ReleasedInputs>>>, Error> {
         let (Some(curator), Some(plan), Some(inputs)) = (&self.curator, &self.bandit.curator, self.inputs()) else {
             return Ok(None);

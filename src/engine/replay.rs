@@ -1,10 +1,10 @@
-//! Replays of a log: what a policy would have earned, had it and not the log's policy shown the arms.
+//! Replays a log: estimates the reward that a policy would have earned on the log's users.
 //!
-//! **Learning**, by rejection (Li2011): a row of which the policy chooses the very arm that was shown is taken with probability
-//! `floor / propensity`, so that any row is taken with probability `floor` whatever the policy chooses; rows that are taken are what a live run
-//! over fewer users would have seen. **Value**: each row, taken or not, tells of the policy as it stands before that row, with weight
-//! `w = [the same arm] / propensity`. The estimate is self-normalised, `sum w r / sum w`, its standard error
-//! `sqrt(sum w² (r - value)²) / sum w` (Owen2013, section 9.2).
+//! **Learning**, by rejection (Li2011): a row for which the policy chooses the arm that was shown is taken with probability
+//! `floor / propensity`. So every row is taken with probability `floor` whatever the policy chooses, and the taken rows are
+//! distributed as in a live run over fewer users. **Value**: each row, taken or not, contributes to the value of the policy's
+//! state before that row, with weight `w = [the same arm] / propensity`. The estimate is self-normalised, `sum w r / sum w`,
+//! and its standard error is `sqrt(sum w² (r - value)²) / sum w` (Owen2013, section 9.2).
 
 use super::contexts::{ContextualCell, STOP_EVERY};
 use super::observer::{Rows, Stop};
@@ -14,7 +14,7 @@ use privateer_config::error::Error;
 use privateer_numerics::rng::Purpose;
 use privateer_privacy::interactions::seal;
 
-/// Sums of an estimate.
+/// Holds the weighted sums of an estimate.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Estimate {
     /// `sum w` and `sum w r`.
@@ -31,7 +31,7 @@ impl Estimate {
         self.squares.iter_mut().zip(squares).for_each(|(sum, term)| *sum += term);
     }
 
-    /// NaN before the first row that matches.
+    /// Returns the estimate; NaN before the first row that matches.
     fn value(&self) -> f64 {
         self.weights[1] / self.weights[0]
     }
@@ -43,10 +43,10 @@ impl Estimate {
 }
 
 impl ContextualCell {
-    /// Replays the log once, in the trial's order; `None` if stopped.
+    /// Replays the log once, in the trial's order; returns `None` if stopped.
     ///
     /// # Errors
-    /// Whatever the environment refuses.
+    /// If the environment fails.
     pub(super) fn replayed(
         &self,
         number: u64,
@@ -72,7 +72,7 @@ impl ContextualCell {
             }
             users.next();
             let arm = policy.choose(users.context(), &mut own, &mut scratch)?;
-            // One word a row, whatever happens: all policies meet the same coins.
+            // Each row takes one word in any case, so that all policies see the same random numbers.
             let luck = coin.uniform();
             if let Some(Logged { arm: Some(shown), reward, propensity, floor }) = users.logged()
                 && shown == arm
@@ -113,7 +113,7 @@ mod tests {
         let square: f64 = rows.iter().map(|(r, p)| ((r - value) / p).powi(2)).sum();
         assert!((estimate.value() - value).abs() < 1e-15 && (value - 10.0 / 17.0).abs() < 1e-15);
         assert!((estimate.standard_error() - square.sqrt() / total).abs() < 1e-15);
-        // Equal propensities: the mean of what matched and the standard error of a mean.
+        // With equal propensities, the estimate is the mean of the matching rows, with the standard error of a mean.
         let mut even = Estimate::default();
         (0..100).for_each(|i| even.add(f64::from(u8::from(i % 4 == 0)), 0.1));
         assert!((even.value() - 0.25).abs() < 1e-15);

@@ -1,4 +1,4 @@
-//! Units in canonical order, shared out over shards and threads.
+//! Runs units in canonical order, distributed over shards and threads.
 
 use super::lockstep::batch;
 use super::observer::{Observer, Rows, Stop, TrialEnd, Unit};
@@ -12,12 +12,12 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// One of several runs that share a sweep: takes the units whose index is `index` modulo `count`.
+/// Selects the units of one of several runs: those of `index` modulo `count`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// 0-based.
+    /// Index of this run, 0-based.
     pub index: u64,
-    /// How many shards there are.
+    /// Number of shards.
     pub count: u64,
 }
 
@@ -34,29 +34,29 @@ impl FromStr for Shard {
     }
 }
 
-/// How a sweep is run; nothing here changes a recorded byte.
+/// Holds the options of a run; none of them changes a recorded byte.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Trials in lockstep; the backend chooses when absent.
+    /// Number of trials in lockstep; the backend chooses if absent.
     pub batch: Option<usize>,
-    /// Which part of the units to run.
+    /// The shard of the units to run.
     pub shard: Option<Shard>,
 }
 
-/// What a run did.
+/// Summarises a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Units finished now.
+    /// Number of units finished in this run.
     pub finished: usize,
-    /// Units that had been done before.
+    /// Number of units that an earlier run had finished.
     pub skipped: usize,
-    /// Whether it was stopped before the end.
+    /// Whether the run was stopped before the end.
     pub stopped: bool,
-    /// What the screens counted.
+    /// Counters of the screens.
     pub counters: Counters,
 }
 
-/// All units of a sweep in canonical order: cells in order, blocks inside.
+/// Returns all units of a sweep in canonical order: cells in order, blocks inside.
 #[must_use]
 pub fn units(sweep: &Sweep, shard: Option<Shard>) -> Vec<Unit> {
     let blocks = sweep.trials.div_ceil(sweep.block) as u32;
@@ -70,8 +70,7 @@ pub fn units(sweep: &Sweep, shard: Option<Shard>) -> Vec<Unit> {
 /// Runs every unit that is not in `done`, on the current rayon pool.
 ///
 /// # Errors
-/// The first failure; units finished before it have been handed to the observer. After [`Error::Untrusted`] none of the units
-/// of this run may be believed.
+/// The first failure; the units finished before it have been passed to the observer.
 pub fn run(
     sweep: &Sweep,
     preparation: &Preparation<'_>,
@@ -105,7 +104,7 @@ pub fn run(
     Ok(tally)
 }
 
-/// A unit's results.
+/// Holds the results of a unit.
 #[derive(Default)]
 struct Done {
     rows: Rows,
@@ -122,7 +121,10 @@ struct UnitJob<'a> {
 }
 
 impl UnitJob<'_> {
-    /// Runs one unit and hands its rows to the observer; `None` if stopped.
+    /// Runs one unit and reports its rows; returns `None` if stopped.
+    ///
+    /// If a device returns wrong results, all its results of this run are withdrawn, and this unit is run again on the
+    /// backend's replacement. The other withdrawn units are run again later.
     fn finish(&self, unit: Unit) -> Result<Option<Counters>, Error> {
         let started = Instant::now();
         let Some(Done { rows, counters, trials }) = self.unit(unit)? else { return Ok(None) };
@@ -132,7 +134,7 @@ impl UnitJob<'_> {
         Ok(Some(counters))
     }
 
-    /// Runs one unit; `None` if stopped.
+    /// Runs one unit; returns `None` if stopped.
     fn unit(&self, unit: Unit) -> Result<Option<Done>, Error> {
         let plan = &self.sweep.cells[unit.cell as usize];
         let cell = match self.preparation.any(plan)? {
@@ -154,13 +156,13 @@ impl UnitJob<'_> {
         let block = end - first;
         let size = match self.options.batch {
             Some(batch) => batch.min(cell.domain.as_ref().map_or(usize::MAX, |domain| domain.most_in_batch())) as u64,
-            // A block too small for full batches on all threads is cut finer.
+            // A block too small for full batches on all threads is split into smaller batches.
             None => {
                 let wanted = cell.domain.as_ref().map_or(8, |domain| domain.batch(cell.update_kind())) as u64;
                 wanted.min(block.div_ceil(rayon::current_num_threads() as u64))
             }
         };
-        // A batch never reaches beyond its block.
+        // A batch never crosses the end of its block.
         let size = size.clamp(1, block.max(1));
         let starts: Vec<u64> = (first..end).step_by(size as usize).collect();
         let results = starts
@@ -178,7 +180,7 @@ impl UnitJob<'_> {
         Ok(Some(done))
     }
 
-    /// Runs one unit of a cell whose trials run one by one, side by side on the threads; `None` if stopped.
+    /// Runs one unit whose trials are independent, in parallel on the threads; `None` if stopped.
     fn trials(
         &self,
         plan: &CellPlan,

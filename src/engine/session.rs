@@ -1,9 +1,9 @@
-//! A run whose rewards are observed elsewhere: ask for a row, tell what came of it. State is plain data with a version, to be
-//! kept between any two calls.
+//! Runs a session whose rewards are observed elsewhere: ask for a row, tell its reward.
 //!
-//! A mechanism of the spec sits on the learner's side: what is told passes exact noise from the operating system ([`ChannelRelease`])
-//! before anything else, and only what is released reaches the policy. It is drawn once and never again. Of rewards one by one only the
-//! released value is kept; running sums over users are kept raw, inside the mechanism's own state.
+//! The state is plain data with a version, and can be saved between any two calls. A mechanism of the spec runs on the
+//! learner's side: a told reward first receives exact noise from the operating system's random source ([`ChannelRelease`]), and
+//! only the released value reaches the policy. The noise is drawn once and never redrawn. Where rewards are released one by
+//! one, only the released value is stored; running sums over users are stored raw, inside the mechanism's own state.
 
 use super::ask_tell::AskTell;
 use super::prepare::Preparation;
@@ -17,7 +17,7 @@ use privateer_privacy::{Adversary, Guarantee, Ledger, Provenance, Raw, SIMULATED
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One policy over points, asked and told.
+/// Runs a session: one policy over points, driven by `ask` and `tell`.
 ///
 /// # Example: a session of three rounds, saved in between
 /// ```no_run
@@ -43,49 +43,51 @@ pub struct Session {
     asked: AskTell,
     release: ChannelRelease,
     ledger: Ledger,
-    /// Declared bound on the mean reward.
+    /// Stated bound on the mean reward.
     bound: f64,
     n_points: usize,
     fingerprint: String,
     state: SessionState,
 }
 
-/// What is saved.
+/// Holds the saved state of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct SessionState {
     version: u32,
     /// Hash of the resolved spec.
     spec_hash: String,
-    /// Of the points.
+    /// Fingerprint of the points.
     fingerprint: String,
-    /// Counts what was changed, so that two programs at once can be told apart.
+    /// Number of changes of the state, which reveals two programs that use one session at once.
     revision: u64,
-    /// The row that was asked for and not yet told.
+    /// The row that was asked for and whose reward is still to come.
     asked: Option<u64>,
-    /// Every round that was told, in order: never drawn anew.
+    /// Every told round, in order; released values are never redrawn.
     told: Vec<Told>,
-    /// The policy.
+    /// The policy's state.
     policy: serde_json::Value,
-    /// What a mechanism keeps across rounds; null for those that keep nothing.
+    /// The mechanism's state across rounds; null for mechanisms without one.
     privatizer: serde_json::Value,
 }
 
-/// One told round.
+/// Holds one told round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// The row, 0-based.
     pub row: u64,
-    /// The reward as released to the policy; none where sums over users are released, and no reward by itself.
+    /// The reward as released to the policy; `None` where only sums over users are released.
     pub released: Option<f64>,
 }
 
 /// Version of the saved state.
 const STATE_VERSION: u32 = 1;
 
-/// Most times the declared bound that a reward may be where no mechanism clips it: beyond it the model's numbers are lost for good.
+/// Largest unclipped reward, in multiples of the stated bound.
+///
+/// Beyond it the model's numbers would be damaged for good. A mechanism that clips needs no limit.
 const MOST_BOUNDS: f64 = 1000.0;
 
-/// A session's parts as its spec gives them.
+/// Holds the parts of a session, built from its spec.
 struct SessionSetup {
     plan: CellPlan,
     streams: Streams,
@@ -100,7 +102,7 @@ struct SessionSetup {
 }
 
 impl SessionState {
-    /// Reads a saved state of a spec; nothing is built for a state of another one.
+    /// Reads a saved state of a spec; nothing is built for a state of another spec.
     fn read(sweep: &Sweep, saved: &serde_json::Value) -> Result<Self, Error> {
         let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
         match saved["version"].as_u64() {
@@ -127,7 +129,7 @@ impl SessionState {
         })
     }
 
-    /// Fails where the points are not those that the session began with, or the state does not hang together.
+    /// Fails if the points are not those of the session's start, or if the state is inconsistent.
     fn check(&self, parts: &SessionSetup) -> Result<(), Error> {
         if self.fingerprint != parts.fingerprint {
             return Err(Error::input(
@@ -147,7 +149,7 @@ impl SessionState {
         if rounds < told || rounds == told && self.asked.is_some() {
             return Err(damaged(&format!("it holds more than the {rounds} rounds of its spec")));
         }
-        // Every change asks or tells once.
+        // Every change is one `ask` or one `tell`.
         if self.revision != 2 * told + u64::from(self.asked.is_some()) {
             return Err(damaged(&format!("revision {} does not follow from {told} rounds", self.revision)));
         }
@@ -161,11 +163,11 @@ fn damaged(why: &str) -> Error {
 }
 
 impl Session {
-    /// A session before its first round; the spec has one cell over `points-table` with a stated `bound`.
+    /// Starts a session; the spec has one cell over `points-table` with a stated `bound`.
     ///
     /// # Errors
-    /// A spec of several cells, with a curator of its own or rewards of its own; a mechanism whose claim does not hold; whatever
-    /// a run would refuse.
+    /// If the spec has several cells, a curator or rewards of its own, if the mechanism's claim does not hold, or if a run
+    /// would fail.
     pub fn start(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Self, Error> {
         Self::fresh(sweep, parts(sweep, preparation)?)
     }
@@ -185,10 +187,10 @@ impl Session {
         Ok(Self::assemble(parts, policy, state))
     }
 
-    /// The session whose state was saved, with the spec and the points it was begun with.
+    /// Restores a session from its saved state, with its original spec and points.
     ///
     /// # Errors
-    /// A state of another spec, of other points or of a newer version; one that does not hang together.
+    /// If the state is of another spec, of other points or of a newer version, or if it is inconsistent.
     pub fn restore(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
         let state = SessionState::read(sweep, saved)?;
         let mut parts = parts(sweep, preparation)?;
@@ -219,10 +221,10 @@ impl Session {
         Self { plan, streams, asked, release, ledger, bound, n_points, fingerprint, state }
     }
 
-    /// The row to observe next, 0-based; the same until it is told.
+    /// Returns the row to observe next, 0-based; the same row until its reward is told.
     ///
     /// # Errors
-    /// All rounds are told; a score that is not finite.
+    /// If all rounds are told, or a score is not finite.
     pub fn ask(&mut self) -> Result<usize, Error> {
         if let Some(row) = self.state.asked {
             return Ok(row as usize);
@@ -240,11 +242,11 @@ impl Session {
         Ok(row)
     }
 
-    /// Takes the reward observed at the row that was asked for; returns what became of it.
+    /// Takes the reward observed at the asked row; returns the round as it was released.
     ///
     /// # Errors
-    /// Another row than the one asked for, one that was told already, a reward that is not finite, no entropy. The session
-    /// is then as it was.
+    /// If the row is not the asked one or was told already, the reward is not finite, or there is no entropy. The session is
+    /// then unchanged.
     pub fn tell(&mut self, row: usize, reward: f64) -> Result<Told, Error> {
         let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
         let Some(asked) = self.state.asked else {
@@ -268,7 +270,7 @@ impl Session {
                 "tell a finite number, in the units of `environment.bound`",
             );
         }
-        // A mechanism clips what it takes; that a reward was refused would say something about it.
+        // A mechanism clips its inputs; refusing a reward here would reveal something about it.
         let most = MOST_BOUNDS * self.bound;
         if self.ledger.guarantee == Guarantee::NotPrivate && most < reward.abs() {
             return refuse(
@@ -282,7 +284,7 @@ impl Session {
         self.take(row, reward)
     }
 
-    /// Takes a reward that was asked for.
+    /// Releases and records the reward of the asked row.
     fn take(&mut self, row: usize, reward: f64) -> Result<Told, Error> {
         let released = self.release.release(&self.asked.query(), Raw::seal(reward));
         let signal = released.map_err(|why| Error::Failed {
@@ -299,12 +301,13 @@ impl Session {
         Ok(told)
     }
 
-    /// The session of a saved state before its last reward was told; the row is then asked for again. What was asked after it is
-    /// dropped too.
+    /// Returns the session of a saved state before its last reward was told.
+    ///
+    /// The row is then asked for again. A row asked for after it is dropped too.
     ///
     /// # Errors
-    /// A session whose rewards were released with noise (telling one again would draw a second time), one that keeps sums of rewards
-    /// instead of rewards, one without a reward, and those of [`Session::restore`].
+    /// If rewards were released with noise (telling one again would draw a second time), if the session stores sums instead of
+    /// rewards, if no reward was told, and as [`Session::restore`].
     pub fn undo(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
         let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
         let state = SessionState::read(sweep, saved)?;
@@ -340,50 +343,50 @@ impl Session {
         self.state.revision += 1;
     }
 
-    /// The told row with the highest posterior mean; `None` before the first.
+    /// Returns the told row with the highest posterior mean; `None` before the first.
     #[must_use]
     pub fn best(&self) -> Option<usize> {
         self.asked.policy().recommend()
     }
 
-    /// Rounds told so far, and rounds in all.
+    /// Returns the number of rounds told so far, and the number of rounds in all.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         (self.state.told.len() as u64, self.plan.rounds)
     }
 
-    /// What was told, in order, as the policy saw it.
+    /// Returns the told rounds, in order, as the policy saw them.
     #[must_use]
     pub fn told(&self) -> &[Told] {
         &self.state.told
     }
 
-    /// What is promised to whoever a reward belongs to.
+    /// Returns the ledger: the promise to the user whose reward is told.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Whether the saved state holds raw sums of rewards, as secret as the rewards.
+    /// Returns whether the saved state holds raw sums of rewards, as secret as the rewards.
     #[must_use]
     pub fn holds_raw(&self) -> bool {
         self.release.holds_raw()
     }
 
-    /// Number of rows, and what tells their file from others.
+    /// Returns the number of rows and the fingerprint of their file.
     #[must_use]
     pub fn points(&self) -> (usize, &str) {
         (self.n_points, &self.fingerprint)
     }
 
-    /// The state as plain data with a version, for [`Session::restore`].
+    /// Returns the state as plain data with a version, for [`Session::restore`].
     #[must_use]
     pub fn save(&self) -> serde_json::Value {
         serde_json::json!(self.state)
     }
 }
 
-/// The draws of a round: by number, so that a restored session draws what an uninterrupted one would.
+/// Returns the streams of a round, by number, so that a restored session draws the same values.
 fn draws(streams: &Streams, plan: &CellPlan, round: u64) -> PolicyStreams {
     PolicyStreams { start: streams.of(round, Purpose::Start), own: streams.of(round, Purpose::Policy(plan.policy.as_str())) }
 }
@@ -440,10 +443,10 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<SessionSetup, E
                 .hint("choose another `privacy.mechanism`"),
         )
     })?;
-    // Fresh exact noise takes the place of the simulation's.
+    // Fresh exact noise replaces the simulation's noise.
     ledger.provenance = Provenance::Released;
     ledger.notes.retain(|note| note != SIMULATED_NOISE);
-    // Whoever calls `tell` sees the raw reward before noise is added: no local model.
+    // The caller of `tell` sees the raw reward before noise is added, so this is not the local model.
     if ledger.threat_model.adversary == Adversary::Server {
         ledger.threat_model.adversary = Adversary::Observer;
     }

@@ -1,7 +1,8 @@
-//! `arms-table`: a table whose columns are arms and whose rows are rounds of readings (sensors, stocks).
+//! Implements `arms-table`: a table of readings (sensors, stocks) with one column per arm.
 //!
-//! The mean reward of an arm is its column's mean in the test file; an observation is that arm's reading in a uniformly
-//! drawn row; the covariance of the arms comes from a train file. Rewards and B are on the raw scale.
+//! A row holds the readings of one round. The mean reward of an arm is its column's mean in the test file. An observation is
+//! the arm's reading in a uniformly drawn row. The covariance of the arms comes from a train file. Rewards and B are on the raw
+//! scale.
 
 use super::csv_table::{CsvOptions, CsvTable, read_table};
 use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
@@ -29,7 +30,7 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Env
         }
         Some(None) => Normalise::Standardised,
         None => {
-            // Documented, then the default.
+            // Registers the key's documentation, then applies the default.
             args.variant(
                 "kernel",
                 "covariance of the arms, from the train file",
@@ -60,7 +61,9 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Env
     })
 }
 
-/// What policies and mechanisms read off the files: the kernel from the train readings; v, c, R and B from those that rewards are drawn from.
+/// Numbers that policies and mechanisms take from the files.
+///
+/// The kernel comes from the train readings; v, c, R and B come from the readings that rewards are drawn from.
 const DERIVED: [DataDerived; 3] = [DataDerived::Covariance, DataDerived::Moments, DataDerived::Range];
 
 struct ArmsTable {
@@ -133,7 +136,7 @@ struct ArmsEnvironment {
     noise: Arc<Resampled>,
     train_readings: Arc<TrainReadings>,
     rows: usize,
-    /// Of train and test table.
+    /// Fingerprints of the train and the test table.
     fingerprints: (String, String),
     synthetic: bool,
     bound: Option<f64>,
@@ -143,7 +146,7 @@ struct ArmsEnvironment {
 }
 
 impl ArmsEnvironment {
-    /// Mean squared reading: the papers' v.
+    /// Returns the mean squared reading, the papers' v.
     fn second_moment(&self) -> f64 {
         let readings = &self.noise.table().values;
         readings.iter().map(|reading| reading * reading).sum::<f64>() / readings.len() as f64
@@ -193,7 +196,7 @@ impl Environment for ArmsEnvironment {
     }
 
     fn derived_from_rewards(&self) -> DerivedNumbers {
-        // Generated readings are nobody's.
+        // Synthetic readings contain no user's data.
         if self.synthetic { DerivedNumbers::default() } else { self.public.split(DERIVED) }
     }
 }

@@ -1,4 +1,4 @@
-//! What an environment is.
+//! Defines the interface of environments.
 
 use super::data_derived::DerivedNumbers;
 use super::noise::Noise;
@@ -15,41 +15,41 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-/// An environment as read from a spec.
+/// Describes an environment as read from a spec.
 pub trait EnvironmentPlan: Send + Sync {
-    /// Builds what all trials share: domain, covariance, tables.
+    /// Builds what all trials share: domain, covariance and tables.
     ///
     /// # Errors
-    /// Missing or malformed data, a domain that would be too large, a kernel that does not suit.
+    /// If data are missing or malformed, the domain would be too large, or the kernel does not suit.
     fn build(&self, context: &BuildContext<'_>) -> Result<Arc<dyn Environment>, Error>;
 }
 
-/// What an environment may use while it is built.
+/// Holds what an environment may use while it is built.
 #[derive(Debug)]
 pub struct BuildContext<'a> {
-    /// The environment's streams.
+    /// The environment's random streams.
     pub streams: &'a Streams,
-    /// Where data files are.
+    /// Folder of the data files.
     pub data: &'a DataFolder,
     /// Horizon.
     pub rounds: u64,
-    /// Most bytes that one shared table or one trial may take.
+    /// Largest size of one shared table or of one trial, in bytes.
     pub memory_bytes: f64,
 }
 
 impl BuildContext<'_> {
-    /// Refuses what would need more memory than the spec allows.
+    /// Checks a memory need against the spec's limit.
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::TooLarge`] if the need exceeds the limit.
     pub fn allow(&self, what: &str, needs_bytes: f64, hint: &str) -> Result<(), Error> {
         Self::allow_bytes(self.memory_bytes, what, needs_bytes, hint)
     }
 
-    /// As [`BuildContext::allow`], with the limit given.
+    /// Works as [`BuildContext::allow`], with a given limit.
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::TooLarge`] if the need exceeds the limit.
     pub fn allow_bytes(limit_bytes: f64, what: &str, needs_bytes: f64, hint: &str) -> Result<(), Error> {
         if needs_bytes <= limit_bytes {
             return Ok(());
@@ -63,58 +63,62 @@ impl BuildContext<'_> {
     }
 }
 
-/// A problem: what all trials share.
+/// Represents a problem, shared by all trials.
 pub trait Environment: Send + Sync {
-    /// Prior covariance over the domain.
+    /// Returns the prior covariance over the domain.
     fn gram(&self) -> &Arc<dyn GramSource>;
 
-    /// Coordinates, if the domain has any.
+    /// Returns the points' coordinates, if the domain has any.
     fn points(&self) -> Option<&Points>;
 
-    /// The kernel behind the covariance, if there is one.
+    /// Returns the kernel of the covariance, if there is one.
     fn kernel(&self) -> Option<&Arc<dyn Kernel>>;
 
-    /// The function of one trial with its noise.
+    /// Draws the function of one trial with its noise.
     ///
     /// # Errors
-    /// A function that does not suit the noise or the unit of regret.
+    /// If the function does not suit the noise or the unit of regret.
     fn draw(&self, trial: u64) -> Result<Instance, Error>;
 
-    /// What is publicly known of a reward that somebody observes elsewhere and tells; `None` where rewards are the environment's own.
+    /// Returns the public facts of rewards that a caller observes elsewhere and reports.
+    ///
+    /// `None` where the environment draws the rewards itself.
     fn told_rewards(&self) -> Option<RewardFacts> {
         None
     }
 
-    /// Facts for the manifest and the report, as (name, value).
+    /// Returns facts for the manifest and the report, as (name, value).
     fn facts(&self) -> Vec<(String, serde_json::Value)>;
 
-    /// Readings of an earlier time, if there are any: a policy may estimate moments from them.
+    /// Returns earlier readings, if there are any; a policy may estimate moments from them.
     fn train_readings(&self) -> Option<&Arc<TrainReadings>> {
         None
     }
 
-    /// The domain, where it is a product of axes whose points cannot be listed; [`Environment::gram`] then says nothing.
+    /// Returns the domain if it is a product of axes, too large to list.
+    ///
+    /// [`Environment::gram`] then has no points.
     fn product(&self) -> Option<&Arc<ProductDomain>> {
         None
     }
 
-    /// Points of a decision set, where what may be played changes every round.
+    /// Returns the size of a decision set, where the allowed points change every round.
     fn set_size(&self) -> Option<usize> {
         None
     }
 
-    /// Numbers that this environment takes from real rewards; empty where it has none.
+    /// Returns which numbers the environment takes from real rewards; empty if there are none.
     fn derived_from_rewards(&self) -> DerivedNumbers {
         DerivedNumbers::default()
     }
 
-    /// Numbers that this environment takes from real inputs; empty where it has none.
+    /// Returns which numbers the environment takes from real inputs; empty if there are none.
     fn derived_from_inputs(&self) -> DerivedNumbers {
         DerivedNumbers::default()
     }
 }
 
-/// The function of one trial.
+/// Holds the function of one trial with its noise.
 #[derive(Debug, Clone)]
 pub struct Instance {
     values: Arc<Vec<f64>>,
@@ -125,22 +129,22 @@ pub struct Instance {
     bound_stated: bool,
     largest: f64,
     sets: Option<Arc<Sets>>,
-    /// Means of the plays of a product domain, by their number; `values` are then those of its rows.
+    /// Means of a product domain's plays, by number; `values` then holds the means of its rows.
     plays: Option<Vec<f64>>,
     best_mean: f64,
 }
 
-/// In which unit regret is counted.
+/// States the unit in which regret is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RegretUnit {
-    /// The reward's own.
+    /// The unit of the reward.
     Raw,
-    /// Shares of the largest mean reward.
+    /// Fractions of the largest mean reward.
     Relative,
 }
 
 impl RegretUnit {
-    /// The unit in words, as a fact for the report.
+    /// Returns the unit in words, as a fact for the report.
     #[must_use]
     pub fn fact(self) -> (String, serde_json::Value) {
         let words = match self {
@@ -165,10 +169,13 @@ impl RegretUnit {
 }
 
 impl Instance {
-    /// A function given by its values at all points; `bound` on |f| is the largest magnitude unless stated.
+    /// Creates a function from its values at all points.
+    ///
+    /// `bound` on |f| is the largest magnitude unless stated.
     ///
     /// # Errors
-    /// Values that are not finite, outside the noise's range, or without a positive maximum under relative regret.
+    /// If a value is not finite or outside the noise's range, if values differ by less than the tie tolerance resolves, or
+    /// without a positive maximum under relative regret.
     pub fn new(
         values: Arc<Vec<f64>>,
         noise: Arc<dyn Noise>,
@@ -192,7 +199,7 @@ impl Instance {
             ));
         }
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        // Decisions tie within 1e-10 of a score: far smaller differences between points would be lost.
+        // Decisions tie within 1e-10 of a score, so far smaller differences between points would be lost.
         if least < values[best] && values[best] - least < SMALLEST_SPREAD {
             return Err(Error::input(
                 Diagnostic::new(format!("mean rewards differ by no more than {:e}", values[best] - least))
@@ -221,14 +228,15 @@ impl Instance {
         Ok(Self { values, noise, best, unit, facts, bound_stated: bound.is_some(), largest, sets: None, plays: None, best_mean })
     }
 
-    /// The same function, observed through another noise; what is publicly known of its rewards stays.
+    /// Returns the same function with another noise; its rewards' public facts stay unchanged.
     #[must_use]
     pub fn observed_through(self, noise: Arc<dyn Noise>) -> Self {
         Self { noise, ..self }
     }
 
-    /// A function over a product domain that is the sum of functions of its axes.
-    /// * `rows` — values of the rows, one axis after the other, `per_axis` each
+    /// Creates a function over a product domain as the sum of functions of its axes.
+    ///
+    /// * `rows` — values of the rows, one axis after another, `per_axis` each
     ///
     /// # Errors
     /// As [`Instance::new`]; noise that needs a range.
@@ -243,12 +251,12 @@ impl Instance {
         let axes = || rows.chunks_exact(per_axis.max(1));
         let highest: f64 = axes().map(|axis| axis.iter().copied().fold(f64::NEG_INFINITY, f64::max)).sum();
         let lowest: f64 = axes().map(|axis| axis.iter().copied().fold(f64::INFINITY, f64::min)).sum();
-        // The two ends stand for all points in what is checked and known of them.
+        // The highest and the lowest value represent all points in the checks and in the public facts.
         let ends = Self::new(Arc::new(vec![highest, lowest]), noise, bound, rounds, unit)?;
         Ok(Self { values: Arc::new(rows), plays: Some(Vec::new()), ..ends })
     }
 
-    /// Gives the next number to the play of these rows of a product domain.
+    /// Assigns the next point number to the play of these rows of a product domain.
     pub fn define(&mut self, rows: &[u32]) {
         let mean = rows.iter().map(|&row| self.values[row as usize]).sum();
         if let Some(plays) = &mut self.plays {
@@ -256,7 +264,7 @@ impl Instance {
         }
     }
 
-    /// With decision sets that change every round.
+    /// Adds decision sets that change every round.
     ///
     /// # Errors
     /// As [`SetsPlan::sets`].
@@ -265,110 +273,116 @@ impl Instance {
         Ok(self)
     }
 
-    /// The decision sets, if what may be played changes every round.
+    /// Returns the decision sets, if the allowed points change every round.
     #[must_use]
     pub fn sets(&self) -> Option<&Sets> {
         self.sets.as_deref()
     }
 
-    /// Regret of playing a point once where only these could be played, at least 0, in the instance's unit.
+    /// Returns the regret of one play of `point` where only the points of `set` are allowed.
+    ///
+    /// It is at least 0, in the instance's unit.
     #[must_use]
     pub fn regret_among(&self, point: usize, set: &[u32]) -> f64 {
         let best = set.iter().map(|&other| self.values[other as usize]).fold(self.values[point], f64::max);
         (best - self.values[point]) / self.unit
     }
 
-    /// What is publicly known about a reward.
+    /// Returns the public facts of a reward.
     #[must_use]
     pub fn facts(&self) -> &RewardFacts {
         &self.facts
     }
 
-    /// Whether the bound on |f| was stated, and not taken from the function itself.
+    /// Returns whether the bound on |f| was stated, as opposed to computed from the function.
     #[must_use]
     pub fn bound_stated(&self) -> bool {
         self.bound_stated
     }
 
-    /// The largest |f|.
+    /// Returns the largest |f|.
     #[must_use]
     pub fn largest(&self) -> f64 {
         self.largest
     }
 
-    /// The best point (the lowest index among ties).
+    /// Returns the best point (the lowest index among ties).
     #[must_use]
     pub fn best(&self) -> usize {
         self.best
     }
 
-    /// Mean reward of a point.
+    /// Returns the mean reward of a point.
     #[must_use]
     pub fn mean(&self, point: usize) -> f64 {
         self.plays.as_ref().map_or_else(|| self.values[point], |plays| plays[point])
     }
 
-    /// The largest mean reward.
+    /// Returns the largest mean reward.
     #[must_use]
     pub fn best_mean(&self) -> f64 {
         self.best_mean
     }
 
-    /// Regret of playing a point once, at least 0, in the instance's unit.
+    /// Returns the regret of playing a point once, at least 0, in the instance's unit.
     #[must_use]
     pub fn regret(&self, point: usize) -> f64 {
         ((self.best_mean - self.mean(point)) / self.unit).max(0.0)
     }
 
-    /// One observation, sealed.
+    /// Draws one observation, sealed.
     pub fn observe(&self, point: usize, noise: &mut Stream) -> Raw<f64> {
         Raw::seal(self.noise.reward(self.mean(point), point, noise))
     }
 }
 
-/// Least difference between the largest and the smallest mean reward of a function that is not constant.
+/// Smallest difference between the largest and the least mean reward, unless they are equal.
 const SMALLEST_SPREAD: f64 = 1e-6;
 
-/// What an environment's parser may ask of the registry.
+/// Gives an environment's parser access to its part of the registry.
 pub trait EnvironmentRegistry {
-    /// Reads a kernel under `key`; `None` if wrong (the sink then knows).
+    /// Reads a kernel under `key`; `None` if it is wrong (an error is then recorded).
     fn kernel(&self, args: &Args<'_>, key: &'static str) -> Option<KernelChoice>;
 
-    /// Reads a noise under `key`; `None` if wrong.
+    /// Reads a noise under `key`; `None` if it is wrong.
     fn noise(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Noise>>;
 }
 
-/// A kernel as a spec can name it.
+/// Describes a kernel as a spec can name it.
 #[derive(Clone)]
 pub enum KernelChoice {
     /// A function of two points.
     Function(Arc<dyn Kernel>),
-    /// Made from a table of samples.
+    /// A covariance computed from a table of samples.
     Empirical(Normalise),
 }
 
-/// The folder that data files are named relative to.
+/// Names the folder of the data files and checks access to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataFolder {
     root: Option<PathBuf>,
-    /// Folders that files may be read from beside the root; `None`: from anywhere.
+    /// Further folders that files may be read from; `None` allows every folder.
     limits: Option<Vec<PathBuf>>,
 }
 
 impl DataFolder {
-    /// Files relative to `root`, or to the working folder.
+    /// Creates a folder; files are relative to `root`, or to the working folder.
     #[must_use]
     pub fn new(root: Option<PathBuf>) -> Self {
         Self { root, limits: None }
     }
 
-    /// The same folder, but files that lie neither in it nor in one of `folders` are refused: a spec may come from anybody.
+    /// Returns the same folder, limited to files below it or below one of `folders`.
+    ///
+    /// The limit protects against specs from untrusted authors.
     #[must_use]
     pub fn limited_to(self, folders: Vec<PathBuf>) -> Self {
         Self { limits: Some(folders), ..self }
     }
 
-    /// Whether a file may be read. Links inside a folder may lead out of it: whoever owns the folder made them.
+    /// Returns whether a file may be read.
+    ///
+    /// Links inside a folder may lead out of it, because the folder's owner made them.
     fn allows(&self, path: &Path) -> bool {
         let Some(limits) = &self.limits else { return true };
         let root = self.root.as_deref().unwrap_or(Path::new("."));
@@ -383,22 +397,24 @@ impl DataFolder {
         })
     }
 
-    /// The folder as an absolute path, to be found again from elsewhere.
+    /// Returns the folder as an absolute path, which stays valid from another working folder.
     ///
     /// # Errors
-    /// [`Error::Io`] where it is not there.
+    /// [`Error::Io`] if the folder does not exist.
     pub fn absolute(&self) -> Result<PathBuf, Error> {
         let folder = self.root.clone().unwrap_or_else(|| PathBuf::from("."));
         folder.canonicalize().map_err(|source| Error::io("find the data folder", folder, source))
     }
 
-    /// The path of a data file that must exist. `about` says what it is and where its publisher has it.
+    /// Returns the path of a data file that must exist.
+    ///
+    /// `about` describes the file and says where its publisher offers it.
     ///
     /// # Errors
-    /// A missing file, with `about` and how to name the folder or use the synthetic substitute.
+    /// If the file is missing; the message has `about`, and says how to name the folder or use the synthetic substitute.
     pub fn find(&self, name: &str, about: Option<&str>, synthetic: bool) -> Result<PathBuf, Error> {
         let path = self.root.as_deref().unwrap_or(Path::new("")).join(name);
-        // Before a look at the file: whether it exists is nothing that a spec should learn.
+        // Checked before the file is accessed: a spec must not learn whether a forbidden file exists.
         if !self.allows(&path) {
             return Err(Error::input(
                 Diagnostic::new(format!("the spec names `{name}`, outside of the data folder and of its own"))
@@ -406,7 +422,7 @@ impl DataFolder {
                     .hint("name its folder with `--data DIR`, or allow every file with `--allow-outside`"),
             ));
         }
-        // A folder is there too: that it is no table is for its reader to say.
+        // A folder passes this check too; its reader reports that it is not a table.
         if path.exists() {
             return Ok(path);
         }

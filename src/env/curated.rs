@@ -1,4 +1,4 @@
-//! The ledger beside a file of released inputs: what a modeler must know to read them.
+//! Defines the ledger of a file of released inputs, which states what a modeler must know.
 
 use super::csv_table::{CsvShape, listed, text_sha256};
 use privateer_config::error::Error;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What `privateer curate` writes beside the released inputs. Holds nothing of the data but what was released.
+/// Holds the ledger that `privateer curate` writes: public or released numbers only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CuratedLedger {
     /// Always [`CuratedLedger::FORMAT`].
@@ -22,41 +22,44 @@ pub struct CuratedLedger {
     pub rows: u64,
     /// SHA-256 of the text of the file of released inputs.
     pub sha256: String,
-    /// Neighbours differ in one row, by at most this, in units of the released inputs (before a projection).
+    /// Neighbours differ in one row, by at most this distance.
+    ///
+    /// In units of the released inputs (before a projection).
     pub radius: f64,
     /// Public bound on the norm of a row, in units of the released inputs (before a projection).
     pub bound: f64,
-    /// What was taken from each input column; public.
+    /// Centre that was subtracted from each input column; public.
     pub centre: Vec<f64>,
-    /// What each input column was divided by after that; public.
+    /// Scale by which each centred input column was divided; public.
     pub scales: Vec<f64>,
-    /// What rows were multiplied by after that, where released inputs have fewer columns than the inputs; public.
+    /// Projection that was applied to the scaled rows, if one reduced their columns; public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub projection: Option<PublicProjection>,
-    /// Standard deviation of the noise in each number of a released row.
+    /// Standard deviation of the noise in each released number.
     pub sigma: f64,
     /// Privacy loss of one row.
     pub epsilon: f64,
     /// Failure probability.
     pub delta: f64,
-    /// What the release promises, in its own words.
+    /// The promise of the release, in its own words.
     pub ledger: serde_json::Value,
-    /// SHA-256 of everything above; none in ledgers of version 1.
+    /// SHA-256 of all fields above; absent in ledgers of version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
 
 impl CuratedLedger {
-    /// Tells such files from others.
+    /// The value of `format`, which distinguishes ledgers from other files.
     pub const FORMAT: &'static str = "privateer curated inputs";
-    /// The version that this program writes, 2 since ledgers have a digest of their own. Version 1 is read too: its release cannot be made
-    /// again without spending the budget again.
+    /// Version that this program writes; 2 since ledgers have their own digest.
+    ///
+    /// Version 1 is read too; repeating its release would spend the budget again.
     pub const VERSION: u32 = 2;
 
-    /// The ledger of rows whose columns were neither centred nor scaled nor projected before their release, and the file of released inputs that
-    /// goes with it. To be written as it is: the ledger knows its hash.
+    /// Returns ledger and file of rows released without centring, scaling or projection.
     ///
-    /// Radius, bound and sigma are those that the release was calibrated with.
+    /// The file must be written unchanged, because the ledger holds its hash. Radius, bound and sigma are those that the
+    /// release was calibrated with.
     #[must_use]
     pub fn with_released_inputs(
         rows: &Release<Vec<f64>>,
@@ -87,7 +90,7 @@ impl CuratedLedger {
         (ledger.sealed(), released_inputs)
     }
 
-    /// The same ledger with its own digest, after a change.
+    /// Returns the same ledger with its digest recomputed, for use after a change.
     #[must_use]
     pub fn sealed(self) -> Self {
         let digest = digest(&serde_json::json!(self));
@@ -97,7 +100,7 @@ impl CuratedLedger {
     /// Reads a ledger.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is no such ledger or of a newer layout.
+    /// [`Error::Io`] if the file cannot be read, [`Error::Corrupt`] if it is not a ledger or has a newer layout.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path).map_err(|source| Error::io("read the ledger", path, source))?;
         let corrupt = |problem: String| Error::Corrupt {
@@ -129,12 +132,14 @@ impl CuratedLedger {
         serde_json::from_value(value).map_err(|source| corrupt(format!("is not a whole ledger ({source})")))
     }
 
-    /// The variance of the noise in each coordinate of a released row, after a look at whether this ledger is of these released inputs.
-    /// * `path`, `released_inputs` — the two files
-    /// * `inputs` — the columns that are read as coordinates: all of a released row
+    /// Returns the variance of the noise in each released coordinate.
+    ///
+    /// Checks first that the ledger belongs to these released inputs.
+    /// * `path`, `inputs` — the two files
+    /// * `inputs` — the columns that are read as coordinates: all of the released columns
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where the released inputs are not the ones that the ledger was written with, or not all their columns are read.
+    /// [`Error::Corrupt`] if the ledger was written with other released inputs, or if not all their columns are read.
     pub fn noise_variance(&self, path: &Path, released_inputs: &Path, inputs: &[String]) -> Result<f64, Error> {
         let corrupt = |path: &Path, problem: String, hint: &str| {
             Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() })
@@ -179,7 +184,7 @@ impl CuratedLedger {
     }
 }
 
-/// SHA-256 of a ledger without its digest, as compact JSON with sorted keys.
+/// Returns the SHA-256 of a ledger without its digest, as compact JSON with sorted keys.
 fn digest(ledger: &serde_json::Value) -> String {
     let mut ledger = ledger.clone();
     if let Some(members) = ledger.as_object_mut() {
@@ -188,7 +193,7 @@ fn digest(ledger: &serde_json::Value) -> String {
     text_sha256(&ledger.to_string())
 }
 
-/// The file of released inputs: a header, then a row a line, numbers to the last bit.
+/// Formats the released inputs: a header, then one row per line, with numbers to the last bit.
 fn text(columns: &[&str], values: &[f64]) -> String {
     let quoted = |name: &&str| {
         if name.contains([',', '"', '\n', '\r']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { (*name).to_owned() }
@@ -197,7 +202,7 @@ fn text(columns: &[&str], values: &[f64]) -> String {
     text.push('\n');
     for row in values.chunks_exact(columns.len().max(1)) {
         for (at, value) in row.iter().enumerate() {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{}{value}", if at == 0 { "" } else { "," });
         }
         text.push('\n');

@@ -1,14 +1,14 @@
-//! Numbers that a problem takes from the very data that a claim protects.
+//! Names the numbers that a problem takes from the data that a privacy claim protects.
 //!
-//! A formula that uses them is private only if they are public knowledge: the spec declares that in its key `public`. Undeclared, they
-//! turn the claim into "no guarantee" (E19).
+//! A formula that uses these numbers is private only if they are public knowledge, which the spec declares in its key `public`.
+//! Undeclared, they turn the claim into "no guarantee" (erratum E19, `docs/privacy.md`).
 
 use privateer_config::error::closest;
 use privateer_config::params::Args;
 use privateer_privacy::Ledger;
 use std::collections::BTreeSet;
 
-/// A kind of number that a problem may take from its data.
+/// Names a kind of number that a problem may take from its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DataDerived {
     /// Covariance of the arms, from the train readings.
@@ -26,7 +26,7 @@ pub enum DataDerived {
 }
 
 impl DataDerived {
-    /// Its word in the key `public`.
+    /// Returns the word for this kind in the key `public`.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -51,12 +51,12 @@ impl DataDerived {
     }
 }
 
-/// What a spec declares public, among what its environment may take from data.
+/// Holds the numbers that a spec declares public, among those its environment may take from data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeclaredPublic(BTreeSet<DataDerived>);
 
 impl DeclaredPublic {
-    /// Reads the key `public`; `possible` are the kinds that this environment may take from its data.
+    /// Reads the key `public`; `possible` are the kinds that this environment may use.
     pub(super) fn parse(args: &Args<'_>, possible: &[DataDerived]) -> Self {
         let doc = "numbers of the data that are public knowledge; undeclared, claims that rest on them have no guarantee";
         let mut declared = BTreeSet::new();
@@ -80,7 +80,7 @@ impl DeclaredPublic {
         Self(declared)
     }
 
-    /// What of `used` is declared, and what is not.
+    /// Splits `used` into declared and undeclared numbers.
     #[must_use]
     pub fn split(&self, used: impl IntoIterator<Item = DataDerived>) -> DerivedNumbers {
         let (declared, undeclared) = used.into_iter().partition(|kind| self.0.contains(kind));
@@ -91,14 +91,14 @@ impl DeclaredPublic {
 /// Numbers that a problem took from its data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DerivedNumbers {
-    /// Declared public by the spec.
+    /// Numbers that the spec declares public.
     pub declared: Vec<DataDerived>,
-    /// Neither declared public nor paid for.
+    /// Numbers that are neither declared public nor covered by the privacy budget.
     pub undeclared: Vec<DataDerived>,
 }
 
 impl DerivedNumbers {
-    /// Tells a ledger: declared numbers become a note, undeclared ones withdraw the guarantee.
+    /// Records the numbers in a ledger: declared ones as a note, others as a lost guarantee.
     pub fn state_in(&self, ledger: &mut Ledger) {
         let listed = |kinds: &[DataDerived]| kinds.iter().map(|kind| kind.words()).collect::<Vec<_>>().join("; ");
         if !self.declared.is_empty() {

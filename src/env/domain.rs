@@ -1,4 +1,4 @@
-//! Finite domains with coordinates.
+//! Defines finite domains with coordinates.
 
 use super::BuildContext;
 use privateer_config::error::Error;
@@ -8,11 +8,11 @@ use privateer_gp::{Points, ProductDomain};
 use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 
-/// A domain as read from a spec.
+/// Describes a domain as read from a spec.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DomainPlan {
     kind: DomainKind,
-    /// Ends along each axis.
+    /// Lower and upper end of each axis.
     edges: Vec<(f64, f64)>,
     points: u64,
 }
@@ -25,30 +25,30 @@ enum DomainKind {
     Axes,
 }
 
-/// Where the domain of an environment may lie.
+/// States the box in which the domain of an environment may lie.
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
-    /// Wherever the spec says.
+    /// Any box that the spec states.
     Anywhere,
-    /// In this box, of `dimension` coordinates; up to `most` where the spec may say how many.
+    /// A fixed box of `dimension` coordinates; a spec may state up to `most`.
     Box {
-        /// Ends along an axis.
+        /// Lower and upper end of an axis.
         edges: fn(usize) -> (f64, f64),
-        /// Coordinates unless stated.
+        /// Default number of coordinates.
         dimension: usize,
-        /// Most coordinates that may be stated.
+        /// Largest number of coordinates that a spec may state.
         most: Option<usize>,
         /// Whether the function is a sum over coordinates.
         additive: bool,
     },
 }
 
-/// A grid that a Kronecker product can use.
+/// Describes a grid with the structure of a Kronecker product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GridShape {
     /// Number of coordinates.
     pub dimension: usize,
-    /// Points on each axis.
+    /// Number of points on each axis.
     pub points_per_axis: usize,
     /// Lowest coordinate.
     pub lo: f64,
@@ -113,13 +113,13 @@ impl DomainPlan {
         Self { kind, edges, points }
     }
 
-    /// Number of coordinates.
+    /// Returns the number of coordinates.
     #[must_use]
     pub fn dimension(&self) -> usize {
         self.edges.len()
     }
 
-    /// Number of points, as a float because it may be absurd.
+    /// Returns the number of points, as a float because a spec may state absurd numbers.
     #[must_use]
     pub fn n_points(&self) -> f64 {
         match self.kind {
@@ -128,10 +128,10 @@ impl DomainPlan {
         }
     }
 
-    /// The product of axes, if it is one: at least two points on each.
+    /// Returns the product of axes, if the domain is one: at least two points on each axis.
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::TooLarge`] if the product needs too much memory.
     pub fn product(&self, kernel: &Arc<dyn Kernel>, context: &BuildContext<'_>) -> Result<Option<ProductDomain>, Error> {
         if self.kind != DomainKind::Axes {
             return Ok(None);
@@ -141,7 +141,7 @@ impl DomainPlan {
         Ok(Some(ProductDomain::new(self.edges.clone(), self.points as usize, Arc::clone(kernel))))
     }
 
-    /// The shape, if it is a grid of equal axes.
+    /// Returns the shape, if the domain is a grid of equal axes.
     #[must_use]
     pub fn grid(&self) -> Option<GridShape> {
         let (lo, hi) = self.edges[0];
@@ -149,13 +149,13 @@ impl DomainPlan {
         alike.then_some(GridShape { dimension: self.dimension(), points_per_axis: self.points as usize, lo, hi })
     }
 
-    /// The points.
+    /// Returns the points.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] with what the domain and one trial on it would need.
+    /// [`Error::TooLarge`] with the memory that the domain and one trial on it would need.
     pub fn build(&self, context: &BuildContext<'_>) -> Result<Points, Error> {
         let (n, d) = (self.n_points(), self.dimension());
-        // Coordinates once; function, mean, spread² and score of one trial.
+        // Memory for the coordinates, and for function, mean, variance and score of one trial.
         let needs = 8.0 * n * (d as f64 + 4.0);
         let shape = match self.kind {
             DomainKind::Grid | DomainKind::Axes => format!("{} points on each of {d} axes", self.points),
@@ -163,7 +163,7 @@ impl DomainPlan {
         };
         context.allow(&format!("a domain of {n:.0} points ({shape})"), needs, "lower `points` or `dimension`")?;
         if f64::from(u32::MAX) < n {
-            // Points are indexed by 32 bits on every device.
+            // All devices index points by 32 bits.
             return Err(Error::TooLarge {
                 what: format!("a domain of {n:.0} points ({shape})"),
                 needs_bytes: needs,

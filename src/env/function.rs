@@ -1,4 +1,6 @@
-//! What environments over a domain with coordinates share: domain, kernel, noise, unit of regret, rescaling.
+//! Provides the common part of environments over a domain with coordinates.
+//!
+//! It covers domain, kernel, noise, unit of regret and rescaling.
 
 use super::domain::Place;
 use super::noise::Noise;
@@ -11,7 +13,7 @@ use privateer_gp::{KernelGram, Points, ProductDomain, tabulated};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
-/// The keys that function environments share.
+/// Holds the keys that function environments share.
 #[derive(Clone)]
 pub struct FunctionPlan {
     /// The domain.
@@ -54,10 +56,10 @@ impl FunctionPlan {
         }
     }
 
-    /// Points and covariance; small domains get the whole Gram matrix as a table.
+    /// Builds points and covariance; a small domain stores the whole Gram matrix as a table.
     ///
     /// # Errors
-    /// [`Error::TooLarge`].
+    /// [`Error::TooLarge`] if the domain needs too much memory.
     pub fn build(&self, context: &BuildContext<'_>) -> Result<FunctionDomain, Error> {
         let points = self.domain.build(context)?;
         let Some(kernel) = self.kernel.clone() else {
@@ -78,13 +80,13 @@ impl FunctionPlan {
         Ok(FunctionDomain { points, kernel, gram })
     }
 
-    /// Points of a decision set; `None` where the whole domain may be played.
+    /// Returns the size of a decision set; `None` where the whole domain is allowed.
     #[must_use]
     pub fn set_size(&self) -> Option<usize> {
         self.sets.size()
     }
 
-    /// What the report must say of decision sets.
+    /// Returns what the report must state about decision sets.
     #[must_use]
     pub fn set_facts(&self) -> Option<(String, serde_json::Value)> {
         let words = match self.sets {
@@ -97,10 +99,10 @@ impl FunctionPlan {
         Some(("decision sets (regret is to the best of each)".to_owned(), words.into()))
     }
 
-    /// The instance over a product domain of a function with these values of the rows.
+    /// Makes the instance of a function over a product domain from the values of its rows.
     ///
     /// # Errors
-    /// As [`Instance::over_axes`]; decision sets, which a product has not.
+    /// As [`Instance::over_axes`], and for decision sets, which a product does not support.
     pub fn instance_over(&self, product: &ProductDomain, rows: Vec<f64>, rounds: u64) -> Result<Instance, Error> {
         if self.sets != SetsPlan::Whole || self.output != Output::Raw {
             return Err(Error::input(
@@ -114,13 +116,13 @@ impl FunctionPlan {
         Instance::over_axes(rows, per_axis, noise, self.bound, rounds, self.regret)
     }
 
-    /// The unit of regret.
+    /// Returns the unit of regret.
     #[must_use]
     pub fn regret_unit(&self) -> RegretUnit {
         self.regret
     }
 
-    /// The instance of a trial from the function's values.
+    /// Makes the instance of a trial from the function's values.
     ///
     /// # Errors
     /// As [`Instance::new`].
@@ -133,7 +135,7 @@ impl FunctionPlan {
     }
 }
 
-/// What becomes of a trial's function before it is played.
+/// States the rescaling of a trial's function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Output {
     Raw,
@@ -172,12 +174,12 @@ impl Output {
     }
 }
 
-/// Points and covariance of a function environment.
+/// Holds the points and the covariance of a function environment.
 #[derive(Clone)]
 pub struct FunctionDomain {
     /// The points.
     pub points: Points,
-    /// The kernel.
+    /// The kernel of the covariance.
     pub kernel: Arc<dyn Kernel>,
     /// The covariance of the points.
     pub gram: Arc<dyn GramSource>,
@@ -186,19 +188,19 @@ pub struct FunctionDomain {
 /// Draws one trial's function: its values at all points of the domain.
 pub type DrawFunction = Box<dyn Fn(&FunctionDomain, &mut Stream) -> Vec<f64> + Send + Sync>;
 
-/// An environment over a domain with coordinates; what tells one from another is how a function is drawn.
+/// Provides an environment over a domain with coordinates, from the law of its functions.
 pub struct FunctionEnvironment {
     plan: FunctionPlan,
     domain: FunctionDomain,
     draw: DrawFunction,
     streams: Streams,
     rounds: u64,
-    /// Facts beside those of every function environment.
+    /// Facts of this environment, beyond those of every function environment.
     own_facts: Vec<(String, serde_json::Value)>,
 }
 
 impl FunctionEnvironment {
-    /// The environment of `plan` over `domain`, which it built.
+    /// Creates the environment of `plan` over `domain`, which the plan built.
     #[must_use]
     pub fn new(
         plan: FunctionPlan,

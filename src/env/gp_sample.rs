@@ -1,5 +1,6 @@
-//! `gp-sample`: functions drawn from the Gaussian process itself, through exact features of the domain; on a grid, a
-//! squared-exponential kernel factorizes over the axes, so that a million points need no large table.
+//! Implements `gp-sample`: functions drawn from the Gaussian process through exact features.
+//!
+//! On a grid, a squared-exponential kernel factorizes over the axes, so that a million points need no large table.
 
 use super::domain::{GridShape, Place};
 use super::function::{DrawFunction, FunctionDomain, FunctionEnvironment, FunctionPlan};
@@ -29,7 +30,7 @@ impl EnvironmentPlan for GpSample {
             Some(sampler) => Box::new(move |_, stream| sampler.sample(stream)),
             None => {
                 let n = domain.points.n_points() as f64;
-                // Most features that the allowed memory holds as a table.
+                // Largest number of features whose table fits the allowed memory.
                 let most = (context.memory_bytes / (8.0 * n)).min(n).max(1.0) as usize;
                 let table = exact::exact(domain.gram.as_ref(), self.tolerance, most)?;
                 Box::new(move |_, stream| sample_gp(&table, stream))

@@ -1,6 +1,6 @@
-//! Problems: domain, mean reward, observation draw (sealed as [`privateer_privacy::Raw`]), optimum; one file each.
+//! Defines the problems (domain, mean reward, observations, optimum), one file per environment.
 //!
-//! **Invariant:** sees no policy, and hands out observations only sealed.
+//! **Invariant:** an environment never sees a policy, and returns observations only sealed (as [`privateer_privacy::Raw`]).
 
 pub mod arms_table;
 pub mod contextual;

@@ -1,4 +1,4 @@
-//! `points-table`: a table of points with values: some columns are coordinates, one is the mean reward.
+//! Implements `points-table`: a table with columns of coordinates and a column of mean rewards.
 
 use super::csv_table::{CsvOptions, CsvTable, read_table};
 use super::curated::CuratedLedger;
@@ -74,7 +74,7 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Env
 }
 
 struct PointsTable {
-    /// Rows of the generated table, where it takes the place of the file.
+    /// Number of rows of the synthetic substitute, if it replaces the file.
     synthetic: Option<usize>,
     fitted: bool,
     file: String,
@@ -138,7 +138,7 @@ impl EnvironmentPlan for PointsTable {
         };
         let make = |values| Instance::new(Arc::new(values), noise, self.bound, context.rounds, self.regret);
         Ok(Arc::new(PointsEnvironment {
-            // Noisy released inputs are no coordinates of the function: what reads them must know of the noise.
+            // Noisy released inputs are not coordinates of the function: a model must know their noise to use them.
             kernel: (noise_variance == 0.0).then_some(kernel),
             gram: tabulated(gram),
             instance: values.map(make).transpose()?,
@@ -159,13 +159,13 @@ impl EnvironmentPlan for PointsTable {
 }
 
 impl PointsTable {
-    /// What of these the problem takes from the file; nothing where rows are generated.
+    /// Returns which of these numbers the problem takes from the file; none if rows are synthetic.
     fn derived(&self, used: &[(DataDerived, bool)]) -> DerivedNumbers {
         let real = self.synthetic.is_none();
         self.public.split(used.iter().filter_map(|&(kind, is_used)| (is_used && real).then_some(kind)))
     }
 
-    /// The file's columns, and the variance of the noise on its inputs.
+    /// Reads the file's columns and the variance of the noise on its inputs.
     fn read(&self, context: &BuildContext<'_>) -> Result<(CsvTable, f64), Error> {
         let path = context.data.find(&self.file, self.about.as_deref(), self.value.is_some() && self.released.is_none())?;
         let noise_variance = self.noise_variance(context, &path)?;
@@ -175,7 +175,7 @@ impl PointsTable {
         Ok((read_table(&path, &options)?, noise_variance))
     }
 
-    /// The mean rewards from their column.
+    /// Converts the column of values to mean rewards.
     fn values(&self, name: &str, mut values: Vec<f64>) -> Result<Vec<f64>, Error> {
         if self.log {
             if let Some(row) = values.iter().position(|&value| value <= 0.0) {
@@ -210,7 +210,7 @@ impl PointsTable {
         Ok(())
     }
 
-    /// The variance of the noise on released inputs; 0 where they are no released inputs.
+    /// Returns the variance of the noise on released inputs; 0 for inputs that are not released.
     fn noise_variance(&self, context: &BuildContext<'_>, released_inputs: &Path) -> Result<f64, Error> {
         let Some(name) = &self.released else { return Ok(0.0) };
         if self.standardise || self.scales.is_some() {
@@ -231,7 +231,7 @@ impl PointsTable {
     }
 }
 
-/// Centres a column and divides by its population standard deviation.
+/// Centres a column and divides it by its population standard deviation.
 fn standardise(name: &str, column: &mut [f64]) -> Result<(), Error> {
     let n = column.len() as f64;
     let mean = column.iter().sum::<f64>() / n;

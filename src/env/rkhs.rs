@@ -1,4 +1,6 @@
-//! `rkhs`: functions `f = sum a_i k(x_i, ·)` with random weights and centres [Zhou2021, section 6].
+//! Implements `rkhs`: functions `f = sum a_i k(x_i, ·)` [Zhou2021, section 6].
+//!
+//! Weights and centres are random.
 
 use super::domain::Place;
 use super::function::{FunctionEnvironment, FunctionPlan};

@@ -1,26 +1,26 @@
-//! Decision sets: the points that may be played change every round.
+//! Draws decision sets: the allowed points change every round.
 
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 
-/// Which points may be played in a round, as read from a spec.
+/// States the points that are allowed in a round, as read from a spec.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SetsPlan {
-    /// All of the domain, in every round.
+    /// The whole domain, in every round.
     Whole,
-    /// This many distinct points of the domain, drawn anew every round.
+    /// This number of distinct points of the domain, redrawn every round.
     Random {
-        /// Points of a set.
+        /// Number of points of a set.
         points: usize,
     },
-    /// One point with a mean of at least `good`, all others with a mean of at most `bad` [Dubey2021, section 6.1].
+    /// One point of mean at least `good`, others of at most `bad` [Dubey2021, section 6.1].
     Gap {
-        /// Points of a set.
+        /// Number of points of a set.
         points: usize,
-        /// Least mean of the one.
+        /// Least mean of the good point.
         good: f64,
-        /// Largest mean of the others.
+        /// Largest mean of the other points.
         bad: f64,
     },
 }
@@ -55,10 +55,10 @@ impl SetsPlan {
         plan
     }
 
-    /// The sets of a function with these values; `None` for the whole domain.
+    /// Prepares the sets of a function with these values; `None` for the whole domain.
     ///
     /// # Errors
-    /// [`Error::Input`] where the domain has too few points of a kind.
+    /// [`Error::Input`] if the domain has too few points of a kind.
     pub fn sets(self, values: &[f64]) -> Result<Option<Sets>, Error> {
         let few = |kind: &str, has: usize, needs: usize| {
             Err(Error::input(
@@ -87,7 +87,7 @@ impl SetsPlan {
         }
     }
 
-    /// Points of a set; `None` for the whole domain.
+    /// Returns the number of points of a set; `None` for the whole domain.
     #[must_use]
     pub fn size(self) -> Option<usize> {
         match self {
@@ -97,24 +97,24 @@ impl SetsPlan {
     }
 }
 
-/// The decision sets of one function.
+/// Draws the decision sets of one function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sets {
     size: usize,
-    /// Points of which every set has one, if it has such a point.
+    /// Good points, of which every set contains one; `None` where sets have no good point.
     good: Option<Vec<u32>>,
-    /// Points of which it has the others.
+    /// Points from which the others of a set are drawn.
     rest: Vec<u32>,
 }
 
 impl Sets {
-    /// Draws the set of a round, ascending, without repeats. Takes a varying number of words.
+    /// Draws the set of a round, ascending and without repeats; takes a varying number of words.
     pub fn draw(&self, stream: &mut Stream, set: &mut Vec<u32>) {
         set.clear();
         if let Some(good) = &self.good {
             set.push(good[stream.index(good.len())]);
         }
-        // The good point is none of the rest. Draws that repeat a point are made up for until none does.
+        // The good point is not among the rest. Repeated points are redrawn until all are distinct.
         while set.len() < self.size {
             for _ in set.len()..self.size {
                 set.push(self.rest[stream.index(self.rest.len())]);
@@ -144,7 +144,7 @@ mod tests {
             assert_eq!(means.iter().filter(|mean| **mean <= 0.6).count(), 24);
             set.iter().for_each(|&point| seen[point as usize] = true);
         }
-        // Each of 40 good and 121 bad points has missed 500 sets with probability below 40 (39/40)^500 + ... < 1e-3.
+        // Some of the 40 good and 121 bad points misses 500 sets with probability below 40 (39/40)^500 + ... < 1e-3.
         assert_eq!(seen.iter().filter(|seen| **seen).count(), 161);
     }
 

@@ -1,11 +1,13 @@
-//! Generated tables that stand in for published data: sensor-like readings (correlated arms, a common daily level, multiplicative
-//! scatter), and points with values (rows in clusters, a smooth value with scatter).
+//! Generates synthetic substitutes for published tables.
+//!
+//! There are sensor-like readings (correlated arms, a common daily level, multiplicative scatter), and points with values (rows
+//! in clusters, a smooth value with scatter).
 
 use super::csv_table::CsvTable;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 
-/// Shape of the generated tables.
+/// States the shape of the synthetic tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyntheticSubstitute {
     arms: usize,
@@ -14,7 +16,7 @@ pub struct SyntheticSubstitute {
 }
 
 impl SyntheticSubstitute {
-    /// Reads the synthetic substitute's keys; `None` unless it is wanted.
+    /// Reads the substitute's keys; returns `None` unless it is `wanted`.
     pub fn parse(args: &Args<'_>, wanted: bool) -> Option<Self> {
         let nested = args.table("synthetic_shape");
         let shape = Self {
@@ -27,13 +29,15 @@ impl SyntheticSubstitute {
         wanted.then_some(shape)
     }
 
-    /// Train and test table. Arms sit at random places of the unit square; arms close to each other share their level
-    /// (four smooth bumps) and their scatter; all share the row's daylight.
+    /// Generates the train and the test table.
+    ///
+    /// Arms lie at random places of the unit square. Nearby arms share their level (four smooth bumps) and their scatter; all
+    /// arms share the row's daylight.
     #[must_use]
     pub fn tables(&self, stream: &mut Stream) -> (CsvTable, CsvTable) {
         let places: Vec<(f64, f64)> = (0..self.arms).map(|_| (stream.uniform(), stream.uniform())).collect();
         let bumps: Vec<(f64, f64, f64)> = (0..BUMPS).map(|_| (stream.uniform(), stream.uniform(), stream.normal())).collect();
-        // exp(-r²/(2·0.25²)) = exp(-8 r²): neighbours within a quarter of the square look alike.
+        // exp(-r²/(2·0.25²)) = exp(-8 r²): arms within a quarter of the square's side are similar.
         let near = |place: &(f64, f64), bump: &(f64, f64, f64)| {
             let (dx, dy) = (place.0 - bump.0, place.1 - bump.1);
             libm::exp(-8.0 * (dx * dx + dy * dy))
@@ -58,14 +62,16 @@ impl SyntheticSubstitute {
     }
 }
 
-/// Smooth bumps of the common level.
+/// Number of smooth bumps of the common level.
 const BUMPS: usize = 4;
 
-/// Places around which the rows of a table of points lie.
+/// Number of clusters of the rows in a table of points.
 const CLUSTERS: usize = 12;
 
-/// A table of points with a value: `inputs` columns whose rows lie in clusters, then a positive value: the exponential of a smooth function
-/// of them and of as much scatter, as prices and returns are.
+/// Generates a table of points with a value: `inputs` columns in clusters, then the value.
+///
+/// The value is the exponential of a smooth function of the inputs plus scatter of its size, and so positive, as prices and
+/// returns are.
 #[must_use]
 pub fn points_with_values(rows: usize, inputs: usize, stream: &mut Stream) -> CsvTable {
     let normals = |stream: &mut Stream, count: usize| -> Vec<f64> { (0..count).map(|_| stream.normal()).collect() };
@@ -83,7 +89,7 @@ pub fn points_with_values(rows: usize, inputs: usize, stream: &mut Stream) -> Cs
             })
             .sum();
         values.extend(point);
-        // Scatter of the size of the function: a price is a tenth of it off either way.
+        // The scatter has the size of the smooth function, and changes a value by about a tenth.
         values.push(libm::exp(0.1 * (smooth + 0.5 * draws[inputs])));
     }
     CsvTable { header: None, rows, columns: inputs + 1, values }

@@ -1,4 +1,6 @@
-//! The marginal likelihood of a Gaussian process, and its maximum over length-scales, variance and noise.
+//! Maximises the marginal likelihood of a Gaussian process over its hyperparameters.
+//!
+//! They are length-scales, prior variance and noise variance.
 
 use super::simplex::minimise;
 use privateer_config::error::{Diagnostic, Error};
@@ -7,40 +9,42 @@ use privateer_gp::kernel::{Kernel, Lengthscales, matern::Matern, squared_exponen
 use privateer_numerics::linalg;
 use std::f64::consts::PI;
 
-/// Which kernel is fitted.
+/// Names the form of the fitted kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LikelihoodForm {
-    /// Squared exponential.
+    /// The squared-exponential kernel.
     SquaredExponential,
-    /// Matern of this smoothness, > 0.
+    /// The Matern kernel of this smoothness, > 0.
     Matern(f64),
 }
 
-/// The maximum that was found.
+/// Holds the hyperparameters at the maximum that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
-    /// One, or one a coordinate; in units of the inputs.
+    /// One length-scale, or one per coordinate; in units of the inputs.
     pub lengthscales: Vec<f64>,
     /// Prior variance.
     pub variance: f64,
     /// Noise variance.
     pub noise_variance: f64,
-    /// Logarithm of the marginal likelihood, of the values less their mean.
+    /// Logarithm of the marginal likelihood of the centred values.
     pub log_likelihood: f64,
-    /// Likelihoods computed.
+    /// Number of likelihoods computed.
     pub evaluations: usize,
 }
 
-/// Searches from this many length-scales, as shares of the inputs' spread.
+/// Length-scales from which the search starts, as fractions of the inputs' standard deviation.
 const STARTS: [f64; 3] = [0.1, 0.4, 1.5];
 
-/// Likelihoods computed from one start, for one variable.
+/// Number of likelihoods computed from one start, per variable.
 const EVALUATIONS: usize = 80;
 
-/// Fits a kernel to values at points, less their mean; one length-scale, or one a coordinate. Deterministic.
+/// Fits a kernel to centred values at points, deterministically.
+///
+/// There is one length-scale, or one per coordinate.
 ///
 /// # Errors
-/// Fewer than three points, constant values or inputs, or no likelihood that is finite.
+/// If there are fewer than three points, if values or inputs are constant, or if no likelihood is finite.
 pub fn fit(form: LikelihoodForm, points: &Points, values: &[f64], per_coordinate: bool) -> Result<Fitted, Error> {
     let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
     let (n, d) = (points.n_points(), points.dimension());
@@ -60,13 +64,13 @@ pub fn fit(form: LikelihoodForm, points: &Points, values: &[f64], per_coordinate
     }
     let n_scales = if per_coordinate { d } else { 1 };
     let size = |j: usize| if per_coordinate { sizes[j] } else { libm::sqrt(sizes.iter().map(|s| s * s).sum::<f64>()) };
-    // Variables: logarithms of length-scales, variance and noise variance, each relative to the data's own size.
+    // The variables are logarithms of length-scales, variance and noise variance, each relative to the data's own scale.
     let read = |x: &[f64]| {
         let lengthscales: Vec<f64> = (0..n_scales).map(|j| size(j) * libm::exp(x[j])).collect();
         (lengthscales, spread * libm::exp(x[n_scales]), spread * libm::exp(x[n_scales + 1]))
     };
     let cost = |x: &[f64]| {
-        // Beyond e^±14 nothing is told apart any more.
+        // Beyond e^±14 the likelihood no longer distinguishes values.
         if x.iter().any(|x| !(-14.0..=14.0).contains(x)) {
             return f64::INFINITY;
         }
@@ -111,8 +115,9 @@ fn kernel(form: LikelihoodForm, lengthscales: &[f64], variance: f64) -> Box<dyn 
     }
 }
 
-/// `ln p(y) = -½ y^T (K + noise I)^{-1} y - ½ ln det(K + noise I) - n/2 ln 2π` [Rasmussen2006, 2.30]; `None` where the matrix is not
-/// positive to rounding.
+/// Returns `ln p(y) = -½ y^T (K + noise I)^{-1} y - ½ ln det(K + noise I) - n/2 ln 2π`.
+///
+/// Source: [Rasmussen2006, 2.30]. `None` if the matrix is not positive definite to rounding.
 fn log_likelihood(kernel: &dyn Kernel, points: &Points, y: &[f64], noise: f64) -> Option<f64> {
     let n = y.len();
     let mut a = vec![0.0; n * n];
@@ -133,7 +138,7 @@ mod tests {
     use super::*;
     use privateer_numerics::rng::{Purpose, Streams};
 
-    /// A draw of a known process: 180 points, so that the maximum lies within a third of the truth.
+    /// Fits a known process's draw; with 180 points, the maximum is within a third of the truth.
     #[test]
     fn a_known_process_is_recognised() {
         let mut stream = Streams::new(5, "fit").of(0, Purpose::Function);

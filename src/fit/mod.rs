@@ -1,7 +1,7 @@
-//! Hyperparameters by maximum likelihood, on a subsample of a table.
+//! Fits hyperparameters by maximum likelihood, on a subsample of a table.
 //!
-//! In reading order: the likelihood and what is fitted (`likelihood`), the minimizer of a few variables (`simplex`).
-//! **Invariant:** knows no policy and no privacy; what it finds is about the raw data, and whoever runs it says so.
+//! In reading order: the likelihood and the fitted forms (`likelihood`), the minimizer of a few variables (`simplex`).
+//! **Invariant:** independent of policies and privacy; the result depends on the raw data, and its user must declare that.
 
 mod likelihood;
 mod simplex;

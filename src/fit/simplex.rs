@@ -1,18 +1,22 @@
-//! A minimum of a function of a few variables without derivatives [Nelder & Mead 1965, Computer Journal 7], standard coefficients.
+//! Minimises a function of a few variables without derivatives, by the Nelder-Mead method.
+//!
+//! Source: [Nelder & Mead 1965, Computer Journal 7], with the standard coefficients.
 
-/// Where a search ended.
+/// Holds the end of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minimum {
-    /// The point.
+    /// The minimizer found.
     pub at: Vec<f64>,
-    /// The value there.
+    /// The value at the minimizer.
     pub value: f64,
-    /// Values computed.
+    /// Number of values computed.
     pub evaluations: usize,
 }
 
-/// Searches from `start` with first steps of `step`, until the values of the simplex agree to `tolerance` (relative to 1 + |value|) and its
-/// corners to the root of that, or `most` values are computed. Values that are not finite count as infinitely bad.
+/// Searches for a minimum from `start` with first steps of `step`.
+///
+/// The search ends when the values of the simplex agree to `tolerance` (relative to 1 + |value|) and its corners to the square
+/// root of that, or when `most` values are computed. Values that are not finite count as infinitely large.
 pub fn minimise(f: impl Fn(&[f64]) -> f64, start: &[f64], step: f64, tolerance: f64, most: usize) -> Minimum {
     let n = start.len();
     let mut evaluations = 0;
@@ -35,7 +39,7 @@ pub fn minimise(f: impl Fn(&[f64]) -> f64, start: &[f64], step: f64, tolerance: 
     while computed < most {
         simplex.sort_by(|a, b| a.1.total_cmp(&b.1));
         let (best, worst) = (simplex[0].1, simplex[n].1);
-        // Equal values alone are no end: corners on both sides of a minimum have them.
+        // Equal values alone do not end the search, because corners on both sides of a minimum can have them.
         let small = |x: f64, b: f64| (x - b).abs() <= libm::sqrt(tolerance) * (1.0 + b.abs());
         let narrow = simplex[1..].iter().all(|(x, _)| x.iter().zip(&simplex[0].0).all(|(&x, &b)| small(x, b)));
         if narrow && (worst - best).abs() <= tolerance * (1.0 + best.abs()) {
@@ -62,7 +66,7 @@ pub fn minimise(f: impl Fn(&[f64]) -> f64, start: &[f64], step: f64, tolerance: 
         match next {
             Some(corner) => simplex[n] = corner,
             None => {
-                // Shrink towards the best.
+                // Shrinks the simplex towards its best corner.
                 let towards = simplex[0].0.clone();
                 for (x, found) in &mut simplex[1..] {
                     x.iter_mut().zip(&towards).for_each(|(x, b)| *x = 0.5 * (*x + b));
@@ -90,7 +94,7 @@ mod tests {
         assert!((found.at[0] - 1.0).abs() < 1e-4 && (found.at[1] - 1.0).abs() < 1e-4, "{found:?}");
         let one = minimise(|x| (x[0] - 0.25).abs(), &[9.0], 1.0, 1e-12, 500);
         assert!((one.at[0] - 0.25).abs() < 1e-8);
-        // What is not finite is never the minimum.
+        // A value that is not finite is never the minimum.
         let walled = minimise(|x| if x[0] < 1.0 { f64::NAN } else { x[0] }, &[4.0], 1.0, 1e-12, 500);
         assert!((walled.at[0] - 1.0).abs() < 1e-6, "{walled:?}");
         assert!(minimise(valley, &[-1.2, 1.0], 0.5, 0.0, 40).evaluations <= 44, "the budget holds");

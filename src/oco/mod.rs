@@ -1,9 +1,10 @@
-//! Private online convex optimization: constraint sets, losses, streams of samples, learners.
+//! Implements private online convex optimization: sets, losses, streams of samples, learners.
 //!
-//! In reading order: where parameters live ([`set`]), what is minimised ([`loss`]), where samples come from ([`problem`]) and who learns
-//! ([`learner`]). Norms are in `linalg`, privatizers of gradients in `privacy::gradients`.
+//! In reading order: the parameters' set ([`set`]), the minimised loss ([`loss`]), the samples' source ([`problem`]) and the
+//! learners ([`learner`]). Norms are in `linalg`, privatizers of gradients in `privacy::gradients`.
 //!
-//! **Invariant:** knows nothing of bandits. A learner's server half holds released values alone; samples reach it sealed.
+//! **Invariant:** this code is independent of bandits. A learner's server stores released values alone; samples reach the
+//! learner sealed.
 
 pub mod learner;
 pub mod loss;

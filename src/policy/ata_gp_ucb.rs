@@ -1,9 +1,12 @@
-//! `ata-gp-ucb` [Zhou2021, Algorithm 1 (LDP-ATA-GP-UCB); Chowdhury2019, Algorithm 2 (ATA-GP-UCB)]: rewards truncated in the
-//! space of Nystrom features, over the whole history in every round.
+//! Implements `ata-gp-ucb`: GP-UCB with rewards truncated in the space of Nystrom features.
 //!
-//! Level of round t: `b_t = (v / ln(4 m_t T / failure))^(1/(1+a)) t^((1-a)/(2(1+a)))`, `m_t` the features after it, v a bound on the
-//! moment of order 1 + a of a released reward; a = 1 unless `moment_order` says otherwise. A bounded mechanism, or bounded noise without one (unless `moment` is stated), needs no truncation: the level is
-//! then without end.
+//! Sources: [Zhou2021, Algorithm 1 (LDP-ATA-GP-UCB); Chowdhury2019, Algorithm 2 (ATA-GP-UCB)]. Every round truncates the whole
+//! history again, because the features change.
+//!
+//! The truncation level of round t is `b_t = (v / ln(4 m_t T / failure))^(1/(1+a)) t^((1-a)/(2(1+a)))`. Here `m_t` is the
+//! number of features after the round, and v bounds the moment of order 1 + a of a released reward; a = 1 unless `moment_order`
+//! states another. Under a bounded mechanism, or bounded noise without a mechanism (unless `moment` is stated), no truncation
+//! is needed and the level is infinite.
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments, parse_order, power};
@@ -25,7 +28,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPla
 struct Ata {
     sketch: Sketch,
     moment: Moment,
-    /// 1 + a.
+    /// Order 1 + a of the bounded moment.
     order: f64,
 }
 
@@ -62,7 +65,7 @@ impl PolicyMaker for AtaMaker {
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        // Beta uses v even where nothing is truncated.
+        // The exploration factor uses v even where no reward is truncated.
         let fact = |moments: TailMoments| self.moment.fact("v, the policy's moment bound", moments.reward, setting);
         self.moments(setting).ok().and_then(fact).into_iter().collect()
     }
@@ -86,32 +89,32 @@ impl PolicyMaker for AtaMaker {
 
 struct AtaPolicy {
     model: SketchModel,
-    /// Of each visited point, by slot.
+    /// Rewards of each visited point, by slot.
     rewards: Vec<SortedRewards>,
     keys: Sketch,
     rounds: f64,
     bound: f64,
     moments: TailMoments,
-    /// 1 + a.
+    /// Order 1 + a of the bounded moment.
     order: f64,
 }
 
 impl AtaPolicy {
-    /// `ln(4 m T / failure)`.
+    /// Returns `ln(4 m T / failure)`.
     fn logarithm(&self) -> f64 {
         libm::log(4.0 * self.model.posterior.m().max(1) as f64 * self.rounds / self.keys.failure_prob)
     }
 
-    /// `b_t` with the features as they are.
+    /// Returns the level `b_t` for the current features; infinite where rewards are bounded.
     fn level(&self) -> f64 {
         match self.moments.bound {
             Some(_) => f64::INFINITY,
-            // A level of 0 would give keys that are no numbers.
+            // A level of 0 would produce NaN sort keys.
             None => (power(self.moments.reward / self.logarithm(), 1.0 / self.order) * self.growth()).max(f64::MIN_POSITIVE),
         }
     }
 
-    /// `t^((1-a)/(2(1+a)))`, t the updates so far and at least 1; 1 for second moments.
+    /// Returns `t^((1-a)/(2(1+a)))`, which is 1 for second moments; t is at least 1.
     fn growth(&self) -> f64 {
         let t = self.model.posterior.n_observations().max(1) as f64;
         if self.order == 2.0 { 1.0 } else { libm::pow(t, (2.0 - self.order) / (2.0 * self.order)) }
@@ -119,7 +122,7 @@ impl AtaPolicy {
 
     fn beta(&self) -> f64 {
         let m = self.model.posterior.m() as f64;
-        // Before the first observation there are no features yet, whatever the dictionary.
+        // Before the first observation there are no features, even with a fixed dictionary.
         let m = if self.model.posterior.n_observations() == 0 { 0.0 } else { m };
         // v^(1/(1+a)) ln(…)^(a/(1+a)) t^((1-a)/(2(1+a))) sqrt(m / ridge) [Chowdhury2019, Theorem 3]
         let noise = |logarithm: f64| {

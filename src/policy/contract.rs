@@ -1,4 +1,4 @@
-//! What every policy is, and what it may know.
+//! Defines the interface of every policy and what a policy may know.
 
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -12,26 +12,26 @@ use privateer_privacy::{Channel, Protection, Query, Released, RewardFacts, Rewar
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a policy plays next.
+/// States what a policy plays next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Proposal {
-    /// This point, without scoring (starting points, uniform play). Bypasses the backend and its counters.
+    /// Play this point without scoring (starting points, uniform play), without backend counters.
     Play(usize),
-    /// A uniformly random one of the points that may be played, of `n_points` where all may.
+    /// Play a uniformly random allowed point.
     Random {
-        /// From which stream.
+        /// The stream that the draw comes from.
         source: RandomSource,
-        /// Points of the domain.
+        /// Number of points of the domain, where all of them are allowed.
         n_points: usize,
     },
-    /// The point with the largest `mean + beta * spread` of those that may be played.
+    /// Play the allowed point with the largest upper confidence bound `mean + width * spread`.
     Score {
-        /// What multiplies the spread, finite and at least 0.
+        /// Exploration factor, finite and at least 0.
         beta: f64,
     },
 }
 
-/// The random stream that a draw comes from.
+/// Names the random stream that a draw comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RandomSource {
     /// The stream of the initial design, shared by all policies of a trial.
@@ -40,17 +40,17 @@ pub enum RandomSource {
     Policy,
 }
 
-/// The streams a policy may draw from.
+/// Holds the random streams that a policy may draw from.
 #[derive(Debug)]
 pub struct PolicyStreams {
-    /// Starting points: the same for all policies of a trial.
+    /// Stream of the starting points, the same for all policies of a trial.
     pub start: Stream,
-    /// The policy's own.
+    /// The policy's own stream.
     pub own: Stream,
 }
 
 impl PolicyStreams {
-    /// The stream of this kind.
+    /// Returns the stream of this source.
     pub fn of(&mut self, source: RandomSource) -> &mut Stream {
         match source {
             RandomSource::Design => &mut self.start,
@@ -59,99 +59,102 @@ impl PolicyStreams {
     }
 }
 
-/// One algorithm in one trial.
+/// Runs one algorithm in one trial.
 pub trait Policy: Send {
-    /// What to play in the coming round.
+    /// Returns what to play in the coming round.
     fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal;
 
-    /// The model that scores come from; `None` for policies that never score.
+    /// Returns the model that scores come from; `None` for policies that never score.
     fn model(&self) -> Option<&dyn ScoreModel>;
 
-    /// Over a product domain: gives the next number to the play of these rows, one of each axis. From then on it is a point.
+    /// Assigns the next point number to a play of these rows of a product domain, one per axis.
+    ///
+    /// From then on the play is a point like any other.
     fn define(&mut self, rows: &[u32]) {
         let _ = rows;
     }
 
-    /// What changed since [`Policy::screened`].
+    /// Returns what changed in the model since the last call of [`Policy::screened`].
     fn change(&self) -> Change<'_>;
 
-    /// Says that a backend has taken the change.
+    /// Marks the change as applied by a backend.
     fn screened(&mut self);
 
-    /// What the privatizer is told when `point` is played: nothing, where rewards alone are released.
+    /// Returns the privatizer's query for a play of `point`; empty where only rewards are released.
     fn query(&self, point: usize) -> Query<'_> {
         let _ = point;
         Query::default()
     }
 
-    /// Takes the released signal of the round in which `point` was played.
+    /// Updates the state with the released signal of the round in which `point` was played.
     fn update(&mut self, point: usize, signal: &Released<Signal>);
 
-    /// The point with the highest posterior mean among those played; `None` before the first.
+    /// Returns the played point with the highest posterior mean; `None` before the first play.
     fn recommend(&self) -> Option<usize>;
 
-    /// Signals taken so far.
+    /// Returns the number of signals observed.
     fn told(&self) -> u64;
 
-    /// Rounds so far in which noise had left the model indefinite and it was repaired.
+    /// Returns the number of rounds in which noise left the model indefinite and it was repaired.
     fn repaired(&self) -> u64 {
         0
     }
 
-    /// What of the model may be given out: released values alone, enough for [`PolicyMaker::predict`]. None where a model is made of the
-    /// points played.
+    /// Returns the part of the model that may be published, enough for [`PolicyMaker::predict`].
+    ///
+    /// It consists of released values alone. `None` where the model depends on the points played.
     fn parameters(&self) -> Option<serde_json::Value> {
         None
     }
 
-    /// The state as plain data with a version, for [`PolicyMaker::restore`].
+    /// Returns the state as plain data with a version, for [`PolicyMaker::restore`].
     fn save(&self) -> serde_json::Value;
 }
 
-/// The problem as all trials of a cell share it.
+/// Describes the problem that all trials of a cell share.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// What is known of the inputs before the first trial.
+    /// The policy's knowledge of the inputs before the first trial.
     pub inputs: KnownInputs,
     /// Horizon.
     pub rounds: u64,
-    /// Streams of the environment.
+    /// Random streams of the environment.
     pub streams: Streams,
-    /// Most bytes that one shared table may take.
+    /// Largest size of one shared table, in bytes.
     pub memory_bytes: f64,
-    /// Feature tables already built over this problem.
+    /// Feature tables that were already built for this problem.
     pub tables: Arc<TableCache>,
 }
 
-/// What a policy knows of the inputs before a trial.
+/// States what a policy knows of the inputs before a trial.
 #[derive(Debug, Clone)]
 pub enum KnownInputs {
-    /// All of them, the same in every trial.
+    /// All inputs are known, the same in every trial.
     Shared(SharedInputs),
-    /// A curator gives out released inputs, other ones in every trial: [`Setting::released_inputs`].
+    /// A curator releases noisy inputs, different ones in every trial: [`Setting::released_inputs`].
     Released {
         /// Number of rows.
         n_points: usize,
         /// The function's kernel between the inputs themselves.
         kernel: Arc<dyn Kernel>,
     },
-    /// Points of axes, freely combined: too many to list.
+    /// All combinations of the axes' points, too many to list.
     Product(Arc<ProductDomain>),
 }
 
-/// Inputs that all trials share.
+/// Holds the inputs that all trials share.
 #[derive(Debug, Clone)]
 pub struct SharedInputs {
     /// Prior covariance over the domain.
     pub gram: Arc<dyn GramSource>,
     /// Coordinates of the points, if the domain has any.
     pub points: Option<Points>,
-    /// The kernel behind the covariance, if there is one.
+    /// The kernel of the covariance, if there is one.
     pub kernel: Option<Arc<dyn Kernel>>,
 }
 
 impl Problem {
-    /// Number of points of the domain.
+    /// Returns the number of points of the domain.
     #[must_use]
     pub fn n_points(&self) -> usize {
         match &self.inputs {
@@ -161,10 +164,10 @@ impl Problem {
         }
     }
 
-    /// The inputs, for a policy that needs them before the first trial.
+    /// Returns the inputs, for a policy that needs them before the first trial.
     ///
     /// # Errors
-    /// If a curator gives out others in every trial.
+    /// If a curator releases different inputs in every trial, or the domain is a product of axes.
     pub fn shared(&self) -> Result<&SharedInputs, Error> {
         match &self.inputs {
             KnownInputs::Shared(shared) => Ok(shared),
@@ -186,12 +189,14 @@ impl Problem {
     }
 }
 
-/// Feature tables of one problem, by what they were built from.
+/// Caches the feature tables of one problem, by the `Debug` text of the plan that built them.
 #[derive(Debug, Default)]
 pub struct TableCache(Mutex<Vec<(String, Arc<FeatureTable>)>>);
 
 impl TableCache {
-    /// The table built earlier by an equal plan, else a new one. Whoever comes while it is built waits.
+    /// Returns the table of an equal plan if it exists, else builds one.
+    ///
+    /// Other threads wait while a table is being built.
     ///
     /// # Errors
     /// As [`FeaturesPlan::build`].
@@ -207,23 +212,23 @@ impl TableCache {
     }
 }
 
-/// What a policy may know of a trial: public constants of the problem and of the mechanism.
+/// Holds what a policy may know of a trial: public constants of the problem and of the mechanism.
 #[derive(Debug, Clone)]
 pub struct Setting {
-    /// Bounds on function and noise.
+    /// Bounds on the function and the noise.
     pub facts: RewardFacts,
-    /// What the mechanism lets through, where it releases rewards.
+    /// Constants of the reward mechanism, where rewards are released.
     pub released: ReleasedFacts,
-    /// Constants of the mechanism, where it releases sums.
+    /// Constants of the sums mechanism, where sums are released.
     pub sums: Option<SumsFacts>,
-    /// Readings of an earlier time, where the environment has any.
+    /// Earlier sensor readings, where the environment has any.
     pub train: Option<Arc<TrainReadings>>,
-    /// What the trial's curator gave out of the inputs, where there is one.
+    /// The released inputs of the trial, where the environment has a curator.
     pub released_inputs: Option<Arc<Released<ReleasedInputs>>>,
 }
 
 impl Setting {
-    /// What a policy may know under this mechanism; without released inputs.
+    /// Creates the setting under this mechanism, without released inputs.
     #[must_use]
     pub fn new(facts: &RewardFacts, channel: &Channel, train: Option<Arc<TrainReadings>>) -> Self {
         let released =
@@ -232,7 +237,7 @@ impl Setting {
     }
 }
 
-/// Public constants of what a mechanism releases.
+/// Holds the public constants of the released rewards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReleasedFacts {
     /// Bound on a released reward, if there is one.
@@ -246,13 +251,13 @@ pub struct ReleasedFacts {
 }
 
 impl ReleasedFacts {
-    /// No reward is released.
+    /// Returns the constants where no reward is released.
     fn nothing(facts: &RewardFacts) -> Self {
         let clipped_bound = facts.range.map(|(lo, hi)| lo.abs().max(hi.abs()));
         Self { output_bound: None, mechanism_variance: 0.0, laplace_scale: None, clipped_bound }
     }
 
-    /// The constants of this mechanism on this problem.
+    /// Returns the constants of this mechanism on this problem.
     #[must_use]
     pub fn of(mechanism: &dyn RewardMechanism, facts: &RewardFacts) -> Self {
         let clip = mechanism.clip().or(facts.range);
@@ -265,20 +270,24 @@ impl ReleasedFacts {
     }
 }
 
-/// A policy as read from a spec.
+/// Describes a policy as read from a spec.
 pub trait PolicyPlan: Send + Sync {
-    /// Whether it plays where the points that may be played change every round: it never insists on a point.
+    /// Returns whether the policy supports a set of allowed points that changes every round.
+    ///
+    /// Those policies never insist on one point.
     fn plays_sets(&self) -> bool {
         false
     }
 
-    /// Rounds of a run of `rounds` until what was released in the first can change what is played.
+    /// Returns the number of rounds until the release of round 1 can change a play.
+    ///
+    /// * `rounds` — the horizon
     fn patience(&self, rounds: u64) -> u64 {
         let _ = rounds;
         1
     }
 
-    /// What kind of mechanism it needs.
+    /// Returns the kind of mechanism that the policy needs.
     fn protection(&self) -> Protection {
         Protection::Rewards
     }
@@ -286,44 +295,45 @@ pub trait PolicyPlan: Send + Sync {
     /// Makes what all trials of a cell share (feature tables).
     ///
     /// # Errors
-    /// If the problem does not suit the policy, or tables would be too large.
+    /// If the problem does not suit the policy, or its tables would be too large.
     fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error>;
 }
 
 /// Makes one trial's policy.
 pub trait PolicyMaker: Send + Sync {
-    /// The basis that scores are linear in; `None` for policies that never score.
+    /// Returns the basis that scores are linear in; `None` for policies that never score.
     fn basis(&self) -> Option<Basis>;
 
-    /// The axes of a product domain in the table of [`PolicyMaker::basis`], where the policy plays one.
+    /// Returns a product domain's axes in the table of [`PolicyMaker::basis`], if there is one.
     fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
         None
     }
 
-    /// What it asks a privatizer to sum; `None` where rewards are released.
+    /// Returns the sums that the policy needs; `None` where rewards are released.
     fn sums(&self) -> Option<SumsNeed> {
         None
     }
 
-    /// A policy before its first round.
+    /// Makes a policy before its first round.
     ///
     /// # Errors
-    /// If beta or truncation needs a constant that the problem does not have.
+    /// If the exploration factor or the truncation needs a constant that the problem does not have.
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error>;
 
-    /// What the manifest must say of constants that the policy was given or has estimated, as (name, value).
+    /// Returns the given or estimated constants that the manifest must record, as (name, value).
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
         let _ = setting;
         Vec::new()
     }
 
-    /// Mean and variance of the function, in units of the reward, at any points, from the parameters of a policy
-    /// ([`Policy::parameters`]).
+    /// Predicts the mean and variance of the function at any points, in units of the reward.
+    ///
+    /// * `parameters` — the published part of a policy's model ([`Policy::parameters`])
     /// * `points` — rows of `dimension` coordinates
     ///
     /// # Errors
-    /// If the parameters are not of this policy and problem, the points have another dimension than the domain, or the features have
-    /// no values beyond it.
+    /// If the parameters are not of this policy and problem, the points have another dimension than the domain, or the features
+    /// are defined on the domain's points only.
     fn predict(
         &self,
         setting: &Setting,
@@ -338,29 +348,30 @@ pub trait PolicyMaker: Send + Sync {
         ))
     }
 
-    /// The policy whose state was saved.
+    /// Restores a policy from its saved state.
     ///
     /// # Errors
     /// If the state is not one of this policy and version.
     fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error>;
 }
 
-/// What a policy's parser may ask of the registry.
+/// Gives a policy's parser access to its part of the registry.
 pub trait FeatureRegistry {
-    /// Reads a feature map under `key`; `None` if absent or wrong (the sink then knows).
+    /// Reads a feature map under `key`; `None` if absent or wrong (an error is then recorded).
     fn features(&self, args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>>;
 }
 
-/// A feature map as read from a spec. Its `Debug` text tells plans apart: equal texts build equal tables.
+/// Describes a feature map as read from a spec; plans of equal `Debug` text build equal tables.
 pub trait FeaturesPlan: Send + Sync + fmt::Debug {
-    /// Features of every point of the problem's domain.
+    /// Builds the features of every point of the problem's domain.
     ///
     /// # Errors
     /// If the map does not suit the kernel, or the table would be too large.
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error>;
 
-    /// Features of other points than the domain's, with the residuals that the map leaves there; none where the map knows points of
-    /// its domain alone.
+    /// Builds the features and residuals of points outside the domain.
+    ///
+    /// `None` where the map is defined on the domain's points only.
     ///
     /// # Errors
     /// As [`FeaturesPlan::build`].
@@ -369,13 +380,13 @@ pub trait FeaturesPlan: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// Which features belong to which axis of a product domain; `None` over any other.
+    /// Returns the features of each axis of a product domain; `None` over any other domain.
     fn axes(&self, problem: &Problem) -> Option<Arc<[AxisFeatures]>> {
         let _ = problem;
         None
     }
 
-    /// What the manifest must say of a table that this plan built, as (name, value).
+    /// Returns what the manifest must record of a table that this plan built, as (name, value).
     fn facts(&self, problem: &Problem, table: &FeatureTable) -> Vec<(String, serde_json::Value)> {
         let _ = problem;
         vec![

@@ -1,23 +1,23 @@
-//! What multiplies the posterior standard deviation.
+//! Defines the exploration factor, which multiplies the posterior standard deviation in a score.
 
 use privateer_config::params::Args;
 
-/// Which beta a policy uses. Formulas are each policy's own.
+/// States the exploration factor of a policy; each policy has its own formulas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ExplorationFactor {
-    /// The theorem's, times `factor` (1 unless `scaled`).
+    /// The theorem's factor, times `factor` (1 unless `scaled`).
     Theory {
-        /// Multiplier.
+        /// Multiplier of the theorem's factor.
         factor: f64,
     },
-    /// The theorem's orders without its constants, times `factor`.
+    /// The orders of the theorem without its constants, times `factor`.
     Order {
-        /// Multiplier.
+        /// Multiplier of the order-wise factor.
         factor: f64,
     },
-    /// The same number in every round.
+    /// The same factor in every round.
     Constant {
-        /// Beta.
+        /// The factor.
         value: f64,
     },
 }
@@ -49,7 +49,7 @@ impl ExplorationFactor {
         beta
     }
 
-    /// Beta, from the two formulas (called only where needed).
+    /// Returns the factor from the two formulas; only the needed one is called.
     pub fn value(self, theory: impl FnOnce() -> f64, order: impl FnOnce() -> f64) -> f64 {
         match self {
             Self::Theory { factor } => factor * theory(),

@@ -1,4 +1,6 @@
-//! The beta that the GP-UCB policies over approximate features share [Dubey2021, Theorem 1, without noise of its own].
+//! Computes the exploration factor of the GP-UCB policies over approximate features.
+//!
+//! Source: [Dubey2021, Theorem 1], without privacy noise.
 
 use super::gp_policy::failure_prob;
 use super::igp_ucb::noise_scale;
@@ -6,7 +8,7 @@ use super::{ExplorationFactor, RoundFacts, Rule, RuleMaker, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 
-/// GP-UCB whose beta allows for the error of its features.
+/// Makes GP-UCB rules whose exploration factor accounts for the error of the features.
 pub struct FeatureUcb {
     name: &'static str,
     beta: ExplorationFactor,
@@ -47,11 +49,14 @@ impl Rule for FeatureRule {
     fn beta(&self, round: &RoundFacts) -> f64 {
         let root = libm::sqrt(self.ridge);
         self.beta.value(
-            // |mean(x) - g(x)| for the function g of the features nearest to f, in units of the spread sqrt(ridge) |phi|_{V^-1}:
+            // Bounds |mean(x) - g(x)|, for the function g of the features nearest to f, in units of the posterior standard
+            // deviation
+            // sqrt(ridge) |phi|_{V^-1}. The bound is the sum of three terms:
             // - B, from the ridge;
             // - R sqrt(ln det(V/ridge) + 2 ln(1/failure)) / sqrt(ridge), from the noise, with ln det(V/ridge) = 2 gain;
-            // - |sum_s phi_s (f - g)(x_s)|_{V^-1} / sqrt(ridge), with |f - g| <= B e for the kernel error e [Dubey2021, Lemma 1].
-            //   The theorem has t B e / sqrt(ridge) for the norm; sum_s |phi_s|²_{V^-1} <= m gives B e sqrt(t m) as well.
+            // - |sum_s phi_s (f - g)(x_s)|_{V^-1} / sqrt(ridge), with |f - g| <= B e for the kernel error e [Dubey2021, Lemma
+            //   1].
+            //   The theorem bounds the norm by t B e / sqrt(ridge); sum_s |phi_s|²_{V^-1} <= m gives B e sqrt(t m) as well.
             || {
                 let noise = self.noise_scale * libm::sqrt(2.0 * (round.gain - libm::log(self.failure_prob)));
                 let past = (round.round - 1) as f64;

@@ -1,4 +1,4 @@
-//! The registered feature maps, as policies use them.
+//! Registers the feature maps that policies use.
 
 use super::{FeaturesPlan, KnownInputs, Problem, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
@@ -97,17 +97,17 @@ impl FeaturesPlan for random_fourier::RandomFourier {
         Ok(random_fourier::random_fourier(points, &frequencies, variance, Some(kernel.as_ref())))
     }
 
-    /// Frequencies follow from kernel and stream alone.
+    /// Extends the map beyond the domain: frequencies depend only on the kernel and the stream.
     fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
         let inputs = KnownInputs::Shared(SharedInputs { points: Some(points.clone()), ..problem.shared()?.clone() });
         self.build(&Problem { inputs, ..problem.clone() }).map(Some)
     }
 }
 
-/// The map of these features over the box of the problem's points.
+/// Builds the map of these features over the bounding box of the problem's points.
 ///
 /// # Errors
-/// As [`quadrature_fourier::QuadratureMap::new`]; a problem without coordinates or kernel.
+/// As [`quadrature_fourier::QuadratureMap::new`], and for a problem without coordinates or kernel.
 pub fn quadrature_map(
     plan: quadrature_fourier::QuadratureFourier,
     problem: &Problem,
@@ -152,7 +152,7 @@ impl FeaturesPlan for quadrature_fourier::QuadratureFourier {
         Ok(map.table(points, Some(kernel.as_ref())))
     }
 
-    /// The map over the box of the domain; beyond the box the stated error does not hold.
+    /// Uses the map over the box of the domain; outside the box the stated error does not hold.
     fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
         Ok(Some(quadrature_map(*self, problem)?.table(points, None)))
     }

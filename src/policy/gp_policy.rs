@@ -1,5 +1,7 @@
-//! The frame that GP-UCB, IGP-UCB and TGP-UCB share: a posterior, starting rounds, and a [`Rule`] that gives beta of
-//! a round and what becomes of a released reward before it enters the posterior.
+//! Provides the common part of GP-UCB, IGP-UCB and TGP-UCB: a posterior and starting rounds.
+//!
+//! A [`Rule`] supplies what differs: the exploration factor of a round, and the transformation of a released reward before it
+//! enters the posterior.
 
 use super::posterior_plan::{PreparedPosterior, RestoreError};
 use super::{
@@ -14,29 +16,29 @@ use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
 use privateer_privacy::{Released, Signal};
 use std::sync::Arc;
 
-/// What a rule may use in a round.
+/// Holds the facts of a round that a rule may use.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundFacts {
     /// The coming round, 1-based.
     pub round: u64,
-    /// Realised information gain of the rounds before it.
+    /// Realised information gain of the rounds before the coming one, in nats.
     pub gain: f64,
-    /// Starting rounds among them.
+    /// Number of starting rounds among the rounds before the coming one.
     pub started: u64,
-    /// Points of the domain.
+    /// Number of points of the domain.
     pub n_points: usize,
-    /// Features of the model; 0 for an exact posterior.
+    /// Number of features of the model; 0 for an exact posterior.
     pub n_features: usize,
-    /// The kernel error that the features state; 0 for an exact posterior.
+    /// Kernel error that the features state; 0 for an exact posterior.
     pub feature_error: f64,
 }
 
-/// What tells one GP-UCB algorithm from another, for one trial.
+/// Defines the part in which one GP-UCB algorithm differs from another, for one trial.
 pub trait Rule: Send + Sync {
-    /// Beta of the coming round.
+    /// Returns the exploration factor of the coming round.
     fn beta(&self, round: &RoundFacts) -> f64;
 
-    /// What the posterior sees of the reward of round `round` (1-based).
+    /// Transforms the reward of round `round` (1-based) before the posterior observes it.
     fn admit(&self, reward: f64, round: u64) -> f64 {
         let _ = round;
         reward
@@ -45,13 +47,13 @@ pub trait Rule: Send + Sync {
 
 /// Makes a trial's rule from its public constants.
 pub trait RuleMaker: Send + Sync {
-    /// The policy's registered name.
+    /// Returns the policy's registered name.
     fn name(&self) -> &'static str;
 
-    /// The rule of a trial.
+    /// Makes the rule of a trial.
     ///
     /// # Errors
-    /// If a constant is missing; the text says which key gives it.
+    /// If a constant is missing; the message names the key that supplies it.
     fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic>;
 
     /// As [`PolicyMaker::facts`].
@@ -61,25 +63,25 @@ pub trait RuleMaker: Send + Sync {
     }
 }
 
-/// A GP-UCB algorithm as read from a spec.
+/// Describes a GP-UCB algorithm as read from a spec.
 pub struct GpPlan {
-    /// Which posterior.
+    /// The kind of posterior.
     pub posterior: PosteriorPlan,
     /// Regularizer, > 0.
     pub ridge: f64,
-    /// Starting rounds.
+    /// The starting rounds.
     pub initial: Initial,
-    /// The algorithm.
+    /// The algorithm's own part.
     pub rule: Arc<dyn RuleMaker>,
 }
 
 impl GpPlan {
-    /// Reads the keys that all these policies share, after those of the rule.
+    /// Reads the keys that all these policies share; the rule's keys were read before.
     pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry, rule: impl RuleMaker + 'static) -> Box<dyn PolicyPlan> {
         Self::over(args, || PosteriorPlan::parse(args, registry), rule)
     }
 
-    /// As [`GpPlan::parse`], with a posterior that is read in the policy's own way.
+    /// Works as [`GpPlan::parse`], with a posterior that the policy reads itself.
     pub fn over(
         args: &Args<'_>,
         posterior: impl FnOnce() -> PosteriorPlan,
@@ -111,7 +113,7 @@ impl PolicyPlan for GpPlan {
     }
 }
 
-/// A GP-UCB algorithm made ready for one problem.
+/// Makes the policies of a GP-UCB algorithm that is prepared for one problem.
 pub struct GpMaker {
     posterior: PreparedPosterior,
     ridge: f64,
@@ -173,7 +175,7 @@ impl PolicyMaker for GpMaker {
 /// Version of the saved state.
 const STATE_VERSION: u64 = 1;
 
-/// Rounds that f64 counts exactly.
+/// Largest number of rounds that f64 counts exactly.
 const MOST_ROUNDS: u64 = 1 << 53;
 
 struct GpPolicy {
@@ -184,7 +186,7 @@ struct GpPolicy {
     /// The coming round, 1-based.
     round: u64,
     n_points: usize,
-    /// Their number and their stated kernel error.
+    /// Number of features and their stated kernel error.
     features: (usize, f64),
 }
 

@@ -1,4 +1,4 @@
-//! `gp-ucb` [Srinivas2010, Algorithm 1, Theorem 1]: the Bayesian exploration factor for a finite domain.
+//! Implements `gp-ucb` [Srinivas2010, Algorithm 1, Theorem 1], for a finite domain.
 
 use super::gp_policy::failure_prob;
 use super::igp_ucb::noise_scale;
@@ -30,7 +30,7 @@ impl RuleMaker for GpUcb {
     }
 
     fn rule(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Rule>, Diagnostic> {
-        // The theorem's beta knows no noise scale; the order-wise one does.
+        // The theorem's exploration factor needs no noise scale; the order-wise one does.
         let noise_scale = match self.beta {
             ExplorationFactor::Order { .. } => noise_scale(setting)?,
             _ => 0.0,
@@ -59,7 +59,7 @@ impl Rule for GpUcbRule {
     fn beta(&self, round: &RoundFacts) -> f64 {
         let t = if self.count_start { round.round } else { (round.round - round.started).max(1) } as f64;
         self.beta.value(
-            // beta² = 2 ln(|D| t² pi² / (6 failure)) [Srinivas2010, Theorem 1]
+            // The squared factor is 2 ln(|D| t² pi² / (6 failure)) [Srinivas2010, Theorem 1].
             || libm::sqrt(2.0 * libm::log(round.n_points as f64 * t * t * PI * PI / (6.0 * self.failure_prob)).max(0.0)),
             || (self.bound + self.noise_scale * libm::sqrt(round.gain)) / libm::sqrt(self.ridge),
         )

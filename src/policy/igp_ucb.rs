@@ -1,4 +1,4 @@
-//! `igp-ucb` [Chowdhury2017, Algorithm 1, Theorem 2]: the frequentist beta with the realised information gain.
+//! Implements `igp-ucb` [Chowdhury2017, Algorithm 1, Theorem 2] with the realised gain.
 
 use super::gp_policy::failure_prob;
 use super::{ExplorationFactor, FeatureRegistry, GpPlan, PolicyPlan, RoundFacts, Rule, RuleMaker, Setting};
@@ -11,11 +11,13 @@ pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyP
     GpPlan::parse(args, registry, maker)
 }
 
-/// R of the sub-Gaussian betas: the bound of the released reward where there is one, the bound of the noise without a
-/// mechanism, else the total standard deviation of a reward (a heuristic: such noise need not be sub-Gaussian).
+/// Returns R, the noise scale of the sub-Gaussian exploration factors.
+///
+/// It is the bound of the released reward where one exists, or the bound of the noise without a mechanism. Otherwise it is the
+/// total standard deviation of a reward, a heuristic, because that noise need not be sub-Gaussian.
 ///
 /// # Errors
-/// If the noise has neither bound nor variance.
+/// If the noise has neither a bound nor a known variance.
 pub fn noise_scale(setting: &Setting) -> Result<f64, Diagnostic> {
     let released = &setting.released;
     if let Some(bound) = released.output_bound {
@@ -25,7 +27,7 @@ pub fn noise_scale(setting: &Setting) -> Result<f64, Diagnostic> {
     if let (Some(noise_bound), 0.0) = (facts.noise_bound, released.mechanism_variance) {
         return Ok(noise_bound);
     }
-    // The variance of bounded noise is at most its squared bound, that of a clipped reward the squared end of its range.
+    // The variance of bounded noise is at most its squared bound; that of a clipped reward, the squared end of its range.
     let bounded = facts.noise_bound.or(released.clipped_bound.filter(|_| 0.0 < released.mechanism_variance));
     match facts.noise_variance.or(bounded.map(|bound| bound * bound)) {
         Some(variance) => Ok(libm::sqrt(variance + released.mechanism_variance)),
@@ -70,8 +72,9 @@ struct IgpUcbRule {
 impl Rule for IgpUcbRule {
     fn beta(&self, round: &RoundFacts) -> f64 {
         self.beta.value(
-            // B + R sqrt(2 (gain + 1 + ln(1/failure))) [Chowdhury2017, Theorem 2], which is stated for a ridge just above 1; a
-            // smaller ridge divides the noise term by its root, as in the general self-normalised bound.
+            // B + R sqrt(2 (gain + 1 + ln(1/failure))) [Chowdhury2017, Theorem 2], which is stated for a ridge just above 1. A
+            // smaller
+            // ridge divides the noise term by its root, as in the general self-normalised bound.
             || {
                 let deviation = libm::sqrt(2.0 * (round.gain + 1.0 - libm::log(self.failure_prob)));
                 self.bound + self.noise_scale * deviation / libm::sqrt(self.ridge.min(1.0))

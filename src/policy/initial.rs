@@ -1,16 +1,16 @@
-//! How a policy starts.
+//! Defines the starting rounds of a policy.
 
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 
-/// The first rounds of a policy.
+/// States the starting rounds of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Initial {
-    /// This many uniformly random points, the same for all policies of a trial.
+    /// Plays this number of uniformly random points, the same for all policies of a trial.
     Random(u64),
-    /// Score from round 1: a flat prior is a tie, which the lowest index wins.
+    /// Scores from round 1: under a flat prior all points tie, and the lowest index wins.
     LowestIndex,
 }
 
@@ -36,12 +36,12 @@ impl Initial {
         initial
     }
 
-    /// Whether round `round` (1-based) is a starting round, in which a random point is played.
+    /// Returns whether round `round` (1-based) is a starting round, which plays a random point.
     pub fn is_random(self, round: u64) -> bool {
         round <= self.rounds()
     }
 
-    /// How many rounds it takes.
+    /// Returns the number of starting rounds.
     #[must_use]
     pub fn rounds(self) -> u64 {
         match self {
@@ -50,7 +50,7 @@ impl Initial {
         }
     }
 
-    /// The point to play in round `round` (1-based), if it is one of the starting rounds.
+    /// Draws the point to play in round `round` (1-based) if it is a starting round.
     pub fn point(self, round: u64, n_points: usize, start: &mut Stream) -> Option<usize> {
         match self {
             Self::Random(n) if round <= n => Some(start.index(n_points)),

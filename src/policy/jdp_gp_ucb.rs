@@ -1,4 +1,6 @@
-//! `jdp-gp-ucb` [Dubey2021, algorithms 1 and 2]: GP-UCB over features from running sums of a trusted privatizer.
+//! Registers `jdp-gp-ucb` [Dubey2021, algorithms 1 and 2].
+//!
+//! It is GP-UCB over features, computed from the running sums of a trusted privatizer.
 
 use super::sums_policy::{SumsPlan, SumsPolicyKind};
 use super::{FeatureRegistry, PolicyPlan};

@@ -1,5 +1,6 @@
-//! `jdp-linucb` (ShariffSheffet2018): linear UCB over the coordinates themselves, from running sums of a trusted privatizer. Whatever the
-//! environment's kernel, the model is linear, and has no offset.
+//! Registers `jdp-linucb` (ShariffSheffet2018): linear UCB over the coordinates.
+//!
+//! It uses the running sums of a trusted privatizer. The model is linear without an offset, whatever the environment's kernel.
 
 use super::sums_policy::{SumsPlan, SumsPolicyKind};
 use super::{FeatureRegistry, FeaturesPlan, PolicyPlan, Problem};
@@ -15,7 +16,7 @@ pub fn parse(args: &Args<'_>, registry: &dyn FeatureRegistry) -> Box<dyn PolicyP
     SumsPlan::parse(args, registry, kind, Arc::new(CoordinateFeatures))
 }
 
-/// Coordinates as features.
+/// Returns the coordinates themselves as features.
 #[derive(Debug)]
 struct CoordinateFeatures;
 
@@ -33,7 +34,7 @@ impl FeaturesPlan for CoordinateFeatures {
     }
 }
 
-/// Points as their own features.
+/// Returns the points' coordinates as their features.
 fn coordinates(points: &Points) -> FeatureTable {
     let n_points = points.n_points();
     FeatureTable {
@@ -41,7 +42,7 @@ fn coordinates(points: &Points) -> FeatureTable {
         n_features: points.dimension(),
         values: (0..n_points).flat_map(|point| points.point(point).iter().copied()).collect(),
         residual: vec![0.0; n_points],
-        // Of the linear kernel.
+        // Error relative to the linear kernel, which is exact.
         kernel_error: 0.0,
         form: None,
     }

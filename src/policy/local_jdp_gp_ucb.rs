@@ -1,4 +1,6 @@
-//! `local-jdp-gp-ucb` [Dubey2021, algorithm 3]: GP-UCB over features from items to which everybody has added their own noise.
+//! Registers `local-jdp-gp-ucb` [Dubey2021, algorithm 3].
+//!
+//! It is GP-UCB over features, computed from items to which every user has added their own noise.
 
 use super::sums_policy::{SumsPlan, SumsPolicyKind};
 use super::{FeatureRegistry, PolicyPlan};

@@ -1,7 +1,7 @@
-//! Policies: one file per algorithm.
+//! Defines the policies, one file per algorithm.
 //!
-//! A policy is a server: it receives [`privateer_privacy::Released`] signals and nothing else, proposes a point or beta
-//! to score with, and can be saved and restored. **Invariant:** never sees a raw reward, the environment, a thread or a
+//! A policy is a server: it receives only [`privateer_privacy::Released`] signals, proposes a point or an exploration factor to
+//! score with, and can be saved and restored. **Invariant:** a policy never sees a raw reward, the environment, a thread or a
 //! device.
 
 pub mod ata_gp_ucb;

@@ -1,8 +1,9 @@
-//! `moma-gp-ucb` [Zhou2021, Algorithm 3 (MoMA-GP-UCB, LDP-MoMA-GP-UCB)]: median of means over Nystrom features.
+//! Implements `moma-gp-ucb` [Zhou2021, Algorithm 3 (MoMA-GP-UCB, LDP-MoMA-GP-UCB)].
 //!
-//! An epoch plays one point k times, for k different users; user j of every epoch feeds the j-th of k least-squares
-//! estimates, and the one closest to the others, by the median of its distances in the norm of V, gives the mean. The last
-//! `T - N k` rounds, too few for an epoch, repeat the last point and teach nothing.
+//! The estimate is a median of means over Nystrom features. An epoch plays one point k times, for k different users; user j of
+//! every epoch contributes to the j-th of k least-squares estimates. The mean comes from the estimate closest to the others, by
+//! the median of its distances in the norm of V. The last `T - N k` rounds, too few for an epoch, repeat the last point and
+//! update nothing.
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
 use super::tail_moments::{Moment, TailMoments};
@@ -33,7 +34,7 @@ struct Moma {
 }
 
 impl Moma {
-    /// k of a run of so many rounds.
+    /// Returns k for a horizon of `rounds` rounds.
     fn k(&self, rounds: u64) -> u64 {
         let rounds = rounds as f64;
         self.k.unwrap_or_else(|| {
@@ -75,18 +76,18 @@ struct MomaMaker {
     k: usize,
 }
 
-/// What is saved beside the model.
+/// Holds the saved state of the epochs, beside the model's.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct MomaState {
     /// The coming round, 1-based.
     round: u64,
-    /// The point of the epoch under way, or of the last one.
+    /// The point of the current epoch, or of the last one.
     point: Option<u32>,
-    /// The epoch's rewards so far, by user.
+    /// Rewards of the current epoch so far, by user.
     rewards: Vec<f64>,
     /// Sums of each user's rewards at each visited point, `n_visited x k`.
     sums: Vec<f64>,
-    /// The estimate that the last epoch chose.
+    /// Index of the estimate that the last epoch chose.
     chosen: Option<usize>,
 }
 
@@ -124,7 +125,7 @@ impl PolicyMaker for MomaMaker {
         let (visits, k) = (model.posterior.visits(), self.k);
         let finished = visits.n_observations();
         let (epochs, n_points) = (self.sketch.rounds / k as u64, model.posterior.basis().n_points());
-        // The round follows from what was played; beyond the last epoch it only counts on.
+        // The round follows from the number of plays; beyond the last epoch the round alone advances.
         let expected = finished.saturating_mul(k as u64).saturating_add(saved.rewards.len() as u64).saturating_add(1);
         let over = finished == epochs && saved.rewards.is_empty() && expected <= saved.round;
         let fits = saved.sums.len() == visits.n_distinct() * k && saved.rewards.len() < k && finished <= epochs;
@@ -149,7 +150,7 @@ struct MomaPolicy {
     state: MomaState,
     keys: Sketch,
     k: usize,
-    /// N.
+    /// N: number of epochs in the horizon.
     epochs: u64,
     bound: f64,
     moments: TailMoments,
@@ -157,7 +158,7 @@ struct MomaPolicy {
 
 impl MomaPolicy {
     fn beta(&self) -> f64 {
-        // Before the first epoch there are no features yet, whatever the dictionary.
+        // Before the first epoch there are no features, even with a fixed dictionary.
         let first = self.model.posterior.n_observations() == 0;
         let m = if first { 0.0 } else { self.model.posterior.m() as f64 };
         self.keys.beta.value(
@@ -167,7 +168,7 @@ impl MomaPolicy {
         )
     }
 
-    /// Finds the k estimates, chooses one, and gives it to the posterior.
+    /// Computes the k estimates, chooses the most central, and sets it as the posterior's weights.
     fn estimate(&mut self) {
         let posterior = &self.model.posterior;
         let moments = posterior.moments(&self.state.sums, self.k);
@@ -182,15 +183,19 @@ impl MomaPolicy {
     }
 }
 
-/// The estimate whose median distance to the others is least; the lowest index among ties, 0 if a distance is not a number.
-/// * `estimates` — at least 3, equally long, in coordinates in which V is the identity
+/// Returns the index of the estimate whose median distance to the others is least.
+///
+/// Ties go to the lowest index; the result is 0 if a distance is NaN.
+/// * `estimates` — at least 3, of equal length, in coordinates in which V is the identity
 #[must_use]
 pub fn most_central(estimates: &[Vec<f64>]) -> usize {
     let central: Vec<(usize, f64)> = median_distances(estimates).into_iter().map(|r| -r).enumerate().collect();
     lowest_within_tie(&central).unwrap_or(0)
 }
 
-/// `r_j`: the median of the distances from estimate j to the others; of an even number, the mean of the two in the middle.
+/// Returns `r_j`, the median of the distances from estimate j to the others.
+///
+/// For an even number of distances it is the mean of the two in the middle.
 #[must_use]
 pub fn median_distances(estimates: &[Vec<f64>]) -> Vec<f64> {
     let k = estimates.len();
@@ -236,7 +241,7 @@ impl Policy for MomaPolicy {
         self.model.screened();
     }
 
-    /// Takes the reward of one user; all of an epoch count for the point of its first.
+    /// Adds the reward of one user; all rewards of an epoch count for the point of its first.
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
         let Some(reward) = signal.reward() else { return };
         let over = self.epochs * (self.k as u64) < self.state.round;
@@ -262,7 +267,7 @@ impl Policy for MomaPolicy {
         self.estimate();
     }
 
-    /// Before the end of the first epoch, its point.
+    /// Returns the model's recommendation; in the first epoch, that epoch's point.
     fn recommend(&self) -> Option<usize> {
         self.model.recommend().or(self.state.point.map(|point| point as usize))
     }
@@ -285,7 +290,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Other names for the users permute the medians, and choose the same estimate where one is the most central.
+        /// Renumbering the users permutes the medians and keeps a unique chosen estimate.
         #[test]
         fn users_can_be_permuted(seed in 0u64..10_000, k in 3usize..12, m in 1usize..6) {
             let mut stream = Streams::new(seed, "moma").of(0, Purpose::Noise);
@@ -298,7 +303,7 @@ mod tests {
                 prop_assert_eq!(shuffled_r[at], r[from]);
             }
             let (chosen, again) = (most_central(&estimates), most_central(&shuffled));
-            // Mutual neighbours tie, and their medians may differ in the last bit.
+            // Mutual nearest neighbours tie, and their medians may differ in the last bit.
             let close = |a: f64, b: f64| (a - b).abs() <= 1e-10 * (1.0 + b);
             prop_assert!(close(r[chosen], shuffled_r[again]));
             if r.iter().filter(|&&other| close(other, r[chosen])).count() == 1 {
@@ -313,7 +318,7 @@ mod tests {
         assert_eq!(most_central(&of(&[1e9, 0.1, 0.0, 0.2, -0.1])), 1);
         assert_eq!(most_central(&of(&[5.0, 5.0, 5.0])), 0);
         assert_eq!(most_central(&of(&[f64::NAN, 0.0, 1.0])), 0);
-        // Three estimates: distances 1 and 3, 1 and 2, 3 and 2, medians their means.
+        // Three estimates: their distances are (1, 3), (1, 2) and (3, 2), and the medians are the means of these pairs.
         assert_eq!(median_distances(&of(&[0.0, 1.0, 3.0])), [2.0, 1.5, 2.5]);
     }
 }

@@ -1,38 +1,39 @@
-//! How noise on released sums is kept from making the precision matrix indefinite, and the bounds on its spectrum that
-//! Theorem 1 \[Dubey2021\] is stated in. All of it is data independent.
+//! Bounds the spectrum of the noise on released sums, and repairs indefinite precision matrices.
+//!
+//! The bounds are those in which Theorem 1 \[Dubey2021\] is stated. All of them are independent of the data.
 
 use privateer_config::params::Args;
 use privateer_privacy::Calibration;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::sums::{Spectrum, Sums, SumsFacts};
 
-/// What is done to the noisy Gram matrix.
+/// States the repair of the noisy Gram matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RepairPlan {
-    /// `2 Lambda · multiple` is added to its diagonal (E11).
+    /// Adds `2 Lambda · multiple` to its diagonal (erratum E11, `docs/privacy.md`).
     Shift {
-        /// 1 is the papers'.
+        /// Multiple of `2 Lambda`; the papers use 1, which is the default.
         multiple: Option<f64>,
     },
-    /// Its eigenvalues are raised to `2 Lambda · multiple`, after which the ridge is added.
+    /// Raises its eigenvalues to `2 Lambda · multiple`, after which the ridge is added.
     Clip {
-        /// 0: to zero.
+        /// Multiple of `2 Lambda`; 0 raises negative eigenvalues to zero.
         multiple: Option<f64>,
     },
-    /// Nothing.
+    /// Leaves the matrix unchanged.
     None,
 }
 
-/// Whose Lambda.
+/// Selects the bound Lambda.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// Lemmas 3 and 6, for all rounds alike.
+    /// Lambda of lemmas 3 and 6, the same for all rounds.
     Printed,
-    /// Ours, from the standard deviation of the release at hand (E11).
+    /// This project's bound, from the standard deviation of the current release (E11).
     Tight,
 }
 
-/// The keys of the repair.
+/// Holds the keys of the repair.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpectrumPlan {
     repair: RepairPlan,
@@ -68,7 +69,9 @@ impl SpectrumPlan {
         Self { repair, bound }
     }
 
-    /// The bounds for one release over `m` features of norm at most 1, with probability `failure_prob`.
+    /// Returns the bounds for one release over `m` features of norm at most 1.
+    ///
+    /// The bounds fail with probability at most `failure_prob`.
     #[must_use]
     pub fn at(&self, facts: &SumsFacts, sums: &Sums, m: usize, ridge: f64, failure_prob: f64) -> NoiseBounds {
         let rounds = sums.horizon;
@@ -79,7 +82,7 @@ impl SpectrumPlan {
                 dubey2021::tight_spectrum(sums.gram_std, m, rounds, failure_prob),
                 dubey2021::vector_norm(sums.moment_std, m, rounds, failure_prob),
             ),
-            // sigma sqrt(n) is `std`: the formula for one node of that much.
+            // sigma sqrt(n) is `std`: the formula for one node of that standard deviation.
             (Bound::Printed, Spectrum::Joint { std }) => {
                 (dubey2021::spectrum(std, 1, m, rounds, failure_prob), dubey2021::vector_norm(std, m, rounds, failure_prob))
             }
@@ -87,7 +90,7 @@ impl SpectrumPlan {
                 let vector = if facts.calibration == Calibration::AsPrinted {
                     moment * libm::sqrt(m as f64 * rounds as f64)
                 } else {
-                    // The deviation that lemma 6 leaves out (E15).
+                    // Includes the deviation term that lemma 6 omits (erratum E15, `docs/privacy.md`).
                     dubey2021::vector_norm(moment * libm::sqrt(rounds as f64), m, rounds, failure_prob)
                 };
                 (gram * dubey2021_local::spectrum(m, rounds, failure_prob), vector)
@@ -103,7 +106,7 @@ impl SpectrumPlan {
             RepairPlan::Clip { .. } => floor,
             _ => (shift - lambda).max(0.0),
         };
-        // The papers bound |h| in the norm of the noise alone; with the ridge the bound holds for a least eigenvalue of 0 too.
+        // The papers bound |h| in the norm of the noise alone; with the ridge the bound also holds for a least eigenvalue of 0.
         let below = if facts.calibration == Calibration::AsPrinted && 0.0 < least { least } else { least + ridge };
         NoiseBounds {
             shift,
@@ -120,19 +123,20 @@ impl SpectrumPlan {
 /// Bounds on the noise of one release.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseBounds {
-    /// Added to the diagonal.
+    /// Amount added to the diagonal.
     pub shift: f64,
     /// Least eigenvalue of the matrix before the ridge, where eigenvalues are clipped.
     pub floor: f64,
-    /// Whether they are.
+    /// Whether eigenvalues are clipped.
     pub clips: bool,
-    /// `lambda_min` of the shifted noise, at least 0.
+    /// `lambda_min`: least eigenvalue of the shifted noise, at least 0.
     pub least: f64,
-    /// `lambda_max`.
+    /// `lambda_max`: greatest eigenvalue of the shifted noise.
     pub greatest: f64,
-    /// `kappa`.
+    /// `kappa`: bound on the moment vector's noise in the norm of the inverse precision matrix.
     pub kappa: f64,
-    /// What stands below the roots of kappa and of the error of the features: `lambda_min`, with the ridge where the paper leaves
-    /// it out.
+    /// The denominator under the roots of kappa and of the features' error.
+    ///
+    /// It is `lambda_min`, plus the ridge except where the as-printed calibration leaves it out.
     pub below: f64,
 }

@@ -1,10 +1,10 @@
-//! What `ata-gp-ucb` and `moma-gp-ucb` share: a posterior over a Nystrom dictionary, and how the dictionary follows the visits
-//! [Zhou2021, NystromEmbed; Calandriello2019].
+//! Provides the Nystrom posterior of `ata-gp-ucb` and `moma-gp-ucb`, and resamples its dictionary.
 //!
-//! A dictionary is drawn after an update from the points visited, each of its plays taken with probability
-//! `min(1, q · spread²)`, the spread that of the model before the update; plays of one point merge, so the point is in with
-//! probability `1 - (1 - p)^plays`. A draw of nothing takes the point just played. The luck for an update is drawn when its
-//! round is proposed, so that a policy saved between the two goes on as if it had not been.
+//! Sources: [Zhou2021, NystromEmbed; Calandriello2019]. A dictionary is drawn after an update from the visited points. Each
+//! play is included with probability `p = min(1, q · spread²)`, where the posterior variance is that of the model before the
+//! update. Plays of one point merge, so the point is included with probability `1 - (1 - p)^plays`. An empty draw is replaced
+//! by the point just played. The random numbers of an update are drawn when its round is proposed, so that a policy saved
+//! between proposal and update continues unchanged.
 
 use super::{ExplorationFactor, Initial, PolicyStreams, Problem, Proposal};
 use privateer_config::error::{Diagnostic, Error};
@@ -17,7 +17,7 @@ use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// When a dictionary is drawn anew.
+/// States when a new dictionary is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resample {
     /// After every update, as in the paper.
@@ -28,25 +28,27 @@ pub enum Resample {
     Fixed(FixedDictionary),
 }
 
-/// Inclusion of a play in units of its spread², where the theorem's would take everything.
+/// Default `q` where the exploration factor is not the theorem's.
+///
+/// The theorem's `q` would include every play.
 const USUAL_INCLUSION: f64 = 2.0;
 
-/// The keys that both policies read.
+/// Holds the keys that both policies read.
 #[derive(Debug, Clone)]
 pub struct Sketch {
-    /// What multiplies the posterior standard deviation.
+    /// The exploration factor.
     pub beta: ExplorationFactor,
     /// Regularizer, > 0.
     pub ridge: f64,
-    /// Starting updates.
+    /// The starting updates.
     pub initial: Initial,
     /// Failure probability of the confidence bound.
     pub failure_prob: f64,
-    /// Accuracy of the embedding that the theorem's constants suppose.
+    /// Accuracy of the embedding that the theorem's constants assume.
     pub accuracy: f64,
-    /// Inclusion.
+    /// Inclusion factor `q`; `None` for the default.
     pub q: Option<f64>,
-    /// When the dictionary is drawn anew.
+    /// When a new dictionary is drawn.
     pub resample: Resample,
 }
 
@@ -86,17 +88,19 @@ impl Sketch {
         }
     }
 
-    /// Whether dictionaries live for many updates.
+    /// Returns whether a dictionary serves for more than one update.
     pub fn follows(&self) -> bool {
         self.resample != Resample::EveryRound
     }
 
-    /// `B (1 + 1/sqrt(1 - accuracy))`, the bias term of the theorems' betas.
+    /// Returns `B (1 + 1/sqrt(1 - accuracy))`, the bias term of the theorems' exploration factors.
     pub fn bias(&self, bound: f64) -> f64 {
         bound * (1.0 + 1.0 / libm::sqrt(1.0 - self.accuracy))
     }
 
-    /// `q`: `6 rho ln(4T/failure)/accuracy²`, `rho = (1+accuracy)/(1-accuracy)` [Zhou2021, Theorem 2].
+    /// Returns `q`, by default `6 rho ln(4T/failure)/accuracy²` [Zhou2021, Theorem 2].
+    ///
+    /// Here `rho = (1+accuracy)/(1-accuracy)`. A non-theoretical exploration factor uses a constant instead.
     fn inclusion(&self, rounds: u64) -> f64 {
         let theory = || {
             let rho = (1.0 + self.accuracy) / (1.0 - self.accuracy);
@@ -105,10 +109,10 @@ impl Sketch {
         self.q.unwrap_or_else(|| if matches!(self.beta, ExplorationFactor::Theory { .. }) { theory() } else { USUAL_INCLUSION })
     }
 
-    /// Made ready for one problem.
+    /// Prepares the posterior for one problem.
     ///
     /// # Errors
-    /// If a fixed dictionary does not suit the domain, or f64 does not carry the ridge.
+    /// If a fixed dictionary does not suit the domain, or the ridge is too small for f64 over the horizon.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedSketch, Error> {
         let gram = &problem.shared()?.gram;
         let fixed = match &self.resample {
@@ -116,7 +120,7 @@ impl Sketch {
             _ => None,
         };
         let prior_bound = ExactPosterior::prior_bound(gram.as_ref());
-        // V sums up to T rank-one matrices of size k(x,x): of a smaller ridge, rounding would leave fewer than four digits.
+        // V sums up to T rank-one matrices of size k(x,x): below this ridge, rounding would leave fewer than four digits.
         let least = 1e-12 * problem.rounds as f64 * prior_bound;
         if self.ridge < least {
             return Err(Error::input(
@@ -136,10 +140,10 @@ impl Sketch {
     }
 }
 
-/// What all trials share.
+/// Holds what all trials share.
 #[derive(Debug, Clone)]
 pub struct PreparedSketch {
-    /// As they were read.
+    /// The keys as read from the spec.
     pub keys: Sketch,
     /// Horizon.
     pub rounds: u64,
@@ -153,12 +157,12 @@ pub struct PreparedSketch {
 pub const STATE_VERSION: u64 = 2;
 
 impl PreparedSketch {
-    /// The basis of the scores.
+    /// Returns the basis of the scores.
     pub fn basis(&self) -> Basis {
         Basis::Gram(Arc::clone(&self.gram))
     }
 
-    /// The model of one trial before its first update.
+    /// Returns the model of one trial before its first update.
     pub fn prior(&self) -> SketchModel {
         let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge, self.keys.follows());
         let mut model = self.around(posterior, NystromState::default());
@@ -179,10 +183,10 @@ impl PreparedSketch {
         }
     }
 
-    /// The saved model of policy `name`; its weights are for the caller to set.
+    /// Restores the saved model of policy `name`; the caller must then set its weights.
     ///
     /// # Errors
-    /// If the state is of another policy or version, or does not hang together.
+    /// If the state is of another policy or version, or is inconsistent.
     pub fn restore(&self, name: &str, saved: &serde_json::Value) -> Result<SketchModel, Error> {
         let (found, version) = (saved["policy"].as_str().unwrap_or("none"), saved["version"].as_u64().unwrap_or(0));
         if found != name || version != STATE_VERSION {
@@ -212,21 +216,23 @@ impl PreparedSketch {
     }
 }
 
-/// The error of a state that cannot be used.
+/// Returns the error for a saved state that cannot be used.
 pub fn unreadable(name: &str, why: &str) -> Error {
     Error::input(Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}")))
 }
 
-/// What is saved beside the posterior.
+/// Holds the state that is saved beside the posterior.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct NystromState {
-    /// Updates when the dictionary was last drawn; 0 before.
+    /// Number of updates when the dictionary was last drawn; 0 before.
     drawn_at: u64,
-    /// One uniform number for each visited point and one for a new one, for the coming update; empty if none is under way.
+    /// Uniform numbers for the coming update, if one is pending; else empty.
+    ///
+    /// There is one per visited point, and one for a new point.
     luck: Vec<f64>,
 }
 
-/// A posterior with its dictionary's rule.
+/// Combines a posterior with the rule that draws its dictionary.
 #[derive(Debug, Clone)]
 pub struct SketchModel {
     /// The posterior.
@@ -238,7 +244,7 @@ pub struct SketchModel {
 }
 
 impl SketchModel {
-    /// What to play for the coming update: a starting point, or the best score of this beta.
+    /// Proposes a starting point, or scoring with this exploration factor, for the coming update.
     pub fn propose(&mut self, streams: &mut PolicyStreams, beta: f64) -> Proposal {
         self.prepare_update(&mut streams.own);
         match self.start(self.posterior.n_observations() + 1, &mut streams.start) {
@@ -247,12 +253,12 @@ impl SketchModel {
         }
     }
 
-    /// A starting point, if update number `update` (1-based) is one of the first.
+    /// Returns a starting point if update number `update` (1-based) is a starting update.
     fn start(&self, update: u64, start: &mut Stream) -> Option<usize> {
         self.initial.point(update, self.posterior.basis().n_points(), start)
     }
 
-    /// Whether the coming update draws a dictionary.
+    /// Returns whether the coming update draws a dictionary.
     fn is_due(&self) -> bool {
         match self.resample {
             Resample::EveryRound => true,
@@ -261,15 +267,16 @@ impl SketchModel {
         }
     }
 
-    /// Draws the luck of the coming update, once.
+    /// Draws the random numbers of the coming update, once.
     fn prepare_update(&mut self, own: &mut Stream) {
         if self.is_due() && self.state.luck.is_empty() {
             self.state.luck = (0..=self.posterior.visits().n_distinct()).map(|_| own.uniform()).collect();
         }
     }
 
-    /// Counts one visit, draws the dictionary if that is due, and refreshes the posterior, whose weights are then to be set.
-    /// Returns the point's slot.
+    /// Counts one play, draws a dictionary if one is due, and refreshes the posterior.
+    ///
+    /// Returns the point's slot. The caller must then set the posterior's weights.
     pub fn update(&mut self, point: usize) -> usize {
         let luck = std::mem::take(&mut self.state.luck);
         let due = self.is_due();
@@ -327,7 +334,7 @@ impl SketchModel {
         lowest_within_tie(&means)
     }
 
-    /// The parts of a saved state that are this model's.
+    /// Returns this model's part of a saved state.
     pub fn save(&self, name: &str) -> serde_json::Value {
         serde_json::json!({
             "policy": name,

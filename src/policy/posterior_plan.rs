@@ -1,4 +1,4 @@
-//! Which posterior a GP policy keeps.
+//! Selects the posterior of a GP policy.
 
 use super::{FeatureRegistry, FeaturesPlan, InputNoiseModel, KnownInputs, Problem, Setting, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
@@ -10,38 +10,38 @@ use privateer_gp::score::AxisFeatures;
 use privateer_gp::score::{Basis, FeatureTable, GramSource};
 use std::sync::Arc;
 
-/// The posterior as read from a spec.
+/// Describes the posterior as read from a spec.
 #[derive(Clone)]
 pub enum PosteriorPlan {
-    /// Over the points visited, from the kernel itself; how it reads inputs that a curator gives out.
+    /// Over the visited points, from the kernel itself; the field treats noise on the inputs.
     Exact(InputNoiseModel),
     /// Over a feature table shared by all trials.
     Features(Arc<dyn FeaturesPlan>),
 }
 
-/// The posterior made ready for one problem, with the bound on the prior variance that its trials share.
+/// Holds the posterior prepared for one problem, with a bound on the prior variance.
 #[derive(Debug, Clone)]
 pub enum PreparedPosterior {
     /// See [`PosteriorPlan::Exact`], over inputs that all trials share.
     Exact(Arc<dyn GramSource>, f64),
-    /// The same over inputs that a curator gives out, other ones in every trial.
+    /// The exact posterior over inputs that a curator releases, different ones in every trial.
     Own {
         /// Number of rows.
         n_points: usize,
         /// The function's kernel.
         kernel: Arc<dyn Kernel>,
-        /// What becomes of noise on the inputs.
+        /// How noise on the inputs is treated.
         input_noise: InputNoiseModel,
     },
     /// See [`PosteriorPlan::Features`].
     Features {
         /// The table.
         table: Arc<FeatureTable>,
-        /// Its axes, over a product domain.
+        /// Axes of the table, over a product domain.
         axes: Option<Arc<[AxisFeatures]>>,
         /// The largest prior variance.
         prior_bound: f64,
-        /// What the manifest must say of it.
+        /// What the manifest must record of the table.
         facts: Vec<(String, serde_json::Value)>,
     },
 }
@@ -53,7 +53,9 @@ impl PosteriorPlan {
         registry.features(args, "features").map_or(Self::Exact(input_noise), Self::Features)
     }
 
-    /// Reads the key `features` where only one map will do, which `build` reads; that map with its defaults when absent.
+    /// Reads the key `features` for a policy that supports only one map, `kind`.
+    ///
+    /// `build` reads the map's keys; without the key, the map has its defaults.
     pub fn parse_of(args: &Args<'_>, kind: &'static str, build: fn(&Args<'_>) -> Arc<dyn FeaturesPlan>) -> Self {
         let Some(variant) = args.variant("features", "the feature map, for its keys", &[kind], Some(kind)) else {
             return Self::Exact(InputNoiseModel::Modelled);
@@ -66,7 +68,7 @@ impl PosteriorPlan {
     /// Builds the feature table, if there is one.
     ///
     /// # Errors
-    /// As the feature map's; features over inputs that are not known before the first trial.
+    /// As the feature map's, and for features over inputs that are not known before the first trial.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedPosterior, Error> {
         Ok(match (self, &problem.inputs) {
             (Self::Exact(_), KnownInputs::Shared(SharedInputs { gram, .. })) => {
@@ -91,7 +93,7 @@ impl PosteriorPlan {
 }
 
 impl PreparedPosterior {
-    /// The basis of the scores.
+    /// Returns the basis of the scores.
     pub fn basis(&self) -> Basis {
         match self {
             Self::Exact(gram, _) => Basis::Gram(Arc::clone(gram)),
@@ -100,7 +102,7 @@ impl PreparedPosterior {
         }
     }
 
-    /// What the manifest must say of the features.
+    /// Returns what the manifest must record of the features.
     pub fn facts(&self) -> &[(String, serde_json::Value)] {
         match self {
             Self::Exact(..) | Self::Own { .. } => &[],
@@ -108,7 +110,7 @@ impl PreparedPosterior {
         }
     }
 
-    /// Number of features and their stated kernel error; zeros without features.
+    /// Returns the number of features and their stated kernel error; zeros without features.
     pub fn feature_error(&self) -> (usize, f64) {
         match self {
             Self::Exact(..) | Self::Own { .. } => (0, 0.0),
@@ -116,7 +118,7 @@ impl PreparedPosterior {
         }
     }
 
-    /// The axes of a product domain.
+    /// Returns the axes of a product domain.
     pub fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
         match self {
             Self::Features { axes, .. } => axes.clone(),
@@ -124,10 +126,10 @@ impl PreparedPosterior {
         }
     }
 
-    /// The prior of one trial.
+    /// Returns the prior of one trial.
     ///
     /// # Errors
-    /// As [`InputNoiseModel::covariance`], or a trial without the released inputs it needs.
+    /// As [`InputReading::covariance`], and for a trial without the released inputs that it needs.
     pub fn prior(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Posterior>, Error> {
         Ok(match self {
             Self::Exact(gram, bound) if CovariancePosterior::suits(gram.n_points(), *bound, ridge) => {
@@ -145,10 +147,10 @@ impl PreparedPosterior {
         })
     }
 
-    /// The posterior whose state was saved.
+    /// Restores a posterior from its saved state.
     ///
     /// # Errors
-    /// As [`PreparedPosterior::prior`], or a state that is none; the text says what is wrong.
+    /// As [`PreparedPosterior::prior`], or if `state` is not a saved posterior of this kind; the message says what is wrong.
     pub fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Posterior>, RestoreError> {
         Ok(match self {
             Self::Exact(gram, bound) if CovariancePosterior::saved(&state) => {
@@ -176,11 +178,11 @@ impl PreparedPosterior {
     }
 }
 
-/// Why a posterior could not be restored.
+/// States why a posterior could not be restored.
 pub enum RestoreError {
-    /// The state is none.
+    /// The state is not a saved posterior of this kind.
     State(serde_json::Error),
-    /// The trial's inputs do not suit.
+    /// The trial's inputs do not suit the posterior.
     Setting(Error),
 }
 

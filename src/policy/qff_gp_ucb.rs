@@ -1,4 +1,6 @@
-//! `qff-gp-ucb`: GP-UCB over quadrature Fourier features [Dubey2021, Algorithm 1 without a privatizer; Mutny2018].
+//! Registers `qff-gp-ucb`: GP-UCB over quadrature Fourier features.
+//!
+//! Sources: [Dubey2021, Algorithm 1 without a privatizer; Mutny2018].
 
 use super::feature_ucb::FeatureUcb;
 use super::features::quadrature_fourier;

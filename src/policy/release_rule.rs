@@ -1,17 +1,19 @@
-//! When a server asks its privatizer for a release. Fixed beforehand, or computed from released sums alone: a rule that looked at
-//! the points played since would give away their users' decision sets.
+//! Decides when a server asks its privatizer for a release.
+//!
+//! The schedule is fixed beforehand or computed from released sums alone. A rule that depended on the points played since the
+//! last release would leak their users' decision sets.
 
 use privateer_config::params::Args;
 use privateer_numerics::linalg::eigen_symmetric;
 
-/// The rule as read from a spec.
+/// Describes the release rule as read from a spec.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ReleaseRule {
     /// After every round.
     EveryRound,
-    /// After round 1 and every so many rounds.
+    /// After round 1 and then at a fixed interval.
     Interval {
-        /// Rounds from one to the next.
+        /// Number of rounds from one release to the next.
         rounds: u64,
     },
     /// When the number of users has grown by a factor.
@@ -19,11 +21,13 @@ pub enum ReleaseRule {
         /// The factor, > 1.
         factor: f64,
     },
-    /// When the determinant of `V`, extrapolated from the last release at its average rate, has grown by a factor.
+    /// When the determinant of `V`, extrapolated from the last release, has grown by a factor.
+    ///
+    /// The extrapolation continues the average rate of growth.
     Determinant {
         /// The factor, > 1.
         factor: f64,
-        /// Most releases: noise is made for so many.
+        /// Largest number of releases; the noise is calibrated for this number.
         most: Option<u64>,
     },
 }
@@ -59,7 +63,9 @@ impl ReleaseRule {
         rule
     }
 
-    /// Most releases in so many rounds; the last round has one if any are left.
+    /// Returns the largest number of releases over `rounds` rounds.
+    ///
+    /// The last round has a release if any are left.
     #[must_use]
     pub fn most(self, rounds: u64) -> u64 {
         match self {
@@ -78,8 +84,10 @@ impl ReleaseRule {
         }
     }
 
-    /// The round of the release after the one of `round`, for an eye on the determinant that of `V = gram + diagonal I` with its
-    /// `users`; `left` releases are left. `None`: there is none.
+    /// Returns the round of the release after that of round `round`, or `None` if there is none.
+    ///
+    /// * `left` — number of releases left
+    /// * `sums` — the last release, whose determinant is that of `V = gram + diagonal I`
     #[must_use]
     pub fn next(self, round: u64, rounds: u64, left: u64, sums: &Extrapolation<'_>) -> Option<u64> {
         if left == 0 || rounds <= round {
@@ -90,7 +98,7 @@ impl ReleaseRule {
             Self::Interval { rounds: between } => round + between,
             Self::Count { factor } => grown(round, factor),
             Self::Determinant { factor, .. } => {
-                // As many as it takes to double the count up to the horizon are kept back.
+                // Reserves the releases that doubling the count needs to reach the horizon.
                 let doublings = u64::from((rounds / round).max(1).ilog2() + 1);
                 if left <= doublings {
                     if left == 1 { rounds } else { grown(round, 2.0) }
@@ -103,28 +111,30 @@ impl ReleaseRule {
     }
 }
 
-/// The round at which the count has grown by a factor.
+/// Returns the round at which the count has grown by a factor.
 fn grown(round: u64, factor: f64) -> u64 {
     (libm::ceil(round as f64 * factor) as u64).max(round + 1)
 }
 
-/// A released Gram matrix as a guess of what is to come.
+/// Holds a released Gram matrix, from which the growth of the determinant is extrapolated.
 #[derive(Debug, Clone, Copy)]
 pub struct Extrapolation<'a> {
     /// Packed upper triangle of the released matrix.
     pub gram: &'a [f64],
-    /// What is added to its diagonal.
+    /// Amount added to the diagonal.
     pub diagonal: f64,
     /// Least eigenvalue that `V` may have.
     pub floor: f64,
-    /// Users in it.
+    /// Number of users in the sums.
     pub users: u64,
-    /// Rows.
+    /// Number of rows.
     pub n: usize,
 }
 
 impl Extrapolation<'_> {
-    /// Rounds, at least 1, until the determinant has grown by `factor` if every round adds the average of those before.
+    /// Returns the number of rounds, at least 1, until the determinant has grown by `factor`.
+    ///
+    /// Assumes that every round adds the average of the rounds before. The result is at most the current count of users.
     fn rounds_until(&self, factor: f64) -> u64 {
         let n = self.n;
         let mut full = vec![0.0; n * n];
@@ -141,7 +151,7 @@ impl Extrapolation<'_> {
             eigen.values.iter().map(|&value| value.max(0.0) / users / (value + self.diagonal).max(self.floor)).collect();
         let target = libm::log(factor);
         let growth = |rounds: u64| rates.iter().map(|rate| libm::log1p(rounds as f64 * rate)).sum::<f64>();
-        // At most the count has to double: released noise cannot put it off for ever.
+        // The next release comes at the latest when the count has doubled, so that released noise cannot postpone it for ever.
         let most = self.users.max(1);
         let (mut low, mut high) = (0, most);
         while low + 1 < high {

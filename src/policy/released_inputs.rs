@@ -1,4 +1,4 @@
-//! How a modeler reads the released inputs that a curator gives out: its covariance by row index.
+//! Builds the covariance over the rows of the inputs that a curator releases.
 
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -8,14 +8,14 @@ use privateer_privacy::Released;
 use privateer_privacy::curator::ReleasedInputs;
 use std::sync::Arc;
 
-/// What a modeler makes of noise on the inputs.
+/// States how a modeler treats the noise on released inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputNoiseModel {
-    /// The covariance of the function's values given noisy released inputs, and a term of each row's own.
+    /// The covariance of the function's values given noisy inputs, with a term of each row's own.
     Modelled,
-    /// That covariance without the rows' own term: overconfident, for comparison.
+    /// The same covariance without the rows' own term: overconfident, for comparison.
     WithoutRowTerm,
-    /// The function's kernel between released inputs, as if they were the inputs.
+    /// The function's kernel between released inputs, treated as exact.
     Ignored,
 }
 
@@ -30,10 +30,11 @@ impl InputNoiseModel {
         }
     }
 
-    /// The covariance over the rows. Evaluated on demand: no matrix over all pairs is made.
+    /// Returns the covariance over the rows, evaluated on demand without a matrix over all pairs.
     ///
     /// # Errors
-    /// If the released inputs are turned and the kernel has a length-scale for each coordinate, or has no formula for noisy inputs.
+    /// If a projection mixed the coordinates and the kernel has a length-scale for each of them, or if the kernel has no
+    /// formula for noisy inputs.
     pub fn covariance(self, released_inputs: &Released<ReleasedInputs>, kernel: &Arc<dyn Kernel>) -> Result<KernelGram, Error> {
         let released_inputs = released_inputs.value();
         let points = Points::shared(released_inputs.dimension, Arc::clone(&released_inputs.values));

@@ -1,4 +1,4 @@
-//! `rff-gp-ucb`: GP-UCB over random Fourier features [Rahimi2007; Dubey2021, Remark 4].
+//! Registers `rff-gp-ucb`: GP-UCB over random Fourier features [Rahimi2007; Dubey2021, Remark 4].
 
 use super::feature_ucb::FeatureUcb;
 use super::features::random_fourier;

@@ -1,8 +1,8 @@
-//! The server that `jdp-gp-ucb`, `local-jdp-gp-ucb` and `jdp-linucb` share: GP-UCB over features from released sums \[Dubey2021, algorithm 1\].
-//! It holds released values and the points it has played; features of a played point go to the privatizer as a plain query.
+//! Implements the server of `jdp-gp-ucb`, `local-jdp-gp-ucb` and `jdp-linucb`.
 //!
-//! Coordinates: features are divided by their largest norm r over the domain, so that `|phi| <= 1`; in these the precision matrix is
-//! `V = G~ + (shift + ridge/r²) I`.
+//! It is GP-UCB over features from released sums \[Dubey2021, algorithm 1\]. The server stores released values and the points
+//! it has played; the features of a played point go to the privatizer as a plain query. Features are divided by their largest
+//! norm r over the domain, so that `|phi| <= 1`; in these coordinates the precision matrix is `V = G~ + (shift + ridge/r²) I`.
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
@@ -22,7 +22,7 @@ use privateer_privacy::{Protection, Query, Released, Signal};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A server as read from a spec.
+/// Describes a server as read from a spec.
 pub struct SumsPlan {
     kind: SumsPolicyKind,
     features: Arc<dyn FeaturesPlan>,
@@ -122,26 +122,26 @@ impl PolicyPlan for SumsPlan {
     }
 }
 
-/// What all trials share.
+/// Holds what all trials share.
 struct SumsPolicyShared {
     kind: SumsPolicyKind,
     keys: Keys,
     table: Arc<FeatureTable>,
-    /// The axes of a product domain.
+    /// Axes of a product domain.
     axes: Option<Arc<[AxisFeatures]>>,
-    /// What the manifest must say of the features.
+    /// What the manifest must record of the features.
     facts: Vec<(String, serde_json::Value)>,
     prior_bound: f64,
-    /// r: the largest norm of a point's features.
+    /// r: largest norm of a point's features.
     norm: f64,
     need: SumsNeed,
-    /// For points beyond the domain.
+    /// The feature map, for points outside the domain.
     features: Arc<dyn FeaturesPlan>,
     problem: Problem,
 }
 
 impl SumsPolicyShared {
-    /// The ridge in unit coordinates.
+    /// Returns the ridge in unit coordinates, `ridge/r²`.
     fn ridge(&self) -> f64 {
         self.keys.ridge / (self.norm * self.norm)
     }
@@ -305,7 +305,7 @@ impl PolicyMaker for SumsMaker {
     }
 }
 
-/// One trial.
+/// Holds the server's state in one trial.
 struct Server {
     shared: Arc<SumsPolicyShared>,
     facts: SumsFacts,
@@ -313,7 +313,7 @@ struct Server {
     noise_std: f64,
     posterior: SumsPosterior,
     bounds: NoiseBounds,
-    /// What the model stands on.
+    /// The sums that the model is computed from.
     sums: Sums,
     /// The sum of all items, in the local model.
     items: Option<Sums>,
@@ -322,16 +322,16 @@ struct Server {
     next_release: u64,
     repaired: u64,
     played: BTreeSet<u32>,
-    /// The features of what is played.
+    /// The points played and their features.
     plays: Plays,
-    /// A backend has not yet taken the model.
+    /// Whether a backend still has to apply a change of the model.
     changed: bool,
-    /// The sums have left the range of f64.
+    /// Whether the sums have left the range of f64.
     broken: bool,
 }
 
 impl Server {
-    /// The model of the sums.
+    /// Recomputes the model from the sums.
     fn refresh(&mut self) {
         let SumsPolicyShared { keys, need, .. } = &*self.shared;
         let (m, ridge) = (need.n_features, self.shared.ridge());
@@ -349,7 +349,7 @@ impl Server {
         self.changed = true;
     }
 
-    /// What multiplies the spread, in units of the posterior's.
+    /// Returns the exploration factor, in units of the posterior standard deviation.
     fn beta(&self) -> f64 {
         if self.broken {
             return f64::NAN;
@@ -360,7 +360,7 @@ impl Server {
         let m = need.n_features as f64;
         let gain = |least: f64| (self.posterior.log_determinant() - m * libm::log(ridge + least)).max(0.0);
         let theory = || {
-            // rho beta^{1/2} [Dubey2021, Theorem 1]; t B eps is the error of the features, a share of k(x, x).
+            // rho beta^{1/2} [Dubey2021, Theorem 1]; t B eps is the error of the features, relative to k(x, x).
             let error = self.round as f64 * self.bound * table.kernel_error / (norm * norm) / libm::sqrt(below);
             let bias = if self.shared.kind.linear {
                 // [ShariffSheffet2018, proposition 4]: the ridge is part of the spectrum.
@@ -371,12 +371,12 @@ impl Server {
             bias + error + kappa + rho * libm::sqrt(gain(least) + 2.0 * libm::log(2.0 / zeta))
         };
         let order = || self.bound * libm::sqrt(ridge + shift.max(floor)) + rho * libm::sqrt(gain(shift.max(floor)));
-        // Both are of |phi| in the norm of V^{-1}; the spread is sqrt(ridge) times that.
+        // Both factors multiply |phi| in the norm of V^{-1}; the posterior standard deviation is sqrt(ridge) times that norm.
         let spreads = 1.0 / libm::sqrt(ridge);
         keys.beta.value(|| theory() * spreads, || order() * spreads)
     }
 
-    /// Takes sums in and plans the next release.
+    /// Updates the model with the current sums and schedules the next release.
     fn take(&mut self) {
         self.releases += 1;
         self.refresh();
@@ -435,7 +435,7 @@ impl Policy for Server {
         match signal.value() {
             Signal::Sums(sums) => {
                 self.sums = Sums::clone(sums);
-                // Without privacy, sums come to servers of the local model too.
+                // Without privacy, servers of the local model receive sums too.
                 if self.items.is_some() {
                     self.items = Some(self.sums.clone());
                 }
@@ -446,7 +446,7 @@ impl Policy for Server {
                 if let Some(items) = &mut self.items {
                     items.entries.iter_mut().zip(&item.entries).for_each(|(sum, entry)| *sum += entry);
                     items.users += item.users;
-                    // Noise of different users is independent.
+                    // The noises of different users are independent, so their variances add.
                     items.gram_std = libm::hypot(items.gram_std, item.gram_std);
                     items.moment_std = libm::hypot(items.moment_std, item.moment_std);
                     if due {
@@ -472,7 +472,7 @@ impl Policy for Server {
         self.repaired
     }
 
-    /// The last release, or all items: points played are not in it.
+    /// Returns the last release, or the sum of all items; neither contains the points played.
     fn parameters(&self) -> Option<serde_json::Value> {
         Some(serde_json::json!(SumsParameters::of(self.items.as_ref().unwrap_or(&self.sums))))
     }

@@ -1,12 +1,12 @@
-//! What tells servers over private sums apart, what one saves, and what of it may be given out.
+//! Defines the kinds of servers over private sums, their saved state and its publishable part.
 
 use privateer_privacy::sums::Sums;
 use serde::{Deserialize, Serialize};
 
-/// What tells one of these policies from another.
+/// States the properties in which the policies over private sums differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SumsPolicyKind {
-    /// Its registered name.
+    /// Registered name of the policy.
     pub name: &'static str,
     /// Whether users add their own noise.
     pub local: bool,
@@ -17,31 +17,33 @@ pub struct SumsPolicyKind {
 /// Version of the saved state.
 pub const STATE_VERSION: u64 = 1;
 
-/// What is saved.
+/// Holds the saved state of a server over sums.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SumsPolicyState {
-    /// Registered name.
+    /// Registered name of the policy.
     pub policy: String,
-    /// Of this form.
+    /// Version of this form.
     pub version: u64,
     /// The coming round, 1-based.
     pub round: u64,
-    /// The sums that the model stands on.
+    /// The sums that the model is computed from.
     pub released: SumsParameters,
-    /// The sum of all items, where users add their own noise: the model follows on its schedule.
+    /// The sum of all items, where users add their own noise.
+    ///
+    /// The model takes it over on its schedule.
     pub items: Option<SumsParameters>,
-    /// Releases taken in.
+    /// Number of releases received.
     pub releases: u64,
-    /// The round after which the next one is asked for; 0: none is.
+    /// The round after which the next release is requested; 0 if there is none.
     pub next_release: u64,
-    /// Rounds in which eigenvalues had to be raised.
+    /// Number of rounds in which eigenvalues had to be raised.
     pub repaired: u64,
     /// Points played, ascending.
     pub played: Vec<u32>,
 }
 
 impl SumsPolicyState {
-    /// What of plays and rounds no run over so many points can have saved; `None` if all is possible.
+    /// Returns why no run over `n_points` points can have saved this state; `None` if one can.
     pub fn fault(&self, n_points: usize) -> Option<&'static str> {
         let ascending = self.played.is_sorted_by(|a, b| a < b);
         if !ascending || self.played.iter().any(|&point| n_points <= point as usize) {
@@ -53,25 +55,27 @@ impl SumsPolicyState {
     }
 }
 
-/// Released sums as plain data: what a model can be evaluated from anywhere [Dubey2021, remark 1].
+/// Holds released sums as plain data, enough to evaluate a model [Dubey2021, remark 1].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SumsParameters {
     users: u64,
     horizon: u64,
     gram_std: f64,
     moment_std: f64,
-    /// Packed upper triangle of the Gram matrix of features scaled by `1/norm`, then the vector, rewards less the centre.
+    /// Packed upper triangle of the Gram matrix, then the moment vector.
+    ///
+    /// Features are scaled by `1/norm`, and rewards are centred.
     entries: Vec<f64>,
 }
 
 impl SumsParameters {
-    /// Of a release.
+    /// Copies the parameters from a release.
     pub fn of(sums: &Sums) -> Self {
         let Sums { users, gram_std, moment_std, horizon, ref entries } = *sums;
         Self { users, horizon, gram_std, moment_std, entries: entries.clone() }
     }
 
-    /// The release, if it is one over so many features.
+    /// Returns the release if it has `n_features` features and valid values; else `None`.
     pub fn sums(self, n_features: usize) -> Option<Sums> {
         let Self { users, horizon, gram_std, moment_std, entries } = self;
         let fits = entries.len() == Sums::empty(n_features, 1).entries.len()

@@ -1,26 +1,27 @@
-//! How far a released reward may reach, as the policies for heavy tails use it: bounds v and c on the moments of order
-//! `1 + a` of a reward and on the second moment of its noise, stated or estimated on train readings, and a bound on the reward
-//! where there is one.
+//! Bounds how large a released reward may be, for the policies with heavy-tailed rewards.
+//!
+//! v bounds the moment of order `1 + a` of a reward, and c the second moment of its noise. Both are stated, or estimated on
+//! train readings. A reward may also have a bound.
 
 use super::Setting;
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 use privateer_gp::TrainReadings;
 
-/// Where a moment bound comes from.
+/// States the source of a moment bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Moment {
-    /// From what is known of noise and mechanism.
+    /// Derived from the known facts of noise and mechanism.
     #[default]
     Known,
-    /// The spec states it.
+    /// Stated in the spec.
     Stated(f64),
     /// Estimated on the environment's train readings.
     Train,
 }
 
 impl Moment {
-    /// Reads the key `moment`, v.
+    /// Reads the key `moment` (v).
     pub fn parse_reward(args: &Args<'_>) -> Self {
         Self::parse(
             args,
@@ -30,7 +31,7 @@ impl Moment {
         )
     }
 
-    /// Reads the key `noise_moment`, c.
+    /// Reads the key `noise_moment` (c).
     pub fn parse_noise(args: &Args<'_>) -> Self {
         let doc = "c: bound on the second moment of a released reward's noise, or `train`: its mean over the train readings";
         Self::parse(args, "noise_moment", doc, "that of noise and mechanism")
@@ -44,8 +45,9 @@ impl Moment {
         }
     }
 
-    /// The bound on a released reward's part, `None` where it is left to what is known.
-    /// * `of` — the moment of order `order` of the train readings
+    /// Returns the stated or estimated bound; `None` where it follows from known facts.
+    ///
+    /// * `of` — returns the moment of order `order` of the train readings
     ///
     /// # Errors
     /// If there are no train readings to estimate it on.
@@ -69,7 +71,7 @@ impl Moment {
         }
     }
 
-    /// What the manifest says of a bound that is used; nothing where it follows from what is known.
+    /// Returns the manifest's entry for a bound; `None` where it follows from known facts.
     pub fn fact(self, name: &str, value: f64, setting: &Setting) -> Option<(String, serde_json::Value)> {
         let train = setting.train.as_deref();
         let private = 0.0 < setting.released.mechanism_variance;
@@ -94,7 +96,7 @@ pub fn parse_order(args: &Args<'_>) -> f64 {
         .or(2.0)
 }
 
-/// `x^y`, for `y` = 1/2 and 1 by what rounds once.
+/// Returns `x^y`, with correct rounding for `y` = 1/2 and 1.
 pub fn power(x: f64, y: f64) -> f64 {
     if y == 1.0 {
         x
@@ -105,24 +107,28 @@ pub fn power(x: f64, y: f64) -> f64 {
     }
 }
 
-/// Constants of one trial.
+/// Holds the moment bounds of one trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TailMoments {
-    /// v.
+    /// v: bound on the moment of a released reward.
     pub reward: f64,
-    /// c.
+    /// c: bound on the second moment of its noise.
     pub noise: f64,
-    /// Bound on a released reward; nothing needs to be truncated then.
+    /// Bound on a released reward, under which no truncation is needed.
     pub bound: Option<f64>,
 }
 
 impl TailMoments {
-    /// `c = R² + variance of the mechanism` under a mechanism [Zhou2021, Theorem 2 and Corollary 1, with the mechanism's own
-    /// variance for Laplace's 8 (B+R)²/epsilon²], the noise's variance without one; `v = B² + c`, to the power `order / 2` for
-    /// moments of a lower order. Where R is not known, the variance stands for R², and the clip range beyond B for R.
+    /// Computes the bounds v and c of one trial.
+    ///
+    /// * Under a mechanism: `c = R² + variance of the mechanism` [Zhou2021, Theorem 2 and Corollary 1, with the mechanism's own
+    ///   variance instead of Laplace's 8 (B+R)²/epsilon²].
+    /// * Without a mechanism: c is the noise's variance.
+    /// * `v = B² + c`, to the power `order / 2` for moments of a lower order.
+    /// * Where R is unknown, the variance replaces R², and the part of the clip range beyond B replaces R.
     ///
     /// # Errors
-    /// If a constant is missing; the text says which key gives it.
+    /// If a constant is missing; the message names the key that supplies it.
     pub fn of(policy: &str, setting: &Setting, reward: Moment, noise: Moment, order: f64) -> Result<Self, Diagnostic> {
         let (facts, released) = (&setting.facts, &setting.released);
         let private = 0.0 < released.mechanism_variance;
@@ -178,7 +184,7 @@ mod tests {
         assert_eq!(of(Known, Known, 1.5, &setting(0.0, None)), Ok((libm::pow(25.0, 0.75), 16.0)));
         assert_eq!(of(Stated(9.0), Known, 2.0, &setting(2.0, train())), Ok((9.0, 18.0)));
         assert_eq!(of(Train, Train, 2.0, &setting(0.0, train())), Ok((7.5, 1.0)));
-        // The mechanism's noise comes on top.
+        // The mechanism's variance is added.
         assert_eq!(of(Train, Train, 2.0, &setting(2.0, train())), Ok((9.5, 3.0)));
         let error = of(Train, Known, 2.0, &setting(0.0, None)).expect_err("no readings");
         assert!(format!("{error:?}").contains("`moment`"), "{error:?}");

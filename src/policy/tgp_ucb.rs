@@ -1,12 +1,13 @@
-//! `tgp-ucb` [Zhou2021, Algorithm 2 (LDP-TGP-UCB); Chowdhury2019, Algorithm 1 (TGP-UCB)]: rewards beyond a slowly growing
-//! level are replaced by zero; the play still counts.
+//! Implements `tgp-ucb`: GP-UCB that replaces rewards beyond a slowly growing level by zero.
 //!
-//! The level and beta follow from what is public about a released reward:
+//! Sources: [Zhou2021, Algorithm 2 (LDP-TGP-UCB); Chowdhury2019, Algorithm 1 (TGP-UCB)]. A play with a truncated reward still
+//! counts. The level and the exploration factor follow from public facts of a released reward:
 //! - Laplace noise of scale L: `b_t = B + R + L ln t`, with the bias term `sqrt(K (ln t + 1))`, `K = B² + R² + 2 L²`.
 //! - A bounded mechanism, or bounded noise without one: `b_t` is the bound, so nothing is truncated and there is no bias term.
 //! - Other unbounded mechanisms: as Laplace, with `L = sqrt(variance / 2)`, the scale of the Laplace noise of that variance.
-//! - Unbounded noise without a mechanism: `b_t = v^(1/(1+a)) t^(1/(2(1+a)))`, `v` a bound on the moment of order 1 + a of a reward,
-//!   a = 1 unless `moment_order` says otherwise. A given `moment` asks for this level without a mechanism even where rewards are bounded.
+//! - Unbounded noise without a mechanism: `b_t = v^(1/(1+a)) t^(1/(2(1+a)))`, `v` a bound on the moment of order 1 + a of a
+//!   reward, a = 1 unless `moment_order` states another. A stated `moment` selects this level without a mechanism even where
+//!   rewards are bounded.
 
 use super::gp_policy::failure_prob;
 use super::tail_moments::{Moment, parse_order, power};
@@ -31,18 +32,18 @@ struct TgpUcb {
     beta: ExplorationFactor,
     failure_prob: f64,
     moment: Moment,
-    /// 1 + a.
+    /// Order 1 + a of the bounded moment.
     order: f64,
 }
 
-/// How far a released reward may reach.
+/// Describes the tail of a released reward.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Tail {
-    /// Never beyond the bound.
+    /// Rewards never exceed the bound.
     Bounded { bound: f64 },
-    /// `reward_bound` before noise like Laplace's with this scale; `moment` is K.
+    /// `reward_bound` before noise with the tail of a Laplace law of this scale; `moment` is K.
     Exponential { reward_bound: f64, scale: f64, moment: f64 },
-    /// `v`, a moment of this order.
+    /// `moment` is v, a bound on the moment of this order.
     Heavy { moment: f64, order: f64 },
 }
 
@@ -69,13 +70,15 @@ impl Tail {
             return Ok(given.map_or(Self::Bounded { bound: reward_bound }, |moment| Self::Heavy { moment, order }));
         }
         let scale = released.laplace_scale.unwrap_or_else(|| libm::sqrt(0.5 * released.mechanism_variance));
-        // K = B² + R² + 2 L²; a clip bound above B stands for B + R.
+        // K = B² + R² + 2 L²; a clip bound above B replaces B + R.
         let noise_bound = (reward_bound - facts.bound).max(0.0);
         let moment = facts.bound * facts.bound + noise_bound * noise_bound + 2.0 * scale * scale;
         Ok(Self::Exponential { reward_bound, scale, moment })
     }
 
-    /// The level of round `t`: larger rewards count as zero. `ln` and powers of t read t as at least 1.
+    /// Returns the level of round `t`: larger rewards are replaced by zero.
+    ///
+    /// t is at least 1 in `ln t` and its powers.
     fn level(self, t: u64) -> f64 {
         let t = t.max(1) as f64;
         match self {
@@ -85,13 +88,13 @@ impl Tail {
         }
     }
 
-    /// The bias of truncation over rounds 1..=s, as the theorems bound it.
+    /// Returns the theorems' bound on the bias of truncation over rounds 1..=s.
     fn bias(self, s: u64) -> f64 {
         let s = s.max(1) as f64;
         match self {
             Self::Bounded { .. } => 0.0,
             Self::Exponential { moment, .. } => libm::sqrt(moment * (libm::log(s) + 1.0)),
-            // What is cut off in round t is at most v / b_t^a in the mean, and its norm that of all rounds:
+            // The mean of what round t truncates is at most v / b_t^a. The norm over all rounds is
             // sqrt(sum of (v / b_t^a)²) <= sqrt(1+a) v^(1/(1+a)) s^(1/(2(1+a))).
             Self::Heavy { moment, order: 2.0 } => libm::sqrt(2.0 * moment) * libm::sqrt(libm::sqrt(s)),
             Self::Heavy { moment, order } => libm::sqrt(order) * power(moment, 1.0 / order) * power(libm::sqrt(s), 1.0 / order),
@@ -114,7 +117,7 @@ impl RuleMaker for TgpUcb {
             Ok(Tail::Heavy { moment, .. }) => {
                 self.moment.fact("v, the policy's moment bound", moment, setting).into_iter().collect()
             }
-            // Other levels do not use it.
+            // The other levels do not use the moment bound.
             _ => Vec::new(),
         }
     }
@@ -151,7 +154,7 @@ impl Rule for TgpUcbRule {
 mod tests {
     use super::*;
 
-    /// [Chowdhury2019, Algorithm 1], and the bias term beside the sum that it bounds.
+    /// Checks [Chowdhury2019, Algorithm 1], and the bias term against the sum that it bounds.
     #[test]
     fn levels_and_bias_of_moments_of_any_order() {
         let v = 7.0;

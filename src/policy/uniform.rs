@@ -1,4 +1,4 @@
-//! `uniform`: a uniformly random point every round; the yardstick that a private policy must beat.
+//! Implements `uniform`: a uniformly random point, the baseline that a private policy must beat.
 
 use super::{FeatureRegistry, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
 use privateer_config::error::{Diagnostic, Error};
@@ -7,7 +7,7 @@ use privateer_gp::posterior::Visits;
 use privateer_gp::score::{Basis, Change, ScoreModel, lowest_within_tie};
 use privateer_privacy::{Released, Signal};
 
-/// Reads the policy's keys: it has none.
+/// Reads the policy's keys; there are none.
 pub fn parse(_args: &Args<'_>, _parts: &dyn FeatureRegistry) -> Box<dyn PolicyPlan> {
     Box::new(Uniform)
 }
@@ -74,7 +74,7 @@ impl Policy for UniformPolicy {
         self.visits.add(point, reward);
     }
 
-    /// The point with the highest average released reward: there is no model to ask.
+    /// Returns the point with the highest average released reward, because there is no model.
     fn recommend(&self) -> Option<usize> {
         let visits = &self.visits;
         let mut averages: Vec<(usize, f64)> = (0..visits.n_distinct())

@@ -1,4 +1,4 @@
-//! What a line of the registry is, and the listing that walks all of them.
+//! Defines the entries of the registry, and the listing of all of them.
 
 use super::lists::{
     CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild,
@@ -9,33 +9,33 @@ use crate::oco::learner::Rates;
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, KeyDoc, Sink};
 
-/// One registered thing.
+/// Describes one registered item, for example a kernel or a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<B: 'static> {
-    /// Its name in specs.
+    /// The item's name in specs.
     pub name: &'static str,
-    /// One line.
+    /// One line that describes it.
     pub summary: &'static str,
     /// Key of its paper, or empty.
     pub paper: &'static str,
-    /// How it is read.
+    /// The function that reads it.
     pub build: B,
 }
 
-/// One listed thing with the keys it reads.
+/// Describes one listed item with the keys it reads.
 #[derive(Debug, Clone)]
 pub struct Kind {
-    /// Its name.
+    /// The item's name.
     pub name: &'static str,
-    /// One line.
+    /// One line that describes it.
     pub summary: &'static str,
     /// Key of its paper, or empty.
     pub paper: &'static str,
-    /// Its keys.
+    /// The keys it reads.
     pub keys: Vec<KeyDoc>,
 }
 
-/// The kinds that can be listed, in the order of a spec.
+/// Returns the kinds that can be listed, in the order of a spec.
 #[must_use]
 pub fn kinds() -> [&'static str; 14] {
     [
@@ -56,7 +56,7 @@ pub fn kinds() -> [&'static str; 14] {
     ]
 }
 
-/// Everything of one kind, with the keys that each reads; empty for an unknown kind.
+/// Returns all items of one kind, with the keys that each reads; empty for an unknown kind.
 #[must_use]
 pub fn documentation(kind: &str) -> Vec<Kind> {
     match kind {
@@ -84,7 +84,7 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
         "mechanism" => MECHANISMS
             .iter()
             .map(|entry| (entry.name, entry.summary, entry.paper))
-            // `none` serves both kinds.
+            // `none` serves both kinds, so it is listed once.
             .chain(SUMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.summary, entry.paper)))
             .map(|(name, summary, paper)| Kind { name, summary, paper, keys: Vec::new() })
             .collect(),
@@ -104,7 +104,7 @@ pub fn documentation(kind: &str) -> Vec<Kind> {
     }
 }
 
-/// Reads an empty table with each parser: the keys it asks for are its documentation.
+/// Parses an empty table with each parser: the keys it reads are its documentation.
 fn each<B>(entries: &'static [Entry<B>], parse: impl Fn(&Entry<B>, &Args<'_>)) -> Vec<Kind> {
     let sink = Sink::new(Sources::default());
     entries

@@ -1,4 +1,4 @@
-//! The lists.
+//! Lists all registered items, one list per kind.
 
 use super::Entry;
 use crate::env::contextual::{ContextualPlan, generalized_linear, logged, table};
@@ -23,14 +23,14 @@ use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piece
 use privateer_privacy::sums::{SumsEntry, joint, local, none as no_sums};
 use std::sync::Arc;
 
-/// How a kernel is made.
+/// States how a kernel is constructed.
 #[derive(Debug, Clone, Copy)]
 pub enum KernelBuild {
     /// A function of two points.
     Function(fn(&Args<'_>) -> Arc<dyn Kernel>),
-    /// A function of two points that is made of another kernel; `None` after a mistake.
+    /// A function of two points that is built from another kernel; `None` after a mistake.
     Composed(fn(&Args<'_>, &dyn KernelRegistry) -> Option<Arc<dyn Kernel>>),
-    /// From a table of samples.
+    /// A covariance computed from a table of samples.
     Empirical(fn(&Args<'_>) -> Normalise),
 }
 
@@ -52,7 +52,7 @@ pub type LossBuild = fn(&Args<'_>) -> Arc<dyn Loss>;
 /// Reads a learner.
 pub type LearnerBuild = fn(&Args<'_>) -> Box<dyn LearnerPlan>;
 
-/// Kernels.
+/// The registered kernels.
 pub static KERNELS: &[Entry<KernelBuild>] = &[
     Entry {
         name: "squared-exponential",
@@ -81,7 +81,7 @@ pub static KERNELS: &[Entry<KernelBuild>] = &[
     },
 ];
 
-/// Feature maps.
+/// The registered feature maps.
 pub static FEATURES: &[Entry<FeaturesBuild>] = &[
     Entry { name: "exact", summary: "pivoted Cholesky of the Gram matrix, to a tolerance", paper: "", build: features::exact },
     Entry {
@@ -108,13 +108,13 @@ pub static FEATURES: &[Entry<FeaturesBuild>] = &[
 pub static MECHANISMS: &[MechanismEntry] =
     &[none::ENTRY, laplace::ENTRY, duchi::ENTRY, piecewise::ENTRY, hybrid::ENTRY, gaussian::ENTRY];
 
-/// Mechanisms for running sums under joint differential privacy, and for everybody's own items under its local version.
+/// Mechanisms for running sums (joint privacy) and for each user's own items (local privacy).
 pub static SUMS: &[SumsEntry] =
     &[no_sums::ENTRY, joint::ENTRIES[0], joint::ENTRIES[1], joint::ENTRIES[2], joint::ENTRIES[3], local::ENTRY];
 /// Mechanisms for the inputs of an outsourced problem.
 pub static CURATORS: &[CuratorEntry] = &[input_noise::ENTRY, projection::PROJECTION, projection::ALWAYS_LIFT];
 
-/// Environments.
+/// The registered environments.
 pub static ENVIRONMENTS: &[Entry<EnvironmentBuild>] = &[
     Entry { name: "rkhs", summary: "random functions in the kernel's space", paper: "Zhou2021", build: rkhs::parse },
     Entry { name: "gp-sample", summary: "draws of the Gaussian process", paper: "Srinivas2010", build: gp_sample::parse },
@@ -139,7 +139,7 @@ pub static ENVIRONMENTS: &[Entry<EnvironmentBuild>] = &[
     Entry { name: "levy", summary: "the Levy function", paper: "", build: levy::parse },
 ];
 
-/// Policies.
+/// The registered policies.
 pub static POLICIES: &[Entry<PolicyBuild>] = &[
     Entry {
         name: "ata-gp-ucb",
@@ -210,7 +210,7 @@ pub static PROBLEMS: &[Entry<ProblemBuild>] = &[
     },
 ];
 
-/// Constraint sets.
+/// The registered constraint sets.
 pub static SETS: &[Entry<SetBuild>] = &[
     Entry { name: "lp-ball", summary: "|theta|_p <= radius, 1 <= p <= infinity", paper: "Han2022", build: lp_ball::parse },
     Entry { name: "simplex", summary: "nonnegative parameters of a given sum", paper: "", build: simplex::parse },
@@ -265,7 +265,7 @@ pub static LEARNERS: &[Entry<LearnerBuild>] = &[
     },
 ];
 
-/// Noises on gradients and choices; which learner takes which is the learner's to say.
+/// Noises on gradients and choices; each learner decides which of them it supports.
 pub static GRADIENT_NOISES: &[Entry<()>] = &[
     Entry { name: "none", summary: "no noise", paper: "", build: () },
     Entry {

@@ -1,4 +1,4 @@
-//! Looks names up for parsers that need entries of other rooms.
+//! Looks up names for parsers that need items of other modules.
 
 use super::Entry;
 use super::lists::{FEATURES, KERNELS, KernelBuild, LOSSES, SETS};
@@ -12,17 +12,17 @@ use privateer_config::params::Args;
 use privateer_gp::kernel::{Kernel, KernelRegistry};
 use std::sync::Arc;
 
-/// The registry, as parsers use it.
+/// Represents the registry as the supplier of items to parsers.
 #[derive(Debug, Clone, Copy)]
 pub struct Registry;
 
-/// The entry of this name.
+/// Returns the entry of this name.
 #[must_use]
 pub fn find<B>(entries: &'static [Entry<B>], name: &str) -> Option<&'static Entry<B>> {
     entries.iter().find(|entry| entry.name == name)
 }
 
-/// The names of a list, in its order.
+/// Returns the names of a list, in its order.
 #[must_use]
 pub fn names<B>(entries: &'static [Entry<B>]) -> Vec<&'static str> {
     entries.iter().map(|entry| entry.name).collect()

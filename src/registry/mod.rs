@@ -1,6 +1,7 @@
-//! One line per kernel, noise, feature map, mechanism, environment, policy, problem, set, loss and learner. Holds no meaning.
+//! Registers everything that a spec can name, from kernels to learners.
 //!
-//! Listing, the spec's "expected one of", and the contract tests all walk these lists.
+//! Each kernel, noise, feature map, mechanism, environment, policy, problem, set, loss and learner has one line, which holds no
+//! meaning of its own. The listing, the spec's "expected one of", and the contract tests all iterate over these lists.
 
 mod entry;
 mod lists;

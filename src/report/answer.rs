@@ -1,4 +1,4 @@
-//! The answer in words: a short paragraph made of recorded numbers and of nothing else.
+//! Writes the answer in words: a short paragraph computed from recorded numbers alone.
 
 use super::collect::{CellData, ReportRun};
 use super::compare::{ComparedPoint, best, paired, reference};
@@ -6,12 +6,12 @@ use super::stats::{SampleMoments, known};
 use super::text::{plus_minus, short, short_key};
 use super::words::ReportWords;
 
-/// Sweep points of which the paragraph speaks: the first and the last; the table has the others.
+/// Number of sweep points in the paragraph: the first and the last; the table has the others.
 const N_POINTS: usize = 2;
-/// Policies of which it speaks at each.
+/// Largest number of policies that the paragraph names at each sweep point.
 const N_POLICIES: usize = 4;
 
-/// The paragraph.
+/// Returns the paragraph.
 pub(super) fn answer(run: &ReportRun, points: &[ComparedPoint]) -> String {
     let mut chosen: Vec<&ComparedPoint> = points.first().into_iter().chain(points.get(1..).and_then(<[_]>::last)).collect();
     chosen.truncate(N_POINTS);
@@ -30,7 +30,7 @@ pub(super) fn answer(run: &ReportRun, points: &[ComparedPoint]) -> String {
     sentences.join(" ")
 }
 
-/// Who lost how much more than whom at a sweep point: one sentence for each policy compared with.
+/// Returns one sentence per reference policy: which policies lost how much more than it.
 fn at_point(run: &ReportRun, point: &ComparedPoint) -> Vec<String> {
     let at = place(run, point);
     if run.words().estimates {
@@ -66,7 +66,7 @@ fn at_point(run: &ReportRun, point: &ComparedPoint) -> Vec<String> {
     sentences
 }
 
-/// "At epsilon = 0.5, dimension = 1, "; nothing where nothing is swept.
+/// Returns "At epsilon = 0.5, dimension = 1, "; empty if nothing is swept.
 fn place(run: &ReportRun, point: &ComparedPoint) -> String {
     let keys = run.swept_keys();
     let swept = run.cells[point.cells[0]].info.swept.iter();
@@ -78,13 +78,13 @@ fn place(run: &ReportRun, point: &ComparedPoint) -> String {
     }
 }
 
-/// The policy that a pair compares with; empty where it is the same policy.
+/// Returns the name of a pair's reference policy; empty if both are the same policy.
 fn name(run: &ReportRun, (other, cell): (usize, usize)) -> &str {
     let (other, cell) = (&run.cells[other].info.policy, &run.cells[cell].info.policy);
     if other == cell { "" } else { other }
 }
 
-/// The means alone, where nothing can be compared or nothing is beyond chance.
+/// Returns the means alone, if nothing can be compared or no difference is beyond chance.
 fn means(run: &ReportRun, point: &ComparedPoint, at: &str) -> Option<String> {
     let said = |&cell_idx: &usize| {
         let cell = &run.cells[cell_idx];
@@ -102,7 +102,7 @@ fn means(run: &ReportRun, point: &ComparedPoint, at: &str) -> Option<String> {
     (!means.is_empty()).then(|| format!("{at}{}{verdict}.", means.join(", ")))
 }
 
-/// Estimates from a log with the standard error that the log's chance gives them.
+/// Returns the estimates from a log with the standard errors that the log's chance causes.
 fn estimates(run: &ReportRun, point: &ComparedPoint, at: &str) -> Option<String> {
     let said = |&cell_idx: &usize| {
         let cell = &run.cells[cell_idx];
@@ -120,7 +120,7 @@ fn estimates(run: &ReportRun, point: &ComparedPoint, at: &str) -> Option<String>
     (!said.is_empty()).then(|| format!("{at}{} a round.", said.join(", ")))
 }
 
-/// One comparison: regret per thousand rounds, or risk.
+/// Returns one comparison: regret per thousand rounds, or risk.
 fn clause(words: &ReportWords, cell: &CellData, other: &CellData) -> Option<String> {
     let gap = paired(cell, other)?;
     let (factor, unit) =
@@ -140,7 +140,7 @@ fn clause(words: &ReportWords, cell: &CellData, other: &CellData) -> Option<Stri
     })
 }
 
-/// Private runs whose guarantee does not hold are named, with where it fails if it holds elsewhere.
+/// Names the private runs without a guarantee, and where it fails if it holds elsewhere.
 fn unprotected(run: &ReportRun) -> Option<String> {
     let mut named: Vec<(&str, Vec<&str>, bool)> = Vec::new();
     for cell in &run.cells {
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_price_of_privacy_is_said_per_thousand_rounds() {
-        // 60/epsilon more than the non-private policy in 400 rounds, the same luck in both.
+        // The private policy loses 60/epsilon more than the non-private one in 400 rounds, with equal random parts.
         assert_eq!(
             said(&[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6),
             "At epsilon = 0.5, compared with igp-ucb, which is not private, tgp-ucb lost 300 ± 0 more per 1000 rounds. \

@@ -1,23 +1,25 @@
-//! One axis of a plot: range, ticks, and where on the paper a value lies.
+//! Lays out one axis of a plot: range, ticks, and positions of values.
 
 use super::text::tick;
 
-/// A linear or logarithmic axis.
+/// Represents a linear or logarithmic axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     pub(super) label: String,
     pub(super) logarithmic: bool,
     pub(super) low: f64,
     pub(super) high: f64,
-    /// Ticks that stand here rather than at round numbers; none for round numbers.
+    /// Ticks at these values; empty for ticks at round numbers.
     pub(super) marks: Vec<f64>,
 }
 
-/// More marks than this would run into one another.
+/// Largest number of marks; more would overlap.
 const N_MARKS: usize = 9;
 
 impl Axis {
-    /// An axis that holds all values; on a logarithmic one, all that are positive. Zero is held where it is near.
+    /// Returns an axis that covers all values; a logarithmic one covers the positive values.
+    ///
+    /// Zero is included if it is near.
     pub(super) fn holding(label: &str, logarithmic: bool, values: impl Iterator<Item = f64>) -> Self {
         let usable = values.filter(|x| x.is_finite() && (!logarithmic || 0.0 < *x));
         let (low, high) = usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
@@ -35,7 +37,7 @@ impl Axis {
         Self { label: label.to_owned(), logarithmic, low, high, marks: Vec::new() }
     }
 
-    /// An axis from the least to the greatest of a few values, with its ticks at them.
+    /// Returns an axis from the least to the greatest of a few values, with its ticks at them.
     pub(super) fn marking(label: &str, logarithmic: bool, values: &[f64]) -> Self {
         let mut marks = values.to_vec();
         marks.sort_by(f64::total_cmp);
@@ -46,7 +48,7 @@ impl Axis {
         {
             (axis.low, axis.high) = (*low, *high);
         }
-        // Marks that stand too close would print over one another: round numbers then.
+        // Marks that would overlap are replaced by round numbers.
         let places: Vec<f64> = marks.iter().map(|mark| axis.place(*mark)).collect();
         if marks.len() <= N_MARKS && places.windows(2).all(|pair| 0.06 <= pair[1] - pair[0]) {
             axis.marks = marks;
@@ -54,7 +56,7 @@ impl Axis {
         axis
     }
 
-    /// Leaves a little air at both ends.
+    /// Adds a margin at both ends.
     pub(super) fn with_air(mut self, share: f64) -> Self {
         if self.logarithmic {
             let factor = (self.high / self.low).powf(share);
@@ -68,7 +70,9 @@ impl Axis {
         self
     }
 
-    /// Where a value lies, 0 at the low end and 1 at the high end; values beyond lie at the end.
+    /// Returns the position of a value, from 0 at the low end to 1 at the high end.
+    ///
+    /// Values outside the range are moved to its end.
     pub(super) fn place(&self, x: f64) -> f64 {
         let share = if self.logarithmic {
             (x.max(f64::MIN_POSITIVE).ln() - self.low.ln()) / (self.high.ln() - self.low.ln())
@@ -78,12 +82,12 @@ impl Axis {
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Whether a value can be drawn at all.
+    /// Returns whether a value can be drawn at all.
     pub(super) fn can_show(&self, x: f64) -> bool {
         x.is_finite() && (!self.logarithmic || 0.0 < x)
     }
 
-    /// Ticks within the range, with their texts.
+    /// Returns the ticks within the range, with their texts.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         if !self.marks.is_empty() {
             return self.marks.iter().map(|mark| (*mark, tick(*mark, 0.0))).collect();
@@ -104,7 +108,7 @@ impl Axis {
             .collect()
     }
 
-    /// Powers of ten; also twos and fives where there are few.
+    /// Returns powers of ten, and also twos and fives where there are few.
     fn log_ticks(&self) -> Vec<f64> {
         let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
         let n_decades = last - first;
@@ -118,7 +122,7 @@ impl Axis {
     }
 }
 
-/// The step of 1, 2 or 5 times a power of ten that is nearest above.
+/// Returns the next larger step of 1, 2 or 5 times a power of ten.
 fn nice_step(raw: f64) -> f64 {
     let power = 10.0_f64.powf(raw.log10().floor());
     [1.0, 2.0, 5.0, 10.0].into_iter().map(|multiple| multiple * power).find(|step| raw <= *step).unwrap_or(10.0 * power)

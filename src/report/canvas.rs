@@ -1,8 +1,8 @@
-//! Drawing one chart as SVG: grid, axes, legend, bands, error bars, dashed lines, markers.
+//! Draws one chart as SVG: grid, axes, legend, bands, error bars, dashed lines, markers.
 //!
-//! Colours are those of Okabe and Ito, told apart by readers with any colour vision; dashes and markers differ as well,
-//! so that the chart survives a grey printer. Drawn at twice the size it is shown in, so that whole pixels are fine
-//! enough. The page gives the neutral colours other values in the dark; they are constants for that reason.
+//! The colours are those of Okabe and Ito, which readers with any colour vision can distinguish. Dashes and markers differ as
+//! well, so that the chart remains readable in grey. It is drawn at twice its shown size, so that whole pixels are fine enough.
+//! The neutral colours are constants, because the page replaces their values in dark mode.
 
 use super::axis::Axis;
 use super::text::escape;
@@ -12,13 +12,13 @@ use plotters::prelude::*;
 use plotters::style::FontFamily;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Paper.
+/// Colour of the background.
 pub(super) const PAPER: RGBColor = RGBColor(255, 255, 255);
-/// Texts.
+/// Colour of texts.
 pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
-/// Axis lines.
+/// Colour of axis lines.
 pub(super) const AXIS: RGBColor = RGBColor(138, 138, 138);
-/// Grid lines.
+/// Colour of grid lines.
 pub(super) const GRID: RGBColor = RGBColor(227, 227, 227);
 
 const PALETTE: [RGBColor; 7] = [
@@ -45,28 +45,28 @@ const FONT: f64 = 27.0;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// One line of a chart.
+/// Holds one line of a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Series {
     pub(super) name: String,
-    /// Which colour and marker.
+    /// Index of the colour and the marker.
     pub(super) colour: usize,
-    /// Which dash.
+    /// Index of the dash.
     pub(super) dash: usize,
-    /// `(x, y)` in the order of x.
+    /// Points `(x, y)` in the order of x.
     pub(super) points: Vec<(f64, f64)>,
     /// `(low, high)` of each point, where known.
     pub(super) intervals: Vec<Option<(f64, f64)>>,
-    /// Intervals as bars with a marker at each point, rather than as a band.
+    /// Whether intervals are bars with a marker at each point, rather than a band.
     pub(super) bars: bool,
-    /// Not a measurement: thin, grey, without markers.
+    /// Whether the line is a guide and not a measurement: thin, grey, without markers.
     pub(super) guide: bool,
 }
 
-/// A chart, ready to be drawn.
+/// Holds a chart, ready to be drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Chart {
-    /// What it shows, for those who cannot see it.
+    /// Description of the chart, for readers who cannot see it.
     pub(super) title: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
@@ -74,10 +74,10 @@ pub(super) struct Chart {
 }
 
 impl Chart {
-    /// The SVG document.
+    /// Returns the SVG document.
     ///
     /// # Errors
-    /// What the drawing library says; drawing into memory has no reason to fail.
+    /// The message of the drawing library; drawing into memory is not expected to fail.
     pub(super) fn svg(&self) -> Result<String, String> {
         let legend = self.legend();
         let top = 24 + LEGEND_ROW * legend.iter().map(|place| place.1 + 1).max().unwrap_or(0);
@@ -92,7 +92,9 @@ impl Chart {
         Ok(text.replacen("<svg ", &described, 1))
     }
 
-    /// Left end (in pixels) and row of each legend entry, in columns as wide as the longest name asks for.
+    /// Returns the left end (in pixels) and the row of each legend entry.
+    ///
+    /// The columns are as wide as the longest name needs.
     fn legend(&self) -> Vec<(i32, i32)> {
         let longest = self.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
         let width = 96 + (longest as f64 * FONT * 0.56) as i32 + 36;
@@ -210,7 +212,9 @@ impl Frame<'_> {
     }
 }
 
-/// About seven places evenly spread over the width of a curve, shifted a little from series to series.
+/// Returns about seven positions, evenly spread over a curve's width.
+///
+/// They are shifted a little from series to series.
 fn spaced(places: &[(i32, i32)], series_idx: usize) -> Vec<(i32, i32)> {
     let every = (WIDTH - LEFT - RIGHT) / 7;
     let mut next = LEFT + every / 2 + (series_idx as i32 * 31) % every;

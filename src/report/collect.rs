@@ -1,4 +1,4 @@
-//! Reading a folder, part by part, into what the report needs.
+//! Reads a folder, part by part, and reduces it to the data of the report.
 
 use super::curves::{Curve, CurveBuilder};
 use super::stats::known;
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
-/// The last recorded round of one trial.
+/// Holds the last recorded round of one trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ReportTrialEnd {
     pub(super) trial: u32,
@@ -19,11 +19,11 @@ pub(super) struct ReportTrialEnd {
     pub(super) recommended: f64,
 }
 
-/// One cell, reduced.
+/// Holds one cell, reduced to the data of the report.
 #[derive(Clone, Debug)]
 pub(super) struct CellData {
     pub(super) info: CellInfo,
-    /// In the order of trials.
+    /// The last rounds of the trials, in their order.
     pub(super) ends: Vec<ReportTrialEnd>,
     pub(super) last_round: u32,
     pub(super) curve: Curve,
@@ -31,39 +31,39 @@ pub(super) struct CellData {
 }
 
 impl CellData {
-    /// Final cumulative regret, or final risk, of each trial.
+    /// Returns the final cumulative regret, or final risk, of each trial.
     pub(super) fn finals(&self) -> Vec<f64> {
         known(&self.ends.iter().map(|end| end.main).collect::<Vec<f64>>())
     }
 
-    /// The value of a swept key.
+    /// Returns the value of a swept key.
     pub(super) fn swept(&self, key: &str) -> Option<&privateer_config::params::Scalar> {
         self.info.swept.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
-    /// A text of the cell's ledger; empty where there is none.
+    /// Returns a text of the cell's ledger; empty if it is absent.
     pub(super) fn ledger_text(&self, key: &str) -> &str {
         self.info.ledger.get(key).and_then(serde_json::Value::as_str).unwrap_or("")
     }
 
-    /// The ledger of the inputs, where a curator gives them out.
+    /// Returns the ledger of the inputs, where a curator releases them.
     pub(super) fn inputs_ledger(&self) -> Option<&serde_json::Value> {
         self.info.ledger.get("inputs")
     }
 
-    /// Whether one of its ledgers says that the claim does not hold.
+    /// Returns whether one of the cell's ledgers states that its claim does not hold.
     pub(super) fn has_no_guarantee(&self) -> bool {
         let inputs = self.inputs_ledger().and_then(|ledger| ledger.get("guarantee")).and_then(serde_json::Value::as_str);
         [Some(self.ledger_text("guarantee")), inputs].into_iter().flatten().any(|text| text.starts_with("no guarantee"))
     }
 
-    /// Whether the cell claims no privacy at all, neither of rewards nor of inputs.
+    /// Returns whether the cell claims no privacy at all, neither of rewards nor of inputs.
     pub(super) fn is_not_private(&self) -> bool {
         self.ledger_text("guarantee") == "not private" && self.inputs_ledger().is_none()
     }
 }
 
-/// A whole run, reduced.
+/// Holds a whole run, reduced to the data of the report.
 #[derive(Clone, Debug)]
 pub(super) struct ReportRun {
     pub(super) manifest: Manifest,
@@ -74,7 +74,7 @@ impl ReportRun {
     /// Reads a folder.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] where parts are missing or cut short, [`Error::Corrupt`] where one is altered, and those of
+    /// [`Error::Incomplete`] if parts are missing or truncated, [`Error::Corrupt`] if a part was altered, and those of
     /// [`Folder::existing`].
     pub(super) fn read(out: &Path) -> Result<Self, Error> {
         let (manifest, done) = Folder::existing(out)?;
@@ -95,7 +95,7 @@ impl ReportRun {
         Ok(Self { manifest, cells })
     }
 
-    /// Policies in order of first appearance.
+    /// Returns the policies in order of first appearance.
     pub(super) fn policies(&self) -> Vec<&str> {
         let mut policies = Vec::new();
         for cell in &self.cells {
@@ -106,13 +106,13 @@ impl ReportRun {
         policies
     }
 
-    /// The swept keys, in order.
+    /// Returns the swept keys, in order.
     pub(super) fn swept_keys(&self) -> Vec<&str> {
         self.cells.first().map_or(Vec::new(), |cell| cell.info.swept.iter().map(|(key, _)| key.as_str()).collect())
     }
 }
 
-/// The manifest with every text made fit for pages, plots and tables: a folder may come from anybody.
+/// Returns the manifest with every text made safe to show, because a folder may be untrusted.
 fn shown(manifest: Manifest) -> Result<Manifest, Error> {
     fn walk(value: &mut serde_json::Value) {
         match value {
@@ -177,7 +177,7 @@ fn cell(out: &Path, manifest: &Manifest, info: &CellInfo) -> Result<CellData, Er
     Ok(CellData { info: info.clone(), ends, last_round, curve, exponent })
 }
 
-/// Row ranges of the trials of a part.
+/// Returns the row ranges of the trials of a part.
 fn trials(rows: &PartRows) -> Vec<Range<usize>> {
     let mut start = 0;
     let mut ranges = Vec::new();
@@ -195,7 +195,9 @@ pub(crate) mod tests {
     use privateer_config::params::Scalar;
     use serde_json::json;
 
-    /// One invented policy: final regret of trial `i` at the last round T is `level + luck(i)`, growing as a power.
+    /// Plans a synthetic policy with final regret `level + luck(i)` of trial `i` at the last round.
+    ///
+    /// The regret grows as a power of the round.
     pub(crate) struct Planted {
         pub(crate) policy: &'static str,
         pub(crate) guarantee: &'static str,
@@ -207,12 +209,14 @@ pub(crate) mod tests {
         Planted { policy: "tgp-ucb", guarantee: "holds", level: |epsilon| 40.0 + 60.0 / epsilon, exponent: 0.75 };
     pub(crate) const OPEN: Planted = Planted { policy: "igp-ucb", guarantee: "not private", level: |_| 40.0, exponent: 0.5 };
 
-    /// The same luck for every policy: sums to zero over an even number of trials.
+    /// Returns a trial's random part, the same for every policy.
+    ///
+    /// It sums to zero over an even number of trials.
     pub(crate) fn luck(trial: u32) -> f64 {
         if trial.is_multiple_of(2) { 5.0 } else { -5.0 }
     }
 
-    /// A finished folder: `epsilons` x `policies`, trials in blocks of 4, 400 rounds.
+    /// Writes a finished folder: `epsilons` x `policies`, trials in blocks of 4, 400 rounds.
     pub(crate) fn plant(out: &Path, epsilons: &[f64], policies: &[Planted], n_trials: u32) -> Manifest {
         let n_rounds = 400_u32;
         let mut cells = Vec::new();

@@ -1,22 +1,22 @@
-//! Sweep points, and policies compared on the same trials.
+//! Groups cells into sweep points, and compares policies on the same trials.
 
 use super::collect::{CellData, ReportRun};
 use super::stats::SampleMoments;
 use privateer_config::params::Scalar;
 
-/// Difference of final cumulative regret, or of risk, trial by trial.
+/// Holds the difference of final cumulative regret, or of risk, trial by trial.
 pub type Paired = SampleMoments;
 
-/// The cells that differ in nothing but the policy.
+/// Groups the cells that differ only in the policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedPoint {
-    /// `privacy.epsilon = 0.5, environment.domain.dimension = 2`; empty where nothing is swept.
+    /// Label like `privacy.epsilon = 0.5, environment.domain.dimension = 2`; empty without a sweep.
     pub label: String,
     /// Indices of the cells, in canonical order.
     pub cells: Vec<usize>,
 }
 
-/// The sweep points, in canonical order.
+/// Returns the sweep points, in canonical order.
 pub(super) fn sweep_points(run: &ReportRun) -> Vec<ComparedPoint> {
     let many_environments = run.cells.iter().any(|cell| cell.info.environment != run.cells[0].info.environment);
     let mut points: Vec<ComparedPoint> = Vec::new();
@@ -39,7 +39,7 @@ fn label(cell: &CellData, many_environments: bool) -> String {
     environment.into_iter().chain(keys).collect::<Vec<_>>().join(", ")
 }
 
-/// Final cumulative regret of `cell` minus that of `reference`, over the trials that both have.
+/// Compares final cumulative regret: `cell` minus `reference`, over their common trials.
 pub(super) fn paired(cell: &CellData, reference: &CellData) -> Option<Paired> {
     let mut others = reference.ends.iter().peekable();
     let mut differences = Vec::with_capacity(cell.ends.len());
@@ -52,8 +52,9 @@ pub(super) fn paired(cell: &CellData, reference: &CellData) -> Option<Paired> {
     SampleMoments::of(&differences)
 }
 
-/// The policy with the least mean regret at a sweep point, if its paired intervals against all others leave out zero; nobody where values are
-/// estimates from one log.
+/// Returns the policy with the least mean regret at a sweep point, if it is beyond chance.
+///
+/// Its paired intervals against all others must exclude zero. `None` where values are estimates from one log.
 pub(super) fn best(run: &ReportRun, point: &ComparedPoint) -> Option<usize> {
     if run.words().estimates {
         return None;
@@ -73,12 +74,14 @@ pub(super) fn best(run: &ReportRun, point: &ComparedPoint) -> Option<usize> {
     others.all(clear).then_some(least)
 }
 
-/// Kinds of policies that look at no data.
+/// Kinds of policies that do not learn from data.
 const LEARN_NOTHING: [&str; 2] = ["uniform", "random-arm"];
 
-/// The cell without privacy that a private cell is to be compared with: same environment, same swept keys apart from
-/// privacy's. First the same policy under its own label, then the same policy and parameters under another label, then the
-/// same kind of policy, then the one of least mean regret; never one that plays at random.
+/// Returns the cell without privacy with which a private cell is compared.
+///
+/// It has the same environment and the same swept keys apart from those of privacy. The first choice is the same policy under
+/// its own label, then the same policy and parameters under another label, then the same kind of policy, then the policy of
+/// least mean regret. Policies that play at random are excluded.
 pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize) -> Option<usize> {
     let cell = &run.cells[cell_idx];
     let outside = |cell: &CellData| -> Vec<(String, Scalar)> {
@@ -100,7 +103,7 @@ pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize)
     let mean = |other: &usize| SampleMoments::of(&run.cells[*other].finals()).map_or(f64::INFINITY, |moments| moments.mean);
     let candidates: Vec<usize> = (0..run.cells.len()).filter(|&other| fits(&run.cells[other])).collect();
     let least = |among: &mut dyn Iterator<Item = &usize>| among.min_by(|left, right| mean(left).total_cmp(&mean(right))).copied();
-    // Among equals, one of the same sweep point.
+    // Prefers a cell of the same sweep point.
     let here_first = |wanted: &dyn Fn(usize) -> bool| {
         let fitting = || candidates.iter().filter(|&&other| wanted(other));
         fitting().find(|other| point.cells.contains(other)).or_else(|| fitting().next())
@@ -117,7 +120,7 @@ pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize)
         .or_else(|| least(&mut candidates.iter()))
 }
 
-/// The policy's registered name; empty where the manifest does not say it.
+/// Returns the policy's registered name; empty if the manifest does not state it.
 fn kind(cell: &CellData) -> &str {
     cell.info.resolved["policy"]["kind"].as_str().unwrap_or("")
 }
@@ -140,7 +143,7 @@ mod tests {
         assert_eq!(reference(&run, &points[1], 2), Some(3));
     }
 
-    /// Uniform play under `none` is no baseline, and the same policy under another label comes before a better stranger.
+    /// Uniform play is no baseline; the same policy under another label precedes a better one.
     #[test]
     fn the_price_is_counted_against_the_same_policy() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,22 +1,22 @@
-//! Regret against the round, of one cell: means of all recorded rounds, spreads of a few.
+//! Computes regret curves of one cell: means at all recorded rounds, distributions at a few.
 
 use super::stats::{Quantiles, SampleMoments, exponent, known};
 
-/// At most this many rounds of a cell are kept per trial.
+/// Largest number of rounds of a cell for which each trial's value is stored.
 pub(super) const N_KEPT: usize = 200;
 
-/// Cumulative regret over trials at the kept rounds.
+/// Holds the cumulative regret over trials at the stored rounds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Curve {
-    /// Kept rounds, ascending, the last one included.
+    /// Stored rounds, ascending, including the last one.
     pub(super) rounds: Vec<u32>,
-    /// One entry per kept round.
+    /// Moments over trials, one entry per stored round.
     pub(super) moments: Vec<Option<SampleMoments>>,
-    /// One entry per kept round.
+    /// Quantiles over trials, one entry per stored round.
     pub(super) quantiles: Vec<Option<Quantiles>>,
 }
 
-/// Gathers trials one after the other.
+/// Collects the trials of a cell one after another.
 #[derive(Debug)]
 pub(super) struct CurveBuilder {
     rounds: Vec<u32>,
@@ -27,13 +27,13 @@ pub(super) struct CurveBuilder {
 }
 
 impl CurveBuilder {
-    /// For a cell whose trials are recorded at `rounds`.
+    /// Creates a builder for trials that are recorded at `rounds`.
     pub(super) fn new(rounds: &[u32]) -> Self {
         let kept = kept_rounds(rounds);
         Self { rounds: rounds.to_vec(), sums: vec![0.0; rounds.len()], values: vec![Vec::new(); kept.len()], kept, n_trials: 0 }
     }
 
-    /// Whether a trial was recorded at the same rounds as the first one.
+    /// Returns whether a trial was recorded at the same rounds as the first one.
     pub(super) fn accepts(&self, rounds: &[u32]) -> bool {
         self.rounds == rounds
     }
@@ -49,7 +49,7 @@ impl CurveBuilder {
         }
     }
 
-    /// The curve and the fitted exponent.
+    /// Returns the curve and the fitted exponent.
     pub(super) fn finish(self) -> (Curve, Option<f64>) {
         let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.n_trials as f64).collect();
         let curve = Curve {
@@ -61,7 +61,9 @@ impl CurveBuilder {
     }
 }
 
-/// Indices of the rounds to keep: all of a few; else half of them evenly spaced and half evenly spaced in the
+/// Returns the indices of the rounds to store.
+///
+/// All rounds are stored if they are few. Otherwise half of the stored ones are evenly spaced and half evenly spaced in the
 /// logarithm, so that both kinds of axis are well covered.
 fn kept_rounds(rounds: &[u32]) -> Vec<usize> {
     let n = rounds.len();

@@ -1,24 +1,24 @@
-//! The lower bound of [Zhou2021, Theorem 1] as a guide line: its slope, drawn through the least regret in view, because no
-//! constant of it is known.
+//! Draws the slope of the lower bound of [Zhou2021, Theorem 1] as a guide line.
 //!
-//! For rewards with a second moment v, no epsilon-local DP learner does better on the worst function of the kernel's space than
-//! `sqrt(v T) / zeta`, times a logarithm, for squared exponential kernels, and `T^((nu+d)/(2nu+d)) (sqrt(v) / zeta)^(2nu/(2nu+d))
-//! B^(d/(2nu+d))` for Matern's, `zeta = e^epsilon - 1`. It binds runs of local privacy on functions of such a space alone.
+//! The line passes through the least regret shown, because the bound's constants are unknown. For rewards with a second moment
+//! v, no epsilon-local DP learner has smaller regret on the worst function of the kernel's space than `sqrt(v T) / zeta`, times
+//! a logarithm, for squared exponential kernels, and `T^((nu+d)/(2nu+d)) (sqrt(v) / zeta)^(2nu/(2nu+d)) B^(d/(2nu+d))` for
+//! Matern kernels, `zeta = e^epsilon - 1`. The bound applies only to runs of local privacy on functions of this space.
 
 use super::canvas::Series;
 use super::collect::CellData;
 
-/// Slopes of the bound's logarithm.
+/// Holds the slopes of the bound's logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Guide {
-    /// In `ln T`.
+    /// Slope in `ln T`.
     pub(super) rounds: f64,
-    /// In `ln (e^epsilon - 1)`, negative.
+    /// Slope in `ln (e^epsilon - 1)`, negative.
     pub(super) zeta: f64,
 }
 
 impl Guide {
-    /// The guide of a cell; `None` where the theorem says nothing.
+    /// Returns the guide of a cell; `None` where the theorem does not apply.
     pub(super) fn of(cell: &CellData) -> Option<Self> {
         let ledger = &cell.info.ledger;
         let local = ledger["threat_model"]["adversary"]["kind"] == "server" && ledger["epsilon"].as_f64().is_some();
@@ -38,14 +38,14 @@ impl Guide {
         }
     }
 
-    /// The line over rounds, through `(last, mean)`, down to `floor`.
+    /// Returns the line over rounds, through `(last, mean)`, down to `floor`.
     pub(super) fn over_rounds(self, rounds: &[f64], (last, mean): (f64, f64), floor: f64) -> Series {
         let at = |&round: &f64| (round, mean * (round / last).powf(self.rounds));
         let points = rounds.iter().map(at).filter(|(_, y)| floor <= *y).collect();
         Self::line(format!("slope of a lower bound: T^{:.2}", self.rounds), points)
     }
 
-    /// The line over budgets, through the first of them, `(epsilon, mean)`.
+    /// Returns the line over budgets, through the first of them, `(epsilon, mean)`.
     pub(super) fn over_budgets(self, budgets: &[f64], (epsilon, mean): (f64, f64)) -> Series {
         let at = |&budget: &f64| (budget, mean * (budget.exp_m1() / epsilon.exp_m1()).powf(self.zeta));
         let points = budgets.iter().map(at).filter(|(_, y)| y.is_finite()).collect();
@@ -57,13 +57,13 @@ impl Guide {
     }
 }
 
-/// The guide that all of these cells share.
+/// Returns the guide that all of these cells share.
 pub(super) fn shared<'c>(mut cells: impl Iterator<Item = &'c CellData>) -> Option<Guide> {
     let first = Guide::of(cells.next()?)?;
     cells.all(|cell| Guide::of(cell) == Some(first)).then_some(first)
 }
 
-/// What a caption says of the line.
+/// The caption's sentence about the line.
 pub(super) const CAPTION: &str = " The thin grey line has the slope of the lower bound of Theorem 1 in Zhou & Tan (2021), logarithms left out; no \
                                   constant of it is known, so that only its slope says something.";
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// Two planted policies at three budgets on functions of this kernel's space, both private.
+    /// Returns two planted private policies at three budgets, on functions of this kernel's space.
     fn run(kernel: Value, adversary: &str) -> ReportRun {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
@@ -109,7 +109,7 @@ mod tests {
         for chart in super::super::plot_curves::charts(&run, &points[0]) {
             let [.., least, line] = &chart.series[..] else { panic!("a line") };
             assert!(line.guide && !least.guide);
-            // The planted policy with the least regret, 40, grows like the root as well.
+            // The regret of the best planted policy, which ends at 40, also grows like the square root.
             assert_eq!(line.points.last(), Some(&(400.0, 40.0)));
             assert!(line.points.iter().all(|&(round, y)| (y - 2.0 * round.sqrt()).abs() < 1e-9 && chart.y.low <= y));
         }

@@ -1,10 +1,9 @@
-//! What a finished run says: `summary.csv`, plots, one self-contained HTML page and a table for the terminal.
+//! Reports a finished run: `summary.csv`, plots, one self-contained HTML page, a terminal table.
 //!
-//! Everything here is computed from a folder's manifest and parts alone, part by part: what stays in memory is one line
-//! per trial and at most two hundred rounds of each cell. Sums run in the order of cells and trials, so the summary is a
-//! function of the parts and of nothing else.
+//! Everything is computed from a folder's manifest and parts alone, part by part. Memory holds one line per trial and at most
+//! two hundred rounds of each cell. Sums run in the order of cells and trials, so the summary is a function of the parts alone.
 //!
-//! **Not here:** the engine, a policy, a number that is in no part. A report can be made again years later.
+//! **Not here:** the engine, policies, and numbers that are in no part. A report can be repeated years later.
 
 mod answer;
 mod axis;

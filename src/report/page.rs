@@ -1,4 +1,4 @@
-//! `report.html`: one page that holds everything it shows.
+//! Writes `report.html`: one page that contains everything it shows.
 
 use super::answer::answer;
 use super::collect::ReportRun;
@@ -9,7 +9,7 @@ use super::plot_curves;
 use super::summary::SummaryRow;
 use super::text::escape;
 
-/// A drawn figure.
+/// Holds a drawn figure.
 #[derive(Clone, Debug)]
 pub(super) struct Figure {
     pub(super) group: Group,
@@ -185,7 +185,7 @@ fn overview(run: &ReportRun, points: &[ComparedPoint]) -> String {
     .join(" · ")
 }
 
-/// Generated data in the place of a published set must be seen at once.
+/// Returns a visible warning if synthetic data replace a published data set.
 fn synthetic(run: &ReportRun) -> String {
     let flag = |cell: &super::collect::CellData| match cell.info.facts.get("synthetic") {
         None | Some(serde_json::Value::Null | serde_json::Value::Bool(false)) => None,

@@ -1,4 +1,6 @@
-//! The page's section on audits, where the run's spec asked for one: from `audit.json` in the folder.
+//! Writes the page's section on audits, from `audit.json` in the folder.
+//!
+//! The section appears where the run's spec requested an audit.
 
 use super::text::escape;
 use crate::audit::{AuditFile, Finding, PassedOver, Verdict};
@@ -6,10 +8,10 @@ use crate::record::read_listed;
 use privateer_config::error::Error;
 use std::path::Path;
 
-/// The section's body; `None` where the folder has no audit.
+/// Returns the section's body; `None` if the folder has no audit.
 ///
 /// # Errors
-/// A file that cannot be read, or is none of ours.
+/// If the file cannot be read or has another format.
 pub(super) fn section(out: &Path) -> Result<Option<String>, Error> {
     let path = out.join(AuditFile::NAME);
     let Some(bytes) = read_listed(out, AuditFile::NAME, "read the audit")? else { return Ok(None) };
@@ -96,7 +98,7 @@ mod tests {
         for part in ["a &lt;policy&gt;", "<b>refuted</b>", "2.500", "at most 0.01", "Not attacked: b: claims nothing."] {
             assert!(html.contains(part), "{part}: {html}");
         }
-        // One epsilon that another hand wrote.
+        // One epsilon of the file was altered.
         fs::write(&path, text.replace("2.5", "0.5")).expect("written");
         assert!(matches!(section(folder.path()), Err(Error::Corrupt { .. })));
         rewrite_listed(folder.path(), AuditFile::NAME, b"{}", "write").expect("written");

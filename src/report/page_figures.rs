@@ -1,4 +1,4 @@
-//! Which figures the page has, in which files, with which captions.
+//! Selects the page's figures, with their files and captions.
 
 use super::canvas::Chart;
 use super::collect::ReportRun;
@@ -6,7 +6,7 @@ use super::compare::ComparedPoint;
 use super::text::safe_name;
 use super::{guide, plot_curves, plot_final};
 
-/// The two kinds of figure.
+/// Names the two kinds of figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
     /// Final regret against a swept number.
@@ -15,7 +15,7 @@ pub(super) enum Group {
     Curves,
 }
 
-/// A figure before it is drawn.
+/// Holds a figure before it is drawn.
 #[derive(Clone, Debug)]
 pub(super) struct Planned {
     pub(super) group: Group,
@@ -24,7 +24,7 @@ pub(super) struct Planned {
     pub(super) caption: String,
 }
 
-/// All figures, in the order of the page.
+/// Returns all figures, in the order of the page.
 pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint]) -> Vec<Planned> {
     let (n_trials, words) = (run.manifest.trials, run.words());
     let mut figures = Vec::new();

@@ -1,4 +1,4 @@
-//! The page's tables: results, ledger, facts.
+//! Writes the page's tables: results, ledger, facts.
 
 use super::collect::{CellData, ReportRun};
 use super::compare::{ComparedPoint, best};
@@ -7,10 +7,12 @@ use super::summary::SummaryRow;
 use super::text::{escape, plus_minus, short, short_key};
 use serde_json::Value;
 
-/// Most distinct sets of facts shown side by side.
+/// Largest number of distinct sets of facts shown next to each other.
 const N_FACT_SETS: usize = 8;
 
-/// Sweep points down, policies across: mean final regret and half of its interval.
+/// Returns the results: one row per sweep point, one column per policy.
+///
+/// A cell shows the mean final regret and half of its interval.
 pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> String {
     let (policies, keys) = (run.policies(), run.swept_keys());
     let mut html = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>".to_owned();
@@ -46,13 +48,13 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     html + "</tbody></table></div>"
 }
 
-/// Headers of the swept keys: short where that is enough, the whole key on hovering.
+/// Returns the headers of the swept keys: short where unambiguous, with the whole key on hovering.
 fn key_headers(keys: &[&str]) -> String {
     let header = |key: &&str| format!("<th title=\"{}\">{}</th>", escape(key), escape(short_key(key, keys)));
     keys.iter().map(header).collect()
 }
 
-/// Every cell with its other numbers.
+/// Returns every cell with its other numbers.
 pub(super) fn more_numbers(run: &ReportRun, rows: &[SummaryRow]) -> String {
     let words = run.words();
     let less = format!("less first {}", words.who);
@@ -93,7 +95,7 @@ pub(super) fn more_numbers(run: &ReportRun, rows: &[SummaryRow]) -> String {
     html + "</tbody></table></div>"
 }
 
-/// The cells that share a value of some field, in order of first appearance.
+/// Returns the cells grouped by equal values of a field, in order of first appearance.
 fn distinct(run: &ReportRun, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, Vec<&CellData>)> {
     let mut groups: Vec<(&CellData, Vec<&CellData>)> = Vec::new();
     for cell in &run.cells {
@@ -122,15 +124,17 @@ const LEDGER_COLUMNS: [(&str, &str); 13] = [
     ("/event", "event"),
 ];
 
-/// Columns that stay in the table even where all rows agree.
+/// Columns that stay in the table even if all rows agree.
 const ALWAYS_SHOWN: [&str; 3] = ["/guarantee", "/epsilon", "/mechanism"];
 
-/// One row per distinct ledger; a guarantee that does not hold stands out. What all rows share is said once, below.
+/// Returns one row per distinct ledger, and marks guarantees that do not hold.
+///
+/// Entries that all rows share are stated once, below.
 pub(super) fn ledger(run: &ReportRun) -> String {
     let policies = run.policies();
     let mut groups: Vec<(&Value, Vec<&CellData>)> = Vec::new();
     for (first, cells) in distinct(run, |cell| &cell.info.ledger) {
-        // Of a cell whose inputs alone are protected, the reward's ledger has nothing to say.
+        // If only the inputs are protected, the reward's ledger is left out.
         let rewards = first.inputs_ledger().is_none() || first.ledger_text("guarantee") != "not private";
         let ledgers = [rewards.then_some(&first.info.ledger), first.inputs_ledger()];
         groups.extend(ledgers.into_iter().flatten().map(|ledger| (ledger, cells.clone())));
@@ -181,7 +185,7 @@ fn notes_of(ledger: &Value) -> String {
     shown(ledger.get("notes").unwrap_or(&Value::Null))
 }
 
-/// Where the numbers come from, in the ledgers' own words.
+/// Returns the origin of the numbers, in the ledgers' own words.
 pub(super) fn provenance(run: &ReportRun) -> String {
     let mut known: Vec<&str> = Vec::new();
     for cell in &run.cells {
@@ -213,7 +217,7 @@ fn named(cells: &[&CellData]) -> String {
         }
     }
     let names = policies.join(", ");
-    // Cells of one sweep point share its values: the policies, then the values once.
+    // Cells of one sweep point share its values, so the policies come first and the values once.
     match cells.first() {
         Some(first) if cells.iter().all(|cell| cell.info.swept == first.info.swept) => {
             let values = first.info.swept.iter().map(|(key, value)| format!(" · {key} = {value}"));
@@ -223,7 +227,7 @@ fn named(cells: &[&CellData]) -> String {
     }
 }
 
-/// Facts down, distinct sets of them across.
+/// Returns the facts: one row per fact, one column per distinct set.
 pub(super) fn facts(run: &ReportRun) -> String {
     let groups = distinct(run, |cell| &cell.info.facts);
     let shown_groups = &groups[..groups.len().min(N_FACT_SETS)];
@@ -261,7 +265,9 @@ pub(super) fn facts(run: &ReportRun) -> String {
     html
 }
 
-/// What sets a group of cells apart: the swept values (else the policies) that all of them and not all others have.
+/// Returns what distinguishes a group of cells.
+///
+/// These are the swept values (else the policies) that all of its cells and not all others have.
 fn what_differs(run: &ReportRun, cells: &[&CellData]) -> String {
     let keys = run.swept_keys();
     let apart = cells[0].info.swept.iter().filter(|(key, value)| {
@@ -275,7 +281,7 @@ fn what_differs(run: &ReportRun, cells: &[&CellData]) -> String {
     if words.is_empty() { named(cells) } else { words.join(", ") }
 }
 
-/// A JSON value as a user reads it.
+/// Formats a JSON value for readers.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),

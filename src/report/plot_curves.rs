@@ -1,4 +1,6 @@
-//! Regret, or suboptimality, against the round, one figure with two scales per sweep point; and the numbers behind it.
+//! Plots regret, or suboptimality, against the round, and writes the numbers behind the plots.
+//!
+//! There is one figure with two scales per sweep point.
 
 use super::axis::Axis;
 use super::canvas::{Chart, Series};
@@ -7,10 +9,10 @@ use super::compare::ComparedPoint;
 use super::guide;
 use super::text::{csv_text, number};
 
-/// At most this many sweep points are drawn.
+/// Largest number of sweep points that are drawn.
 pub(super) const N_POINTS: usize = 12;
 
-/// Both scales of one sweep point.
+/// Returns the charts of one sweep point on both scales.
 pub(super) fn charts(run: &ReportRun, point: &ComparedPoint) -> [Chart; 2] {
     let policies = run.policies();
     let series: Vec<Series> = point
@@ -32,7 +34,7 @@ pub(super) fn charts(run: &ReportRun, point: &ComparedPoint) -> [Chart; 2] {
     [false, true].map(|logarithmic| {
         let xs = series.iter().flat_map(|series| series.points.iter().map(|point| point.0));
         let means = series.iter().flat_map(|series| series.points.iter().map(|point| point.1));
-        // A band that reaches down to zero must not stretch a logarithmic axis without end: means alone set its floor.
+        // On a logarithmic axis the means alone set the floor, because a band that reaches zero would stretch it without end.
         let ends = series.iter().flat_map(|series| series.intervals.iter().flatten());
         let ends = ends.flat_map(|(low, high)| [if logarithmic { *high } else { *low }, *high]);
         let y = Axis::holding(run.words().curve, logarithmic, means.chain(ends)).with_air(0.03);
@@ -46,12 +48,14 @@ pub(super) fn charts(run: &ReportRun, point: &ComparedPoint) -> [Chart; 2] {
     })
 }
 
-/// "at privacy.epsilon = 1", or nothing where nothing is swept.
+/// Returns "at privacy.epsilon = 1"; empty if nothing is swept.
 pub(super) fn at(point: &ComparedPoint) -> String {
     if point.label.is_empty() { String::new() } else { format!("at {}", point.label) }
 }
 
-/// `plots/curves.csv`: mean, interval and quantiles of cumulative regret at the plotted rounds of all cells.
+/// Returns `plots/curves.csv`, for the plotted rounds of all cells.
+///
+/// The columns are mean, interval and quantiles of cumulative regret.
 pub(super) fn csv(run: &ReportRun) -> String {
     let mut text = "cell,policy,round,mean,ci95_low,ci95_high,q05,q25,q50,q75,q95\n".to_owned();
     for cell in &run.cells {

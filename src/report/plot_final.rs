@@ -1,4 +1,6 @@
-//! Final regret, or risk, against each swept number: one line per policy and per combination of the other keys; and the share of rounds with the best arm.
+//! Plots final regret, or risk, against each swept number, and the share of the best arm.
+//!
+//! There is one line per policy and per combination of the other keys. The share of rounds with the best arm has its own plot.
 
 use super::axis::Axis;
 use super::canvas::{Chart, Series};
@@ -7,23 +9,25 @@ use super::guide;
 use super::stats::SampleMoments;
 use super::text::short_key;
 
-/// At most this many lines are drawn in one chart.
+/// Largest number of lines in one chart.
 pub(super) const N_LINES: usize = 12;
 
-/// A chart, and what its caption must add.
+/// Holds a chart, and what its caption must add.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FinalPlot {
     pub(super) key: String,
-    /// What is drawn, at the start of a sentence.
+    /// Description of the plotted quantity, at the start of a sentence.
     pub(super) title: &'static str,
     /// Start of the file's name.
     pub(super) stem: &'static str,
     pub(super) chart: Chart,
-    /// Lines that there was no room for.
+    /// Number of lines that were omitted for lack of room.
     pub(super) n_left_out: usize,
 }
 
-/// The charts, in the order of the swept keys; keys that are not numbers or do not vary have none.
+/// Returns the charts, in the order of the swept keys.
+///
+/// Keys that are not numbers or do not vary have none.
 pub(super) fn plots(run: &ReportRun) -> Vec<FinalPlot> {
     let words = run.words();
     let main = Shown { title: words.main_title, axis: words.main_long, stem: "final", second: false };
@@ -32,7 +36,7 @@ pub(super) fn plots(run: &ReportRun) -> Vec<FinalPlot> {
     shown.flat_map(|shown| run.swept_keys().into_iter().filter_map(move |key| plot(run, key, shown))).collect()
 }
 
-/// Which quantity is drawn.
+/// Names the plotted quantity.
 #[derive(Clone, Copy)]
 struct Shown {
     title: &'static str,
@@ -104,7 +108,7 @@ fn plot(run: &ReportRun, key: &str, shown: Shown) -> Option<FinalPlot> {
     Some(FinalPlot { key: key.to_owned(), title: shown.title, stem: shown.stem, chart, n_left_out })
 }
 
-/// The other swept keys and their values: what tells lines of one policy apart.
+/// Returns the other swept keys and their values, which distinguish the lines of one policy.
 fn others(run: &ReportRun, cell: &CellData, key: &str) -> String {
     let keys = run.swept_keys();
     let others = cell.info.swept.iter().filter(|(known, _)| known != key);
@@ -134,7 +138,7 @@ mod tests {
         assert_eq!(line.points, [(0.25, 280.0), (1.0, 100.0), (4.0, 55.0)]);
     }
 
-    /// Contextual runs have a second one: the share of rounds with the best arm.
+    /// Contextual runs have a second plot: the share of rounds with the best arm.
     #[test]
     fn the_best_arm_has_a_plot_of_its_own() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,8 @@
-//! Means, intervals, quantiles and one fitted slope.
+//! Computes means, intervals, quantiles and one fitted slope.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Mean, spread and the 95 % interval of the mean. What needs two trials is `None` with one.
+/// Holds mean, standard deviation and 95 % interval; `None` for numbers that need two trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleMoments {
     /// Arithmetic mean.
@@ -15,13 +15,15 @@ pub struct SampleMoments {
     pub half: Option<f64>,
 }
 
-/// The numbers of a sample: a replay that no row has matched yet has no value.
+/// Returns the numbers of a sample without NaN, the value of a replay before any matching row.
 pub(super) fn known(sample: &[f64]) -> Vec<f64> {
     sample.iter().copied().filter(|x| !x.is_nan()).collect()
 }
 
 impl SampleMoments {
-    /// Of a sample, summed in its order. `None` for an empty sample or where the mean is not finite.
+    /// Computes the moments of a sample, summed in its order.
+    ///
+    /// `None` for an empty sample, or if the mean is not finite.
     #[must_use]
     pub fn of(sample: &[f64]) -> Option<Self> {
         let n = sample.len();
@@ -38,34 +40,36 @@ impl SampleMoments {
         Some(Self { mean, sd: Some(sd), se: Some(se), half: Some(t_975(n - 1) * se) })
     }
 
-    /// Lower end of the 95 % interval.
+    /// Returns the lower end of the 95 % interval.
     #[must_use]
     pub fn low(&self) -> Option<f64> {
         self.half.map(|half| self.mean - half)
     }
 
-    /// Upper end of the 95 % interval.
+    /// Returns the upper end of the 95 % interval.
     #[must_use]
     pub fn high(&self) -> Option<f64> {
         self.half.map(|half| self.mean + half)
     }
 
-    /// Whether the 95 % interval leaves out zero; `false` where there is no interval.
+    /// Returns whether the 95 % interval excludes zero; `false` without an interval.
     #[must_use]
     pub fn excludes_zero(&self) -> bool {
         self.half.is_some_and(|half| half < self.mean.abs())
     }
 }
 
-/// 5, 25, 50, 75 and 95 % quantiles, by linear interpolation between order statistics (type 7 of Hyndman and Fan).
+/// Holds the 5, 25, 50, 75 and 95 % quantiles.
+///
+/// They interpolate linearly between order statistics (type 7 of Hyndman and Fan).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantiles(pub [f64; 5]);
 
 impl Quantiles {
-    /// The levels.
+    /// The levels of the quantiles.
     pub const LEVELS: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
-    /// Of a sample; `None` where it is empty or holds a number that is not finite.
+    /// Computes the quantiles of a sample; `None` if it is empty or contains a non-finite number.
     #[must_use]
     pub fn of(sample: &[f64]) -> Option<Self> {
         if sample.is_empty() || sample.iter().any(|x| !x.is_finite()) {
@@ -81,21 +85,24 @@ impl Quantiles {
         })))
     }
 
-    /// The median.
+    /// Returns the median.
     #[must_use]
     pub fn median(&self) -> f64 {
         self.0[2]
     }
 }
 
-/// The 97.5 % quantile of Student's t, rounded to nine decimals so that it is the same number on every platform.
+/// Returns the 97.5 % quantile of Student's t.
+///
+/// It is rounded to nine decimals, so that it is the same number on every platform.
 pub(super) fn t_975(degrees: usize) -> f64 {
     let quantile = StudentsT::new(0.0, 1.0, degrees as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975));
     (quantile * 1e9).round() / 1e9
 }
 
-/// The exponent b of `regret ≈ a · round^b`: least squares of ln regret on ln round, over rounds from a tenth of the
-/// last on. `None` with fewer than three such rounds of positive regret.
+/// Returns the exponent b of `regret ≈ a · round^b`, by least squares of ln regret on ln round.
+///
+/// The fit uses rounds from a tenth of the last on. `None` with fewer than three of these rounds with positive regret.
 pub(super) fn exponent(rounds: &[u32], mean_regret: &[f64]) -> Option<f64> {
     let last = f64::from(*rounds.last()?);
     let logs: Vec<(f64, f64)> = rounds
@@ -154,7 +161,7 @@ mod tests {
     #[test]
     fn the_exponent_of_a_power_is_found() {
         let rounds: Vec<u32> = (1..=1000).collect();
-        // The first tenth does not follow the law and must not count.
+        // The first tenth does not follow the law and must be ignored.
         let regret: Vec<f64> = rounds.iter().map(|&t| if t < 100 { 1e6 } else { 3.0 * f64::from(t).powf(0.62) }).collect();
         assert!((exponent(&rounds, &regret).expect("fitted") - 0.62).abs() < 1e-12);
         assert_eq!(exponent(&[100, 1000], &[1.0, 2.0]), None);

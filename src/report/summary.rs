@@ -1,4 +1,4 @@
-//! `summary.csv`: one row per cell, from the parts alone.
+//! Writes `summary.csv`: one row per cell, computed from the parts alone.
 
 use super::collect::{CellData, ReportRun};
 use super::compare::{ComparedPoint, Paired, paired};
@@ -9,43 +9,44 @@ use privateer_config::error::Error;
 use privateer_config::params::Scalar;
 use std::path::Path;
 
-/// One cell's numbers. `None` stands where too few trials or no finite values make a number meaningless.
+/// Holds the numbers of one cell; `None` if too few trials or no finite values make one undefined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SummaryRow {
-    /// The cell.
+    /// Index of the cell.
     pub cell: u32,
-    /// Its policy.
+    /// The cell's policy.
     pub policy: String,
-    /// Its environment.
+    /// The cell's environment.
     pub environment: String,
-    /// Its swept keys.
+    /// The cell's swept keys.
     pub swept: Vec<(String, Scalar)>,
-    /// Trials.
+    /// Number of trials.
     pub trials: usize,
-    /// Rounds of each trial.
+    /// Number of rounds of each trial.
     pub rounds: u32,
     /// Cumulative regret, or risk, at the last round.
     pub main: Option<SampleMoments>,
-    /// Its quantiles over trials.
+    /// Quantiles of `main` over trials.
     pub main_quantiles: Option<Quantiles>,
     /// Cumulative regret at the last round, per round.
     pub average_regret: Option<SampleMoments>,
-    /// Its quantiles over trials.
+    /// Quantiles of `average_regret` over trials.
     pub average_quantiles: Option<Quantiles>,
     /// Simple regret, or suboptimality, at the last round.
     pub second: Option<SampleMoments>,
-    /// Its quantiles over trials.
+    /// Quantiles of `second` over trials.
     pub second_quantiles: Option<Quantiles>,
     /// Regret of the recommended point at the last round.
     pub recommended_regret: Option<SampleMoments>,
-    /// Final cumulative regret less that of the first policy at the same sweep point, trial by trial; `None` for the
-    /// first policy itself.
+    /// Final cumulative regret minus that of the first policy at the sweep point, trial by trial.
+    ///
+    /// `None` for the first policy itself.
     pub paired_difference: Option<Paired>,
     /// Fitted exponent of cumulative regret, or of suboptimality, in the round.
     pub exponent: Option<f64>,
 }
 
-/// The rows, in the order of cells.
+/// Returns the rows, in the order of cells.
 pub(super) fn rows(run: &ReportRun, points: &[ComparedPoint]) -> Vec<SummaryRow> {
     let first_of =
         |cell_idx: usize| points.iter().find(|point| point.cells.contains(&cell_idx)).map_or(cell_idx, |point| point.cells[0]);
@@ -86,10 +87,10 @@ fn row(cell: &CellData, paired_difference: Option<Paired>) -> SummaryRow {
 
 const QUANTILE_NAMES: [&str; 5] = ["q05", "q25", "q50", "q75", "q95"];
 
-/// The file's bytes.
+/// Returns the file's bytes.
 ///
 /// # Errors
-/// [`Error::Io`] where the writer refuses, which memory does not.
+/// [`Error::Io`] if the writer fails, which writing to memory does not.
 pub(super) fn csv(path: &Path, words: &ReportWords, rows: &[SummaryRow]) -> Result<Vec<u8>, Error> {
     let io = |source: csv::Error| Error::io("write the summary", path, source.into());
     let mut writer = csv::Writer::from_writer(Vec::new());

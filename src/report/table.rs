@@ -1,14 +1,14 @@
-//! The table for the terminal: plain text, aligned columns.
+//! Formats the table for the terminal: plain text, aligned columns.
 
 use super::collect::ReportRun;
 use super::compare::{ComparedPoint, best};
 use super::summary::SummaryRow;
 use super::text::{plus_minus, short, short_key};
 
-/// Longest cell before it is cut.
+/// Largest width of a cell in characters; longer texts are cut.
 const WIDEST: usize = 28;
 
-/// One line per cell; the best policy of a sweep point is starred where that is beyond chance.
+/// Returns one line per cell; a sweep point's best policy is starred if that is beyond chance.
 pub(super) fn table(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> String {
     let keys = run.swept_keys();
     let mut header: Vec<String> = keys.iter().map(|key| short_key(key, &keys).to_owned()).collect();
@@ -71,7 +71,7 @@ pub(super) fn table(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRo
     text
 }
 
-/// Columns side by side, the first `n_left` flush left and the others flush right.
+/// Aligns columns: the first `n_left` flush left, the others flush right.
 fn aligned(lines: &[Vec<String>], n_left: usize) -> String {
     let n_columns = lines.first().map_or(0, Vec::len);
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);

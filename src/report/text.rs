@@ -1,17 +1,17 @@
-//! Numbers and names as users read them.
+//! Formats numbers and names for readers.
 
-/// A text as a field of CSV: what a spreadsheet would take for a formula gets an apostrophe before it.
+/// Returns a text as a CSV field; an apostrophe disables what a spreadsheet runs as a formula.
 pub(super) fn csv_text(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_owned() }
 }
 
-/// Shortest text that reads back as the same number.
+/// Returns the shortest text that parses to the same number.
 pub(super) fn number(x: f64) -> String {
     let text = format!("{x:?}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// About four significant digits.
+/// Formats a number with about four significant digits.
 pub(super) fn short(x: f64) -> String {
     if !x.is_finite() {
         return "–".to_owned();
@@ -26,7 +26,7 @@ pub(super) fn short(x: f64) -> String {
     trim_zeros(&format!("{x:.*}", (3.0 - magnitude).clamp(0.0, 7.0) as usize))
 }
 
-/// `12.31 ± 0.43`: the half-width to two significant digits, the number to the same place.
+/// Formats `12.31 ± 0.43`: the half-width to two significant digits, the number to the same place.
 pub(super) fn plus_minus(x: f64, half: Option<f64>) -> String {
     match half {
         Some(half) if 0.0 < half && half.is_finite() => {
@@ -42,7 +42,7 @@ pub(super) fn plus_minus(x: f64, half: Option<f64>) -> String {
     }
 }
 
-/// A tick of an axis whose ticks are `step` apart; `0` for ticks that are not evenly spaced.
+/// Formats a tick of an axis whose ticks are `step` apart; `step` is 0 for uneven ticks.
 pub(super) fn tick(x: f64, step: f64) -> String {
     let size = x.abs();
     if size < step.abs() * 1e-9 || size == 0.0 {
@@ -60,7 +60,7 @@ fn trim_zeros(text: &str) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text.to_owned() }
 }
 
-/// The last word of a dotted key, where no other key ends in it; else the whole key.
+/// Returns the last word of a dotted key if no other key ends in it; else the whole key.
 pub(super) fn short_key<'k>(key: &'k str, all: &[&str]) -> &'k str {
     let last = |key: &'k str| key.rsplit('.').next().unwrap_or(key);
     let word = last(key);
@@ -68,7 +68,7 @@ pub(super) fn short_key<'k>(key: &'k str, all: &[&str]) -> &'k str {
     if is_unique { word } else { key }
 }
 
-/// Text made safe for HTML, in content and in quoted attributes.
+/// Escapes a text for HTML, in content and in quoted attributes.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -84,7 +84,7 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// A file name made of a key: letters, digits and hyphens.
+/// Returns a file name made from a key: letters, digits and hyphens.
 pub(super) fn safe_name(key: &str) -> String {
     let name: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     name.chars().take(60).collect()

@@ -1,30 +1,30 @@
-//! What the numbers of a run are called: regrets of policies, or risks of learners.
+//! Names the numbers of a run: regrets of policies, or risks of learners.
 
 use super::collect::ReportRun;
 use crate::record::Measures;
 
-/// Names of the two quantities that a report shows, and of who is compared.
+/// Names of the two quantities that a report shows, and of the compared policies or learners.
 #[derive(Debug)]
 pub(super) struct ReportWords {
-    /// Who is compared: "policy".
+    /// Name of what is compared: "policy".
     pub(super) who: &'static str,
-    /// Several of them.
+    /// The plural of `who`.
     pub(super) many: &'static str,
-    /// The first quantity at the last round, short: a column's title.
+    /// The first quantity at the last round, short, as a column's title.
     pub(super) main: &'static str,
     /// The first quantity at the last round, in full, at the start of a sentence.
     pub(super) main_title: &'static str,
-    /// In full, inside a sentence.
+    /// The first quantity at the last round, in full, inside a sentence.
     pub(super) main_long: &'static str,
-    /// What "least" is said of, and what a comparison is in.
+    /// The quantity of which "least" is said, and in which comparisons are stated.
     pub(super) least: &'static str,
     /// The second quantity, short.
     pub(super) second: &'static str,
-    /// In full, where it is worth a figure of its own against what was swept.
+    /// The second quantity in full, if it has its own figure against the swept numbers.
     pub(super) second_title: Option<&'static str>,
-    /// What curves show, at the start of a sentence.
+    /// The quantity of the curves, at the start of a sentence.
     pub(super) curve_title: &'static str,
-    /// What curves show, inside a sentence.
+    /// The quantity of the curves, inside a sentence.
     pub(super) curve: &'static str,
     /// Prefixes of the columns of `summary.csv`: first quantity, second, exponent.
     pub(super) columns: [&'static str; 3],
@@ -32,8 +32,9 @@ pub(super) struct ReportWords {
     pub(super) adds_up: bool,
     /// Whether a point is recommended.
     pub(super) recommends: bool,
-    /// Whether the first quantity is an estimate from one log, of which the second is the standard error: trials then tell nothing of the log's
-    /// chance, and nobody is called the best.
+    /// Whether the first quantity is an estimate from one log, with the second as standard error.
+    ///
+    /// Trials then do not reflect the log's chance, and no policy is called the best.
     pub(super) estimates: bool,
 }
 
@@ -97,7 +98,7 @@ const VALUE: ReportWords = ReportWords {
 };
 
 impl ReportRun {
-    /// The words of this run: all cells measure the same.
+    /// Returns the words of this run, whose cells all measure the same quantity.
     pub(super) fn words(&self) -> &'static ReportWords {
         match self.cells.first().map_or(Measures::Regret, |cell| cell.info.measures) {
             Measures::Regret => &REGRET,

@@ -1,4 +1,4 @@
-//! Making the report of a folder.
+//! Writes the report of a folder.
 
 use super::collect::ReportRun;
 use super::compare::sweep_points;
@@ -10,26 +10,26 @@ use privateer_config::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a report consists of.
+/// Holds the parts of a report.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// One row per cell.
     pub summary: Vec<SummaryRow>,
-    /// The page.
+    /// Path of the page.
     pub report_path: PathBuf,
-    /// The summary's file.
+    /// Path of the summary file.
     pub summary_path: PathBuf,
     /// The table for the terminal.
     pub table: String,
-    /// How many unfinished files of killed commands were removed.
+    /// Number of removed unfinished files, left by killed commands.
     pub removed: usize,
 }
 
 /// Reads a finished folder and writes `summary.csv`, `plots/` and `report.html` into it.
 ///
 /// # Errors
-/// [`Error::Incomplete`] where blocks are missing, [`Error::Corrupt`] where one cannot be read, [`Error::Folder`] where
-/// the folder is not one of results, [`Error::Io`] where the disk refuses.
+/// [`Error::Incomplete`] if blocks are missing, [`Error::Corrupt`] if one cannot be read, [`Error::Folder`] if the folder is
+/// not one of results, [`Error::Io`] if the disk fails.
 pub fn write_report(out: &Path) -> Result<Outcome, Error> {
     let run = ReportRun::read(out)?;
     let removed = remove_unfinished(out)?;

@@ -1,4 +1,4 @@
-//! A cell: one point of a sweep with one policy or learner.
+//! Defines a cell: one point of a sweep with one policy or learner.
 
 use super::OnlinePlan;
 use super::curator::CuratorPlan;
@@ -12,7 +12,7 @@ use privateer_config::error::{Error, Place};
 use privateer_config::params::Scalar;
 use std::sync::Arc;
 
-/// One sweep point with one policy.
+/// Describes one sweep point with one policy or learner.
 #[derive(Clone)]
 pub struct CellPlan {
     /// Index in canonical order.
@@ -21,21 +21,21 @@ pub struct CellPlan {
     pub policy: String,
     /// Environment label.
     pub environment: String,
-    /// Swept keys with their values.
+    /// The swept keys with their values.
     pub swept: Vec<(String, Scalar)>,
     /// Horizon.
     pub rounds: u64,
     /// Cells with the same key have the same environment.
     pub environment_key: String,
-    /// Where the spec has the environment, for mistakes that show only when it is built.
+    /// Place of the environment in the spec, for mistakes that are found only when it is built.
     pub environment_place: Option<Place>,
-    /// What is run.
+    /// The task that the cell runs.
     pub task: Task,
-    /// All parameters of the cell, and the defaults of those not written.
+    /// All parameters of the cell, including the defaults of keys that are not written.
     pub resolved: serde_json::Value,
 }
 
-/// What a cell runs.
+/// Names the task of a cell.
 #[derive(Clone)]
 pub enum Task {
     /// A policy on an environment.
@@ -46,7 +46,7 @@ pub enum Task {
     Online(OnlinePlan),
 }
 
-/// One contextual environment with one policy.
+/// Combines one contextual environment with one policy.
 #[derive(Clone)]
 pub struct ContextualBandit {
     /// The environment.
@@ -57,21 +57,21 @@ pub struct ContextualBandit {
     pub policy_plan: Arc<dyn ContextPolicyPlan>,
 }
 
-/// One environment with one policy.
+/// Combines one environment with one policy.
 #[derive(Clone)]
 pub struct BanditPlan {
     /// The environment.
     pub environment_plan: Arc<dyn EnvironmentPlan>,
     /// The privacy request.
     pub privacy: PrivacyPlan,
-    /// Who gives out the inputs; `None`: the policy sees them.
+    /// The curator that releases the inputs; `None` if the policy sees the inputs themselves.
     pub curator: Option<CuratorPlan>,
     /// The policy.
     pub policy_plan: Arc<dyn PolicyPlan>,
 }
 
 impl CellPlan {
-    /// "tgp-ucb · privacy.epsilon = 0.5".
+    /// Returns the cell's label, for example "tgp-ucb · privacy.epsilon = 0.5".
     #[must_use]
     pub fn label(&self) -> String {
         let mut label = self.policy.clone();
@@ -81,8 +81,9 @@ impl CellPlan {
         label
     }
 
-    /// A failure to make this cell ready, with the place of the environment where it has none. Failures that state what
-    /// was expected speak of a file or an option and are left alone.
+    /// Adds the environment's place to an error of this cell's preparation that has no place.
+    ///
+    /// An error that states what was expected concerns a file or an option, and is left unchanged.
     #[must_use]
     pub fn placed(&self, error: Error) -> Error {
         let Error::Input(mut diagnostics) = error else { return error };

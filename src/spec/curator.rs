@@ -1,4 +1,6 @@
-//! The `[curator]` table: who gives out the inputs, by which mechanism, at what budget. Without it policies see the inputs.
+//! Reads the `[curator]` table: which mechanism releases the inputs, at what budget.
+//!
+//! Without the table, policies see the inputs.
 
 use crate::registry::CURATORS;
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
@@ -7,18 +9,18 @@ use privateer_privacy::curator::{Curator, CuratorEntry, CuratorRequest, Scaled, 
 use privateer_privacy::{Calibration, Delta, Epsilon, Guarantee, Refusal};
 use std::sync::Arc;
 
-/// A curator as read from a spec.
+/// Describes a curator as read from a spec.
 #[derive(Debug, Clone)]
 pub struct CuratorPlan {
     entry: &'static CuratorEntry,
     request: CuratorRequest,
     norm: Option<f64>,
     bound: Option<f64>,
-    /// Where each key stands, for refusals.
+    /// Place of each key, for refusals.
     places: Vec<(&'static str, Place)>,
 }
 
-/// The keys of the table, for listings.
+/// Returns the keys of the table, for listings.
 #[must_use]
 pub fn curator_keys() -> Vec<KeyDoc> {
     let sink = Sink::new(Sources::default());
@@ -30,14 +32,14 @@ pub fn curator_keys() -> Vec<KeyDoc> {
 const KEYS: [&str; 8] = ["mechanism", "calibration", "epsilon", "delta", "radius", "columns", "norm", "bound"];
 
 impl CuratorPlan {
-    /// How far a row of neighbouring inputs is moved, at most, in units of the inputs.
+    /// Returns the largest distance between neighbouring rows, in units of the inputs.
     #[must_use]
     pub fn moves(&self) -> f64 {
         let scale = self.norm.zip(self.bound).map_or(1.0, |(norm, bound)| norm / bound);
         self.request.radius.unwrap_or(1.0) / scale
     }
 
-    /// Reads the table's keys; `None` for the mechanism `none`, or after a mistake.
+    /// Reads the table's keys; returns `None` for the mechanism `none`, or after a mistake.
     pub fn parse(args: &Args<'_>, table: &Table) -> Option<Self> {
         let mut words = vec!["auto", "none"];
         words.extend(CURATORS.iter().map(|entry| entry.name));
@@ -77,7 +79,7 @@ impl CuratorPlan {
                 missing = true;
             }
         }
-        // A number out of range has been reported.
+        // A number out of range was already reported.
         let (epsilon, delta) = (Epsilon::try_from(epsilon?).ok()?, Delta::try_from(delta?).ok()?);
         if missing {
             return None;
@@ -94,10 +96,10 @@ impl CuratorPlan {
         Some(Self { entry, request, norm, bound, places })
     }
 
-    /// The calibrated curator.
+    /// Returns the calibrated curator.
     ///
     /// # Errors
-    /// A refusal, at the key of the spec that it is about.
+    /// A refusal, placed at the spec's key that caused it.
     pub fn curator(&self) -> Result<Arc<dyn Curator>, Error> {
         let made = (self.entry.build)(&self.request).and_then(|inner| {
             if self.norm.is_none() && self.bound.is_none() {
@@ -110,7 +112,7 @@ impl CuratorPlan {
         made.map_err(|refusal| self.place(refusal))
     }
 
-    /// A refusal at the key that it is about.
+    /// Places a refusal at the key that caused it.
     #[must_use]
     pub fn place(&self, refusal: Refusal) -> Error {
         let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);

@@ -1,4 +1,6 @@
-//! The `[privacy]` table of contextual runs: which mechanism, which calibration, what budget for one user's interaction.
+//! Reads the `[privacy]` table of contextual runs: mechanism, calibration and budget.
+//!
+//! The budget is for one user's interaction.
 
 use super::privacy::{calibration, clip_range, place_of, places_of};
 use privateer_config::error::{Error, Place, Span};
@@ -6,17 +8,19 @@ use privateer_config::params::{Args, Table};
 use privateer_privacy::Refusal;
 use privateer_privacy::interactions::InteractionRequest;
 
-/// A request as read from a spec, with the places of its keys.
+/// Holds a privacy request as read from a spec, with the places of its keys.
 #[derive(Debug, Clone)]
 pub struct InteractionPlan {
     request: InteractionRequest,
     places: Vec<(&'static str, Place)>,
-    /// Of the policy's own keys, and of its table.
+    /// Places of the policy's own keys, and of its table.
     of_policy: (Vec<(String, Place)>, Option<Place>),
 }
 
 impl InteractionPlan {
-    /// Reads the table's keys. Without a `[privacy]` table nothing is private. The policy's table is there for the places of its keys.
+    /// Reads the table's keys; without a `[privacy]` table nothing is private.
+    ///
+    /// `policy` supplies the places of the policy's keys.
     pub fn parse(args: &Args<'_>, table: &Table, stated: bool, policy: &Table) -> Self {
         let default = if stated { "auto" } else { "none" };
         let mechanism = args.word(
@@ -43,13 +47,15 @@ impl InteractionPlan {
         }
     }
 
-    /// The request.
+    /// Returns the request.
     #[must_use]
     pub fn request(&self) -> &InteractionRequest {
         &self.request
     }
 
-    /// A refusal at the key that it is about, of `[privacy]` or of the policy; at the policy where nobody wrote that key.
+    /// Places a refusal at the key of `[privacy]` or of the policy that caused it.
+    ///
+    /// If nobody wrote that key, the place is the policy's.
     #[must_use]
     pub fn place(&self, refusal: Refusal) -> Error {
         let (keys, table) = &self.of_policy;

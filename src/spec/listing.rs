@@ -1,12 +1,14 @@
-//! Everything a spec can name, with its keys: the registry's entries, and for mechanisms and noises on gradients the
-//! keys of `[privacy]`, for curators those of `[curator]`.
+//! Lists everything that a spec can name, with its keys.
+//!
+//! The entries come from the registry. Mechanisms and noises on gradients have the keys of `[privacy]`, curators those of
+//! `[curator]`.
 
 use super::curator::curator_keys;
 use super::online::gradient_privacy_keys;
 use super::privacy::privacy_keys;
 use crate::registry::{Kind, documentation};
 
-/// Everything of one kind ([`crate::registry::kinds`]); empty for an unknown kind.
+/// Returns the entries of one kind ([`crate::registry::kinds`]); empty for an unknown kind.
 #[must_use]
 pub fn listing(kind: &str) -> Vec<Kind> {
     let mut entries = documentation(kind);

@@ -1,6 +1,7 @@
-//! TOML in, checked sweep out: parsing with places, overrides, expansion over swept keys, canonical order of cells.
+//! Turns TOML into a checked sweep: parsing with places, overrides, swept keys, order of cells.
 //!
-//! All mistakes of a file come back in one go. **Invariant:** touches no file and no device; what leaves this room is valid.
+//! All mistakes of a file are reported together. **Invariant:** accesses no file and no device; every sweep that it returns is
+//! valid.
 
 mod cell;
 mod curator;

@@ -1,4 +1,4 @@
-//! Online convex runs: `[problem]` and `[[learner]]` in the places of `[environment]` and `[[policy]]`.
+//! Reads online convex runs: `[problem]` and `[[learner]]`, not `[environment]` and `[[policy]]`.
 
 use super::cell::{CellPlan, Task};
 use super::plan::{json_of, note_defaults, overlaid, written_json};
@@ -12,31 +12,31 @@ use privateer_privacy::{Calibration, Refusal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// One problem with one learner.
+/// Combines one problem with one learner.
 #[derive(Clone)]
 pub struct OnlinePlan {
     /// The problem.
     pub problem: Arc<dyn ProblemPlan>,
     /// The learner.
     pub learner: Arc<dyn LearnerPlan>,
-    /// How its learning rate is found.
+    /// The choice of its learning rate.
     pub rates: Rates,
-    /// What is asked of its noise.
+    /// The request for its noise.
     pub request: Request,
-    /// Where each key of `[privacy]` stands, for refusals.
+    /// Place of each key of `[privacy]`, for refusals.
     places: Vec<(&'static str, Place)>,
-    /// Where the learner stands.
+    /// Place of the learner in the spec.
     place: Option<Place>,
 }
 
 impl OnlinePlan {
-    /// The same learner, asked for the same, on another problem at stated rates.
+    /// Returns the same learner with the same request, on another problem at stated rates.
     #[must_use]
     pub fn on(&self, problem: Arc<dyn ProblemPlan>, rates: Rates) -> Self {
         Self { problem, rates, ..self.clone() }
     }
 
-    /// A refusal at the key that it is about.
+    /// Places a refusal at the key that caused it.
     #[must_use]
     pub fn place(&self, refusal: Refusal) -> Error {
         let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
@@ -50,7 +50,7 @@ impl OnlinePlan {
 const KEYS: [&str; 8] =
     ["mechanism", "calibration", "epsilon", "delta", "clip", "factorisation", "stated_smoothness", "stated_lipschitz"];
 
-/// The keys of `[privacy]` in online convex runs, for listings.
+/// Returns the keys of `[privacy]` in online convex runs, for listings.
 #[must_use]
 pub fn gradient_privacy_keys() -> Vec<KeyDoc> {
     let sink = Sink::new(Sources::default());
@@ -103,7 +103,7 @@ fn request(args: &Args<'_>, stated: bool) -> Request {
     Request { mechanism, calibration, epsilon, delta, clip, factorisation, stated_smoothness, stated_lipschitz }
 }
 
-/// What the cells of one sweep point share.
+/// Holds the parts that the cells of one sweep point share.
 pub(super) struct Shared<'a> {
     pub(super) table: &'a Table,
     pub(super) swept: &'a [(String, Scalar)],
@@ -111,7 +111,7 @@ pub(super) struct Shared<'a> {
     pub(super) sink: &'a Sink,
 }
 
-/// The problem of a sweep point; `None` after a mistake.
+/// Returns the problem of a sweep point; `None` after a mistake.
 fn problem(
     shared: &Shared<'_>,
     top: &Args<'_>,
@@ -129,7 +129,7 @@ fn problem(
     Some((label, plan, place))
 }
 
-/// The cells of one sweep point, appended; mistakes go to the sink.
+/// Appends the cells of one sweep point; records mistakes in the sink.
 pub(super) fn cells_at(shared: &Shared<'_>, cells: &mut Vec<CellPlan>) {
     let Shared { table, swept, rounds, sink } = *shared;
     let top = Args::new(table, "", sink);
@@ -174,7 +174,7 @@ pub(super) fn cells_at(shared: &Shared<'_>, cells: &mut Vec<CellPlan>) {
         let Some(entry) = find(LEARNERS, &kind) else { continue };
         let learner: Arc<dyn LearnerPlan> = Arc::from((entry.build)(&args));
         let rates = Rates::parse(&args);
-        // Keys of the learner's own `privacy` table stand over those of the spec's.
+        // Keys of the learner's own `privacy` table override those of the spec's.
         args.table("privacy");
         args.finish();
         let (privacy_table, own) = overlaid(base_privacy, written, "privacy");

@@ -1,17 +1,20 @@
-//! Dotted paths into a spec: `privacy.epsilon`, `policy.tgp-ucb.ridge`, `policy.0.beta.factor`, `policy.*.ridge`.
+//! Sets values at dotted paths of a spec, like `privacy.epsilon` or `policy.*.ridge`.
+//!
+//! Further examples are `policy.tgp-ucb.ridge` and `policy.0.width.factor`.
 
 use privateer_config::error::{Diagnostic, Span, closest};
 use privateer_config::params::{Entry, Node, Table, Value};
 
-/// Most segments of a path; the deepest key of any spec has 6.
+/// Largest number of segments of a path; the deepest key of any spec has 6.
 const MOST_SEGMENTS: usize = 32;
 
-/// Sets the value at a path, making tables on the way. A segment after an array of tables is an index, a label or kind,
-/// or `*` for all; one in double quotes may hold dots, as keys of TOML do. `key_span` is where the path is written: mistakes in names
-/// are shown there.
+/// Sets the value at a path, and creates tables on the way.
+///
+/// A segment after an array of tables is an index, a label, a kind, or `*` for all. A segment in double quotes may contain
+/// dots, as keys of TOML do. `key_span` is the place of the path, where mistakes in names are reported.
 ///
 /// # Errors
-/// A path that leads nowhere; the message names the segment.
+/// If the path leads nowhere; the message names the segment.
 pub fn set(table: &mut Table, path: &str, key_span: Option<&Span>, node: &Node) -> Result<(), Diagnostic> {
     let segments = segments(path);
     if MOST_SEGMENTS < segments.len() {
@@ -25,7 +28,9 @@ pub fn set(table: &mut Table, path: &str, key_span: Option<&Span>, node: &Node) 
     descend(table, &segments, &PathSetting { path, key_span, node })
 }
 
-/// Segments between the dots that stand outside double quotes, without their quotes; a quote without a partner stays.
+/// Splits a path at the dots outside double quotes, and removes the quotes.
+///
+/// An unmatched quote stays.
 fn segments(path: &str) -> Vec<&str> {
     let mut quoted = false;
     path.split(|c| {
@@ -39,12 +44,12 @@ fn segments(path: &str) -> Vec<&str> {
     .collect()
 }
 
-/// The key of the whole spec that a path starts at.
+/// Returns the top-level key at which a path starts.
 pub fn first(path: &str) -> &str {
     segments(path).first().copied().unwrap_or("")
 }
 
-/// What is set where, for the messages on the way.
+/// Holds a path and its value, for the messages.
 struct PathSetting<'a> {
     path: &'a str,
     key_span: Option<&'a Span>,
@@ -53,7 +58,7 @@ struct PathSetting<'a> {
 
 fn descend(table: &mut Table, segments: &[&str], setting: &PathSetting<'_>) -> Result<(), Diagnostic> {
     let PathSetting { path, key_span, node } = *setting;
-    // A key that holds dots itself, as those of `[sweep.product]` do.
+    // Handles a key that contains dots itself, as those of `[sweep.product]` do.
     let dotted = segments.join(".");
     if let Some(old) = table.get_mut(&dotted) {
         *old = node.clone();
@@ -76,7 +81,7 @@ fn descend(table: &mut Table, segments: &[&str], setting: &PathSetting<'_>) -> R
         table.entries.push(Entry { key: key.to_owned(), key_span: span, node: empty });
     }
     let Some(found) = table.get_mut(key) else { return Ok(()) };
-    // A bare word stands for `{ kind = word }`.
+    // A bare word means `{ kind = word }`.
     if let Value::Text(word) = &found.value {
         let kind = Node { value: Value::Text(word.clone()), span: found.span.clone() };
         let entries = vec![Entry { key: "kind".to_owned(), key_span: found.span.clone(), node: kind }];
@@ -108,13 +113,15 @@ fn descend(table: &mut Table, segments: &[&str], setting: &PathSetting<'_>) -> R
     }
 }
 
-/// Whether setting `outer` would undo what was set at `inner`: the same key, or one around it; `*` stands for any segment.
+/// Returns whether setting `outer` would overwrite a value set at `inner`.
+///
+/// This holds for the same key and for an enclosing key; `*` matches any segment.
 pub fn covers(outer: &str, inner: &str) -> bool {
     let (outer, inner) = (segments(outer), segments(inner));
     outer.len() <= inner.len() && outer.iter().zip(&inner).all(|(a, b)| a == b || *a == "*" || *b == "*")
 }
 
-/// Label, else kind, of one table of an array.
+/// Returns the label, else the kind, of one table of an array.
 pub fn name_of(item: &Node) -> Option<&str> {
     let Value::Table(table) = &item.value else { return None };
     let text = |key| match table.get(key) {
@@ -124,7 +131,9 @@ pub fn name_of(item: &Node) -> Option<&str> {
     text("label").or(text("kind"))
 }
 
-/// `which` is the segment that should have chosen, where there is one.
+/// Returns the error for a path that selects no table of an array.
+///
+/// `which` is the segment that should have selected one, if there is one.
 fn which_error(path: &str, key: &str, which: Option<&str>, items: &[Node]) -> Diagnostic {
     let names: Vec<&str> = items.iter().filter_map(name_of).collect();
     let mut choices = vec![format!("`{key}.*.…` for all")];
@@ -182,7 +191,7 @@ mod tests {
         assert!(after(SPEC, "a..b", "3").is_err());
     }
 
-    /// Tables are written and read by functions that call themselves: the depth is limited before the stack is.
+    /// Tables are written and read recursively: the depth limit prevents a stack overflow.
     #[test]
     fn deep_paths_are_refused() {
         let path = |n: usize| vec!["a"; n].join(".");

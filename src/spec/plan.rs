@@ -1,4 +1,4 @@
-//! The checked sweep: every cell with its parsed environment, privacy and policy.
+//! Builds the checked sweep: every cell with its parsed environment, privacy and policy.
 
 use super::cell::{BanditPlan, CellPlan, ContextualBandit, Task};
 use super::curator::CuratorPlan;
@@ -19,31 +19,31 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Mistakes after which no more sweep points are read.
+/// Number of mistakes after which no more sweep points are read.
 const MOST_MISTAKES: usize = 50;
-/// Most part files of one sweep.
+/// Largest number of part files of one sweep.
 const MOST_PARTS: f64 = 1e6;
-/// Memory that a recorded row takes while its part is made and encoded.
+/// Memory for a recorded row while its part is built and encoded, in bytes.
 const BYTES_PER_ROW: f64 = 160.0;
 
-/// A spec that has been read, expanded and checked.
+/// Holds a spec that has been read, expanded and checked.
 #[derive(Clone)]
 pub struct Sweep {
-    /// Shown on the report; the file's name unless the spec says otherwise.
+    /// Name shown on the report; by default the file's name.
     pub name: String,
     /// Seed of all streams.
     pub seed: u64,
-    /// Trials of every cell.
+    /// Number of trials of every cell.
     pub trials: u64,
-    /// Trials of one part.
+    /// Number of trials of one part.
     pub block: u64,
-    /// Which rounds are recorded.
+    /// The rounds that are recorded.
     pub recorded: Recorded,
-    /// Replays of each side in an audit of the run; `None`: none is asked for.
+    /// Number of replays of each side in an audit of the run; `None` without an audit.
     pub audit: Option<u64>,
-    /// Whether released parameters of private models are kept.
+    /// Whether the released parameters of private models are stored.
     pub parameters: bool,
-    /// Most bytes that one shared table or one trial may take.
+    /// Largest size of one shared table or of one trial, in bytes.
     pub memory_bytes: f64,
     /// Cells in canonical order: sweep points in the order of the spec, policies inside.
     pub cells: Vec<CellPlan>,
@@ -53,21 +53,23 @@ pub struct Sweep {
     pub hash: String,
 }
 
-/// An environment as read from a spec, of either kind.
+/// Holds an environment of either kind, as read from a spec.
 #[derive(Clone)]
 enum PlanSetting {
     Points(Arc<dyn EnvironmentPlan>),
     Contextual(Arc<dyn ContextualPlan>),
 }
 
-/// A policy as read from a spec with its privacy, of either kind.
+/// Holds a policy of either kind with its privacy request, as read from a spec.
 enum Chooser {
     Points(Arc<dyn PolicyPlan>, PrivacyPlan),
     Contextual(Arc<dyn ContextPolicyPlan>, InteractionPlan),
 }
 
 impl Sweep {
-    /// Reads a spec. `overrides` are (option as written up to its value, path, value), applied in order.
+    /// Reads a spec.
+    ///
+    /// `overrides` are (option as written up to its value, path, value), applied in order.
     ///
     /// # Errors
     /// [`Error::Input`] with every mistake found.
@@ -158,7 +160,7 @@ impl Reader<'_> {
         top.finish();
         let mut cells = Vec::new();
         let points = points(self.base, self.sink);
-        // All points sweep the same keys.
+        // All sweep points have the same keys.
         for Step { path: key_path, key_span, .. } in points.first().into_iter().flatten() {
             top.knows(path::first(key_path), key_span.as_ref());
         }
@@ -177,7 +179,7 @@ impl Reader<'_> {
         Some(Sweep { name, seed, trials, block, recorded, audit, parameters, memory_bytes, cells, resolved, hash })
     }
 
-    /// The environment of a sweep point; `None` after a mistake.
+    /// Returns the environment of a sweep point; `None` after a mistake.
     fn environment(&self, top: &Args<'_>, table: &Table, defaults: &mut BTreeMap<String, String>) -> Option<EnvironmentRead> {
         let Value::Table(written) = &table.get("environment")?.value else { return None };
         let args = top.table("environment");
@@ -193,7 +195,7 @@ impl Reader<'_> {
         Some(EnvironmentRead { label, plan, place })
     }
 
-    /// Refuses sweeps of too many parts, and parts of too many rows.
+    /// Reports sweeps with too many parts, and parts with too many rows.
     fn allow_parts(&self, top: &Args<'_>, cells: &[CellPlan], trials: u64, block: u64, recorded: Recorded, memory_bytes: f64) {
         let parts = trials.div_ceil(block) as f64 * cells.len() as f64;
         if MOST_PARTS < parts {
@@ -217,7 +219,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The cells of one sweep point, appended; mistakes go to the sink.
+    /// Appends the cells of one sweep point; records mistakes in the sink.
     fn cells_at(&self, point: &SweepPoint, cells: &mut Vec<CellPlan>) {
         let mut table = self.base.clone();
         table.remove("sweep");
@@ -286,7 +288,7 @@ impl Reader<'_> {
             }
             let points = find(POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args, &Registry)));
             let by_contexts = find(CONTEXTUAL_POLICIES, &kind).map(|entry| Arc::from((entry.build)(&args)));
-            // Keys of the policy's own `privacy` and `curator` tables stand over those of the spec's.
+            // Keys of the policy's own `privacy` and `curator` tables override those of the spec's.
             args.table("privacy");
             args.table("curator");
             args.finish();
@@ -337,7 +339,7 @@ impl Reader<'_> {
                 (PlanSetting::Contextual(environment_plan), Chooser::Contextual(policy_plan, privacy)) => {
                     Task::Contextual(ContextualBandit { environment_plan, privacy, policy_plan })
                 }
-                // Refused above.
+                // A mismatch was reported above.
                 _ => continue,
             };
             labels.push(label.clone());
@@ -356,17 +358,17 @@ impl Reader<'_> {
     }
 }
 
-/// All environments that a spec can name.
+/// Returns the names of all environments.
 fn environments() -> Vec<&'static str> {
     [names(ENVIRONMENTS), names(CONTEXTUAL_ENVIRONMENTS)].concat()
 }
 
-/// All policies that a spec can name.
+/// Returns the names of all policies.
 fn policies() -> Vec<&'static str> {
     [names(POLICIES), names(CONTEXTUAL_POLICIES)].concat()
 }
 
-/// What is wrong with a policy in an environment, and what was expected.
+/// Returns the mismatch of a policy with an environment, and the expected policy; else `None`.
 fn mismatch(setting: Option<&PlanSetting>, policy: &str) -> Option<(String, String)> {
     let chooses_by_context = find(CONTEXTUAL_POLICIES, policy).is_some();
     let one_of = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -387,7 +389,9 @@ fn mismatch(setting: Option<&PlanSetting>, policy: &str) -> Option<(String, Stri
     }
 }
 
-/// The spec's table under a key with the policy's own keys over it, and whether the policy has any.
+/// Returns the spec's table under `key`, overridden by the policy's own keys.
+///
+/// The flag says whether the policy has own keys.
 pub(super) fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Table, bool) {
     let mut table = base.cloned().unwrap_or_default();
     let own = match policy.get(key).map(|node| &node.value) {
@@ -403,13 +407,15 @@ pub(super) fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Tabl
     (table, own.is_some())
 }
 
-/// Whether a spec is of online convex runs: it has a problem or a learner, and neither environment nor policy.
+/// Returns whether a spec describes online convex runs.
+///
+/// It then has a problem or a learner, and neither an environment nor a policy.
 fn is_online(table: &Table) -> bool {
     let has = |key: &str| table.get(key).is_some();
     (has("problem") || has("learner")) && !has("environment") && !has("policy")
 }
 
-/// The environment of a sweep point.
+/// Holds the environment of a sweep point.
 struct EnvironmentRead {
     label: String,
     plan: PlanSetting,
@@ -427,7 +433,7 @@ pub(super) fn written_json(table: &Table) -> serde_json::Value {
     serde_json::to_value(table.to_toml()).unwrap_or(serde_json::Value::Null)
 }
 
-/// Keys that were not written, with the value they take.
+/// Records the keys that were not written, with their default values.
 pub(super) fn note_defaults(
     prefix: &str,
     documented: &[KeyDoc],

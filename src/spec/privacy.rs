@@ -1,4 +1,4 @@
-//! The `[privacy]` table: which mechanism, which calibration, what budget.
+//! Reads the `[privacy]` table: mechanism, calibration and budget.
 
 use crate::registry::{MECHANISMS, SUMS};
 use privateer_config::error::{Diagnostic, Error, Place, Sources};
@@ -6,7 +6,7 @@ use privateer_config::params::{Args, KeyDoc, Sink, Table, Value};
 use privateer_privacy::sums::{self, SumsEntry, SumsNeed, SumsRequest};
 use privateer_privacy::{Calibration, Channel, MechanismEntry, Protection, Refusal, Request, RewardFacts, resolve_auto};
 
-/// A privacy request as read from a spec.
+/// Holds a privacy request as read from a spec.
 #[derive(Debug, Clone)]
 pub struct PrivacyPlan {
     entry: Chosen,
@@ -14,11 +14,11 @@ pub struct PrivacyPlan {
     epsilon: Option<f64>,
     delta: Option<f64>,
     clip: Option<(f64, f64)>,
-    /// Where each key stands, for refusals that only a trial's facts can give.
+    /// Place of each key, for refusals that depend on a trial's facts.
     places: Vec<(&'static str, Place)>,
 }
 
-/// The mechanism by its list.
+/// Names the mechanism, by the list that registers it.
 #[derive(Debug, Clone, Copy)]
 enum Chosen {
     Rewards(&'static MechanismEntry),
@@ -34,7 +34,7 @@ impl Chosen {
     }
 }
 
-/// Names of the mechanisms that serve a policy of this kind, `none` among them.
+/// Returns the names of the mechanisms that serve a policy of this kind, including `none`.
 fn names(protection: Protection) -> Vec<&'static str> {
     match protection {
         Protection::Rewards => MECHANISMS.iter().map(|entry| entry.name).collect(),
@@ -45,7 +45,7 @@ fn names(protection: Protection) -> Vec<&'static str> {
     }
 }
 
-/// The keys of the table, for listings.
+/// Returns the keys of the table, for listings.
 #[must_use]
 pub fn privacy_keys() -> Vec<KeyDoc> {
     let sink = Sink::new(Sources::default());
@@ -57,7 +57,7 @@ pub fn privacy_keys() -> Vec<KeyDoc> {
 const KEYS: [&str; 5] = ["mechanism", "calibration", "epsilon", "delta", "clip"];
 
 impl PrivacyPlan {
-    /// Reads the table's keys, for a policy that needs a mechanism of this kind. `None` after a mistake.
+    /// Reads the keys for a policy that needs this kind of mechanism; `None` after a mistake.
     pub fn parse(args: &Args<'_>, table: &Table, stated: bool, protection: Protection) -> Option<Self> {
         let mut words = vec!["auto"];
         let kinds = [Protection::Rewards, Protection::Sums, Protection::LocalSums];
@@ -125,22 +125,24 @@ impl PrivacyPlan {
         Some(Self { entry, calibration, epsilon, delta, clip, places })
     }
 
-    /// Name of the mechanism, `auto` resolved.
+    /// Returns the mechanism's name, with `auto` resolved.
     #[must_use]
     pub fn mechanism_name(&self) -> &'static str {
         self.entry.name()
     }
 
-    /// Whether the spec states the clip range.
+    /// Returns whether the spec states the clip range.
     #[must_use]
     pub fn states_clip(&self) -> bool {
         self.clip.is_some()
     }
 
-    /// The mechanism for rewards about which these facts are public; `need` says what is summed, where sums are released.
+    /// Calibrates the mechanism for rewards with these public facts.
+    ///
+    /// * `need` — the sums that the policy needs, where sums are released
     ///
     /// # Errors
-    /// A refusal, at the key of the spec that it is about.
+    /// A refusal, placed at the spec's key that caused it.
     pub fn channel(&self, facts: &RewardFacts, bound_stated: bool, need: Option<SumsNeed>) -> Result<Channel, Error> {
         // The printed scale follows B and R; a fixed clip range beside a B that changes with the trial would keep the promise
         // in some trials and break it in others.
@@ -181,7 +183,7 @@ impl PrivacyPlan {
     }
 }
 
-/// Reads the key `calibration`.
+/// Reads the key `reading`, the calibration.
 pub(super) fn calibration(args: &Args<'_>) -> Calibration {
     match args.word(
         "calibration",
@@ -202,7 +204,7 @@ pub(super) fn clip_range(args: &Args<'_>, table: &Table) -> Option<(f64, f64)> {
         Some(&[lo, hi]) if lo < hi => Some((lo, hi)),
         Some(found) => {
             let written = table.get("clip").map(|node| &node.value);
-            // An item that is no number has been reported.
+            // Items other than numbers were already reported.
             if let Some(value @ Value::Array(items)) = written
                 && items.len() == found.len()
             {
@@ -214,7 +216,7 @@ pub(super) fn clip_range(args: &Args<'_>, table: &Table) -> Option<(f64, f64)> {
     }
 }
 
-/// Where each key stands; the table's own place for keys that are not written.
+/// Returns the place of each key; the table's own place for keys that are not written.
 pub(super) fn places_of(args: &Args<'_>, table: &Table) -> Vec<(&'static str, Place)> {
     let sources = args.sink().sources();
     let of = |key: &'static str| {
@@ -224,7 +226,7 @@ pub(super) fn places_of(args: &Args<'_>, table: &Table) -> Vec<(&'static str, Pl
     KEYS.iter().copied().filter_map(of).collect()
 }
 
-/// A refusal at the key that it is about.
+/// Places a refusal at the key that caused it.
 pub(super) fn place_of(refusal: Refusal, places: &[(&'static str, Place)]) -> Error {
     let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
     diagnostic.hint = refusal.hint;

@@ -1,4 +1,4 @@
-//! TOML text to a table of values with places.
+//! Parses TOML text into a table of values with places.
 
 use privateer_config::error::{Diagnostic, Span, is_unprintable, printable};
 use privateer_config::params::{Entry, Node, Sink, Table, Value};
@@ -6,10 +6,10 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Parses a whole file; syntax mistakes go to the sink.
+/// Parses a whole file; records syntax mistakes in the sink.
 pub fn document(text: &str, source: usize, sink: &Sink) -> Table {
     let (parsed, errors) = DeTable::parse_recoverable(text);
-    // Only the first: what follows is mostly its consequence.
+    // Reports only the first error: the others are mostly its consequences.
     if let Some(error) = errors.first() {
         let span = error.span().map(|range| Span { source, range });
         sink.push_at(span.as_ref(), syntax(text, error.message(), error.span()));
@@ -17,7 +17,7 @@ pub fn document(text: &str, source: usize, sink: &Sink) -> Table {
     table(parsed.get_ref(), parsed.span(), source, sink)
 }
 
-/// The parser's message in words about the file.
+/// Rewrites the parser's message in terms of the file.
 fn syntax(text: &str, message: &str, span: Option<Range<usize>>) -> Diagnostic {
     let found = span.clone().and_then(|range| text.get(range)).unwrap_or("").trim();
     let rest = span.and_then(|range| text.get(range.start..)).and_then(|rest| rest.lines().next()).unwrap_or("").trim();
@@ -37,11 +37,12 @@ fn syntax(text: &str, message: &str, span: Option<Range<usize>>) -> Diagnostic {
     }
 }
 
-/// Parses the value of an override, which begins at byte `at` (2 or more) of the override's text; a bare word counts as a
-/// text.
+/// Parses the value of an override; a bare word is a text.
+///
+/// `at` is the byte at which the value begins in the override's text, 2 or more.
 pub fn value(text: &str, at: usize, source: usize, sink: &Sink) -> Node {
     let whole = Span { source, range: at..at + text.len() };
-    // As long before the value as the override itself, so that places are right.
+    // Pads the line so that the value starts at the same byte as in the override, which keeps places right.
     let line = format!("{}v={text}", " ".repeat(at.saturating_sub(2)));
     let (parsed, errors) = DeTable::parse_recoverable(&line);
     match parsed.get_ref().get("v").filter(|_| errors.is_empty() && parsed.get_ref().len() == 1) {
@@ -53,7 +54,9 @@ pub fn value(text: &str, at: usize, source: usize, sink: &Sink) -> Node {
     }
 }
 
-/// Names and labels reach terminals, pages and tables: what is not shown but acts there is a mistake.
+/// Reports control characters in a text.
+///
+/// Names and labels are shown in terminals, pages and tables, where control characters would act invisibly.
 fn refuse_unprintable(text: &str, span: &Span, sink: &Sink) {
     if text.contains(is_unprintable) {
         let diagnostic = Diagnostic::new(format!("`{}` holds a control character", printable(text)));

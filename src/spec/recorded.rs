@@ -1,21 +1,21 @@
-//! Which rounds are recorded.
+//! Selects the rounds that are recorded.
 
 use privateer_config::params::Args;
 
-/// Rounds that enter the parts; the last round always does.
+/// States the rounds that are stored in the parts; the last round always is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
     /// Every round.
     All,
     /// Rounds that are equally spaced on a logarithmic scale.
     Log {
-        /// Recorded rounds for each factor of ten, at most (the first rounds are all distinct).
+        /// Largest number of recorded rounds per factor of ten (the first rounds are all distinct).
         per_decade: u64,
     },
 }
 
 impl Recorded {
-    /// Reads the table `record`; beside the rounds, whether parameters of private models are kept.
+    /// Reads the table `record`: the rounds, and whether private models' parameters are stored.
     pub fn parse(args: &Args<'_>) -> (Self, bool) {
         let nested = args.table("record");
         let kind = nested.word("rounds", "which rounds are recorded", &["log", "all"], Some("log"));
@@ -27,7 +27,7 @@ impl Recorded {
         (if kind == "all" { Self::All } else { Self::Log { per_decade } }, parameters)
     }
 
-    /// How many rounds of a horizon are recorded.
+    /// Returns how many rounds of a horizon are recorded.
     #[must_use]
     pub fn n_rounds(self, horizon: u64) -> u64 {
         match self {
@@ -36,7 +36,7 @@ impl Recorded {
         }
     }
 
-    /// The recorded rounds of a horizon, ascending, 1-based.
+    /// Returns the recorded rounds of a horizon, ascending, 1-based.
     #[must_use]
     pub fn rounds(self, horizon: u64) -> Vec<u64> {
         match self {

@@ -1,25 +1,25 @@
-//! Expansion of `[sweep.product]` and `[sweep.zip]` into points.
+//! Expands `[sweep.product]` and `[sweep.zip]` into sweep points.
 
 use super::path::covers;
 use privateer_config::error::{Diagnostic, Span, closest};
 use privateer_config::params::{Entry, Node, Scalar, Sink, Table, Value};
 use std::collections::BTreeSet;
 
-/// One point of a sweep: each swept path with its value, in the order of the spec.
+/// Lists each swept path of one sweep point with its value, in the order of the spec.
 pub type SweepPoint = Vec<Step>;
 
-/// One swept path at one of its values.
+/// Holds one swept path at one of its values.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// The dotted path.
     pub path: String,
-    /// Where the path is written.
+    /// Place at which the path is written.
     pub key_span: Option<Span>,
     /// The value.
     pub node: Node,
 }
 
-/// A swept path with all its values.
+/// Holds a swept path with all its values.
 #[derive(Debug)]
 struct Column {
     path: String,
@@ -33,13 +33,15 @@ impl Column {
     }
 }
 
-/// Keys that belong to the whole run.
+/// Keys that belong to the whole run and cannot be swept.
 const FIXED: [&str; 6] = ["seed", "trials", "block", "name", "record", "limits"];
 
-/// Most sweep points of one spec; more is surely a mistake.
+/// Largest number of sweep points of one spec; more would surely be a mistake.
 const MOST_POINTS: usize = 100_000;
 
-/// All points, the first key slowest; the keys of `zip` advance together, fastest. Without a sweep, one empty point.
+/// Returns all sweep points; without a sweep, one empty point.
+///
+/// The first key changes slowest; the keys of `zip` advance together, fastest.
 pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
     let Some(node) = table.get("sweep") else { return vec![Vec::new()] };
     let Value::Table(sweep) = &node.value else {
@@ -110,7 +112,7 @@ pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
     points
 }
 
-/// The paths that a spec sweeps, well-formed or not.
+/// Returns the paths that a spec sweeps, well-formed or not.
 pub fn swept_paths(table: &Table) -> Vec<String> {
     fn walk(table: &Table, prefix: &str, found: &mut Vec<String>) {
         for entry in &table.entries {
@@ -132,7 +134,7 @@ pub fn swept_paths(table: &Table) -> Vec<String> {
     found
 }
 
-/// A key of `[sweep]` that is neither `[sweep.product]` nor `[sweep.zip]`.
+/// Returns the error for a key of `[sweep]` other than `[sweep.product]` and `[sweep.zip]`.
 fn unknown(entry: &Entry) -> Diagnostic {
     let mut diagnostic = Diagnostic::new(format!("unknown key `{}` in `sweep`", entry.key)).expected("`product` or `zip`");
     diagnostic.hint = match closest(&entry.key, ["product", "zip"]) {
@@ -142,7 +144,7 @@ fn unknown(entry: &Entry) -> Diagnostic {
     diagnostic
 }
 
-/// Reports a value that a product has more than once: its cells would be the same.
+/// Reports a value that a product contains twice, because its cells would be equal.
 fn twice(column: &Column, sink: &Sink) {
     let mut seen = BTreeSet::new();
     if let Some(node) = column.values.iter().find(|node| !seen.insert(node.value.to_toml().to_string())) {
@@ -155,7 +157,9 @@ fn twice(column: &Column, sink: &Sink) {
     }
 }
 
-/// Swept paths with their values, those with mistakes left out. Quoted dotted keys and nested tables mean the same.
+/// Returns the swept paths with their values, without those that have mistakes.
+///
+/// Quoted dotted keys and nested tables are equivalent.
 fn columns(keys: &Table, prefix: &str, known: &mut Vec<String>, sink: &Sink) -> Vec<Column> {
     let mut found = Vec::new();
     for entry in &keys.entries {
@@ -194,7 +198,7 @@ fn columns(keys: &Table, prefix: &str, known: &mut Vec<String>, sink: &Sink) -> 
     found
 }
 
-/// What is wrong with an array of values, and where.
+/// Returns the fault in an array of values, with its place; else `None`.
 fn bad_values<'n>(path: &str, array: &'n Node, values: &'n [Node]) -> Option<(&'n Node, Diagnostic)> {
     if values.is_empty() {
         let diagnostic = Diagnostic::new(format!("`{path}` is swept over no value"));
@@ -209,7 +213,7 @@ fn bad_values<'n>(path: &str, array: &'n Node, values: &'n [Node]) -> Option<(&'
     Some((odd, diagnostic.expected(format!("a {}, as the first value is", kind(&values[0].value)))))
 }
 
-/// The plain value, if it is one.
+/// Returns the plain value, if it is one.
 pub fn scalar(value: &Value) -> Option<Scalar> {
     match value {
         Value::Bool(flag) => Some(Scalar::Bool(*flag)),
@@ -220,7 +224,7 @@ pub fn scalar(value: &Value) -> Option<Scalar> {
     }
 }
 
-/// The kind of a plain value, as far as a column can mix them.
+/// Returns the kind of a plain value; a column can mix values of one kind.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Bool(_) => "boolean",
@@ -231,7 +235,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Whole numbers beside numbers become numbers: one type per column.
+/// Converts whole numbers to floats where a column has both, so that it has one type.
 fn unify(values: &[Node]) -> Vec<Node> {
     let mixed = values.iter().any(|node| matches!(node.value, Value::Float(_)));
     values

@@ -1,5 +1,7 @@
-//! Kharkovskii et al.: the random projection keeps the column space of the inputs, and neighbours have different ones. The registered
-//! curators, on four inputs of one column.
+//! Attacks a false claim of Kharkovskii et al.: the random projection keeps the column space.
+//!
+//! Neighbouring inputs have different column spaces, which the released inputs show. The registered curators are attacked on
+//! four inputs of one column.
 
 use crate::audit::curators::built;
 use crate::audit::rewards::claim;
@@ -10,19 +12,20 @@ use privateer_privacy::curator::{CuratorEntry, Inputs, projection};
 use privateer_privacy::{Calibration, Raw};
 use std::sync::Arc;
 
-/// E16: one look at the released inputs tells two neighbours apart, with singular values far above omega and far below it: in the plain
-/// branch and in the lifted one (E17).
+/// Attacks the claim of erratum E16 (`docs/privacy.md`): one release distinguishes two neighbours.
+///
+/// The singular values are far above omega and far below it: in the plain branch, and in the lifted one (E17).
 ///
 /// # Errors
-/// A curator that refuses such inputs.
+/// If the curator refuses the inputs.
 pub fn e16() -> Result<Vec<Case>, Error> {
     Ok(vec![of(&projection::PROJECTION, "not lifted", 1e4)?, of(&projection::PROJECTION, "lifted", 1.0)?])
 }
 
-/// E16 once more: lifting always does not help.
+/// Attacks the claim of erratum E16 again: lifting in every case does not help.
 ///
 /// # Errors
-/// A curator that refuses such inputs.
+/// If the curator refuses the inputs.
 pub fn e16_always_lifted() -> Result<Vec<Case>, Error> {
     Ok(vec![of(&projection::ALWAYS_LIFT, "lifted", 1.0)?])
 }
@@ -37,7 +40,7 @@ fn of(entry: &CuratorEntry, branch: &str, size: f64) -> Result<Case, Error> {
         let Ok(released_inputs) = curator.release(Raw::seal(inputs), stream) else { return f64::NAN };
         let &[a, b, c, d] = released_inputs.value().values.as_slice() else { return f64::NAN };
         let released_inputs = [a, b, c, d];
-        // What of the released inputs lies outside of the column space of the first inputs.
+        // The part of the released inputs outside the column space of the first inputs.
         let along = (0..4).map(|i| released_inputs[i] * known[i]).sum::<f64>() / (norm(&known) * norm(&known));
         let outside = [0, 1, 2, 3].map(|i| released_inputs[i] - along * known[i]);
         -norm(&outside) / norm(&released_inputs)

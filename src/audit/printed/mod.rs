@@ -1,5 +1,7 @@
-//! Printed claims that are false, each met with an attack that refutes it. Where the engine has the printed mechanism, it is that
-//! which is attacked; elsewhere a model of the printed step stands here, and says so.
+//! Attacks printed claims that are false; each attack refutes one.
+//!
+//! Where the engine has the printed mechanism, that mechanism is attacked; elsewhere a model of the printed step, which its
+//! documentation declares.
 
 pub mod dubey2021;
 pub mod han2022;

@@ -1,5 +1,7 @@
-//! Points with rewards: one user's reward in round 1 at either end of its range. Where rewards are released one by one, others' are the
-//! mean rewards; where sums are, others' are the centre of the range, so that they add nothing to the sum of rewards.
+//! Audits points with rewards: one user's reward in round 1 is at either end of its range.
+//!
+//! Where rewards are released one by one, all other rewards are the mean rewards. Where sums are released, they are the centre
+//! of the range, so that they add nothing to the sum of rewards.
 
 use super::fit::{Transcripts, played};
 use super::planted::{Canary, PlantedPlan};
@@ -13,7 +15,7 @@ use privateer_privacy::{Ledger, Query, Released, Signal};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Both looks at a cell whose ledger claims something for rewards.
+/// Returns the white-box and the black-box attack on a cell that claims privacy for rewards.
 pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, bandit: &BanditPlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
     let (first, second) = ends(ledger);
     let single = job.sweep_of(vec![plan.clone()], 1);
@@ -41,25 +43,25 @@ pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, bandit: &BanditPlan, l
     ])
 }
 
-/// Listens to the engine.
+/// Records what the engine reports.
 struct BanditTranscript {
     rounds: usize,
     trials: Mutex<BTreeMap<u64, BanditTrial>>,
     rows: Mutex<Rows>,
 }
 
-/// What was heard of one trial.
+/// Holds the record of one trial.
 struct BanditTrial {
     /// Features of the point of round 1.
     features: Vec<f64>,
-    /// What the sums were along them when they were last released.
+    /// The last released sums along these features.
     last: f64,
-    /// By how much each round's release moved that; or what was released of the reward of round 1.
+    /// The change of `last` in each round's release; or the released reward of round 1.
     told: Vec<f64>,
 }
 
 impl BanditTranscript {
-    /// One row a trial.
+    /// Returns the transcripts, one row per trial, and the recorded rows.
     fn told(self, job: &ReplayJob<'_>) -> (Transcripts, Rows) {
         let trials = self.trials.into_inner().unwrap_or_else(PoisonError::into_inner);
         let width = trials.values().map(|trial| trial.told.len()).max().unwrap_or(1);
@@ -77,7 +79,7 @@ impl Observer for BanditTranscript {
     fn released(&self, at: Place, query: &Query<'_>, signal: &Released<Signal>) {
         let entries = match signal.value() {
             Signal::Sums(sums) => &sums.entries,
-            // Everybody's own item: those of others say nothing of round 1.
+            // In the local model the items of other users carry no information about round 1.
             Signal::Item(item) if at.round == 1 => &item.entries,
             Signal::Reward(_) | Signal::Item(_) | Signal::Nothing if 1 < at.round => return,
             Signal::Reward(reward) => {
@@ -93,7 +95,7 @@ impl Observer for BanditTranscript {
             trials.insert(at.trial, trial);
         }
         let Some(trial) = trials.get_mut(&at.trial) else { return };
-        // The vector `sum y phi` is at the end.
+        // The vector `sum y phi` is at the end of the entries.
         if let Some(start) = entries.len().checked_sub(trial.features.len()).filter(|_| !entries.is_empty()) {
             let along = dot(&entries[start..], &trial.features);
             trial.told[at.round as usize - 1] = along - trial.last;

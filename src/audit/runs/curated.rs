@@ -1,4 +1,6 @@
-//! Inputs behind a curator: one row is moved by the radius. **White box**: the released row. **Black box**: what was played.
+//! Audits inputs behind a curator: one row moves by the radius.
+//!
+//! **White box**: the release of that row. **Black box**: the points that were played.
 
 use super::fit::{Transcripts, played};
 use super::planted::Planted;
@@ -13,7 +15,7 @@ use privateer_privacy::Ledger;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Both looks at a cell whose curator claims something.
+/// Returns both attacks on a cell whose curator claims privacy.
 pub(super) fn looks(
     job: &ReplayJob<'_>,
     plan: &CellPlan,
@@ -71,7 +73,7 @@ pub(super) fn looks(
     ])
 }
 
-/// The problem with its first row moved along the first column.
+/// Moves the problem's first row along the first column.
 struct MovedPlan {
     inner: Arc<dyn EnvironmentPlan>,
     by: f64,

@@ -1,16 +1,16 @@
-//! Scores of transcripts: the linear discriminant of what was released, a logistic fit on what was played.
+//! Scores transcripts: the linear discriminant of releases, and a logistic fit on plays.
 
 use super::logistic;
 use crate::audit::fit::discriminant;
 use crate::engine::Rows;
 use privateer_numerics::linalg::dot;
 
-/// Points, arms and regrets are told apart in so many groups.
+/// Number of groups in which points, arms or regrets are counted.
 const GROUPS: usize = 24;
-/// Visits of each group, the group of the first row, and a constant.
+/// Row width: counts of each group, the indicator of the first row's group, and a constant.
 const WIDTH: usize = 2 * GROUPS + 1;
 
-/// Rows of one width, one a replay, of either side.
+/// Holds rows of one width, one per replay, of either side.
 pub(super) struct Transcripts {
     pub(super) width: usize,
     pub(super) first: Vec<f64>,
@@ -18,14 +18,15 @@ pub(super) struct Transcripts {
 }
 
 impl Transcripts {
-    /// Scores of the second half of either side by the linear discriminant of the first: the likelihood ratio where both sides are
-    /// normal with the same covariance.
+    /// Scores the second half of either side by the linear discriminant fitted on the first half.
+    ///
+    /// It is the likelihood ratio if both sides are normal with the same covariance.
     pub(super) fn discriminant(&self) -> (Vec<f64>, Vec<f64>) {
         let weights = discriminant(self.width, self.fitted(&self.first), self.fitted(&self.second));
         (self.scored(&self.first, &weights), self.scored(&self.second, &weights))
     }
 
-    /// Scores of the second half by a logistic fit on the first.
+    /// Scores the second half of either side by a logistic fit on the first half.
     pub(super) fn logistic(&self) -> (Vec<f64>, Vec<f64>) {
         let (one, other) = (self.fitted(&self.first), self.fitted(&self.second));
         let labels: Vec<bool> = (0..(one.len() + other.len()) / self.width).map(|row| row < one.len() / self.width).collect();
@@ -42,10 +43,12 @@ impl Transcripts {
     }
 }
 
-/// What was played after round 1, of `n_points` or arms; where plays have no number they are told apart by their regret.
+/// Counts what was played after round 1, among `n_points` points or arms.
+///
+/// Plays without a number are grouped by their regret.
 pub(super) fn played(rows: &Rows, samples: u64, n_points: usize) -> Transcripts {
     let mut all = vec![0.0; 2 * samples as usize * WIDTH];
-    // Of the replays that fit alone: what is judged must not scale itself. Larger ones fall into the last group.
+    // The scale uses only the replays of the fit, independently of the judged ones. Larger regrets fall into the last group.
     let fits = |trial: u32| u64::from(trial) % samples < samples / 2;
     let fitting = rows.trial.iter().zip(&rows.regret).filter(|(trial, _)| fits(**trial));
     let largest = fitting.fold(f64::MIN_POSITIVE, |largest, (_, &regret)| largest.max(regret));
@@ -74,8 +77,9 @@ mod tests {
     use super::*;
     use privateer_numerics::rng::{Purpose, Streams};
 
-    /// Two normal laws whose means differ along one direction of correlated entries: the discriminant's scores are as far apart as the
-    /// laws are, and a third entry that repeats the second does no harm.
+    /// The discriminant separates two correlated normal laws as far as they differ.
+    ///
+    /// Their means differ along one direction; a third entry that repeats the second does no harm.
     #[test]
     fn the_discriminant_finds_what_there_is() {
         let mut luck = Streams::new(1, "fit").of(0, Purpose::Noise);
@@ -92,7 +96,7 @@ mod tests {
         let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len() as f64;
         let deviation =
             |scores: &[f64]| (scores.iter().map(|x| (x - mean(scores)).powi(2)).sum::<f64>() / scores.len() as f64).sqrt();
-        // Given the second entry, a has variance 1 - 1/1.25: mu = 1/sqrt(0.2). Sampling error: about 1 %.
+        // Given the second entry, a has variance 1 - 1/1.25: mu = 1/sqrt(0.2). The sampling error is about 1 %.
         let mu = (mean(&one) - mean(&other)) / deviation(&one);
         assert!((mu * 0.2_f64.sqrt() - 1.0).abs() < 0.05, "{mu}");
     }

@@ -1,8 +1,10 @@
-//! A ridge-penalised logistic fit, by Newton's steps.
+//! Fits a ridge-penalised logistic regression by Newton steps.
 
 use privateer_numerics::linalg::{add_scaled, cholesky, dot, solve_spd};
 
-/// Weights for rows of `width` numbers, `labels` true for the first side. Penalty: half the squared length of the weights.
+/// Returns the weights for rows of `width` numbers; `labels` are true for the first side.
+///
+/// The penalty is half the squared length of the weights.
 pub(super) fn fit(rows: &[f64], width: usize, labels: &[bool]) -> Vec<f64> {
     let mut weights = vec![0.0; width];
     for _ in 0..8 {
@@ -15,7 +17,7 @@ pub(super) fn fit(rows: &[f64], width: usize, labels: &[bool]) -> Vec<f64> {
             let p = 1.0 / (1.0 + libm::exp(-dot(row, &weights)));
             add_scaled(&mut gradient, p - if label { 1.0 } else { 0.0 }, row);
             let weight = p * (1.0 - p);
-            // The lower triangle; most entries of a row are zero.
+            // Updates the lower triangle only; most entries of a row are zero.
             for (i, &x) in row.iter().enumerate().filter(|(_, x)| **x != 0.0) {
                 add_scaled(&mut curvature[i * width..i * width + i + 1], weight * x, &row[..=i]);
             }

@@ -1,9 +1,11 @@
-//! Audits of whole runs: the real engine plays every policy and learner of a spec on two neighbouring inputs, a user's data planted in
-//! round 1. **White box**: a score of what was released to the policy. **Black box**: a logistic fit on what it did with it. Fits are
-//! made on a half of the replays that is not judged.
+//! Audits whole runs: the real engine plays a spec's policies and learners on neighbouring inputs.
 //!
-//! In reading order: all cells of a sweep (`sweep`), the replays of one (`replay`), points with rewards (`bandit`, `planted`), inputs
-//! of a curator (`curated`), users with contexts (`users`), samples (`samples`), and how transcripts are scored (`fit`, `logistic`).
+//! One user's data are planted in round 1. **White box**: a score of what was released to the policy. **Black box**: a logistic
+//! fit on what the policy did with it. Fits use one half of the replays; the other half is judged.
+//!
+//! In reading order: all cells of a sweep (`sweep`), the replays of one (`replay`), points with rewards (`bandit`, `planted`),
+//! inputs of a curator (`curated`), users with contexts (`users`), samples (`samples`), and the scores of transcripts (`fit`,
+//! `logistic`).
 
 mod bandit;
 mod curated;

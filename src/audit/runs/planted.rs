@@ -1,5 +1,6 @@
-//! A problem in which one user's reward is planted: round 1 observes the canary. Domain, function and decision sets are those of the problem
-//! it wraps, with its first trial's function in every trial.
+//! Wraps a problem so that round 1 observes one user's planted reward, the canary.
+//!
+//! Domain, function and decision sets are those of the wrapped problem, with its first trial's function in every trial.
 
 use super::replay::side_of;
 use crate::env::noise::Noise;
@@ -14,22 +15,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is planted.
+/// Holds the planted rewards.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Canary {
-    /// Trials of the first side.
+    /// Number of trials of the first side.
     pub(super) samples: u64,
     /// The reward of round 1 on either side.
     pub(super) rewards: (f64, f64),
-    /// All later ones; `None`: the mean rewards.
+    /// All later rewards; `None` for the mean rewards.
     pub(super) others: Option<f64>,
 }
 
-/// The plan of such a problem.
+/// Plans a problem with a planted reward.
 pub(super) struct PlantedPlan {
-    /// The problem as the spec has it.
+    /// The problem as read from the spec.
     pub(super) inner: Arc<dyn EnvironmentPlan>,
-    /// What is planted.
+    /// The planted rewards.
     pub(super) canary: Canary,
 }
 
@@ -41,12 +42,12 @@ impl EnvironmentPlan for PlantedPlan {
     }
 }
 
-/// A problem with the function of its first trial in every trial; what is not planted is the problem's own.
+/// Represents a problem with its first trial's function in every trial, otherwise unchanged.
 pub(super) struct Planted {
     pub(super) inner: Arc<dyn Environment>,
     pub(super) first: Instance,
     pub(super) canary: Option<Canary>,
-    /// Other coordinates than the problem's.
+    /// Coordinates that replace the problem's.
     pub(super) points: Option<Points>,
 }
 
@@ -104,7 +105,7 @@ impl Environment for Planted {
     }
 }
 
-/// The planted reward, then the others'; to the mechanism it looks like the noise of the problem.
+/// Returns the planted reward, then the others; a mechanism treats them as the problem's noise.
 struct PlantedRewards {
     facts: RewardFacts,
     reward: f64,

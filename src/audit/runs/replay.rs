@@ -1,4 +1,4 @@
-//! Replays of one cell: trials below `settings.samples` are of the first side, as many more of the second.
+//! Replays one cell: the first `settings.samples` trials on the first side, the rest on the second.
 
 use crate::audit::rewards::claim;
 use crate::audit::study::About;
@@ -10,19 +10,19 @@ use privateer_backend::Backend;
 use privateer_config::error::Error;
 use privateer_privacy::{Event, Ledger};
 
-/// Rounds that are replayed where nothing asks for more, by mechanisms calibrated for so many.
+/// Default number of replayed rounds, for which the mechanisms are calibrated.
 const ROUNDS: u64 = 32;
-/// Rows of a replay that are kept: those of longer ones are spread on a logarithmic scale.
+/// Number of rounds above which a replay records its rows on a logarithmic scale.
 const KEPT: u64 = 64;
 
-/// One attack on one claim, with its scores.
+/// Holds one attack on one claim, with its scores.
 pub(super) struct Look {
     pub(super) about: About,
     pub(super) first: Vec<f64>,
     pub(super) second: Vec<f64>,
 }
 
-/// What all cells share.
+/// Holds the settings and inputs that all cells share.
 pub(super) struct ReplayJob<'a> {
     pub(super) sweep: &'a Sweep,
     pub(super) data: &'a DataFolder,
@@ -31,18 +31,20 @@ pub(super) struct ReplayJob<'a> {
 }
 
 impl ReplayJob<'_> {
-    /// Replays of a side.
+    /// Returns the number of replays of a side.
     pub(super) fn samples(&self) -> u64 {
         self.settings.samples.max(200)
     }
 
-    /// Which side a trial is of.
+    /// Returns the side of a trial.
     pub(super) fn side(&self, trial: u64) -> Side {
         side_of(trial, self.samples())
     }
 
-    /// The cell on as few rounds as show what round 1 does, and what it claims there: 32, more for a policy that looks at its releases
-    /// later, twice as many while the policy refuses so few.
+    /// Returns the cell, shortened to the rounds that show the effect of round 1, and its facts.
+    ///
+    /// There are 32 rounds, more for a policy that uses its releases later, and twice as many as long as the policy refuses the
+    /// number.
     pub(super) fn shortened(&self, plan: &CellPlan) -> Result<(CellPlan, CellFacts), Error> {
         let patience = match &plan.task {
             Task::Bandit(bandit) => bandit.policy_plan.patience(plan.rounds),
@@ -62,7 +64,7 @@ impl ReplayJob<'_> {
         }
     }
 
-    /// These cells alone, all trials in one block.
+    /// Returns a sweep of these cells alone, with all trials in one block.
     pub(super) fn sweep_of(&self, cells: Vec<CellPlan>, trials: u64) -> Sweep {
         let longest = cells.iter().map(|cell| cell.rounds).max().unwrap_or(1);
         Sweep {
@@ -88,12 +90,12 @@ impl ReplayJob<'_> {
     }
 }
 
-/// Trials below `samples` are of the first side.
+/// Returns the side of a trial: trials below `samples` are of the first side.
 pub(super) fn side_of(trial: u64, samples: u64) -> Side {
     if trial < samples { Side::First } else { Side::Second }
 }
 
-/// A look at a cell: how, at which pair, by which score, and the scores of both sides.
+/// Describes one attack on a cell: its kind, pair and score, and the scores of both sides.
 pub(super) fn look(
     plan: &CellPlan,
     ledger: &Ledger,
@@ -105,7 +107,8 @@ pub(super) fn look(
     let about = About {
         name: format!("{}, {how}", plan.label()),
         claim: claim(ledger),
-        // Gaussian privacy is kept by whatever is made of a release; of what was played it would cost a share of the error.
+        // Post-processing of a release preserves Gaussian privacy. For plays, this second bound would cost a share of the
+        // error.
         gaussian: how.ends_with("white box")
             && 0.0 < ledger.delta
             && matches!(ledger.event, Event::Gaussian { .. } | Event::Sums { .. }),
@@ -117,7 +120,7 @@ pub(super) fn look(
     Look { about, first, second }
 }
 
-/// The proof that the claim stands on.
+/// Returns the proof that supports the claim.
 fn proof(ledger: &Ledger) -> &str {
     match (&ledger.event, ledger.mechanism.as_str()) {
         (Event::Sums { .. }, _) | (_, "tree" | "honaker" | "blt" | "sqrt-toeplitz" | "own") => "sums",
@@ -127,7 +130,7 @@ fn proof(ledger: &Ledger) -> &str {
     }
 }
 
-/// The ends of the range of rewards. Without a clip the worst pair is any: one reward far from the other.
+/// Returns the ends of the range of rewards; without a clip, one reward far from the other.
 pub(super) fn ends(ledger: &Ledger) -> (f64, f64) {
     ledger.clip.map_or((1e3, 0.0), |[lo, hi]| (hi, lo))
 }

@@ -1,5 +1,7 @@
-//! Samples of a learner: the first has gradients as large as they may be, one way or the other; all others are zeros, which have none.
-//! **White box**: all that was released. **Black box**: the answers after every round.
+//! Audits samples of a learner: the first has the largest gradient, in one direction or the other.
+//!
+//! All other samples are zeros, whose gradients vanish. **White box**: all releases. **Black box**: the answers after every
+//! round.
 
 use super::fit::Transcripts;
 use super::replay::{Look, ReplayJob, look, side_of};
@@ -14,13 +16,13 @@ use privateer_privacy::{Ledger, Raw};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Responses of the planted sample: far beyond what any slope is clipped at.
+/// Magnitude of the planted sample's response, far beyond every clip of a slope.
 const RESPONSE: f64 = 1e6;
 
-/// Both looks at a cell that claims something.
+/// Returns both attacks on a cell that claims privacy.
 pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, online: &OnlinePlan, ledger: &Ledger) -> Result<Vec<Look>, Error> {
     let mut planted = plan.clone();
-    // Which rate validation data would choose is no part of the claim.
+    // The choice of a rate on validation data is no part of the claim.
     let rates = match &online.rates {
         Rates::Validated { grid, .. } => Rates::Fixed(grid.first().copied().unwrap_or(1.0)),
         Rates::Fixed(rate) => Rates::Fixed(*rate),
@@ -91,10 +93,10 @@ impl Stream for PlantedSamples {
     }
 }
 
-/// Listens to the engine.
+/// Records what the engine reports.
 struct SampleTranscript {
     rounds: usize,
-    /// Sums over the entries of what was released, and of the answers, in each round of a trial.
+    /// Sums over the entries of the releases, and of the answers, in each round of a trial.
     trials: Mutex<BTreeMap<u64, [Vec<f64>; 2]>>,
 }
 

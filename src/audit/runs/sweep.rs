@@ -1,4 +1,4 @@
-//! All cells of a sweep, at one family-wise error rate.
+//! Audits all cells of a sweep, at one family-wise error rate.
 
 use super::replay::{Look, ReplayJob};
 use super::{bandit, curated, samples, users};
@@ -9,19 +9,19 @@ use privateer_backend::Backend;
 use privateer_config::error::Error;
 use privateer_privacy::Guarantee;
 
-/// What came of a sweep.
+/// Holds the results of the audit of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunsAudit {
-    /// One a look.
+    /// One finding per attack.
     pub findings: Vec<Finding>,
-    /// Cells without one.
+    /// Cells that were not attacked.
     pub passed_over: Vec<PassedOver>,
 }
 
-/// Audits every cell of a sweep that claims something, `settings.samples` replays a side.
+/// Audits every cell of a sweep that claims privacy, with `settings.samples` replays per side.
 ///
 /// # Errors
-/// Whatever a run of the spec would refuse.
+/// If a run of the spec would fail.
 pub fn of_runs(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, settings: Settings) -> Result<RunsAudit, Error> {
     let job = ReplayJob { sweep, data, backend, settings };
     let (mut looks, mut passed_over): (Vec<Look>, Vec<PassedOver>) = (Vec::new(), Vec::new());

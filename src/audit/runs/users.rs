@@ -1,5 +1,7 @@
-//! Users with contexts: the first user's reward is at either end of its range. For the white box all others have contexts of zeros, which
-//! add nothing; for the black box they are those of the problem's first trial, with their mean rewards.
+//! Audits users with contexts: the first user's reward is at either end of its range.
+//!
+//! For the white box, all other users have zero contexts, which add nothing. For the black box, they are the users of the
+//! problem's first trial, with their mean rewards.
 
 use super::fit::{Transcripts, played};
 use super::replay::{Look, ReplayJob, ends, look, side_of};
@@ -16,7 +18,7 @@ use privateer_privacy::{Ledger, Raw, Released};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Both looks at a cell that claims something.
+/// Returns both attacks on a cell that claims privacy.
 pub(super) fn looks(job: &ReplayJob<'_>, plan: &CellPlan, task: &ContextualBandit, ledger: &Ledger) -> Result<Vec<Look>, Error> {
     let (first, second) = ends(ledger);
     let single = job.sweep_of(vec![plan.clone()], 1);
@@ -70,7 +72,7 @@ struct PlantedUserPolicy {
     zeros: bool,
 }
 
-/// All entries the same, as large as both bounds allow.
+/// Returns a context with equal entries, as large as both bounds allow.
 fn canary(facts: &ContextFacts) -> Vec<f64> {
     let d = facts.dimension;
     vec![facts.largest_entry.min(facts.length / libm::sqrt(d as f64)); d]
@@ -104,7 +106,7 @@ impl Contextual for PlantedUserPolicy {
 
 struct AuditedUsers {
     inner: Box<dyn ContextInstance>,
-    /// The context of all later users and their mean rewards, where they are zeros.
+    /// Context and mean rewards of all later users, if their contexts are zeros.
     zeros: Option<(Vec<f64>, Vec<f64>)>,
     context: Vec<f64>,
     reward: f64,
@@ -134,7 +136,7 @@ impl ContextInstance for AuditedUsers {
     }
 }
 
-/// Listens to the engine.
+/// Records what the engine reports.
 struct UserTranscript {
     rounds: usize,
     dimension: usize,
@@ -142,12 +144,12 @@ struct UserTranscript {
     rows: Mutex<Rows>,
 }
 
-/// What was heard of one trial.
+/// Holds the record of one trial.
 struct UserTrial {
     /// The arm of round 1.
     arm: usize,
     last: f64,
-    /// What each round's release said along a context of ones: sums by how much they moved, choices by their vertex.
+    /// Each round's release along a context of ones: the change of the sums, or the vertex's sign.
     told: Vec<f64>,
 }
 
@@ -166,7 +168,7 @@ impl Observer for UserTranscript {
                 moved
             }
             InteractionSignal::Steps(steps) => match steps[trial.arm] {
-                // The first d vertices are along the axes, the others against them.
+                // The first d vertices are along the positive axes, the others along the negative ones.
                 ArmStep::Vertex(index) if index < self.dimension => 1.0,
                 ArmStep::Vertex(_) => -1.0,
                 ArmStep::Zero | ArmStep::None => 0.0,

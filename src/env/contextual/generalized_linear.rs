@@ -1,4 +1,6 @@
-//! `generalized-linear`: fresh contexts every round, a parameter vector an arm, mean reward `zeta(<x, theta_a>)` [Han2022, section 4.1].
+//! Implements `generalized-linear`: fresh contexts, and one parameter vector per arm.
+//!
+//! The mean reward is `zeta(<x, theta_a>)` [Han2022, section 4.1].
 
 use super::{ContextInstance, Contextual, ContextualPlan, link};
 use crate::env::noise::Noise;
@@ -11,18 +13,18 @@ use privateer_privacy::Raw;
 use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
 
-/// Law of an entry before scaling.
+/// Names the law of an entry before scaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ContextLaw {
     /// Independent normals.
     Gaussian,
     /// Independent, uniform on [-1, 1].
     Uniform,
-    /// So many entries at random places.
+    /// This number of nonzero entries, at random places.
     Sparse(usize),
 }
 
-/// What is 1 after scaling.
+/// Names the quantity that scaling sets to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ParameterScale {
     Largest,
@@ -44,9 +46,11 @@ struct GeneralizedLinearPlan {
     noise: Option<Arc<dyn Noise>>,
 }
 
-/// Contexts drawn before a margin is refused, and before a user is taken as they are.
+/// Number of contexts that are drawn to check the margin.
+///
+/// A spec is refused if too few of them satisfy it. A user is accepted as drawn after `MOST_TRIES` draws that violate it.
 const PROBES: usize = 2000;
-/// Of these at least so many must keep the margin.
+/// Number of these contexts that must satisfy the margin.
 const LEAST_KEPT: usize = 20;
 const MOST_TRIES: usize = 100_000;
 
@@ -131,7 +135,7 @@ impl ContextualPlan for GeneralizedLinearPlan {
             ContextLaw::Sparse(nonzeros) => nonzeros,
             _ => self.dimension,
         } as f64;
-        // Normals by inversion stay below 8.3; without scaling they are cut off at 6.
+        // Normal draws by inversion stay below 8.3; without scaling, entries are cut off at 6.
         let (largest_entry, length) = match self.scale {
             ParameterScale::Largest => (1.0, libm::sqrt(entries)),
             ParameterScale::Length => (1.0, 1.0),
@@ -179,7 +183,7 @@ impl ContextualPlan for GeneralizedLinearPlan {
     }
 }
 
-/// Entries of unscaled normal contexts are moved to this size.
+/// Magnitude at which the entries of unscaled normal contexts are cut off.
 const CUT_OFF: f64 = 6.0;
 
 struct GeneralizedLinearEnvironment {
@@ -270,7 +274,7 @@ fn parameters(plan: &GeneralizedLinearPlan, stream: &mut Stream, arm: &mut [f64]
     }
 }
 
-/// Where each arm's parameters differ from zero.
+/// Returns the positions and values of each arm's nonzero parameters.
 fn supports(theta: &[f64], dimension: usize) -> Vec<Vec<(u32, f64)>> {
     let of = |arm: &[f64]| arm.iter().enumerate().filter(|(_, x)| **x != 0.0).map(|(i, x)| (i as u32, *x)).collect();
     theta.chunks_exact(dimension).map(of).collect()
@@ -287,7 +291,7 @@ struct GeneralizedLinearInstance {
     theta: Vec<f64>,
     supports: Vec<Vec<(u32, f64)>>,
     context: Vec<f64>,
-    /// Scratch of sparse contexts: a permutation.
+    /// Scratch of sparse contexts: a permutation of the positions.
     places: Vec<usize>,
     means: Vec<f64>,
 }
@@ -323,7 +327,7 @@ impl GeneralizedLinearInstance {
         }
         let (d, link) = (self.context.len(), self.link);
         for ((mean, support), theta) in self.means.iter_mut().zip(&self.supports).zip(self.theta.chunks_exact(d)) {
-            // A sum over few places where there are few.
+            // Where few parameters are nonzero, the sum runs over these alone.
             let z = if 4 * support.len() <= d {
                 support.iter().map(|&(at, value)| self.context[at as usize] * value).sum()
             } else {
@@ -333,7 +337,7 @@ impl GeneralizedLinearInstance {
         }
     }
 
-    /// By how much the best arm is ahead of the second.
+    /// Returns the difference between the largest and the second-largest mean reward.
     fn ahead(&self) -> f64 {
         let (mut best, mut second) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
         for &mean in &self.means {
@@ -347,7 +351,7 @@ impl GeneralizedLinearInstance {
     }
 }
 
-/// The largest magnitude.
+/// Returns the largest magnitude.
 fn largest(x: &[f64]) -> f64 {
     let mut lanes = [0.0_f64; 8];
     let chunks = x.chunks_exact(8);

@@ -1,4 +1,4 @@
-//! The key `link` of contextual environments.
+//! Reads the key `link` of contextual environments.
 
 use privateer_config::params::Args;
 use privateer_privacy::interactions::Link;

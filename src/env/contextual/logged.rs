@@ -1,5 +1,7 @@
-//! `logged-replay`: what another policy showed to whom, with its propensities. Rewards of arms that were not shown are not known, so that no
-//! regret can be: a replay estimates what a policy would have earned.
+//! Implements `logged-replay`: the log of another policy's choices, with its propensities.
+//!
+//! The rewards of arms that were not shown are unknown, and so is the regret. A replay estimates the reward that a policy would
+//! have earned.
 
 use super::table::Order;
 use super::table_features::FeaturePlan;
@@ -68,12 +70,12 @@ pub fn parse(args: &Args<'_>, _parts: &dyn EnvironmentRegistry) -> Box<dyn Conte
 }
 
 impl LoggedReplayPlan {
-    /// A log of arms shown at random.
+    /// Generates a synthetic log in which arms were shown at random.
     fn made_up(&self, context: &BuildContext<'_>) -> Vec<Cells> {
         let kinds: Vec<CellKind> = self.features.columns().into_iter().map(|(_, kind)| kind).collect();
         let (n_rows, n_arms, mut stream) = (context.rounds as usize, self.arms.len(), context.streams.shared(Purpose::Domain));
         let (mut cells, right) = synthetic::users(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
-        // Every arm is shown where rounds allow it.
+        // Every arm is shown at least once where there are enough rounds.
         let shown: Vec<usize> = (0..n_rows).map(|row| if row < n_arms { row } else { stream.index(n_arms) }).collect();
         let reward = |(right, shown): (&usize, &usize)| if right == shown { self.range.1 } else { self.range.0 };
         let rewards = right.iter().zip(&shown).map(reward).collect();
@@ -129,7 +131,8 @@ impl ContextualPlan for LoggedReplayPlan {
         let known = || arms.iter().zip(propensities).filter(|(arm, _)| arm.is_some());
         let floor = known().map(|(_, p)| *p).fold(1.0, f64::min);
         let features = self.features.build(&cells[..of_features], n_rows, context)?;
-        // A row is taken with probability `floor` whatever the policy: beyond four standard deviations of their number, none is.
+        // A row is used with probability of about `floor` whatever the policy. The calibration allows for their expected number
+        // plus four standard deviations; rows beyond that are not used.
         let expected = floor * context.rounds as f64;
         let taken = (expected + 4.0 * libm::sqrt(expected) + 1.0).ceil().min(context.rounds as f64);
         let facts = ContextFacts {
@@ -180,7 +183,7 @@ impl ContextualPlan for LoggedReplayPlan {
 }
 
 struct Log {
-    /// Rows x d.
+    /// Contexts, rows x d.
     contexts: Vec<f64>,
     rows: Vec<Logged>,
     facts: ContextFacts,

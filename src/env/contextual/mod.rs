@@ -1,4 +1,6 @@
-//! Contextual problems: every round a user comes with a context, and each arm has a mean reward for that user; one file each.
+//! Defines the contextual problems, one file per environment.
+//!
+//! Every round a user comes with a context, and each arm has a mean reward for that user.
 
 mod contract;
 pub mod generalized_linear;

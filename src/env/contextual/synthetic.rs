@@ -1,12 +1,14 @@
-//! Users made up in the place of a file: the columns that a spec names, with a right arm that follows from the first feature nine times in ten.
+//! Generates synthetic users as a substitute for a file.
+//!
+//! The users have the columns that a spec names. In nine of ten cases, the right arm follows from the first feature.
 
 use crate::env::csv_table::{CellKind, Cells};
 use privateer_numerics::rng::Stream;
 
-/// Levels of a made-up category.
+/// Levels of a synthetic category.
 const LEVELS: [&str; 4] = ["a", "b", "c", "d"];
 
-/// Features by kind (numbers within their ranges) and the arm that is right for each user.
+/// Generates features by kind (numbers within their ranges) and the right arm of each user.
 pub(super) fn users(
     columns: &[CellKind],
     ranges: &[(f64, f64)],
@@ -15,7 +17,7 @@ pub(super) fn users(
     stream: &mut Stream,
 ) -> (Vec<Cells>, Vec<usize>) {
     let mut ranges = ranges.iter();
-    // Where each user stands in the first column, from 0 to 1.
+    // Position of each user within the range of the first column, from 0 to 1.
     let mut first: Option<Vec<f64>> = None;
     let mut cells = Vec::with_capacity(columns.len());
     for kind in columns {
@@ -40,10 +42,10 @@ pub(super) fn users(
     (cells, right)
 }
 
-/// The fact that says so.
+/// Returns the fact for the manifest that the data are synthetic.
 pub(super) fn fact() -> (String, serde_json::Value) {
     ("synthetic".into(), "generated, not the published data".into())
 }
 
-/// The key that asks for it.
+/// Documentation of the key that requests synthetic data.
 pub(super) const DOC: &str = "make users up instead of reading the file, as many as there are rounds";

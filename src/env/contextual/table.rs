@@ -1,5 +1,7 @@
-//! `contexts-table`: the users of a CSV, in random order. Every arm's reward for every user is in the file: as a column an arm, or as
-//! the label that a user should have got (as in Bastani2020's warfarin experiment: three dose arms).
+//! Implements `contexts-table`: the users of a CSV file, in random order.
+//!
+//! The file holds every arm's reward for every user: as one column per arm, or as the label that a user should have been given
+//! (as in Bastani2020's warfarin experiment: three dose arms).
 
 use super::table_features::FeaturePlan;
 use super::{ContextInstance, Contextual, ContextualPlan, link, synthetic};
@@ -12,12 +14,12 @@ use privateer_privacy::Raw;
 use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
 
-/// Where rewards come from.
+/// States the source of the rewards.
 #[derive(Debug, Clone)]
 enum Payoff {
-    /// A column an arm.
+    /// One column per arm.
     Columns(Vec<String>),
-    /// The right arm is the number of cuts that a column's value is at or above.
+    /// The right arm is the number of cuts at or below a column's value.
     Cuts(String, Vec<f64>),
     /// The right arm is the one whose name a column holds.
     Classes(String, Vec<String>),
@@ -88,7 +90,7 @@ pub fn parse(args: &Args<'_>, _parts: &dyn EnvironmentRegistry) -> Box<dyn Conte
     Box::new(ContextsTablePlan { file, about, synthetic, features, payoff, right, range, again, radius, link, public })
 }
 
-/// Two ascending numbers, if they are written.
+/// Reads two ascending numbers, if the key is present.
 fn pair(args: &Args<'_>, key: &'static str, doc: &'static str) -> Option<(f64, f64)> {
     match args.numbers(key, doc)?.as_slice() {
         [low, high] if low < high => Some((*low, *high)),
@@ -116,7 +118,7 @@ impl Payoff {
         }
     }
 
-    /// Columns in which these arms are right.
+    /// Generates columns in which the arms `right` have the high reward.
     fn synthetic(&self, right: &[usize], (low, high): (f64, f64)) -> Vec<Cells> {
         let of_arm = |arm: usize| right.iter().map(|&right| if right == arm { high } else { low }).collect();
         match self {
@@ -129,7 +131,7 @@ impl Payoff {
         }
     }
 
-    /// Rows x arms.
+    /// Returns the rewards, rows x arms.
     fn rewards(&self, cells: &[Cells], right: (f64, f64)) -> Result<Vec<f64>, Error> {
         let n_arms = self.n_arms();
         let of_labels = |labels: Vec<usize>| {
@@ -245,7 +247,7 @@ impl ContextualPlan for ContextsTablePlan {
     }
 }
 
-/// Shares of the rows in which each arm is the best (the lowest among equals).
+/// Returns the share of rows in which each arm is the best (the lowest among equals).
 fn shares(rewards: &[f64], n_arms: usize) -> Vec<f64> {
     let mut counts = vec![0.0; n_arms];
     for row in rewards.chunks_exact(n_arms) {
@@ -256,11 +258,11 @@ fn shares(rewards: &[f64], n_arms: usize) -> Vec<f64> {
     counts.into_iter().map(|count| libm::round(1e4 * count / n_rows) / 1e4).collect()
 }
 
-/// Users with their rewards.
+/// Holds the users with their rewards.
 struct UserTable {
-    /// Users x d.
+    /// Contexts, users x d.
     contexts: Vec<f64>,
-    /// Users x arms.
+    /// Rewards, users x arms.
     rewards: Vec<f64>,
     facts: ContextFacts,
     told: Vec<(String, serde_json::Value)>,
@@ -300,13 +302,13 @@ impl Contextual for ContextsTableEnvironment {
     }
 }
 
-/// Rows one after the other: a random permutation, drawn as far as it is needed, or independent draws.
+/// Orders the rows: by a random permutation, drawn step by step, or by independent draws.
 pub(super) struct Order {
     rows: Vec<u32>,
     next: usize,
     again: bool,
     stream: Stream,
-    /// The present row.
+    /// The current row.
     row: usize,
 }
 
@@ -315,7 +317,7 @@ impl Order {
         Self { rows: (0..n_rows as u32).collect(), next: 0, again, stream, row: 0 }
     }
 
-    /// Goes on to the next row. A permutation that is used up starts anew.
+    /// Advances to the next row; after the last row, a new permutation begins.
     pub(super) fn next(&mut self) {
         let n_rows = self.rows.len();
         let at = if self.again { 0 } else { self.next % n_rows };
@@ -327,7 +329,7 @@ impl Order {
         }
     }
 
-    /// What the present row has in rows of `width`.
+    /// Returns the current row of a table whose rows have `width` values.
     pub(super) fn of<'a, T>(&self, values: &'a [T], width: usize) -> &'a [T] {
         &values[self.row * width..(self.row + 1) * width]
     }

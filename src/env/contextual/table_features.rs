@@ -1,7 +1,8 @@
-//! Contexts from the columns of a CSV: 1, numbers on public scales, and a 0/1 feature for each level of a category.
+//! Builds contexts from CSV columns: the constant 1, scaled numbers and 0/1 category features.
 //!
-//! Bound, whatever the file holds: the constant is 1, a number lies in [-1, 1] after its public range, and of a category's features at most
-//! one is 1. So no entry is beyond 1, and no length beyond sqrt(1 + columns).
+//! Numbers are scaled by public ranges, and each level of a category is a 0/1 feature. The bounds hold whatever the file
+//! contains: the constant is 1, a number lies in [-1, 1] after its public range, and at most one of a category's features is 1.
+//! So no entry exceeds 1, and no length exceeds sqrt(1 + columns).
 
 use crate::env::BuildContext;
 use crate::env::csv_table::{CellKind, Cells};
@@ -10,7 +11,7 @@ use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
 use std::collections::BTreeMap;
 
-/// Which columns are features, and how.
+/// States the columns that are features, and their encoding.
 #[derive(Debug, Clone)]
 pub(super) struct FeaturePlan {
     numbers: Vec<String>,
@@ -22,12 +23,12 @@ pub(super) struct FeaturePlan {
     length: Option<f64>,
 }
 
-/// The contexts of a file.
+/// Holds the contexts of a file.
 #[derive(Debug)]
 pub(super) struct Features {
-    /// d.
+    /// d: number of features of a context.
     pub(super) dimension: usize,
-    /// Rows of the file x d.
+    /// Contexts, rows of the file x d.
     pub(super) contexts: Vec<f64>,
     /// Bound on the Euclidean length of a context.
     pub(super) length: f64,
@@ -38,7 +39,7 @@ pub(super) struct Features {
 }
 
 impl FeaturePlan {
-    /// Reads the keys.
+    /// Reads the keys of the features.
     pub(super) fn parse(args: &Args<'_>) -> Self {
         let numbers = args.texts("numbers", "columns of numbers that are features, by name").unwrap_or_default();
         let lows =
@@ -71,19 +72,19 @@ impl FeaturePlan {
         Self { numbers, lows, highs, categories, least, missing, length }
     }
 
-    /// The columns to read: numbers, then categories.
+    /// Returns the columns to read: numbers, then categories.
     pub(super) fn columns(&self) -> Vec<(String, CellKind)> {
         let number = if self.missing { CellKind::NumberOrMissing } else { CellKind::Number };
         let numbers = self.numbers.iter().map(|name| (name.clone(), number));
         numbers.chain(self.categories.iter().map(|name| (name.clone(), CellKind::Text))).collect()
     }
 
-    /// Public ranges of the numbers.
+    /// Returns the public ranges of the numbers.
     pub(super) fn ranges(&self) -> Vec<(f64, f64)> {
         self.lows.iter().copied().zip(self.highs.iter().copied()).collect()
     }
 
-    /// The contexts, from the cells of [`FeaturePlan::columns`] with `rows` rows.
+    /// Builds the contexts from the cells of [`FeaturePlan::columns`], with `rows` rows.
     ///
     /// # Errors
     /// If they would not fit into memory.
@@ -147,7 +148,7 @@ impl FeaturePlan {
         Ok(Features { dimension, contexts, length, facts, takes_levels: 0 < n_levels })
     }
 
-    /// Levels of a category with their places, in the order of their texts; `None` of numbers.
+    /// Returns a category's levels with their indices, in text order; `None` for numbers.
     fn levels<'a>(&self, cells: &'a Cells) -> Option<BTreeMap<&'a str, usize>> {
         let Cells::Texts(texts) = cells else { return None };
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();

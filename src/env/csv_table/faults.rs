@@ -1,14 +1,14 @@
-//! Collects what is wrong with the rows of a file: one message a column, with how many more cells are like it.
+//! Collects the faults in a file's rows: one message per column, with a count of similar cells.
 
 use privateer_config::error::{Diagnostic, Error, Place};
 
-/// Messages shown for one file.
+/// Largest number of messages for one file.
 const SHOWN: usize = 8;
 
-/// What to do about rows of different lengths.
+/// Advice for rows of different lengths.
 const RAGGED: &str = "quote fields that hold the delimiter, and remove lines that are not part of the table";
 
-/// The faults of one file, in the order in which they were met.
+/// Holds the faults of one file, in the order of their discovery.
 #[derive(Debug)]
 pub(super) struct Faults<'a> {
     file: &'a str,
@@ -26,12 +26,12 @@ struct CsvFault {
 }
 
 impl<'a> Faults<'a> {
-    /// None yet. `text` is what records were read from, for the line numbers.
+    /// Creates an empty collection; `text` is the file's text, for the line numbers.
     pub(super) fn new(file: &'a str, text: &'a str, delimiter: u8) -> Self {
         Self { file, text, delimiter, found: Vec::new() }
     }
 
-    /// A cell that is no finite number; `problem` continues "column `name` …".
+    /// Records a cell that is not a finite number; `problem` continues "column `name` …".
     pub(super) fn cell(&mut self, record: &csv::StringRecord, field: usize, name: &str, problem: &str) {
         if self.seen(Some(field)) {
             return;
@@ -47,7 +47,7 @@ impl<'a> Faults<'a> {
         self.found.push(CsvFault { field: Some(field), first: diagnostic, count: 1 });
     }
 
-    /// A row of the wrong length.
+    /// Records a row of the wrong length.
     pub(super) fn row(&mut self, record: &csv::StringRecord, expected: usize, named: bool) {
         if self.seen(None) {
             return;
@@ -60,10 +60,10 @@ impl<'a> Faults<'a> {
         self.found.push(CsvFault { field: None, first: diagnostic, count: 1 });
     }
 
-    /// Nothing, or up to eight messages.
+    /// Returns success, or up to eight messages.
     ///
     /// # Errors
-    /// [`Error::Input`] where anything was found.
+    /// [`Error::Input`] if any fault was recorded.
     pub(super) fn into_result(self) -> Result<(), Error> {
         if self.found.is_empty() {
             return Ok(());
@@ -71,7 +71,7 @@ impl<'a> Faults<'a> {
         Err(Error::Input(self.found.into_iter().take(SHOWN).map(CsvFault::advised).collect()))
     }
 
-    /// Counts one more of a known kind.
+    /// Counts one more fault of a known kind; returns false if the kind is new.
     fn seen(&mut self, field: Option<usize>) -> bool {
         let known = self.found.iter_mut().find(|fault| fault.field == field);
         known.map(|fault| fault.count += 1).is_some()
@@ -98,7 +98,9 @@ impl CsvFault {
     }
 }
 
-/// The 1-based line on which a record starts. The reader's own count stops before line ends and blank lines.
+/// Returns the 1-based line on which a record starts.
+///
+/// The CSV reader's own position stops before line ends and blank lines.
 fn line_of(text: &str, record: &csv::StringRecord) -> usize {
     let bytes = text.as_bytes();
     let mut start = record.position().map_or(0, |position| position.byte() as usize).min(bytes.len());

@@ -1,5 +1,6 @@
-//! Tables of numbers from CSV files, plain or gzip, with errors that say where and what. No meaning of columns here: that
-//! is the environments'.
+//! Reads tables of numbers from CSV files, plain or gzip, and reports where an error lies.
+//!
+//! The meaning of the columns belongs to the environments.
 
 mod faults;
 mod read;

@@ -1,4 +1,4 @@
-//! From text to numbers: rows, header, choice of columns, one message per bad cell.
+//! Parses text into numbers: rows, header, choice of columns, and one message per faulty column.
 
 use super::CsvTable;
 use super::faults::Faults;
@@ -6,45 +6,50 @@ use super::text::read_text;
 use privateer_config::error::{Diagnostic, Error, closest, is_unprintable};
 use std::path::Path;
 
-/// How a file is to be read.
+/// Holds the options for parsing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
     /// Whether the first row names the columns; `None`: it does if none of its cells is a number.
     pub header: Option<bool>,
-    /// What separates the fields of a row.
+    /// Separator of the fields of a row.
     pub delimiter: u8,
-    /// The columns to keep, in this order, by name (by 1-based number where there is no header); `None`: all.
+    /// The columns to read, in this order; `None` for all.
+    ///
+    /// Columns are given by name, or by 1-based number where there is no header.
     pub columns: Option<Vec<String>>,
 }
 
 impl Default for CsvOptions {
-    /// A comma, all columns, a header if it looks like one.
+    /// Returns the defaults: a comma, all columns, and a header if the first row looks like one.
     fn default() -> Self {
         Self { header: None, delimiter: b',', columns: None }
     }
 }
 
-/// Reads a table of finite numbers. Only the columns that are kept need to be numbers. Blank lines are skipped; space
-/// around a number is allowed.
+/// Reads a table of finite numbers.
+///
+/// Only the chosen columns need to be numbers. Blank lines are skipped; space around a number is allowed.
 ///
 /// # Errors
-/// [`Error::Input`] with the first mistake of each column, at most eight, with file, line and field (the place's column counts fields, except
-/// where the text is not UTF-8); [`Error::TooLarge`] beyond 1 GiB; [`Error::Io`] where the operating system refuses.
+/// [`Error::Input`] with the first mistake of each column, at most eight, with file, line and field (the place's column counts
+/// fields, except where the text is not UTF-8); [`Error::TooLarge`] beyond 1 GiB; [`Error::Io`] if the operating system refuses
+/// access.
 pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> {
     let mut values = Vec::new();
     let scanned = scan(path, options, |_, cell| number(cell).map(|value| values.push(value)))?;
     Ok(CsvTable { header: scanned.header, rows: scanned.rows, columns: scanned.columns, values })
 }
 
-/// What stands around the cells of a file.
+/// Holds the header and the sizes of a file, without its cells.
 struct Scanned {
     header: Option<Vec<String>>,
     rows: usize,
     columns: usize,
 }
 
-/// Hands every cell that is kept to `take`, row by row, with its index among the columns that are kept; what `take` refuses becomes a
-/// mistake with its place.
+/// Calls `take` on every chosen cell, row by row, with the cell's index among the chosen columns.
+///
+/// An error of `take` becomes a fault with its place in the file.
 fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> Result<(), String>) -> Result<Scanned, Error> {
     let text = read_text(path)?;
     let shown = path.display().to_string();
@@ -98,27 +103,27 @@ fn scan(path: &Path, options: &CsvOptions, mut take: impl FnMut(usize, &str) -> 
     Ok(Scanned { header, rows, columns: kept.len() })
 }
 
-/// How the cells of a column are read.
+/// States how the cells of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellKind {
     /// Finite numbers.
     Number,
-    /// Finite numbers; an empty cell or `NA` is a missing one.
+    /// Finite numbers; an empty cell or `NA` is a missing number.
     NumberOrMissing,
     /// Any text, without the space around it.
     Text,
 }
 
-/// One column as it was read.
+/// Holds the cells of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cells {
-    /// Numbers; NaN where one is missing.
+    /// Numbers; NaN where a number is missing.
     Numbers(Vec<f64>),
     /// Texts.
     Texts(Vec<String>),
 }
 
-/// Reads the named columns of a file whose first row names them, each in its own way, in the order of `columns`.
+/// Reads the named columns of a file with a header, each by its kind, in the order of `columns`.
 ///
 /// # Errors
 /// As [`read_table`].
@@ -143,7 +148,7 @@ pub fn read_columns(path: &Path, columns: &[(String, CellKind)]) -> Result<Vec<C
     Ok(read)
 }
 
-/// The fields of the wanted columns.
+/// Returns the fields of the wanted columns.
 fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>) -> Result<Vec<usize>, Error> {
     let Some(wanted) = wanted else {
         return Ok((0..names.len()).collect());
@@ -174,14 +179,14 @@ fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>) 
     if mistakes.is_empty() { Ok(kept) } else { Err(Error::Input(mistakes)) }
 }
 
-/// At most a dozen names.
+/// Lists at most a dozen names.
 pub(in crate::env) fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
     let rest = names.len().saturating_sub(12);
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
 }
 
-/// The finite number in a cell, or what is wrong with it.
+/// Returns the finite number in a cell, or a description of the fault.
 fn number(cell: &str) -> Result<f64, String> {
     let cell = cell.trim();
     if cell.is_empty() {
@@ -201,7 +206,7 @@ mod tests {
     use flate2::write::GzEncoder;
     use std::io::Write;
 
-    /// Writes the bytes to `t.csv` in a fresh folder and reads them; the folder is cut from messages.
+    /// Writes the bytes to `t.csv` in a fresh folder and reads them; messages omit the folder.
     fn read(bytes: &[u8], options: &CsvOptions) -> Result<CsvTable, String> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("t.csv");
@@ -243,7 +248,7 @@ mod tests {
         let tabs = CsvOptions { delimiter: b'\t', ..CsvOptions::default() };
         assert_eq!(read(b"a\tb\n1\t2\n3\t-40\n", &tabs), Ok(expected.clone()));
         assert_eq!(plain("1,2\n3,-40"), Ok(CsvTable { header: None, ..expected.clone() }));
-        // A header of numbers must be announced.
+        // A header of numbers must be declared.
         let announced = CsvOptions { header: Some(true), ..CsvOptions::default() };
         let years = read(b"2016,2017\n1,2\n", &announced).expect("a table");
         assert_eq!((years.header, years.rows), (Some(vec!["2016".to_owned(), "2017".to_owned()]), 1));
@@ -294,7 +299,7 @@ mod tests {
             let text = format!("a,b\r\n1,2\r\n\r\n3,{cell}\r\n");
             assert_eq!(refusal(&text), format!("error: column `b` {problem}\n --> t.csv:4:2\n{hint}"), "{cell}");
         }
-        // One message a column, with the number of its bad cells.
+        // One message per column, with the number of its faulty cells.
         let many = refusal("a,b,c\n1,May,2\n1,June,x\n1,July,2\n");
         assert_eq!(many.matches("error: ").count(), 2);
         assert!(many.contains("hint: 3 cells of this column are not finite numbers: remove their rows, or keep other columns"));

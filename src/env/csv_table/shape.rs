@@ -1,4 +1,4 @@
-//! What a file is before its numbers are read: columns, rows, and the hash of its text.
+//! Describes a file before its numbers are read: columns, rows, and the hash of its text.
 
 use super::text::read_text;
 use privateer_config::error::{Diagnostic, Error};
@@ -8,19 +8,19 @@ use std::path::Path;
 /// Names, size and hash of a table with a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvShape {
-    /// The header.
+    /// Names of the columns, from the header.
     pub columns: Vec<String>,
-    /// Rows, header not counted.
+    /// Number of rows, without the header.
     pub rows: usize,
     /// SHA-256 of the text (unpacked, without a byte order mark), in hexadecimal.
     pub sha256: String,
 }
 
 impl CsvShape {
-    /// Of a text.
+    /// Computes the shape of a text.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A description of the fault.
     pub fn of(text: &str) -> Result<Self, String> {
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let header = reader.headers().map_err(|error| error.to_string())?;
@@ -33,17 +33,17 @@ impl CsvShape {
         Ok(Self { columns, rows, sha256: text_sha256(text) })
     }
 
-    /// Of a file, plain or gzip.
+    /// Computes the shape of a file, plain or gzip.
     ///
     /// # Errors
-    /// As [`super::read_table`], for all but the numbers.
+    /// As [`super::read_table`], except for the numbers.
     pub fn read(path: &Path) -> Result<Self, Error> {
         Self::of(&read_text(path)?)
             .map_err(|problem| Error::input(Diagnostic::new(format!("`{}` is not CSV: {problem}", path.display()))))
     }
 }
 
-/// SHA-256 of a text, in hexadecimal.
+/// Returns the SHA-256 of a text, in hexadecimal.
 #[must_use]
 pub fn text_sha256(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,13 +1,13 @@
-//! The table itself.
+//! Defines the table of numbers.
 
 use sha2::{Digest, Sha256};
 
-/// Finite numbers in rows and columns; at least one of each when it was read from a file.
+/// Holds finite numbers in rows and columns; at least one of each if read from a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsvTable {
     /// `columns`: names of the columns, in the order of the values; `None` without a header.
     pub header: Option<Vec<String>>,
-    /// Number of rows, header not counted.
+    /// Number of rows, without the header.
     pub rows: usize,
     /// Number of columns.
     pub columns: usize,
@@ -16,13 +16,15 @@ pub struct CsvTable {
 }
 
 impl CsvTable {
-    /// One row; `row` must be below `rows`.
+    /// Returns one row; `row` must be below `rows`.
     #[must_use]
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.columns..(row + 1) * self.columns]
     }
 
-    /// The first 16 hexadecimal digits of the SHA-256 of shape and values: tells two tables apart in a manifest.
+    /// Returns the first 16 hexadecimal digits of the SHA-256 of shape and values.
+    ///
+    /// It distinguishes tables in a manifest.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
@@ -34,7 +36,7 @@ impl CsvTable {
         hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Rows for columns; the header, which named the columns, is dropped.
+    /// Returns the transposed table, without the header that named its columns.
     #[must_use]
     pub fn transposed(&self) -> Self {
         let value = |column: usize, row: usize| self.values[row * self.columns + column];
@@ -42,7 +44,7 @@ impl CsvTable {
         Self { header: None, rows: self.columns, columns: self.rows, values }
     }
 
-    /// `columns`: the mean of each column, summed from the first row to the last.
+    /// Returns the `columns` means of the columns, each summed from the first row to the last.
     #[must_use]
     pub fn column_means(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.columns];

@@ -1,4 +1,4 @@
-//! From a file to its text: gzip by its magic bytes, a byte order mark dropped, UTF-8 checked, other formats named.
+//! Reads a file as text: unpacks gzip, drops a byte order mark, checks UTF-8, names other formats.
 
 use flate2::read::MultiGzDecoder;
 use privateer_config::error::{Diagnostic, Error, Place};
@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Largest text accepted, unpacked: beyond any data set this is made for, and short of a machine's memory.
+/// Largest accepted text, unpacked: larger than the intended data sets, smaller than usual memory.
 const LIMIT_BYTES: u64 = 1 << 30;
 
-/// Formats that are not CSV, by how their files begin.
+/// Formats other than CSV, by the first bytes of their files.
 const OTHERS: [(&[u8], &str, &str); 6] = [
     (b"PAR1", "a Parquet file", "export it as CSV"),
     (b"MATLAB 5.0", "a Matlab file", "export the matrix as CSV"),
@@ -19,11 +19,11 @@ const OTHERS: [(&[u8], &str, &str); 6] = [
     (b"\xfe\xff", "UTF-16 text", "save it as UTF-8"),
 ];
 
-/// The file's text.
+/// Returns the file's text.
 ///
 /// # Errors
-/// A mistake in the input where the file is missing, is a folder, is packed and cut off, is too large, is of another
-/// format or is not UTF-8; the operating system's refusal otherwise.
+/// An input error if the file is missing, is a folder, is truncated gzip, is too large, has another format or is not UTF-8;
+/// otherwise the operating system's error.
 pub(super) fn read_text(path: &Path) -> Result<String, Error> {
     let shown = path.display();
     let file = File::open(path).map_err(|source| match source.kind() {
@@ -53,7 +53,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, Error> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// Everything, or one byte more than the limit.
+/// Reads everything, or one byte more than the limit.
 fn limited(reader: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(LIMIT_BYTES + 1).read_to_end(&mut bytes)?;

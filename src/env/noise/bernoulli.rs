@@ -1,4 +1,6 @@
-//! Rewards 0 and 1, the mean being the probability of 1. That means lie in [0, 1] is checked where the means are made.
+//! Implements rewards 0 and 1, where the mean is the probability of 1.
+//!
+//! The environments check that means lie in [0, 1].
 
 use super::Noise;
 use privateer_config::params::Args;
@@ -8,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Bernoulli;
 
-/// Reads no keys.
+/// Reads the noise's keys; there are none.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     args.finish();
     Arc::new(Bernoulli)
@@ -20,12 +22,12 @@ impl Noise for Bernoulli {
     }
 
     fn bound(&self) -> Option<f64> {
-        // max(mean, 1 - mean) over means in [0, 1]
+        // max(mean, 1 - mean) over means in [0, 1].
         Some(1.0)
     }
 
     fn variance(&self) -> Option<f64> {
-        // mean (1 - mean) at one half
+        // mean (1 - mean) at one half.
         Some(0.25)
     }
 

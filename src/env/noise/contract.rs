@@ -1,4 +1,4 @@
-//! What every noise can do, and the list of those that a spec can name.
+//! Defines the interface of noises and lists those that a spec can name.
 
 use super::{bernoulli, gaussian, pareto, silent, student_t, uniform};
 use privateer_config::params::{Args, Variant};
@@ -6,33 +6,35 @@ use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
 
-/// Observation noise. Quantities are in units of the reward.
+/// Defines observation noise; all quantities are in units of the reward.
 pub trait Noise: Send + Sync + fmt::Debug {
-    /// One reward at `point` (an index into the domain), whose mean reward is `mean`. Consumes a fixed number of words.
+    /// Draws one reward at `point` (an index into the domain) with mean reward `mean`.
+    ///
+    /// Consumes a fixed number of words.
     fn reward(&self, mean: f64, point: usize, stream: &mut Stream) -> f64;
 
-    /// `R`: |reward - mean| never exceeds it; `None` if unbounded.
+    /// Returns `R`, the largest |reward - mean|; `None` if it is unbounded.
     fn bound(&self) -> Option<f64>;
 
-    /// Variance of the reward at the worst mean; `None` if infinite.
+    /// Returns the variance of the reward at the worst mean; `None` if it is infinite.
     fn variance(&self) -> Option<f64>;
 
-    /// Hard range of the reward whatever the mean; `None` if the mean moves it.
+    /// Returns the hard range of the reward; `None` if the range depends on the mean.
     fn range(&self) -> Option<(f64, f64)>;
 }
 
-/// A noise that a spec can name.
+/// Describes a noise that a spec can name.
 #[derive(Debug, Clone, Copy)]
 pub struct NoiseEntry {
-    /// Its `kind`.
+    /// The noise's `kind`.
     pub name: &'static str,
     /// One line for listings.
     pub summary: &'static str,
-    /// Reads its keys and reports unknown ones.
+    /// Reads the noise's keys and reports unknown ones.
     pub parse: fn(&Args<'_>) -> Arc<dyn Noise>,
 }
 
-/// All noises that a spec can name. Resampled readings come with their table and have no line here.
+/// All noises that a spec can name; resampled readings come with their table and are not listed.
 pub const NOISES: [NoiseEntry; 6] = [
     NoiseEntry { name: "uniform", summary: "uniform on [-bound, bound] around the mean", parse: uniform::parse },
     NoiseEntry { name: "gaussian", summary: "normal around the mean", parse: gaussian::parse },
@@ -42,19 +44,21 @@ pub const NOISES: [NoiseEntry; 6] = [
     NoiseEntry { name: "none", summary: "the mean itself", parse: silent::parse },
 ];
 
-/// The names in [`NOISES`], for [`Args::variant`].
+/// Returns the names in [`NOISES`], for [`Args::variant`].
 #[must_use]
 pub fn noise_kinds() -> [&'static str; NOISES.len()] {
     NOISES.map(|entry| entry.name)
 }
 
-/// The noise of a `{ kind = … }` that was read with [`noise_kinds`]; the mean itself for a kind that is not in [`NOISES`].
+/// Makes the noise of a `{ kind = … }` that was read with [`noise_kinds`].
+///
+/// A kind outside [`NOISES`] gives the mean itself.
 pub fn parse_noise(variant: &Variant<'_>) -> Arc<dyn Noise> {
     let entry = NOISES.iter().find(|entry| entry.name == variant.kind);
     entry.map_or(silent::parse as fn(&Args<'_>) -> Arc<dyn Noise>, |entry| entry.parse)(&variant.args)
 }
 
-/// Above this, sums and squares of rewards could leave the doubles.
+/// Largest scale: above it, sums and squares of rewards could overflow f64.
 pub(super) const LARGEST: f64 = 1e100;
 
 #[cfg(test)]
@@ -83,10 +87,12 @@ mod tests {
         sink.into_result().expect_err("a mistake").to_string()
     }
 
-    /// Kind, keys, mean, fourth central moment over the squared variance, words a draw.
+    /// Holds kind, keys, mean, fourth central moment over the squared variance, and words per draw.
     type Case<'a> = (&'a str, &'a [(&'a str, f64)], f64, f64, usize);
 
-    /// Means and variances within five standard errors (false alarm below 1e-6 a figure, fixed seed), and the stated bounds.
+    /// Means and variances lie within five standard errors, and rewards within the stated bounds.
+    ///
+    /// The false alarm rate is below 1e-6 per figure; the seed is fixed.
     #[test]
     fn moments() {
         let n = 100_000;
@@ -94,7 +100,7 @@ mod tests {
             ("uniform", &[("bound", 2.0)], 0.3, 1.8, 1),
             ("gaussian", &[("sd", 0.5)], -1.0, 3.0, 1),
             ("student-t", &[("dof", 9.0), ("scale", 2.0)], 0.0, 4.2, 2),
-            // Fourth moment 24/((a-1)(a-2)(a-3)(a-4)) = 1/70, second 1/28.
+            // The fourth moment is 24/((a-1)(a-2)(a-3)(a-4)) = 1/70, the second is 1/28.
             ("pareto", &[("shape", 9.0), ("scale", 3.0)], 0.5, 11.2, 2),
             ("bernoulli", &[], 0.5, 1.0, 1),
             ("none", &[], 7.0, 1.0, 0),
@@ -132,7 +138,7 @@ mod tests {
         let mut luck = Streams::new(3, "noise").of(1, Purpose::Noise);
         let heaviest = noise("pareto", &[("shape", 0.5), ("scale", LARGEST)]);
         assert!((0..10_000).all(|_| heaviest.reward(0.0, 0, &mut luck).is_finite()));
-        // The heaviest tails allowed still draw finite rewards.
+        // The heaviest allowed tails still give finite rewards.
         let heavy = noise("student-t", &[("dof", 0.5), ("scale", LARGEST)]);
         let mut stream = Streams::new(3, "noise").of(0, Purpose::Noise);
         assert!((0..10_000).all(|_| heavy.reward(0.0, 0, &mut stream).is_finite()));

@@ -1,4 +1,4 @@
-//! Normal noise around the mean.
+//! Implements normal noise around the mean.
 
 use super::Noise;
 use super::contract::LARGEST;

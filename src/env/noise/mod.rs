@@ -1,7 +1,7 @@
-//! Observation noise: from the mean reward of a point to one reward. One file per noise, each reading its own keys.
+//! Defines observation noise, from a point's mean reward to one reward; one file per noise.
 //!
-//! Every draw takes a fixed number of stream words, so that the noise of a round does not depend on what was played
-//! before. No privacy here: that noise is a mechanism's.
+//! Each noise reads its own keys. Every draw takes a fixed number of stream words, so that the noise of a round does not depend
+//! on earlier plays. Privacy noise is not defined here; it belongs to the mechanisms.
 
 mod bernoulli;
 mod contract;

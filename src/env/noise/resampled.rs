@@ -1,12 +1,14 @@
-//! Rewards drawn again from recorded readings, as on sensor and stock tables [Chowdhury2019, experiments]: the reading
-//! of the played column in a random row.
+//! Implements rewards resampled from recorded readings, as in [Chowdhury2019, experiments].
+//!
+//! A reward is the reading of the played column in a random row, as on sensor and stock tables.
 
 use super::Noise;
 use crate::env::csv_table::CsvTable;
 use privateer_numerics::rng::Stream;
 
-/// A table of readings, one row per occasion and one column per point. `bound` and `variance` are the table's own, as in
-/// the papers: facts about the data, and not public ones.
+/// Holds a table of readings, one row per occasion and one column per point.
+///
+/// `bound` and `variance` are computed from the table, as in the papers: they are facts about the data, and not public.
 #[derive(Debug)]
 pub struct Resampled {
     table: CsvTable,
@@ -16,7 +18,9 @@ pub struct Resampled {
 }
 
 impl Resampled {
-    /// Readings `rows x points`; a table that was read has at least one row and one column, all finite.
+    /// Creates the noise from readings, `rows x points`.
+    ///
+    /// A table that was read from a file has at least one row and one column, and all its values are finite.
     #[must_use]
     pub fn new(table: CsvTable) -> Self {
         let means = table.column_means();
@@ -28,19 +32,22 @@ impl Resampled {
                 *square += error * error;
             }
         }
-        // Column variances: the mean of (reading - column mean)² over the rows; the largest, and their mean.
+        // Column variances: the mean of (reading - column mean)² over the rows. The code computes the largest variance and
+        // their mean.
         let mean_variance = squares.iter().sum::<f64>() / table.values.len() as f64;
         let variance = squares.into_iter().fold(0.0, f64::max) / table.rows as f64;
         Self { table, bound, variance, mean_variance }
     }
 
-    /// The readings, `rows x points`.
+    /// Returns the readings, `rows x points`.
     #[must_use]
     pub fn table(&self) -> &CsvTable {
         &self.table
     }
 
-    /// Variance averaged over the points: the `c` that the papers use on their tables, where a bound would be the worst.
+    /// Returns the variance averaged over the points.
+    ///
+    /// It is the `c` that the papers use on their tables, where a bound would be the worst case.
     #[must_use]
     pub fn mean_variance(&self) -> f64 {
         self.mean_variance
@@ -48,7 +55,9 @@ impl Resampled {
 }
 
 impl Noise for Resampled {
-    /// The reading of `point` in a random row; `mean` has no say. NaN for a point that is not in the table. One word.
+    /// Returns the reading of `point` in a random row, whatever `mean` is; takes one word.
+    ///
+    /// NaN for a point outside the table.
     fn reward(&self, _mean: f64, point: usize, stream: &mut Stream) -> f64 {
         let row = stream.index(self.table.rows.max(1));
         if point < self.table.columns { self.table.row(row)[point] } else { f64::NAN }
@@ -78,7 +87,7 @@ mod tests {
         let noise = Resampled::new(table);
         assert_eq!((noise.bound(), noise.range()), (Some(10.0), None));
         assert!(noise.variance().is_some_and(|v| (v - 200.0 / 3.0).abs() < 1e-12));
-        // Column variances 14/3 and 200/3.
+        // The column variances are 14/3 and 200/3.
         assert!((noise.mean_variance() - 107.0 / 3.0).abs() < 1e-12);
         let mut stream = Streams::new(5, "table").of(0, Purpose::Noise);
         let mut drawn: Vec<f64> = (0..100).map(|_| noise.reward(f64::NAN, 1, &mut stream)).collect();

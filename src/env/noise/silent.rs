@@ -1,4 +1,4 @@
-//! No noise: the mean itself, without a draw.
+//! Implements rewards without noise: the mean itself, without a draw.
 
 use super::Noise;
 use privateer_config::params::Args;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Silent;
 
-/// Reads no keys.
+/// Reads the noise's keys; there are none.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     args.finish();
     Arc::new(Silent)

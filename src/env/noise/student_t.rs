@@ -1,4 +1,4 @@
-//! Student's t noise around the mean: the heavy-tailed payoffs of [Chowdhury2019, experiments].
+//! Implements Student's t noise: the heavy-tailed payoffs of [Chowdhury2019, experiments].
 
 use super::Noise;
 use super::contract::LARGEST;
@@ -14,7 +14,7 @@ struct StudentT {
 
 /// Reads `dof` and `scale`.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
-    // From half a degree of freedom on, the largest draw, about 2^(53/dof), is a double with room to spare.
+    // From half a degree of freedom on, the largest draw, about 2^(53/dof), is far below the f64 overflow.
     let dof = args.number("dof", "degrees of freedom; moments below this order are finite").at_least(0.5).at_most(1e6).required();
     let scale = args.number("scale", "factor of the standard draw").above(0.0).at_most(LARGEST).or(1.0);
     args.finish();
@@ -31,7 +31,7 @@ impl Noise for StudentT {
     }
 
     fn variance(&self) -> Option<f64> {
-        // scale² dof/(dof - 2), infinite up to two degrees of freedom
+        // scale² dof/(dof - 2), infinite up to two degrees of freedom.
         (2.0 < self.dof).then(|| self.scale * self.scale * self.dof / (self.dof - 2.0))
     }
 

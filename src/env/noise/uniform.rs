@@ -1,4 +1,4 @@
-//! Uniform noise around the mean: the bounded noise of [Zhou2021, experiments].
+//! Implements uniform noise around the mean: the bounded noise of [Zhou2021, experiments].
 
 use super::Noise;
 use super::contract::LARGEST;
@@ -28,7 +28,7 @@ impl Noise for UniformNoise {
     }
 
     fn variance(&self) -> Option<f64> {
-        // (2 bound)²/12
+        // (2 bound)²/12.
         Some(self.bound * self.bound / 3.0)
     }
 

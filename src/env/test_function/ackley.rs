@@ -1,4 +1,4 @@
-//! `ackley` (any number of coordinates).
+//! Defines the test function `ackley` (any number of coordinates).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
@@ -11,8 +11,9 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Env
     TestEnvironment::parse(&ACKLEY, args, registry)
 }
 
-/// `-[20 + e - 20 exp(-0.2 |z|/sqrt(d)) - exp(mean cos(2 pi z))]` on `[-32.768, 32.768]^d`; scaled by 20 + e - 1/e, which its depth
-/// never reaches.
+/// `-[20 + e - 20 exp(-0.2 |z|/sqrt(d)) - exp(mean cos(2 pi z))]` on `[-32.768, 32.768]^d`.
+///
+/// The scaled form is divided by 20 + e - 1/e, which bounds its magnitude.
 pub static ACKLEY: TestFunction = TestFunction {
     name: "ackley",
     sizes: Sizes::UpTo { usual: 2, most: 1000 },
@@ -28,7 +29,7 @@ fn formula(z: &[f64]) -> f64 {
     let d = z.len() as f64;
     let root = libm::sqrt(z.iter().map(|z| z * z).sum::<f64>() / d);
     let waves = z.iter().map(|z| libm::cos(2.0 * PI * z)).sum::<f64>() / d;
-    // 20 (1 - exp) + (e - exp), so that nothing is left at 0.
+    // Written as 20 (1 - exp) + (e - exp), so that the value at 0 is exactly zero.
     -(20.0 * (1.0 - libm::exp(-0.2 * root)) + (libm::exp(1.0) - libm::exp(waves)))
 }
 

@@ -1,4 +1,4 @@
-//! `branin` (two coordinates).
+//! Defines the test function `branin` (two coordinates).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
@@ -11,8 +11,10 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Env
     TestEnvironment::parse(&BRANIN, args, registry)
 }
 
-/// `-[(z_2 - b z_1² + c z_1 - 6)² + 10 (1 - s) cos z_1 + 10]` on `[-5, 10] x [0, 15]`, `b = 5.1/(4 pi²)`, `c = 5/pi`, `s = 1/(8 pi)`;
-/// scaled by its value at (-5, 0), the lowest of the box.
+/// `-[(z_2 - b z_1² + c z_1 - 6)² + 10 (1 - s) cos z_1 + 10]` on `[-5, 10] x [0, 15]`.
+///
+/// `b = 5.1/(4 pi²)`, `c = 5/pi`, `s = 1/(8 pi)`. The scaled form is divided by the magnitude at (-5, 0), the lowest value of
+/// the box.
 pub static BRANIN: TestFunction = TestFunction {
     name: "branin",
     sizes: Sizes::One(2),
@@ -29,7 +31,9 @@ fn formula(z: &[f64]) -> f64 {
     -(bracket * bracket + 10.0 * (1.0 - 1.0 / (8.0 * PI)) * libm::cos(z[0]) + 10.0)
 }
 
-/// At z_1 = pi the cosine is -1 and the bracket vanishes for z_2 = 5.1/4 - 5 + 6: what is left is 10 s.
+/// Returns a maximiser: at z_1 = pi the cosine is -1, and z_2 = 5.1/4 - 5 + 6 makes the bracket 0.
+///
+/// That leaves the value -10 s.
 fn optimum(_dimension: usize) -> (Vec<f64>, f64) {
     (vec![PI, 2.275], -10.0 / (8.0 * PI))
 }

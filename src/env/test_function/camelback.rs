@@ -1,4 +1,4 @@
-//! `camelback`: the six-hump camel (two coordinates).
+//! Defines the test function `camelback`: the six-hump camel (two coordinates).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
@@ -10,7 +10,9 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Env
     TestEnvironment::parse(&CAMELBACK, args, registry)
 }
 
-/// `-[(4 - 2.1 u² + u⁴/3) u² + u v + (4 v² - 4) v²]` on `[-2, 2] x [-1, 1]`; scaled: divided by 5 (Mutny2018).
+/// `-[(4 - 2.1 u² + u⁴/3) u² + u v + (4 v² - 4) v²]` on `[-2, 2] x [-1, 1]`.
+///
+/// The scaled form is divided by 5 (Mutny2018).
 pub static CAMELBACK: TestFunction = TestFunction {
     name: "camelback",
     sizes: Sizes::One(2),
@@ -27,7 +29,7 @@ fn formula(z: &[f64]) -> f64 {
     -((4.0 - 2.1 * u + u * u / 3.0) * u + z[0] * z[1] + (4.0 * v - 4.0) * v)
 }
 
-/// One of two, the other being its mirror image; by Newton's method.
+/// Returns one of two maximisers, which are mirror images, computed by Newton's method.
 fn optimum(_dimension: usize) -> (Vec<f64>, f64) {
     (vec![0.089_842_013_100_318_07, -0.712_656_403_020_739_6], 1.031_628_453_489_877_4)
 }

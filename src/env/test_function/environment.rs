@@ -1,4 +1,4 @@
-//! The environment of every test function: its values on a discretized box.
+//! Provides the environment of every test function: its values on a discretized box.
 
 use super::{Form, Sizes, TestFunction};
 use crate::env::domain::Place;
@@ -11,7 +11,7 @@ use privateer_gp::score::GramSource;
 use privateer_gp::{Points, ProductDomain, TableGram};
 use std::sync::Arc;
 
-/// A test function as read from a spec.
+/// Describes a test function's environment as read from a spec.
 pub struct TestEnvironment {
     function: &'static TestFunction,
     scaled: bool,
@@ -86,7 +86,7 @@ impl TestEnvironment {
             ("largest value on the domain".to_owned(), instance.best_mean().into()),
             self.plan.regret_unit().fact(),
         ];
-        // Nobody asks for the covariance of points that cannot be listed.
+        // The covariance is never evaluated, because the points cannot be listed.
         let gram: Arc<dyn GramSource> = Arc::new(TableGram::new(0, Vec::new()));
         Ok(Arc::new(OnAxes { product: Arc::new(product), gram, instance, facts }))
     }
@@ -178,8 +178,9 @@ mod tests {
         ]
     }
 
-    /// The stated maximum is the value at the stated maximiser, which lies in the box; no random point, no neighbour of the
-    /// maximiser is above it; scaled values are of order one.
+    /// The stated maximum is the value at the stated maximiser, which lies in the box.
+    ///
+    /// No random point and no neighbour of the maximiser exceeds it, and scaled values are of order one.
     #[test]
     fn optima_are_what_they_say() {
         let mut luck = Streams::new(5, "optima").shared(Purpose::Domain);

@@ -1,4 +1,4 @@
-//! `hartmann-6` (six coordinates).
+//! Defines the test function `hartmann-6` (six coordinates).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
@@ -10,7 +10,7 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Env
     TestEnvironment::parse(&HARTMANN_6, args, registry)
 }
 
-/// `sum_i c_i exp(-sum_j A_ij (z_j - P_ij)²)` on `[0, 1]^6`; scaled by its maximum.
+/// `sum_i c_i exp(-sum_j A_ij (z_j - P_ij)²)` on `[0, 1]^6`; scaled: divided by its maximum.
 pub static HARTMANN_6: TestFunction = TestFunction {
     name: "hartmann-6",
     sizes: Sizes::One(6),
@@ -44,7 +44,7 @@ fn formula(z: &[f64]) -> f64 {
     C.iter().zip(&A).zip(&P).map(well).sum()
 }
 
-/// By Newton's method.
+/// Returns the maximiser and the maximum, computed by Newton's method.
 fn optimum(_dimension: usize) -> (Vec<f64>, f64) {
     let z = [
         0.201_689_511_006_705_43,

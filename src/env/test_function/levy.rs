@@ -1,4 +1,4 @@
-//! `levy` (any number of coordinates).
+//! Defines the test function `levy` (any number of coordinates).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
@@ -11,8 +11,10 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Env
     TestEnvironment::parse(&LEVY, args, registry)
 }
 
-/// `-[sin²(pi w_1) + sum_{i<d} (w_i - 1)² (1 + 10 sin²(pi w_i + 1)) + (w_d - 1)² (1 + sin²(2 pi w_d))]`, `w = 1 + (z - 1)/4`, on
-/// `[-10, 10]^d`; scaled by `1 + 83.1875 (d - 1) + 15.125`, which its depth never reaches: |w - 1| <= 2.75.
+/// Levy's function on `[-10, 10]^d`, negated.
+///
+/// `-[sin²(pi w_1) + sum_{i<d} (w_i - 1)² (1 + 10 sin²(pi w_i + 1)) + (w_d - 1)² (1 + sin²(2 pi w_d))]`, `w = 1 + (z - 1)/4`.
+/// The scaled form is divided by `1 + 83.1875 (d - 1) + 15.125`, which bounds its magnitude because |w - 1| <= 2.75.
 pub static LEVY: TestFunction = TestFunction {
     name: "levy",
     sizes: Sizes::UpTo { usual: 2, most: 1000 },
@@ -43,7 +45,7 @@ fn formula(z: &[f64]) -> f64 {
     -sum
 }
 
-/// At 1 only sin(pi) is left, which rounds to 1e-16.
+/// Returns z = 1, where the exact value is 0; the formula leaves sin(pi), rounded to 1e-16.
 fn optimum(dimension: usize) -> (Vec<f64>, f64) {
     (vec![1.0; dimension], 0.0)
 }

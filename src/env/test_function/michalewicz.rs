@@ -1,4 +1,4 @@
-//! `michalewicz` (up to ten coordinates; additive).
+//! Defines the test function `michalewicz` (up to ten coordinates; additive).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
@@ -11,8 +11,9 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Env
     TestEnvironment::parse(&MICHALEWICZ, args, registry)
 }
 
-/// `sum_i sin z_i sin(i z_i²/pi)^20` on `[0, pi]^d`, i from 1; scaled: `sum_i sin z_i sin(i z_i/pi)^20` divided by its maximum, the
-/// variant of published code (Mutny2018).
+/// `sum_i sin z_i sin(i z_i²/pi)^20` on `[0, pi]^d`, i from 1.
+///
+/// The scaled form is `sum_i sin z_i sin(i z_i/pi)^20` divided by its maximum, the variant of published code (Mutny2018).
 pub static MICHALEWICZ: TestFunction = TestFunction {
     name: "michalewicz",
     sizes: Sizes::UpTo { usual: 10, most: 10 },
@@ -34,7 +35,7 @@ pub static MICHALEWICZ: TestFunction = TestFunction {
     },
 };
 
-/// `sin z sin(angle)^20`.
+/// Returns `sin z sin(angle)^20`.
 fn steep(z: f64, angle: f64) -> f64 {
     let x = libm::sin(angle);
     let (x4, x16) = (x * x * x * x, libm::pow(x, 16.0));
@@ -49,12 +50,12 @@ fn scaled(axis: usize, z: f64) -> f64 {
     (axis + 1) as f64 * z / PI
 }
 
-/// A maximiser and the maximum, from those of each coordinate.
+/// Returns a maximiser and the maximum, from those of each coordinate.
 fn peaks(each: &[(f64, f64)]) -> (Vec<f64>, f64) {
     (each.iter().map(|(z, _)| *z).collect(), each.iter().map(|(_, value)| value).sum())
 }
 
-/// Of each coordinate, by bisection of the derivative: where, and how high.
+/// Maximiser and maximum of each coordinate, by bisection of the derivative.
 const TEXTBOOK: [(f64, f64); 10] = [
     (2.202_905_520_151_767, 0.801_303_410_098_553),
     (std::f64::consts::FRAC_PI_2, 1.0),

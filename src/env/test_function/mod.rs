@@ -1,4 +1,4 @@
-//! Test functions of global optimization with their exact optima: one file each.
+//! Defines test functions of global optimization with their exact optima, one file each.
 
 pub mod ackley;
 pub mod branin;

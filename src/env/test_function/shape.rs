@@ -1,57 +1,57 @@
-//! What a test function is.
+//! Defines test functions.
 
-/// A function to be maximised, with its textbook form and a scaled one.
+/// Describes a function to be maximised, in its textbook form and in a scaled form.
 #[derive(Debug)]
 pub struct TestFunction {
-    /// Its `kind` in specs.
+    /// The function's `kind` in specs.
     pub name: &'static str,
-    /// How many coordinates it takes.
+    /// The supported numbers of coordinates.
     pub sizes: Sizes,
-    /// As in the literature: on its own box, its values negated where the literature minimises.
+    /// The form of the literature, on its own box; negated where the literature minimises.
     pub textbook: Form,
-    /// On the cube `[-1/2, 1/2]^d`, its values divided to be of order one.
+    /// The form on the cube `[-1/2, 1/2]^d`, with values divided to be of order one.
     pub scaled: Form,
 }
 
-/// Numbers of coordinates.
+/// States the supported numbers of coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizes {
-    /// This one.
+    /// This number only.
     One(usize),
-    /// Up to `most`, `usual` unless stated.
+    /// Up to `most`, by default `usual`.
     UpTo {
-        /// Unless stated.
+        /// Default number.
         usual: usize,
-        /// The most.
+        /// Largest number.
         most: usize,
     },
 }
 
-/// A function of z, where z is a point of the domain moved from its box onto the box of the formula.
+/// Describes a function of z, the point of the domain mapped from its box onto the formula's box.
 #[derive(Debug)]
 pub struct Form {
-    /// Ends of the domain along an axis.
+    /// Lower and upper end of the domain along an axis.
     pub domain: fn(usize) -> (f64, f64),
-    /// Ends of the formula's box along an axis.
+    /// Lower and upper end of the formula's box along an axis.
     pub formula_box: fn(usize) -> (f64, f64),
     /// The formula, to be maximised.
     pub formula: fn(&[f64]) -> f64,
-    /// What a coordinate (by its number) adds to the formula, where it is such a sum.
+    /// The summand of one coordinate (by its number), if the formula is a sum over coordinates.
     pub summand: Option<fn(usize, f64) -> f64>,
-    /// What its values are divided by, for a number of coordinates.
+    /// Divisor of the values, for a number of coordinates.
     pub divisor: fn(usize) -> f64,
     /// A maximiser in the formula's coordinates, and the maximum before the division.
     pub optimum: fn(usize) -> (Vec<f64>, f64),
 }
 
 impl Form {
-    /// The value at a point of the domain.
+    /// Returns the value at a point of the domain.
     #[must_use]
     pub fn value(&self, x: &[f64]) -> f64 {
         (self.formula)(&self.moved(x, self.domain, self.formula_box)) / (self.divisor)(x.len())
     }
 
-    /// What a coordinate of the domain adds to the value, where the function is such a sum; NaN where it is not.
+    /// Returns one coordinate's summand of the value; NaN if the function is not a sum.
     #[must_use]
     pub fn axis_value(&self, axis: usize, x: f64, dimension: usize) -> f64 {
         let ((a, b), (c, d)) = ((self.domain)(axis), (self.formula_box)(axis));
@@ -59,7 +59,7 @@ impl Form {
         self.summand.map_or(f64::NAN, |summand| summand(axis, z) / (self.divisor)(dimension))
     }
 
-    /// A maximiser in the domain's coordinates, and the maximum of the values.
+    /// Returns a maximiser in the domain's coordinates and the maximum of the values.
     #[must_use]
     pub fn best(&self, dimension: usize) -> (Vec<f64>, f64) {
         let (z, maximum) = (self.optimum)(dimension);
@@ -76,20 +76,20 @@ impl Form {
 }
 
 impl TestFunction {
-    /// The form of this variant.
+    /// Returns the scaled or the textbook form.
     #[must_use]
     pub fn form(&self, scaled: bool) -> &Form {
         if scaled { &self.scaled } else { &self.textbook }
     }
 }
 
-/// The cube of the scaled forms.
+/// Returns the cube of the scaled forms.
 #[must_use]
 pub fn unit(_axis: usize) -> (f64, f64) {
     (-0.5, 0.5)
 }
 
-/// Values as they are.
+/// Returns the divisor 1, which leaves values unchanged.
 #[must_use]
 pub fn undivided(_dimension: usize) -> f64 {
     1.0

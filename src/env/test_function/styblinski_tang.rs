@@ -1,4 +1,4 @@
-//! `styblinski-tang` (any number of coordinates; additive).
+//! Defines the test function `styblinski-tang` (any number of coordinates; additive).
 
 use super::shape::{undivided, unit};
 use super::{Form, Sizes, TestEnvironment, TestFunction};
@@ -10,7 +10,9 @@ pub fn parse(args: &Args<'_>, registry: &dyn EnvironmentRegistry) -> Box<dyn Env
     TestEnvironment::parse(&STYBLINSKI_TANG, args, registry)
 }
 
-/// `-1/2 sum_i (z_i⁴ - 16 z_i² + 5 z_i)` on `[-5, 5]^d`; scaled: `z = 8 x`, that is `[-4, 4]^d`, divided by the maximum (Mutny2018).
+/// `-1/2 sum_i (z_i⁴ - 16 z_i² + 5 z_i)` on `[-5, 5]^d`.
+///
+/// The scaled form uses `z = 8 x`, that is `[-4, 4]^d`, and is divided by the maximum (Mutny2018).
 pub static STYBLINSKI_TANG: TestFunction = TestFunction {
     name: "styblinski-tang",
     sizes: Sizes::UpTo { usual: 20, most: 1000 },
@@ -40,7 +42,7 @@ fn summand(_axis: usize, z: f64) -> f64 {
     -0.5 * ((z * z - 16.0) * z + 5.0) * z
 }
 
-/// The maximum of one coordinate: at the least root of 4 z³ - 32 z + 5.
+/// The maximum of one coordinate, at the least root of 4 z³ - 32 z + 5.
 const PEAK: f64 = 39.166_165_703_771_41;
 
 fn optimum(dimension: usize) -> (Vec<f64>, f64) {

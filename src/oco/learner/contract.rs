@@ -1,4 +1,4 @@
-//! What a learner is, as read from a spec and as it runs.
+//! Defines the interface of learners, as read from a spec and as run.
 
 use crate::oco::loss::{LinearModel, Loss};
 use crate::oco::set::ConstraintSet;
@@ -10,37 +10,37 @@ use privateer_privacy::{Calibration, Delta, Epsilon, Event, Raw, Refusal};
 use std::fmt;
 use std::sync::Arc;
 
-/// A learner on a stream: one sample at a time.
+/// Learns on a stream, one sample at a time.
 pub trait Learner: Send {
-    /// Takes the next sample.
+    /// Observes the next sample.
     ///
     /// # Errors
-    /// More samples than the noise was calibrated for.
+    /// If there are more samples than the noise was calibrated for.
     fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error>;
 
-    /// What it would answer now: a point of the set, made of released values alone.
+    /// Returns the current answer: a point of the set, computed from released values alone.
     fn iterate(&self) -> &[f64];
 }
 
-/// A learner's randomness.
+/// Holds the random streams of a learner.
 #[derive(Debug, Clone)]
 pub struct LearnerStreams {
-    /// Privacy noise, and which samples are drawn in secret.
+    /// Stream of the privacy noise and of the secret choice of samples.
     pub mechanism: Stream,
-    /// Everything else.
+    /// Stream of all other draws.
     pub own: Stream,
-    /// What was released, one vector after another, where somebody keeps it.
+    /// Released vectors, one after another, if a transcript is kept.
     pub transcript: Option<Vec<f64>>,
 }
 
 impl LearnerStreams {
-    /// Streams of a run that nobody listens to.
+    /// Creates the streams of a run without a transcript.
     #[must_use]
     pub fn new(mechanism: Stream, own: Stream) -> Self {
         Self { mechanism, own, transcript: None }
     }
 
-    /// Keeps a released vector where somebody asked for it.
+    /// Appends a released vector to the transcript, if one is kept.
     pub fn heard(&mut self, released: &[f64]) {
         if let Some(transcript) = &mut self.transcript {
             transcript.extend_from_slice(released);
@@ -48,82 +48,82 @@ impl LearnerStreams {
     }
 }
 
-/// The problem as a learner sees it.
+/// Holds the problem as a learner sees it.
 #[derive(Debug, Clone)]
 pub struct Setting {
-    /// Where parameters live.
+    /// The set of parameters.
     pub set: Arc<dyn ConstraintSet>,
-    /// What is minimised.
+    /// The loss that is minimised.
     pub loss: Arc<dyn Loss>,
-    /// Samples that will come.
+    /// Number of samples in the stream.
     pub rounds: u64,
     /// Bound on the dual norm of features.
     pub sample_radius: f64,
 }
 
-/// What a spec asks of a learner's noise.
+/// Holds a spec's request for a learner's noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request {
     /// `auto`, `none`, `gaussian`, `generalized-gaussian`, `laplace` or `gumbel`.
     pub mechanism: &'static str,
-    /// Which calibration.
+    /// The calibration: as-printed, corrected or tight.
     pub calibration: Calibration,
-    /// Privacy loss; `None` where the mechanism is none.
+    /// Privacy loss; `None` if the mechanism is `none`.
     pub epsilon: Option<f64>,
     /// Failure probability; `None` takes one over the number of samples.
     pub delta: Option<f64>,
-    /// Whether features and gradients are clipped; `None` lets the calibration say.
+    /// Whether features and gradients are clipped; `None` for the calibration's default.
     pub clip: Option<bool>,
     /// `auto`, or a name of `privacy::quote::FACTORISATIONS`.
     pub factorisation: &'static str,
-    /// Smoothness that the printed formulas are given.
+    /// Smoothness that the as-printed formulas use.
     pub stated_smoothness: f64,
-    /// Lipschitz constant that the printed formulas are given.
+    /// Lipschitz constant that the as-printed formulas use.
     pub stated_lipschitz: f64,
 }
 
-/// A learner as read from a spec.
+/// Describes a learner as read from a spec.
 pub trait LearnerPlan: Send + Sync {
-    /// Whether it is private by its kind; baselines without noise are not.
+    /// Returns whether this kind of learner is private; baselines without noise are not.
     fn is_private(&self) -> bool;
 
-    /// Calibrates and prices at one learning rate.
+    /// Calibrates the noise and computes its price at one learning rate.
     ///
     /// # Errors
-    /// A set, law or budget that does not suit.
+    /// If the set, the noise's law or the budget does not suit.
     fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal>;
 }
 
 /// Makes learners of one calibration; what all trials share is computed once.
 pub trait LearnerMaker: Send + Sync {
-    /// A learner before its first sample.
+    /// Makes a learner before its first sample.
     fn make(&self) -> Box<dyn Learner>;
 
-    /// What was decided, with its price.
+    /// Returns the calibration with its price.
     fn made(&self) -> &LearnerCalibration;
 }
 
-/// A calibration as a ledger and the manifest tell it.
+/// Describes a calibration, for the ledger and the manifest.
 #[derive(Debug, Clone)]
 pub struct LearnerCalibration {
     /// Name of the noise.
     pub mechanism: &'static str,
-    /// What is done to the stream.
+    /// The privacy event of the whole stream.
     pub event: Event,
     /// The formula that set the noise.
     pub noise_formula: String,
     /// Whether features and gradients are clipped.
     pub clipped: bool,
-    /// Whether every sample has noise of its own, added before it leaves its user.
+    /// Whether every sample receives its own noise before it leaves its user.
     pub local: bool,
-    /// What else a reader must know.
+    /// Further notes for the reader.
     pub notes: Vec<String>,
     /// Numbers for the manifest.
     pub facts: Vec<(String, serde_json::Value)>,
 }
 
 impl Request {
-    /// A request without noise.
+    /// Returns a request without noise.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -138,10 +138,10 @@ impl Request {
         }
     }
 
-    /// The budget; `None` without noise.
+    /// Returns the budget; `None` without noise.
     ///
     /// # Errors
-    /// A missing or bad number.
+    /// If a number is missing or out of range.
     pub fn budget(&self, rounds: u64) -> Result<Option<(Epsilon, Delta)>, Refusal> {
         if self.mechanism == "none" {
             return Ok(None);
@@ -161,16 +161,16 @@ impl Request {
         Ok(Some((epsilon, delta)))
     }
 
-    /// Whether the run clips.
+    /// Returns whether the run clips features and gradients.
     #[must_use]
     pub fn clips(&self) -> bool {
         self.clip.unwrap_or(self.calibration != Calibration::AsPrinted && self.mechanism != "none")
     }
 
-    /// The calibration's terms over a setting.
+    /// Returns the terms of the calibration over a setting.
     ///
     /// # Errors
-    /// As [`Request::budget`], or a loss whose gradients are unbounded.
+    /// As [`Request::budget`], or for a loss whose gradients are unbounded.
     pub fn terms(&self, setting: &Setting) -> Result<Terms, Refusal> {
         let budget = self.budget(setting.rounds)?;
         let (radius, clips) = (setting.sample_radius, self.clips());
@@ -193,17 +193,17 @@ impl Request {
         })
     }
 
-    /// The gradient that privatizers compute: with the loss's own clip only where the run clips.
+    /// Returns the gradient for privatizers, with the loss's own clip only if the run clips.
     #[must_use]
     pub fn gradient(&self, setting: &Setting) -> Arc<dyn Gradient> {
         let open = (!self.clips()).then(|| setting.loss.unclipped()).flatten();
         Arc::new(LinearModel { loss: open.unwrap_or_else(|| Arc::clone(&setting.loss)) })
     }
 
-    /// Whether vectors get generalised Gaussian noise.
+    /// Returns whether vectors receive generalised Gaussian noise.
     ///
     /// # Errors
-    /// A mechanism that is none of vectors.
+    /// If the mechanism is not one for vectors.
     pub fn generalized(&self) -> Result<bool, Refusal> {
         match self.mechanism {
             "auto" => Ok(self.calibration != Calibration::Tight),
@@ -217,7 +217,7 @@ impl Request {
         }
     }
 
-    /// Name of the noise on vectors.
+    /// Returns the name of the noise on vectors.
     #[must_use]
     pub fn vector_name(generalized: bool, private: bool) -> &'static str {
         match (private, generalized) {
@@ -228,16 +228,16 @@ impl Request {
     }
 }
 
-/// How a learning rate is found.
+/// States how a learning rate is chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rates {
-    /// As stated.
+    /// The stated rate.
     Fixed(f64),
-    /// The one of least mean risk on validation data, over trials of their own.
+    /// The rate of least mean risk on validation data, over separate trials.
     Validated {
-        /// Candidates.
+        /// Candidate rates.
         grid: Vec<f64>,
-        /// Trials.
+        /// Number of validation trials.
         trials: u64,
     },
 }

@@ -1,4 +1,6 @@
-//! DP-POFW: Frank-Wolfe on privately chosen vertices [Han2022, algorithm 2]; p = 1, and every set whose vertices are listed.
+//! Implements DP-POFW: Frank-Wolfe on privately chosen vertices [Han2022, algorithm 2].
+//!
+//! It is for p = 1, and for every set whose vertices are listed.
 
 use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting, step_size};
 use crate::oco::set::ConstraintSet;
@@ -11,7 +13,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct DpPofwPlan;
 
-/// Has no keys of its own.
+/// Reads no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
     Box::new(DpPofwPlan)
 }
@@ -92,7 +94,7 @@ impl LearnerMaker for DpPofwMaker {
     }
 }
 
-/// Privatizer and server of one run.
+/// Runs the privatizer and the server of one trial.
 #[derive(Debug)]
 pub struct Pofw {
     privatizer: VertexChoice,
@@ -102,13 +104,13 @@ pub struct Pofw {
 }
 
 impl Pofw {
-    /// A run before its first sample.
+    /// Creates a run before its first sample.
     #[must_use]
     pub fn new(privatizer: VertexChoice, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
         Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
     }
 
-    /// The server.
+    /// Returns the server.
     #[must_use]
     pub fn server(&self) -> &FrankWolfe {
         &self.server

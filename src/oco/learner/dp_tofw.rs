@@ -1,7 +1,8 @@
-//! DP-TOFW: Frank-Wolfe on privately released prefix sums of recursive gradients [Han2022, algorithm 1]; 1 < p <= infinity.
+//! Implements DP-TOFW: Frank-Wolfe on private prefix sums of gradients [Han2022, algorithm 1].
 //!
-//! `d_t = (noisy sum of g_1 … g_t)/(t + 1)`, `theta += lr/(t + 1) (v_t - theta)`, v_t the minimizer along d_t. Any p and any set with linear
-//! minimization will do; on polytopes `dp-pofw` pays for dimension with a logarithm.
+//! It is for 1 < p <= infinity. `d_t = (noisy sum of g_1 … g_t)/(t + 1)` with recursive gradients g, and `theta += lr/(t + 1)
+//! (v_t - theta)` with v_t the minimizer along d_t. It supports any p and any set with linear minimization; on polytopes,
+//! `dp-pofw` pays only a logarithm of the dimension.
 
 use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting, step_size};
 use crate::oco::set::ConstraintSet;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct DpTofwPlan;
 
-/// Has no keys of its own.
+/// Reads no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
     Box::new(DpTofwPlan)
 }
@@ -85,7 +86,7 @@ impl LearnerMaker for DpTofwMaker {
     }
 }
 
-/// Privatizer and server of one run.
+/// Runs the privatizer and the server of one trial.
 #[derive(Debug)]
 pub struct Tofw {
     privatizer: PrefixGradients,
@@ -95,13 +96,13 @@ pub struct Tofw {
 }
 
 impl Tofw {
-    /// A run before its first sample.
+    /// Creates a run before its first sample.
     #[must_use]
     pub fn new(privatizer: PrefixGradients, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
         Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
     }
 
-    /// The server.
+    /// Returns the server.
     #[must_use]
     pub fn server(&self) -> &FrankWolfe {
         &self.server

@@ -1,16 +1,16 @@
-//! The server half of the Frank-Wolfe learners: iterates from released directions or vertices.
+//! Implements the Frank-Wolfe learners' server: iterates from released directions or vertices.
 
 use crate::oco::set::ConstraintSet;
 use privateer_privacy::gradients::Query;
 use std::sync::Arc;
 
-/// Step of round t: `lr/(t + 1)`, at most 1, so that iterates never leave the set.
+/// Returns the step of round t: `lr/(t + 1)`, at most 1, so that iterates stay in the set.
 #[must_use]
 pub fn step_size(learning_rate: f64, round: u64) -> f64 {
     (learning_rate / (round as f64 + 1.0)).min(1.0)
 }
 
-/// Current and previous iterate.
+/// Holds the current and the previous iterate.
 #[derive(Debug)]
 pub struct FrankWolfe {
     set: Arc<dyn ConstraintSet>,
@@ -21,13 +21,13 @@ pub struct FrankWolfe {
 }
 
 impl FrankWolfe {
-    /// The set.
+    /// Returns the constraint set.
     #[must_use]
     pub fn set(&self) -> &dyn ConstraintSet {
         self.set.as_ref()
     }
 
-    /// Starts at the set's centre: both iterates are the same.
+    /// Creates a server at the set's centre, where both iterates are equal.
     #[must_use]
     pub fn new(set: Arc<dyn ConstraintSet>) -> Self {
         let d = set.dimension();
@@ -36,19 +36,19 @@ impl FrankWolfe {
         Self { before: now.clone(), now, direction: vec![0.0; d], vertex: vec![0.0; d], set }
     }
 
-    /// What a privatizer may be asked with.
+    /// Returns the query to a privatizer.
     #[must_use]
     pub fn query(&self) -> Query<'_> {
         Query { now: &self.now, before: &self.before }
     }
 
-    /// The current iterate.
+    /// Returns the current iterate.
     #[must_use]
     pub fn iterate(&self) -> &[f64] {
         &self.now
     }
 
-    /// `theta += eta (v - theta)`, v the minimizer along `scale · direction`, scale > 0.
+    /// Steps by `theta += eta (v - theta)`, v the minimizer along `scale · direction`, scale > 0.
     pub fn follow(&mut self, direction: &[f64], scale: f64, eta: f64) {
         self.direction.iter_mut().zip(direction).for_each(|(to, from)| *to = scale * from);
         let (direction, mut vertex) = (std::mem::take(&mut self.direction), std::mem::take(&mut self.vertex));
@@ -57,7 +57,7 @@ impl FrankWolfe {
         self.step(eta);
     }
 
-    /// `theta += eta (v - theta)`, v the vertex of this index.
+    /// Steps by `theta += eta (v - theta)`, v the vertex of this index.
     pub fn follow_vertex(&mut self, index: usize, eta: f64) {
         let mut vertex = std::mem::take(&mut self.vertex);
         self.set.vertex(index, &mut vertex);
@@ -72,13 +72,13 @@ impl FrankWolfe {
         }
     }
 
-    /// The last direction that was followed; zeros before the first.
+    /// Returns the last direction that was followed; zeros before the first.
     #[must_use]
     pub fn last_direction(&self) -> &[f64] {
         &self.direction
     }
 
-    /// The last vertex that was stepped to; zeros before the first.
+    /// Returns the last vertex of a step; zeros before the first.
     #[must_use]
     pub fn last_vertex(&self) -> &[f64] {
         &self.vertex

@@ -1,9 +1,10 @@
-//! LocalMD: mirror descent in phases around the last answer [Asi2021, algorithm 6], 1 < p <= 2; our reading, in one pass.
+//! Implements LocalMD: mirror descent in phases [Asi2021, algorithm 6], 1 < p <= 2, in one pass.
 //!
-//! Phase i has `n/2^i` fresh samples, step `eta_i = eta/4^(i - 1)`, and a ball of radius `D/2^(i - 1)` around the answer of phase i - 1. Within
-//! a phase, `u_k = argmin <sum of noisy gradients, u> + |u|_p²/(2 (p - 1) eta_i)` over the ball; the phase's answer is the mean of its
-//! iterates. The paper draws each phase's samples again and again and pays for it; here each sample is used once, so that its noise is that
-//! of one release.
+//! Each phase works around the last answer: phase i has `n/2^i` fresh samples, step `eta_i = eta/4^(i - 1)`, and a ball of
+//! radius `D/2^(i - 1)` around the answer of phase i - 1. Within a phase, `u_k = argmin <sum of noisy gradients, u> + |u|_p²/(2
+//! (p - 1) eta_i)` over the ball; the phase's answer is the mean of its iterates. The paper reuses each phase's samples and
+//! composes their privacy loss. This implementation differs: it uses each sample once, so that its noise is that of one
+//! release.
 
 use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
 use crate::oco::set::ConstraintSet;
@@ -17,12 +18,14 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct LocalMdPlan;
 
-/// Has no keys of its own.
+/// Reads no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
     Box::new(LocalMdPlan)
 }
 
-/// `argmin over |u|_p <= radius of <dual, u> + |u|_p²/(2 (p - 1) eta)`: the steepest vector of length `min((p - 1) eta |dual|_q, radius)`.
+/// Computes `argmin over |u|_p <= radius of <dual, u> + |u|_p²/(2 (p - 1) eta)`.
+///
+/// It is the steepest vector of length `min((p - 1) eta |dual|_q, radius)`.
 pub fn mirror_step(norm: Norm, eta: f64, radius: f64, dual: &[f64], out: &mut [f64]) {
     norm.steepest(dual, out);
     let length = ((norm.exponent() - 1.0) * eta * norm.dual().size(dual)).min(radius);
@@ -54,7 +57,7 @@ impl LearnerPlan for LocalMdPlan {
         let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
         let priced = terms.step_noise(generalized)?;
         let lipschitz = terms.lipschitz();
-        // D/(L sqrt(n)), times what makes the regularizer's strength 1.
+        // D/(L sqrt(n)), times the factor 1/sqrt(p - 1), which gives the regularizer strength 1.
         let eta = learning_rate * terms.actual.diameter / (lipschitz * libm::sqrt((p - 1.0) * setting.rounds as f64));
         let made = LearnerCalibration {
             mechanism: Request::vector_name(generalized, terms.budget.is_some()),
@@ -114,7 +117,7 @@ struct LocalMd {
     answer: Vec<f64>,
     radius: f64,
     eta: f64,
-    /// Samples left in this phase, and after it.
+    /// Number of samples left in this phase (`left`) and after it (`unused`).
     left: u64,
     unused: u64,
     steps: u64,

@@ -1,4 +1,6 @@
-//! Learners: one file each. A learner is two objects, a privatizer of `privacy::gradients` and a server that holds released values alone.
+//! Defines the learners, one file each.
+//!
+//! A learner is two objects, a privatizer of `privacy::gradients` and a server that stores released values alone.
 
 mod contract;
 pub mod dp_pofw;

@@ -1,7 +1,8 @@
-//! NoisySFW: Frank-Wolfe with batches and recursive noisy gradients [BassilyGuzmanNandi2021, algorithm 3].
+//! Implements NoisySFW [BassilyGuzmanNandi2021, algorithm 3]: Frank-Wolfe on batches.
 //!
-//! The first half of the samples gives the first gradient, `sqrt(n) - 1` batches of `sqrt(n)/2` correct it; step `lr ln(n)/(2 sqrt(n))`. Each
-//! sample is in one batch. The iterate stands still while a batch is filled.
+//! The gradients are recursive and noisy. The first half of the samples gives the first gradient, and `sqrt(n) - 1` batches of
+//! `sqrt(n)/2` correct it; the step is `lr ln(n)/(2 sqrt(n))`. Each sample is in one batch. The iterate is constant while a
+//! batch is filled.
 
 use super::{FrankWolfe, Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
 use crate::oco::set::ConstraintSet;
@@ -16,12 +17,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct NoisySfwPlan;
 
-/// Has no keys of its own.
+/// Reads no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
     Box::new(NoisySfwPlan)
 }
 
-/// How n samples are divided, and the step.
+/// Returns the division of n samples into batches, and the step.
 #[must_use]
 pub fn plan(n: u64, learning_rate: f64) -> (BatchPlan, f64) {
     let root = libm::sqrt(n as f64);
@@ -52,7 +53,7 @@ impl LearnerPlan for NoisySfwPlan {
     fn prepare(&self, setting: &Setting, request: &Request, learning_rate: f64) -> Result<Box<dyn LearnerMaker>, Refusal> {
         let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
         let (plan, eta) = plan(setting.rounds, learning_rate);
-        // A step beyond 1 would leave the set.
+        // A step above 1 would leave the set.
         let eta = eta.min(1.0);
         let priced = terms.batch_noise(generalized, plan, eta)?;
         let made = LearnerCalibration {
@@ -91,7 +92,7 @@ impl LearnerMaker for NoisySfwMaker {
     }
 }
 
-/// Privatizer and server of one run.
+/// Runs the privatizer and the server of one trial.
 #[derive(Debug)]
 pub struct NoisySfw {
     privatizer: BatchGradients,
@@ -101,7 +102,7 @@ pub struct NoisySfw {
 }
 
 impl NoisySfw {
-    /// A run before its first sample.
+    /// Creates a run before its first sample.
     #[must_use]
     pub fn new(privatizer: BatchGradients, set: Arc<dyn ConstraintSet>, eta: f64) -> Self {
         let estimate = vec![0.0; set.dimension()];

@@ -1,5 +1,6 @@
-//! NoisySGD: n² - 1 noisy steps over stored samples, projected, averaged [Bassily2020, algorithm 2]. Answers once, after the last sample;
-//! until then its answer is the starting point.
+//! Implements NoisySGD [Bassily2020, algorithm 2]: n² - 1 noisy projected steps on stored samples.
+//!
+//! It averages the iterates and answers once, after the last sample; until then its answer is the starting point.
 
 use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
 use crate::oco::set::ConstraintSet;
@@ -12,12 +13,14 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct NoisySgdPlan;
 
-/// Has no keys of its own.
+/// Reads no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
     Box::new(NoisySgdPlan)
 }
 
-/// Step `lr R/(L n max(sqrt(n), sqrt(d ln(1/delta))/epsilon))`, R half of the diameter; the second term is 0 without a budget.
+/// Returns the step `lr R/(L n max(sqrt(n), sqrt(d ln(1/delta))/epsilon))`.
+///
+/// R is half of the diameter; the second term of the maximum is 0 without a budget.
 #[must_use]
 pub fn step(learning_rate: f64, radius: f64, lipschitz: f64, n: u64, dimension: usize, budget: Option<(f64, f64)>) -> f64 {
     let n = n as f64;
@@ -72,7 +75,7 @@ impl LearnerPlan for NoisySgdPlan {
     }
 }
 
-/// `n² - 1`, at least 1.
+/// Returns `n² - 1`, at least 1.
 fn n_steps(n: u64) -> u64 {
     n.saturating_mul(n).saturating_sub(1).max(1)
 }
@@ -114,7 +117,7 @@ impl Learner for NoisySgd {
     }
 }
 
-/// The server: projected steps and the mean of the iterates after each.
+/// Runs the server: projected steps, and the mean of the iterates after each step.
 #[derive(Debug)]
 pub struct Descent {
     set: Arc<dyn ConstraintSet>,
@@ -126,7 +129,7 @@ pub struct Descent {
 }
 
 impl Descent {
-    /// Starts at the set's centre.
+    /// Creates a server at the set's centre.
     #[must_use]
     pub fn new(set: Arc<dyn ConstraintSet>, eta: f64) -> Self {
         let mut theta = vec![0.0; set.dimension()];
@@ -134,13 +137,13 @@ impl Descent {
         Self { sum: vec![0.0; theta.len()], answer: theta.clone(), theta, set, eta, n_steps: 0 }
     }
 
-    /// The current iterate.
+    /// Returns the current iterate.
     #[must_use]
     pub fn theta(&self) -> &[f64] {
         &self.theta
     }
 
-    /// One step along a released gradient.
+    /// Steps once along a released gradient.
     pub fn step(&mut self, gradient: &[f64]) {
         self.theta.iter_mut().zip(gradient).for_each(|(theta, g)| *theta -= self.eta * g);
         self.set.project(&mut self.theta);
@@ -148,7 +151,7 @@ impl Descent {
         self.n_steps += 1;
     }
 
-    /// Makes the mean of the iterates the answer.
+    /// Sets the answer to the mean of the iterates.
     pub fn finish(&mut self) {
         if 0 < self.n_steps {
             let n = self.n_steps as f64;
@@ -156,7 +159,7 @@ impl Descent {
         }
     }
 
-    /// The mean of the iterates once finished, the starting point before.
+    /// Returns the mean of the iterates once finished, the starting point before.
     #[must_use]
     pub fn answer(&self) -> &[f64] {
         &self.answer

@@ -1,4 +1,4 @@
-//! Online Frank-Wolfe without privacy (Xie2020): `dp-tofw` on plain sums.
+//! Implements online Frank-Wolfe without privacy (Xie2020): `dp-tofw` on exact sums.
 
 use super::{LearnerMaker, LearnerPlan, Request, Setting, dp_tofw};
 use privateer_config::params::Args;
@@ -6,7 +6,7 @@ use privateer_privacy::Refusal;
 
 struct OfwPlan(Box<dyn LearnerPlan>);
 
-/// Has no keys of its own.
+/// Reads no keys of its own.
 pub fn parse(args: &Args<'_>) -> Box<dyn LearnerPlan> {
     Box::new(OfwPlan(dp_tofw::parse(args)))
 }

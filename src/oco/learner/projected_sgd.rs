@@ -1,5 +1,7 @@
-//! Projected stochastic gradient descent without privacy (Zinkevich2003): `theta -= lr D_2/(L_t sqrt(t)) grad`, projected; answers with the
-//! mean of its iterates. `L_t` is the largest gradient seen so far, so that no constant is needed.
+//! Implements projected stochastic gradient descent without privacy (Zinkevich2003).
+//!
+//! The step is `theta -= lr D_2/(L_t sqrt(t)) grad`, projected; the answer is the mean of the iterates. `L_t` is the largest
+//! gradient norm so far, so that no constant is needed.
 
 use super::{Learner, LearnerCalibration, LearnerMaker, LearnerPlan, LearnerStreams, Request, Setting};
 use crate::oco::set::ConstraintSet;
@@ -13,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct ProjectedSgdPlan;
 
-/// Has no keys of its own.
+/// Reads no keys of its own.
 pub fn parse(_args: &Args<'_>) -> Box<dyn LearnerPlan> {
     Box::new(ProjectedSgdPlan)
 }
@@ -50,7 +52,7 @@ impl LearnerMaker for ProjectedSgdMaker {
         let d = self.set.dimension();
         let mut centre = vec![0.0; d];
         self.set.centre(&mut centre);
-        // |v|_2 <= |v|_p d^(1/2 - 1/p) for p > 2, <= |v|_p below.
+        // |v|_2 <= |v|_p d^(1/2 - 1/p) for p > 2, and |v|_2 <= |v|_p for p <= 2.
         let p = self.set.norm().exponent();
         let diameter = self.set.diameter() * libm::pow(d as f64, (0.5 - 1.0 / p).max(0.0));
         Box::new(ProjectedSgd {

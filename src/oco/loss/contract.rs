@@ -1,40 +1,43 @@
-//! What a loss is.
+//! Defines the interface of losses.
 
 use privateer_numerics::linalg::dot;
 use privateer_privacy::gradients::{Gradient, Sample};
 use std::fmt;
 use std::sync::Arc;
 
-/// A convex loss of a prediction `z = <x, theta>` against a response y.
+/// Defines a convex loss of a prediction `z = <x, theta>` against a response y.
 pub trait Loss: fmt::Debug + Send + Sync {
-    /// Its value.
+    /// Returns the value of the loss.
     fn value(&self, z: f64, y: f64) -> f64;
 
-    /// Its derivative in z.
+    /// Returns its derivative in z.
     fn slope(&self, z: f64, y: f64) -> f64;
 
-    /// The largest `|slope|` over all z and y; infinite where there is none. With `|x| <= R` in the dual norm the loss is `R` times this
-    /// Lipschitz in theta.
+    /// Returns the largest `|slope|` over all z and y; infinite if unbounded.
+    ///
+    /// With `|x| <= R` in the dual norm, the loss is Lipschitz in theta with `R` times this constant.
     fn lipschitz(&self) -> f64;
 
-    /// The largest change of the slope a unit of z. With `|x| <= R` in the dual norm the loss is `R²` times this smooth in theta.
+    /// Returns the largest change of the slope per unit of z.
+    ///
+    /// With `|x| <= R` in the dual norm, the loss is smooth in theta with `R²` times this constant.
     fn smoothness(&self) -> f64;
 
-    /// The loss without its own clip, where it has one: what risk is measured with.
+    /// Returns the loss without its own clip, if it has one; risk is measured with this loss.
     fn unclipped(&self) -> Option<Arc<dyn Loss>> {
         None
     }
 
-    /// Whether it is the squared loss, up to a clip: its risk is then known from second moments.
+    /// Returns whether it is the squared loss up to a clip: second moments then give its risk.
     fn is_square(&self) -> bool {
         false
     }
 
-    /// The loss in words.
+    /// Returns a description of the loss in words.
     fn words(&self) -> String;
 }
 
-/// The gradient of a loss of linear predictions: `slope(<x, theta>, y) x`.
+/// Computes the gradient of a loss of linear predictions: `slope(<x, theta>, y) x`.
 #[derive(Debug, Clone)]
 pub struct LinearModel {
     /// The loss.
@@ -64,7 +67,9 @@ mod tests {
         ]
     }
 
-    /// Slopes are derivatives, constants bound them and are attained to 2 % in the range searched (the squared loss without a clip has none).
+    /// Slopes are derivatives, and the constants bound them.
+    ///
+    /// The constants are attained to 2 % in the range searched (the squared loss without a clip has no constant).
     #[test]
     fn constants_by_finite_differences() {
         for loss in all() {
@@ -90,7 +95,7 @@ mod tests {
         }
     }
 
-    /// A planted constant is seen by the same search.
+    /// The same search detects a constant that is planted too small.
     #[test]
     fn a_constant_too_small_is_caught() {
         let loss = Squared { clip: 1.0 };
@@ -98,7 +103,7 @@ mod tests {
         assert!(1.0 < bent, "smoothness 1, as the paper states it, is too small");
     }
 
-    /// In theta: |grad - grad'|_q <= beta |theta - theta'|_p and |grad|_q <= L for |x|_q <= 1.
+    /// Checks |grad - grad'|_q <= beta |theta - theta'|_p and |grad|_q <= L for |x|_q <= 1.
     #[test]
     fn constants_hold_in_every_geometry() {
         use privateer_numerics::linalg::Norm;

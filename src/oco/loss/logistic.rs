@@ -1,19 +1,19 @@
-//! `ln(1 + e^z) - y z`, responses in [0, 1].
+//! Implements the logistic loss `ln(1 + e^z) - y z`, for responses in [0, 1].
 
 use super::Loss;
 use privateer_config::params::Args;
 use std::sync::Arc;
 
-/// The logistic loss. Responses are clipped to [0, 1], so that the slope stays within [-1, 1].
+/// Computes the logistic loss; a response is clipped to [0, 1], so the slope is within [-1, 1].
 #[derive(Debug, Clone, Copy)]
 pub struct Logistic;
 
-/// Has no keys.
+/// Reads the loss's keys; there are none.
 pub fn parse(_args: &Args<'_>) -> Arc<dyn Loss> {
     Arc::new(Logistic)
 }
 
-/// `1/(1 + e^-z)`, without overflow.
+/// Returns `1/(1 + e^-z)`, without overflow.
 #[must_use]
 pub fn sigmoid(z: f64) -> f64 {
     if 0.0 <= z {

@@ -1,4 +1,6 @@
-//! Losses of linear predictions, one file each; a loss of one's own is a [`Loss`], or any `privacy::gradients::Gradient`.
+//! Defines the losses of linear predictions, one file each.
+//!
+//! Library users can implement [`Loss`], or any `privacy::gradients::Gradient`.
 
 mod contract;
 pub mod logistic;

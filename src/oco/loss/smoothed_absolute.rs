@@ -1,10 +1,10 @@
-//! `sqrt((z - y)² + width²) - width`: the absolute deviation, rounded at zero.
+//! Implements `sqrt((z - y)² + width²) - width`: the absolute deviation, rounded at zero.
 
 use super::Loss;
 use privateer_config::params::Args;
 use std::sync::Arc;
 
-/// Within `width` of the absolute deviation.
+/// Computes the smoothed absolute deviation, within `width` of the absolute deviation.
 #[derive(Debug, Clone, Copy)]
 pub struct SmoothedAbsolute {
     /// Radius of the rounding, > 0, in units of the response.

@@ -1,10 +1,12 @@
-//! `(y - z)²`, whose slope is clipped: Huber's loss.
+//! Implements `(y - z)²` with a clipped slope: Huber's loss.
 
 use super::Loss;
 use privateer_config::params::Args;
 use std::sync::Arc;
 
-/// `r²` for `|r| <= clip/2`, beyond it `clip |r| - clip²/4`, r = z - y: slope `2 r` clipped to `[-clip, clip]`.
+/// Computes `r²` for `|r| <= clip/2`, beyond it `clip |r| - clip²/4`, with r = z - y.
+///
+/// The slope is `2 r` clipped to `[-clip, clip]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Squared {
     /// Bound on the slope, > 0; infinite for the square itself.

@@ -1,4 +1,4 @@
-//! What a problem is.
+//! Defines the interface of online convex problems.
 
 use super::Score;
 use crate::oco::learner::Setting;
@@ -11,57 +11,57 @@ use privateer_privacy::Raw;
 use privateer_privacy::gradients::Sample;
 use std::sync::Arc;
 
-/// A problem as read from a spec.
+/// Describes a problem as read from a spec.
 pub trait ProblemPlan: Send + Sync {
-    /// Builds what all trials share: the set, the data that answers are judged on.
+    /// Builds what all trials share: the set and the evaluation data.
     ///
     /// # Errors
-    /// Keys that do not suit each other, tables that would be too large.
+    /// If keys do not suit each other, or tables would be too large.
     fn build(&self, context: &ProblemContext<'_>) -> Result<Arc<dyn Problem>, Error>;
 }
 
-/// What a problem may use while it is built.
+/// Holds what a problem may use while it is built.
 #[derive(Debug)]
 pub struct ProblemContext<'a> {
-    /// The problem's streams.
+    /// The problem's random streams.
     pub streams: &'a Streams,
-    /// Samples of a trial.
+    /// Number of samples of a trial.
     pub rounds: u64,
-    /// Most bytes that one shared table may take.
+    /// Largest size of one shared table, in bytes.
     pub memory_bytes: f64,
 }
 
-/// What all trials share.
+/// Represents a problem, shared by all trials.
 pub trait Problem: Send + Sync {
-    /// The problem as learners see it.
+    /// Returns the problem as learners see it.
     fn setting(&self) -> &Setting;
 
-    /// One trial: its truth and its samples.
+    /// Makes one trial: its truth and its samples.
     fn trial(&self, trial: u64) -> Trial;
 
-    /// Facts for the manifest and the report, as (name, value).
+    /// Returns facts for the manifest and the report, as (name, value).
     fn facts(&self) -> Vec<(String, serde_json::Value)>;
 }
 
-/// One trial.
+/// Holds one trial of a problem.
 pub struct Trial {
-    /// Samples, in order.
+    /// The samples, in order.
     pub stream: Box<dyn Stream>,
-    /// How an answer is judged.
+    /// The evaluation of an answer.
     pub score: Score,
 }
 
-/// Samples of one trial, without end.
+/// Yields the samples of one trial, without end.
 pub trait Stream: Send {
-    /// The next sample, sealed.
+    /// Returns the next sample, sealed.
     fn next(&mut self) -> Raw<Sample<'_>>;
 }
 
-/// What a problem's parser may ask of the registry.
+/// Gives a problem's parser access to its part of the registry.
 pub trait ProblemRegistry {
-    /// Reads a constraint set under `key`; `None` if wrong (the sink then knows).
+    /// Reads a constraint set under `key`; `None` if it is wrong (an error is then recorded).
     fn set(&self, args: &Args<'_>, key: &'static str) -> Option<Box<dyn SetPlan>>;
 
-    /// Reads a loss under `key`, with this kind when absent; `None` if wrong.
+    /// Reads a loss under `key`, with this kind when absent; `None` if it is wrong.
     fn loss(&self, args: &Args<'_>, key: &'static str, default: &'static str) -> Option<Arc<dyn Loss>>;
 }

@@ -1,42 +1,44 @@
-//! Risk on data of its own: the mean loss of an answer over samples that no learner sees.
+//! Computes the risk of an answer: its mean loss over samples that no learner sees.
 
 use crate::oco::loss::Loss;
 use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 
-/// Data to judge on, shared by all trials.
+/// Holds the evaluation data, shared by all trials.
 #[derive(Debug)]
 pub enum Evaluation {
-    /// For squared losses: second moments are enough. `risk = u^T S u - 2 u^T b + c`, u = theta - truth, over rows x with noise e:
-    /// `S = mean x x^T` (row-major), `b = mean e x`, `c = mean e²`.
+    /// Second moments, which suffice for squared losses.
+    ///
+    /// `risk = u^T S u - 2 u^T b + c`, u = theta - truth, over rows x with noise e: `S = mean x x^T` (row-major), `b = mean e
+    /// x`, `c = mean e²`.
     Moments {
-        /// S.
+        /// S: mean of `x x^T`, row-major.
         second: Vec<f64>,
-        /// b.
+        /// b: mean of `e x`.
         cross: Vec<f64>,
-        /// c.
+        /// c: mean of `e²`.
         noise: f64,
     },
-    /// Row by row. `law(<x, truth>, e)` makes the response of a row.
+    /// Rows of data; `law(<x, truth>, e)` gives the response of a row.
     Rows {
         /// Features, row-major.
         x: Vec<f64>,
-        /// One random number a row.
+        /// One random number per row.
         e: Vec<f64>,
-        /// The response.
+        /// The law of the response.
         law: fn(f64, f64) -> f64,
         /// The loss, without a clip of its own.
         loss: Arc<dyn Loss>,
     },
 }
 
-/// How one trial's answers are judged.
+/// Evaluates one trial's answers.
 #[derive(Debug, Clone)]
 pub struct Score {
     evaluation: Arc<Evaluation>,
     truth: Arc<Vec<f64>>,
     best: f64,
-    /// Risk of zero less risk of the truth.
+    /// Risk of zero minus risk of the truth.
     range: f64,
 }
 
@@ -60,7 +62,7 @@ impl Evaluation {
 }
 
 impl Score {
-    /// For this truth.
+    /// Creates the evaluation for this truth.
     #[must_use]
     pub fn new(evaluation: Arc<Evaluation>, truth: Arc<Vec<f64>>) -> Self {
         let best = evaluation.risk(&truth, &truth);
@@ -68,19 +70,21 @@ impl Score {
         Self { evaluation, truth, best, range }
     }
 
-    /// Mean loss of an answer.
+    /// Returns the mean loss of an answer.
     #[must_use]
     pub fn risk(&self, theta: &[f64]) -> f64 {
         self.evaluation.risk(theta, &self.truth)
     }
 
-    /// Share of the risk of zero, above that of the truth, that is left: 1 at zero, 0 at the truth; NaN where both are equal.
+    /// Returns the excess risk over the truth, as a share of the excess risk of zero.
+    ///
+    /// It is 1 at zero and 0 at the truth; NaN where both risks are equal.
     #[must_use]
     pub fn suboptimality(&self, risk: f64) -> f64 {
         (risk - self.best) / self.range
     }
 
-    /// Risk of the truth.
+    /// Returns the risk of the truth.
     #[must_use]
     pub fn best(&self) -> f64 {
         self.best

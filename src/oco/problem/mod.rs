@@ -1,4 +1,4 @@
-//! Problems: where samples come from, and how an answer is judged; one file a family.
+//! Defines the problems: the samples' source and the evaluation of answers; one file per family.
 
 mod contract;
 mod evaluation;

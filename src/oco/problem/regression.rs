@@ -1,7 +1,8 @@
-//! Linear and logistic regression with features on the unit sphere of the dual norm [Han2022, section 5].
+//! Implements linear and logistic regression on unit-sphere features [Han2022, section 5].
 //!
-//! `x` is a standard normal vector scaled to `|x|_q = 1`. The truth is `ones/|ones|_p`, or (the paper's words) a normal vector scaled to
-//! `|truth|_p = 1`, drawn anew for every trial. Responses: `<x, truth>` plus normal noise, or 0 and 1 with logistic odds.
+//! The sphere is that of the dual norm: `x` is a standard normal vector scaled to `|x|_q = 1`. The truth is `ones/|ones|_p`, or
+//! (in the paper's words) a normal vector scaled to `|truth|_p = 1`, redrawn for every trial. The responses are `<x, truth>`
+//! plus normal noise, or 0 and 1 with logistic odds.
 
 use super::{Evaluation, Problem, ProblemContext, ProblemPlan, ProblemRegistry, Score, Stream, Trial};
 use crate::oco::learner::Setting;
@@ -74,7 +75,7 @@ fn parse(args: &Args<'_>, registry: &dyn ProblemRegistry, response: Response, lo
     })
 }
 
-/// A normal vector on the unit sphere of a norm; zero stays.
+/// Draws a normal vector scaled to the unit sphere of a norm; zero stays zero.
 fn on_the_sphere(norm: Norm, stream: &mut rng::Stream, out: &mut [f64]) {
     stream.normals(out);
     let size = norm.size(out);
@@ -138,7 +139,7 @@ impl RegressionPlan {
                 let e = draw(&mut row);
                 noise += e * e;
                 cross.iter_mut().zip(&row).for_each(|(cross, x)| *cross += e * x);
-                // The upper triangle; the lower is its mirror.
+                // Computes the upper triangle; the lower one follows by symmetry.
                 for i in 0..d {
                     let x = row[i];
                     second[i * d + i..(i + 1) * d].iter_mut().zip(&row[i..]).for_each(|(second, other)| *second += x * other);

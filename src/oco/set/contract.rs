@@ -1,4 +1,4 @@
-//! What a constraint set is.
+//! Defines the interface of constraint sets.
 
 use privateer_config::error::Error;
 use privateer_numerics::linalg::Norm;
@@ -6,48 +6,50 @@ use privateer_privacy::gradients::Vertices;
 use std::fmt;
 use std::sync::Arc;
 
-/// A compact convex set C of parameters, with the norm in which losses over it are smooth.
+/// Represents a compact convex set C of parameters, with the norm in which losses are smooth.
 pub trait ConstraintSet: fmt::Debug + Send + Sync {
-    /// Dimension d.
+    /// Returns the dimension d.
     fn dimension(&self) -> usize;
 
-    /// The norm of the geometry; gradients are measured in its dual.
+    /// Returns the norm of the geometry; gradients are measured in its dual.
     fn norm(&self) -> Norm;
 
-    /// Largest distance of two points in that norm.
+    /// Returns the largest distance of two points, in that norm.
     fn diameter(&self) -> f64;
 
-    /// A fixed point of C: where learners start.
+    /// Writes a fixed point of C, where learners start.
     fn centre(&self, out: &mut [f64]);
 
-    /// Linear minimization: a point of C with the least product with `g`, which is finite. Exact; which of several is stated by the set.
+    /// Writes a point of C with the least product with the finite vector `g` (linear minimization).
+    ///
+    /// The minimization is exact. Each set states which of several minimizers it returns.
     fn minimise(&self, g: &[f64], out: &mut [f64]);
 
-    /// Moves a finite point to the nearest point of C in the Euclidean norm.
+    /// Projects a finite point onto C: the nearest point in the Euclidean norm.
     fn project(&self, theta: &mut [f64]);
 
-    /// Whether a point is in C up to a tolerance on the defining inequalities.
+    /// Returns whether a point is in C, up to a tolerance on the defining inequalities.
     fn contains(&self, theta: &[f64], tolerance: f64) -> bool;
 
-    /// The vertices, where they are few enough to be listed.
+    /// Returns the vertices, if they are few enough to be listed.
     fn vertices(&self) -> Option<Arc<dyn Vertices>> {
         None
     }
 
-    /// Writes vertex `index`. Does nothing where vertices are not listed.
+    /// Writes vertex `index`; does nothing if vertices are not listed.
     fn vertex(&self, index: usize, out: &mut [f64]) {
         let _ = (index, out);
     }
 
-    /// The set in words.
+    /// Returns a description of the set in words.
     fn words(&self) -> String;
 }
 
-/// A constraint set as read from a spec, before its dimension is known.
+/// Describes a constraint set as read from a spec, before its dimension is known.
 pub trait SetPlan: fmt::Debug + Send + Sync {
-    /// The set in this dimension.
+    /// Builds the set in this dimension.
     ///
     /// # Errors
-    /// A dimension that does not suit.
+    /// If the dimension does not suit.
     fn build(&self, dimension: usize) -> Result<Arc<dyn ConstraintSet>, Error>;
 }

@@ -1,4 +1,4 @@
-//! The ball `|theta|_p <= radius`, 1 <= p <= infinity.
+//! Implements the ball `|theta|_p <= radius`, 1 <= p <= infinity.
 
 use super::{ConstraintSet, SetPlan};
 use privateer_config::error::Error;
@@ -7,7 +7,7 @@ use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
-/// The ball around zero.
+/// Represents the ball around zero.
 #[derive(Debug, Clone, Copy)]
 pub struct LpBall {
     norm: Norm,
@@ -39,13 +39,13 @@ impl SetPlan for LpBallPlan {
 }
 
 impl LpBall {
-    /// `radius > 0`, `dimension >= 1`.
+    /// Creates the ball for `radius > 0`, `dimension >= 1`.
     #[must_use]
     pub fn new(norm: Norm, radius: f64, dimension: usize) -> Self {
         Self { norm, radius, dimension }
     }
 
-    /// The radius.
+    /// Returns the radius.
     #[must_use]
     pub fn radius(&self) -> f64 {
         self.radius
@@ -69,7 +69,9 @@ impl ConstraintSet for LpBall {
         out.fill(0.0);
     }
 
-    /// The steepest vector of the norm: p = 1 the lowest index of the largest `|g_i|`; zero coordinates of g give zero.
+    /// Writes the norm's steepest vector; zero coordinates of g give zero.
+    ///
+    /// For p = 1 it is at the lowest index of the largest `|g_i|`.
     fn minimise(&self, g: &[f64], out: &mut [f64]) {
         self.norm.steepest(g, out);
         out.iter_mut().for_each(|out| *out *= self.radius);
@@ -111,7 +113,7 @@ impl ConstraintSet for LpBall {
     }
 }
 
-/// Vertices of the l_1 ball in the order `+r e_1 … +r e_d, -r e_1 … -r e_d`.
+/// Lists the vertices of the l_1 ball in the order `+r e_1 … +r e_d, -r e_1 … -r e_d`.
 #[derive(Debug)]
 struct Cross {
     radius: f64,
@@ -132,14 +134,16 @@ impl Vertices for Cross {
     }
 }
 
-/// Projection onto the l_1 ball: `sign(x) max(|x| - level, 0)` with the level at which the norm is the radius.
+/// Projects onto the l_1 ball: `sign(x) max(|x| - level, 0)`, where `level` gives norm `radius`.
 fn soften(theta: &mut [f64], radius: f64) {
     let mut sizes: Vec<f64> = theta.iter().map(|x| x.abs()).collect();
     let level = simplex_level(&mut sizes, radius);
     theta.iter_mut().for_each(|x| *x = (x.abs() - level).max(0.0).copysign(*x));
 }
 
-/// The level with `sum max(size - level, 0) = total`, for sizes of which some are positive (Held, Wolfe & Crowder 1974); sorts them.
+/// Returns the level with `sum max(size - level, 0) = total` (Held, Wolfe & Crowder 1974).
+///
+/// Some of the sizes must be positive; sorts them.
 pub(super) fn simplex_level(sizes: &mut [f64], total: f64) -> f64 {
     sizes.sort_by(|a, b| b.total_cmp(a));
     let (mut sum, mut level) = (0.0, 0.0);
@@ -154,8 +158,10 @@ pub(super) fn simplex_level(sizes: &mut [f64], total: f64) -> f64 {
     level
 }
 
-/// Projection onto the l_p ball, 1 < p < infinity, of a point outside: coordinates solve `u + m p u^(p - 1) = |x|`, with the multiplier m
-/// at which the norm is the radius. Guarded Newton steps inside, bisection outside; in units of the radius.
+/// Projects a point outside the l_p ball onto it, for 1 < p < infinity.
+///
+/// The coordinates solve `u + m p u^(p - 1) = |x|`, in units of the radius, with the multiplier m at which the norm is the
+/// radius. The inner solver uses guarded Newton steps, the outer one bisection.
 fn shrink(theta: &mut [f64], p: f64, radius: f64) {
     let sizes: Vec<f64> = theta.iter().map(|x| x.abs() / radius).collect();
     let mut found = vec![0.0; sizes.len()];
@@ -167,13 +173,13 @@ fn shrink(theta: &mut [f64], p: f64, radius: f64) {
         }
         sum
     };
-    // At m = 0 the sum is above 1; it falls to 0.
+    // At m = 0 the sum is above 1; it decreases to 0 as m grows.
     let (mut low, mut high) = (0.0, 1.0);
     while 1.0 < at(high) && high < 1e300 {
         (low, high) = (high, 16.0 * high);
     }
     for _ in 0..200 {
-        // The geometric middle while the bracket spans powers of ten.
+        // Uses the geometric mean while the bracket spans powers of ten.
         let middle = if 0.0 < low && 4.0 * low < high { libm::sqrt(low) * libm::sqrt(high) } else { 0.5 * (low + high) };
         if middle <= low || high <= middle || high - low <= 1e-15 * high {
             break;
@@ -184,7 +190,9 @@ fn shrink(theta: &mut [f64], p: f64, radius: f64) {
     theta.iter_mut().zip(&found).for_each(|(theta, u)| *theta = (radius * u).copysign(*theta));
 }
 
-/// The root of `u + c u^e = x` in [0, x], for x >= 0, c >= 0, e > 0: Newton steps, halved where they leave the bracket.
+/// Returns the root of `u + c u^e = x` in [0, x], for x >= 0, c >= 0, e > 0.
+///
+/// Newton steps are replaced by halving where they leave the bracket.
 fn coordinate(x: f64, c: f64, e: f64) -> f64 {
     if x == 0.0 || c == 0.0 {
         return x;

@@ -1,4 +1,4 @@
-//! Constraint sets: linear minimization, projection, vertices, diameter; one file each.
+//! Defines the constraint sets with linear minimization, projection, vertices and diameter.
 
 mod contract;
 pub mod lp_ball;

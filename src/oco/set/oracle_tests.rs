@@ -1,5 +1,7 @@
-//! Closed forms against a generic solver: linear minimization and projection by projected or conditional gradients that know a set only
-//! through membership, or through its vertices.
+//! Tests the closed forms of the sets against generic solvers.
+//!
+//! Linear minimization and projection are compared with projected or conditional gradients that access a set only through
+//! membership, or through its vertices.
 
 use super::{ConstraintSet, LpBall, Polytope, Simplex};
 use privateer_numerics::linalg::{Norm, dot};
@@ -21,7 +23,7 @@ fn sets(d: usize, stream: &mut Stream) -> Vec<Arc<dyn ConstraintSet>> {
     sets
 }
 
-/// A point of the set found by scaling a direction from the centre until it is about to leave: knows membership alone.
+/// Scales a direction from the centre to the set's boundary, by membership tests alone.
 fn on_the_boundary(set: &dyn ConstraintSet, direction: &[f64]) -> Vec<f64> {
     let mut centre = vec![0.0; set.dimension()];
     set.centre(&mut centre);
@@ -34,7 +36,9 @@ fn on_the_boundary(set: &dyn ConstraintSet, direction: &[f64]) -> Vec<f64> {
     at(low)
 }
 
-/// No point found by a search over directions has a smaller product; the minimizer is in the set; corners d = 1, 2 included.
+/// No point found by a search over directions has a smaller product than the minimizer.
+///
+/// The minimizer is in the set; the corner cases d = 1 and 2 are included.
 #[test]
 fn linear_minimization_is_beaten_by_no_other_point() {
     let mut stream = stream();
@@ -47,7 +51,8 @@ fn linear_minimization_is_beaten_by_no_other_point() {
                 assert!(set.contains(&v, 1e-12), "{}: {v:?}", set.words());
                 let value = dot(&g, &v);
                 for i in 0..100 {
-                    // Directions close to the minimizer and far from it; projected to the simplex's plane by its own membership.
+                    // Directions near the minimizer and far from it; the simplex's membership test projects them onto its
+                    // plane.
                     let spread = libm::pow(0.8, f64::from(i) * 0.5);
                     let mut direction: Vec<f64> = v.iter().map(|v| v + spread * stream.normal()).collect();
                     if set.words().starts_with("simplex") {
@@ -55,7 +60,7 @@ fn linear_minimization_is_beaten_by_no_other_point() {
                         direction.iter_mut().for_each(|x| *x -= mean);
                     }
                     let other = dot(&g, &on_the_boundary(set.as_ref(), &direction));
-                    // Membership in a hull is by distance, to 1e-7 of the diameter.
+                    // Membership in a hull is decided by distance, to 1e-7 of the diameter.
                     let slack = 1e-9 * (1.0 + value.abs()) + 1e-6 * set.diameter() * g.iter().map(|g| g.abs()).sum::<f64>();
                     assert!(value <= other + slack, "{}: {value} {other}", set.words());
                 }
@@ -64,8 +69,9 @@ fn linear_minimization_is_beaten_by_no_other_point() {
     }
 }
 
-/// The nearest point y of a convex set is the one with `<x - y, z - y> <= 0` for all z in it: the worst z is the set's own minimizer, which
-/// the test above checks on its own.
+/// The nearest point y of a convex set satisfies `<x - y, z - y> <= 0` for all z in it.
+///
+/// The worst z is the set's own minimizer, which the test above checks separately.
 #[test]
 fn projections_satisfy_the_obtuse_angle() {
     let mut stream = stream();
@@ -91,7 +97,7 @@ fn projections_satisfy_the_obtuse_angle() {
     }
 }
 
-/// A planted fault, radial scaling in the place of the projection, is caught by the same condition.
+/// The same condition detects a planted fault: radial scaling instead of the projection.
 #[test]
 fn scaling_is_no_projection() {
     let ball = LpBall::new(Norm::of(1.5).expect("a norm"), 1.0, 2);
@@ -104,7 +110,7 @@ fn scaling_is_no_projection() {
     assert!(0.01 < dot(&gap, &z) - dot(&gap, &y));
 }
 
-/// Diameters are attained by vertices or by opposite points, and exceeded by no pair found.
+/// Diameters are attained by vertices or opposite points, and no pair found exceeds them.
 #[test]
 fn diameters() {
     let mut stream = stream();

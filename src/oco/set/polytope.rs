@@ -1,4 +1,4 @@
-//! The hull of stated vertices.
+//! Implements the convex hull of stated vertices.
 
 use super::{ConstraintSet, SetPlan};
 use privateer_config::error::{Diagnostic, Error};
@@ -7,12 +7,12 @@ use privateer_numerics::linalg::{Norm, dot, solve_spd};
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
-/// Convex combinations of vertices.
+/// Represents the convex combinations of stated vertices.
 #[derive(Debug, Clone)]
 pub struct Polytope {
     norm: Norm,
     dimension: usize,
-    /// Row-major, one row a vertex.
+    /// The vertices, row-major, one per row.
     rows: Arc<Vec<f64>>,
     diameter: f64,
 }
@@ -50,7 +50,9 @@ impl SetPlan for PolytopePlan {
 }
 
 impl Polytope {
-    /// Vertices one after the other; `None` where they are none, not whole, or not finite.
+    /// Creates the hull of these vertices, one after another.
+    ///
+    /// `None` if there is no vertex, or one is incomplete or not finite.
     #[must_use]
     pub fn new(norm: Norm, dimension: usize, rows: Vec<f64>) -> Option<Self> {
         let fine =
@@ -73,7 +75,7 @@ impl Polytope {
         &self.rows[index * self.dimension..(index + 1) * self.dimension]
     }
 
-    /// Index of the vertex with the least product with g, the lowest among equals.
+    /// Returns the index of the vertex with the least product with g, the lowest among equals.
     fn least(&self, g: &[f64]) -> usize {
         let mut best = (0, f64::INFINITY);
         for (i, vertex) in self.rows.chunks(self.dimension).enumerate() {
@@ -85,11 +87,13 @@ impl Polytope {
         best.0
     }
 
-    /// Weights of the affine combination of these vertices nearest to `theta`; `None` where they are affinely dependent.
+    /// Returns the weights of these vertices' affine combination nearest to `theta`.
+    ///
+    /// `None` if the vertices are affinely dependent.
     fn affine(&self, chosen: &[usize], theta: &[f64]) -> Option<Vec<f64>> {
         let k = chosen.len();
         let gaps: Vec<Vec<f64>> = chosen.iter().map(|&i| self.row(i).iter().zip(theta).map(|(v, x)| v - x).collect()).collect();
-        // Minimise |sum w_i gap_i|² with sum w = 1: the Gram matrix with ones added solves G w = 1 up to a factor.
+        // Minimises |sum w_i gap_i|² with sum w = 1: the Gram matrix with ones added solves G w = 1 up to a factor.
         let scale = gaps.iter().map(|gap| dot(gap, gap)).fold(f64::MIN_POSITIVE, f64::max);
         let mut gram = vec![0.0; k * k];
         for (i, a) in gaps.iter().enumerate() {
@@ -131,8 +135,9 @@ impl ConstraintSet for Polytope {
         out.copy_from_slice(self.row(self.least(g)));
     }
 
-    /// The nearest point by Wolfe's method (Mathematical Programming 11, 1976): a growing set of vertices whose nearest affine
-    /// combination is convex.
+    /// Computes the nearest point by Wolfe's method (Mathematical Programming 11, 1976).
+    ///
+    /// The method grows a set of vertices whose nearest affine combination is convex.
     fn project(&self, theta: &mut [f64]) {
         let goal = theta.to_vec();
         let point = |chosen: &[usize], weights: &[f64], out: &mut [f64]| {
@@ -162,7 +167,7 @@ impl ConstraintSet for Polytope {
                     weights = affine;
                     break;
                 }
-                // As far towards the affine point as weights stay nonnegative; a vertex leaves.
+                // Moves towards the affine point as far as the weights stay nonnegative; a vertex then leaves.
                 let mut step: f64 = 1.0;
                 for (w, a) in weights.iter().zip(&affine).filter(|(_, a)| **a < 0.0) {
                     step = step.min(w / (w - a));
@@ -185,7 +190,7 @@ impl ConstraintSet for Polytope {
         theta.copy_from_slice(&here);
     }
 
-    /// By the distance to the projection, in units of the diameter.
+    /// Decides by the distance to the projection, in units of the diameter.
     fn contains(&self, theta: &[f64], tolerance: f64) -> bool {
         if theta.len() != self.dimension {
             return false;

@@ -1,4 +1,4 @@
-//! The simplex `theta >= 0, sum theta = total`, in the l_1 geometry.
+//! Implements the simplex `theta >= 0, sum theta = total`, in the l_1 geometry.
 
 use super::lp_ball::simplex_level;
 use super::{ConstraintSet, SetPlan};
@@ -8,7 +8,7 @@ use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
-/// Nonnegative parameters with a fixed sum.
+/// Represents the simplex of nonnegative parameters with a fixed sum.
 #[derive(Debug, Clone, Copy)]
 pub struct Simplex {
     total: f64,
@@ -32,7 +32,7 @@ impl SetPlan for SimplexPlan {
 }
 
 impl Simplex {
-    /// `total > 0`, `dimension >= 1`.
+    /// Creates the simplex for `total > 0`, `dimension >= 1`.
     #[must_use]
     pub fn new(total: f64, dimension: usize) -> Self {
         Self { total, dimension }
@@ -45,7 +45,7 @@ impl ConstraintSet for Simplex {
     }
 
     fn norm(&self) -> Norm {
-        // The dual of the max norm.
+        // The l_1 norm, as the dual of the max norm.
         Norm::MAX.dual()
     }
 
@@ -57,14 +57,14 @@ impl ConstraintSet for Simplex {
         out.fill(self.total / self.dimension as f64);
     }
 
-    /// The vertex of the least coordinate of g, the lowest index among equals.
+    /// Writes the vertex of the least coordinate of g, the lowest index among equals.
     fn minimise(&self, g: &[f64], out: &mut [f64]) {
         let least = (1..g.len()).fold(0, |best, at| if g[at] < g[best] { at } else { best });
         self.vertex(least, out);
     }
 
     fn project(&self, theta: &mut [f64]) {
-        // The level may be negative here: shift until the largest entry alone exceeds the sum.
+        // The level may be negative here; after this shift the largest entry alone exceeds the sum.
         let lowest = theta.iter().copied().fold(f64::INFINITY, f64::min);
         let mut shifted: Vec<f64> = theta.iter().map(|x| x - lowest + self.total).collect();
         let level = simplex_level(&mut shifted, self.total) + lowest - self.total;

@@ -1,23 +1,25 @@
-//! Ridge models of arms from given sums: `V = G + shift I`, `theta = V^{-1} u`, one matrix an arm or one over the blocks of all.
+//! Fits ridge models of the arms from given sums: `V = G + shift I`, `theta = V^{-1} u`.
+//!
+//! There is one matrix per arm, or one matrix over the blocks of all arms.
 
 use privateer_numerics::linalg::{cholesky_upper, dot, solve_upper};
 use privateer_privacy::interactions::sums::Layout;
 use serde::{Deserialize, Serialize};
 
-/// Doublings of the shift after which a matrix is given up.
+/// Number of doublings of the shift after which the repair of a matrix stops.
 const MOST_DOUBLINGS: u32 = 60;
 
-/// Factors and parameters, new whenever sums are.
+/// Stores the ridge models' Cholesky factors and parameters, recomputed whenever the sums change.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ArmModels {
-    /// Upper factors, a matrix after the other.
+    /// Upper Cholesky factors, one matrix after another.
     uppers: Vec<f64>,
-    /// Parameters, a group after the other: arm a's start at `a d` in either layout.
+    /// Parameters, one group after another: those of arm a start at `a d` in either layout.
     theta: Vec<f64>,
 }
 
 impl ArmModels {
-    /// Nothing summed: `V = shift I`.
+    /// Creates the models before any observation: `V = shift I`.
     pub(super) fn empty(layout: Layout, shift: f64) -> Self {
         let n = layout.n_rows();
         let mut uppers = vec![0.0; layout.n_groups() * n * n];
@@ -27,7 +29,7 @@ impl ArmModels {
         Self { uppers, theta: vec![0.0; layout.n_groups() * n] }
     }
 
-    /// Whether it is of this layout and in range.
+    /// Returns whether the saved factors have the sizes of this layout and values in range.
     pub(super) fn fits(&self, layout: Layout) -> bool {
         let n = layout.n_rows();
         let sizes = self.uppers.len() == layout.n_groups() * n * n && self.theta.len() == layout.n_groups() * n;
@@ -36,7 +38,9 @@ impl ArmModels {
             && self.uppers.chunks_exact(n * n).all(|group| (0..n).all(|i| 0.0 < group[i * n + i]))
     }
 
-    /// Takes new sums in. A matrix that is not positive definite is shifted by as much again, and more; gives back how many were.
+    /// Refits the models to new sums and returns how many matrices needed repair.
+    ///
+    /// A matrix that is not positive definite is repaired by doubling its shift until it is.
     pub(super) fn refit(&mut self, layout: Layout, entries: &[f64], shift: f64) -> u64 {
         let n = layout.n_rows();
         let mut repairs = 0;
@@ -63,12 +67,12 @@ impl ArmModels {
         repairs
     }
 
-    /// Mean reward of an arm for a context in the units of the sums.
+    /// Returns the mean reward of an arm for the context `z`, in the units of the sums.
     pub(super) fn mean(&self, arm: usize, z: &[f64]) -> f64 {
         dot(&self.theta[arm * z.len()..(arm + 1) * z.len()], z)
     }
 
-    /// `sqrt(z^T V^{-1} z)` with `z` in the block of an arm.
+    /// Returns `sqrt(z^T V^{-1} z)` with `z` in the block of an arm.
     pub(super) fn spread(&self, layout: Layout, arm: usize, z: &[f64], scratch: &mut Vec<f64>) -> f64 {
         let n = layout.n_rows();
         let (group, first) = layout.place(arm);
@@ -80,7 +84,9 @@ impl ArmModels {
     }
 }
 
-/// Replaces `b` by `U^{-T} b` for a right side that is zero before row `first`; `b` holds the rows from there on.
+/// Replaces `b` by `U^{-T} b`, for a right-hand side that is zero before row `first`.
+///
+/// `b` holds the rows from `first` on.
 fn forward(upper: &[f64], n: usize, first: usize, b: &mut [f64]) {
     for row in first..n {
         let line = &upper[row * n + row..(row + 1) * n];

@@ -1,4 +1,4 @@
-//! What every contextual policy is, and what it may know.
+//! Defines the interface of contextual policies and what they may know.
 
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -6,53 +6,55 @@ use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, InteractionRequest, InteractionSignal};
 use privateer_privacy::{Ledger, Refusal, Released};
 
-/// One algorithm in one trial: the server's side. Everything it keeps comes from released signals.
+/// Runs one algorithm in one trial, on the server's side; its state comes from released signals.
 pub trait ContextPolicy: Send {
-    /// The arm for a user with this context. Takes `&self`: nothing of a context can be kept. `scratch` saves an allocation a
-    /// round; what is in it on entry has no meaning.
+    /// Chooses the arm for a user with this context.
+    ///
+    /// Takes `&self`, so that a policy cannot store anything of a context. `scratch` saves an allocation per round; its content
+    /// on entry has no meaning.
     ///
     /// # Errors
     /// If a score is not finite: the model has left the range of f64.
     fn choose(&self, context: &[f64], own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error>;
 
-    /// Takes what was released of the round.
+    /// Updates the state with the released signal of the round.
     fn update(&mut self, signal: &Released<InteractionSignal<'_>>);
 
-    /// The state as plain data with a version, for [`ContextPolicyMaker::restore`].
+    /// Returns the state as plain data with a version, for [`ContextPolicyMaker::restore`].
     fn save(&self) -> serde_json::Value;
 
-    /// Matrices that had to be repaired before they could be used.
+    /// Returns how many matrices had to be repaired before they could be used.
     fn repairs(&self) -> u64 {
         0
     }
 }
 
-/// A contextual policy as read from a spec.
+/// Describes a contextual policy as read from a spec.
 pub trait ContextPolicyPlan: Send + Sync {
-    /// Calibrates and makes what all trials share.
+    /// Calibrates the mechanism and makes what all trials share.
     ///
     /// # Errors
-    /// A problem, budget or mechanism that does not suit.
+    /// If the problem, the budget or the mechanism does not suit the policy.
     fn prepare(&self, facts: &ContextFacts, request: &InteractionRequest) -> Result<Box<dyn ContextPolicyMaker>, Refusal>;
 }
 
 /// Makes one trial's policy and the privatizer that it was calibrated with.
 pub trait ContextPolicyMaker: Send + Sync {
-    /// A policy before its first round.
+    /// Makes a policy before its first round.
     fn make(&self) -> Box<dyn ContextPolicy>;
 
-    /// The private side before its first round.
+    /// Makes the privatizer (the private side) before its first round.
     fn privatizer(&self) -> Box<dyn InteractionPrivatizer>;
 
-    /// What is claimed and what is delivered.
+    /// Returns the ledger: the claimed and the delivered privacy loss.
     fn ledger(&self) -> Ledger;
 
-    /// What the manifest must say of constants that were chosen, as (name, value).
+    /// Returns the chosen constants that the manifest must record, as (name, value).
     fn facts(&self) -> Vec<(String, serde_json::Value)> {
         Vec::new()
     }
 
-    /// The policy whose state was saved.
+    /// Restores a policy from its saved state.
     ///
     /// # Errors
     /// If the state is not one of this policy and version.
@@ -65,15 +67,15 @@ pub type ContextPolicyBuild = fn(&Args<'_>) -> Box<dyn ContextPolicyPlan>;
 /// Version of saved states.
 const STATE_VERSION: u64 = 1;
 
-/// A saved state with its name and version.
+/// Wraps a state with its policy name and version.
 pub(super) fn saved(policy: &str, state: &impl serde::Serialize) -> serde_json::Value {
     serde_json::json!({ "policy": policy, "version": STATE_VERSION, "state": state })
 }
 
-/// The state of this policy.
+/// Reads a saved state of this policy.
 ///
 /// # Errors
-/// If it is of another policy or version, or not of its form.
+/// If the state is of another policy or version, or has another form.
 pub(super) fn restored<T: serde::de::DeserializeOwned>(policy: &str, state: &serde_json::Value) -> Result<T, Error> {
     if state["policy"] != policy || state["version"] != STATE_VERSION {
         return Err(Error::input(
@@ -86,24 +88,24 @@ pub(super) fn restored<T: serde::de::DeserializeOwned>(policy: &str, state: &ser
         .map_err(|source| Error::input(Diagnostic::new(format!("the saved state of `{policy}` cannot be read: {source}"))))
 }
 
-/// The mistake of a state whose sizes are not those of the problem.
+/// Returns the error for a state whose sizes are not those of the problem.
 pub(super) fn misfit(policy: &str) -> Error {
     Error::input(Diagnostic::new(format!("the saved state of `{policy}` is of another number of arms or features")))
 }
 
-/// Room for a choice.
+/// Holds scratch memory for one choice.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// A vector.
+    /// A vector, of a length that the policy chooses.
     pub vector: Vec<f64>,
     /// Arms with their scores.
     pub scored: Vec<(usize, f64)>,
 }
 
-/// The best of these arms, the lowest index within the tie tolerance of all decisions.
+/// Returns the best of these arms: the lowest index within the tie tolerance of all decisions.
 ///
 /// # Errors
-/// If there is none: a score is NaN, or the largest is infinite.
+/// If a score is NaN, or the largest is infinite.
 pub(super) fn best_arm(scored: &[(usize, f64)]) -> Result<usize, Error> {
     privateer_gp::score::lowest_within_tie(scored).ok_or_else(|| Error::Failed {
         problem: "the score of an arm is no finite number".to_owned(),
@@ -112,7 +114,7 @@ pub(super) fn best_arm(scored: &[(usize, f64)]) -> Result<usize, Error> {
     })
 }
 
-/// A beta as a function of the coming round, 1-based.
+/// Returns the exploration factor of the coming round, 1-based.
 pub(super) type BetaRule = std::sync::Arc<dyn Fn(u64) -> f64 + Send + Sync>;
 
 #[cfg(test)]

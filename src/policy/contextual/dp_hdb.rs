@@ -1,5 +1,8 @@
-//! `dp-hdb` [Han2022, algorithm 3]: every arm is shown `warm_up` times; afterwards, among the arms whose warm-up estimate is within half of
-//! `gap` of the best for the user at hand, the one with the largest running estimate. Estimates come from `privacy::interactions::choices`.
+//! Implements `dp-hdb` [Han2022, algorithm 3], a private bandit for high-dimensional contexts.
+//!
+//! Every arm is shown `warm_up` times. Afterwards, the candidates are the arms whose warm-up estimate for the current user is
+//! within half of `gap` of the best; the policy shows the candidate with the largest running estimate. The estimates come from
+//! the private choices of `privacy::visits::choices`.
 
 use super::contract::{best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
@@ -56,7 +59,8 @@ struct DpHdbPlan {
 impl DpHdbPlan {
     fn warm_up(&self, facts: &ContextFacts) -> Result<u64, Refusal> {
         let (k, d, t) = (facts.n_arms as u64, facts.dimension as f64, facts.rounds as f64);
-        // t_0 = O(ln(dT/alpha) ln T / epsilon²) [Han2022, theorem 4.2], at epsilon = 1 whatever the budget: about 120 in the paper's figure.
+        // t_0 = O(ln(dT/alpha) ln T / epsilon²) [Han2022, theorem 4.2], at epsilon = 1 whatever the budget: about 120 in the
+        // paper's figure.
         let orders = (libm::log(d * t) * libm::log(t)).ceil() as u64;
         let warm_up = self.warm_up.unwrap_or(orders.min(facts.rounds / (4 * k)).max(1));
         if facts.rounds < k.saturating_mul(warm_up) {
@@ -78,14 +82,14 @@ impl ContextPolicyPlan for DpHdbPlan {
             Some(_) => request.range(facts.range)?,
             None => request.clip.or(facts.range),
         };
-        // The printed form clips nothing that was not said to be clipped.
+        // The as-printed calibration clips only where the spec states a clip.
         let bounds = match range {
             Some(range) if budget.is_some() && !(printed && request.clip.is_none()) => {
                 Some(ChoiceBounds::of(facts, radius, range, self.residual))
             }
             _ => None,
         };
-        // The gradient (zeta - r) x: smoothness beta M², L = M max |zeta - r| (E31).
+        // The gradient (zeta - r) x: smoothness beta M², L = M max |zeta - r| (erratum E31, `docs/privacy.md`).
         let m = facts.largest_entry;
         let constants = |smoothness: f64, lipschitz: f64| Constants { diameter: 2.0 * radius, smoothness, lipschitz };
         let actual = constants(facts.link.slope() * m * m, bounds.map_or(f64::INFINITY, |bounds| m * bounds.residual));
@@ -223,13 +227,13 @@ impl ContextPolicyMaker for DpHdbMaker {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct DpHdbState {
-    /// Rounds taken in.
+    /// Number of rounds observed.
     round: u64,
-    /// Steps of each arm.
+    /// Number of steps of each arm.
     steps: Vec<u64>,
-    /// Sums of vertices of radius 1, an arm after the other.
+    /// Sums of the chosen vertices of the ball of radius 1, one arm after another.
     counts: Vec<f64>,
-    /// Estimates at the end of the warm-up.
+    /// Estimates at the end of the warm-up, one arm after another.
     frozen: Vec<f64>,
 }
 
@@ -244,7 +248,7 @@ impl DpHdb {
         &all[arm * self.choices.dimension..(arm + 1) * self.choices.dimension]
     }
 
-    /// `zeta(<x, theta_arm>)` of the running estimate.
+    /// Returns `zeta(<x, theta_arm>)` for the running estimate.
     fn running(&self, arm: usize, x: &[f64]) -> f64 {
         let shrink = self.choices.radius / (self.state.steps[arm] as f64 + 1.0);
         self.choices.link.mean(shrink * dot(self.part(&self.state.counts, arm), x))
@@ -294,7 +298,7 @@ impl ContextPolicy for DpHdb {
     }
 }
 
-/// A policy that takes steps from elsewhere: for checks against stored cases.
+/// Makes a policy that takes given steps, for checks against stored cases.
 #[doc(hidden)]
 #[must_use]
 pub fn stored(choices: ChoiceTerms, gap: f64) -> Box<dyn ContextPolicy> {

@@ -1,9 +1,10 @@
-//! `dp-linucb` [Shariff2018, algorithm 1] and `ldp-linucb` [Zheng2020, algorithm 2]: upper confidence bounds from noisy running sums.
+//! Implements `dp-linucb` [Shariff2018, algorithm 1] and `ldp-linucb` [Zheng2020, algorithm 2].
 //!
-//! `V = G~ + (ridge + shift) I`: the noise may leave the sums indefinite, and a shift by a bound on its norm makes them positive
-//! definite with high probability; it does not look at the data and so costs nothing (E11). Printed: twice
-//! `Upsilon = sigma_node sqrt(2m)(4 sqrt(n) + 2 ln(2T/alpha))`. Otherwise `shift` times `2 std (sqrt(n) + sqrt(ln(2T/alpha)))`, `std`
-//! that of the release at hand and n the rows of one matrix.
+//! Both are upper confidence bounds from noisy running sums, with `V = G~ + (ridge + shift) I`. The noise may leave the sums
+//! indefinite. A shift by a bound on the norm of the noise makes them positive definite with high probability, and costs no
+//! privacy because it does not depend on the data (erratum E11, `docs/privacy.md`). As printed, the shift is twice `Upsilon =
+//! sigma_node sqrt(2m)(4 sqrt(n) + 2 ln(2T/alpha))`. Otherwise it is `shift` times `2 std (sqrt(n) + sqrt(ln(2T/alpha)))`, with
+//! `std` that of the current release and n the number of rows of one matrix.
 
 use super::arm_models::ArmModels;
 use super::contract::{best_arm, misfit, restored, saved};
@@ -68,7 +69,9 @@ struct DpLinUcbPlan {
     length: Option<f64>,
 }
 
-/// Rounds 1, 2, … up to the horizon, each at least `growth` times the one before.
+/// Returns the release rounds 1, 2, … up to the horizon.
+///
+/// Each is at least `growth` times the one before.
 fn due(rounds: u64, growth: f64) -> Arc<[u64]> {
     let next = |round: &u64| Some(((*round as f64 * growth).ceil() as u64).max(round + 1)).filter(|next| *next <= rounds);
     std::iter::successors(Some(1), next).collect()
@@ -133,7 +136,7 @@ impl ContextPolicyPlan for DpLinUcbPlan {
     }
 }
 
-/// What a trial's policy computes with.
+/// Holds the constants of the policy, the same in every trial.
 #[derive(Debug)]
 struct Consts {
     layout: Layout,
@@ -146,7 +149,7 @@ struct Consts {
     rounds: u64,
     context_unit: f64,
     context_length: f64,
-    /// l: of a context in the units of the sums.
+    /// l: largest length of a context, in the units of the sums.
     length: f64,
     /// S: Euclidean norm of all arms' parameters together, in those units.
     total: f64,
@@ -156,7 +159,7 @@ struct Consts {
     first_std: f64,
 }
 
-/// Bounds on the regularizer that noise and shift make together, and what the noise on `u` adds to beta.
+/// Bounds on the regularizer (shift plus noise), and the term that the noise on `u` adds to `beta`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct RegularizerSpectrum {
     shift: f64,
@@ -166,11 +169,11 @@ struct RegularizerSpectrum {
 }
 
 impl Consts {
-    /// After `round` rounds, with noise of this standard deviation in the sums.
+    /// Returns the bounds after `round` rounds, with noise of standard deviation `std` in the sums.
     fn spectrum(&self, round: u64, std: f64) -> RegularizerSpectrum {
         let (n, log) = (self.layout.n_rows() as f64, libm::log(2.0 * self.rounds as f64 / self.failure_prob));
         if self.printed {
-            // Upsilon, within [Upsilon, 3 Upsilon] after the shift by 2 Upsilon, and gamma; the local form alike.
+            // Upsilon, the interval [Upsilon, 3 Upsilon] after the shift by 2 Upsilon, and gamma; the same in the local model.
             let (upsilon, sigma, nodes) = if self.local {
                 let users = round.max(1);
                 let upsilon = zheng2020::spectrum(self.sigma, users, self.layout.n_rows(), self.rounds, self.failure_prob);
@@ -189,7 +192,7 @@ impl Consts {
         RegularizerSpectrum { shift, least, most: shift + norm, gamma: std * vector / libm::sqrt(least) }
     }
 
-    /// Beta of round `round`, 1-based.
+    /// Returns the exploration factor of round `round`, 1-based.
     fn beta(&self, round: u64, spectrum: &RegularizerSpectrum) -> f64 {
         let terms = BetaTerms {
             noise_sd: self.noise_sd,
@@ -258,7 +261,7 @@ impl ContextPolicyMaker for DpLinUcbMaker {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct DpLinUcbState {
-    /// Rounds taken in.
+    /// Number of rounds observed.
     round: u64,
     /// Standard deviation of the noise in the models.
     std: f64,
@@ -270,7 +273,7 @@ struct DpLinUcb {
     name: &'static str,
     consts: Arc<Consts>,
     spectrum: RegularizerSpectrum,
-    /// Of the coming round.
+    /// Exploration factor of the coming round.
     beta: f64,
     state: DpLinUcbState,
 }
@@ -284,7 +287,7 @@ impl ContextPolicy for DpLinUcb {
         let models = &self.state.models;
         scored.clear();
         for arm in 0..consts.layout.n_arms {
-            // Models are linear in the context: its scale comes last.
+            // The models are linear in the context, so its scale can be applied last.
             let score = models.mean(arm, context) + self.beta * models.spread(consts.layout, arm, context, vector);
             scored.push((arm, factor * score));
         }

@@ -1,4 +1,4 @@
-//! `epsilon-greedy`: the arm of the largest ridge estimate, and now and then a random one; without privacy.
+//! Implements `epsilon-greedy` without privacy: the best ridge estimate, or sometimes a random arm.
 
 use super::contract::{best_arm, misfit, restored, saved};
 use super::linucb::LinUcbState;
@@ -77,7 +77,7 @@ impl ContextPolicy for EpsilonGreedy {
     fn choose(&self, context: &[f64], own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
         let t = (self.state.round + 1) as f64;
         let share = if self.plan.decay { self.plan.explore * self.n_arms as f64 / t } else { self.plan.explore };
-        // Both draws in every round: two words.
+        // Both draws are made in every round, so that each round uses two words of the stream.
         let (explores, random) = (own.bernoulli(share), own.index(self.n_arms));
         if explores {
             return Ok(random);

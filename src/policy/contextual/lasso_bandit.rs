@@ -1,8 +1,8 @@
-//! `lasso-bandit` [Bastani2020, algorithm 1]: sparse linear models of arms, without privacy.
+//! Implements `lasso-bandit` [Bastani2020, algorithm 1]: sparse linear arm models, without privacy.
 //!
-//! Forced samples: arm i in the rounds `(2^n - 1) K q + q i + 1 … + q`, n = 0, 1, … In all others: arms whose estimate from forced samples
-//! (lasso at `lambda_1`) is within half of `gap` of the best, and among them the one whose estimate from all its samples (lasso at
-//! `lambda_2 sqrt((ln t + ln d)/t)`) is the largest.
+//! Forced samples: arm i is shown in the rounds `(2^n - 1) K q + q i + 1 … + q`, n = 0, 1, … In all other rounds, the
+//! candidates are the arms whose estimate from forced samples (lasso at `lambda_1`) is within half of `gap` of the best. The
+//! policy shows the candidate whose estimate from all its samples (lasso at `lambda_2 sqrt((ln t + ln d)/t)`) is the largest.
 
 use super::contract::{best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
@@ -19,7 +19,8 @@ const NAME: &str = "lasso-bandit";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
-    // The defaults are those of the paper's experiments; its gap of 5 lies beyond all rewards here.
+    // The defaults are those of the paper's experiments, except `gap`: the paper's 5 exceeds every reward here, so it is
+    // infinite.
     Box::new(LassoBanditPlan {
         forced: args
             .count("forced", "q: forced samples of an arm in one stretch; stretches double their distance")
@@ -49,7 +50,7 @@ struct LassoBanditPlan {
 }
 
 impl LassoBanditPlan {
-    /// The arm that a round (1-based) forces.
+    /// Returns the arm that a round (1-based) forces, or `None`.
     fn forced_arm(&self, round: u64, n_arms: usize) -> Option<usize> {
         let stretch = self.forced.saturating_mul(n_arms as u64);
         // Stretch n starts after (2^n - 1) K q rounds: n is the largest with 2^n <= 1 + (round - 1)/(K q).
@@ -100,11 +101,11 @@ impl ContextPolicyMaker for LassoBanditMaker {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct LassoBanditState {
-    /// Rounds taken in.
+    /// Number of rounds observed.
     round: u64,
-    /// A model an arm, of its forced samples.
+    /// One model per arm, from its forced samples.
     forced: Vec<Lasso>,
-    /// The same of all its samples.
+    /// One model per arm, from all its samples.
     all: Vec<Lasso>,
 }
 
@@ -139,7 +140,7 @@ impl ContextPolicy for LassoBandit {
             forced[interaction.arm].solve(self.plan.lambda_1);
         }
         all[interaction.arm].add(interaction.context, interaction.reward);
-        // The penalty falls for every arm.
+        // The penalty decreases for every arm, whichever was shown.
         let lambda = self.plan.lambda_2 * libm::sqrt((libm::log(t) + libm::log(interaction.context.len() as f64)) / t);
         for model in all.iter_mut() {
             model.solve(lambda.max(f64::MIN_POSITIVE));
@@ -155,7 +156,7 @@ impl ContextPolicy for LassoBandit {
 mod tests {
     use super::*;
 
-    /// The paper's sets T_i, by their definition.
+    /// The forced rounds are the paper's sets T_i, computed from their definition.
     #[test]
     fn forced_rounds_are_those_of_the_paper() {
         for (k, q) in [(2_u64, 1_u64), (3, 2), (5, 4)] {

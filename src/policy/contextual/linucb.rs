@@ -1,4 +1,4 @@
-//! `linucb`: upper confidence bounds of a ridge model an arm, without privacy (AbbasiYadkori2011).
+//! Implements `linucb` (AbbasiYadkori2011): one ridge model per arm, without privacy.
 
 use super::contract::{BetaRule, best_arm, misfit, restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
@@ -31,7 +31,9 @@ struct LinUcbPlan {
     ridge: f64,
 }
 
-/// Standard deviation that beta supposes of a reward: that of the noise, else half of the range.
+/// Returns the standard deviation of a reward that the exploration factor assumes.
+///
+/// It is the noise's own standard deviation where that is known, else half of the reward's range.
 pub(super) fn noise_scale(facts: &ContextFacts) -> f64 {
     let half = facts.range.map(|(lo, hi)| 0.5 * (hi - lo));
     facts.noise_sd.or(half).unwrap_or(1.0)
@@ -94,12 +96,12 @@ impl ContextPolicyMaker for LinUcbMaker {
     }
 }
 
-/// Ridge models of arms that see every interaction.
+/// Holds the ridge models of the arms, which observe every interaction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct LinUcbState {
-    /// Rounds taken in.
+    /// Number of rounds observed.
     pub(super) round: u64,
-    /// `V_a^{-1}`, one an arm, kept by Sherman and Morrison.
+    /// `V_a^{-1}`, one per arm, updated by the Sherman-Morrison formula.
     inverses: Vec<f64>,
     moments: Vec<f64>,
     thetas: Vec<f64>,
@@ -133,7 +135,7 @@ impl LinUcbState {
         libm::sqrt(square.max(0.0))
     }
 
-    /// Takes an interaction in; `gains` is scratch of d numbers.
+    /// Adds an interaction; `gains` is scratch of d numbers.
     pub(super) fn add(&mut self, interaction: &Interaction<'_>, gains: &mut [f64]) {
         let (x, arm, d) = (interaction.context, interaction.arm, interaction.context.len());
         let inverse = &mut self.inverses[arm * d * d..(arm + 1) * d * d];
@@ -152,7 +154,7 @@ impl LinUcbState {
 struct LinUcb {
     n_arms: usize,
     rule: BetaRule,
-    /// Of the coming round.
+    /// Exploration factor of the coming round.
     beta: f64,
     gains: Vec<f64>,
     state: LinUcbState,

@@ -1,7 +1,7 @@
-//! Contextual policies: one file per algorithm.
+//! Defines the contextual policies, one file per algorithm.
 //!
-//! A user comes with a context, and the policy shows one of K arms. **Invariant:** [`ContextPolicy::choose`] cannot keep anything of
-//! a context; what a policy knows it has from released signals.
+//! A user comes with a context, and the policy shows one of K arms. **Invariant:** [`ContextPolicy::choose`] cannot store
+//! anything of a context; all that a policy knows comes from released signals.
 
 mod arm_models;
 mod contract;

@@ -1,4 +1,4 @@
-//! `random-arm`: a uniformly random arm every round; the yardstick that a private policy must beat.
+//! Implements `random-arm`: a uniformly random arm, the baseline that a private policy must beat.
 
 use super::contract::{restored, saved};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
@@ -11,7 +11,7 @@ use privateer_privacy::{Ledger, Refusal, Released};
 
 const NAME: &str = "random-arm";
 
-/// Reads the policy's keys: it has none.
+/// Reads the policy's keys; there are none.
 pub fn parse(_args: &Args<'_>) -> Box<dyn ContextPolicyPlan> {
     Box::new(RandomArmPlan)
 }
