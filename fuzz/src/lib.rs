@@ -8,7 +8,7 @@ use privateer::backend::Cpu;
 use privateer::engine::{Preparation, Session};
 use privateer::env::csv_table::{CsvOptions, read_table};
 use privateer::env::{CuratedLedger, DataFolder};
-use privateer::record::{DigestList, Manifest, StateFile, decode_part};
+use privateer::record::{DigestList, Manifest, StateFile, StateKind, decode_part};
 use privateer::spec::Sweep;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -199,7 +199,7 @@ pub fn state(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let sealed = serde_json::from_str::<serde_json::Value>(&text).ok().filter(serde_json::Value::is_object).map(StateFile::text);
     for text in [Some(text.into_owned()), sealed].into_iter().flatten() {
-        let Ok(value) = StateFile::parse(&text) else { continue };
+        let Ok(value) = StateFile::parse(&text, StateKind::Session) else { continue };
         let Prepared { sweep, preparation } = &*PREPARED;
         if let Ok(mut session) = Session::restore(sweep, preparation, &value["session"]) {
             // A state that is believed can be gone on with.

@@ -209,7 +209,11 @@ fn budget_delta(args: &AccountArgs) -> Result<Option<Delta>, Error> {
     }
 }
 
-fn range(text: &str) -> Result<(f64, f64), Error> {
+/// Reads `LO,HI`.
+///
+/// # Errors
+/// A text that is not two numbers.
+pub fn range(text: &str) -> Result<(f64, f64), Error> {
     let number = |part: &str| part.trim().parse::<f64>().ok();
     text.split_once(',')
         .and_then(|(lo, hi)| Some((number(lo)?, number(hi)?)))
@@ -220,7 +224,8 @@ fn refused(option: &str, found: &str, expected: &str) -> Error {
     Error::input(Diagnostic::new(format!("`{option}` is {found}")).expected(expected))
 }
 
-fn placed(refusal: &Refusal) -> Error {
+/// The message for a refused option.
+pub fn placed(refusal: &Refusal) -> Error {
     let mut diagnostic = Diagnostic::new(refusal.message.clone()).expected(refusal.expected.clone());
     diagnostic.hint = Some(match refusal.key {
         "epsilon" => "state `--epsilon E` (total budget) or `--answer-epsilon E` (one answer)".to_owned(),

@@ -2,7 +2,8 @@
 //! kept between any two calls.
 //!
 //! A mechanism of the spec sits on the learner's side: what is told passes exact noise from the operating system ([`ChannelRelease`])
-//! before anything else, and only what is released reaches the policy. It is drawn once and never again. Of rewards one by one only the
+//! before anything else, and only what is released reaches the policy. It is drawn once and never again. A data holder may add the same
+//! noise instead ([`HolderRelease`]). Of rewards one by one only the
 //! released value is kept; running sums over people are kept raw, inside the mechanism's own state.
 
 use super::ask_tell::AskTell;
@@ -10,8 +11,9 @@ use super::prepare::Preparation;
 use crate::backend::Domain;
 use crate::error::{Diagnostic, Error};
 use crate::policy::{Policy, PolicyMaker, PolicyStreams, Setting};
-use crate::privacy::release::ChannelRelease;
-use crate::privacy::{Adversary, Guarantee, Ledger, Provenance, Raw, SIMULATED_NOISE};
+use crate::privacy::odometer::{DeploymentForm, Spend};
+use crate::privacy::release::{ChannelRelease, HolderRelease};
+use crate::privacy::{Guarantee, Ledger, Raw, Released, Signal};
 use crate::rng::{Purpose, Streams};
 use crate::spec::{CellPlan, Sweep, Task};
 use serde::{Deserialize, Serialize};
@@ -42,6 +44,7 @@ pub struct Session {
     streams: Streams,
     asked: AskTell,
     release: ChannelRelease,
+    /// Of one answer, as the mechanism is simulated.
     ledger: Ledger,
     /// Declared bound on the mean reward.
     bound: f64,
@@ -246,22 +249,51 @@ impl Session {
     /// Another row than the one asked for, one that was told already, a reward that is not finite, no entropy. The session
     /// is then as it was.
     pub fn tell(&mut self, row: usize, reward: f64) -> Result<Told, Error> {
+        self.check_reward(row, reward)?;
+        self.take(row, reward)
+    }
+
+    /// Takes a value that the data holder has released for the row that was asked for: no noise is added to it.
+    ///
+    /// # Errors
+    /// As [`Session::check_received`]. The session is then as it was.
+    pub fn tell_received(&mut self, row: usize, received: &HolderRelease) -> Result<Told, Error> {
+        let signal = self.check_received(row, received)?;
+        Ok(self.keep(row, &signal))
+    }
+
+    /// Fails where a released value is not the one that this session asked for, or states another mechanism.
+    ///
+    /// # Errors
+    /// Another row or round, mechanism, epsilon, delta or clip; a session that learns from sums.
+    pub fn check_received(&self, row: usize, received: &HolderRelease) -> Result<Released<Signal>, Error> {
+        self.check_row(row)?;
         let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
-        let Some(asked) = self.state.asked else {
-            return match self.state.told.last() {
-                Some(last) if last.row == row as u64 => refuse(
-                    format!("row {row} was told already, as round {}", self.state.told.len()),
-                    "a reward is taken once; ask for the next row first",
-                ),
-                _ => refuse("no row is asked for".to_owned(), "ask first: `privateer ask STATE`"),
-            };
-        };
-        if asked != row as u64 {
+        if self.release.people().is_some() {
             return refuse(
-                format!("row {row} is told, and row {asked} was asked for"),
-                "tell the reward of the row that `privateer ask STATE` names",
+                format!(
+                    "mechanism `{}` releases sums over people, and one released value is no part of them",
+                    self.ledger.mechanism
+                ),
+                "use a policy that learns from rewards one by one, such as `tgp-ucb`",
             );
         }
+        let round = self.state.told.len() as u64 + 1;
+        received.checked(&self.ledger, row as u64, round).or_else(|differences| {
+            refuse(
+                format!("the released value is not the one that was asked for: {}", differences.join("; ")),
+                "ask the data holder for the release of this row and round, with the mechanism of the session's spec",
+            )
+        })
+    }
+
+    /// Fails where a reward cannot be taken; nothing is drawn or kept.
+    ///
+    /// # Errors
+    /// As [`Session::tell`], but for missing entropy.
+    pub fn check_reward(&self, row: usize, reward: f64) -> Result<(), Error> {
+        self.check_row(row)?;
+        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
         if !reward.is_finite() {
             return refuse(
                 format!("the reward of row {row} is {reward}"),
@@ -279,7 +311,27 @@ impl Session {
                 "tell it in the units of `environment.bound`; larger rewards need a session whose spec states a larger `bound`",
             );
         }
-        self.take(row, reward)
+        Ok(())
+    }
+
+    fn check_row(&self, row: usize) -> Result<(), Error> {
+        let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
+        let Some(asked) = self.state.asked else {
+            return match self.state.told.last() {
+                Some(last) if last.row == row as u64 => refuse(
+                    format!("row {row} was told already, as round {}", self.state.told.len()),
+                    "a reward is taken once; ask for the next row first",
+                ),
+                _ => refuse("no row is asked for".to_owned(), "ask first: `privateer ask STATE`"),
+            };
+        };
+        if asked != row as u64 {
+            return refuse(
+                format!("row {row} is told, and row {asked} was asked for"),
+                "tell the reward of the row that `privateer ask STATE` names",
+            );
+        }
+        Ok(())
     }
 
     /// Takes a reward that was asked for.
@@ -289,14 +341,18 @@ impl Session {
             problem: format!("the reward was not released: {why}"),
             hint: "nothing was kept of it; tell it again".to_owned(),
         })?;
+        Ok(self.keep(row, &signal))
+    }
+
+    fn keep(&mut self, row: usize, signal: &Released<Signal>) -> Told {
         let told = Told { row: row as u64, released: signal.reward() };
-        self.asked.tell(&signal);
+        self.asked.tell(signal);
         self.state.told.push(told);
         self.state.privatizer = self.release.save();
         self.state.asked = None;
         self.asked.draw_from(draws(&self.streams, &self.plan, self.state.told.len() as u64));
         self.changed();
-        Ok(told)
+        told
     }
 
     /// The session of a saved state before its last reward was told; the row is then asked for again. What was asked after it is
@@ -358,10 +414,19 @@ impl Session {
         &self.state.told
     }
 
-    /// What is promised to whoever a reward belongs to.
+    /// What one answer promises to whoever it is about, where noise is added as `form` says.
     #[must_use]
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+    pub fn ledger(&self, form: DeploymentForm) -> Ledger {
+        let mut ledger = self.ledger.clone();
+        form.state_in(&mut ledger);
+        ledger
+    }
+
+    /// What one answer about a row takes from it; `None` where rewards pass no mechanism.
+    /// * `session`, `column` — the name of the session and of what is measured
+    #[must_use]
+    pub fn spend(&self, form: DeploymentForm, session: &str, column: &str, row: usize) -> Option<Spend> {
+        Spend::of_answer(&self.ledger(form), session, column, row as u64)
     }
 
     /// Whether the saved state holds raw sums of rewards, as secret as the rewards.
@@ -440,13 +505,6 @@ fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
                 .hint("choose another `privacy.mechanism`"),
         )
     })?;
-    // Fresh exact noise takes the place of the simulation's.
-    ledger.provenance = Provenance::Released;
-    ledger.notes.retain(|note| note != SIMULATED_NOISE);
-    // Whoever calls `tell` sees the raw reward before noise is added: no local model.
-    if ledger.threat_model.adversary == Adversary::Server {
-        ledger.threat_model.adversary = Adversary::Observer;
-    }
     let bound = facts.bound;
     let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());
     let fingerprint = cell.environment.facts().into_iter().find(|(name, _)| name.starts_with("fingerprint"));

@@ -2,7 +2,10 @@
 
 use super::csv_table::{CsvShape, listed, text_sha256};
 use crate::error::Error;
+use crate::privacy::accounting::Composition;
+use crate::privacy::odometer::{RecordChange, Spend, SpentRecords};
 use crate::privacy::release::{PublicProjection, Release};
+use crate::privacy::{Adversary, Growth};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
@@ -79,6 +82,35 @@ impl CuratedLedger {
             digest: None,
         };
         (ledger.sealed(), images)
+    }
+
+    /// What the release takes from every record; `None` where the ledger does not say what was done.
+    #[must_use]
+    pub fn spend(&self) -> Option<Spend> {
+        let composition: Composition = serde_json::from_value(self.ledger["composition"].clone()).ok()?;
+        let [(loss, 1)] = composition.parts() else { return None };
+        // Rows lie within the bound: a move of twice the bound is any move, of a record whose other columns are not read.
+        let change = if 2.0 * self.bound <= self.radius {
+            RecordChange::Record
+        } else {
+            // Columns of a projection do not name the inputs: such a release compares with no other.
+            let inputs = if self.projection.is_some() { std::slice::from_ref(&self.sha256) } else { &self.columns };
+            let space = serde_json::json!([inputs, self.centre, self.scales]);
+            RecordChange::InputsWithin { radius: self.radius, space: text_sha256(&space.to_string()) }
+        };
+        Some(Spend {
+            session: self.sha256.get(..32)?.to_owned(),
+            mechanism: self.ledger["mechanism"].as_str().unwrap_or("rows").to_owned(),
+            column: self.columns.join(","),
+            records: SpentRecords::All,
+            change,
+            adversary: Adversary::Observer,
+            loss: *loss,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            growth: Growth::SeparateReleases,
+            count: 1,
+        })
     }
 
     /// The same ledger with its own digest, after a change.

@@ -3,7 +3,7 @@
 //! In reading order: what a spec asks for ([`Request`]), how an epsilon becomes a scale ([`analytic_gaussian_sigma`] and
 //! the files of `mechanism`), what was done ([`Event`]), what it costs ([`price`], and [`accounting`] for many releases together) and what
 //! a result says about both ([`Ledger`]). [`streams`] has noise for prefix sums, [`gradients`] the privatizers of online convex optimization, [`printed`] the papers' formulas, [`quote`]
-//! prices without running.
+//! prices without running, [`odometer`] accounts for what each record of a deployment has spent.
 //!
 //! **Invariant:** only this room opens a [`Raw`] and makes a [`Released`]. Knows no policy. Every path but [`release`] is a
 //! simulation over reproducible streams: nothing it releases is a private release of real data.
@@ -18,6 +18,7 @@ pub mod gradients;
 mod guarantee;
 mod ledger;
 pub mod mechanism;
+pub mod odometer;
 pub mod printed;
 mod privatizer;
 pub mod quote;

@@ -4,6 +4,7 @@ use crate::support::prepared;
 use privateer::engine::Session;
 use privateer::env::DataFolder;
 use privateer::privacy::accounting::sensitivity::{Participation, Relation};
+use privateer::privacy::odometer::DeploymentForm;
 use privateer::privacy::release::{
     BitRelease, ChoiceRelease, DensityRelease, LaplaceRelease, RowsRelease, TreeRelease, VectorRelease,
 };
@@ -64,8 +65,8 @@ fn session(privacy: &str, policy: &str) -> ThreatModel {
     );
     prepared(&text, &DataFolder::new(Some(folder.path().to_owned())), |sweep, preparation| {
         let session = Session::start(sweep, preparation).expect("a session");
-        assert_eq!(session.ledger().provenance, Provenance::Released);
-        session.ledger().threat_model.clone()
+        assert_eq!(session.ledger(DeploymentForm::TrustedCurator).provenance, Provenance::Released);
+        session.ledger(DeploymentForm::TrustedCurator).threat_model
     })
 }
 
