@@ -16,6 +16,7 @@ mod ledger;
 mod list;
 mod odometer;
 mod predict;
+mod price;
 mod progress;
 mod recorded;
 mod release;

@@ -217,6 +217,17 @@ impl<'a> Preparation<'a> {
         }
     }
 
+    /// Whether the rewards of a cell are told, so that it can be a session and not a simulation.
+    ///
+    /// # Errors
+    /// Whatever the environment refuses.
+    pub fn tells_rewards(&self, plan: &CellPlan) -> Result<bool, Error> {
+        let Task::Bandit(bandit) = &plan.task else { return Ok(false) };
+        let kept = self.kept(plan);
+        let environment = self.kept_environment(plan, bandit, &kept)?;
+        Ok(environment.told_rewards().is_some() && !environment.simulates())
+    }
+
     /// Makes a contextual cell ready.
     ///
     /// # Errors

@@ -36,6 +36,9 @@ pub struct CuratedLedger {
     /// What rows were multiplied by after that, where images have fewer columns than the inputs; public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub projection: Option<PublicProjection>,
+    /// Who declared bound, centre and scales public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public: Option<String>,
     /// Standard deviation of the noise in each number of an image.
     pub sigma: f64,
     /// Privacy loss of one row.
@@ -75,6 +78,7 @@ impl CuratedLedger {
             centre: vec![0.0; columns.len()],
             scales: vec![1.0; columns.len()],
             projection: None,
+            public: None,
             sigma,
             epsilon: rows.ledger().epsilon,
             delta: rows.ledger().delta,

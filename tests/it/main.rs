@@ -7,6 +7,7 @@ mod bench;
 mod commands;
 mod conformance;
 mod contract;
+mod deployments;
 mod devices;
 mod examples;
 mod identity;

@@ -1,0 +1,513 @@
+//! Deployments: what each record has spent, who sees raw values, copies, crashes, budgets at their boundary.
+
+use crate::program::{code, stderr, stdout};
+use crate::two_parties::{CURATE, fine, refused, run, table};
+use privateer::privacy::accounting::Loss;
+use privateer::privacy::odometer::{FilterKind, Odometer, RecordChange, Spend, SpentRecords};
+use privateer::privacy::{Adversary, Growth};
+use privateer::record::StateFile;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const HYBRID: &str = "[privacy]\nmechanism = \"hybrid\"\nepsilon = 2.0\nclip = [-1.0, 1.0]\n";
+
+/// Three rows, so that any policy repeats one of them within four rounds.
+fn three_rows(folder: &Path, privacy: &str) {
+    fs::write(folder.join("points.csv"), "x,y\n0.0,0.0\n1.0,0.5\n0.2,1.0\n").expect("written");
+    let text = format!(
+        "rounds = 12\n[environment]\nkind = \"points-table\"\nfile = \"points.csv\"\ninputs = [\"x\", \"y\"]\nstandardise = false\n\
+         kernel = {{ kind = \"squared-exponential\", lengthscale = 1.0 }}\nnoise = {{ kind = \"gaussian\", sd = 0.05 }}\nbound = 1.0\n\
+         {privacy}\n[[policy]]\nkind = \"tgp-ucb\"\n"
+    );
+    fs::write(folder.join("modeler.toml"), text).expect("written");
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+fn file(folder: &Path, name: &str) -> Value {
+    json(&fs::read_to_string(folder.join(name)).expect("a file"))
+}
+
+/// What `privateer ledger --json` states in total over the files; `None` where it states no total.
+fn total(folder: &Path, files: &[&str]) -> Option<(f64, f64)> {
+    let words: Vec<&str> = ["ledger", "--json"].into_iter().chain(files.iter().copied()).collect();
+    let said = json(&fine(folder, &words));
+    let ledger = if files.len() == 1 { &said["files"][0]["ledger"] } else { &said["together"] };
+    let most = &ledger["total"]["largest"];
+    Some((most["epsilon"].as_f64()?, most["delta"].as_f64()?))
+}
+
+/// Asks and tells until the session stops; the answers by row, and what the refusal said.
+fn until_stopped(folder: &Path, state: &str, rounds: usize) -> (Vec<u64>, String) {
+    let mut answers = vec![0; 3];
+    for _ in 0..rounds {
+        let asked = run(folder, &["ask", state]);
+        if code(&asked) != Some(0) {
+            assert_eq!(code(&asked), Some(1), "{}", stderr(&asked));
+            return (answers, stderr(&asked));
+        }
+        let row: usize = stdout(&asked).trim().parse().expect("a row");
+        fine(folder, &["tell", state, &row.to_string(), "0.5"]);
+        answers[row] += 1;
+    }
+    (answers, String::new())
+}
+
+/// A row that was asked ten times spent ten times its epsilon, and the ledger says so.
+#[test]
+fn repeated_rows_spend_what_they_are_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["init", "state", "modeler.toml"]);
+    let (answers, _) = until_stopped(here, "state", 12);
+    let most = answers.iter().max().copied().expect("three rows");
+    assert!(4 <= most, "twelve answers of three rows: {answers:?}");
+    assert_eq!(total(here, &["state"]), Some((2.0 * most as f64, 0.0)));
+    let state = file(here, "state");
+    assert_eq!(state["spent"]["total"]["largest"]["epsilon"], 2.0 * most as f64, "the session's own ledger");
+    assert_eq!(state["ledger"]["claimed"], "epsilon = 2 per answer, pure");
+    let listed = state["spent"]["total"]["records"].as_array().expect("records");
+    for record in listed {
+        let row = record["record"].as_u64().expect("a row") as usize;
+        assert_eq!(record["releases"], answers[row]);
+    }
+    assert!(state["spent"]["notes"].to_string().contains("cannot be detected"), "copies are spoken of");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(here.join("state")).expect("a file").permissions().mode() & 0o777, 0o600);
+    }
+}
+
+/// A budget of twice one answer allows two answers of a row, also in sums that doubles round, and never a third; a budget a
+/// millionth below allows one.
+#[test]
+fn a_session_stops_at_its_budget_and_not_before() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    for (epsilon, budget, most) in
+        [("2.0", "epsilon=4", 2), ("2.0", "epsilon=3.999996", 1), ("0.1", "epsilon=0.3", 3), ("2.0", "epsilon=4,delta=1e-6", 2)]
+    {
+        three_rows(here, &HYBRID.replace("2.0", epsilon));
+        let state = format!("state-{epsilon}-{budget}");
+        fine(here, &["init", &state, "modeler.toml", "--budget", budget]);
+        let (answers, said) = until_stopped(here, &state, 12);
+        assert!(answers.iter().all(|count| *count <= most) && answers.contains(&most), "{answers:?} at {budget}");
+        assert!(said.contains("has spent") && said.contains("nothing was released") && said.contains("--best"), "{said}");
+        let before = fs::read(here.join(&state)).expect("a state");
+        let again = run(here, &["ask", &state]);
+        assert_eq!(code(&again), Some(1));
+        assert_eq!(fs::read(here.join(&state)).expect("a state"), before, "a refusal changes nothing");
+        fine(here, &["ask", &state, "--best"]);
+    }
+    // A budget below one answer, budgets that no filter can use, mechanisms that none bounds.
+    three_rows(here, HYBRID);
+    for (words, expected) in [
+        (vec!["--budget", "epsilon=1"], "not one answer"),
+        (vec!["--budget", "four"], "budget"),
+        (vec!["--budget", "epsilon=4", "--filter", "zcdp"], "delta"),
+        (vec!["--filter", "moments"], "--filter"),
+        (vec!["--odometer", "x", "--budget", "epsilon=4"], "cannot be used with"),
+    ] {
+        let all: Vec<&str> = ["init", "bad", "modeler.toml"].into_iter().chain(words).collect();
+        let output = run(here, &all);
+        assert!(code(&output) == Some(2) && stderr(&output).contains(expected), "{all:?}: {}", stderr(&output));
+        assert!(!here.join("bad").exists());
+    }
+    three_rows(here, "");
+    refused(here, &["init", "bad", "modeler.toml", "--budget", "epsilon=4"], &["no mechanism"]);
+}
+
+/// Whoever edits the asked row into a state is stopped by `tell` as well as by `ask`.
+#[test]
+fn tell_checks_the_budget_by_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["init", "state", "modeler.toml", "--budget", "epsilon=2"]);
+    let row = fine(here, &["ask", "state"]);
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    let mut state = file(here, "state");
+    state["session"]["asked"] = row.trim().parse::<u64>().expect("a row").into();
+    state["session"]["revision"] = 3.into();
+    fs::write(here.join("state"), StateFile::text(state)).expect("written");
+    let told = run(here, &["tell", "state", row.trim(), "0.5"]);
+    assert!(code(&told) == Some(1) && stderr(&told).contains("nothing was released"), "{}", stderr(&told));
+}
+
+fn release<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    ["release", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "-1,1", "--state", "holder"]
+        .into_iter()
+        .chain(more.iter().copied())
+        .collect()
+}
+
+/// On the data holder's side one record and round has one answer, whatever is asked again; each new round spends.
+#[test]
+fn a_data_holder_releases_once_for_each_record_and_round() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let first = fine(here, &release(&["--budget", "epsilon=4", "7", "0.25"]));
+    let value = json(&first);
+    assert!(value["released"].as_f64().is_some_and(|x| x != 0.25 && x.abs() < 10.0), "{value}");
+    assert_eq!((&value["row"], &value["round"], &value["ledger"]["guarantee"]), (&7.into(), &1.into(), &"holds".into()));
+    let kept = fs::read_to_string(here.join("holder")).expect("a state");
+    assert!(!kept.contains("0.25,") && !kept.contains("0.25}"), "the raw value is kept nowhere");
+    for again in [&["7", "0.25"][..], &["7", "-0.9"], &["--round", "1", "7", "0.25"]] {
+        assert_eq!(fine(here, &release(again)), first, "the stored answer");
+        assert_eq!(fs::read_to_string(here.join("holder")).expect("a state"), kept, "nothing is spent");
+    }
+    assert_eq!(total(here, &["holder"]), Some((2.0, 0.0)));
+    // Options may be left out, and may not differ.
+    fine(here, &["release", "--state", "holder", "--round", "2", "7", "0.25"]);
+    assert_eq!(total(here, &["holder"]), Some((4.0, 0.0)));
+    let third = run(here, &release(&["--round", "3", "7", "0.25"]));
+    assert!(code(&third) == Some(1) && stdout(&third).is_empty() && stderr(&third).contains("epsilon = 6"), "{}", stderr(&third));
+    assert_eq!(fine(here, &release(&["7", "0.25"])), first, "what was released can always be given out again");
+    fine(here, &release(&["8", "0.25"]));
+    for (words, expected) in [
+        (["release", "--state", "holder", "--epsilon", "1", "9", "0.5"], "--epsilon"),
+        (["release", "--state", "holder", "--mechanism", "laplace", "9", "0.5"], "--mechanism"),
+        (["release", "--state", "holder", "--clip", "0,1", "9", "0.5"], "--clip"),
+        (["release", "--state", "holder", "--budget", "epsilon=9", "9", "0.5"], "--budget"),
+        (["release", "--state", "holder", "--column", "other", "9", "0.5"], "--column"),
+        (["release", "--state", "holder", "--round", "1", "9", "nan"], "NaN"),
+        (["release", "--state", "fresh", "--round", "1", "9", "0.5"], "--mechanism"),
+    ] {
+        refused(here, &words, &[expected]);
+    }
+    assert!(!here.join("fresh").exists());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(here.join("holder")).expect("a file").permissions().mode() & 0o777, 0o600);
+    }
+}
+
+/// A session of the form `data-holder` takes released values that state what it declares, and nothing raw.
+#[test]
+fn released_values_are_checked_against_the_session() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["init", "state", "modeler.toml", "--form", "data-holder"]);
+    fine(here, &["init", "curator", "modeler.toml"]);
+    let row = fine(here, &["ask", "state"]);
+    let row = row.trim();
+    let answer = fine(here, &release(&[row, "0.5"]));
+    let released = json(&answer)["released"].as_f64().expect("a number");
+    for (key, value) in [
+        ("row", Value::from(9)),
+        ("round", 2.into()),
+        ("mechanism", "laplace".into()),
+        ("epsilon", 1.0.into()),
+        ("delta", 0.1.into()),
+        ("clip", serde_json::json!([0.0, 1.0])),
+        ("version", 2.into()),
+    ] {
+        let mut planted = json(&answer);
+        planted[key] = value;
+        fs::write(here.join("planted"), planted.to_string()).expect("written");
+        refused(here, &["tell", "--released", "state", row, "planted"], &["not the one that was asked for", key]);
+    }
+    fs::write(here.join("answer"), &answer).expect("written");
+    refused(here, &["tell", "state", row, "0.5"], &["raw reward", "data-holder"]);
+    fine(here, &["ask", "curator"]);
+    refused(here, &["tell", "--released", "curator", row, "answer"], &["trusted-curator"]);
+    refused(here, &["tell", "--released", "state", row, "modeler.toml"], &["not a released value"]);
+    fine(here, &["tell", "--released", "state", row, "answer"]);
+    let state = file(here, "state");
+    assert_eq!(state["session"]["told"][0]["released"], released);
+    assert_eq!(state["ledger"]["threat_model"]["adversary"]["kind"], "recipient");
+    assert!(state["ledger"]["notes"].to_string().contains("cannot verify"), "{}", state["ledger"]["notes"]);
+    let curator = file(here, "curator");
+    assert_eq!(curator["ledger"]["threat_model"]["adversary"]["kind"], "observer");
+    assert!(curator["ledger"]["notes"].to_string().contains("trusted curator"), "{}", curator["ledger"]["notes"]);
+    // Both files are about one answer, which is counted once.
+    assert_eq!(total(here, &["state", "holder"]), Some((2.0, 0.0)));
+    refused(here, &["init", "both", "modeler.toml", "--form", "data-holder", "--odometer", "x"], &["count twice"]);
+}
+
+/// Two sessions, a release state and a curated table share one budget of each record.
+#[test]
+fn an_odometer_counts_sessions_columns_and_releases_together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["odometer", "shared", "--budget", "epsilon=6", "--filter", "sum", "--rows", "3"]);
+    refused(here, &["odometer", "shared", "--budget", "epsilon=6", "--filter", "sum", "--rows", "3"], &["there already"]);
+    refused(
+        here,
+        &["odometer", "large", "--budget", "epsilon=6,delta=0.4", "--filter", "sum", "--rows", "3"],
+        &["--allow-large-delta"],
+    );
+    for (name, column) in [("first", "outcome"), ("second", "cost")] {
+        fine(here, &["init", name, "modeler.toml", "--odometer", "shared", "--column", column]);
+    }
+    let mut spent = [0u64; 3];
+    for name in ["first", "second"] {
+        let row = fine(here, &["ask", name]);
+        fine(here, &["tell", name, row.trim(), "0.5"]);
+        spent[row.trim().parse::<usize>().expect("a row")] += 1;
+    }
+    let holder = release(&["--odometer", "shared", "0", "0.5"]);
+    fine(here, &holder);
+    spent[0] += 1;
+    let most = spent.iter().max().copied().expect("three") as f64;
+    assert_eq!(total(here, &["shared"]), Some((2.0 * most, 0.0)));
+    // What the odometer counts is not counted again from the files that spend from it.
+    assert_eq!(total(here, &["first", "shared", "second", "holder"]), Some((2.0 * most, 0.0)));
+    // Together they stop where the budget of a record ends: nine answers in all.
+    for name in ["first", "second"] {
+        for _ in 0..12 {
+            let asked = run(here, &["ask", name]);
+            if code(&asked) != Some(0) {
+                assert!(stderr(&asked).contains("epsilon=6"), "{}", stderr(&asked));
+                break;
+            }
+            let row = stdout(&asked);
+            fine(here, &["tell", name, row.trim(), "0.5"]);
+            spent[row.trim().parse::<usize>().expect("a row")] += 1;
+        }
+    }
+    assert!(spent.iter().all(|count| *count <= 3) && spent.contains(&3), "{spent:?}");
+    refused(here, &["release", "--state", "holder", "--round", "2", "3", "0.5"], &["no record 3 among 3"]);
+}
+
+/// A copy of a session, an older odometer and another odometer are refused.
+#[test]
+fn copies_are_refused_by_a_shared_odometer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    let odometer = |name: &str| fine(here, &["odometer", name, "--budget", "epsilon=20", "--filter", "sum", "--rows", "3"]);
+    odometer("shared");
+    odometer("other");
+    fine(here, &["init", "state", "modeler.toml", "--odometer", "shared"]);
+    let row = fine(here, &["ask", "state"]);
+    for name in ["state", "shared"] {
+        fs::copy(here.join(name), here.join(format!("{name}-copy"))).expect("copied");
+    }
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    for words in [&["ask", "state-copy"][..], &["tell", "state-copy", row.trim(), "0.5"]] {
+        refused(here, words, &["is a copy", "has made 0 answers", "knows of 1"]);
+    }
+    let asked = ["ask", "state", "--odometer"];
+    let with = |name: &'static str| asked.into_iter().chain([name]).collect::<Vec<_>>();
+    refused(here, &with("shared-copy"), &["older copy"]);
+    refused(here, &with("other"), &["not the odometer"]);
+    fs::rename(here.join("shared"), here.join("moved")).expect("renamed");
+    assert_eq!(code(&run(here, &["ask", "state"])), Some(4), "no odometer, no answer");
+    fine(here, &with("moved"));
+    assert_eq!(total(here, &["moved"]), Some((2.0, 0.0)));
+    // Without an odometer copies go on, and a ledger over both adds them.
+    fine(here, &["init", "alone", "modeler.toml"]);
+    let row = fine(here, &["ask", "alone"]);
+    fs::copy(here.join("alone"), here.join("twin")).expect("copied");
+    for name in ["alone", "twin"] {
+        fine(here, &["tell", name, row.trim(), "0.5"]);
+    }
+    let shown = run(here, &["ledger", "alone", "twin"]);
+    assert!(stderr(&shown).contains("is a copy") && stdout(&shown).contains("epsilon = 4, pure"), "{}", stderr(&shown));
+}
+
+/// Killed between the spend and the answer: the spend stands, the answer is drawn and paid for again, and the file is no copy.
+#[test]
+fn a_spend_is_durable_before_its_answer_leaves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    fine(here, &["odometer", "shared", "--budget", "epsilon=20", "--filter", "sum", "--rows", "3"]);
+    fine(here, &["init", "state", "modeler.toml", "--odometer", "shared"]);
+    let row = fine(here, &["ask", "state"]);
+    let mut before = file(here, "state");
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    // The state that a kill leaves: the intent is on the disk, the spend too, the answer is not.
+    let shared = file(here, "shared");
+    let id = before["deployment"]["id"].as_str().expect("a name").to_owned();
+    before["deployment"]["pending"] = shared["odometer"]["sessions"][&id]["ticket"].clone();
+    fs::write(here.join("state"), StateFile::text(before.clone())).expect("written");
+    let asked = run(here, &["ask", "state"]);
+    assert!(code(&asked) == Some(0) && stderr(&asked).contains("the spend counts"), "{}", stderr(&asked));
+    assert_eq!(stdout(&asked), row);
+    assert_eq!(total(here, &["shared"]), Some((2.0, 0.0)));
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    assert_eq!(total(here, &["shared"]), Some((4.0, 0.0)));
+    // An intent whose spend never reached the odometer is dropped.
+    let mut now = file(here, "state");
+    now["deployment"]["pending"] = "never recorded".into();
+    fs::write(here.join("state"), StateFile::text(now)).expect("written");
+    let row = fine(here, &["ask", "state"]);
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    // A guess of the ticket does not make a copy of the session.
+    before["deployment"]["pending"] = "a guess".into();
+    fs::write(here.join("forged"), StateFile::text(before)).expect("written");
+    refused(here, &["ask", "forged"], &["is a copy"]);
+}
+
+/// Inputs within a radius and values are listed apart; whole records and values add up.
+#[test]
+fn losses_add_up_only_where_one_change_covers_the_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    table(here);
+    fine(here, &CURATE);
+    let spec = "rounds = 8\n[environment]\nkind = \"points-table\"\nfile = \"released.csv\"\nreleased = \"released.csv.ledger.json\"\n\
+                inputs = [\"x\", \"y\"]\nkernel = { kind = \"squared-exponential\", lengthscale = 1.0 }\n\
+                noise = { kind = \"gaussian\", sd = 0.05 }\nbound = 1.0\n";
+    fs::write(here.join("modeler.toml"), format!("{spec}{HYBRID}\n[[policy]]\nkind = \"tgp-ucb\"\n")).expect("written");
+    fine(here, &["init", "state", "modeler.toml"]);
+    let row = fine(here, &["ask", "state"]);
+    fine(here, &["tell", "state", row.trim(), "0.5"]);
+    assert_eq!(total(here, &["state", "released.csv.ledger.json"]), None);
+    let said = fine(here, &["ledger", "state", "released.csv.ledger.json"]);
+    assert!(said.contains("not stated") && said.contains("listed apart") && said.contains("moved by at most 0.2"), "{said}");
+    let mut whole = CURATE.to_vec();
+    (whole[9], whole[13]) = ("5", "whole.csv");
+    fine(here, &whole);
+    let (epsilon, delta) = total(here, &["state", "whole.csv.ledger.json"]).expect("a total");
+    assert!((epsilon - 10.0).abs() < 1e-9 && (delta - 1e-6).abs() < 1e-18, "{epsilon} {delta}");
+    // A second release of the same inputs at a smaller radius: the larger radius covers it.
+    let mut near = CURATE.to_vec();
+    (near[9], near[13]) = ("0.1", "near.csv");
+    fine(here, &near);
+    let (epsilon, delta) =
+        total(here, &["released.csv.ledger.json", "near.csv.ledger.json", "--filter", "sum"]).expect("a total");
+    assert!((epsilon - 16.0).abs() < 1e-9 && (delta - 2e-6).abs() < 1e-18, "{epsilon} {delta}");
+    refused(here, &["ledger", "state", "state"], &["named twice"]);
+    refused(here, &["ledger", "data.csv"], &["data.csv"]);
+    // The same table under one budget: the second release would exceed it, and nothing of it is left.
+    fine(here, &["odometer", "shared", "--budget", "epsilon=12,delta=1e-5", "--filter", "gaussian-dp", "--rows", "60"]);
+    for (name, allowed) in [("a.csv", true), ("b.csv", true), ("c.csv", false)] {
+        let mut again = CURATE.to_vec();
+        again[13] = name;
+        again.extend(["--odometer", "shared"]);
+        let output = run(here, &again);
+        assert_eq!(code(&output) == Some(0), allowed, "{name}: {}", stderr(&output));
+        assert_eq!(here.join(name).exists(), allowed);
+    }
+}
+
+/// A spec of a session is priced before it starts, and a session while it runs.
+#[test]
+fn deployments_are_priced_before_and_while_they_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, HYBRID);
+    let said = fine(here, &["account", "modeler.toml", "--budget", "epsilon=4"]);
+    assert!(
+        said.contains("at most 2 answers about a record") && said.contains("one record can be asked for in each of 12 rounds"),
+        "{said}"
+    );
+    let priced = json(&fine(here, &["account", "modeler.toml", "--json"]));
+    let last = priced["deployment"]["answers"].as_array().expect("answers").last().expect("twelve").clone();
+    assert_eq!((last["answers"].as_u64(), last["sum"]["epsilon"].as_f64()), (Some(12), Some(24.0)));
+    fine(here, &["init", "state", "modeler.toml", "--budget", "epsilon=40"]);
+    let (answers, _) = until_stopped(here, "state", 5);
+    let most = answers.iter().max().copied().expect("three") as f64;
+    let said = json(&fine(here, &["account", "state", "--json"]));
+    assert_eq!(said["deployment"]["spent"]["total"]["largest"]["epsilon"], 2.0 * most);
+    assert_eq!(said["deployment"]["most_answers"], 20);
+    three_rows(here, "");
+    let said = fine(here, &["account", "modeler.toml"]);
+    assert!(said.contains("every answer is in the open"), "{said}");
+}
+
+/// The filters agree with an independent accountant to a millionth.
+#[test]
+fn filters_agree_with_another_accountant() {
+    let reference = json(include_str!("data/accountants.json"));
+    let cases = reference["cases"].as_array().expect("cases");
+    assert_eq!(cases.len(), 4);
+    for case in cases {
+        let filter: FilterKind = case["filter"].as_str().expect("a filter").parse().expect("a filter");
+        let delta = case["delta"].as_f64().expect("a number");
+        let budget = format!("epsilon=100,delta={delta}").parse().expect("a budget");
+        let mut odometer = Odometer::new(filter, Some(budget), Some(1)).expect("an odometer");
+        for part in case["parts"].as_array().expect("parts") {
+            let loss = match (part["mu"].as_f64(), part["pure"].as_f64()) {
+                (Some(mu), _) => Loss::Gaussian { mu },
+                (None, Some(epsilon)) => Loss::Response { epsilon },
+                (None, None) => panic!("{part}"),
+            };
+            let spend = Spend {
+                session: "s".to_owned(),
+                mechanism: "m".to_owned(),
+                column: "c".to_owned(),
+                records: SpentRecords::One { row: 0 },
+                change: RecordChange::Values,
+                adversary: Adversary::Observer,
+                loss,
+                epsilon: 1.0,
+                delta: 0.0,
+                growth: Growth::SeparateReleases,
+                count: 1,
+            };
+            for _ in 0..part["count"].as_u64().expect("a count") {
+                odometer.spend(&spend).expect("within the budget");
+            }
+        }
+        let found = odometer.ledger().total.expect("one change").largest.epsilon;
+        let theirs = case["epsilon"].as_f64().expect("a number");
+        assert!((found - theirs).abs() < 1e-6 * theirs, "{}: {found} {theirs}", case["name"]);
+    }
+}
+
+/// Tables without a header, deltas that protect nobody, numbers taken from the data.
+#[test]
+fn public_numbers_and_privacy_levels_are_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    table(here);
+    let with = |changes: &[(usize, &'static str)], more: &[&'static str]| {
+        let mut all = CURATE.to_vec();
+        changes.iter().for_each(|&(at, word)| all[at] = word);
+        all.extend(more);
+        all
+    };
+    fs::write(here.join("bare.csv"), "1.5,2\n0.5,1\n0.25,1\n").expect("written");
+    let bare = [(1, "bare.csv"), (3, "1.5,2")];
+    refused(here, &with(&bare, &[]), &["first row", "`1.5`", "--numeric-header"]);
+    refused(here, &with(&[(7, "0.02")], &[]), &["not below one over the number of rows (60)", "--allow-large-delta"]);
+    assert!(!here.join("released.csv").exists());
+    let allowed = run(here, &with(&[(7, "0.02"), (13, "large.csv")], &["--allow-large-delta"]));
+    assert!(code(&allowed) == Some(0) && stderr(&allowed).contains("warning: delta"), "{}", stderr(&allowed));
+    let few = run(here, &with(&[], &[]));
+    assert!(stderr(&few).contains("0 of 60 rows were longer") && !stderr(&few).contains("most rows"), "{}", stderr(&few));
+    assert!(file(here, "released.csv.ledger.json")["public"].as_str().is_some_and(|said| said.contains("command line")));
+    let many = run(here, &with(&[(11, "1"), (13, "many.csv")], &[]));
+    assert!(stderr(&many).contains("60 of 60 rows") && stderr(&many).contains("most rows were moved"), "{}", stderr(&many));
+    // Numbers from a file that is declared public.
+    let mut public: Vec<&str> = CURATE[..10].to_vec();
+    public.extend(["--public", "public.json", "-o", "public.csv"]);
+    fs::write(here.join("public.json"), r#"{"bound": 2.5}"#).expect("written");
+    refused(here, &public, &["public.json", "source"]);
+    fs::write(here.join("public.json"), r#"{"source": "a handbook", "bound": 2.5, "scales": [1, 2]}"#).expect("written");
+    fine(here, &public);
+    let ledger = file(here, "public.csv.ledger.json");
+    assert_eq!(ledger["scales"], serde_json::json!([1.0, 2.0]));
+    assert!(ledger["public"].as_str().is_some_and(|said| said.contains("a handbook")));
+    // Fitted hyperparameters: refused until they are declared public.
+    let fitted = fine(here, &["fit", "data.csv", "--inputs", "x,y", "--value", "outcome"]);
+    assert!(!fitted.contains("public"), "{fitted}");
+    let fitted_public = fine(here, &["fit", "data.csv", "--inputs", "x,y", "--value", "outcome", "--public"]);
+    assert!(fitted_public.contains("public = [\"hyperparameters\"]"), "{fitted_public}");
+    three_rows(here, HYBRID);
+    let spec = fs::read_to_string(here.join("modeler.toml")).expect("a spec");
+    let with_keys = |keys: &str| {
+        let text = spec.replace("bound = 1.0\n", &format!("bound = 1.0\n{keys}"));
+        fs::write(here.join("modeler.toml"), text).expect("written");
+    };
+    with_keys("hyperparameters = \"fitted\"\n");
+    refused(here, &["init", "state", "modeler.toml"], &["no guarantee", "fitted"]);
+    with_keys("hyperparameters = \"fitted\"\npublic = [\"hyperparameters\"]\n");
+    fine(here, &["init", "state", "modeler.toml"]);
+    // A Gaussian session whose delta is one over the rows.
+    three_rows(here, "[privacy]\nmechanism = \"gaussian\"\nepsilon = 2.0\ndelta = 0.34\nclip = [-1.0, 1.0]\n");
+    refused(here, &["init", "large", "modeler.toml"], &["--allow-large-delta"]);
+    fine(here, &["init", "large", "modeler.toml", "--allow-large-delta"]);
+}
