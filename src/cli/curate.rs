@@ -40,8 +40,8 @@ pub struct CurateArgs {
     /// Public numbers that the columns are divided by after that, such as length-scales [default: ones]
     #[arg(long, allow_hyphen_values = true, value_name = "NUMBERS", value_delimiter = ',')]
     scales: Vec<f64>,
-    /// A JSON file that its publisher declares public, with `source`, `bound`, and perhaps `centre` and `scales`, in the place of the options
-    /// of these names; its text is recorded by its digest
+    /// A JSON file that its publisher declares public, with `source`, `bound`, and perhaps `centre` and `scales`, instead of the
+    /// options of these names; its digest is recorded
     #[arg(long, value_name = "FILE.json", conflicts_with_all = ["bound", "centre", "scales"])]
     public: Option<PathBuf>,
     /// The first row names the columns although some of its cells are numbers
@@ -228,7 +228,7 @@ impl PublicNumbers {
         let file: PublicFile = serde_json::from_str(&text).map_err(|why| {
             Error::input(
                 Diagnostic::new(format!("`{}` is not a file of public numbers ({why})", path.display()))
-                    .expected("JSON such as {\"source\": \"WHO growth standards 2006\", \"bound\": 3, \"centre\": [50, 5], \"scales\": [15, 2.5]}"),
+                    .expected("JSON, as in {\"source\": \"WHO growth standards 2006\", \"bound\": 3, \"centre\": [50, 5], \"scales\": [15, 2.5]}"),
             )
         })?;
         if file.source.trim().is_empty() {

@@ -165,9 +165,9 @@ fn begin(args: &ReleaseArgs) -> Result<(), Error> {
                 .expected(expected.to_owned()),
         )
     };
-    let mechanism = args.mechanism.clone().ok_or_else(|| missing("--mechanism", "a mechanism, such as `hybrid`"))?;
-    let epsilon = args.epsilon.ok_or_else(|| missing("--epsilon", "the privacy loss of one answer, such as `--epsilon 2`"))?;
-    let clip = args.clip.as_deref().ok_or_else(|| missing("--clip", "the public range of values, such as `--clip 0,1`"))?;
+    let mechanism = args.mechanism.clone().ok_or_else(|| missing("--mechanism", "a mechanism, as in `--mechanism hybrid`"))?;
+    let epsilon = args.epsilon.ok_or_else(|| missing("--epsilon", "the privacy loss of one answer, as in `--epsilon 2`"))?;
+    let clip = args.clip.as_deref().ok_or_else(|| missing("--clip", "the public range of values, as in `--clip 0,1`"))?;
     let (lo, hi) = super::account::range(clip)?;
     let column = args.column.clone().unwrap_or_else(|| "reward".to_owned());
     let declaration = Declaration { mechanism, epsilon, delta: args.delta, clip: [lo, hi], column };

@@ -121,6 +121,15 @@ pub fn init(args: &InitArgs) -> Result<(), Error> {
                 .hint("whoever releases the values spends: counted here too, each answer would count twice"),
         ));
     }
+    if args.form == DeploymentForm::DataHolder && !session.releases_rewards() {
+        let problem =
+            format!("mechanism `{}` releases sums over people, which a data holder cannot release one by one", ledger.mechanism);
+        return Err(Error::input(
+            Diagnostic::new(problem)
+                .expected("a policy that learns from rewards one by one, as `tgp-ucb` does")
+                .hint("sums over people need the form `trusted-curator`"),
+        ));
+    }
     let spend = session.spend(args.form, "", &args.column, 0);
     let deployment = Deployment::start(&args.budget, args.form, &args.column, spend.as_ref(), Some(n as u64))?;
     let spent = deployment.filter.map(|filter| own(filter, &deployment, n)).transpose()?;

@@ -269,7 +269,7 @@ impl Session {
     pub fn check_received(&self, row: usize, received: &HolderRelease) -> Result<Released<Signal>, Error> {
         self.check_row(row)?;
         let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
-        if self.release.people().is_some() {
+        if !self.releases_rewards() {
             return refuse(
                 format!(
                     "mechanism `{}` releases sums over people, and one released value is no part of them",
@@ -427,6 +427,12 @@ impl Session {
     #[must_use]
     pub fn spend(&self, form: DeploymentForm, session: &str, column: &str, row: usize) -> Option<Spend> {
         Spend::of_answer(&self.ledger(form), session, column, row as u64)
+    }
+
+    /// Whether rewards are released one by one, so that a data holder can release them too.
+    #[must_use]
+    pub fn releases_rewards(&self) -> bool {
+        self.release.people().is_none()
     }
 
     /// Whether the saved state holds raw sums of rewards, as secret as the rewards.

@@ -146,6 +146,27 @@ fn release<'a>(more: &[&'a str]) -> Vec<&'a str> {
         .collect()
 }
 
+/// Answers of one row that enter running sums are priced as a group: k times mu, as `privateer account` does.
+#[test]
+fn repeated_rows_of_one_stream_are_a_group() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    three_rows(here, "[privacy]\nmechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\n");
+    let text = fs::read_to_string(here.join("modeler.toml")).expect("a spec");
+    fs::write(here.join("modeler.toml"), text.replace("tgp-ucb", "jdp-linucb")).expect("written");
+    refused(here, &["init", "state", "modeler.toml", "--form", "data-holder"], &["sums over people"]);
+    fine(here, &["init", "state", "modeler.toml"]);
+    let (answers, _) = until_stopped(here, "state", 7);
+    let most = answers.iter().max().copied().expect("three rows");
+    assert!(3 <= most, "seven answers of three rows: {answers:?}");
+    let ledger: privateer::privacy::Ledger = serde_json::from_value(file(here, "state")["ledger"].clone()).expect("a ledger");
+    let delta = privateer::privacy::Delta::try_from(1e-5).expect("a probability");
+    let group = ledger.composition(most).expect("a price").epsilon(delta).upper;
+    let (epsilon, found) = total(here, &["state"]).expect("a total");
+    assert!((epsilon - group).abs() < 1e-9 * group && found == 1e-5, "{epsilon} {group}");
+    assert!(2.0 * 4.0 < epsilon, "{most} answers spend {epsilon}");
+}
+
 /// On the data holder's side one record and round has one answer, whatever is asked again; each new round spends.
 #[test]
 fn a_data_holder_releases_once_for_each_record_and_round() {

@@ -146,7 +146,7 @@ impl Square for f64 {
 /// The least `mu` such that every `epsilon`-pure mechanism is `mu`-Gaussian: `Phi(-mu/2) = 1/(1 + e^epsilon)`, rounded up.
 #[must_use]
 pub(super) fn mu_of_pure(epsilon: f64) -> f64 {
-    // Beyond, the tail underflows: such a loss protects nothing.
+    // Beyond, the tail underflows, and a loss of this size protects nothing.
     if 600.0 < epsilon || epsilon.is_nan() {
         return f64::INFINITY;
     }

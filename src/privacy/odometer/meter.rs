@@ -52,7 +52,7 @@ pub enum SpendRefusal {
         /// Name of the mechanism.
         mechanism: String,
     },
-    /// The table has no such record.
+    /// The table has fewer records.
     NoRecord {
         /// The record.
         record: u64,

@@ -31,7 +31,7 @@ pub struct HolderRelease {
 }
 
 impl HolderRelease {
-    /// Tells such texts from others.
+    /// Tells these texts from others.
     pub const FORMAT: &'static str = "privateer released value";
     /// The version that this program writes and reads.
     pub const VERSION: u32 = 1;
