@@ -130,20 +130,13 @@ impl Deployment {
                         .hint("add `[privacy]` with `mechanism`, `epsilon` and `clip` to the spec"),
                 ));
             }
-            return Ok(Self::named(form, column, None, None)?);
+            return Self::named(form, column, None, None);
         };
         let filter = filter.unwrap_or_else(|| FilterKind::natural(&spend.loss));
         let mut deployment = Self::named(form, column, Some(filter), budget)?;
         let spend = Spend { session: deployment.id.clone(), ..spend.clone() };
         let Some(path) = args.odometer() else {
-            // A budget that not even one answer keeps is a mistake, not a stop.
-            let own = Odometer::new(filter, budget, rows).map_err(|why| bad_budget(&why))?;
-            own.check(&spend).map_err(|why| {
-                Error::input(
-                    Diagnostic::new(format!("not one answer keeps the budget: {why}"))
-                        .hint("state a larger `--budget`, or a mechanism with a smaller epsilon"),
-                )
-            })?;
+            allows_one(filter, budget, &spend)?;
             return Ok(deployment);
         };
         let mut shared = SharedOdometer::open(path)?;
@@ -155,6 +148,7 @@ impl Deployment {
                     .hint("an odometer belongs to one table: record i is row i in every session that shares it"),
             ));
         }
+        allows_one(shared.odometer.filter(), shared.odometer.budget(), &spend)?;
         deployment.filter = Some(shared.odometer.filter());
         deployment.odometer = Some(OdometerLink { path: shared.file.path().to_owned(), id: shared.id.clone() });
         shared.odometer.join(&deployment.id);
@@ -204,6 +198,17 @@ impl Deployment {
                 .to_owned(),
         }
     }
+}
+
+/// Fails where a record that has spent nothing cannot be asked for once: a budget of this kind is a mistake, not a stop.
+fn allows_one(filter: FilterKind, budget: Option<PrivacyBudget>, spend: &Spend) -> Result<(), Error> {
+    let fresh = Odometer::new(filter, budget, None).map_err(|why| bad_budget(&why))?;
+    fresh.check(spend).map_err(|why| {
+        Error::input(
+            Diagnostic::new(format!("not one answer keeps the budget: {why}"))
+                .hint("state a larger budget, a mechanism with a smaller epsilon, or the filter `sum` for few pure answers"),
+        )
+    })
 }
 
 /// A random name.
@@ -321,7 +326,7 @@ impl Account {
             shared.write()?;
         }
         self.deployment.pending = None;
-        self.deployment.counter += 1;
+        self.deployment.counter = self.deployment.counter.saturating_add(1);
         self.own.add(spend);
         Ok(())
     }
@@ -371,7 +376,7 @@ fn settle(file: &mut StateFile, deployment: &mut Deployment, shared: &SharedOdom
             "restore the odometer: spends that it does not know would not count",
         );
     }
-    if there == here + 1 && deployment.pending.as_deref() == Some(mark.ticket.as_str()) {
+    if there == here.saturating_add(1) && deployment.pending.as_deref() == Some(mark.ticket.as_str()) {
         note(
             "an earlier command was stopped after its spend was recorded and before its answer was kept: the spend counts, and the \
              answer was never given out",

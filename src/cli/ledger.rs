@@ -183,7 +183,13 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
             let spend = |row: &u64| Spend::of_answer(&ledger, &deployment.id, &deployment.column, *row);
             let spends: Option<Vec<Spend>> = rows.iter().map(spend).collect();
             let spends = spends.ok_or_else(|| {
-                corrupt("holds rewards that passed no mechanism: each of them spends an infinite epsilon, which does not add up")
+                Error::input(
+                    Diagnostic::new(format!(
+                        "the rewards of `{}` passed no mechanism: each spends an infinite epsilon",
+                        path.display()
+                    ))
+                    .hint("a ledger adds up losses of mechanisms: leave this session out, and know that it protects nothing"),
+                )
             })?;
             let rows = value["spent"]["rows"].as_u64();
             ("session", 2, rows, spends)

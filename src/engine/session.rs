@@ -8,16 +8,15 @@
 
 use super::ask_tell::AskTell;
 use super::prepare::Preparation;
-use crate::backend::Domain;
+use super::session_parts::{SessionParts, session_parts};
 use crate::error::{Diagnostic, Error};
-use crate::policy::{Policy, PolicyMaker, PolicyStreams, Setting};
+use crate::policy::{Policy, PolicyStreams};
 use crate::privacy::odometer::{DeploymentForm, Spend};
 use crate::privacy::release::{ChannelRelease, HolderRelease};
 use crate::privacy::{Guarantee, Ledger, Raw, Released, Signal};
 use crate::rng::{Purpose, Streams};
-use crate::spec::{CellPlan, Sweep, Task};
+use crate::spec::{CellPlan, Sweep};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// One policy over points, asked and told.
 ///
@@ -88,20 +87,6 @@ const STATE_VERSION: u32 = 1;
 /// Most times the declared bound that a reward may be where no mechanism clips it: beyond it the model's numbers are lost for good.
 const MOST_BOUNDS: f64 = 1000.0;
 
-/// A session's parts as its spec gives them.
-struct Parts {
-    plan: CellPlan,
-    streams: Streams,
-    maker: Box<dyn PolicyMaker>,
-    setting: Setting,
-    domain: Option<Arc<dyn Domain>>,
-    release: ChannelRelease,
-    ledger: Ledger,
-    bound: f64,
-    n_points: usize,
-    fingerprint: String,
-}
-
 impl State {
     /// Reads a saved state of a spec; nothing is built for a state of another one.
     fn read(sweep: &Sweep, saved: &serde_json::Value) -> Result<Self, Error> {
@@ -131,7 +116,7 @@ impl State {
     }
 
     /// Fails where the points are not those that the session began with, or the state does not hang together.
-    fn check(&self, parts: &Parts) -> Result<(), Error> {
+    fn check(&self, parts: &SessionParts) -> Result<(), Error> {
         if self.fingerprint != parts.fingerprint {
             return Err(Error::input(
                 Diagnostic::new(format!(
@@ -170,10 +155,10 @@ impl Session {
     /// A spec of several cells, with a curator of its own or rewards of its own; a mechanism whose claim does not hold; whatever
     /// a run would refuse.
     pub fn start(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Self, Error> {
-        Self::fresh(sweep, parts(sweep, preparation)?)
+        Self::fresh(sweep, session_parts(sweep, preparation)?)
     }
 
-    fn fresh(sweep: &Sweep, parts: Parts) -> Result<Self, Error> {
+    fn fresh(sweep: &Sweep, parts: SessionParts) -> Result<Self, Error> {
         let policy = parts.maker.make(&parts.setting)?;
         let state = State {
             version: STATE_VERSION,
@@ -194,7 +179,7 @@ impl Session {
     /// A state of another spec, of other points or of a newer version; one that does not hang together.
     pub fn restore(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
         let state = State::read(sweep, saved)?;
-        let mut parts = parts(sweep, preparation)?;
+        let mut parts = session_parts(sweep, preparation)?;
         state.check(&parts)?;
         let told = state.told.len() as u64;
         let sums = parts.release.people().is_some();
@@ -215,8 +200,8 @@ impl Session {
         Ok(Self::assemble(parts, policy, state))
     }
 
-    fn assemble(parts: Parts, policy: Box<dyn Policy>, state: State) -> Self {
-        let Parts { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
+    fn assemble(parts: SessionParts, policy: Box<dyn Policy>, state: State) -> Self {
+        let SessionParts { plan, streams, domain, release, ledger, bound, n_points, fingerprint, .. } = parts;
         let draws = draws(&streams, &plan, state.told.len() as u64);
         let asked = AskTell::resumed(policy, draws, domain.as_ref(), state.asked.map(|row| row as usize));
         Self { plan, streams, asked, release, ledger, bound, n_points, fingerprint, state }
@@ -364,7 +349,7 @@ impl Session {
     pub fn undo(sweep: &Sweep, preparation: &Preparation<'_>, saved: &serde_json::Value) -> Result<Self, Error> {
         let refuse = |problem: &str, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
         let state = State::read(sweep, saved)?;
-        let parts = parts(sweep, preparation)?;
+        let parts = session_parts(sweep, preparation)?;
         state.check(&parts)?;
         if parts.ledger.guarantee != Guarantee::NotPrivate {
             return refuse(
@@ -457,73 +442,4 @@ impl Session {
 /// The draws of a round: by number, so that a restored session draws what an uninterrupted one would.
 fn draws(streams: &Streams, plan: &CellPlan, round: u64) -> PolicyStreams {
     PolicyStreams { start: streams.of(round, Purpose::Start), own: streams.of(round, Purpose::Policy(plan.policy.as_str())) }
-}
-
-fn parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Parts, Error> {
-    let refuse = |problem: String, hint: &str| Err(Error::input(Diagnostic::new(problem).hint(hint)));
-    let [plan] = sweep.cells.as_slice() else {
-        return refuse(
-            format!("the spec has {} cells, and a session runs one policy at one setting", sweep.cells.len()),
-            "drop `[sweep…]` and all but one `[[policy]]`, or fix swept keys with `--set`",
-        );
-    };
-    let Task::Bandit(bandit) = &plan.task else {
-        return refuse(
-            format!("`{}` is no policy over points, and a session asks for points one by one", plan.policy),
-            "state `[environment]` and one `[[policy]]`",
-        );
-    };
-    if bandit.curator.is_some() {
-        return refuse(
-            "the spec has a `[curator]`, and the points of a session are given out already".to_owned(),
-            "release them with `privateer curate`, name its files in `environment.file` and `environment.released`, and drop `[curator]`",
-        );
-    }
-    let cell = preparation.cell(plan).map_err(|error| plan.placed(error))?;
-    let Some(facts) = cell.environment.told_rewards() else {
-        return refuse(
-            "rewards of a session are told, and nothing in the spec bounds them".to_owned(),
-            "use `points-table` with a stated `bound` on |f|, in units of the rewards",
-        );
-    };
-    let channel = bandit.privacy.channel(&facts, true, cell.maker.sums())?;
-    let mut ledger = channel.ledger();
-    cell.environment.derived_from_rewards().state_in(&mut ledger);
-    if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
-        return refuse(
-            format!("mechanism `{}` has {}", ledger.mechanism, ledger.guarantee),
-            "use `reading = \"tight\"`, and state `privacy.clip` where the noise is unbounded",
-        );
-    }
-    if let (Some(claimed), Some(delivered)) = (ledger.epsilon, ledger.delivered_epsilon)
-        && 1e-6 * claimed < (claimed - delivered).abs()
-    {
-        return refuse(
-            format!(
-                "the mechanism claims epsilon = {claimed} and delivers {delivered:.6}, and exact noise delivers what is claimed"
-            ),
-            "use `reading = \"tight\"`",
-        );
-    }
-    let release = ChannelRelease::of(&channel).map_err(|why| {
-        Error::input(
-            Diagnostic::new(format!("mechanism `{}` has no exact form: {why}", ledger.mechanism))
-                .hint("choose another `privacy.mechanism`"),
-        )
-    })?;
-    let bound = facts.bound;
-    let setting = Setting::new(&facts, &channel, cell.environment.train_readings().cloned());
-    let fingerprint = cell.environment.facts().into_iter().find(|(name, _)| name.starts_with("fingerprint"));
-    Ok(Parts {
-        n_points: cell.environment.gram().n_points(),
-        fingerprint: fingerprint.and_then(|(_, value)| value.as_str().map(str::to_owned)).unwrap_or_default(),
-        streams: Streams::new(sweep.seed, "session"),
-        plan: cell.plan,
-        maker: cell.maker,
-        domain: cell.domain,
-        setting,
-        release,
-        ledger,
-        bound,
-    })
 }

@@ -32,6 +32,9 @@ pub struct FilterCost {
 }
 
 impl FilterCost {
+    /// The cost of what no filter bounds.
+    pub const UNBOUNDED: Self = Self { amount: f64::INFINITY, delta: 1.0 };
+
     /// Both together.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -88,9 +91,10 @@ impl FilterKind {
     /// * `claim` — epsilon and delta that the release states
     #[must_use]
     pub fn cost(self, loss: &Loss, claim: (f64, f64)) -> Option<FilterCost> {
-        let finite = |amount: f64| amount.is_finite().then_some(FilterCost { amount, delta: 0.0 });
+        let finite = |amount: f64| (amount.is_finite() && 0.0 <= amount).then_some(FilterCost { amount, delta: 0.0 });
         match self {
             Self::Sum if *loss == Loss::Unbounded => None,
+            Self::Sum if !(0.0..1.0).contains(&claim.1) => None,
             Self::Sum => finite(claim.0).map(|cost| FilterCost { delta: claim.1, ..cost }),
             Self::Zcdp => finite(loss.rho()),
             Self::GaussianDp => match loss {

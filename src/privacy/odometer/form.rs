@@ -49,6 +49,10 @@ impl DeploymentForm {
             };
         }
         ledger.notes.push(self.words().to_owned());
+        ledger.notes.push(
+            "clip, bounds, kernel and scales are public on the word of whoever stated them: none may come from the protected values (E19)"
+                .to_owned(),
+        );
         ledger.notes.push("the loss is that of one answer: a record that is asked for again spends it again (E5)".to_owned());
         ledger.state_per_answer();
     }

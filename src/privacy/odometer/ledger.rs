@@ -3,7 +3,7 @@
 use super::change::RecordChange;
 use super::filter::{FilterCost, FilterKind, PrivacyBudget};
 use super::meter::Odometer;
-use super::spend::SpentRecords;
+use super::spend::{Spend, SpentRecords};
 use crate::privacy::quote::short;
 use crate::privacy::{Adversary, Delta};
 use serde::Serialize;
@@ -32,6 +32,8 @@ pub struct DeploymentLedger {
     pub changes: Vec<ChangeLedger>,
     /// The statement over all releases; `None` where their changes do not cover each other.
     pub total: Option<ChangeLedger>,
+    /// Every loss with its count, for another accountant.
+    pub spends: Vec<Spend>,
     /// What else a reader must know.
     pub notes: Vec<String>,
 }
@@ -113,25 +115,26 @@ impl Odometer {
             delta: if pure { 0.0 } else { self.delta().map_or(0.0, Delta::get) },
             changes,
             total,
+            spends: self.spends().to_vec(),
             notes,
         }
     }
 
     fn of_change(&self, change: &RecordChange) -> ChangeLedger {
         let covering = || self.spends().iter().filter(|spend| spend.change.covers(change));
-        let cost = |spend: &super::Spend| spend.cost(self.filter()).unwrap_or(FilterCost { amount: f64::INFINITY, delta: 1.0 });
-        let (mut base, mut of_all, mut of_one) = (FilterCost::default(), 0, 0);
+        let cost = |spend: &Spend| spend.cost(self.filter()).unwrap_or(FilterCost::UNBOUNDED);
+        let (mut base, mut of_all, mut of_one) = (FilterCost::default(), 0u64, 0u64);
         let mut single: BTreeMap<u64, (u64, FilterCost)> = BTreeMap::new();
         for spend in covering() {
             match spend.records {
                 SpentRecords::All => {
                     base = base.and(cost(spend));
-                    of_all += spend.count;
+                    of_all = of_all.saturating_add(spend.count);
                 }
                 SpentRecords::One { row } => {
                     let entry = single.entry(row).or_default();
-                    *entry = (entry.0 + spend.count, entry.1.and(cost(spend)));
-                    of_one += spend.count;
+                    *entry = (entry.0.saturating_add(spend.count), entry.1.and(cost(spend)));
+                    of_one = of_one.saturating_add(spend.count);
                 }
             }
         }
@@ -140,7 +143,7 @@ impl Odometer {
             RecordSpend { record, releases, amount: cost.amount, epsilon, delta }
         };
         let records: Vec<RecordSpend> =
-            single.iter().map(|(row, (count, cost))| spent(*row, count + of_all, base.and(*cost))).collect();
+            single.iter().map(|(row, (count, cost))| spent(*row, count.saturating_add(of_all), base.and(*cost))).collect();
         let mut largest = spent(0, of_all, base);
         for record in &records {
             if largest.amount < record.amount || largest.releases == of_all && largest.amount <= record.amount {

@@ -116,7 +116,8 @@ impl Odometer {
     #[must_use]
     pub fn spent(&self, record: u64, change: &RecordChange) -> FilterCost {
         let costs = self.spends.iter().filter(|spend| spend.records.hold(record) && spend.change.covers(change));
-        costs.filter_map(|spend| spend.cost(self.filter)).fold(FilterCost::default(), FilterCost::and)
+        // A file that was forged may hold what no filter bounds.
+        costs.map(|spend| spend.cost(self.filter).unwrap_or(FilterCost::UNBOUNDED)).fold(FilterCost::default(), FilterCost::and)
     }
 
     /// Whether a spend keeps the budget of every record that it reads.
@@ -173,7 +174,7 @@ impl Odometer {
     pub fn spend_once(&mut self, spend: &Spend, ticket: &str) -> Result<(), SpendRefusal> {
         self.spend(spend)?;
         let mark = self.sessions.entry(spend.session.clone()).or_default();
-        mark.counter += 1;
+        mark.counter = mark.counter.saturating_add(1);
         ticket.clone_into(&mut mark.ticket);
         Ok(())
     }
@@ -181,7 +182,7 @@ impl Odometer {
     /// Adds what was spent already, whatever the budget.
     pub fn add(&mut self, spend: &Spend) {
         match self.spends.iter_mut().find(|known| known.is_alike(spend)) {
-            Some(known) => known.count += spend.count,
+            Some(known) => known.count = known.count.saturating_add(spend.count),
             None => self.spends.push(spend.clone()),
         }
     }
@@ -215,7 +216,8 @@ impl Odometer {
         let mut named = BTreeMap::new();
         for spend in &self.spends {
             if let SpentRecords::One { row } = spend.records {
-                *named.entry(row).or_default() += spend.count;
+                let count: &mut u64 = named.entry(row).or_default();
+                *count = count.saturating_add(spend.count);
             }
         }
         named
