@@ -14,11 +14,11 @@ const ROUNDING: f64 = 1e-12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FilterKind {
-    /// The epsilons and the deltas are summed [Rogers2016].
+    /// The epsilons and the deltas are summed (Rogers2016).
     Sum,
-    /// The concentrated bounds `rho` are summed [FeldmanZrnic2021, Whitehouse2023].
+    /// The concentrated bounds `rho` are summed (FeldmanZrnic2021, Whitehouse2023).
     Zcdp,
-    /// The squares of `mu` are summed [SmithThakurta2022, Koskela2023].
+    /// The squares of `mu` are summed (SmithThakurta2022, Koskela2023).
     GaussianDp,
 }
 
